@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..device import Device, current_device
-from ..dtype import dtype_name
+from ..dtype import DTypeLike, dtype_name
 from ..errors import DTypeError, ParameterError
 from ..executor.executor import Executor
 from ..executor.transport import zeros
 from ..imperative.array import Array, check_gradient
 from ..ndarray.array import NDArray
 from .inference import infer_all, inside_shape
-from .node import Head, SymbolNode, topological, variables
+from .node import Composition, Head, SymbolNode, topological, variables
 from .partition import Groups, Partition
 from .placement import device_of
 
@@ -99,7 +99,7 @@ def distinct_names(heads: Sequence[Head]) -> tuple[list[str], list[str]]:
 
 
 def bind(
-    self: Any,
+    self: Composition,
     ctx: Device,
     args: Arrays,
     args_grad: Arrays | None = None,
@@ -149,16 +149,16 @@ def bind(
 
 
 def simple_bind(
-    self: Any,
+    self: Composition,
     ctx: Device,
     grad_req: str | Sequence[str] | Mapping[str, str] = "write",
-    type_dict: Mapping[str, Any] | None = None,
+    type_dict: Mapping[str, DTypeLike] | None = None,
     stype_dict: Mapping[str, str] | None = None,
     group2ctx: Groups | None = None,
     shared_arg_names: Sequence[str] | None = None,
     shared_exec: Executor | None = None,
     shared_buffer: dict[str, NDArray] | None = None,
-    **kwargs: Any,
+    **kwargs: Sequence[int],
 ) -> Executor:
     """An executor of this symbol on new arrays of zeros, whose shapes are inferred.
 
@@ -225,6 +225,7 @@ class _Memory:
         known = self.partition.inference.known[variable][0]
         shape, dtype = known.sizes, known.dtype or "float32"
         for candidate in (shared, None if buffer is None else buffer.get(variable.name)):
+            # an array of another type is left alone: buckets of other lengths share what fits
             if candidate is not None and candidate.shape == shape and candidate._dtype == dtype:
                 return candidate
         new = zeros(shape, dtype, device_of(variable, self.partition.device, self.partition.groups))
@@ -233,7 +234,7 @@ class _Memory:
         return new
 
 
-def eval_(self: Any, ctx: Device | None = None, **kwargs: NDArray) -> list[NDArray]:
+def eval_(self: Composition, ctx: Device | None = None, **kwargs: NDArray) -> list[NDArray]:
     """The outputs for arrays of all arguments, by name.
 
     Parameters
@@ -248,5 +249,6 @@ def eval_(self: Any, ctx: Device | None = None, **kwargs: NDArray) -> list[NDArr
     ParameterError
         If one is missing.
     """
-    states = {n: kwargs[n] for n in self.list_auxiliary_states() if n in kwargs}
-    return self.bind(ctx or current_device(), kwargs, aux_states=states).forward()
+    _, state_names = distinct_names(self.heads)
+    states = {n: kwargs[n] for n in state_names if n in kwargs}
+    return bind(self, ctx or current_device(), kwargs, aux_states=states).forward()

@@ -114,7 +114,7 @@ class CompiledSymbol:
         try:
             return self._recordable(list(cells.values()), device)
         except (ShapeError, DTypeError):
-            self._infer(cells)
+            self._infer(cells)  # the symbol's inference names the node; the typed graph's error does not
             raise
 
     def _run(self, cells: dict[str, NDArray], device: Device) -> list[Any]:
@@ -128,12 +128,13 @@ class CompiledSymbol:
         data = [data_of(v) for v in contents]
         for k, (name, cell) in enumerate(cells.items()):
             if name in self._donate:
+                # the same array given twice is read again after it would have been overwritten
                 shared = sum(v is contents[k] for v in contents) > 1
                 data[k] = backend.copy(data[k], device) if shared else self._taken(cell, program.leaves[k])
         if graph.keys or graph.objects:
             data += [*random_keys(len(graph.keys), device), *user_objects(graph.objects, device, own)]
         if self._donate and not device.is_host:
-            before_overwriting(device)
+            before_overwriting(device)  # earlier kernels on other queues may still read the donated memory
         results = contents_of(run_on(device, program.run, data), device)
         if graph.written:
             write_states(own, graph.written, results[len(graph.outputs) :])

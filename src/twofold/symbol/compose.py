@@ -1,11 +1,11 @@
 """Making nodes: variables, groups, and an operator applied to symbols, with automatic names, variables and attributes."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from ..dtype import MXNET_CODES, dtype_name
+from ..dtype import MXNET_CODES, DTypeLike, dtype_name
 from ..errors import ParameterError
 from ..opdef.spec import Op
 from .arguments import argument_inputs, initializer_of
@@ -21,7 +21,15 @@ class NotASymbol(ParameterError, TypeError, AssertionError):
     """Something else than a symbol was given as an input (MXNet raises an AssertionError)."""
 
 
-def spelling(value: Any) -> str:
+class Dumpable(Protocol):
+    """An initializer: packages below initializers name it by what they call."""
+
+    def dumps(self) -> str:
+        """Its configuration as JSON text."""
+        ...
+
+
+def spelling(value: object) -> str:
     """A parameter's value as the attribute string that MXNet stores for it."""
     if isinstance(value, str):
         return value
@@ -41,10 +49,10 @@ def variable(
     shape: Sequence[int] | int | None = None,
     lr_mult: float | None = None,
     wd_mult: float | None = None,
-    dtype: Any = None,
-    init: Any = None,
+    dtype: DTypeLike | None = None,
+    init: "str | Dumpable | None" = None,
     stype: str | None = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Symbol:
     """An input of a graph, by name.
 
@@ -116,8 +124,8 @@ class _GroupError(ParameterError, TypeError):
 def apply_op(
     op: Op,
     hint: str,
-    arrays: Sequence[Any],
-    params: Mapping[str, Any],
+    arrays: Sequence[Symbol | None],
+    params: Mapping[str, object],
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
     subgraphs: tuple[tuple[Head, ...], ...] = (),
@@ -142,6 +150,7 @@ def apply_op(
     ParameterError
         If a parameter is unknown, missing or of the wrong kind, or an input is not a single output of a symbol.
     """
+    # a variadic operator's symbols may be given by name: MXNet takes them in the order of the call
     by_name = {k: v for k, v in params.items() if isinstance(v, Symbol)}
     attrs = _attributes(op, {k: v for k, v in params.items() if k not in by_name}, checked_attrs(attr))
     label: str = NameManager.current.get(name, hint)
@@ -151,7 +160,7 @@ def apply_op(
         attrs.setdefault(op.count_param, str(len(inputs)))
     heads = [_made(op, label, argument, symbol, attrs) for argument, symbol in inputs]
     node = SymbolNode(op.title, label, attrs, heads, subgraphs)
-    node.check()
+    node.check()  # at the call, not at binding: the traceback then shows the line that composed it
     return Symbol([Head(node, k) for k in range(node.visible)])
 
 

@@ -82,6 +82,7 @@ class _Body:
 
 def _traced(scope: str, own: Sequence[Symbol], function: Callable[[], Any]) -> tuple[Any, Callable[[Sequence[Symbol]], _Body]]:
     """What a body returns, and how its `_Body` is made of the symbols in it, in the same scope of attributes."""
+    # the attribute marks nodes composed inside: everything else that the body reads comes from outside, and is cut there
     with AttrScope(**{SCOPE: scope}):
         result = function()
 

@@ -1,9 +1,8 @@
 """``mx.sym.Custom``: a custom operator as a node. Its `CustomOp` is created once per executor."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from typing import Any
 
 from ..dtype import NUMPY
 from ..errors import ParameterError
@@ -18,7 +17,7 @@ from .symbol import Symbol
 __all__ = ["Custom"]
 
 
-def Custom(*data: Any, op_type: str, name: str | None = None, attr: Any = None, **parameters: Any) -> Symbol:
+def Custom(*data: Symbol, op_type: str, name: str | None = None, attr: Mapping[str, str] | None = None, **parameters: object) -> Symbol:
     """A node that calls a registered custom operator.
 
     Parameters
@@ -114,6 +113,7 @@ class _Custom(SpecialNode):
         label = f"Custom({op_type})"
         types = infer_types(label, prop, [(a.shape, a.dtype) for a in operands])
         needs = backward_needs(label, prop, names_of(label, prop))
+        # an object of the user may keep values from forward to backward: two executors must not share it
         create = partial(CustomHandle, op_type, prop, replay.training, needs)
         handle = replay.user_object(create, [h.node for h in node.inputs[first_state:]])
         results = G.user_forward(handle, *operands, types=tuple(types["out"]), needs=needs, label=label)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from ..dtype import DTypeLike
 from ..errors import FormatError, ParameterError
 from ..formats.files import read_file
 from ..opdef.registry import find
@@ -19,22 +20,22 @@ def _made(op: Op, params: dict[str, Any], name: str | None = None, attr: dict[st
     return apply_op(op, op.title, (), params, name, attr)
 
 
-def zeros(shape: Shape, dtype: Any = None, **kwargs: Any) -> Symbol:
+def zeros(shape: Shape, dtype: DTypeLike | None = None, **kwargs: object) -> Symbol:
     """Zeros of a shape (a size of 0 follows from what reads them) and dtype (float32 if None)."""
     return _filled(creation.zeros, shape, dtype, kwargs)
 
 
-def ones(shape: Shape, dtype: Any = None, **kwargs: Any) -> Symbol:
+def ones(shape: Shape, dtype: DTypeLike | None = None, **kwargs: object) -> Symbol:
     """Ones of a shape (a size of 0 follows from what reads them) and dtype (float32 if None)."""
     return _filled(creation.ones, shape, dtype, kwargs)
 
 
-def full(shape: Shape, val: float, dtype: Any = None, **kwargs: Any) -> Symbol:
+def full(shape: Shape, val: float, dtype: DTypeLike | None = None, **kwargs: object) -> Symbol:
     """One value in a shape and dtype (float32 if None)."""
     return _filled(creation.full_value, shape, dtype, {"value": float(val), **kwargs})
 
 
-def _filled(op: Op, shape: Shape, dtype: Any, options: dict[str, Any]) -> Symbol:
+def _filled(op: Op, shape: Shape, dtype: DTypeLike | None, options: dict[str, Any]) -> Symbol:
     name, attr = options.pop("name", None), options.pop("attr", None)
     return _made(op, {"shape": shape, "dtype": "float32" if dtype is None else dtype, **options}, name, attr)
 
@@ -46,7 +47,7 @@ def arange(
     repeat: int = 1,
     infer_range: bool = False,
     name: str | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
 ) -> Symbol:
     """Evenly spaced values from ``start`` (0 if only one number is given) to below ``stop``, each ``repeat`` times.
 
@@ -67,16 +68,17 @@ def arange(
     return _made(creation.arange, {**params, "dtype": "float32" if dtype is None else dtype}, name)
 
 
-def linspace(start: float, stop: float, num: int, endpoint: bool = True, name: str | None = None, dtype: Any = None) -> Symbol:
+def linspace(start: float, stop: float, num: int, endpoint: bool = True, name: str | None = None, dtype: DTypeLike | None = None) -> Symbol:
     """``num`` evenly spaced values from ``start`` to ``stop``, itself included if ``endpoint``."""
     params = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
     return _made(creation.linspace, {**params, "dtype": "float32" if dtype is None else dtype}, name)
 
 
-def eye(N: int, M: int = 0, k: int = 0, dtype: Any = None, **kwargs: Any) -> Symbol:
+def eye(N: int, M: int = 0, k: int = 0, dtype: DTypeLike | None = None, **kwargs: object) -> Symbol:
     """A matrix (N, M or N) of zeros with ones on the ``k``-th diagonal."""
-    name, attr = kwargs.pop("name", None), kwargs.pop("attr", None)
-    return _made(creation.eye, {"N": N, "M": M, "k": k, "dtype": "float32" if dtype is None else dtype, **kwargs}, name, attr)
+    options: dict[str, Any] = {"N": N, "M": M, "k": k, **kwargs}
+    name, attr = options.pop("name", None), options.pop("attr", None)
+    return _made(creation.eye, {"dtype": "float32" if dtype is None else dtype, **options}, name, attr)
 
 
 def split_v2(ary: Symbol, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False) -> Symbol:
@@ -99,7 +101,7 @@ def split_v2(ary: Symbol, indices_or_sections: int | Sequence[int], axis: int = 
     if isinstance(indices_or_sections, int):
         where: dict[str, Any] = {"indices": [], "sections": indices_or_sections}
     elif isinstance(indices_or_sections, (list, tuple)):
-        where = {"indices": [0, *indices_or_sections], "sections": 0}
+        where = {"indices": [0, *indices_or_sections], "sections": 0}  # the operator's indices are the starts of the parts
     else:
         raise ParameterError(
             "split_v2: indices_or_sections must either int or tuple of ints", repr(indices_or_sections), "give one of them"
@@ -107,7 +109,7 @@ def split_v2(ary: Symbol, indices_or_sections: int | Sequence[int], axis: int = 
     return apply_op(joining.split_v2, joining.split_v2.title, (ary,), {**where, "axis": axis, "squeeze_axis": squeeze_axis})
 
 
-def histogram(a: Symbol, bins: int | Symbol = 10, range: tuple[float, float] | None = None, **kwargs: Any) -> Symbol:
+def histogram(a: Symbol, bins: int | Symbol = 10, range: tuple[float, float] | None = None, **kwargs: object) -> Symbol:
     """Counts of values in bins, and the bins' edges.
 
     Parameters

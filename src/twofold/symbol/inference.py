@@ -10,11 +10,11 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..dtype import FROM_MXNET_CODE, NUMPY, dtype_name
+from ..dtype import FROM_MXNET_CODE, NUMPY, DTypeLike, dtype_name
 from ..errors import DTypeError, MXNetError, ParameterError, ShapeError
 from ..opdef.params import SHAPE, Param
 from .inference_rules import infer_node
-from .node import Head, SymbolNode, topological, variables
+from .node import Composition, Head, SymbolNode, topological, variables
 from .partial_types import PartialShape, PartialType, shape_text
 
 MAX_ROUNDS = 100
@@ -55,6 +55,7 @@ class Inference:
         ShapeError, DTypeError
             Naming the node where what is known does not fit together.
         """
+        # probing types a node several times over: only for the few graphs that leave unknowns without it
         self._settle(probing=False)
         if not self.is_complete():
             self._settle(probing=True)
@@ -67,6 +68,7 @@ class Inference:
     def _settle(self, probing: bool) -> None:
         for _ in range(MAX_ROUNDS):
             changed = False
+            # forwards and backwards in turn: a chain of n nodes settles in two passes either way, not in n
             for order in (self.order, self.order[::-1]):
                 for node in order:
                     changed |= self._visit(node, probing)
@@ -104,6 +106,7 @@ def inferred_inside(heads: Sequence[Head], given: Sequence[PartialType]) -> Infe
 
 def _naming(error: MXNetError, node: SymbolNode, inputs: Sequence[PartialType]) -> MXNetError:
     """The same failure, saying in which node and what it read."""
+    # the same kind of error, so that `except` clauses of programs work as before
     kind = next(k for k in (ShapeError, DTypeError, ParameterError) if isinstance(error, k))
     names = node.input_names if node.op is not None else [""] * len(inputs)
     read = ", ".join(
@@ -171,6 +174,7 @@ def _given(symbol: Any, args: Sequence[Any], kwargs: Mapping[str, Any], what: st
         raise ParameterError(
             f"infer_{what}: Keyword argument name {', '.join(sorted(unknown))} not found", None, f"it has {', '.join(names)}"
         )
+    # None stands for unknown among positional arguments only, as in MXNet; by name it is an error
     return {k: v for k, v in given.items() if v is not None or not args}
 
 
@@ -187,7 +191,7 @@ def _shapes(given: Mapping[str, Any]) -> dict[str, PartialShape]:
     return {name: inside_shape(shape) for name, shape in given.items()}
 
 
-def _listed(symbol: Any, found: Inference) -> tuple[list[PartialType], list[PartialType], list[PartialType]]:
+def _listed(symbol: Composition, found: Inference) -> tuple[list[PartialType], list[PartialType], list[PartialType]]:
     arguments, states = variables(found.order)
     return [found.known[v][0] for v in arguments], [found.of(h) for h in symbol.heads], [found.known[v][0] for v in states]
 
@@ -199,9 +203,10 @@ def _warn_of_unknown(what: str, lines: Iterable[str]) -> None:
 
 Shapes = tuple[list[tuple[int, ...]], list[tuple[int, ...]], list[tuple[int, ...]]]
 Unknowns = tuple[None, None, None]
+GivenShape = Sequence[int] | None
 
 
-def infer_shape(self: Any, *args: Any, **kwargs: Any) -> "Shapes | Unknowns":
+def infer_shape(self: Composition, *args: GivenShape, **kwargs: GivenShape) -> "Shapes | Unknowns":
     """Shapes of arguments, outputs and auxiliary states from those of some arguments, forwards and backwards.
 
     Parameters
@@ -229,17 +234,17 @@ def infer_shape(self: Any, *args: Any, **kwargs: Any) -> "Shapes | Unknowns":
     return None, None, None
 
 
-def infer_shape_partial(self: Any, *args: Any, **kwargs: Any) -> Shapes:
+def infer_shape_partial(self: Composition, *args: GivenShape, **kwargs: GivenShape) -> Shapes:
     """As `infer_shape`, but what does not follow is () if nothing is known of a shape, and 0 for an unknown size."""
     found = Inference(self.heads, _shapes(_given(self, args, kwargs, "shape")), {}).run()
     arguments, outputs, states = _listed(self, found)
     return [outside_shape(k.shape) for k in arguments], [outside_shape(k.shape) for k in outputs], [outside_shape(k.shape) for k in states]
 
 
-Types = tuple[list[Any], list[Any], list[Any]]
+Types = tuple[list[type | None], list[type | None], list[type | None]]
 
 
-def infer_type(self: Any, *args: Any, **kwargs: Any) -> "Types | Unknowns":
+def infer_type(self: Composition, *args: DTypeLike | None, **kwargs: DTypeLike) -> "Types | Unknowns":
     """Dtypes of arguments, outputs and auxiliary states from those of some arguments.
 
     Parameters
@@ -266,7 +271,7 @@ def infer_type(self: Any, *args: Any, **kwargs: Any) -> "Types | Unknowns":
     return None, None, None
 
 
-def infer_type_partial(self: Any, *args: Any, **kwargs: Any) -> Types:
+def infer_type_partial(self: Composition, *args: DTypeLike | None, **kwargs: DTypeLike) -> Types:
     """As `infer_type`, but what does not follow is None."""
     given = {name: dtype_name(dtype) for name, dtype in _given(self, args, kwargs, "type").items()}
     found = Inference(self.heads, {}, given).run()
@@ -274,11 +279,11 @@ def infer_type_partial(self: Any, *args: Any, **kwargs: Any) -> Types:
     return [_scalar_class(k) for k in arguments], [_scalar_class(k) for k in outputs], [_scalar_class(k) for k in states]
 
 
-def _scalar_class(known: PartialType) -> Any:
+def _scalar_class(known: PartialType) -> type | None:
     return None if known.dtype is None else NUMPY[known.dtype].type
 
 
-def infer_all(heads: Sequence[Head], shapes: Mapping[str, Any], dtypes: Mapping[str, str], what: str) -> Inference:
+def infer_all(heads: Sequence[Head], shapes: Mapping[str, PartialShape], dtypes: Mapping[str, str], what: str) -> Inference:
     """Complete inference.
 
     Raises

@@ -34,7 +34,7 @@ def infer_node(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequenc
     """
     if node.special is not None:
         node.special.infer(node, inputs, outputs)
-        return False
+        return False  # its subgraphs may say more once more is known around it
     infer_dtypes(node, inputs, outputs)
     _complete(node, inputs, outputs)
     if not node.inputs:
@@ -73,6 +73,7 @@ def infer_dtypes(node: SymbolNode, inputs: Sequence[PartialType], outputs: Seque
     for k, (known, own) in enumerate(zip(outputs, _declared(node, inputs, outputs), strict=False)):
         if follows:
             known.learn_dtype(common, f"output {k}")
+        # MXNet's default where nothing says otherwise: float32
         known.dtype = known.dtype or own or ("float32" if op.result == "index" or not inputs else common)
 
 
@@ -155,6 +156,7 @@ def _unify(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[Pa
         inputs[k].learn_shape(shape, f"input {node.input_names[k]}")
         shape = inputs[k].shape
     outputs[0].learn_shape(shape, "the result")
+    # again: an input seen early has not learned yet what later ones and the result say
     for k in places:
         inputs[k].learn_shape(outputs[0].shape, f"input {node.input_names[k]}")
 
@@ -173,7 +175,7 @@ def _typed(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[Pa
     result = outputs[0].shape if is_open(node) else None
     shapes = [k.shape for k in inputs]
     dtypes = [k.dtype or "float32" for k in inputs]
-    exact = all(k.dtype is not None for k in inputs)
+    exact = all(k.dtype is not None for k in inputs)  # float32 stands in for unknown dtypes: shapes hold, dtypes do not
     for k, (known, (shape, dtype)) in enumerate(zip(outputs, _types(node, shapes, dtypes, result), strict=False)):
         known.learn_shape(shape, f"output {k}")
         if exact:
@@ -201,7 +203,7 @@ _PROBES = [(24, 228, 840, 1), (36, 204, 1260, 2), (84, 156, 2100, 3), (144, 132,
 def _probe(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[PartialType]) -> None:
     """Type the operator with stand-ins for unknown sizes: an output's size that never changes is known, one that follows is the same."""
     places = [(i, d) for i, known in enumerate(inputs) for d, n in enumerate(known.shape or ()) if n is None]
-    if len(places) > len(_PROBES):
+    if len(places) > len(_PROBES):  # two unknowns would share a row, and pass for the same size
         return
     found = _results(node, inputs, dict(zip(places, _PROBES, strict=False)))
     rows = dict(zip(places, _PROBES, strict=False))
@@ -224,7 +226,7 @@ def _results(node: SymbolNode, inputs: Sequence[PartialType], rows: dict[Place, 
         try:
             trials.append([shape for shape, _ in _types(node, shapes, dtypes)])
         except MXNetError:
-            if t < len(_PROBES[0]) - 1:
+            if t < len(_PROBES[0]) - 1:  # all but the last column divide by small factors, as splits and strides need
                 return None
     return [list(shapes) for shapes in zip(*trials, strict=True)]
 

@@ -55,7 +55,7 @@ class Operators(ModuleType):
         for prefix in self._prefixes:
             if prefix + name in NAMES and (prefix or not name.startswith("__")):
                 function = made(prefix + name, name, self.__name__)
-                setattr(self, name, function)
+                setattr(self, name, function)  # made once: the next access finds it without this method
                 return function
         raise OperatorError(f"module {self.__name__!r} has no attribute {name!r}", None, "see dir() of it")
 
@@ -77,7 +77,7 @@ for _name in control_flow.__all__:
     setattr(NAMESPACES["contrib"], _name, getattr(control_flow, _name))
 
 
-def find_attribute(name: str) -> Any:
+def find_attribute(name: str) -> Operators | Callable[..., Symbol]:
     """What the package has under a name beside what is written by hand: a sub-namespace, or a public operator's function.
 
     Raises

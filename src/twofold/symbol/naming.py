@@ -96,7 +96,7 @@ class AttrScope(_Scope):
         return {**self._attributes, **(attributes or {})}
 
     def __enter__(self) -> Self:
-        self._own = self._attributes
+        self._own = self._attributes  # nested scopes add up, so merge now and restore on exit: a scope can be entered again
         self._attributes = self.current.get(self._own)
         return super().__enter__()
 

@@ -6,7 +6,7 @@ subgraphs, keys that nobody here knows) beside what it means (the operator, pars
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from ..device import Device
 from ..errors import OperatorError, ParameterError
@@ -16,6 +16,8 @@ from ..opdef.registry import NAMES
 from ..opdef.spec import Op, Sig
 from .arguments import argument_names
 from .partial_types import PartialType
+
+T = TypeVar("T")
 
 VARIABLE = "null"
 
@@ -34,7 +36,7 @@ class UserCode(NamedTuple):
     """A user's object that nodes call, as `executor.function.UserObject`, with the variables that are its states."""
 
     leaf: Node
-    make: Callable[[Device, Sequence[Any]], Any]
+    make: Callable[[Device, Sequence[Any]], object]
     states: tuple["SymbolNode", ...]
 
 
@@ -45,12 +47,26 @@ class Replaying(Protocol):
     keys: list[Node]
     objects: list[UserCode]
 
-    def user_object(self, make: Callable[[Device, Sequence[Any]], Any], states: Sequence["SymbolNode"]) -> Node:
+    def user_object(self, make: Callable[[Device, Sequence[Any]], object], states: Sequence["SymbolNode"]) -> Node:
         """The leaf of a new user's object."""
         ...
 
     def inside(self, heads: Sequence[Head], given: Sequence[Node]) -> "tuple[list[Node], list[Node], list[SymbolNode]]":
         """A sub-graph for typed arguments: its outputs, leaves for its random keys, and the states that it would change."""
+        ...
+
+
+class Composition(Protocol):
+    """What functions on whole graphs need of a symbol, which is defined above them."""
+
+    heads: tuple[Head, ...]
+
+    def list_arguments(self) -> list[str]:
+        """Names of the arguments."""
+        ...
+
+    def list_inputs(self) -> list[str]:
+        """Names of all variables."""
         ...
 
 
@@ -129,12 +145,13 @@ class SymbolNode:
 
     def set_attrs(self, attrs: Mapping[str, str]) -> None:
         """Add or replace attributes."""
-        self.attrs |= attrs
+        self.attrs |= attrs  # never replaced: other symbols hold this node and shall see the change
         self._sigs.clear()
 
     @property
     def special(self) -> SpecialNode | None:
         """What is known of it, if its operator is no function of arrays; users' operators may be registered after the node is made."""
+        # looked up each time: importing this file must not import `loops` and `custom`, which enter themselves
         return SPECIAL_NODES.get(self.op_name) if self.op is None else None
 
     @property
@@ -155,7 +172,7 @@ class SymbolNode:
             raise OperatorError(f"symbol: node {self.name!r} uses an operator that does not exist here", self.op_name, "register it first")
         return self.op
 
-    def sig(self, training: bool = False, **replaced: Any) -> Sig:
+    def sig(self, training: bool = False, **replaced: object) -> Sig:
         """The operator with this node's structural parameters, under the LEGACY convention.
 
         Parameters
@@ -170,6 +187,7 @@ class SymbolNode:
         ParameterError
             If the node's attributes do not fit the operator.
         """
+        # parsed once for each mode: inference visits a node many times, and each visit asks for it
         key = training, tuple(replaced.items())
         found = self._sigs.get(key)
         if found is None:
@@ -203,7 +221,7 @@ class SymbolNode:
         """What the operator calls the arrays of `inputs`."""
         return argument_names(self.operator, self.attrs, len(self.inputs))
 
-    def operands(self, values: Sequence[Any]) -> list[Any]:
+    def operands(self, values: Sequence[T]) -> list[T | None]:
         """One value per array input of the operator, in its order, None for those left out."""
         op = self.operator
         if op.variadic:
@@ -238,6 +256,7 @@ class SymbolNode:
         if self.is_variable:
             return self.name
         special = self.special
+        # MXNet's rule, which files and programs rely on: a number only where several outputs are visible
         names = self.op.output_names if self.op is not None else special.output_names(self) if special is not None else ()
         if index < len(names):
             return f"{self.name}_{names[index]}"
@@ -255,7 +274,7 @@ class SymbolNode:
 def operator_params(op: Op, attrs: Mapping[str, str], inputs: int) -> dict[str, Any]:
     """Those attributes of a node that are parameters of its operator; the number of inputs where the operator counts them."""
     params: dict[str, Any] = {k: v for k, v in attrs.items() if not (k.startswith("__") and k.endswith("__"))}
-    counted = op.count_param
+    counted = op.count_param  # MXNet's files give the number of inputs as a parameter, such as num_args
     if counted is not None and counted in op.params:
         params.setdefault(counted, inputs)
     elif counted is not None:
@@ -283,6 +302,7 @@ def names_of_inputs(node: SymbolNode) -> list[str]:
 
 def topological(heads: Iterable[Head]) -> list[SymbolNode]:
     """The nodes below heads, inputs before users, each once, in the order in which MXNet lists them."""
+    # iterative: unrolled recurrent networks are deeper than Python's stack
     return post_order([h.node for h in heads], lambda n: [h.node for h in n.inputs])
 
 

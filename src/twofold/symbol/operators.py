@@ -50,6 +50,7 @@ def _relation(formula: str) -> Binary:
 #: Python's operators to MXNet's formulas.
 ARITHMETIC = {name: _row(name) for name in ("add", "sub", "mul", "mod")} | {"truediv": _row("div"), "pow": _row("power")}
 _RAISED = ARITHMETIC["pow"].reverse.op
+# the one automatic name that MXNet takes from the first registered name: 2 ** x is `_rpower_scalar0`, not `_rpowerscalar0`
 ARITHMETIC["pow"] = ARITHMETIC["pow"]._replace(reverse=Target(_RAISED, _RAISED.title))
 COMPARISON = {"eq": "equal", "ne": "not_equal", "gt": "greater", "ge": "greater_equal", "lt": "lesser", "le": "lesser_equal"}
 FUNCTIONS = {name: _row(name) for name in ("maximum", "minimum", "hypot", "power")}
@@ -65,7 +66,7 @@ def _scalar(number: Any) -> Any:
     return int(number) if isinstance(number, (bool, np.bool_)) else number
 
 
-def combined(row: Binary, left: Any, right: Any) -> Symbol:
+def combined(row: Binary, left: object, right: object) -> Symbol:
     """A binary operation on two symbols, or a symbol and a number.
 
     Raises
@@ -80,6 +81,7 @@ def combined(row: Binary, left: Any, right: Any) -> Symbol:
         return _applied(row.symbols, left, right)
     if isinstance(left, Symbol):
         return _applied(row.number, left, scalar=_scalar(right))
+    assert isinstance(right, Symbol)
     return _applied(row.reverse, right, scalar=_scalar(left))
 
 
@@ -87,7 +89,7 @@ def _function(name: str) -> Callable[[Any, Any], Any]:
     """The function of that name in ``FUNCTIONS``, for symbols and numbers in any order."""
     row = FUNCTIONS[name]
 
-    def combine(left: Any, right: Any) -> Any:
+    def combine(left: object, right: object) -> object:
         if isinstance(left, NUMBERS) and isinstance(right, NUMBERS):
             return ON_NUMBERS[name](left, right)
         return combined(row, left, right)
@@ -115,7 +117,6 @@ def attach() -> None:
         setattr(Symbol, f"__{name}__", _method(_relation(formula)))
     Symbol.__neg__ = lambda self: _applied(ARITHMETIC["mul"].number, self, scalar=-1.0)  # type: ignore[attr-defined]
     Symbol.__abs__ = lambda self: _applied(Target(absolute, absolute.title), self)  # type: ignore[attr-defined]
-    Symbol.__hash__ = None  # type: ignore[assignment]
 
 
 attach()

@@ -65,7 +65,7 @@ class Partition:
 
     def parts(self, training: bool) -> list[Part]:
         """The typed graph, one part for each run of nodes on one device."""
-        bound_tables()
+        bound_tables()  # now, not while the graph is built: dropping the tables midway would intern equal nodes twice
         given_away = self._given_away()
         seen: dict[Head, Node] = {}
         made: list[tuple[Part, dict[SymbolNode, StateUpdate]]] = []
@@ -75,8 +75,9 @@ class Partition:
                 self._pass_through(part, seen)
             own = set(nodes)
             part.makes += [(self.output_key(h), v) for h, v in replay.values.items() if h.node in own and h in given_away]
-            seen = replay.values | seen
+            seen = replay.values | seen  # older entries win: a later part's leaf must not hide the node that made the value
             made.append((part, replay.updates(_numbers(part, self.states))))
+        # over all parts at once: a gradient that enters a part may come from a later one
         order = passed_by_gradient(self.heads, seen)
         for part, updates in made:
             new = moved([updates[n] for n in order if n in updates])
@@ -100,7 +101,7 @@ class Partition:
                 node = seen[head]
                 values[head] = leaf(self.key_of(head), node.shape, node.dtype, node.tracked)
             reads[self.key_of(head)] = values[head]
-        before = dict(values)
+        before = dict(values)  # `values` grows by the replay
         replay = Replay(self.inference, training, values).run(nodes)
         part = Part(device, list(reads.items()), replay.keys, [])
         part.objects = replay.user_objects(_numbers(part, self.states))
@@ -122,7 +123,7 @@ class Partition:
             part.makes.append((self.output_key(head), have[key]))
             seen.setdefault(head, have[key])
 
-    def reshape(self, executor: Executor, shapes: Mapping[str, Any], partial_shaping: bool, allow_up_sizing: bool) -> Executor:
+    def reshape(self, executor: Executor, shapes: Mapping[str, Sequence[int]], partial_shaping: bool, allow_up_sizing: bool) -> Executor:
         """The same graph for other shapes, sharing arrays whose shape stays the same; see `Executor.reshape`."""
         unknown = set(shapes) - {*executor.arg_dict, *executor.aux_dict}
         if unknown:

@@ -27,6 +27,7 @@ def stretches(order: Iterable[SymbolNode], default: Device, groups: Mapping[str,
     if not groups:
         return [(default, operators)]
     place = {n: device_of(n, default, groups) for n in operators}
+    # numbered by how often the data has crossed devices: nodes of one level and device run together, levels in order
     given_away = {h.node for n in operators for h in n.inputs if place.get(h.node, place[n]) is not place[n]}
     level: dict[SymbolNode, int] = {}
     found: dict[tuple[int, Device], list[SymbolNode]] = {}

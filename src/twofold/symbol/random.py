@@ -1,5 +1,6 @@
 """``mx.sym.random``: draws from distributions. Parameters are numbers (one distribution) or symbols (one for each element)."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ class _MixedParameters(ParameterError, AssertionError):
     """Distribution parameters of different kinds (MXNet raises an AssertionError)."""
 
 
-def _draw(name: str, parameters: dict[str, Any], shape: Any, dtype: Any, options: dict[str, Any]) -> Symbol:
+def _draw(name: str, parameters: dict[str, Any], shape: object, dtype: object, options: Mapping[str, Any]) -> Symbol:
     """A draw from ``_random_<name>`` if the parameters are numbers, from ``_sample_<name>`` if they are symbols.
 
     Raises
@@ -43,7 +44,8 @@ def _draw(name: str, parameters: dict[str, Any], shape: Any, dtype: Any, options
         If they are mixed, or something else.
     """
     values = list(parameters.values())
-    given = {k: v for k, v in {"shape": shape, "dtype": dtype}.items() if v is not NULL} | options
+    # MXNet's defaults stay with the operator: an attribute is written only for what was given
+    given: dict[str, Any] = {k: v for k, v in {"shape": shape, "dtype": dtype}.items() if v is not NULL} | dict(options)
     label, attr = given.pop("name", None), given.pop("attr", None)
     if all(isinstance(v, Symbol) for v in values):
         return apply_op(find(f"_sample_{name}"), f"_sample_{name}", values, given, label, attr)
@@ -55,50 +57,53 @@ def _draw(name: str, parameters: dict[str, Any], shape: Any, dtype: Any, options
     )
 
 
-def uniform(low: Parameter = 0, high: Parameter = 1, shape: Any = NULL, dtype: Any = NULL, **kwargs: Any) -> Symbol:
+def uniform(low: Parameter = 0, high: Parameter = 1, shape: object = NULL, dtype: object = NULL, **kwargs: object) -> Symbol:
     """Draws from the uniform distribution on [low, high)."""
     return _draw("uniform", {"low": low, "high": high}, shape, dtype, kwargs)
 
 
-def normal(loc: Parameter = 0, scale: Parameter = 1, shape: Any = NULL, dtype: Any = NULL, **kwargs: Any) -> Symbol:
+def normal(loc: Parameter = 0, scale: Parameter = 1, shape: object = NULL, dtype: object = NULL, **kwargs: object) -> Symbol:
     """Draws from the normal distribution of mean ``loc`` and standard deviation ``scale``."""
     return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, kwargs)
 
 
-def randn(*shape: int, **kwargs: Any) -> Symbol:
+def randn(*shape: int, **kwargs: object) -> Symbol:
     """Draws from the normal distribution (``loc`` 0, ``scale`` 1 unless given) in a shape given by position."""
     loc, scale, dtype = kwargs.pop("loc", 0), kwargs.pop("scale", 1), kwargs.pop("dtype", NULL)
     return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, kwargs)
 
 
-def poisson(lam: Parameter = 1, shape: Any = NULL, dtype: Any = NULL, **kwargs: Any) -> Symbol:
+def poisson(lam: Parameter = 1, shape: object = NULL, dtype: object = NULL, **kwargs: object) -> Symbol:
     """Draws from the Poisson distribution of mean ``lam``."""
     return _draw("poisson", {"lam": lam}, shape, dtype, kwargs)
 
 
-def exponential(scale: Parameter = 1, shape: Any = NULL, dtype: Any = NULL, **kwargs: Any) -> Symbol:
+def exponential(scale: Parameter = 1, shape: object = NULL, dtype: object = NULL, **kwargs: object) -> Symbol:
     """Draws from the exponential distribution of mean ``scale``."""
+    # the operator takes the rate
     return _draw("exponential", {"lam": 1.0 / scale}, shape, dtype, kwargs)  # type: ignore[operator]
 
 
-def gamma(alpha: Parameter = 1, beta: Parameter = 1, shape: Any = NULL, dtype: Any = NULL, **kwargs: Any) -> Symbol:
+def gamma(alpha: Parameter = 1, beta: Parameter = 1, shape: object = NULL, dtype: object = NULL, **kwargs: object) -> Symbol:
     """Draws from the gamma distribution of shape ``alpha`` and scale ``beta``."""
     return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, kwargs)
 
 
-def negative_binomial(k: Parameter = 1, p: Parameter = 1, shape: Any = NULL, dtype: Any = NULL, **kwargs: Any) -> Symbol:
+def negative_binomial(k: Parameter = 1, p: Parameter = 1, shape: object = NULL, dtype: object = NULL, **kwargs: object) -> Symbol:
     """Draws of how many failures come before ``k`` successes of probability ``p``."""
     return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, kwargs)
 
 
-def generalized_negative_binomial(mu: Parameter = 1, alpha: Parameter = 1, shape: Any = NULL, dtype: Any = NULL, **kwargs: Any) -> Symbol:
+def generalized_negative_binomial(
+    mu: Parameter = 1, alpha: Parameter = 1, shape: object = NULL, dtype: object = NULL, **kwargs: object
+) -> Symbol:
     """Draws from the negative binomial distribution of mean ``mu`` and dispersion ``alpha``."""
     return _draw("generalized_negative_binomial", {"mu": mu, "alpha": alpha}, shape, dtype, kwargs)
 
 
-def multinomial(data: Symbol, shape: Any = NULL, get_prob: bool = True, dtype: Any = "int32", **kwargs: Any) -> Symbol:
+def multinomial(data: Symbol, shape: object = NULL, get_prob: bool = True, dtype: object = "int32", **kwargs: object) -> Symbol:
     """Draws of indices with the probabilities in the last axis of ``data``, and with ``get_prob`` their log-probabilities."""
-    given = {"get_prob": get_prob, "dtype": dtype, **({} if shape is NULL else {"shape": shape})} | kwargs
+    given: dict[str, Any] = {"get_prob": get_prob, "dtype": dtype, **({} if shape is NULL else {"shape": shape})} | kwargs
     return apply_op(
         random_sampling.sample_multinomial,
         random_sampling.sample_multinomial.title,
@@ -109,12 +114,13 @@ def multinomial(data: Symbol, shape: Any = NULL, get_prob: bool = True, dtype: A
     )
 
 
-def shuffle(data: Symbol, **kwargs: Any) -> Symbol:
+def shuffle(data: Symbol, **kwargs: object) -> Symbol:
     """The elements along the first axis in random order."""
-    return apply_op(ordering.shuffle, ordering.shuffle.title, (data,), kwargs, kwargs.pop("name", None), kwargs.pop("attr", None))
+    given: dict[str, Any] = dict(kwargs)
+    return apply_op(ordering.shuffle, ordering.shuffle.title, (data,), given, given.pop("name", None), given.pop("attr", None))
 
 
-def randint(low: int, high: int, shape: Any = NULL, dtype: Any = NULL, **kwargs: Any) -> Symbol:
+def randint(low: int, high: int, shape: object = NULL, dtype: object = NULL, **kwargs: object) -> Symbol:
     """Draws of integers in [low, high)."""
     return _draw("randint", {"low": low, "high": high}, shape, dtype, kwargs)
 

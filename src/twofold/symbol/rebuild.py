@@ -13,6 +13,7 @@ def rebuilt(heads: Iterable[Head], change: Change) -> list[Head]:
     heads = list(heads)
     new: dict[SymbolNode, Callable[[int], Head]] = {}
     for node in topological(heads):
+        # every node is copied, even below no change: attributes of nodes can be set, and copies must not share them
         inputs = tuple(new[h.node](h.place) for h in node.inputs)
         new[node] = change(node, inputs) or _outputs_of(copied(node, inputs))
     return [new[h.node](h.place) for h in heads]

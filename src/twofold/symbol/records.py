@@ -1,4 +1,4 @@
-"""A recorded computation as a symbol: what ``autograd.get_symbol`` gives. Arrays that it started from become variables."""
+"""Converts a recorded computation to a symbol, for ``autograd.get_symbol``. The arrays that it started from become variables."""
 
 from typing import Any
 
@@ -21,8 +21,9 @@ def symbol_from_record(rec: Rec) -> Symbol:
     Raises
     ------
     AutogradError
-        If its graph was already used by backward, or holds an operator that symbols do not have.
+        If its graph was already used by backward, or has an operation without a symbol counterpart.
     """
+    # an explicit stack, as tapes are longer than Python's; each record is pushed again, to be made after its inputs
     made: dict[int, SymbolNode] = {}
     stack = [(rec, False)]
     while stack:
@@ -43,7 +44,7 @@ def symbol_from_record(rec: Rec) -> Symbol:
 
 
 def _owner(rec: Rec) -> Rec:
-    """The record of the whole application, for one of its several results."""
+    """The record of the operation. One of its several results has a record of its own, whose only input is the operation's."""
     return rec.inputs[0] if applies(rec.node, item) else rec
 
 
@@ -72,11 +73,13 @@ def _node(rec: Rec, made: dict[int, SymbolNode]) -> SymbolNode:
 
 def _named(op: Op, params: Params, scalar: list[bool], numbers: list[Any]) -> tuple[str, dict[str, str]]:
     if op.names:
+        # as composed symbols do: only what differs from the defaults, and no training flag, which belongs to a run
         given = {k: text(v) for k, v in params.items() if k not in op.training and v != op.params[k].default}
         return op.names[0], given | {k: str(v) for k, v in zip(op.scalars, numbers, strict=False)}
+    # a NumPy operation: the names of MXNet's operators for two arrays, array and scalar, and scalar and array
     if op.symbol is not None and (not numbers or len(op.symbol) == 3):
         name = op.symbol[0] if not numbers else op.symbol[2 if scalar[0] else 1]
         given = params if op.symbol_params is None else op.symbol_params(**params)
         attrs = {k: text(v) for k, v in given.items() if v is not None}
         return name, attrs | ({"scalar": str(numbers[0])} if numbers else {})
-    raise AutogradError("get_symbol: an operation has no counterpart in symbols", op.title, "compute it with an operator of mx.nd")
+    raise AutogradError("get_symbol: an operation has no symbol counterpart", op.title, "compute it with an operator of mx.nd")

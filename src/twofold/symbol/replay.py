@@ -57,6 +57,7 @@ class Replay:
         key = leaf(("key", len(self.keys)), (6,), "uint64") if draws(node) else None
         if key is not None:
             self.keys.append(key)
+        # a size of 0 was left to the readers of the result; by now inference knows it
         replaced = {"shape": self.inference.known[node][0].shape} if is_open(node) else {}
         sig = node.sig(self.training, **replaced)
         parts = apply_node(node, sig, arrays, key)
@@ -81,7 +82,7 @@ class Replay:
         """Users' objects. ``number`` gives the position of each state among the graph's inputs."""
         return [UserObject(o.leaf, o.make, [number[v] for v in o.states]) for o in self.objects]
 
-    def user_object(self, make: Callable[[Device, Sequence[Any]], Any], states: Sequence[SymbolNode]) -> Node:
+    def user_object(self, make: Callable[[Device, Sequence[Any]], object], states: Sequence[SymbolNode]) -> Node:
         """The leaf of a new user's object; see `UserCode`."""
         new = UserCode(leaf(("object", len(self.objects)), (), "object"), make, tuple(states))
         self.objects.append(new)

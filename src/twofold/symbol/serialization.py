@@ -92,6 +92,7 @@ def heads_of(graph: GraphRecord) -> list[Head]:
     """
     made: list[SymbolNode] = []
     for position, record in enumerate(graph.nodes):
+        # a `GraphRecord` has checked that nodes read earlier ones only, so there are no cycles
         inputs = [_head(made, entry, record.name) for entry in record.inputs]
         extra = {**record.extra, **({"control_deps": record.control_deps} if record.control_deps else {})}
         subgraphs = tuple(tuple(heads_of(g)) for g in record.subgraphs)

@@ -4,7 +4,7 @@ Operators and fluent methods are attached by `operators` and `namespace`.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..errors import IndexingError, NotImplementedForSymbol, ParameterError
 from ..formats.files import write_file
@@ -24,7 +24,7 @@ class Symbol:
     """
 
     __slots__ = ("heads",)
-    __array_priority__ = 1000.0
+    __array_priority__ = 1000.0  # above NumPy's scalars: np.float32(2) * symbol calls the symbol's operator
     __hash__ = None  # type: ignore[assignment]  # == makes a symbol
 
     heads: tuple[Head, ...]
@@ -170,26 +170,28 @@ class Symbol:
             raise ParameterError("Symbol.Compose: keyword argument name not found", names, f"it has {', '.join(self.list_inputs())}")
         return Symbol(with_variables(self.heads, {k: s.heads[0] for k, s in given.items()}, name))
 
+    # nodes are copied too: attributes set on a copy must not show in the original
     def __copy__(self) -> "Symbol":
         return Symbol(with_variables(self.heads, {}))
 
     def __deepcopy__(self, memo: Any) -> "Symbol":
         return self.__copy__()
 
-    def grad(self, wrt: Sequence[str]) -> "Symbol":
+    def grad(self, wrt: "str | Symbol | Sequence[str | Symbol]") -> "Symbol":
         """The gradient of the sum of all outputs with respect to variables, as a symbol with one output for each.
 
         Parameters
         ----------
         wrt
-            Names of arguments.
+            Names of arguments, or the variables themselves.
 
         Raises
         ------
         ParameterError
             If one is not an argument.
         """
-        return gradient_of(self, [wrt] if isinstance(wrt, str) else list(wrt))
+        names = [w if isinstance(w, str) else str(w.name) for w in ([wrt] if isinstance(wrt, (str, Symbol)) else wrt)]
+        return Symbol(gradient_of(self, names))
 
     gradient = grad
 
@@ -241,7 +243,7 @@ def _from_json(text: str) -> Symbol:
 
 
 def _needs_values(name: str, operator: str | None = None) -> Any:
-    def method(self: Symbol, *args: Any, **kwargs: Any) -> Any:
+    def method(self: Symbol, *args: object, **kwargs: object) -> NoReturn:
         raise NotImplementedForSymbol(name, operator, *args)
 
     method.__name__ = name
