@@ -76,7 +76,7 @@ def write_file(path: str | os.PathLike[str], chunks: Iterable[Buffer]) -> None:
 
 def _write_local(path: Path, chunks: Iterable[Buffer]) -> None:
     mode = path.stat().st_mode if path.exists() else None
-    if mode is not None and not path.is_file():
+    if mode is not None and not path.is_file():  # renaming over a pipe or device would replace it
         with path.open("wb") as file:
             file.writelines(chunks)
         return
@@ -87,10 +87,10 @@ def _write_local(path: Path, chunks: Iterable[Buffer]) -> None:
             file.writelines(chunks)
             file.flush()
             os.fsync(file.fileno())  # or a crash after the rename could leave an empty file under the name
-        if mode is not None:
+        if mode is not None:  # a new file has the process's default mode
             temporary.chmod(mode & 0o7777)
         temporary.replace(path)
-    except BaseException:
+    except BaseException:  # Ctrl-C too must not leave the temporary file behind
         temporary.unlink(missing_ok=True)
         raise
     _sync_folder(path.parent)

@@ -78,6 +78,7 @@ def load_params(data: Buffer) -> ParameterFile:
     reader.u64("the reserved word")
     arrays: list[ArrayRecord] = []
     numpy_shape = False
+    # `count` rejects a number that the file has no room for, before anything of that size is allocated
     for _ in range(reader.count(4, "the number of arrays")):
         numpy_shape |= reader.peek_u32("an array's magic number") == V3
         arrays.append(read_array(reader))
@@ -95,7 +96,7 @@ def load_array(data: Buffer) -> ArrayRecord:
 def read_array(reader: Reader) -> ArrayRecord:
     """Read an array block of any version."""
     version = reader.peek_u32("an array's magic number")
-    if version <= MAX_NDIM:
+    if version <= MAX_NDIM:  # V0: no magic number is so small, and no array has more axes
         return _read_dense(reader, reader.u32s(reader.u32("the number of axes"), "the shape"))
     if version not in (V1, V2, V3):
         raise reader.error("no array starts here", hex(version))
@@ -122,6 +123,7 @@ def _read_sparse(reader: Reader, stype: str) -> ArrayRecord:
     stored_shape = _read_shape(reader, "the shape of the stored values")
     shape = _read_shape(reader, "the shape")
     device, dtype = _read_device(reader), _read_code(reader, FROM_MXNET_CODE, "element type")
+    # all headers come before all elements
     headers = [
         (_read_code(reader, FROM_MXNET_CODE, f"type of {name}"), _read_shape(reader, f"the shape of {name}"))
         for name in INDEX_ARRAYS[stype]
@@ -147,6 +149,7 @@ def _check_indices(record: ArrayRecord, shape: tuple[int, ...]) -> None:
     if record.stype == "csr":
         size = shape[1]
         indptr = memoryview(record.aux[0].data).cast("B").cast(INDEX_FORMATS[record.aux[0].dtype])
+        # an empty indptr: MXNet writes none for an array without stored values
         if len(indptr) not in (0, shape[0] + 1) or (indptr and indptr[0] != 0) or not all(map(operator.le, indptr, indptr[1:])):
             raise FormatError("csr array: indptr must increase from 0 and have one entry more than rows", f"{len(indptr)} entries")
         used = indptr[-1] if indptr else 0
@@ -181,6 +184,7 @@ def _read_elements(reader: Reader, dtype: str, shape: tuple[int, ...]) -> Buffer
     fault = shape_fault(shape, ITEM_SIZES[dtype])
     if fault:
         raise reader.error(f"a shape with {fault}", shape)
+    # views keep the whole file alive, which large arrays share anyway
     elements = reader.take(math.prod(shape) * ITEM_SIZES[dtype], f"{dtype} elements of shape {shape}")
     return bytes(elements) if len(elements) < SMALL else elements
 

@@ -105,6 +105,7 @@ def run_pickle(data: Buffer, allowed: Container[Name], budget: Budget) -> object
     machine = _Machine(allowed, budget)
     position = 0
     try:
+        # `genops` only decodes; unlike `pickle.Unpickler` it imports nothing and calls nothing
         for opcode, argument, start in pickletools.genops(bytes(data)):
             position = start or 0
             machine.step(opcode.name, argument)
@@ -120,7 +121,7 @@ class _Machine:
         self.allowed = allowed
         self.budget = budget
         self.stack: list[object] = []
-        self.memo: dict[object, object] = {}  # by number
+        self.memo: dict[object, object] = {}  # by number; values are shared, so the result is a graph, possibly with cycles
 
     def step(self, opcode: str, argument: object) -> None:
         if opcode in _LITERALS:
@@ -133,6 +134,7 @@ class _Machine:
             raise FormatError("pickle: an opcode refers to objects outside the file", opcode, "pickle the whole object")
 
     def push(self, value: object, cost: int = ENTRY_COST) -> None:
+        # charged before it is stored: a few bytes in a file can duplicate the top of the stack without end
         self.budget.spend(cost)
         self.stack.append(value)
 

@@ -41,6 +41,7 @@ def element_type(target: Name) -> str | None:
     """Return the element type of a scalar class such as ``numpy.float32``; None for other classes."""
     if target == ("ml_dtypes", "bfloat16"):
         return "bfloat16"
+    # before NumPy 2 the class of bools was numpy.bool_
     name = "bool" if target.name == "bool_" else target.name
     return name if target.module == "numpy" and name in ITEM_SIZES and name != "bfloat16" else None
 
@@ -57,6 +58,7 @@ def _dtype(parts: Parts) -> DTypeRecord:
     match parts.args, parts.state:
         case (DTypeRecord() as record, *_), _:
             return record
+        # "=" is the writer's native order: little-endian on every machine that MXNet supports
         case (str(code), *_), (_, "<" | "|" | "=", *_) if code in CODES:
             return DTypeRecord(CODES[code])
         case (str(code), *_), None if code in CODES and code[1] == "1":
@@ -91,7 +93,7 @@ def _array_of(dtype: str, shape: tuple[object, ...], data: bytes | str, order: s
         raise FormatError("pickle: a NumPy array has an invalid shape", str(shape)[:80])
     stored = encode_latin1(data) if isinstance(data, str) else data
     record = ArrayRecord(dtype, tuple(sizes), stored)
-    if order == "C" or len(sizes) < 2 or not stored:
+    if order == "C" or len(sizes) < 2 or not stored:  # with one axis both orders are the same
         return record
     return ArrayRecord(dtype, tuple(sizes), _to_row_major(memoryview(stored).cast(MEMORY_FORMATS[ITEM_SIZES[dtype]]), sizes))
 
@@ -102,6 +104,7 @@ def _to_row_major(elements: memoryview, shape: Sequence[int]) -> bytearray:
     strides = [math.prod(shape[:axis]) for axis in range(len(shape))]
     ordered = bytearray(elements.nbytes)
     stretch = shape[-1] * elements.itemsize
+    # one strided copy for each row, rather than a step of Python for each element; this package does not import NumPy
     for target in range(math.prod(rows)):
         start, position = 0, target
         for axis in range(len(rows) - 1, -1, -1):

@@ -96,6 +96,7 @@ class _Resolver:
         self.sizes: dict[int, tuple[int, int]] = {}  # depth below a node; number of values in it, counting every reference
         self.open: set[int] = set()
 
+    # by identity: the tree's lists are not hashable, and what the file shares must stay shared
     def resolve(self, node: object, depth: int = 0) -> object:
         """Return the record of a node."""
         if isinstance(node, SCALARS):
@@ -104,6 +105,7 @@ class _Resolver:
             if depth > MAX_DEPTH or id(node) in self.open:
                 raise FormatError("pickle: an object is nested too deeply or contains itself", f"depth {depth}", "no optimizer state is")
             self.open.add(id(node))
+            # `open` holds the nodes above this one: meeting one of them again is a cycle
             children = _children(node)
             values = [self.resolve(child, depth + 1) for child in children]
             self.measure(node, children)

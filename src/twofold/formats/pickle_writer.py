@@ -60,7 +60,7 @@ class _Writer:
         match value:
             case None:
                 self.chunks.append(NONE)
-            case bool():
+            case bool():  # before int, which bool derives from
                 self.chunks.append(TRUE if value else FALSE)
             case int():
                 self.chunks.append(_integer(value))
@@ -75,6 +75,7 @@ class _Writer:
 
     def write_shared(self, value: object, depth: int) -> None:
         """Write an object that may be referred to again: in full the first time, then as a memo reference."""
+        # identities are safe as keys: `states` keeps all its parts alive while they are written
         if not self.write_reference(id(value)):
             self.write_compound(value, depth)
             self.remember(id(value))
@@ -114,6 +115,7 @@ class _Writer:
 
     def write_array(self, record: ArrayRecord) -> None:
         self.write_name(*(NUMPY_ARRAY_CLASS if self.numpy_arrays else ARRAY_CLASSES[record.stype]))
+        # as MXNet's arrays pickle: the class called with None, then the state {"handle": the array's block}
         self.chunks += [NONE, TUPLE1, REDUCE, EMPTY_DICT, MARK]
         self.write("handle", 0)
         self.write_name("builtins", "bytearray")
@@ -153,6 +155,7 @@ class _Writer:
 def _integer(value: int) -> bytes:
     if -(2**31) <= value < 2**31:
         return BININT + struct.pack("<i", value)
+    # one more bit than the magnitude has, for the sign
     data = value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True)
     if len(data) > 255:
         raise FormatError("optimizer states: an integer is too large", f"{value.bit_length()} bits")

@@ -36,7 +36,7 @@ class Reader:
     __slots__ = ("offset", "view")
 
     def __init__(self, data: Buffer, offset: int = 0) -> None:
-        self.view = memoryview(data).cast("B").toreadonly()
+        self.view = memoryview(data).cast("B").toreadonly()  # so that no array read as a view can change the file's bytes
         self.offset = offset
 
     @property
@@ -95,6 +95,7 @@ class Reader:
         """Read an unsigned 64-bit count of items of at least ``smallest`` bytes each, and check that the file can contain them."""
         start = self.offset
         number = self.u64(what)
+        # Python's integers do not overflow: the product is right even for a count near 2**64
         if number * smallest > self.remaining:
             raise self.error(f"{what} is beyond the end of the file", f"{number} with {self.remaining} bytes left", offset=start)
         return number

@@ -82,6 +82,7 @@ def _array_of(name: str, entry: object, reader: Reader) -> ArrayRecord:
 
 
 def _check_gaps(header: Mapping[str, dict[str, list[int]]], reader: Reader) -> None:
+    # the format forbids gaps: they could hide other data, and overlaps could make a small file huge
     ranges = sorted(tuple(entry["data_offsets"]) for entry in header.values())
     stops = [0, *(stop for _, stop in ranges)]
     if [start for start, _ in ranges] != stops[:-1] or stops[-1] != reader.remaining:
@@ -111,5 +112,5 @@ def safetensors_chunks(arrays: Mapping[str, ArrayRecord], metadata: Mapping[str,
         start, stop = stop, stop + memoryview(record.data).nbytes
         header[name] = {"dtype": CODES[record.dtype], "shape": list(record.shape), "data_offsets": [start, stop]}
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode("utf-8")
-    text += b" " * (-len(text) % 8)
+    text += b" " * (-len(text) % 8)  # so that the elements begin at a multiple of 8 and views of them are aligned
     return chain([struct.pack("<Q", len(text)), text], (arrays[name].data for name in names))

@@ -32,7 +32,8 @@ class Accounts:
     def __init__(self, changed: Callable[[Device, int, int], None]) -> None:
         self.ledgers: dict[Device, Ledger] = {}
         self._changed = changed
-        self._known: dict[int, Any] = {}
+        #: Weak references by the identity of what they refer to, which is free for reuse only once `_died` has removed it.
+        self._known: dict[int, object] = {}
         #: Frees not yet accounted for. Weak reference callbacks append to it: they may run at any point, so they must take no lock.
         self._dead: deque[tuple[Device, int, int]] = deque()
         self._lock = threading.RLock()
@@ -48,7 +49,7 @@ class Accounts:
             for ledger in self.ledgers.values():
                 ledger.reset_peak()
 
-    def allocated(self, arrays: Iterable[Any], device: Device) -> None:
+    def allocated(self, arrays: Iterable[object], device: Device) -> None:
         """Account for arrays that may own new memory."""
         with self._lock:
             self.settle()
@@ -67,7 +68,7 @@ class Accounts:
                     ledger.free(nbytes)
                     self._changed(device, time, ledger.live)
 
-    def _add(self, array: Any, device: Device) -> int:
+    def _add(self, array: object, device: Device) -> int:
         """Track the owner of an array's memory; return its bytes, or 0 if it is tracked already or not an array."""
         owner = owner_of(array)
         key = id(owner)
@@ -86,16 +87,16 @@ class Accounts:
         self._dead.append((device, perf_counter_ns(), nbytes))
 
 
-def owner_of(array: Any) -> Any:
+def owner_of(array: object) -> object:
     """The array that owns the memory of an array; None for a scalar."""
-    if isinstance(array, np.ndarray):
+    if isinstance(array, np.ndarray):  # views share their base's memory, which must be counted once
         while isinstance(array.base, np.ndarray):
             array = array.base
         return array
     return None if isinstance(array, (np.generic, float, int)) else array
 
 
-def nbytes_of(array: Any, device: Device) -> int:
+def nbytes_of(array: object, device: Device) -> int:
     """Bytes of an array's elements."""
     if isinstance(array, np.ndarray):
         return array.nbytes
@@ -103,7 +104,7 @@ def nbytes_of(array: Any, device: Device) -> int:
     return math.prod(kind.shape) * NUMPY[kind.dtype].itemsize
 
 
-def live_arrays() -> Iterator[tuple[Any, Device, bool]]:
+def live_arrays() -> Iterator[tuple[object, Device, bool]]:
     """Every backend array held by a cell, value or compiled program: (array, device, whether it is scratch memory of a program).
 
     They are found through the garbage collector. Scratch memory on GPUs is attributed to the first one.

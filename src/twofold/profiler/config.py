@@ -10,15 +10,15 @@ BOOLEANS = {True: True, False: False, "true": True, "false": False, "True": True
 PROCESSES = ("worker", "server")
 
 
-def boolean(value: Any) -> bool:
+def boolean(value: str | int) -> bool:
     """Parse a boolean as MXNet does: 0, 1 and their strings are accepted too."""
     return BOOLEANS[value]
 
 
-def seconds(value: Any) -> float:
+def seconds(value: str | float) -> float:
     """Parse a positive number."""
     number = float(value)
-    if not number > 0:
+    if not number > 0:  # not `<= 0`, which NaN would pass
         raise ValueError(value)
     return number
 
@@ -80,7 +80,7 @@ class Config:
     def __init__(self) -> None:
         self.assign({})
 
-    def assign(self, given: Mapping[str, Any]) -> None:
+    def assign(self, given: Mapping[str, object]) -> None:
         """Set all values; those not given are reset to their defaults.
 
         Raises
@@ -88,6 +88,7 @@ class Config:
         ParameterError
             For an unknown keyword or a value of the wrong type. Nothing changes then.
         """
+        # all are parsed before any is set
         values = {k.name: k.default for k in KEYWORDS} | {name: _parse(name, value) for name, value in given.items()}
         for name, value in values.items():
             setattr(self, name, value)
@@ -108,7 +109,7 @@ class Config:
         return self.profile_all or self.profile_memory
 
 
-def _parse(name: str, value: Any) -> Any:
+def _parse(name: str, value: object) -> Any:
     keyword = _BY_NAME.get(name)
     if keyword is None:
         raise ParameterError(f"set_config: Cannot find argument '{name}'", None, f"the arguments are {', '.join(_BY_NAME)}")

@@ -4,7 +4,6 @@ import atexit
 import os
 import threading
 from time import perf_counter
-from typing import Any
 from warnings import warn
 
 from ..errors import MXNetError, ParameterError
@@ -18,7 +17,7 @@ STATES = ("stop", "run")
 PAUSE_PER_WRITE = 20
 
 
-def set_config(**kwargs: Any) -> None:
+def set_config(**kwargs: object) -> None:
     """Configure what is recorded and where it is written. Options not given are reset to their defaults.
 
     Parameters

@@ -86,10 +86,11 @@ class Report:
 
     def happened(self, event: Event) -> None:
         """Record an event. A program's operators are reported before the program itself, which lists them as steps; drop them."""
-        if event.thread != self._thread:
+        if event.thread != self._thread:  # workers run parts of this thread's kernels; other threads have their own windows
             return
         program = event.details.get("program")
         if event.category == "program" and program is not None:
+            # begun within the program's span, so a step of it
             while self._operators and self._operators[-1].start >= event.start:
                 self._operators.pop()
             if event.name == "window":
@@ -104,7 +105,7 @@ class Report:
         elif event.category == "operator":
             self._operators.append(event)
 
-    def allocated(self, arrays: Iterable[Any], device: Device) -> None:
+    def allocated(self, arrays: Iterable[object], device: Device) -> None:
         """Ignored."""
 
     def __str__(self) -> str:

@@ -8,7 +8,6 @@ import threading
 from collections import deque
 from collections.abc import Iterable, Mapping
 from time import perf_counter_ns
-from typing import Any
 
 from ..device import Device
 from ..scheduler import observers
@@ -59,7 +58,7 @@ class Recorder:
         self.statistics, self.trace = Statistics(), Trace()
         self.scopes = _Scopes()
         self.is_traced = True
-        self._queue: deque[Event | Record] = deque()
+        self._queue: deque[Event | Record] = deque()  # appending takes no lock: observers call from any thread
         self._lock, self.writing = threading.RLock(), threading.Lock()
         self.reset_totals()
 
@@ -67,7 +66,7 @@ class Recorder:
         """Reset the work counters."""
         self.totals = {"fused_kernels": 0, "moved_bytes": 0, "operators": 0, "programs": 0}
 
-    def configure(self, given: Mapping[str, Any]) -> None:
+    def configure(self, given: Mapping[str, object]) -> None:
         """Apply the options of ``set_config``. Queued events are processed first, under the old configuration."""
         with self._lock:
             self.fold()
@@ -125,7 +124,7 @@ class Recorder:
             scope = self.scopes.name
             self._put(event._replace(details={**event.details, "scope": scope}) if scope else event)
 
-    def allocated(self, arrays: Iterable[Any], device: Device) -> None:
+    def allocated(self, arrays: Iterable[object], device: Device) -> None:
         """Record arrays that may own new memory."""
         if self.config.memory:
             self.accounts.allocated(arrays, device)
@@ -140,8 +139,8 @@ class Recorder:
         name: str,
         category: str,
         duration: int = 0,
-        details: Mapping[str, Any] = NOTHING,
-        more: Mapping[str, Any] = NOTHING,
+        details: Mapping[str, object] = NOTHING,
+        more: Mapping[str, object] = NOTHING,
     ) -> None:
         """Record an event of a user annotation; has no effect while the profiler is off."""
         if self.is_on:
@@ -159,12 +158,13 @@ class Recorder:
         self.accounts.settle()
         with self._lock:
             records = []
-            for _ in range(len(self._queue)):
+            for _ in range(len(self._queue)):  # what is queued by now: other threads keep appending
                 item = self._queue.popleft()
                 if isinstance(item, Event):
                     self._count(item)
                     item = _record(item)
                 records.append(item)
+            # events are queued when they end, but a trace lists the outer of two that begin together first
             for record in sorted(records, key=lambda r: (r.time, -r.duration if r.phase == "X" else 0)):
                 if self.is_traced:
                     self.trace.add(record)
@@ -209,6 +209,7 @@ def _after_fork() -> None:
     """Stop in a child process, which would otherwise overwrite the parent's file."""
     if RECORDER.is_on:
         observers.forget(RECORDER)
+    # a fresh state, locks included: a thread of the parent may have held them at the fork
     config = RECORDER.config
     RECORDER.__init__()
     RECORDER.config = config

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -27,7 +27,9 @@ from ..program.compile import Program
 from ..program.namespace import namespace_of
 from .operands import KEY, make_operands
 
+#: A deferral threshold that no sample reaches: everything runs inline.
 HUGE = 1 << 40
+T = TypeVar("T")
 
 
 def sig_of(op: Op, sample: Sample, legacy: bool = True, training: bool = True) -> Sig:
@@ -36,7 +38,7 @@ def sig_of(op: Op, sample: Sample, legacy: bool = True, training: bool = True) -
     return op.sig(legacy, **params, **{flag: training for flag in op.training if flag not in params})
 
 
-def leaves_for(arrays: Sequence[Any], sample: Sample | None = None) -> list[Node | None]:
+def leaves_for(arrays: Sequence[object], sample: Sample | None = None) -> list[Node | None]:
     """Leaves with the types of arrays and scalars. Integral inputs (labels, indices) need no gradient."""
     out: list[Node | None] = []
     whole = {k for k, d in enumerate(sample.inputs) if d is not None and d.whole} if sample is not None else set()
@@ -64,7 +66,7 @@ def eager(sig: Sig, arrays: Sequence[Any], device: Device = CPU, record: bool = 
     return results, cells
 
 
-def in_mode(engine: str, defer: int, run: Callable[[], Any]) -> Any:
+def in_mode(engine: str, defer: int, run: Callable[[], T]) -> T:
     """Run with other settings of the engine and the deferral threshold."""
     was = SETTINGS.engine, SETTINGS.defer_elements
     SETTINGS.engine, SETTINGS.defer_elements = engine, defer
@@ -74,7 +76,7 @@ def in_mode(engine: str, defer: int, run: Callable[[], Any]) -> Any:
         SETTINGS.engine, SETTINGS.defer_elements = was
 
 
-def equal(a: Any, b: Any, what: str) -> None:
+def equal(a: np.ndarray, b: np.ndarray, what: str) -> None:
     """Same dtype, shape and bits (NaN equals NaN)."""
     assert a.dtype == b.dtype, f"{what}: {a.dtype} and {b.dtype}"
     assert a.shape == b.shape, f"{what}: {a.shape} and {b.shape}"
@@ -115,7 +117,7 @@ def check_modes(op: Op, sample: Sample) -> None:
 
         def run(record: bool = record) -> list[np.ndarray]:
             results, _ = eager(sig, arrays, record=record)
-            return [host_of(r).copy() for r in results]
+            return [host_of(r).copy() for r in results]  # a copy: the next mode may write into the same memory
 
         naive = in_mode("naive", HUGE, run)
         for name, engine, defer in (("inline", "window", HUGE), ("deferred", "window", 1)):
@@ -135,6 +137,7 @@ def projected_program(op: Op, sample: Sample, dtype: str = "float64") -> tuple[P
     heads = [leaf(("head", k), o.shape, o.dtype) for k, o in enumerate(outputs)]
     values = [draw.uniform(0.5, 1.5, o.shape).astype(NUMPY[o.dtype]) for o in outputs]
     grads = gradient(outputs, heads, [nodes[k] for k in wrt])  # type: ignore[misc]
+    # outputs and gradients in one program, so that both see the same rewrites
     given = [n for n in nodes if n is not None]
     program = Program([*outputs, *grads], [*given, *heads], HOST)
     return program, [*[a for a in arrays if a is not None], *values], wrt, outputs
@@ -150,13 +153,14 @@ def check_gradient(op: Op, sample: Sample) -> None:
     places = _places(op, sample, wrt)
     heads = arrays[len(arrays) - len(outputs) :]
     draw = np.random.default_rng(2)
-    step = 1e-6
+    step = 1e-6  # central differences in float64: truncation of order 1e-12 and rounding of 1e-10 balance about here
 
     def value(at: list[np.ndarray]) -> float:
         return float(sum((o * h).sum() for o, h in zip(program.run(at), heads, strict=False)))
 
     grads = program.run(arrays)[len(outputs) :]
     for place, grad in zip(places, grads, strict=True):
+        # one random direction tests all elements of a gradient at the price of two runs
         direction = draw.uniform(-1, 1, arrays[place].shape)
         ahead, behind = ([*arrays[:place], arrays[place] + s * step * direction, *arrays[place + 1 :]] for s in (1, -1))
         want = (value(ahead) - value(behind)) / (2 * step)
@@ -189,6 +193,7 @@ def check_second_gradient(op: Op, sample: Sample) -> None:
     if not live:
         return
     second = gradient([g for _, g in live], [ones_head(g) for _, g in live], wrt)
+    # outputs and gradients in one program, so that both see the same rewrites
     given = [n for n in nodes if n is not None]
     program = Program([*[g for _, g in live], *second], given, HOST)
     values = [a for a in arrays if a is not None]
