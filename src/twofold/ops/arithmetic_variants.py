@@ -153,9 +153,9 @@ def declare_scalar(name: str, reversed_: bool) -> Op:
         data = data if is_int else real(xp, data)
         return formula(xp, scalar, data) if reversed_ else formula(xp, data, scalar)
 
-    doc = f"{text} of a number and an array." if reversed_ else f"{text} of an array and a number."
+    doc = f"{text} of a scalar and an array." if reversed_ else f"{text} of an array and a scalar."
     variant = name, "reversed" if reversed_ else "scalar"
-    new = declare(rule, names[0].strip("_"), names, variant, f"{doc} With ``is_int=False`` whole numbers are taken as float64.")
+    new = declare(rule, names[0].strip("_"), names, variant, f"{doc} With ``is_int=False`` integer arrays are computed in float64.")
     if name == "mod":
         new.grad(reversed_modulus_grad if reversed_ else lambda xp, dout: dout)
     new.sample(lambda draw: scalar_sample(draw, name, reversed_))

@@ -21,7 +21,7 @@ def _uses_batch(use_global_stats, is_train):
     return is_train and not use_global_stats
 
 
-def _centred(xp, data, mean, axis):
+def _centered(xp, data, mean, axis):
     """The data minus the mean of each channel, in the dtype of the statistics."""
     return xp.cast(data, xp.dtype_of(mean)) - _along(xp, mean, len(data.shape), axis)
 
@@ -71,9 +71,9 @@ def batch_norm(
     axis = normalized_axis(axis, len(data.shape), "BatchNorm: axis")
     _check(data, (gamma, beta, moving_mean, moving_var), axis)
     _check_dtypes(xp, data, (gamma, beta, moving_mean, moving_var))
-    mean, centred, rate = _statistics(xp, data, moving_mean, moving_var, axis, eps, _uses_batch(use_global_stats, is_train))
+    mean, centered, rate = _statistics(xp, data, moving_mean, moving_var, axis, eps, _uses_batch(use_global_stats, is_train))
     scale = _along(xp, rate if fix_gamma else rate * gamma, len(data.shape), axis)
-    out = centred * scale + _along(xp, beta, len(data.shape), axis)
+    out = centered * scale + _along(xp, beta, len(data.shape), axis)
     return xp.cast_like(out, data), xp.stop_gradient(mean), xp.stop_gradient(rate)
 
 
@@ -84,12 +84,12 @@ def _statistics(xp, data, moving_mean, moving_var, axis, eps, of_batch):
             raise ShapeError("BatchNorm: no data to take statistics of", data.shape, "give at least one sample")
         axes = tuple(k for k in range(len(data.shape)) if k != axis)
         mean = xp.mean(xp.cast(data, xp.dtype_of(xp.widened(moving_mean))), axis=axes)
-        centred = _centred(xp, data, mean, axis)  # two passes: E[x²] - E[x]² would cancel where the mean is large
-        var = xp.mean(centred * centred, axis=axes)
+        centered = _centered(xp, data, mean, axis)  # two passes: E[x²] - E[x]² would cancel where the mean is large
+        var = xp.mean(centered * centered, axis=axes)
     else:
         mean, var = xp.widened(moving_mean), xp.widened(moving_var)
-        centred = _centred(xp, data, mean, axis)
-    return mean, centred, 1 / xp.sqrt(var + eps)
+        centered = _centered(xp, data, mean, axis)
+    return mean, centered, 1 / xp.sqrt(var + eps)
 
 
 def _check(data, vectors, axis):
@@ -123,17 +123,17 @@ def _(xp, dout, data, gamma, moving_mean, moving_var, *, axis, eps, fix_gamma, u
         return None, None, None
     ndim, axis = len(data.shape), axis % len(data.shape)
     axes = tuple(k for k in range(ndim) if k != axis)
-    mean, centred, rate = _statistics(xp, data, moving_mean, moving_var, axis, eps, _uses_batch(use_global_stats, is_train))
+    mean, centered, rate = _statistics(xp, data, moving_mean, moving_var, axis, eps, _uses_batch(use_global_stats, is_train))
     head = xp.cast_like(dout[0], mean)
     dbeta = xp.sum(head, axis=axes)
-    product = xp.sum(head * centred, axis=axes)
+    product = xp.sum(head * centered, axis=axes)
     # with fix_gamma the parameter exists but is not used; MXNet gives it a gradient of 0
     dgamma = xp.zeros_like(gamma) if fix_gamma else product * rate
     scale = _along(xp, rate if fix_gamma else rate * gamma, ndim, axis)
     if _uses_batch(use_global_stats, is_train):
         # the batch's statistics depend on the data: subtract the components of the head along 1 and along the normalized data
         share = 1 / math.prod(data.shape[k] for k in axes)
-        head = head - _along(xp, dbeta * share, ndim, axis) - centred * _along(xp, product * rate * rate * share, ndim, axis)
+        head = head - _along(xp, dbeta * share, ndim, axis) - centered * _along(xp, product * rate * rate * share, ndim, axis)
     return head * scale, dgamma, dbeta
 
 

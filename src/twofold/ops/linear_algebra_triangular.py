@@ -34,7 +34,7 @@ def scale(x, alpha):
 
 @op("_linalg_trmm", "linalg_trmm", alike=True, real=True, floats=FLOATS)
 def trmm(xp, A, B, *, transpose: bool = False, rightside: bool = False, lower: bool = True, alpha: float = 1.0):
-    """``alpha`` · op(A) · B, or ``alpha`` · B · op(A) if ``rightside``, for triangular A; op is the transpose if so told."""
+    """``alpha`` · op(A) · B, or ``alpha`` · B · op(A) if ``rightside``, for triangular A; op(A) is Aᵀ if ``transpose``, else A."""
     check_factors(A, B, rightside)
     a = triangle(xp, A, lower)
     a = xp.matrix_transpose(a) if transpose else a

@@ -13,9 +13,9 @@ def _normalized(xp, x, axes, eps):
     """``x`` with mean 0 and variance 1 over axes; its mean; and its deviation sqrt(var + eps)."""
     mean = xp.mean(x, axis=axes, keepdims=True)
     # two passes: E[x²] - E[x]² would cancel where the mean is large
-    centred = x - mean
-    deviation = xp.sqrt(xp.mean(centred * centred, axis=axes, keepdims=True) + eps)
-    return centred / deviation, mean, deviation
+    centered = x - mean
+    deviation = xp.sqrt(xp.mean(centered * centered, axis=axes, keepdims=True) + eps)
+    return centered / deviation, mean, deviation
 
 
 def _rows(xp, x, kept):
@@ -23,13 +23,13 @@ def _rows(xp, x, kept):
     return xp.reshape(xp.widened(x), shape=(*x.shape[:kept], math.prod(x.shape[kept:])))
 
 
-def _through_normalization(xp, dnormal, normal, deviation, axes):
+def _normalization_grad(xp, dnormal, normal, deviation, axes):
     """The gradient through `_normalized`: the component orthogonal to 1 and to the result, over the deviation."""
     along = xp.mean(dnormal * normal, axis=axes, keepdims=True)
     return (dnormal - xp.mean(dnormal, axis=axes, keepdims=True) - normal * along) / deviation
 
 
-def _shown(xp, data, *statistics):
+def _as_results(xp, data, *statistics):
     """Statistics as additional results: without gradient, in the data's dtype."""
     return (xp.cast_like(xp.stop_gradient(v), data) for v in statistics)
 
@@ -66,7 +66,7 @@ def layer_norm(xp, data, gamma, beta, *, axis: int = -1, eps: float = 1e-5, outp
     column = tuple(-1 if k == axis else 1 for k in range(len(data.shape)))
     normal, mean, deviation = _normalized(xp, xp.widened(data), (axis,), eps)
     out = normal * xp.reshape(gamma, shape=column) + xp.reshape(beta, shape=column)
-    return xp.cast_like(out, data), *_shown(xp, data, mean, deviation)
+    return xp.cast_like(out, data), *_as_results(xp, data, mean, deviation)
 
 
 layer_norm.infer(lambda shapes, *, axis, **_: along_axis(shapes, axis))
@@ -82,7 +82,7 @@ def _(xp, dout, data, gamma, *, axis, eps, **_):
     # sums of 16-bit gradients over a batch are taken in float32
     head, others = xp.widened(dout[0]), _others(len(data.shape), axis)
     dnormal = head * xp.reshape(xp.widened(gamma), shape=column)
-    return _through_normalization(xp, dnormal, normal, deviation, (axis,)), xp.sum(head * normal, axis=others), xp.sum(head, axis=others)
+    return _normalization_grad(xp, dnormal, normal, deviation, (axis,)), xp.sum(head * normal, axis=others), xp.sum(head, axis=others)
 
 
 @layer_norm.sample
@@ -115,7 +115,7 @@ def _(xp, dout, data, gamma, *, eps):
     normal, _, deviation = _normalized(xp, _rows(xp, data, 2), (2,), eps)
     head = _rows(xp, dout, 2)
     dnormal = head * xp.reshape(xp.widened(gamma), shape=(-1, 1))
-    ddata = xp.reshape(_through_normalization(xp, dnormal, normal, deviation, (2,)), shape=data.shape)
+    ddata = xp.reshape(_normalization_grad(xp, dnormal, normal, deviation, (2,)), shape=data.shape)
     return ddata, xp.sum(head * normal, axis=(0, 2)), xp.sum(head, axis=(0, 2))
 
 
@@ -152,7 +152,7 @@ def group_norm(xp, data, gamma, beta, *, num_groups: int = 1, eps: float = 1e-5,
     out = _per_value(xp, normal, gamma, num_groups, data.shape[1]) * xp.reshape(gamma, shape=(-1, 1))
     out = _per_value(xp, out, beta, num_groups, data.shape[1]) + xp.reshape(beta, shape=(-1, 1))
     out = xp.cast_like(xp.reshape(out, shape=data.shape), data)
-    return out, *(xp.reshape(v, shape=(data.shape[0], num_groups)) for v in _shown(xp, data, mean, deviation))
+    return out, *(xp.reshape(v, shape=(data.shape[0], num_groups)) for v in _as_results(xp, data, mean, deviation))
 
 
 @group_norm.infer
@@ -168,7 +168,7 @@ def _(xp, dout, data, gamma, *, num_groups, eps, **_):
     normal, _, deviation = _normalized(xp, x, (2,), eps)
     head = _per_value(xp, xp.widened(dout[0]), gamma, num_groups, data.shape[1])
     dnormal = xp.reshape(head * xp.reshape(xp.widened(gamma), shape=(-1, 1)), shape=x.shape)
-    ddata = xp.reshape(_through_normalization(xp, dnormal, normal, deviation, (2,)), shape=data.shape)
+    ddata = xp.reshape(_normalization_grad(xp, dnormal, normal, deviation, (2,)), shape=data.shape)
     return ddata, xp.sum(head * xp.reshape(normal, shape=head.shape), axis=(0, 2)), xp.sum(head, axis=(0, 2))
 
 
@@ -210,7 +210,7 @@ def _(draw):
     return [draw(draw.real((2, 3, 2)), mode=mode, eps=0.5) for mode in ("instance", "channel", "spatial")]
 
 
-def _sum_of_neighbours(xp, x, nsize):
+def _sum_of_neighbors(xp, x, nsize):
     """Sums over ``nsize`` channels (axis 1) around each; channels beyond the ends count as 0."""
     half = nsize // 2
     wide = xp.pad(x, width=((0, 0), (half, half), *[(0, 0)] * (len(x.shape) - 2)))
@@ -221,7 +221,7 @@ def _sum_of_neighbours(xp, x, nsize):
 def _response(xp, data, alpha, knorm, nsize):
     if nsize % 2 == 0:
         raise ParameterError("LRN: nsize must be odd", nsize, "give an odd number of channels")
-    return _sum_of_neighbours(xp, data * data, nsize) * (alpha / nsize) + knorm
+    return _sum_of_neighbors(xp, data * data, nsize) * (alpha / nsize) + knorm
 
 
 @op("LRN", real=True, keeps_shape=True)
@@ -238,7 +238,7 @@ def local_response_norm(xp, data, *, alpha: float = 1e-4, beta: float = 0.75, kn
 def _(xp, dout, out, data, *, alpha, beta, knorm, nsize):
     dout, out, data = (xp.widened(v) for v in (dout, out, data))
     response = _response(xp, data, alpha, knorm, nsize)
-    shared = _sum_of_neighbours(xp, dout * out / response, nsize)  # the window is symmetric: it is its own transpose
+    shared = _sum_of_neighbors(xp, dout * out / response, nsize)  # the window is symmetric: it is its own transpose
     return dout * xp.power(response, -beta) - data * shared * (2 * alpha * beta / nsize)
 
 

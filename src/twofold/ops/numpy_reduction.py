@@ -33,8 +33,8 @@ def numpy_mean(xp, a, *, axis: Axis = None, dtype: DType | None = None, keepdims
 def numpy_var(xp, a, *, axis: Axis = None, dtype: DType | None = None, ddof: float = 0.0, keepdims: bool = False):
     """Variance over axes: the sum of squared deviations from the mean, divided by the number of elements minus ``ddof``."""
     x, result = in_dtype(xp, a, dtype)
-    centred = x - averaged(xp, x, axis, True)
-    return xp.cast(averaged(xp, centred * centred, axis, keepdims, ddof), result)
+    centered = x - averaged(xp, x, axis, True)
+    return xp.cast(averaged(xp, centered * centered, axis, keepdims, ddof), result)
 
 
 @op("_npi_std")

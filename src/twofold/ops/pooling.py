@@ -76,7 +76,7 @@ def _parts(xp, x, axis, window):
     return [xp.take_slice(x, k, k + last, axis, window.stride) for k in range(window.kernel)]
 
 
-def _joined(xp, parts, axis, window):
+def _parts_transposed(xp, parts, axis, window):
     """The transpose of `_parts`: the parts summed into an axis of the padded size.
 
     Element k = q · stride + r of window i is at (i + q) · stride + r. So parts with the same r are shifted by q and summed, and the sums
@@ -130,13 +130,13 @@ def _sums(xp, x, windows):
     return x
 
 
-def _spread(xp, dout, windows):
+def _sums_transposed(xp, dout, windows):
     """The transpose of `_sums`."""
     if all(w.is_whole for w in windows):
         return xp.broadcast_to(dout, shape=(*dout.shape[:2], *[w.size for w in windows]))
     # transposes are applied in the opposite order of the sums
     for axis, window in reversed(_spatial(windows)):
-        dout = _joined(xp, [dout] * window.kernel, axis, window)
+        dout = _parts_transposed(xp, [dout] * window.kernel, axis, window)
     return _unpadded(xp, dout, windows)
 
 
@@ -162,7 +162,7 @@ def _maxima_transposed(xp, dout, x, windows):
             first = xp.greater_equal(before, part)  # >=: of equal elements the earlier one gets the gradient
             shares.append(dout * xp.logical_not(first))
             dout = dout * first
-        dout = _joined(xp, [dout, *reversed(shares)], axis, window)
+        dout = _parts_transposed(xp, [dout, *reversed(shares)], axis, window)
     return _unpadded(xp, dout, windows)
 
 
@@ -226,13 +226,13 @@ def _pool_transposed(xp, dout, out, x, windows, pool_type, p_value, count_includ
     # the gradient of (Σ x^p)^(1/p) is (x / out)^(p - 1)
     if pool_type == "lp":
         if p_value == 1:
-            return _spread(xp, dout, windows)
+            return _sums_transposed(xp, dout, windows)
         slope = _POWERS[p_value - 1]
         norm = slope(xp, xp.where(xp.equal(out, 0), 1, out))  # where the norm is 0 the gradient is 0, not 0 / 0
-        return _spread(xp, dout / norm, windows) * slope(xp, x)
+        return _sums_transposed(xp, dout / norm, windows) * slope(xp, x)
     if pool_type == "avg":
         dout = dout / _counts(xp, windows, count_include_pad, xp.dtype_of(dout))
-    return _spread(xp, dout, windows)
+    return _sums_transposed(xp, dout, windows)
 
 
 @op("Pooling", "_npx_pooling", real=True, drawn_as="pooling", label="{pool_type|max}, {kernel|global}/{stride|1}")

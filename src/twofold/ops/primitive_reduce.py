@@ -1,7 +1,6 @@
 """Primitives that reduce or scan along axes, sort, or multiply matrices, with their gradients."""
 
 import math
-from functools import partial
 
 from ..dtype import promote
 from ..errors import ShapeError
@@ -9,16 +8,20 @@ from ..opdef.declare import primitive
 from ..opdef.params import Axis
 from ..opdef.shapes import broadcast_shapes, normalized_axes, reduced_shape
 
-reduction = partial(primitive)
+
+def reduction(dtype_of, **facts):
+    """Declare a reduction over axes, whose result dtype is a function of the operand's."""
+
+    def declare(rule):
+        new = primitive(**facts)(rule)
+        new.type(lambda data, *, axis, keepdims: (reduced_shape(data.shape, axis, keepdims), dtype_of(data.dtype)))
+        return new
+
+    return declare
 
 
-def _reduced(dtype_of):
-    """Type inference for a reduction whose result dtype is a function of the operand's."""
-
-    def rule(data, *, axis, keepdims):
-        return reduced_shape(data.shape, axis, keepdims), dtype_of(data.dtype)
-
-    return rule
+def _same(dtype):
+    return dtype
 
 
 def _wide(dtype):
@@ -36,12 +39,11 @@ def spread(xp, value, data, axis, keepdims):
     return xp.broadcast_to(value, shape=data.shape)
 
 
-@reduction(packed=True, row_reduction=True, symbol=("sum",))
+@reduction(_wide, packed=True, row_reduction=True, symbol=("sum",))
 def sum(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Sum over axes (all if None), by the same tree of partial sums in every mode of execution."""
 
 
-sum.type(_reduced(_wide))
 sum.grad(lambda xp, dout, data, *, axis, keepdims: spread(xp, dout, data, axis, keepdims))
 
 
@@ -52,12 +54,9 @@ def _(xp, node):
     return None if found is None else xp.log_sum_exp(found, normalized_axes(axis, len(terms.shape)), node.shape)
 
 
-@reduction(symbol=("prod",))
+@reduction(_wide, symbol=("prod",))
 def prod(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Product over axes."""
-
-
-prod.type(_reduced(_wide))
 
 
 @prod.grad
@@ -77,18 +76,17 @@ def _extremum_grad(xp, dout, data, out, *, axis, keepdims):
     return spread(xp, dout, data, axis, keepdims) * xp.equal(data, spread(xp, out, data, axis, keepdims))
 
 
-@reduction(packed=True, row_reduction=True, symbol=("max",))
+@reduction(_same, packed=True, row_reduction=True, symbol=("max",))
 def max(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Maximum over axes."""
 
 
-@reduction(packed=True, row_reduction=True, symbol=("min",))
+@reduction(_same, packed=True, row_reduction=True, symbol=("min",))
 def min(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Minimum over axes."""
 
 
 for _op in (max, min):
-    _op.type(_reduced(lambda dtype: dtype))
     _op.grad(_extremum_grad)
 
 
@@ -102,18 +100,14 @@ for _op in (sum, max, min):
     _op.simplify(_of_single_elements)
 
 
-@reduction(differentiable=False)
+@reduction(lambda dtype: "bool", differentiable=False)
 def any(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Whether any element along axes is nonzero."""
 
 
-@reduction(differentiable=False)
+@reduction(lambda dtype: "bool", differentiable=False)
 def all(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Whether all elements along axes are nonzero."""
-
-
-for _op in (any, all):
-    _op.type(_reduced(lambda dtype: "bool"))
 
 
 def _reduction_cases(name):
@@ -138,18 +132,14 @@ for _op in (sum, prod, max, min, any, all):
     _op.cases(_reduction_cases(_op.name))
 
 
-@reduction(differentiable=False)
+@reduction(lambda dtype: "int64", differentiable=False)
 def argmax(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Index (int64) of the first maximum along an axis (flattened if None)."""
 
 
-@reduction(differentiable=False)
+@reduction(lambda dtype: "int64", differentiable=False)
 def argmin(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Index (int64) of the first minimum along an axis (flattened if None)."""
-
-
-for _op in (argmax, argmin):
-    _op.type(_reduced(lambda dtype: "int64"))
 
 
 def _extremum_cases(name):

@@ -76,8 +76,8 @@ class Net(NamedTuple):
 # one direction of one layer
 
 
-class Pass(NamedTuple):
-    """The result of a loop over time: per step, the outputs and what the backward pass needs; and the final states."""
+class Scan(NamedTuple):
+    """The result of a loop over time (a scan): per step, the outputs and what the backward pass needs; and the final states."""
 
     outputs: list[Any]
     before: list[Any]
@@ -110,52 +110,52 @@ def _forward(xp, net, x, w, h, c, direction, valid):
     bias = w["input_bias"] if net.mode == "gru" else w["input_bias"] + w["state_bias"]
     # one product for all steps: the weights are read once instead of once a step
     shares = xp.reshape(xp.matmul(rows, xp.matrix_transpose(w["input"])) + bias, shape=(steps, n, -1))
-    walked = Pass([None] * steps, [None] * steps, [None] * steps, [None] * steps, None, None)
+    scan = Scan([None] * steps, [None] * steps, [None] * steps, [None] * steps, None, None)
     for t in _order(steps, direction):
-        walked.before[t] = h
+        scan.before[t] = h
         hidden = xp.matmul(h, xp.matrix_transpose(w["state"]))
         hidden = hidden + w["state_bias"] if net.mode == "gru" else hidden
-        new, cell_state, walked.saved[t] = cell.forward(xp, _step_of(xp, shares, t), hidden, h, c)
-        walked.raw[t] = new
+        new, cell_state, scan.saved[t] = cell.forward(xp, _step_of(xp, shares, t), hidden, h, c)
+        scan.raw[t] = new
         new = new if net.projection is None else xp.matmul(new, xp.matrix_transpose(w["projection"]))
         if valid[t] is None:
-            h, c, walked.outputs[t] = new, cell_state, new
+            h, c, scan.outputs[t] = new, cell_state, new
         else:
-            walked.outputs[t] = xp.where(valid[t], new, 0)
+            scan.outputs[t] = xp.where(valid[t], new, 0)
             h, c = xp.where(valid[t], new, h), c if cell_state is None else xp.where(valid[t], cell_state, c)
-    return walked._replace(h=h, c=c)
+    return scan._replace(h=h, c=c)
 
 
-def _backward(xp, net, x, w, walked, douts, dh, dc, direction, valid):
+def _backward(xp, net, x, w, scan, douts, dh, dc, direction, valid):
     """Gradients of x, of the direction's parameters, and of its initial states."""
     cell, (steps, n, depth) = net.cell, x.shape
     dgates, dhidden, draw = [None] * steps, [None] * steps, [None] * steps
     for t in reversed(_order(steps, direction)):
-        dnew, old_dh, old_dc = _joined(douts[t], dh), None, None
+        dnew, old_dh, old_dc = _sum_of_known(douts[t], dh), None, None
         # past a sequence's end the states were passed through unchanged, and so are their gradients
         if valid[t] is not None:
             dnew, old_dh = dnew * valid[t], None if dh is None else dh * xp.logical_not(valid[t])
             dc, old_dc = (None, None) if dc is None else (dc * valid[t], dc * xp.logical_not(valid[t]))
         draw[t] = dnew
         dnew = dnew if net.projection is None else xp.matmul(dnew, w["projection"])
-        dgates[t], dhidden[t], direct, dc = cell.backward(xp, walked.saved[t], dnew, dc)
-        dh = _joined(_joined(xp.matmul(dhidden[t], w["state"]), direct), old_dh)
-        dc = _joined(dc, old_dc)
+        dgates[t], dhidden[t], direct, dc = cell.backward(xp, scan.saved[t], dnew, dc)
+        dh = _sum_of_known(_sum_of_known(xp.matmul(dhidden[t], w["state"]), direct), old_dh)
+        dc = _sum_of_known(dc, old_dc)
     # the weights' gradients of all steps are one matrix product each, not a sum over steps
     flat_gates, flat_hidden = xp.concat(*dgates, axis=0), xp.concat(*dhidden, axis=0)
     grads = {
         "input": xp.matmul(xp.matrix_transpose(flat_gates), xp.reshape(x, shape=(steps * n, depth))),
-        "state": xp.matmul(xp.matrix_transpose(flat_hidden), xp.concat(*walked.before, axis=0)),
+        "state": xp.matmul(xp.matrix_transpose(flat_hidden), xp.concat(*scan.before, axis=0)),
         "input_bias": xp.sum(flat_gates, axis=0),
         "state_bias": xp.sum(flat_hidden, axis=0),
     }
     if net.projection is not None:
-        grads["projection"] = xp.matmul(xp.matrix_transpose(xp.concat(*draw, axis=0)), xp.concat(*walked.raw, axis=0))
+        grads["projection"] = xp.matmul(xp.matrix_transpose(xp.concat(*draw, axis=0)), xp.concat(*scan.raw, axis=0))
     dx = xp.reshape(xp.matmul(flat_gates, w["input"]), shape=x.shape)
     return dx, grads, dh, dc
 
 
-def _joined(a, b):
+def _sum_of_known(a, b):
     """The sum of two gradients, either of which may be None."""
     return a if b is None else b if a is None else a + b
 
@@ -164,13 +164,13 @@ def _joined(a, b):
 
 
 class Stack:
-    """The whole RNN on its arrays; ``passes`` and ``layer_inputs`` are what the forward pass saves for the backward pass."""
+    """The whole RNN on its arrays; ``scans`` and ``layer_inputs`` are what the forward pass saves for the backward pass."""
 
     def __init__(self, xp, net, parameters, state, state_cell, length, keep, rng):
         self.xp, self.net, self.state, self.state_cell = xp, net, state, state_cell
         self.blocks = net.unpacked(xp, parameters)
         self.length, self.keep, self.rng = length, keep, rng
-        self.passes, self.layer_inputs, self.masks = {}, [], {}
+        self.scans, self.layer_inputs, self.masks = {}, [], {}
 
     def weights(self, layer, direction):
         """The parameters of one direction, by name."""
@@ -187,9 +187,9 @@ class Stack:
             for d in range(net.directions):
                 at = layer * net.directions + d
                 c = None if self.state_cell is None else _step_of(xp, self.state_cell, at)
-                walked = _forward(xp, net, x, self.weights(layer, d), _step_of(xp, self.state, at), c, d, self.valid)
-                self.passes[layer, d] = walked
-                ways.append(xp.stack(walked.outputs))
+                scan = _forward(xp, net, x, self.weights(layer, d), _step_of(xp, self.state, at), c, d, self.valid)
+                self.scans[layer, d] = scan
+                ways.append(xp.stack(scan.outputs))
             x = ways[0] if len(ways) == 1 else xp.concat(*ways, axis=2)
         return x
 
@@ -202,7 +202,7 @@ class Stack:
 
     def last(self, name):
         """The final states of all layers and directions, ``"h"`` or ``"c"``: (layers · directions, n, size)."""
-        return self.xp.stack([getattr(walked, name) for walked in self.passes.values()])
+        return self.xp.stack([getattr(scan, name) for scan in self.scans.values()])
 
     def backward(self, dout, dh, dc):
         """Gradients of the data, the parameters and the initial states, after `forward`."""
@@ -215,10 +215,10 @@ class Stack:
                 ends = [None if a is None else _step_of(xp, a, at) for a in (dh, dc)]
                 part = xp.take_slice(dout, d * net.out, (d + 1) * net.out, 2)
                 douts = [_step_of(xp, part, t) for t in range(x.shape[0])]
-                weights, walked = self.weights(layer, d), self.passes[layer, d]
-                more, own, first_h[at], first_c[at] = _backward(xp, net, x, weights, walked, douts, ends[0], ends[1], d, self.valid)
+                weights, scan = self.weights(layer, d), self.scans[layer, d]
+                more, own, first_h[at], first_c[at] = _backward(xp, net, x, weights, scan, douts, ends[0], ends[1], d, self.valid)
                 grads |= {(layer, d, name): g for name, g in own.items()}
-                dx = _joined(dx, more)
+                dx = _sum_of_known(dx, more)
             dout = dx * self.masks[layer] * (1 / self.keep) if layer in self.masks else dx
         vector = xp.concat(*[xp.reshape(grads[key], shape=(-1,)) for key, _ in net.blocks()], axis=0)
         states = [xp.stack([first[at] for at in sorted(first)]) if self._has(first) else None for first in (first_h, first_c)]

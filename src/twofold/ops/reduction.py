@@ -133,8 +133,8 @@ def moments(xp, data, *, axes: Axis = None, keepdims: bool = False):
         raise ParameterError("moments: no axes", f"axes={axes}", "name the axes, all of them for the moments of the whole array")
     wide = xp.widened(data)
     mean = mean_axis(xp, wide, axis=axes, keepdims=True)
-    centred = wide - mean
-    variance = mean_axis(xp, centred * centred, axis=axes, keepdims=True)
+    centered = wide - mean
+    variance = mean_axis(xp, centered * centered, axis=axes, keepdims=True)
     found = [xp.narrowed(v, data) for v in (mean, variance)]
     return tuple(found if keepdims else [xp.squeeze(v, axes) for v in found])
 
