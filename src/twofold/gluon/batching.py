@@ -115,12 +115,14 @@ def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite:
     if not arrays:
         raise InvalidValue("clip_global_norm: there are no arrays", None, "pass at least one")
     device = arrays[0].context
+    # Squares of float16 overflow beyond 255, and a norm over all devices must be computed on one.
     first, *others = [(a.astype("float32") if a._dtype != "float64" else a).as_in_context(device) for a in arrays]
     total = (first * first).sum()
     for array in others:
         total = total + (array * array).sum()
     norm = total.sqrt()
     if not check_isfinite:
+        # The scale stays an array: reading it would wait for the backward pass.
         scale = nd.minimum(max_norm / (norm + 1e-8), 1.0)
         for array in arrays:
             array *= scale.astype(array._dtype).as_in_context(array.context)

@@ -86,7 +86,7 @@ class HybridBlock(Block):
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
-        if isinstance(value, HybridBlock):
+        if isinstance(value, HybridBlock):  # the trace holds the old child's graph
             self._clear_cached_graph()
         elif isinstance(value, Parameter):
             self._forward_names = None
@@ -147,6 +147,7 @@ class HybridBlock(Block):
         """
         check_backend(backend)
         self._active, self._mirror = active and self._is_compilable, mirror
+        # Mirroring is compiled into the graph, so a trace that was made without it cannot be used.
         if clear or not active or mirror:
             self._clear_cached_graph()
         for child in self._children.values():
@@ -184,6 +185,7 @@ class HybridBlock(Block):
         ParameterError
             If the inputs are neither arrays nor symbols, or a mixture.
         """
+        # First, as it is every call of an ordinary model: nothing is searched for other kinds of arrays.
         if isinstance(x, NDArray):
             return self._run(x.context, x, *args)
         arrays: list[Any] = list(iter_arrays((x, *args)))
@@ -227,6 +229,7 @@ class HybridBlock(Block):
 
     def _run_numpy(self, device: Device, *args: Any) -> Any:
         """The outputs for arrays of `mx.np`, as such arrays."""
+        # Compiled graphs are of mx.nd's operators: a block written for mx.np runs imperatively, and only its layers are compiled.
         if self._arrays == "nd" or (self._active and self._all_accept_legacy()):
             return as_numpy(self._run(device, *cast_inputs(args, self._input_dtype())))
         try:
@@ -247,6 +250,7 @@ class HybridBlock(Block):
         return self._accepts_legacy
 
     def _run_compiled(self, device: Device, args: Sequence[Any]) -> Any:
+        # The usual case, without flattening and without checks: an array is on its own device.
         if len(args) == 1 and isinstance(args[0], NDArray):
             arrays, form = args, SINGLE
         else:

@@ -193,6 +193,7 @@ class Parameter:
 
     def _own_shape(self, data: Array | np.ndarray) -> tuple[int, ...]:
         """The shape of an array of this parameter. A 0-d parameter is stored in arrays of shape (1,)."""
+        # MXNet's files have no arrays without axes.
         return () if self._shape == () and data.size == 1 else tuple(data.shape)
 
     @property
@@ -273,7 +274,7 @@ class Parameter:
         with Scope(False, None):
             data = deferred.data
             if data is None:
-                # On the CPU, then copied: all devices get the same random numbers, and the same as in MXNet.
+                # On the CPU, then copied: all devices get the same random numbers.
                 data = nd.zeros(self.shape or (1,), ctx=CPU, dtype=self.dtype)
                 default = deferred.default if isinstance(deferred.default, Initializer) else initializer.create(deferred.default)
                 default(InitDesc(self.name, {"__init__": deferred.init}), data)
@@ -306,6 +307,7 @@ class Parameter:
                 "omit ctx, or use reset_ctx",
             )
         self._deferred = None
+        # In place where possible: arrays that the user holds, and gradients, survive loading.
         if self._data is not None and self._data[0]._dtype == data._dtype:
             self.set_data(data)
             return

@@ -108,6 +108,7 @@ class ParameterDict:
     @staticmethod
     def _match(param: Parameter, key: str, value: Any) -> None:
         """Set an unknown attribute of a parameter, or check that a known one has the value."""
+        # Some attributes are properties over an underscored one, whose setter would cast or check.
         own = vars(param)
         have = own.get(key if key in own else f"_{key}")
         if have is None:
@@ -156,6 +157,7 @@ class ParameterDict:
             If different parameters have the same name.
         """
         for name, param in other.items():
+            # The same parameter under two children is sharing; two parameters of one name would overwrite each other in files.
             if self._params.get(name, param) is not param:
                 raise InvalidValue(
                     f"Cannot update self with other because they have different Parameters with the same name '{name}'", None, "rename one"
@@ -289,6 +291,7 @@ class ParameterDict:
                 raise InvalidValue(
                     f"restore_prefix is '{restore_prefix}' but Parameters name '{name}' does not start with it", None, "pass another prefix"
                 )
+        # Files of `Module` and `export` tell arguments from states, which parameters do by themselves.
         arrays = {restore_prefix + re.sub("^(arg|aux):", "", name): array for name, array in param_dict.items()}
         if not allow_missing:
             self._check_complete(arrays, source, restore_prefix)

@@ -44,6 +44,7 @@ class BlockScope:
         hint
             The prefix of its automatic name.
         """
+        # Outside all scopes names are counted globally, by the same manager as symbols' names; inside, by the parent block.
         current = _OPEN.scopes[-1] if _OPEN.scopes else None
         if current is None:
             outer: str = NameManager.current.get(None, hint) + "_" if prefix is None else prefix
@@ -52,6 +53,7 @@ class BlockScope:
             count = current._counter.get(hint, 0)
             current._counter[hint] = count + 1
             prefix = f"{hint}{count}_"
+        # Children share what the parent shares: a parameter is looked up under its full name in the model it is shared from.
         parent = current._block
         own = (
             ParameterDict(parent.params.prefix + prefix, parent.params._shared) if params is None else ParameterDict(params.prefix, params)
@@ -60,10 +62,12 @@ class BlockScope:
 
     def __enter__(self) -> "BlockScope":
         names = None
+        # A block with an empty prefix is transparent, as in MXNet: names inside count in the scope around it.
         if self._block.prefix:
             _OPEN.scopes = (*_OPEN.scopes, self)
             names = Prefix(self._block.prefix)
             names.__enter__()
+        # A stack: the scope may be entered again inside itself, by a method that also uses it.
         self._names.append(names)
         return self
 

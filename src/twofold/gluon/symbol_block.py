@@ -57,6 +57,7 @@ class SymbolBlock(HybridBlock):
         outputs = outputs[0] if isinstance(outputs, (list, tuple)) and len(outputs) == 1 else outputs
         heads, nested = flatten(outputs, (Symbol,), "output")
         symbol = heads[0] if len(heads) == 1 else sym.Group(heads)
+        # One symbol with several outputs, such as a group, returns a list like a list of symbols does.
         if isinstance(outputs, Symbol) and len(outputs.heads) > 1:
             nested = (0,) * len(outputs.heads)
         self._make_params(symbol, names)

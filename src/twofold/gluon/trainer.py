@@ -73,7 +73,7 @@ class Trainer:
         self._param2idx = {param.name: k for k, param in enumerate(self._params)}
         self._contexts = self._common_contexts()
         self._optimizer = self._create_optimizer(optimizer, dict(optimizer_params or {}))
-        self._scale = self._optimizer.rescale_grad
+        self._scale = self._optimizer.rescale_grad  # the user's factor; each step divides it by the batch size
         self._updaters = [get_updater(self._optimizer) for _ in self._contexts]
         check_kvstore(kvstore)
         self._wanted_store = kvstore
@@ -190,6 +190,7 @@ class Trainer:
             If there is such a gradient and it is not to be skipped.
         """
         self._begin(batch_size)
+        # Before anything is sent: a store that has updated some weights could not take it back.
         if self._update_on_kvstore and not ignore_stale_grad:
             for _, param in self._trained():
                 self._check_fresh(param)
@@ -199,8 +200,12 @@ class Trainer:
     def _begin(self, batch_size: float | None = None) -> None:
         if batch_size is not None:
             self._optimizer.rescale_grad = self._scale / batch_size
+        self._prepare_store()
+
+    def _prepare_store(self) -> None:
         if not self._has_store:
             self._init_kvstore()
+        # In each step, as parameters of unknown shape get their values in the first forward pass that reaches them.
         for k in tuple(self._unsent):
             self._send(k)
 
@@ -242,6 +247,7 @@ class Trainer:
     def _allreduce_grads(self) -> None:
         if self._kvstore is None:
             return
+        # The first parameters have the highest priority: the next forward pass needs them first.
         for k, param in self._trained():
             if self._update_on_kvstore:
                 self._kvstore.pushpull(k, param._gradients(), param._initialized().arrays, priority=-k)
@@ -265,6 +271,7 @@ class Trainer:
     def _update(self, ignore_stale_grad: bool) -> None:
         if self._update_on_kvstore:
             return
+        # All weights of a device in one call, so that the optimizer can update them in one program.
         work: list[tuple[list[int], list[NDArray], list[NDArray]]] = [([], [], []) for _ in self._updaters]
         for k, param in self._trained():
             for (indices, grads, weights), weight, grad in zip(work, param._initialized().arrays, param._gradients(), strict=False):
@@ -317,18 +324,18 @@ class Trainer:
             states = read_file(fname)
             for updater in self._updaters:
                 updater.set_states(states)
-                updater.optimizer = self._updaters[0].optimizer
+                updater.optimizer = self._updaters[0].optimizer  # one for all: its counts of updates must not diverge
             self._optimizer = self._updaters[0].optimizer
+        # The optimizer of the file has none: multipliers of learning rates are read from the parameters.
         self._optimizer.param_dict = dict(enumerate(self._params))
 
     def _updating_store(self) -> Any:
         """The store, with all parameters sent to it, if it runs the optimizer; else None."""
         if not self._has_store:
             self._init_kvstore()
-        if not self._update_on_kvstore or self._kvstore is None:
+        if not self._update_on_kvstore:
             return None
-        for k in tuple(self._unsent):
-            self._send(k)
+        self._prepare_store()
         return self._kvstore
 
 

@@ -102,8 +102,9 @@ class DataLoader:
     def __iter__(self) -> Iterator[Any]:
         if not self._auto_reload:
             return self._iterator()
-        found, self._next = self._next or self._iterator(), None
-        return self._reloading(found)
+        # Taken before the first batch is: a second iteration begun meanwhile must not share the prefetched one.
+        batches, self._next = self._next or self._iterator(), None
+        return self._reloading(batches)
 
     def _reloading(self, batches: Iterator[Any]) -> Iterator[Any]:
         yield from batches
@@ -123,6 +124,7 @@ class DataLoader:
     def _iterator(self) -> Iterator[Any]:
         if self._pool is None:
             return (self._batch(indices) for indices in self._batches)
+        # One more than asked for: the one being waited for is not prefetched.
         return _Prefetching(
             self._pool, partial(self._batch_in_worker, is_np_array()), iter(self._batches), self._prefetch + 1, self._timeout
         )
@@ -156,7 +158,7 @@ class _Prefetching(Iterator[Any]):
         if not self._in_flight:
             raise StopIteration
         first = self._in_flight.popleft()
-        self._start()
+        self._start()  # before waiting, so that the workers stay busy while the consumer computes
         try:
             return first.result(self._timeout)
         except FutureTimeoutError:

@@ -116,7 +116,7 @@ class BatchSampler(Sampler):
                 yield batch
                 batch = []
         if batch:
-            self._check()
+            self._check()  # late, as in MXNet: an unknown name matters only if a batch is incomplete
             if self._last_batch == "keep":
                 yield batch
             elif self._last_batch == "rollover":

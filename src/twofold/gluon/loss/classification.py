@@ -59,10 +59,12 @@ class SigmoidBinaryCrossEntropyLoss(Loss, arrays="nd"):
         if pos_weight is None:
             return F.relu(pred) - pred * label + _softplus_of_minus_abs(F, pred)
         factor = 1 + F.broadcast_mul(pos_weight - 1, label)
+        # The last term is log(1 + exp(-pred)) as a sum that cannot overflow; the factor weights positive labels.
         return pred - pred * label + factor * (_softplus_of_minus_abs(F, pred) + F.relu(-pred))
 
     @staticmethod
     def _of_probabilities(F: Functions, pred: Operand, label: Operand, pos_weight: Operand | None) -> Operand:
+        # Probabilities of exactly 0 or 1 are common in float32; their logarithms would make the loss infinite.
         positive = F.log(pred + TINY) * label
         if pos_weight is not None:
             positive = F.broadcast_mul(positive, pos_weight)
@@ -204,6 +206,7 @@ class CTCLoss(Loss, arrays="nd"):
             pred = F.swapaxes(pred, dim1=0, dim2=1)
         if self._batch_axis == 1:
             label = F.swapaxes(label, dim1=0, dim2=1)
+        # The operator wants the lengths' presence told: a missing optional input is not an argument in MXNet's graphs.
         has_pred, has_label = pred_lengths is not None, label_lengths is not None
         loss = F.CTCLoss(
             pred, label, pred_lengths, label_lengths, use_data_lengths=has_pred, use_label_lengths=has_label, blank_label="last"
@@ -277,6 +280,7 @@ class LogisticLoss(Loss, arrays="nd"):
     def hybrid_forward(self, F: Functions, pred: Operand, label: Operand, sample_weight: Operand | None = None) -> Operand:
         """The loss (n,) of predictions and labels (n, …), with sample weights that broadcast to them."""
         label = F.reshape_like(label, pred)
+        # With labels 0 and 1 it is the cross-entropy of a sigmoid.
         if self._label_format == "signed":
             label = (label + 1) / 2
         loss = F.relu(pred) - pred * label + _softplus_of_minus_abs(F, pred)

@@ -34,6 +34,7 @@ class L2Loss(Loss, arrays="nd"):
 
     def hybrid_forward(self, F: Functions, pred: Operand, label: Operand, sample_weight: Operand | None = None) -> Operand:
         """The loss (n,) of predictions and labels (n, …), with sample weights that broadcast to them."""
+        # Reshaped, not broadcast: labels (n,) of predictions (n, 1) must not make (n, n) errors.
         loss = F.square(F.reshape_like(label, pred) - pred)
         return self._mean(F, self._weighted(F, loss, sample_weight, 0.5))
 
@@ -50,9 +51,6 @@ class L1Loss(Loss, arrays="nd"):
     **kwargs
         ``prefix`` and ``params``, see `Block`.
     """
-
-    def __init__(self, weight: float | None = None, batch_axis: int = 0, **kwargs: Any) -> None:
-        super().__init__(weight, batch_axis, **kwargs)
 
     def hybrid_forward(self, F: Functions, pred: Operand, label: Operand, sample_weight: Operand | None = None) -> Operand:
         """The loss (n,) of predictions and labels (n, …), with sample weights that broadcast to them."""
@@ -121,7 +119,9 @@ class PoissonNLLLoss(Loss, arrays="nd"):
         target = F.reshape_like(target, pred)
         loss = F.exp(pred) - target * pred if self._from_logits else pred - target * F.log(pred + epsilon)
         if self._compute_full:
+            # Bounded first: 0 * log(0) would be NaN, which the mask below does not remove.
             above = F.maximum(target, 1)
             stirling = above * F.log(above) - above + 0.5 * F.log(2 * math.pi * above)
             loss = loss + stirling * (target > 1)
+        # Over all elements: unlike its other losses, MXNet's does not keep the batch axis.
         return F.mean(self._weighted(F, loss, sample_weight))

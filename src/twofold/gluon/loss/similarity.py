@@ -100,6 +100,7 @@ class SDMLLoss(Loss, arrays="nd"):
 
     def __init__(self, smoothing_parameter: float = 0.3, weight: float = 1.0, batch_axis: int = 0, **kwargs: Any) -> None:
         super().__init__(weight, batch_axis, **kwargs)
+        # A public attribute, as in MXNet; unweighted, which is why `weight` has no effect.
         self.kl_loss = KLDivLoss(from_logits=True)
         self.smoothing_parameter = smoothing_parameter
 
@@ -107,6 +108,7 @@ class SDMLLoss(Loss, arrays="nd"):
         """The loss (n,) of embeddings (n, d)."""
         rows = F.contrib.arange_like(x1, axis=0)
         is_pair = F.broadcast_equal(F.expand_dims(rows, axis=0), F.expand_dims(rows, axis=1))
+        # Counted by an operator, as a symbol's batch size is unknown; at least 1 below, so that a batch of one row divides by it.
         count = F.sum(F.ones_like(rows))
         others = F.broadcast_div((1 - is_pair) * self.smoothing_parameter, F.maximum(count - 1, 1))
         labels = is_pair * (1 - self.smoothing_parameter) + others

@@ -117,7 +117,7 @@ class ELU(HybridBlock, arrays="nd"):
 
     def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
         """The activation of x, elementwise."""
-        return F.LeakyReLU(x, act_type="elu", slope=self._alpha)
+        return F.LeakyReLU(x, act_type="elu", slope=self._alpha)  # MXNet names the others "fwd", but not this one
 
 
 class SELU(HybridBlock, arrays="nd"):

@@ -35,6 +35,7 @@ class _Stack(Block):
         found = list(self._children.values())[key]
         if not isinstance(found, list):
             return found
+        # The same prefix, so that the blocks' parameters keep their names within the slice.
         part: Self = type(self)(prefix=self._prefix)
         with part.name_scope():
             part.add(*found)
@@ -105,6 +106,7 @@ class HybridSequential(_Stack, HybridBlock, arrays="any"):
 def _function_of(function: Any, modules: tuple[Any, ...], where: str) -> tuple[Callable[..., Any], str]:
     """The function that a lambda block calls, with ``F`` as its first argument, and its name."""
     if isinstance(function, str):
+        # `dir` rather than attribute access, which would suggest similar names and raise another error.
         missing = [m for m in modules if function not in dir(m)]
         if missing:
             raise InvalidValue(f"Function name {function} is not found in {where}", None, "name one of its functions, or pass a function")

@@ -77,6 +77,7 @@ class BatchNorm(HybridBlock, arrays="nd"):
         self.running_var = self._parameter("running_var", running_variance_initializer, size, False)
 
     def _parameter(self, name: str, init: InitializerLike, shape: tuple[int, ...], is_learned: bool) -> Parameter:
+        # Not differentiable rather than only without a gradient: `setattr("grad_req", "write")` on a model must not change it.
         req = "write" if is_learned else "null"
         return self.params.get(name, grad_req=req, shape=shape, init=init, allow_deferred_init=True, differentiable=is_learned)
 
@@ -146,6 +147,7 @@ class InstanceNorm(HybridBlock, arrays="nd"):
 
     def hybrid_forward(self, F: Functions, x: Operand, gamma: Operand, beta: Operand) -> Operand:
         """The output, with the shape of x."""
+        # The operator knows channels on axis 1 only.
         if self._axis == 1:
             return F.InstanceNorm(x, gamma, beta, name="fwd", eps=self._epsilon)
         out = F.InstanceNorm(F.swapaxes(x, dim1=1, dim2=self._axis), gamma, beta, name="fwd", eps=self._epsilon)

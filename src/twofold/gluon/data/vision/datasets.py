@@ -57,7 +57,7 @@ class MNIST(Dataset):
         if images.ndim != 3 or labels.ndim != 1 or len(images) != len(labels):
             raise FormatError(f"{type(self).__name__}: images and labels do not match", f"shapes {images.shape} and {labels.shape}")
         self._data = nd.array(images[..., None], dtype=np.uint8)
-        self._label = labels.astype(np.int32)
+        self._label = labels.astype(np.int32)  # on the host, as in MXNet: a label is a NumPy scalar
         self._transform = transform
 
     def __len__(self) -> int:

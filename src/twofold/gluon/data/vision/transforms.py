@@ -30,6 +30,7 @@ class Compose(Sequential):
 
     def __init__(self, transforms: Sequence[Block]) -> None:
         super().__init__()
+        # Runs of hybrid blocks become one stack each; the None at the end closes the last one.
         run: list[HybridBlock] = []
         for transform in [*transforms, None]:
             if isinstance(transform, HybridBlock):
@@ -70,6 +71,7 @@ class ToTensor(HybridBlock, arrays="nd"):
 
     def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
         """The image with channels first."""
+        # Negative axes, so that single images and batches take the same path.
         first = F.swapaxes(F.swapaxes(x, dim1=-1, dim2=-3), dim1=-1, dim2=-2)
         return F.Cast(first, dtype="float32") / 255.0
 
