@@ -1,4 +1,4 @@
-"""What tests of Gluon need: GPUs that are not there, networks with fixed parameters."""
+"""Fixtures of Gluon's tests: fake GPUs, and networks with fixed parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs the Gluon programs with the real MXNet and writes what they return into `values.json`.
+"""Runs the Gluon programs with the real MXNet and writes their results to `values.json`.
 
 ../shared/tools/oracle tests/gluon/make_values.py
 """
@@ -17,7 +17,7 @@ from tests.oracle_programs import plain, write_values
 
 
 def _rounded(value: object) -> object:
-    """Numbers to the digits that single precision has: the file is read, not computed with."""
+    """Round numbers to the digits of single precision, to keep the file readable."""
     if isinstance(value, dict):
         return {key: _rounded(item) for key, item in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Blocks where Twofold goes beyond MXNet: summaries, losses and layers against formulas, cells inside compiled blocks."""
+"""Blocks beyond MXNet's behaviour: summaries, losses and layers against formulas, cells inside compiled blocks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from twofold.gluon import nn, rnn
 from tests.gluon.programs.running import fill, real
 
 
-def test_the_summary_lists_layers_and_counts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_summary_lists_layers_and_parameter_counts(capsys: pytest.CaptureFixture[str]) -> None:
     shared = nn.Dense(4, in_units=4)
     net = nn.HybridSequential()
     net.add(shared, nn.BatchNorm(), shared)
@@ -35,19 +35,19 @@ def test_a_hybridized_block_has_no_summary() -> None:
         net.summary(nd.ones((1, 2)))
 
 
-def test_a_hook_outlives_its_block_without_harm() -> None:
+def test_a_hook_handle_may_outlive_its_block() -> None:
     net = nn.Dense(2)
     handle = net.register_forward_hook(lambda *_: None)
     del net
     handle.detach()
 
 
-def test_a_child_that_is_no_block_is_refused() -> None:
+def test_a_child_that_is_not_a_block_raises() -> None:
     with pytest.raises(DTypeError, match="must be a Block"):
         nn.Sequential().add(lambda x: x)  # type: ignore[arg-type]
 
 
-def test_what_a_subclass_must_define() -> None:
+def test_undefined_methods_of_a_subclass_are_named() -> None:
     with pytest.raises(NotImplementedError, match="define forward"):
         mx.gluon.Block()(1)
     with pytest.raises(MXNetError, match="define hybrid_forward"):
@@ -84,20 +84,20 @@ def test_statistics_of_16_bit_models_stay_in_single_precision() -> None:
     assert layer.running_mean.data().dtype == np.float32
 
 
-def test_metric_learning_can_be_compiled() -> None:
+def test_the_metric_learning_loss_can_be_hybridized() -> None:
     loss, a, b = mx.gluon.loss.SDMLLoss(), nd.array(real(3, 4)), nd.array(real(3, 4, seed=2))
     want = loss(a, b).asnumpy()
     loss.hybridize()
     np.testing.assert_allclose(loss(a, b).asnumpy(), want, rtol=1e-6)
 
 
-def test_counts_of_zero_have_no_stirling_term() -> None:
+def test_the_poisson_loss_of_a_count_of_zero_has_no_stirling_term() -> None:
     loss = mx.gluon.loss.PoissonNLLLoss(compute_full=True)
     np.testing.assert_allclose(loss(nd.zeros((1, 2)), nd.array([[0, 1]])).asnumpy(), [1.0])
 
 
 @pytest.mark.parametrize(("layer", "cell"), [(rnn.LSTM, rnn.LSTMCell), (rnn.GRU, rnn.GRUCell)])
-def test_a_layer_is_its_cell_unrolled(layer: Any, cell: Any, tmp_path: object) -> None:
+def test_a_recurrent_layer_equals_its_unrolled_cell(layer: Any, cell: Any, tmp_path: object) -> None:
     whole, single = layer(3, input_size=2), cell(3, input_size=2)
     whole.initialize(mx.init.Uniform(1))
     whole.save_parameters(f"{tmp_path}/p")
@@ -107,7 +107,7 @@ def test_a_layer_is_its_cell_unrolled(layer: Any, cell: Any, tmp_path: object) -
     np.testing.assert_allclose(whole(x).asnumpy(), single.unroll(5, x, layout="TNC", merge_outputs=True)[0].asnumpy(), rtol=1e-5, atol=1e-6)
 
 
-def test_lengths_of_sequences_in_a_layer() -> None:
+def test_a_recurrent_layer_stops_at_sequence_lengths() -> None:
     layer, x = rnn.LSTM(3, input_size=2, use_sequence_length=True), nd.array(real(4, 2, 2))
     layer.initialize()
     out, (h, _) = layer(x, layer.begin_state(2), nd.array([2, 4]))
@@ -117,7 +117,7 @@ def test_lengths_of_sequences_in_a_layer() -> None:
     np.testing.assert_allclose(h.asnumpy()[0, 0], last.asnumpy()[0, 0], rtol=1e-6)
 
 
-def test_lengths_of_sequences_in_both_directions() -> None:
+def test_a_bidirectional_cell_stops_at_sequence_lengths() -> None:
     cell = rnn.BidirectionalCell(rnn.RNNCell(2, prefix="l_"), rnn.RNNCell(2, prefix="r_"))
     cell.initialize(mx.init.Constant(0.1))
     x = nd.array(real(2, 3, 2))
@@ -127,7 +127,7 @@ def test_lengths_of_sequences_in_both_directions() -> None:
     assert not out.asnumpy()[0, 2].any()
 
 
-def test_zoneout_keeps_the_output_before_in_training() -> None:
+def test_zoneout_keeps_previous_outputs_in_training() -> None:
     cell = rnn.ZoneoutCell(rnn.RNNCell(50, input_size=1), zoneout_outputs=0.5)
     cell.initialize(mx.init.One())
     cell.hybridize()
@@ -138,7 +138,7 @@ def test_zoneout_keeps_the_output_before_in_training() -> None:
     assert 5 < kept.sum() < 45
 
 
-def test_recurrent_layers_take_one_state_alone() -> None:
+def test_recurrent_layers_take_a_single_state_without_a_list() -> None:
     layer = rnn.GRU(3, input_size=2)
     layer.initialize()
     x = nd.ones((4, 2, 2))
@@ -146,7 +146,7 @@ def test_recurrent_layers_take_one_state_alone() -> None:
     assert (out.shape, len(states)) == ((4, 2, 3), 1)
 
 
-def test_training_goes_down() -> None:
+def test_training_reduces_the_loss() -> None:
     net = nn.HybridSequential()
     net.add(nn.Dense(16, activation="tanh"), nn.Dense(1))
     mx.random.seed(0)

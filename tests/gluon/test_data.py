@@ -1,4 +1,4 @@
-"""Loaders with workers, data sets of images, and how batches are made."""
+"""Loaders with workers, image datasets, and the collation of batches."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Threads(Dataset):
-    """Samples that say which thread made them."""
+    """Samples that tell whether the main thread loaded them."""
 
     def __getitem__(self, idx: int) -> Any:
         return idx, float(threading.current_thread() is threading.main_thread())
@@ -51,18 +51,18 @@ def test_an_error_in_a_worker_reaches_the_loop() -> None:
         list(DataLoader(data, 2, num_workers=1))
 
 
-def test_a_worker_that_takes_too_long_is_an_error() -> None:
+def test_a_worker_that_takes_too_long_raises() -> None:
     data = SimpleDataset([0.3]).transform(lambda x: time.sleep(x) or x)
     with pytest.raises(EngineError, match="longer than"):
         list(DataLoader(data, 1, num_workers=1, timeout=0.01))
 
 
-def test_a_loader_is_iterated_again_and_again() -> None:
+def test_a_loader_can_be_iterated_repeatedly() -> None:
     loader = DataLoader(SimpleDataset([1, 2, 3]), 2, num_workers=1)
     assert [len(list(loader)) for _ in range(3)] == [2, 2, 2]
 
 
-def test_auto_reload_begins_the_next_epoch() -> None:
+def test_auto_reload_prefetches_the_next_epoch() -> None:
     asked: list[int] = []
     data = SimpleDataset([1, 2]).transform(lambda x: asked.append(x) or x)
     loader = DataLoader(data, 1, num_workers=1, auto_reload=True)
@@ -88,13 +88,13 @@ def test_pinned_batches_go_through_a_model() -> None:
     assert net(batch.astype("float32")).shape == (2, 1)
 
 
-def test_rolled_over_samples_come_first() -> None:
+def test_rolled_over_samples_come_first_in_the_next_epoch() -> None:
     loader = DataLoader(SimpleDataset(list(range(5))), 2, last_batch="rollover")
     assert [b.asnumpy().tolist() for b in loader] == [[0, 1], [2, 3]]
     assert [b.asnumpy().tolist() for b in loader] == [[4, 0], [1, 2], [3, 4]]
 
 
-def test_every_sample_comes_once_in_a_shuffled_epoch() -> None:
+def test_a_shuffled_epoch_has_every_sample_once() -> None:
     batches = list(BatchSampler(RandomSampler(10), 3))
     assert sorted(k for batch in batches for k in batch) == list(range(10))
 
@@ -116,7 +116,7 @@ def digits(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("kind", [MNIST, FashionMNIST])
-def test_images_come_as_arrays_of_bytes(digits: Path, kind: type[MNIST]) -> None:
+def test_images_are_arrays_of_bytes(digits: Path, kind: type[MNIST]) -> None:
     data = kind(digits)
     image, label = data[1]
     assert (len(data), image.shape, image.dtype, int(label), label.dtype) == (3, (2, 2, 1), np.uint8, 8, np.int32)
@@ -127,22 +127,22 @@ def test_compressed_files_are_read(digits: Path) -> None:
     assert len(MNIST(digits, train=False)) == 2
 
 
-def test_a_transformation_makes_the_samples(digits: Path) -> None:
+def test_a_transformation_is_applied_to_each_sample(digits: Path) -> None:
     assert MNIST(digits, transform=lambda image, label: (image.sum().asscalar(), int(label)))[0] == (6, 7)
 
 
-def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
+def test_missing_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(MissingFileError, match="train-images-idx3-ubyte"):
         MNIST(tmp_path)
 
 
-def test_files_of_different_lengths_are_refused(digits: Path) -> None:
+def test_files_of_different_lengths_raise(digits: Path) -> None:
     (digits / "train-labels-idx1-ubyte").write_bytes(idx(np.array([1], "uint8")))
     with pytest.raises(FormatError, match="do not match"):
         MNIST(digits)
 
 
-def test_the_home_folder_is_the_default(monkeypatch: pytest.MonkeyPatch, digits: Path) -> None:
+def test_datasets_are_read_from_the_home_folder_by_default(monkeypatch: pytest.MonkeyPatch, digits: Path) -> None:
     home = digits / "home"
     (home / ".mxnet" / "datasets").mkdir(parents=True)
     (home / ".mxnet" / "datasets" / "mnist").symlink_to(digits)
@@ -150,7 +150,7 @@ def test_the_home_folder_is_the_default(monkeypatch: pytest.MonkeyPatch, digits:
     assert len(MNIST()) == 3
 
 
-def test_the_real_digits(shared: Path) -> None:
+def test_the_real_mnist_files(shared: Path) -> None:
     data = MNIST(shared / "data" / "mnist", train=False)
     transforms = mx.gluon.data.vision.transforms
     batch, labels = next(iter(DataLoader(data.transform_first(transforms.ToTensor()), 5)))

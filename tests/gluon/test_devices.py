@@ -1,4 +1,4 @@
-"""Models on several devices: the same weights as on one."""
+"""Models on several devices have the same weights as on one."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ STORES: list[tuple[Any, Any]] = [("device", None), ("local", None), ("device", F
 
 @pytest.mark.parametrize(("store", "on_store"), STORES)
 @pytest.mark.parametrize("hybrid", [False, True])
-def test_two_gpus_train_as_one_cpu(gpus: list[mx.Context], hybrid: bool, store: str, on_store: bool | None) -> None:
+def test_training_on_two_gpus_equals_training_on_one_cpu(gpus: list[mx.Context], hybrid: bool, store: str, on_store: bool | None) -> None:
     want = trained([mx.cpu(0)], hybrid, None, None)
     for devices in ([gpus[0]], gpus, [mx.cpu(0), mx.cpu(1)]):
         found = trained(devices, hybrid, store, on_store)
@@ -49,7 +49,7 @@ def test_two_gpus_train_as_one_cpu(gpus: list[mx.Context], hybrid: bool, store: 
             np.testing.assert_allclose(found[name], value, rtol=1e-5, atol=1e-6)
 
 
-def test_dropout_draws_on_the_gpu(gpus: list[mx.Context]) -> None:
+def test_dropout_draws_on_the_device_of_its_input(gpus: list[mx.Context]) -> None:
     net = nn.Dropout(0.5)
     net.hybridize()
     x = nd.ones((100,), ctx=gpus[1])
@@ -59,7 +59,7 @@ def test_dropout_draws_on_the_gpu(gpus: list[mx.Context]) -> None:
     assert set(y.asnumpy().tolist()) == {0.0, 2.0}
 
 
-def test_a_model_moves_to_a_gpu(gpus: list[mx.Context]) -> None:
+def test_a_model_can_be_moved_to_a_gpu(gpus: list[mx.Context]) -> None:
     net = nn.Dense(2, in_units=3)
     net.initialize()
     net.hybridize()

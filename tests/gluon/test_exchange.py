@@ -1,4 +1,4 @@
-"""Files of Gluon are exchanged with the real MXNet, both ways."""
+"""Gluon's files: exchange with the real MXNet in both directions, export and import, damaged files."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def saved_input(path: Path, x: nd.NDArray) -> None:
 
 
 @pytest.mark.oracle
-def test_mxnet_reads_what_export_writes(oracle: Callable[..., str], convnet: Callable[[], Any], images: nd.NDArray, tmp_path: Path) -> None:
+def test_mxnet_reads_exported_graphs(oracle: Callable[..., str], convnet: Callable[[], Any], images: nd.NDArray, tmp_path: Path) -> None:
     net, path = convnet(), tmp_path / "model"
     net.hybridize()
     want = net(images).asnumpy()
@@ -59,7 +59,7 @@ def test_mxnet_reads_what_export_writes(oracle: Callable[..., str], convnet: Cal
 
 
 @pytest.mark.oracle
-def test_mxnet_goes_on_training_from_our_files(
+def test_mxnet_continues_training_from_our_files(
     oracle: Callable[..., str], convnet: Callable[[], Any], images: nd.NDArray, tmp_path: Path
 ) -> None:
     net, path = convnet(), tmp_path / "model"
@@ -81,7 +81,7 @@ def test_mxnet_goes_on_training_from_our_files(
     np.testing.assert_allclose(net[5].weight.data().asnumpy(), weight, rtol=1e-4, atol=1e-5)
 
 
-def test_fixtures_of_mxnet_are_read(shared: Path) -> None:
+def test_files_written_by_mxnet_are_read(shared: Path) -> None:
     expected = np.load(shared / "fixtures" / "gluon_net.expected.npz")
     files = [str(shared / "fixtures" / f"gluon_export-{end}") for end in ("symbol.json", "0003.params")]
     block = mx.gluon.SymbolBlock.imports(files[0], ["data"], files[1], ctx=mx.current_context())
@@ -100,7 +100,7 @@ def test_a_loaded_model_is_not_traced_again(convnet: Callable[[], Any], images: 
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "{}", '{"a": 3}', '{"a": {"b": {}}}'])
-def test_a_damaged_model_file_is_refused(convnet: Callable[[], Any], tmp_path: Path, text: str) -> None:
+def test_a_damaged_model_file_raises(convnet: Callable[[], Any], tmp_path: Path, text: str) -> None:
     net = convnet()
     net.save(tmp_path / "m")
     (tmp_path / "m-model.json").write_text(text)
@@ -108,7 +108,7 @@ def test_a_damaged_model_file_is_refused(convnet: Callable[[], Any], tmp_path: P
         net.load(tmp_path / "m")
 
 
-def test_an_exported_recurrent_network_runs_again(tmp_path: Path) -> None:
+def test_an_exported_recurrent_network_can_be_imported(tmp_path: Path) -> None:
     net = mx.gluon.nn.HybridSequential()
     net.add(mx.gluon.nn.Embedding(10, 4), mx.gluon.rnn.LSTM(3, num_layers=2, layout="NTC"), mx.gluon.nn.Dense(2))
     net.initialize()

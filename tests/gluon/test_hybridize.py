@@ -1,4 +1,4 @@
-"""A hybridized block gives the same bits as one that runs at once, as one recorded operation."""
+"""Hybridized blocks: the same bits as imperative execution, one recorded operation per call, tracing, hooks, mirroring."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from twofold.program.compile import Program
 
 
 class Twice(mx.gluon.HybridBlock):
-    """Counts how often it is traced."""
+    """Doubles its input and counts how often it is traced."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ def test_outputs_gradients_and_states_are_the_same_bits(convnet: Callable[[], An
     assert np.array_equal(plain(images).asnumpy(), compiled(images).asnumpy())
 
 
-def test_big_arrays_give_the_same_bits() -> None:
+def test_large_arrays_give_the_same_bits() -> None:
     x = nd.array(np.random.default_rng(0).normal(size=(300, 400)))
     plain, compiled = nn.Dense(300, activation="tanh", prefix="d_"), nn.Dense(300, activation="tanh", prefix="d_")
     for net in (plain, compiled):
@@ -76,7 +76,7 @@ def test_the_naive_engine_gives_the_same_bits(convnet: Callable[[], Any], images
     assert equal(want, step(naive, images))
 
 
-def test_a_generation_of_nodes_may_be_dropped_at_any_moment(convnet: Callable[[], Any], images: nd.NDArray) -> None:
+def test_results_do_not_change_if_a_generation_of_nodes_is_dropped(convnet: Callable[[], Any], images: nd.NDArray) -> None:
     net, other = convnet(), convnet()
     net.hybridize()
     other.hybridize()
@@ -128,7 +128,7 @@ def test_nothing_is_compiled_after_the_second_step(convnet: Callable[[], Any], i
     assert not made
 
 
-def test_mirrored_backward_keeps_about_the_root_of_the_values() -> None:
+def test_mirrored_backward_saves_about_the_square_root_of_the_values() -> None:
     kept = []
     for mirror in (False, True):
         net = nn.HybridSequential()
@@ -162,7 +162,7 @@ def test_gradients_of_gradients() -> None:
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
 
-def test_a_layer_that_runs_twice_moves_its_averages_twice() -> None:
+def test_a_layer_that_runs_twice_updates_its_averages_twice() -> None:
     found = []
     for hybrid in (False, True):
         norm = nn.BatchNorm(momentum=0.5, in_channels=2)
@@ -180,7 +180,7 @@ def test_a_layer_that_runs_twice_moves_its_averages_twice() -> None:
     )  # backward meets the second first
 
 
-def test_averages_move_when_backward_runs(convnet: Callable[[], Any], images: nd.NDArray) -> None:
+def test_averages_are_updated_by_backward(convnet: Callable[[], Any], images: nd.NDArray) -> None:
     net = convnet()
     net.hybridize()
     before = net[1].running_mean.data().asnumpy()
@@ -222,7 +222,7 @@ def test_control_flow_with_gradients(hybrid: bool) -> None:
     np.testing.assert_allclose(x.grad.asnumpy(), [1 + (1 - first**2) * (1 + slope), 1 + slope, [1, 1]], rtol=1e-5)
 
 
-def test_it_is_traced_once_for_all_shapes() -> None:
+def test_a_block_is_traced_once_for_all_shapes() -> None:
     block = Twice()
     block.hybridize()
     for n in (1, 2, 3):
@@ -241,7 +241,7 @@ def test_casting_and_hybridizing_trace_again() -> None:
     assert block.traces == 3
 
 
-def test_a_new_child_is_in_the_next_call() -> None:
+def test_a_new_child_takes_part_in_the_next_call() -> None:
     net = nn.HybridSequential()
     net.add(Twice())
     net.hybridize()
@@ -260,7 +260,7 @@ def test_an_output_that_is_an_input_is_a_copy() -> None:
     assert y.asnumpy().tolist() == [1, 1]
 
 
-def test_new_arrays_of_a_parameter_are_used() -> None:
+def test_replaced_arrays_of_a_parameter_are_used() -> None:
     net = nn.Dense(1, in_units=1, use_bias=False)
     net.initialize(mx.init.One())
     net.hybridize()
@@ -274,7 +274,7 @@ def test_new_arrays_of_a_parameter_are_used() -> None:
     assert net(x.as_in_context(mx.cpu(1))).asscalar() == 4
 
 
-def test_a_parameter_that_nobody_takes_is_not_handed_over() -> None:
+def test_a_parameter_that_forward_does_not_take_is_not_passed() -> None:
     class Odd(mx.gluon.HybridBlock):
         def __init__(self) -> None:
             super().__init__()
@@ -291,14 +291,14 @@ def test_a_parameter_that_nobody_takes_is_not_handed_over() -> None:
         assert block(nd.zeros((1,))).asscalar() == 1
 
 
-def test_an_input_that_is_not_used_is_warned_of() -> None:
+def test_an_unused_input_gives_a_warning() -> None:
     block = nn.HybridLambda(lambda F, x, y: x + 1)
     block.hybridize()
     with pytest.warns(UserWarning, match="1-th input"):
         block(nd.zeros((1,)), nd.zeros((1,)))
 
 
-def test_an_argument_left_out_is_none() -> None:
+def test_an_omitted_argument_is_none() -> None:
     class Optional(mx.gluon.HybridBlock):
         def hybrid_forward(self, F: Any, x: Any, y: Any = None) -> Any:
             return x if y is None else x + y
@@ -312,7 +312,7 @@ def test_an_argument_left_out_is_none() -> None:
         block(x, x)
 
 
-def test_shapes_that_do_not_fit_name_the_node() -> None:
+def test_mismatched_shapes_name_the_node() -> None:
     net = nn.HybridSequential(prefix="net_")
     with net.name_scope():
         net.add(nn.Dense(3, in_units=4))
@@ -322,7 +322,7 @@ def test_shapes_that_do_not_fit_name_the_node() -> None:
         net(nd.ones((2, 5)))
 
 
-def test_sizes_that_only_the_layer_knows_are_found_by_running_it() -> None:
+def test_shapes_that_only_a_layer_can_infer_are_inferred_by_running_it() -> None:
     net = nn.HybridSequential()
     net.add(mx.gluon.rnn.LSTM(3, bidirectional=True), nn.Dense(2))
     net.initialize()
@@ -331,7 +331,7 @@ def test_sizes_that_only_the_layer_knows_are_found_by_running_it() -> None:
     assert net[0].l0_i2h_weight.shape == (12, 5)
 
 
-def test_sizes_that_nothing_tells_are_an_error() -> None:
+def test_shapes_that_cannot_be_inferred_raise() -> None:
     class Unknown(mx.gluon.HybridBlock):
         def __init__(self) -> None:
             super().__init__()
@@ -346,7 +346,7 @@ def test_sizes_that_nothing_tells_are_an_error() -> None:
         block(nd.ones((2, 3)))
 
 
-def test_values_inside_are_shown_to_a_hook(convnet: Callable[[], Any], images: nd.NDArray) -> None:
+def test_a_hook_receives_inner_values(convnet: Callable[[], Any], images: nd.NDArray) -> None:
     net, seen = convnet(), {}
     net.hybridize()
     want = step(net, images)
@@ -358,7 +358,7 @@ def test_values_inside_are_shown_to_a_hook(convnet: Callable[[], Any], images: n
     assert list(seen)[-1] == "net_dense0_fwd_output"
 
 
-def test_the_hook_sees_what_operators_read_if_asked(images: nd.NDArray) -> None:
+def test_a_hook_receives_the_inputs_of_operators_on_request(images: nd.NDArray) -> None:
     net, seen = nn.Dense(2, prefix="d_"), []
     net.initialize()
     net.hybridize()
@@ -367,7 +367,7 @@ def test_the_hook_sees_what_operators_read_if_asked(images: nd.NDArray) -> None:
     assert seen == ["d_fwd_data", "d_fwd_weight", "d_fwd_bias", "d_fwd_output"]
 
 
-def test_backends_that_do_not_exist_are_refused() -> None:
+def test_unknown_backends_raise() -> None:
     net = nn.Dense(2, in_units=2)
     net.initialize()
     x = nd.ones((1, 2))
@@ -380,20 +380,20 @@ def test_backends_that_do_not_exist_are_refused() -> None:
         net.hybridize(backend="other")
 
 
-def test_inputs_on_two_gpus_are_refused(gpus: list[mx.Context]) -> None:
+def test_inputs_on_two_gpus_raise(gpus: list[mx.Context]) -> None:
     block = nn.HybridLambda(lambda F, x, y: x + y)
     block.hybridize()
     with pytest.raises(ParameterError, match="multiple contexts"):
         block(nd.ones((1,), ctx=gpus[0]), nd.ones((1,), ctx=gpus[1]))
 
 
-def test_symbols_and_arrays_do_not_mix() -> None:
+def test_mixing_symbols_and_arrays_raises() -> None:
     with pytest.raises(ParameterError, match="mixed"):
         nn.HybridLambda(lambda F, x, y: x + y)([nd.ones((1,))], mx.sym.Variable("y"))
 
 
 @pytest.mark.parametrize("defer", [1, 1 << 40])
-def test_mirrored_backward_computes_again_also_where_all_is_one_program(monkeypatch: pytest.MonkeyPatch, defer: int) -> None:
+def test_mirrored_backward_recomputes_also_within_one_program(monkeypatch: pytest.MonkeyPatch, defer: int) -> None:
     monkeypatch.setattr(SETTINGS, "defer_elements", defer)
     made: list[Program] = []
     init = Program.__init__
@@ -428,7 +428,7 @@ def test_mirrored_backward_computes_again_also_where_all_is_one_program(monkeypa
         assert scratch[1] < 0.7 * scratch[0]
 
 
-def test_forward_is_not_computed_again_where_backward_joins_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forward_is_not_recomputed_when_backward_joins_its_program(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SETTINGS, "defer_elements", 1)
     made: list[Program] = []
     init = Program.__init__
@@ -448,7 +448,7 @@ def test_forward_is_not_computed_again_where_backward_joins_it(monkeypatch: pyte
     assert len(products) == 5  # two forward, and three gradients: the input's is not wanted
 
 
-def test_a_block_bound_to_an_input_is_an_executor_to_be_drawn() -> None:
+def test_bind_returns_an_executor_that_can_be_drawn() -> None:
     net = nn.Dense(3, activation="relu")
     net.initialize()
     executor = net.bind(nd.ones((4, 5)))

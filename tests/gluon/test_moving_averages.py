@@ -1,4 +1,4 @@
-"""States that operators write when backward runs: only where a gradient passes, in MXNet's order, and outside the recorded graph."""
+"""Moving averages, which backward updates: only where a gradient passes, in MXNet's order, and outside the recorded graph."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from twofold.opdef.declare import build
 from twofold.opdef.registry import NAMES
 from twofold.symbol.compose import apply_op
 
-#: How a computation may run.
+#: The ways to run a computation.
 WAYS = ("imperative", "hybridized", "bound")
-#: The means of the inputs, from which the order of the updates can be read: each halves what was there and adds half of its own.
+#: Means of the inputs. They reveal the order of the updates: each halves the average and adds half of its own mean.
 MEANS = (1.0, 10.0, 100.0, 1000.0)
 
 
 class Shared(mx.gluon.HybridBlock):
-    """One BatchNorm, applied as a function of (F, the layer, inputs) says."""
+    """One BatchNorm layer, applied by a function of (F, the layer, inputs)."""
 
     def __init__(self, build: Callable[..., Any]) -> None:
         super().__init__()
@@ -111,7 +111,7 @@ def test_statistics_shared_by_parts_of_a_graph_are_updated_by_each(
 
 
 def layers(frozen: Sequence[str]) -> Any:
-    """Two dense layers with a BatchNorm after each; the parameters whose names contain one of these words want no gradient."""
+    """Two dense layers with a BatchNorm after each; parameters whose names start with one of these words have no gradient."""
     net = nn.HybridSequential(prefix="")
     net.add(nn.Dense(3, in_units=2, prefix="a_"), nn.BatchNorm(in_channels=3, prefix="p_"))
     net.add(nn.Dense(2, in_units=3, prefix="b_"), nn.BatchNorm(in_channels=2, prefix="q_"))
@@ -134,7 +134,7 @@ def layers(frozen: Sequence[str]) -> Any:
         (("a_", "p_", "b_"), {"q"}),
     ],
 )
-def test_statistics_move_only_where_a_gradient_passes(way: str, frozen: Sequence[str], moved: set[str]) -> None:
+def test_statistics_are_updated_only_where_a_gradient_passes(way: str, frozen: Sequence[str], moved: set[str]) -> None:
     net = layers(frozen)
     x = nd.array([[1, 2], [3, 5], [4, -1]])
     if way == "bound":
@@ -169,7 +169,7 @@ def test_a_module_with_fixed_parameters_keeps_the_statistics_below_them() -> Non
 
 
 @pytest.mark.parametrize("hybridized", [False, True])
-def test_a_gradient_of_a_gradient_passes_through_a_normalised_value_that_is_saved(hybridized: bool) -> None:
+def test_second_order_gradients_pass_through_saved_normalized_values(hybridized: bool) -> None:
     """The last operator's gradient reads its own result, which is the network's output."""
     net = nn.HybridSequential()
     net.add(nn.BatchNorm(in_channels=2, scale=True), nn.Activation("tanh"))
@@ -214,7 +214,7 @@ def peaked(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.mark.parametrize("way", ["hybridized", "bound"])
-def test_an_update_reads_an_operand_that_is_computed(peaked: Any, way: str) -> None:
+def test_a_state_update_may_read_a_computed_operand(peaked: Any, way: str) -> None:
     x, peak = mx.sym.var("x"), mx.sym.var("peak", init="ones", shape=(1,))
     symbol = apply_op(peaked, "peaked", [mx.sym.exp(x), peak], {})
     data = nd.array([0, 1, 2])
@@ -236,8 +236,8 @@ def test_an_update_reads_an_operand_that_is_computed(peaked: Any, way: str) -> N
 
 
 @pytest.mark.parametrize("hybridized", [False, True])
-def test_every_step_writes_the_gradients_of_the_layers_own_parameters(hybridized: bool) -> None:
-    """The parameters stay what they are when the states beside them are written."""
+def test_every_step_writes_the_gradients_of_a_normalization_layers_parameters(hybridized: bool) -> None:
+    """Writing the states next to them leaves the parameters attached to their gradients."""
     norm = nn.BatchNorm(in_channels=1)
     norm.initialize()
     norm.hybridize(hybridized)

@@ -1,6 +1,6 @@
-"""Gluon with arrays of ``mx.np``: what goes in as such comes out as such, with the values that arrays of ``mx.nd`` give.
+"""Gluon with arrays of ``mx.np``: the outputs are such arrays too, with the values that arrays of ``mx.nd`` give.
 
-The kinds of results are those of MXNet 1.9.1 (asked with the oracle), where it does not raise for lack of an np operator.
+The classes of results are those of the real MXNet 1.9.1, except where it raises because it lacks an np operator.
 """
 
 import threading
@@ -56,7 +56,7 @@ def stack(net: gluon.Block) -> gluon.Block:
 
 @pytest.fixture
 def numpy_switched() -> Iterator[None]:
-    """The test under ``npx.set_np()``."""
+    """Runs the test under ``npx.set_np()``."""
     npx.set_np()
     yield
     npx.reset_np()
@@ -113,7 +113,7 @@ def test_labels_may_have_another_dtype():
     numpy.testing.assert_allclose(out.asnumpy(), ((pred.asnumpy() - 1) ** 2).mean(axis=1) / 2, rtol=1e-5)
 
 
-def test_floats_are_cast_to_the_dtype_of_the_parameters_and_whole_numbers_are_not():
+def test_floats_are_cast_to_the_dtype_of_the_parameters_and_integers_are_not():
     layer = nn.Dense(2)
     layer.initialize()
     assert layer(np.ones((3, 5), dtype="float64")).dtype == "float32"
@@ -147,7 +147,7 @@ def test_gradients_reach_inputs_and_parameters(hybridized):
         numpy.testing.assert_allclose(ours, legacy, rtol=1e-5, atol=1e-7)
 
 
-def test_parameters_made_under_set_np_show_arrays_of_np(numpy_switched):
+def test_parameters_initialized_under_set_np_are_arrays_of_np(numpy_switched):
     layer = nn.Dense(2, in_units=3)
     layer.initialize()
     npx.reset_np()
@@ -164,7 +164,7 @@ def test_parameters_made_under_set_np_show_arrays_of_np(numpy_switched):
     assert layer(nd.ones((1, 3))).asnumpy().tolist() == [[7, 8]]
 
 
-def test_parameters_made_before_stay_as_they_were(numpy_switched):
+def test_parameters_initialized_before_set_np_stay_arrays_of_nd(numpy_switched):
     npx.reset_np()
     layer = nn.Dense(2, in_units=3)
     layer.initialize()
@@ -172,7 +172,7 @@ def test_parameters_made_before_stay_as_they_were(numpy_switched):
     assert isinstance(layer.weight.data(), nd.NDArray)
 
 
-def test_a_parameter_may_have_no_axes(numpy_switched, tmp_path):
+def test_a_parameter_may_be_0_d(numpy_switched, tmp_path):
     class Scaled(gluon.HybridBlock):
         def __init__(self):
             super().__init__()
@@ -200,7 +200,7 @@ def test_a_parameter_may_have_no_axes(numpy_switched, tmp_path):
     assert scale.grad().item() == 0
 
 
-def test_constants_keep_their_kind(numpy_switched):
+def test_constants_are_arrays_of_np_under_set_np(numpy_switched):
     for value in (np.ones(3), [1, 2]):
         constant = gluon.Constant("c", value)
         constant.initialize()
@@ -256,7 +256,7 @@ def test_methods_of_arrays_are_those_of_np():
         assert (total.shape, kind, turned.shape) == ((), "bool", (3, 2))
 
 
-def test_what_is_written_for_np_is_not_traced(tmp_path):
+def test_blocks_written_for_np_are_not_traced(tmp_path):
     block = Both()
     block.initialize()
     block.hybridize()
@@ -267,7 +267,7 @@ def test_what_is_written_for_np_is_not_traced(tmp_path):
         block(mx.sym.var("x"))
 
 
-def test_shapes_of_parameters_do_not_follow_from_np_code():
+def test_shapes_of_parameters_are_not_inferred_from_np_code():
     class Late(gluon.HybridBlock):
         def __init__(self):
             super().__init__()
@@ -282,7 +282,7 @@ def test_shapes_of_parameters_do_not_follow_from_np_code():
         block(np.ones((2, 3)))
 
 
-def test_operators_of_nd_do_not_take_arrays_of_np():
+def test_operators_of_nd_raise_for_arrays_of_np():
     class Legacy(gluon.HybridBlock):
         def hybrid_forward(self, F, x):
             return F.relu(x)
@@ -291,7 +291,7 @@ def test_operators_of_nd_do_not_take_arrays_of_np():
         Legacy()(np.ones(3))
 
 
-def test_use_np_switches_inherited_methods_too():
+def test_use_np_applies_to_inherited_methods_too():
     @npx.use_np
     class Model(gluon.Block):
         def __init__(self, **options):
@@ -390,7 +390,7 @@ def test_transforms_take_images_of_np():
 
 
 @pytest.mark.parametrize("hybridized", [False, True])
-def test_a_training_loop_gives_what_arrays_of_nd_give(hybridized):
+def test_a_training_loop_gives_the_results_of_arrays_of_nd(hybridized):
     x = numpy.random.default_rng(0).normal(size=(16, 3)).astype("float32")
     y = (x @ numpy.array([[1.0], [-2.0], [0.5]])).astype("float32")
 
@@ -426,7 +426,7 @@ def test_batches_are_split_and_gradients_clipped(numpy_switched):
     numpy.testing.assert_allclose([a.item() for a in arrays], [0.6, 0.8])
 
 
-def test_the_switches_do_not_reach_other_threads(numpy_switched):
+def test_set_np_does_not_affect_other_threads(numpy_switched):
     seen = []
     thread = threading.Thread(target=lambda: seen.append(npx.is_np_array()))
     thread.start()

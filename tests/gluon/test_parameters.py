@@ -1,4 +1,4 @@
-"""Parameters where Twofold goes beyond MXNet, or where a wrong state would be silent."""
+"""Parameters: behaviour beyond MXNet's, and states that would silently give wrong results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def made(**kwargs: object) -> Parameter:
     return param
 
 
-def test_refusals_are_what_mxnet_raises_and_what_python_raises() -> None:
+def test_errors_are_those_of_mxnet_and_of_python() -> None:
     with pytest.raises(AssertionError):
         Parameter("w", grad_req="other")
     with pytest.raises(ValueError, match="grad_req"):
@@ -28,36 +28,36 @@ def test_refusals_are_what_mxnet_raises_and_what_python_raises() -> None:
         Parameter("w", shape=(2,)).data()
 
 
-def test_data_before_the_shape_is_known() -> None:
+def test_data_raises_before_the_shape_is_known() -> None:
     param = Parameter("w", shape=(2, 0), allow_deferred_init=True)
     param.initialize()
     with pytest.raises(DeferredInitializationError, match="was deferred"):
         param.data()
 
 
-def test_a_value_that_is_set_ends_the_waiting() -> None:
+def test_setting_data_finishes_deferred_initialization() -> None:
     param = Parameter("w", shape=(2, 0), allow_deferred_init=True)
     param.initialize()
     param.set_data(nd.array([[1, 2, 3], [4, 5, 6]]))
     assert param.data().asnumpy().tolist() == [[1, 2, 3], [4, 5, 6]]
 
 
-def test_the_device_that_is_missing_is_named() -> None:
+def test_a_missing_device_is_named() -> None:
     with pytest.raises(DeviceError, match=r"context cpu\(3\)"):
         made().data(mx.cpu(3))
 
 
-def test_a_shape_that_contradicts() -> None:
+def test_a_contradicting_shape_raises() -> None:
     with pytest.raises(ShapeError, match="incompatible"):
         made().set_data(nd.ones((3,)))
 
 
-def test_sparse_storage_is_refused() -> None:
+def test_sparse_storage_raises() -> None:
     with pytest.raises(ParameterError, match="storage"):
         Parameter("w", shape=(2,), stype="row_sparse")
 
 
-def test_without_a_gradient_it_is_a_constant_of_the_graph() -> None:
+def test_a_parameter_without_gradient_is_a_constant_of_the_graph() -> None:
     param, x = made(), nd.ones((2,))
     x.attach_grad()
     param.grad_req = "null"
@@ -70,7 +70,7 @@ def test_without_a_gradient_it_is_a_constant_of_the_graph() -> None:
         z.backward()
 
 
-def test_gradients_come_back_when_they_are_wanted_again() -> None:
+def test_gradients_are_restored_when_requested_again() -> None:
     param = made()
     param.grad_req = "null"
     param.grad_req = "write"
@@ -80,7 +80,7 @@ def test_gradients_come_back_when_they_are_wanted_again() -> None:
     assert param.grad().asnumpy().tolist() == [3, 3]
 
 
-def test_the_data_array_stays_the_same_object_when_it_is_set() -> None:
+def test_setting_data_keeps_the_array_object() -> None:
     param = made()
     array = param.data()
     param.set_data(nd.array([5, 6]))
@@ -88,7 +88,7 @@ def test_the_data_array_stays_the_same_object_when_it_is_set() -> None:
     assert array.asnumpy().tolist() == [5, 6]
 
 
-def test_setting_data_keeps_the_gradient_wanted() -> None:
+def test_setting_data_keeps_the_gradient_request() -> None:
     param = made()
     param.set_data(nd.array([5, 6]))
     with autograd.record():
@@ -110,14 +110,14 @@ def test_a_parameter_can_be_pickled() -> None:
     assert again.lr_mult == 2.0
 
 
-def test_a_dictionary_without_names_in_the_file_is_refused(tmp_path: object) -> None:
+def test_a_file_without_names_raises(tmp_path: object) -> None:
     path = f"{tmp_path}/list"
     nd.save(path, [nd.ones((2,))])
     with pytest.raises(ParameterError, match="no names"):
         ParameterDict().load(path)
 
 
-def test_what_is_missing_in_a_file_is_named(tmp_path: object) -> None:
+def test_a_parameter_missing_in_a_file_is_named(tmp_path: object) -> None:
     path = f"{tmp_path}/params"
     nd.save(path, {"a": nd.ones((2,))})
     params = ParameterDict()
@@ -147,12 +147,12 @@ def test_parameters_are_read_from_safetensors(tmp_path: object) -> None:
         lambda nn: mx.gluon.rnn.LSTMCell("x"),
     ],
 )
-def test_sizes_of_layers_are_whole_numbers(make) -> None:
+def test_sizes_of_layers_must_be_non_negative_integers(make) -> None:
     with pytest.raises(ParameterError, match="invalid shape: given"):
         make(mx.gluon.nn)
 
 
-def test_sizes_may_be_numpy_integers() -> None:
+def test_sizes_of_layers_may_be_numpy_integers() -> None:
     layer = mx.gluon.nn.Dense(np.int64(3))
     layer.initialize()
     assert layer(nd.ones((1, 2))).shape == (1, 3)

@@ -1,4 +1,4 @@
-"""Every Gluon program gives what the real MXNet gave (values.json, written by make_values.py)."""
+"""Every Gluon program gives the results of the real MXNet (values.json, written by make_values.py)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random networks of shared and frozen layers: running at once, hybridized and bound agree, to the second order of differentiation.
+"""Random networks of shared and frozen layers: imperative, hybridized and bound execution agree, up to second-order gradients.
 
 ``NETWORK_CASES`` networks; the second order is also compared with finite differences.
 """
@@ -23,7 +23,7 @@ PARTS = range(4)
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*is not used by any computation")
 WIDTH = 3
-#: Iterations: what the first leaves behind must not change the next.
+#: Iterations, as state left by one must not change the next.
 STEPS = 3
 
 
@@ -125,7 +125,7 @@ def bound(seed: int) -> dict[str, np.ndarray]:
 @pytest.mark.fuzz
 @pytest.mark.parametrize("defer", [1, 1 << 40], ids=["deferred", "at once"])
 @pytest.mark.parametrize("part", PARTS)
-def test_a_step_is_the_same_in_every_way(monkeypatch: pytest.MonkeyPatch, part: int, defer: int) -> None:
+def test_a_training_step_is_the_same_imperative_hybridized_and_bound(monkeypatch: pytest.MonkeyPatch, part: int, defer: int) -> None:
     monkeypatch.setattr(SETTINGS, "defer_elements", defer)
     for seed in range(part, CASES, len(PARTS)):
         want = imperative(seed, hybridized=False)
@@ -151,7 +151,7 @@ def penalty(net: Any, x: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
 
 @pytest.mark.fuzz
 @pytest.mark.parametrize("part", PARTS)
-def test_a_gradient_of_a_gradient_is_that_of_finite_differences(part: int) -> None:
+def test_second_order_gradients_equal_finite_differences(part: int) -> None:
     for seed in range(part, CASES, len(PARTS)):
         x, y = inputs(seed)
         direction = np.random.default_rng(seed + 1).normal(size=x.shape)

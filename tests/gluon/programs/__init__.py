@@ -1,6 +1,6 @@
 """Small Gluon programs that run on the real MXNet and on Twofold alike; `make_values.py` stores what MXNet computes.
 
-A program is a public function of a module here; it takes the package (``mx``) and returns something that can be written as JSON.
+A program is a public function of a module here; it takes the package (``mx``) and returns a value that can be written as JSON.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Blocks: names, scopes, children, representation, hooks, casting, what is refused."""
+"""Blocks: names, scopes, children, representation, hooks, casting, errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convolutions and pooling: outputs and gradients, at once and hybridized."""
+"""Convolutions and pooling: outputs and gradients, imperative and hybridized."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data sets, samplers, loaders and transformations of images."""
+"""Datasets, samplers, loaders and transformations of images."""
 
 from __future__ import annotations
 

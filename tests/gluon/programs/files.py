@@ -1,4 +1,4 @@
-"""Parameters and graphs in files: names, what is missing or too much, casting, exported graphs."""
+"""Parameters and graphs in files: names, missing and extra entries, casting, exported graphs."""
 
 from __future__ import annotations
 

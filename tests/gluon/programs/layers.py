@@ -1,4 +1,4 @@
-"""Layers but convolutions: outputs and gradients, at once and hybridized."""
+"""Layers except convolutions: outputs and gradients, imperative and hybridized."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every loss: values and gradients of predictions, with and without weights, at once and hybridized."""
+"""Every loss: values and gradients of predictions, with and without weights, imperative and hybridized."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parameters and dictionaries of them: shapes, devices, gradients, merging, what is refused."""
+"""Parameters and dictionaries of them: shapes, devices, gradients, merging, errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running a block both ways: parameters filled with fixed numbers, outputs and gradients as plain values."""
+"""Runs a block imperatively and hybridized, with parameters filled with fixed numbers; outputs and gradients as plain values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def real(*shape: int, seed: int = 1, low: float = -1.0, high: float = 1.0) -> np
 
 
 def fill(mx: Any, block: Any) -> None:
-    """Fixed numbers for all parameters, in the order of their names; variances are positive."""
+    """Fill all parameters with fixed numbers, in the order of their names; variances are positive."""
     for k, (name, param) in enumerate(sorted(block.collect_params().items())):
         low = 0.5 if name.endswith("var") else -1.0
         param.set_data(mx.nd.array(real(*param.shape, seed=k, low=low)))

@@ -1,4 +1,4 @@
-"""Training: weights after steps, over devices, stores, states in files; what is refused. And `gluon.utils`."""
+"""Training: weights after steps, over devices, stores, states in files, errors; and `gluon.utils`."""
 
 from __future__ import annotations
 
