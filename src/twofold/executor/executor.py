@@ -1,7 +1,7 @@
 """``Executor``: a graph bound to arrays. Forward, backward, arrays by name, and reports on its programs."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from .run import Run
 from .transport import add_contents, put, zeros
 
 Monitor = Callable[[str, NDArray], None]
+#: Head gradients: of the only output, in the order of the outputs, or by name; None means ones.
+Heads: TypeAlias = Array | Sequence[Array | None] | Mapping[str, Array | None] | None
 
 
 class Source(Protocol):
@@ -26,7 +28,9 @@ class Source(Protocol):
         """The typed graph, split into parts that each run on one device."""
         ...
 
-    def reshape(self, executor: "Executor", shapes: Mapping[str, Any], partial_shaping: bool, allow_up_sizing: bool) -> "Executor":
+    def reshape(
+        self, executor: "Executor", shapes: Mapping[str, Sequence[int]], partial_shaping: bool, allow_up_sizing: bool
+    ) -> "Executor":
         """An executor of the same graph for other shapes."""
         ...
 
@@ -71,7 +75,7 @@ class Executor:
         self._run = Run(source.parts, arguments, states)
         wanted = [(name, gradients[name]) for name, request in requests.items() if request != "null"]
         self._targets = [(("arg", name), target, target.context) for name, target in wanted if target is not None]
-        self._has_backward = bool(wanted)
+        self._has_backward = bool(wanted)  # backward also updates states, whether or not there are arrays for the gradients
         self._repeated = {key for key in self._keys if self._keys.count(key) > 1}
         self._outputs: list[NDArray] | None = None
         self._monitor: tuple[Monitor, bool] | None = None
@@ -104,7 +108,7 @@ class Executor:
         """The outputs by name."""
         return dict(zip(self._names, self.outputs, strict=True))
 
-    def forward(self, is_train: bool = False, **kwargs: Any) -> list[NDArray]:
+    def forward(self, is_train: bool = False, **kwargs: NDArray | np.ndarray) -> list[NDArray]:
         """Compute the outputs.
 
         Parameters
@@ -131,9 +135,10 @@ class Executor:
         made = self._run.forward(bool(is_train), keep=bool(is_train) and self._has_backward)
         if self._outputs is None:
             self._outputs = [new(NDArray) for _ in self._keys]
-        for key in self._repeated:  # equal outputs are distinct arrays
+        # an output that occurs twice is one content: as a shared Value, a write into one of its arrays leaves the other as it is
+        for key in self._repeated:
             made[key] = Value(data_of(made[key]), None, None, device_of(made[key]), ALWAYS)
-        for cell, key in zip(self._outputs, self._keys, strict=True):
+        for cell, key in zip(self._outputs, self._keys, strict=True):  # rebound, since callers hold these array objects
             cell._v = made[key]
         if self._monitor is not None:
             callback, everything = self._monitor
@@ -142,7 +147,7 @@ class Executor:
                     callback(name, value)
         return self._outputs
 
-    def _feed(self, name: str, value: Any) -> None:
+    def _feed(self, name: str, value: object) -> None:
         if name not in self.arg_dict:
             raise DTypeError(f"Unknown argument {name}", None, f"the arguments are {', '.join(self.arg_dict)}")
         target = self.arg_dict[name]
@@ -152,7 +157,7 @@ class Executor:
             raise ShapeError(f"Shape not match! Argument {name}, need: {target.shape}", f"received: {value.shape}", "reshape the executor")
         target[:] = value
 
-    def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
+    def backward(self, out_grads: Heads = None, is_train: bool = True) -> None:
         """Compute the gradients of the arguments into the gradient arrays, and update states such as moving averages.
 
         Parameters
@@ -178,14 +183,14 @@ class Executor:
                 continue
             put(target, add_contents(target._v, content) if self.grad_req[key[1]] == "add" else content, device)
 
-    def _heads(self, given: Any) -> list[Any]:
+    def _heads(self, given: Heads) -> list[Value | None]:
         """The content of one head gradient, or None, for each output."""
         if isinstance(given, Mapping):
             unknown = ", ".join(sorted(set(given) - set(self._names)))
             if unknown:
                 raise ParameterError("backward: not an output", unknown, f"the outputs are {', '.join(self._names)}")
             given = [given.get(name) for name in self._names]
-        heads: list[Any] = [given] if isinstance(given, Array) else list(given)
+        heads: list[Array | None] = [given] if isinstance(given, Array) else list(given or ())
         if len(heads) > len(self._names):
             raise ParameterError(
                 "backward: more head gradients than outputs", f"{len(heads)} for {len(self._names)}", "give one for each output"
@@ -222,7 +227,7 @@ class Executor:
                 elif not allow_extra_params:
                     raise ParameterError(f'Find name "{name}" that is not in the {what}', None, "pass allow_extra_params=True to ignore it")
 
-    def reshape(self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Any) -> "Executor":
+    def reshape(self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Sequence[int]) -> "Executor":
         """Create an executor of the same graph for other shapes. Arrays whose shape stays the same are shared.
 
         Parameters

@@ -37,7 +37,7 @@ class UserObject(NamedTuple):
     """
 
     leaf: Node
-    make: Callable[[Device, Sequence[Any]], Any]
+    make: Callable[[Device, Sequence[Any]], object]
     states: Sequence[int]
 
 
@@ -99,17 +99,17 @@ def moved(updates: Iterable[StateUpdate]) -> dict[int, Node]:
     return current
 
 
-def random_keys(count: int, device: Device) -> list[Any]:
+def random_keys(count: int, device: Device) -> list[object]:
     """The next ``count`` random keys of a device."""
     return [STREAMS.next_key(device) for _ in range(count)]
 
 
-def user_objects(objects: Iterable[UserObject], device: Device, arrays: Sequence[Any]) -> list[Any]:
+def user_objects(objects: Iterable[UserObject], device: Device, arrays: Sequence[object]) -> list[object]:
     """Create users' objects for a run on a device. ``arrays`` are those of the graph's inputs."""
     return [o.make(device, [arrays[k] for k in o.states]) for o in objects]
 
 
-def write_states(cells: Sequence[Cell], written: Iterable[int], contents: Sequence[Any]) -> None:
+def write_states(cells: Sequence[Cell], written: Iterable[int], contents: Sequence[object]) -> None:
     """Write new values into the arrays at these positions."""
     for k, new in zip(written, contents, strict=False):
         cells[k]._rebind(new)

@@ -8,7 +8,7 @@ outputs.
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ..device import Device
 from ..graph.build import item
@@ -27,6 +27,8 @@ from .function import TypedGraph, moved, random_keys, user_objects, write_states
 
 #: Gives the typed graph for typed inputs and a training mode.
 Replay = Callable[[Sequence[Node], bool], TypedGraph]
+
+Result = TypeVar("Result")
 
 #: The number of combinations of input types whose typed graphs an operation caches.
 REMEMBERED = 8
@@ -59,7 +61,7 @@ class Recordable:
         device
             Where to draw random keys and create users' objects.
         """
-        operation = self._operations.get(tls.training)
+        operation = self._operations.get(tls.training)  # dropout and batch norm make another graph of each mode
         if operation is None:
             types = [(c.shape, c._dtype) for c in cells]
             operation = self._operations[tls.training] = Operation(self._name, self._replay, types, tls.training, self._mirror)
@@ -243,10 +245,10 @@ def is_recorded(cells: Iterable[Cell]) -> bool:
     return any(v.__class__ is Value and v.rec is not None and v.rec.node.tracked for v in (c._v for c in cells))
 
 
-def _with_signature(rule: Callable[..., Any], names: Iterable[str]) -> Callable[..., Any]:
+def _with_signature(rule: Callable[..., Result], names: Iterable[str]) -> Callable[..., Result]:
     """The rule with a signature that asks for all inputs by name: `graph.gradient` passes what the signature names."""
 
-    def named(xp: Any, dout: Any, *inputs: Any) -> Any:
+    def named(xp: object, dout: object, *inputs: object) -> Result:
         return rule(xp, dout, *inputs)
 
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD

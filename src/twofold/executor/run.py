@@ -73,7 +73,7 @@ class Run:
                 part.is_ahead = len(found) > 1 or part.device is not CPU
         return found
 
-    def forward(self, training: bool, keep: bool, *, again: bool = False) -> dict[Key, Any]:
+    def forward(self, training: bool, keep: bool, *, again: bool = False) -> dict[Key, object]:
         """Run forward.
 
         Parameters
@@ -90,10 +90,10 @@ class Run:
         dict
             The values that parts make for others, as contents.
         """
-        self._residuals = None  # frees their memory for this run
+        self._residuals = None  # first, so that this run can use their memory
         if not again:
             self._random = []
-        made: dict[Key, Any] = {}
+        made: dict[Key, object] = {}
         residuals: list[list[Any]] = []
         parts = self._parts.get(training) or self.parts(training)
         tape = Tape() if keep else None
@@ -112,7 +112,7 @@ class Run:
                 steps = part.training
                 results = _defer(steps.forward_sig, leaves, part) if joined else _issue(part.forward, leaves, part)
                 residuals.append(_saved(steps, cells, leaves, results, tape))
-                # what backward or another part reads too must not be overwritten in place
+                # residuals that the caller cannot see stay bare arrays: only backward holds them, and it may overwrite them
                 contents = _contents(results[:visible], part.device, range(visible) if len(parts) > 1 else steps.shared)
             else:
                 contents = _contents(_issue(part.inference, leaves, part), part.device)
@@ -124,7 +124,7 @@ class Run:
             self._residuals = Residuals(training, residuals, joined, tape)
         return made
 
-    def _cells(self, part: Part, made: Mapping[Key, Any]) -> list[Cell]:
+    def _cells(self, part: Part, made: Mapping[Key, object]) -> list[Cell]:
         """The arrays that a part reads: bound ones, and values made by other parts."""
         bound = self._bound
         cells: list[Cell] = [bound[key] if key in bound else wrap(Cell, made[key]) for key, _ in part.reads]
@@ -151,7 +151,7 @@ class Run:
         for (name, _), new in zip(states, contents, strict=False):
             put(self._states[name], new, self._states[name].context)
 
-    def backward(self, training: bool, heads: Iterable[tuple[Key, Any]]) -> dict[Key, Any]:
+    def backward(self, training: bool, heads: Iterable[tuple[Key, object]]) -> dict[Key, object]:
         """Run backward; run forward first if there are no residuals of this mode.
 
         Parameters
@@ -168,9 +168,9 @@ class Run:
         """
         if self._residuals is None or self._residuals.training != training:
             self.forward(training, keep=True, again=True)
-        residuals, self._residuals = self._residuals, None
+        residuals, self._residuals = self._residuals, None  # used once: the backward program overwrites what nobody else holds
         assert residuals is not None
-        grads: dict[Key, list[Any]] = {}
+        grads: dict[Key, list[object]] = {}
         for key, head in heads:
             grads.setdefault(key, []).append(head)
         updated: set[str] = set()
@@ -188,17 +188,17 @@ class Run:
             if k < len(part.reads) and part.reads[k][0] in stale:
                 (arrays[place],) = _operands([self._bound[part.reads[k][0]]], part, joined=False)
 
-    def _backward_of(self, part: Part, arrays: list[Any], grads: dict[Key, list[Any]], joined: bool) -> None:
+    def _backward_of(self, part: Part, arrays: list[Any], grads: dict[Key, list[object]], joined: bool) -> None:
         steps = part.training
         kinds: list[HeadKind] = []
         for k in steps.heads:
             key, node = part.makes[k]
             found = grads.pop(key, None)
-            if found is None:
+            if found is None:  # nothing that has a gradient reads this value
                 kinds.append(0)
-            elif found[0] is None and len(found) == 1:
+            elif found[0] is None and len(found) == 1:  # an output without head gradient
                 kinds.append(1)
-            else:
+            else:  # head gradients, and gradients from the parts that read it
                 kinds.append(None)
                 given = [full_content(1, node.shape, node.dtype, part.device) if g is None else g for g in found]
                 arrays += _operands([wrap(Cell, reduce(add_contents, given))], part, joined)
@@ -214,7 +214,7 @@ class Run:
 
     def internals(self, training: bool) -> Iterator[tuple[str, bool, NDArray]]:
         """(name, whether a node reads it, value) of all inner values, recomputed with the random keys of the last forward."""
-        made: dict[Key, Any] = {}
+        made: dict[Key, object] = {}
         for number, part in enumerate(self.parts(training)):
             leaves = arrays_on(self._cells(part, made), part.device) + self._random_keys(number, part)
             states = [self._bound[key].copy() if key[0] == "aux" else None for key, _ in part.reads] if part.objects else []

@@ -83,6 +83,7 @@ class Training:
         grads = gradient([made[k] for k in self.heads], self._seeds, [steps.leaves[k] for k in self.wanted]) if self.heads else []
         first = [*made, *steps.written]
         marks = [n for _, n in steps.mirrored]
+        # lowered and simplified together: what both directions compute becomes one node, which then is a residual
         low = simplify(lower([*marks, *first, *grads, *steps.updates]))
         low, marked = low[len(marks) :], low[: len(marks)]
         forward, backward = low[: len(first)], low[len(first) :]
@@ -91,12 +92,12 @@ class Training:
         saved = residuals(values_inside(forward), backward, held, again=mirrored, recompute=recomputes())
         given = set(forward)
         results = forward + [n for n in saved if n not in given]
-        number = {n: k for k, n in reversed(list(enumerate(results)))}
+        number = {n: k for k, n in reversed(list(enumerate(results)))}  # the first place of a result that occurs twice
         self.saved = [number[n] for n in saved]
         self.shared = [k for k in self.saved if k < len(forward)]
         self._results, self._leaves = results, steps.leaves
-        again = steps.runs_user_code or steps.mirrored or recomputes()
-        self.joins = not again
+        # in a window users' code would run when somebody reads a result; and forward's values would be there, so nothing recomputed
+        self.joins = not (steps.runs_user_code or steps.mirrored or recomputes())
         self.largest = max((n.size for n in [*results, *self._leaves]), default=0)
         stand_ins = [leaf(("saved", k), n.shape, n.dtype) for k, n in enumerate(saved)]
         self._graph = substitute(backward, dict(zip(saved, stand_ins, strict=True)))
@@ -121,7 +122,7 @@ class Training:
         """The backward graph for head gradients of these kinds, and its leaves."""
         known: dict[Node, Node] = {}
         for seed, kind in zip(self._seeds, kinds, strict=True):
-            if kind is not None:
+            if kind is not None:  # a constant head simplifies the gradient: zeros remove branches, ones a product
                 known[seed] = G.full(shape=seed.shape, value=kind, dtype=seed.dtype)
         return substitute(self._graph, known), [*self._given, *[s for s in self._seeds if s not in known]]
 

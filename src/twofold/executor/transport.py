@@ -1,7 +1,6 @@
 """Moving contents of cells to the device that needs them, constant arrays, and sums of gradients from several devices."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from ..backend.loader import backend_for
 from ..device import CPU, Device
@@ -18,12 +17,12 @@ from ..ops import primitive_arithmetic
 ADD = primitive_arithmetic.add.sig()
 
 
-def content_on(cell: Cell, device: Device) -> Any:
+def content_on(cell: Cell, device: Device) -> object:
     """A cell's content, copied unless its memory is the device's."""
     return cell._v if device_of(cell._v).shares_memory_with(device) else on_device(cell, device)
 
 
-def arrays_on(cells: Iterable[Cell], device: Device) -> list[Any]:
+def arrays_on(cells: Iterable[Cell], device: Device) -> list[object]:
     """The arrays of cells, copied where they are in another device's memory."""
     found = []
     for cell in cells:
@@ -46,9 +45,9 @@ def values_on(cells: Iterable[Cell], device: Device) -> list[Value]:
     return found
 
 
-def put(cell: Cell, new: Any, device: Device) -> None:
+def put(cell: Cell, new: object, device: Device) -> None:
     """Put a content into a cell of a device, copied if it is in another device's memory."""
-    if new.__class__ is PLAIN and cell._v.__class__ is PLAIN:
+    if new.__class__ is PLAIN and cell._v.__class__ is PLAIN:  # both small and on cpu(0): the commonest case, without further tests
         cell._v = new
         return
     here = device_of(new)
@@ -62,10 +61,11 @@ def zeros(shape: tuple[int, ...], dtype: str, device: Device) -> NDArray:
     return wrap(NDArray, full_content(0, shape, dtype, device))
 
 
-def add_contents(a: Any, b: Any) -> Any:
+def add_contents(a: object, b: object) -> object:
     """The sum of two contents, on the device of the first; pending if one of them is."""
     device = device_of(a)
     terms = values_on([wrap(Cell, a), wrap(Cell, b)], device)
+    # a task must not wait in this thread, so the sum of pending terms is a task too
     if not any(is_pending(v) for v in terms):
         return invoke(ADD, tuple([wrap(Cell, v) for v in terms]))[0]
     node = apply(ADD, tuple([leaf(("in", k), *v.type) for k, v in enumerate(terms)]))

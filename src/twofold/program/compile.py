@@ -52,7 +52,7 @@ class Program:
     fold
         Whether to compute what depends on no leaf now, once.
     title
-        How observers are told of it.
+        How it is reported to observers.
     device
         The device that it will run on; None if any of the backend's.
 
@@ -94,7 +94,7 @@ class Program:
         folds = fold and target.shares_constants  # elsewhere each device would need its own
         context = Context(target, partial(is_big, least), boundaries, self._computed if folds else None)
         self.outputs, self.passes = run_passes(outputs, self.leaves, context)
-        self.constants: dict[Leaf, Any] = context.constants
+        self.constants: dict[Leaf, object] = context.constants
         plan = plan_of(
             self.outputs,
             self.leaves,
@@ -114,7 +114,7 @@ class Program:
         details = {"program": self} if title.category == "program" else NOTHING
         env = code.env | {"listeners": LISTENERS, "profiled": Profiled(details, title, plan, code)}
         exec(code_of(code.source(ENTRY), FILE), env)
-        self._scratch: list[Any] = env.get("pool", [])
+        self._scratch: list[Any] = env.get("pool", [])  # the list itself: the program checks instances out of it
         self._function: Callable[[Sequence[Any]], list[Any]] = env["program"]
         self._launch_by(backend.prepare(self._function, partial(self._traits, plan, set(donated), code, device)))
         self.overwrites = bool(self.plan.donated) or (self.launcher is not None and not set(donated).isdisjoint(self.leaves))
@@ -161,7 +161,7 @@ class Program:
         return nanoseconds_of(self.steps)
 
     @property
-    def scratch(self) -> list[Any]:
+    def scratch(self) -> list[object]:
         """The arrays kept from run to run; several may be views of one."""
         return [array for instance in list(self._scratch) for array in instance]
 
@@ -179,9 +179,9 @@ class Program:
 
     def explain(self) -> str:
         """The steps in order: what each kernel fuses, the form that it runs in, and how many similar kernels run in one call."""
-        return "\n".join(map(self._told, self.steps))
+        return "\n".join(map(self._description, self.steps))
 
-    def _told(self, step: Step) -> str:
+    def _description(self, step: Step) -> str:
         nodes = step.members[0] if step.members else step.nodes
         text = " + ".join(n.sig.op.name for n in nodes)
         kernel = self._forms.get(step)

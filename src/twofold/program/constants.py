@@ -1,7 +1,6 @@
 """Constant folding: computes once what depends on no input of the program."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ..dtype import WEAK
 from ..graph.ir import Application, Leaf, Node, is_const, leaf, topological
@@ -11,7 +10,7 @@ from ..graph.rewrite import substitute
 KEPT = 1 << 16
 
 
-def fold_constants(outputs: Sequence[Node], compute: Callable[[list[Node]], list[Any]]) -> tuple[list[Node], dict[Leaf, Any]]:
+def fold_constants(outputs: Sequence[Node], compute: Callable[[list[Node]], list[object]]) -> tuple[list[Node], dict[Leaf, object]]:
     """Replace subgraphs that depend on no leaf by new leaves; returns the graph, and the arrays that these leaves stand for.
 
     Parameters

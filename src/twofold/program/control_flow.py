@@ -43,7 +43,7 @@ def _foreach(node: Application, backend: Backend, compile_: SubProgram) -> Calla
     program, count = compile_(body), len(body.outputs) - states
     types = [(p.shape, p.dtype) for p in node.parts]
 
-    def run(*arrays: Any) -> list[Any]:
+    def run(*arrays: object) -> list[object]:
         stacks = [backend.empty(*t) for t in (*types[:count], *types[count + states :])]
         state, closure = list(arrays[data : data + states]), list(arrays[data + states :])
         for t in range(types[-1][0][0] if states else types[0][0][0]):
@@ -71,7 +71,7 @@ def _while_loop(node: Application, backend: Backend, compile_: SubProgram) -> Ca
     test, program, count = compile_(params["test"]), compile_(body), len(body.outputs) - variables
     types = [(p.shape, p.dtype) for p in node.parts]
 
-    def run(*arrays: Any) -> list[Any]:
+    def run(*arrays: object) -> list[object]:
         copy = backend.xp.contiguous
         # rows of iterations that do not run stay zero
         stacks = [copy(backend.constant(0, *t)) for t in (*types[:count], *types[count + variables : -1])]
@@ -92,7 +92,8 @@ def _cond(node: Application, backend: Backend, compile_: SubProgram) -> Callable
     params = node.sig.params
     then, otherwise = compile_(params["then"]), compile_(params["otherwise"])
 
-    def run(predicate: Any, *closure: Any) -> Any:
+    def run(predicate: object, *closure: object) -> object:
+        # the host has to read the predicate, so programs with `cond` are never captured (see `DECIDED`)
         chosen = then if bool(backend.to_host(predicate).item()) else otherwise
         return _single(chosen(closure))
 

@@ -7,6 +7,7 @@ from ..graph.build import item
 from ..graph.fuse import Step
 from ..graph.ir import Application
 
+#: Only the order of magnitude matters: it is compared with the time of a hand-over to another thread.
 #: Nanoseconds per step, per element read or computed, and per multiply-add of a product or convolution.
 STEP, ELEMENT, PRODUCT = 1000.0, 0.3, 0.03
 

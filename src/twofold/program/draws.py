@@ -1,4 +1,4 @@
-"""Finds what a program computes from random words: those values must have the same bits at every run."""
+"""Finds the values that a program computes from random words: their bits must be the same in every run."""
 
 from collections.abc import Sequence
 

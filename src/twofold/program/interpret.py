@@ -22,7 +22,7 @@ def interpretable(outputs: Sequence[Node]) -> list[Node] | None:
     return None if any(op.run_by_program for op in operators_of(low)) else low
 
 
-def interpret(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend, arrays: Sequence[Any], title: Title) -> list[Any]:
+def interpret(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend, arrays: Sequence[object], title: Title) -> list[object]:
     """The outputs of a lowered graph, given an array or Python scalar per leaf; new arrays that no one else holds."""
     if not LISTENERS:
         return backend.quietly(_interpret, outputs, leaves, backend, arrays, False)
@@ -32,7 +32,8 @@ def interpret(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend,
     return results
 
 
-def _interpret(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend, arrays: Sequence[Any], watched: bool) -> list[Any]:
+def _interpret(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend, arrays: Sequence[object], watched: bool) -> list[Any]:
+    # `operand_dtype` and `scalar` as in `printer`: where these differ, a second use would give other bits than the first
     xp = backend.xp
     value: dict[Node, Any] = dict(zip(leaves, arrays, strict=True))
     for n in topological(outputs):

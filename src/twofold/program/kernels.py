@@ -77,10 +77,9 @@ def row_program(
             KernelStep(op.name, op.ufunc, op.c, tuple(args), n.dtype, dtype, tuple(n.sig.params.items()), has_rows and n.shape != space)
         )
     outputs = [n for n in nodes if plan.place[n].kind != "kernel"]
-    name = name_of(nodes)
     types = tuple(ArrayType(i.shape, dtype) for i, dtype in inputs)
     of_draws = frozenset(n.sig.op.name for n in nodes if not drawn.isdisjoint(n.operands))
-    program = RowProgram(name, space, types, tuple(steps), tuple(number[n] for n in outputs), drawn=of_draws)
+    program = RowProgram(name_of(nodes), space, types, tuple(steps), tuple(number[n] for n in outputs), drawn=of_draws)
     return program, list(inputs), outputs
 
 

@@ -1,7 +1,6 @@
 """Programs that an adapter captures and launches as a whole: what it is told about them, and when it is asked to."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any
 
 from ..backend.kernel import ArrayType, InSteps, ProgramTraits
 from ..backend.protocol import Launcher
@@ -62,6 +61,6 @@ def _operators(outputs: Iterable[Node]) -> set[Op]:
     return found
 
 
-def launch_or_step(launcher: Launcher, run: Callable[[Sequence[Any]], list[Any]], arrays: Sequence[Any]) -> list[Any]:
+def launch_or_step(launcher: Launcher, run: Callable[[Sequence[object]], list[object]], arrays: Sequence[object]) -> list[object]:
     """Launch a captured program, or run it step by step if there are observers or the setting ``cuda_graphs`` is off."""
     return run(arrays) if LISTENERS or not SETTINGS.cuda_graphs else launcher(arrays)

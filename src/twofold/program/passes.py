@@ -7,7 +7,6 @@ each pass that changed something, and an error names the pass.
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 from ..backend.kernel import ArrayType
 from ..backend.protocol import Target
@@ -47,8 +46,8 @@ class Context:
     target: Target
     big: Callable[[Application], bool]
     boundaries: Collection[Node] = ()
-    compute: Callable[[list[Node]], list[Any]] | None = None
-    constants: dict[Leaf, Any] = field(default_factory=dict)
+    compute: Callable[[list[Node]], list[object]] | None = None
+    constants: dict[Leaf, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

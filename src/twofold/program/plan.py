@@ -37,7 +37,7 @@ class Plan(NamedTuple):
 
     outputs: list[Node]
     leaves: list[Node]
-    constants: dict[Leaf, Any]
+    constants: dict[Leaf, object]
     steps: list[Step]
     calls: dict[Application, Call]
     memory: MemoryPlan
@@ -52,7 +52,7 @@ class Plan(NamedTuple):
 def plan_of(
     outputs: list[Node],
     leaves: list[Node],
-    constants: dict[Leaf, Any],
+    constants: dict[Leaf, object],
     backend: Backend,
     compile_: SubProgram,
     *,

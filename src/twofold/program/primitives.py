@@ -6,7 +6,7 @@ from ..opdef import registry
 from ..opdef.spec import Op
 
 
-def _tell(op: Op) -> None:
+def _enter(op: Op) -> None:
     if not op.primitive:
         return
     if op.elementwise:
@@ -19,4 +19,4 @@ def _tell(op: Op) -> None:
         REFERENCES[op.name] = Reference(op.reference, op.host_only)
 
 
-registry.watch(_tell)
+registry.watch(_enter)

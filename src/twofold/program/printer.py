@@ -124,14 +124,14 @@ class Code(NamedTuple):
             lines += ["def fresh():", *[" " + line for line in statements], f" return ({', '.join(names)},)"]
         return lines
 
-    def in_steps(self, steps: Steps, leaves: Sequence[Any]) -> list[Any]:
+    def in_steps(self, steps: Steps, leaves: Sequence[object]) -> list[object]:
         """Run the program while telling an adapter, before each step, what the step reads and writes."""
         last = len(self.steps) - 1
 
         def notes(k: int, step: StepCode) -> Notes:
             # a view, or a step that touches no existing array, counts as part of the previous step
-            is_told = step.computes and step.lines and (step.reads or step.writes)
-            before = [f"steps.step({_tuple(step.reads)}, {_tuple(step.writes)})"] if is_told else []
+            is_reported = step.computes and step.lines and (step.reads or step.writes)
+            before = [f"steps.step({_tuple(step.reads)}, {_tuple(step.writes)})"] if is_reported else []
             return before, ["steps.join()"] if k == last else []
 
         own: dict[str, Any] = self.env | {"steps": steps}
@@ -229,6 +229,7 @@ class Printer:
 
     def _releases(self) -> dict[int, list[Node]]:
         """The large backend-allocated values that die after each step."""
+        # a program's variables would hold them until it returns; deleted, their memory goes to later steps through the backend's pool
         last: dict[Node, int] = {}
         views: dict[Node, Node] = {}  # a use of a view is a use of the value that owns its memory
         for t, step in enumerate(self.plan.steps):
@@ -246,6 +247,7 @@ class Printer:
 
     def _results(self) -> list[str]:
         """The return statement. Leaves, constants, repeated outputs and views of those are copied, so that callers never share memory."""
+        # in place of a copy a later write by the caller would change a constant, scratch memory or another result
         texts, taken = [], set()
         copy = self._bind(self.backend.xp.contiguous, "copy")
         for o in self.plan.outputs:

@@ -86,7 +86,7 @@ class Profiled:
         return results
 
     def _made(self) -> Callable[[Sequence[Any]], list[Any]]:
-        env = dict(self._code.env)  # its own: allocators report what they allocate here, and only here
+        env = dict(self._code.env)  # a copy, so that only this form's allocators report
         env |= {name: partial(_allocated, env[name]) for name in self._code.allocators}
         env |= {"clock": perf_counter_ns, "note": self._note}
         exec(compile(self._code.source(notes=self._notes), "<twofold program, profiled>", "exec"), env)
