@@ -20,6 +20,7 @@ def operand_dtype(node: Application) -> str:
     """The dtype of Python scalars among an element-wise node's operands."""
     op = node.sig.op
     dtypes = [i.dtype for i in node.operands]
+    # a scalar must not widen the result where the operator says so, as `clip` does of its limits
     if op.result == "first" or not op.elementwise:
         return dtypes[0] if dtypes[0] not in WEAK else node.dtype
     if op.result == "tail":

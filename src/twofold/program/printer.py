@@ -247,7 +247,7 @@ class Printer:
 
     def _results(self) -> list[str]:
         """The return statement. Leaves, constants, repeated outputs and views of those are copied, so that callers never share memory."""
-        # in place of a copy a later write by the caller would change a constant, scratch memory or another result
+        # without the copy, a later write by the caller would change a constant, an argument or another result
         texts, taken = [], set()
         copy = self._bind(self.backend.xp.contiguous, "copy")
         for o in self.plan.outputs:
