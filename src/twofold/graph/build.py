@@ -177,7 +177,7 @@ def _install_operators() -> None:
     # not == and !=: nodes are compared by identity, since they are interned
     for op in [op for op in primitives().values() if op.python not in ("", "eq", "ne")]:
         setattr(Node, f"__{op.python}__", lambda *operands, _n=op.name: getattr(G, _n)(*operands))
-        if len(op.inputs) == 2 and not op.compares:
+        if len(op.inputs) == 2 and not op.compares:  # Python mirrors comparisons itself: 1 < x is x > 1
             setattr(Node, f"__r{op.python}__", lambda a, b, _n=op.name: getattr(G, _n)(b, a))
 
 

@@ -73,7 +73,7 @@ def _images_of(n: Application) -> list[Node]:
     """The operands that a channels-last operation reads with channels last; per-channel vectors are not among them."""
     op = n.sig.op
     if op.images:
-        return [n.operands[k] for k in op.images]
+        return [n.operands[k] for k in op.images]  # a weight keeps its layout
     if _axes(n) is not None and _gives_image(n):
         return []  # the image is its operand, still with channels first
     if _is_sum(n) or _axes(n) is not None or op.keeps_order:
@@ -252,7 +252,7 @@ class _Writer:
         if _axes(n) is not None:
             return self._in_first(n.operands[0])
         places, ndim = n.sig.op.images, len(n.shape)
-        if places:
+        if places:  # a weight is read as it is, where `_spread` would move the axes of an operand that only broadcasts
             return _with_params(n, tuple(self._in_last(i) if k in places else self._in_first(i) for k, i in enumerate(n.operands)))
         images = _images_of(n)
         return _with_params(n, tuple(self._in_last(i) if i in images else self._spread(i, ndim) for i in n.operands))

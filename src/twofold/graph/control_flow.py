@@ -78,6 +78,7 @@ def _(xp: Any, dout: Any, out: Any, arrays: Any, *, body: SubGraph, data: int, s
     closure = arrays[data + states :]
     stacked = [*dout[:count], *dout[count + states :]]
     back, wanted = _body_gradient(body, data, states, [d is not None for d in stacked], "foreach back")
+    # backward runs the steps from the last to the first: it is a `foreach` itself, over flipped data
     slices = [xp.flip(a, 0) for a in (*arrays[:data], *before, *[d for d in stacked if d is not None])]
     last = [_or_zeros(dout[count + k], body.outputs[count + k]) for k in range(states)]
     sums = [xp.zeros(closure[k - data - states].shape, closure[k - data - states].dtype) for k in wanted if k >= data + states]

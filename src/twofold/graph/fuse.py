@@ -81,6 +81,7 @@ class _Group:
         if self.space_of(n) == self.space:
             return True
         row = (*self.space[:-1], 1)
+        # such a kernel holds its rows while it reduces them: what else there is for each row costs it no pass over memory
         if self.whole and n.shape == row and n.sig.op.elementwise and self.reduces:
             return True
         below = any(i in self.members and i.shape == row for i in n.operands)
@@ -188,6 +189,7 @@ def steps_of(outputs: Sequence[Node], big: Big, rows: bool = False, whole_rows: 
     group = _Group(big, rows, whole_rows)
     end = fuse_horizontally(outputs, lambda n: group.space_of(n) is not None) if horizontal else FusedEnd([], frozenset())
     delayed = end.nodes
+    # constants are printed into the kernels that read them; they are no steps
     order = [n for n in _in_order(outputs) if isinstance(n, Application) and not is_const(n) and n not in delayed]
     known: set[Node] = set()
     read, users = frozenset(outputs), _users_of(order) if rows else {}

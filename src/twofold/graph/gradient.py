@@ -91,6 +91,7 @@ def accumulate(outputs: Sequence[Node], heads: Sequence[Node], stop: Sequence[No
     several: dict[Node, list[Node | None]] = {}
 
     def add(node: Node, grad: Node) -> None:
+        # the rule of an operator with several results runs once, with the gradients of all of them: collect these at their owner
         if applies(node, item) and node not in ends:
             (owner,) = node.operands
             parts = several.setdefault(owner, [None] * len(owner.parts))

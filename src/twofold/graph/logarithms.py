@@ -49,6 +49,7 @@ def log_of(x: Node | None, depth: int = DEPTH) -> Node | None:
         core = definition_of(x)
         if not isinstance(core, Application):
             return None
+        # moving elements and taking logarithms commute: a loss picks from log_softmax what it would have picked from softmax
         found = _moved(core, log_of(core.operands[0], depth - 1)) if core.sig.op.moves else _by_rule(core, depth)
     return None if found is None else G.cast(found, x.dtype)
 

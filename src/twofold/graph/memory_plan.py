@@ -111,7 +111,7 @@ class _Planner:
         dying = [i for i in read if i not in inside and self.last[i] == t and self._reusable(i)]
         self._set_readers(step)
         for k, n in enumerate(step.nodes):
-            if _is_view(n):
+            if _is_view(n):  # a view of a constant array has no place of its own to inherit
                 self.plan.place[n] = self.plan.place.get(self.root[n], Place("constant"))
             elif self.fixed(n):
                 self.plan.place[n] = Place("fresh")
@@ -121,6 +121,7 @@ class _Planner:
                 self.plan.place[n] = Place("kernel")
             else:
                 self._place(n, k, dying, read)
+        # only now: until the step has run, its operands must stay, so its results cannot have their buffers
         for place in [self.plan.place[d] for d in dying]:
             if place.kind == "buffer":
                 self.free.setdefault(self.plan.buffers[place.number], deque()).append(place.number)

@@ -143,6 +143,7 @@ def simplify(outputs: Sequence[Node]) -> list[Node]:
 
 
 def _simplified(node: Node) -> Node:
+    # applied once: operands are simple already, and a rule that builds a node simplifies it itself (`Simplifier.simplified`)
     rule = node.sig.op.simplify_rule if isinstance(node, Application) else None
     found = rule(_SIMPLIFIER, node) if rule is not None else None
     return node if found is None else found
