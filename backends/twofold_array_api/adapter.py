@@ -3,7 +3,7 @@
 import importlib
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import array_api_compat
 import numpy as np
@@ -14,6 +14,8 @@ from twofold.device import Device
 from twofold.dtype import INTEGERS
 
 from .namespace import ArrayApiNamespace
+
+Result = TypeVar("Result")
 
 TARGET = Target("array_api", "cpu", shares_constants=True)
 
@@ -54,7 +56,7 @@ class ArrayApiBackend(Backend):
         """A new uninitialized array."""
         return self._xp.standard.empty(shape, dtype=self._xp.kind(dtype))
 
-    def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
+    def quietly(self, function: Callable[..., Result], *args: object) -> Result:
         """Call with NumPy's warnings off, as some libraries compute with NumPy."""
         with np.errstate(all="ignore"):
             return super().quietly(function, *args)
@@ -79,6 +81,6 @@ class ArrayApiBackend(Backend):
         """Shape and dtype name."""
         return ArrayType(tuple(array.shape), self._xp.dtype_of(array))
 
-    def write(self, target: Array, key: Any, value: Any) -> None:
+    def write(self, target: Array, key: object, value: Array) -> None:
         """``target[key] = value``, with slices in the form that the standard allows."""
         self._xp.put(target, key, value)

@@ -60,14 +60,14 @@ class ArrayApiNamespace(PortableNamespace):
         self.kind(array.dtype.name)
         return self.standard.from_dlpack(np.array(array, order="C"))
 
-    def on_host(self, function: Callable[..., Any], *operands: Array) -> Array:
+    def on_host(self, function: Callable[..., object], *operands: Array) -> Array:
         """Call a function on host copies of arrays."""
         found = function(*[x if isinstance(x, bool | int | float) else np.from_dlpack(x) for x in operands])
         if isinstance(found, (tuple, list)):
             return [self.from_host(np.asarray(part)) for part in found]
         return self.from_host(np.asarray(found))
 
-    def by_reference(self, name: str, *operands: Array, **params: Any) -> Array:
+    def by_reference(self, name: str, *operands: Array, **params: object) -> Array:
         """By the library's functions if the standard has them and the library computes in the dtypes; otherwise on the host."""
         reference = REFERENCES[name]
         if not reference.host and self.computed.issuperset(map(self.dtype_of, operands)):
@@ -79,7 +79,7 @@ class ArrayApiNamespace(PortableNamespace):
                 return list(found) if isinstance(found, tuple) else found
         return super().by_reference(name, *operands, **params)
 
-    def by_standard(self, name: str, *arrays: Array, **params: Any) -> Array:
+    def by_standard(self, name: str, *arrays: Array, **params: object) -> Array:
         """A function of the standard: the library's, or NumPy's for a dtype that the library only stores."""
         if self.computed.issuperset(map(self.dtype_of, arrays)):
             return getattr(self.standard, name)(*arrays, **params)
@@ -110,11 +110,7 @@ class ArrayApiNamespace(PortableNamespace):
             arrays = [self.astype(x, dtype="uint8") for x in arrays]
         return self.cast(self.by_standard(UFUNCS[name], *arrays), after)
 
-    def logic(self, *operands: Array, name: str) -> Array:
-        """A logical function; operands are cast to bool."""
-        return getattr(self.standard, name)(*[self.cast(x, "bool") for x in operands])
-
-    def special(self, x: Array, *, formula: Callable[..., Any], **params: Any) -> Array:
+    def special(self, x: Array, *, formula: Callable[..., Array], **params: object) -> Array:
         """A special function, computed in float64."""
         return self.cast(formula(self.standard, self.cast(x, "float64"), **params), float_of(self.dtype_of(x)))
 
@@ -124,7 +120,7 @@ class ArrayApiNamespace(PortableNamespace):
 
     # shapes
 
-    def rearranged(self, x: Array, *, name: str, **params: Any) -> Array:
+    def rearranged(self, x: Array, *, name: str, **params: object) -> Array:
         """A function of the standard with the same meaning and parameters."""
         return getattr(self.standard, name)(x, **params)
 
@@ -132,7 +128,7 @@ class ArrayApiNamespace(PortableNamespace):
         places, flipped = _forwards(x.shape, [slice(*k) for k in key])
         return self.by_standard("flip", x[places], axis=flipped) if flipped else x[places]
 
-    def put(self, target: Array, key: Any, value: Any) -> None:
+    def put(self, target: Array, key: object, value: Array) -> None:
         """``target[key] = value`` for a basic index; the value is cast."""
         given = [] if key is Ellipsis else key if isinstance(key, tuple) else [key]
         places, flipped = _forwards(target.shape, given)
@@ -161,7 +157,7 @@ class ArrayApiNamespace(PortableNamespace):
 
     # reductions, products, takes
 
-    def reduction(self, x: Array, *, name: str, **where: Any) -> Array:
+    def reduction(self, x: Array, *, name: str, **where: object) -> Array:
         """A reduction or scan with NumPy's dtypes: 64-bit sums and products of integers, int64 indices, bools as numbers."""
         own = self.dtype_of(x)
         wide = {"b": "int64", "i": "int64", "u": "uint64"}.get(NUMPY[own].kind, own)
@@ -204,8 +200,6 @@ def _members() -> Iterator[tuple[str, Any]]:
         yield name, partialmethod(ArrayApiNamespace.ufunc, name=name)
     for name in ("reshape", "permute_dims", "broadcast_to"):
         yield name, partialmethod(ArrayApiNamespace.rearranged, name=name)
-    for name in ("logical_and", "logical_or", "logical_xor", "logical_not"):
-        yield name, partialmethod(ArrayApiNamespace.logic, name=name)
     for name in ("erf", "erfinv", "gammaln", "polygamma"):
         yield name, partialmethod(ArrayApiNamespace.special, formula=getattr(special_functions, name))
     for name in ("max", "min", "any", "all", "argmax", "argmin", "argsort", *TOTALS):

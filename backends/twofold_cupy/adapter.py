@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import cupy
 import numpy as np
 
-from twofold.backend.kernel import ELEMENTWISE, Array, ArrayType, Call, OperandType, Params, ProgramTraits, RowProgram
+from twofold.backend.kernel import ELEMENTWISE, Array, ArrayType, Call, OperandType, Params, ProgramTraits, RowProgram, Run
 from twofold.backend.protocol import Backend, Launcher, Target
 from twofold.config import SETTINGS
 from twofold.device import Device
@@ -33,6 +33,8 @@ from .rows import row_kernel
 from .scalar_inputs import ScalarInput
 from .streams import Consumer, Mark, Stream, Streams, entered
 from .transfers import Transfers
+
+Result = TypeVar("Result")
 
 
 def _libraries() -> Iterator[tuple[str, str]]:
@@ -113,7 +115,7 @@ class CupyBackend(Backend):
         """Map an exception of CuPy or CUDA; out-of-memory errors list the largest arrays."""
         return does_not_fit(error) if isinstance(error, (MemoryError, cupy_memory.OutOfMemoryError)) else failures.own(error)
 
-    def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
+    def quietly(self, function: Callable[..., Result], *args: Any) -> Result:
         """Call with the device of the array arguments, and a stream of it, current; GPUs give no floating-point warnings."""
         if ACTIVE and in_dry_run():
             return outside_dry_run(self.quietly, function, *args)
@@ -150,7 +152,7 @@ class CupyBackend(Backend):
         """`empty` with its arguments bound, for code that runs within `quietly`."""
         return partial(self.empty, tuple(shape), dtype)
 
-    def as_array(self, value: Any) -> cupy.ndarray:
+    def as_array(self, value: Array) -> cupy.ndarray:
         """A contiguous array; constants are materialized."""
         if type(value) is cupy.ndarray and value._c_contiguous:
             return value
@@ -182,11 +184,11 @@ class CupyBackend(Backend):
         """Shape and dtype name."""
         return ArrayType(array.shape, dtype_of(array))
 
-    def write(self, target: cupy.ndarray, key: Any, value: Any) -> None:
+    def write(self, target: cupy.ndarray, key: object, value: Array) -> None:
         """``target[key] = value`` on the current stream."""
         self._on(target.device.id, self._write, target, key, value)
 
-    def _write(self, target: cupy.ndarray, key: Any, value: Any) -> None:
+    def _write(self, target: cupy.ndarray, key: object, value: Array) -> None:
         self._xp.write(target[key], value)
 
     def scalar(self, value: float | int | bool | ScalarInput, dtype: str) -> Array:
@@ -218,7 +220,9 @@ class CupyBackend(Backend):
         """Element-wise primitives by a kernel that writes into given memory, others by the namespace."""
         if op not in ELEMENTWISE:
             call = super().call(op, params, inputs, *outputs)
-            return Call(call.text, call.names | {"run": partial(_on_host, call.names["run"], outputs)}) if self._xp.is_on_host(op) else call
+            if self._xp.is_by_reference(op):
+                call.names["run"] = partial(_on_host, call.names["run"], outputs)
+            return call
         types = typed_operands(op, inputs, outputs[0])
         kernel = elementwise(single_step_program(op, tuple(params.items()), types, outputs[0]))
         operands = ", ".join(f"{{{k}}}" for k in range(len(inputs)))
@@ -239,25 +243,23 @@ class CupyBackend(Backend):
         """By cuBLASLt if it has the product, else by separate kernels."""
         return matmul_with_epilogue(self._xp, epilogue)
 
-    def compile_in_background(
-        self, run: Callable[[Sequence[Any]], list[Any]], inputs: Sequence[ArrayType], device: Device | None = None
-    ) -> None:
+    def compile_in_background(self, run: Run, inputs: Sequence[ArrayType], device: Device | None = None) -> None:
         """Compile the kernels that a program will launch, in the background, for a device or the current one."""
         if SETTINGS.compile_threads and SETTINGS.engine != "naive":
             with suppress(Exception):  # an optimization: the real run raises what is wrong
                 where = runtime.getDevice() if device is None else device.device_id
                 self._on(where, lambda: dry_run(run, [_stand_in(t) for t in inputs]))
 
-    def prepare(self, run: Callable[[Sequence[Any]], list[Any]], traits: Callable[[], ProgramTraits]) -> Launcher | None:
+    def prepare(self, run: Run, traits: Callable[[], ProgramTraits]) -> Launcher | None:
         """Compile the program's kernels in the background; a launcher by CUDA graphs."""
         found = traits()
         if found.may_dry_run:
             self.compile_in_background(run, found.inputs, found.device)
         return self.graph_runner(run, found)
 
-    def graph_runner(self, run: Callable[[Sequence[Any]], list[Any]], traits: ProgramTraits) -> GraphRunner | None:
+    def graph_runner(self, run: Run, traits: ProgramTraits) -> GraphRunner | None:
         """A launcher by CUDA graphs; None for programs with too few steps."""
-        by_host = [name for name in traits.primitives if name not in traits.host and self._xp.is_on_host(name)]
+        by_host = [name for name in traits.primitives if name not in traits.host and self._xp.is_by_reference(name)]
         traits = traits._replace(host=(*traits.host, *sorted(by_host)))
         return GraphRunner(self.graphs, run, traits) if traits.steps >= MIN_STEPS else None
 
@@ -302,7 +304,7 @@ class CupyBackend(Backend):
         given = self._on(device, cupy.from_dlpack, _Given(capsule, (kind, device)))
         return self.memory.lent(given, self.streams.of(device))
 
-    def to_dlpack(self, array: Array, *, stream: int | None = None, **options: Any) -> Any:
+    def to_dlpack(self, array: Array, *, stream: int | None = None, **options: object) -> object:
         """A capsule; the consumer's stream waits for the current one, and the memory is kept until the consumer's stream has used it."""
         shared = self.memory.lent(array, Consumer(self.streams.of(array.device.id), stream))
         return self._on(array.device.id, partial(shared.__dlpack__, stream=stream, **options))

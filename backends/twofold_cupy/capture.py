@@ -12,7 +12,7 @@ until others need their place or their memory.
 
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from itertools import count
@@ -21,7 +21,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from twofold.backend.kernel import Array, ProgramTraits
+from twofold.backend.kernel import Array, ProgramTraits, Run
 from twofold.config import SETTINGS
 from twofold.errors import DeviceOutOfMemory
 
@@ -54,8 +54,6 @@ MAX_SPECIALIZATIONS = 4
 MAX_GRAPHS, MAX_SHARE = 64, 0.5
 
 OUT_OF_MEMORY_ERRORS = (DeviceOutOfMemory, MemoryError, cupy_memory.OutOfMemoryError)
-
-Run = Callable[[Sequence[Any]], list[Any]]
 
 
 class GraphCounts:
@@ -104,7 +102,7 @@ class Graphs:
             with streams[0]:
                 yield streams[:most]
 
-    def no_capture(self) -> AbstractContextManager[Any]:
+    def no_capture(self) -> AbstractContextManager[object]:
         """A context manager: while it is held, no thread captures."""
         return self._lock
 

@@ -9,7 +9,7 @@ import threading
 import weakref
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import cupy
 import numpy as np
@@ -23,6 +23,8 @@ from .launch import each, function, run
 from .memory import Memory
 from .operands import dtype_of
 from .streams import Mark, Stream
+
+Result = TypeVar("Result")
 
 #: A note's first word while there is no error.
 NO_ERROR = np.int64(2**63 - 1)
@@ -111,7 +113,7 @@ class Checks:
         with self._lock:
             self._collect()
 
-    def follow(self, before: int, given: Sequence[Array], results: Any) -> Any:
+    def follow(self, before: int, given: Sequence[Array], results: Result) -> Result:
         """Attach to a call's results the checks that it issued and those of its arguments.
 
         Parameters

@@ -1,7 +1,8 @@
 """Convolution by cuDNN, or else by matrix products over columns (im2col) of as many batch items at a time as fit the workspace."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import reduce
 
 from twofold.backend import convolution as portable
 from twofold.backend.kernel import Array, Namespace
@@ -32,21 +33,25 @@ def batch_parts(count: int, channels: int, kernel: Sizes, out: Sizes, dtype: str
         yield begin, min(begin + step, count)
 
 
-def _items(xp: Namespace, x: Array, begin: int, end: int) -> Array:
-    return xp.slice(x, key=((begin, end, None), *[(None, None, None)] * (len(x.shape) - 1)))
+def _parts(xp: Namespace, batch: Array, cuts: Sequence[tuple[int, int]]) -> list[Array]:
+    """The parts of a batch; the batch itself if there is only one."""
+    rest = [(None, None, None)] * (len(batch.shape) - 1)
+    return [xp.slice(batch, key=((*cut, None), *rest)) for cut in cuts] if len(cuts) > 1 else [batch]
+
+
+def _joined(xp: Namespace, parts: Sequence[Array]) -> Array:
+    return xp.concat(*parts, axis=0) if len(parts) > 1 else parts[0]
 
 
 def convolve(xp: Namespace, data: Array, weight: Array, stride: Sizes, dilate: Sizes, pad: Sizes, groups: int) -> Array:
     """The primitive ``convolve``."""
     kernel = weight.shape[2:]
     out = tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, d, p in zip(data.shape[2:], kernel, stride, dilate, pad, strict=True))
-    found = cudnn.try_convolution(xp, "convolve", data, weight, (data.shape[0], weight.shape[0], *out), stride, dilate, pad)
-    if found is not None:
-        return found
+    by_cudnn = cudnn.try_convolution(xp, "convolve", data, weight, (data.shape[0], weight.shape[0], *out), stride, dilate, pad)
+    if by_cudnn is not None:
+        return by_cudnn
     cuts = list(batch_parts(data.shape[0], data.shape[1], kernel, out, xp.dtype_of(data)))
-    if len(cuts) < 2:
-        return portable.convolve(xp, data, weight, stride, dilate, pad, groups)
-    return xp.concat(*[portable.convolve(xp, _items(xp, data, *cut), weight, stride, dilate, pad, groups) for cut in cuts], axis=0)
+    return _joined(xp, [portable.convolve(xp, part, weight, stride, dilate, pad, groups) for part in _parts(xp, data, cuts)])
 
 
 def convolve_data(xp: Namespace, result: Array, weight: Array, size: Sizes, stride: Sizes, dilate: Sizes, pad: Sizes, groups: int) -> Array:
@@ -56,10 +61,7 @@ def convolve_data(xp: Namespace, result: Array, weight: Array, size: Sizes, stri
     if by_cudnn is not None:
         return by_cudnn
     cuts = list(batch_parts(result.shape[0], channels, kernel, result.shape[2:], xp.dtype_of(result)))
-    if len(cuts) < 2:
-        return portable.convolve_data(xp, result, weight, size, stride, dilate, pad, groups)
-    found = [portable.convolve_data(xp, _items(xp, result, *cut), weight, size, stride, dilate, pad, groups) for cut in cuts]
-    return xp.concat(*found, axis=0)
+    return _joined(xp, [portable.convolve_data(xp, part, weight, size, stride, dilate, pad, groups) for part in _parts(xp, result, cuts)])
 
 
 def convolve_weight(
@@ -71,12 +73,5 @@ def convolve_weight(
     if by_cudnn is not None:
         return by_cudnn
     cuts = list(batch_parts(data.shape[0], data.shape[1], kernel, result.shape[2:], xp.dtype_of(data)))
-    found = [
-        portable.convolve_weight(xp, _items(xp, data, *cut), _items(xp, result, *cut), kernel, stride, dilate, pad, groups) for cut in cuts
-    ]
-    if len(found) < 2:
-        return found[0] if found else portable.convolve_weight(xp, data, result, kernel, stride, dilate, pad, groups)
-    total = found[0]
-    for part in found[1:]:
-        total = xp.add(total, part)
-    return total
+    pairs = zip(_parts(xp, data, cuts), _parts(xp, result, cuts), strict=True)
+    return reduce(xp.add, [portable.convolve_weight(xp, *pair, kernel, stride, dilate, pad, groups) for pair in pairs])

@@ -27,6 +27,8 @@ from .views import strides_of
 KIND = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 14}
 COMPUTE = {"float32": 68, "float64": 70, "float16": 68, "bfloat16": 68}
 PLAIN, TRANSPOSED, ANY_ALGORITHM = 0, 1, -1
+#: Makes an operand contiguous.
+Copy = Callable[[Array], Array]
 #: A matrix' transpose flag and leading dimension.
 Leading = tuple[int, int]
 #: Bytes of workspace for compute capability 9 and newer, and for older devices: NVIDIA's recommendation.
@@ -71,14 +73,14 @@ class Handle:
         _check(_library().cublasSetWorkspace_v2(self._handle, self._workspace.data.ptr, self._workspace.nbytes))
         self._epilogues = cublaslt.Products(stream.cuda, self._workspace, KIND, COMPUTE) if cublaslt.library() is not None else None
 
-    def product(self, epilogue: str, a: cupy.ndarray, b: cupy.ndarray, vector: cupy.ndarray, out: cupy.ndarray, copy: Any) -> bool:
+    def product(self, epilogue: str, a: cupy.ndarray, b: cupy.ndarray, vector: cupy.ndarray, out: cupy.ndarray, copy: Copy) -> bool:
         """A matrix product with an epilogue by cuBLASLt; False if it has none. See `cublaslt.Products.product`."""
         if self._epilogues is None:
             return False
         (a, left), (b, right) = (_operand(x, copy) for x in (a, b))
         return in_dry_run() or self._epilogues.product(epilogue, a, b, vector, out, left, right)
 
-    def matmul(self, a: cupy.ndarray, b: cupy.ndarray, out: cupy.ndarray, copy: Any) -> None:
+    def matmul(self, a: cupy.ndarray, b: cupy.ndarray, out: cupy.ndarray, copy: Copy) -> None:
         """``out = a @ b``: (…, m, k) and (…, k, n) into contiguous (…, m, n); batch axes broadcast.
 
         `copy` makes an operand contiguous if cuBLAS cannot take its strides.
@@ -112,7 +114,7 @@ class Handle:
         _check(status)
 
 
-def _operand(x: cupy.ndarray, copy: Callable[[Array], Array]) -> tuple[cupy.ndarray, Leading]:
+def _operand(x: cupy.ndarray, copy: Copy) -> tuple[cupy.ndarray, Leading]:
     """An operand that cuBLAS can take, itself or a contiguous copy, with its transpose flag and leading dimension."""
     found = _leading_dimension(x)
     return (copy(x), (PLAIN, max(x.shape[-1], 1))) if found is None else (x, found)

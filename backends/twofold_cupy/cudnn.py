@@ -109,7 +109,7 @@ class Convolutions:
             return found
 
 
-def plan_of(shape: Shape, handle: Any, **options: Any) -> Plan | None:
+def plan_of(shape: Shape, handle: object, **options: object) -> Plan | None:
     """The first plan of cuDNN's heuristics that is allowed; None if there is none."""
     cudnn = library()
     stored, computed = (getattr(cudnn.data_type, name) for name in KINDS[shape.dtype])

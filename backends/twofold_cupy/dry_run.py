@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from threading import get_ident
-from typing import Any
+from typing import TypeVar
 
 import cupy
 import numpy as np
@@ -17,6 +17,8 @@ import numpy as np
 from twofold.backend.kernel import Array
 
 from .library import runtime
+
+Result = TypeVar("Result")
 
 #: The address of every placeholder; there is no memory behind it.
 PLACEHOLDER_ADDRESS = 1 << 46
@@ -36,7 +38,7 @@ def in_dry_run() -> bool:
     return bool(ACTIVE) and get_ident() in ACTIVE
 
 
-def dry_run(run: Callable[[Sequence[Any]], Any], arrays: Sequence[Array]) -> None:
+def dry_run(run: Callable[[Sequence[Array]], object], arrays: Sequence[Array]) -> None:
     """Run a function on placeholders as far as it gets; a stream must be current."""
     thread = get_ident()
     try:
@@ -47,7 +49,7 @@ def dry_run(run: Callable[[Sequence[Any]], Any], arrays: Sequence[Array]) -> Non
         ACTIVE.discard(thread)
 
 
-def outside_dry_run(function: Callable[..., Any], *args: Any) -> Any:
+def outside_dry_run(function: Callable[..., Result], *args: object) -> Result:
     """Suspend this thread's dry run and call a function that is not part of it.
 
     Raises
@@ -65,7 +67,7 @@ def outside_dry_run(function: Callable[..., Any], *args: Any) -> Any:
         ACTIVE.add(thread)
 
 
-def arrays_in(values: Sequence[Any]) -> Iterator[cupy.ndarray]:
+def arrays_in(values: Sequence[object]) -> Iterator[cupy.ndarray]:
     """All CuPy arrays among values, including those in nested lists and tuples."""
     for value in values:
         if isinstance(value, cupy.ndarray):
@@ -74,7 +76,7 @@ def arrays_in(values: Sequence[Any]) -> Iterator[cupy.ndarray]:
             yield from arrays_in(value)
 
 
-def placeholder(shape: tuple[int, ...], dtype: np.dtype[Any], strides: tuple[int, ...] | None = None) -> cupy.ndarray:
+def placeholder(shape: tuple[int, ...], dtype: np.dtype, strides: tuple[int, ...] | None = None) -> cupy.ndarray:
     """An array without memory on the current device; C-contiguous unless strides (in bytes) are given."""
     memory = cupy.cuda.UnownedMemory(PLACEHOLDER_ADDRESS, 1, None, runtime.getDevice())
     return cupy.ndarray(shape, dtype, cupy.cuda.MemoryPointer(memory, 0), strides)

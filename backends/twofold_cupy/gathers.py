@@ -7,9 +7,9 @@ summed beforehand by further threads, `CHUNK` at a time from the run's end. Atom
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import cupy
 import numpy as np
@@ -125,7 +125,9 @@ TF_FUNCTION long long tf_place(long long at, long long size) {
 # writes
 
 
-def scatter(memory: Memory, out: cupy.ndarray, value: cupy.ndarray, arrays: Sequence[cupy.ndarray], key: Any, *, adds: bool) -> None:
+def scatter(
+    memory: Memory, out: cupy.ndarray, value: cupy.ndarray, arrays: Sequence[cupy.ndarray], key: Sequence[int | None], *, adds: bool
+) -> None:
     """Add values to a contiguous array at index arrays, or write them, the last one winning; values broadcast to the selection."""
     chosen = selection(out.shape, row_major(out.shape), arrays, key)
     total = int(np.prod(chosen.shape, dtype=np.int64))
@@ -142,7 +144,9 @@ def scatter(memory: Memory, out: cupy.ndarray, value: cupy.ndarray, arrays: Sequ
     _write(memory, out, value, places, order, chosen, adds=adds)
 
 
-def _write(memory: Memory, out: cupy.ndarray, value: cupy.ndarray, places: Any, order: Any, chosen: Selection, *, adds: bool) -> None:
+def _write(
+    memory: Memory, out: cupy.ndarray, value: cupy.ndarray, places: cupy.ndarray, order: cupy.ndarray, chosen: Selection, *, adds: bool
+) -> None:
     over = broadcast_strides(value.shape, strides_of(value), chosen.shape)
     first, last = chosen.at, chosen.at + chosen.axes
     rest = [*range(first), *range(last, len(chosen.shape))]
@@ -270,6 +274,6 @@ def _value_at(rank: int) -> str:
     return "\n".join(lines)
 
 
-def as_places(a: Array, contiguous: Any) -> Array:
+def as_places(a: Array, cast: Callable[[Array, str], Array]) -> Array:
     """An index array as int64 or int32; bools and other integers are cast to int64."""
-    return a if a.dtype in (NUMPY["int64"], NUMPY["int32"]) else contiguous(a, "int64")
+    return a if a.dtype in (NUMPY["int64"], NUMPY["int32"]) else cast(a, "int64")

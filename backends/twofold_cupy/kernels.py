@@ -115,7 +115,7 @@ def _listed_strides(space: Space, layouts: Sequence[Layout]) -> list[int]:
     return [space.strides[k][axis] for k, own in enumerate(layouts) if isinstance(own, tuple) for axis in own]
 
 
-def scalar_argument(a: np.ndarray) -> Any:
+def scalar_argument(a: np.ndarray) -> np.generic:
     """A scalar as a kernel argument; 16-bit floats are passed as float32."""
     number = scalar_of(a)
     return np.float32(number) if number.dtype.itemsize == 2 and number.dtype.kind in "fV" else number

@@ -7,7 +7,6 @@ import threading
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
 import cupy
 
@@ -57,7 +56,7 @@ class PrivatePool(cupy.cuda.MemoryPool):
         Allocates as `private` does; it must not refer to the pool.
     """
 
-    def __init__(self, allocate: Callable[[int], Any]) -> None:
+    def __init__(self, allocate: Callable[[int], cupy.cuda.MemoryPointer]) -> None:
         super().__init__(allocate)
         self._device = runtime.getDevice()
 
@@ -71,7 +70,7 @@ class PrivatePool(cupy.cuda.MemoryPool):
         self.release()
 
 
-def private(size: int) -> Any:
+def private(size: int) -> cupy.cuda.MemoryPointer:
     """Allocate memory of the current device for a graph.
 
     Raises

@@ -9,7 +9,7 @@ import math
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import TypeVar
 
 import cupy
 import numpy as np
@@ -26,6 +26,8 @@ from .library import memory as cupy_memory
 from .streams import Consumer, Mark, Stream, Streams
 from .views import span
 
+Result = TypeVar("Result")
+
 #: Arrays listed in an out-of-memory error.
 LISTED = 8
 MIB = 1 << 20
@@ -39,12 +41,12 @@ class Memory:
         streams.on_created = limits.apply
         # Deques, whose append and popleft are atomic: destructors append at any point, also while this thread iterates or allocates,
         # so that no lock may be taken.
-        self._held: deque[tuple[Mark, Any]] = deque()
-        self._returned: deque[tuple[Stream | Consumer, Any]] = deque()
+        self._held: deque[tuple[Mark, object]] = deque()
+        self._returned: deque[tuple[Stream | Consumer, object]] = deque()
         #: Functions that release memory which is in use only to save time, such as captured graphs; called as a last resort.
         self.reserves: list[Callable[[], None]] = []
 
-    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cupy.ndarray:
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype) -> cupy.ndarray:
         """A new array on the current device, for use by the current stream.
 
         Raises
@@ -59,7 +61,7 @@ class Memory:
         except cupy_memory.OutOfMemoryError:
             return self.retry(lambda: cupy.ndarray(shape, dtype))
 
-    def retry(self, allocate: Callable[[], Any]) -> Any:
+    def retry(self, allocate: Callable[[], Result]) -> Result:
         """Repeat a failed allocation after releasing unused memory, and once more after releasing the reserves.
 
         Raises
@@ -79,7 +81,7 @@ class Memory:
         except cupy_memory.OutOfMemoryError as error:
             raise does_not_fit(error) from error
 
-    def empty_for_copy(self, shape: tuple[int, ...], dtype: np.dtype[Any], stream: Stream) -> cupy.ndarray:
+    def empty_for_copy(self, shape: tuple[int, ...], dtype: np.dtype, stream: Stream) -> cupy.ndarray:
         """A new array that a copy stream fills and the compute stream uses.
 
         The block belongs to the copy stream, the current one, and may be reused only when the compute stream has passed the point
@@ -101,7 +103,7 @@ class Memory:
         owned = cupy_memory.UnownedMemory(array.data.ptr + low, max(high - low, 1), _Loan(array, self, user), array.data.device_id)
         return cupy.ndarray(array.shape, array.dtype, cupy_memory.MemoryPointer(owned, -low), array.strides)
 
-    def staging(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+    def staging(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         """A NumPy array in pinned memory, which makes copies to and from the device asynchronous."""
         nbytes = math.prod(shape) * dtype.itemsize
         whole: np.ndarray = cupyx.empty_pinned((max(nbytes, 1),), "u1")
@@ -112,7 +114,7 @@ class Memory:
         self.collect()
         self._held.append((mark, array))
 
-    def give_back(self, stream: Stream | Consumer, block: Any) -> None:
+    def give_back(self, stream: Stream | Consumer, block: object) -> None:
         """Take a block whose array is dead. Called from destructors, which may run at any point: it must not lock or call CUDA."""
         self._returned.append((stream, block))
 
@@ -152,7 +154,7 @@ class _Loan:
 
     __slots__ = ("_block", "_memory", "_user")
 
-    def __init__(self, block: Any, memory: Memory, user: Stream | Consumer) -> None:
+    def __init__(self, block: object, memory: Memory, user: Stream | Consumer) -> None:
         self._block, self._memory, self._user = block, memory, user
 
     def __del__(self) -> None:

@@ -6,11 +6,11 @@ Memory that a step allocates may have belonged to an array that is dead by now; 
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import cupy
 
-from twofold.backend.kernel import Array, Steps
+from twofold.backend.kernel import Array, InSteps
 
 from .streams import Mark, Stream
 
@@ -84,7 +84,7 @@ class MultiStreamCapture:
         Allocates memory of the graph; a CuPy allocator.
     """
 
-    def __init__(self, streams: Sequence[Stream], allocate: Callable[[int], Any]) -> None:
+    def __init__(self, streams: Sequence[Stream], allocate: Callable[[int], cupy.cuda.MemoryPointer]) -> None:
         self._streams, self._allocate = streams, allocate
         self._blocks = Blocks()
         #: Per stream: the number of its steps, the vector clock that its next step starts from, and whether it has joined the capture.
@@ -96,7 +96,7 @@ class MultiStreamCapture:
         self._number = 0
         self._step: StepId | None = None
 
-    def run(self, program: Callable[[Steps, Sequence[Any]], list[Any]], given: Sequence[Array]) -> list[Array]:
+    def run(self, program: InSteps, given: Sequence[Array]) -> list[Array]:
         """Run a program that reports its steps (`Steps`), and return its results."""
         self._issued[0, 0] = IssuedStep(self._streams[0].record(), (0,) * len(self._streams), 0)
         try:
@@ -111,7 +111,7 @@ class MultiStreamCapture:
         """The number of streams with steps."""
         return sum(map(bool, self._count))
 
-    def malloc(self, size: int) -> Any:
+    def malloc(self, size: int) -> cupy.cuda.MemoryPointer:
         """Allocate memory for the step in progress, which then waits for the earlier users of that memory.
 
         CuPy reuses blocks that were freed on the same stream first, which keeps such waits rare.

@@ -12,7 +12,7 @@ import cupy
 import numpy as np
 
 from twofold.backend.convolution import in_either_order
-from twofold.backend.kernel import ELEMENTWISE, REFERENCES, Array, ArrayType, KernelStep, OperandType, Params, Ref, RowProgram
+from twofold.backend.kernel import ELEMENTWISE, Array, ArrayType, KernelStep, OperandType, Params, Ref, RowProgram
 from twofold.backend.namespace import PortableNamespace, checked_places
 from twofold.dtype import HALVES, NUMPY, WEAK, float_of, promote, ufunc_result
 from twofold.errors import DTypeError
@@ -48,14 +48,10 @@ class CupyNamespace(PortableNamespace):
         found = vars(self)[name] = partial(self.apply, name=name)
         return found
 
-    def is_on_host(self, name: str) -> bool:
-        """Whether a primitive is computed on the host; programs with such a primitive cannot be captured."""
-        return name in REFERENCES and name not in ELEMENTWISE and getattr(type(self), name, None) is None
-
     def __init_subclass__(cls) -> None:
         """Wrap the members of an adapter's namespace so that each call runs in a stream, even when the caller has not entered one."""
         for name in [n for n in dir(CupyNamespace) if not n.startswith("_") and callable(getattr(CupyNamespace, n))]:
-            if name not in ("dtype_of", *_INNER):
+            if name not in _INNER:
                 setattr(cls, name, _in_stream(vars(CupyNamespace).get(name) or getattr(CupyNamespace, name), cls.streams))
 
     def clip(self, x, low, high):
@@ -95,14 +91,14 @@ class CupyNamespace(PortableNamespace):
     def contiguous(self, x):
         return self.apply(x, name="stop_gradient")
 
-    def write(self, target: cupy.ndarray, value: Any) -> None:
+    def write(self, target: cupy.ndarray, value: Array) -> None:
         """Write a value into an array or a view, broadcast and cast."""
         value = value if is_array(value) else np.asarray(value).astype(target.dtype)
         types = (ArrayType(value.shape, dtype_of(value)),)
         _, kernel = _kernel("astype", (("dtype", dtype_of(target)),), types, dtype_of(target), target.shape)
         kernel(value, target)
 
-    def on_host(self, function: Callable[..., Any], *operands: Array) -> Array:
+    def on_host(self, function: Callable[..., object], *operands: Array) -> Array:
         if in_dry_run():
             raise DataDependent
         found = function(*[a.get() if isinstance(a, cupy.ndarray) else np.asarray(a) if is_constant(a) else a for a in operands])
@@ -120,17 +116,17 @@ class CupyNamespace(PortableNamespace):
         return views.reshaped(x, tuple(shape), self.contiguous)
 
     def permute_dims(self, x, *, axes):
-        return views.permuted(x, axes)
+        return x.transpose(axes)
 
     def broadcast_to(self, x, *, shape):
         return views.broadcast(x, shape)
 
     def slice(self, x, *, key):
-        return views.sliced(x, key)
+        return x[tuple(slice(*k) for k in key)]
 
     def slice_update(self, x, value, *, key):
         out = self.contiguous(x)
-        self.write(views.sliced(out, key), value)
+        self.write(self.slice(out, key=key), value)
         return out
 
     def concat(self, *arrays, axis):
@@ -168,7 +164,7 @@ class CupyNamespace(PortableNamespace):
 
     # reductions and scans
 
-    def reduction(self, x: Array, *, name: str, axis: Any = None, keepdims: bool = False) -> cupy.ndarray:
+    def reduction(self, x: Array, *, name: str, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> cupy.ndarray:
         """A reduction over some axes, or all of them."""
         axes, (outer, n, inner), shape = _reduced_axes(x.shape, axis, keepdims)
         out = self.empty(shape, result_dtype(name, dtype_of(x)))
@@ -305,8 +301,8 @@ class CupyNamespace(PortableNamespace):
         return out
 
 
-#: Members that are only called by others, within a stream.
-_INNER = ("empty", "on_device", "packed")
+#: Members that issue nothing, and those that only others call, within a stream.
+_INNER = ("dtype_of", "is_by_reference", "empty", "on_device", "packed")
 
 
 def _in_stream(member: Any, streams: Streams) -> Any:
@@ -322,7 +318,7 @@ def _in_stream(member: Any, streams: Streams) -> Any:
     return run
 
 
-def device_of_first(args: Sequence[Any]) -> int:
+def device_of_first(args: Sequence[Array]) -> int:
     """The device of the first array among operands, lists included; the current device if there is none."""
     for a in args:
         for x in a if isinstance(a, (list, tuple)) else (a,):
@@ -345,7 +341,9 @@ def _move_axis_last(ndim: int, axis: int) -> tuple[tuple[int, ...], tuple[int, .
     return order, tuple(int(k) for k in np.argsort(order))
 
 
-def _reduced_axes(shape: tuple[int, ...], axis: Any, keepdims: bool) -> tuple[tuple[int, ...], tuple[int, int, int], tuple[int, ...]]:
+def _reduced_axes(
+    shape: tuple[int, ...], axis: int | tuple[int, ...] | None, keepdims: bool
+) -> tuple[tuple[int, ...], tuple[int, int, int], tuple[int, ...]]:
     """The reduced axes in order, the sizes (outer, n, inner) before, in and after them, and the result's shape.
 
     Axes that are not adjacent count as moved to the end, see `_with_adjacent_axes`.

@@ -3,8 +3,6 @@
 A constant belongs to no device, takes no device memory, and is passed to kernels by value.
 """
 
-from typing import Any
-
 import cupy
 import numpy as np
 
@@ -22,12 +20,12 @@ def is_array(x: Array) -> bool:
     return isinstance(x, (cupy.ndarray, np.ndarray))
 
 
-def constant(value: Any, shape: tuple[int, ...], dtype: str) -> np.ndarray:
+def constant(value: complex | np.generic, shape: tuple[int, ...], dtype: str) -> np.ndarray:
     """A constant of a shape and dtype."""
     return np.broadcast_to(np.asarray(value).astype(NUMPY[dtype]), shape)
 
 
-def scalar_of(x: np.ndarray) -> Any:
+def scalar_of(x: np.ndarray) -> np.generic:
     """The value of a constant, as a NumPy scalar of its dtype."""
     return x[(0,) * x.ndim] if x.size else x.dtype.type(0)
 

@@ -5,7 +5,6 @@ import math
 import weakref
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
 
 import cupy
 import numpy as np
@@ -14,7 +13,7 @@ import opt_einsum
 from twofold.backend.c_text import C_TYPES
 from twofold.backend.kernel import Array, Namespace
 
-from .cublas import KIND, Handle
+from .cublas import KIND, Copy, Handle
 from .dry_run import in_dry_run
 from .launch import filled, function, run
 from .library import memory as cupy_memory
@@ -27,7 +26,7 @@ from .views import strided, strides_of
 _handles: weakref.WeakKeyDictionary[Stream, Handle] = weakref.WeakKeyDictionary()
 
 
-def matmul(stream: Stream, a: cupy.ndarray, b: cupy.ndarray, out: cupy.ndarray, copy: Any) -> None:
+def matmul(stream: Stream, a: cupy.ndarray, b: cupy.ndarray, out: cupy.ndarray, copy: Copy) -> None:
     """``out = a @ b`` over the last two axes, in the dtype of ``out``; ``stream`` is the current one."""
     if out.size == 0:
         return
@@ -60,7 +59,7 @@ def _broadcast_batch(x: cupy.ndarray, out: cupy.ndarray) -> cupy.ndarray:
 
 
 def matmul_with(
-    epilogue: str, stream: Stream, a: cupy.ndarray, b: cupy.ndarray, vector: cupy.ndarray, out: cupy.ndarray, copy: Any
+    epilogue: str, stream: Stream, a: cupy.ndarray, b: cupy.ndarray, vector: cupy.ndarray, out: cupy.ndarray, copy: Copy
 ) -> bool:
     """A product with an epilogue as one kernel, of arrays of one dtype; False, with nothing done, if the library has none.
 
@@ -133,7 +132,7 @@ def _diagonal(x: Array, term: str) -> Array:
     return strided(x, shape, tuple(sum(s for s, t in zip(own, term, strict=True) if t == c) for c in letters))
 
 
-def _contract(xp: Namespace, a: Array, la: str, b: Array, lb: str, out: str) -> tuple[Any, str]:
+def _contract(xp: Namespace, a: Array, la: str, b: Array, lb: str, out: str) -> tuple[Array, str]:
     """The product of two operands, summed over the letters that are not in ``out``, and its letters."""
     whole_a, whole_b = dict(zip(la, a.shape, strict=True)), dict(zip(lb, b.shape, strict=True))
     a, la = _without_broadcast(xp, a, la, whole_b)
@@ -145,7 +144,7 @@ def _contract(xp: Namespace, a: Array, la: str, b: Array, lb: str, out: str) -> 
     rows, columns = [c for c in la if c not in lb], [c for c in lb if c not in la]
     size = dict(zip(la, a.shape, strict=True)) | dict(zip(lb, b.shape, strict=True))
 
-    def matrices(x: Array, letters: str, *groups: list[str]) -> Any:
+    def matrices(x: Array, letters: str, *groups: list[str]) -> Array:
         moved = xp.permute_dims(x, axes=tuple(letters.index(c) for group in groups for c in group))
         return xp.reshape(moved, shape=tuple(math.prod(size[c] for c in group) for group in groups))
 
@@ -154,7 +153,7 @@ def _contract(xp: Namespace, a: Array, la: str, b: Array, lb: str, out: str) -> 
     return xp.reshape(product, shape=tuple(size[c] for c in letters)), "".join(letters)
 
 
-def _without_broadcast(xp: Namespace, x: Array, letters: str, other: dict[str, int]) -> tuple[Any, str]:
+def _without_broadcast(xp: Namespace, x: Array, letters: str, other: dict[str, int]) -> tuple[Array, str]:
     """An operand without its axes of size 1 that are longer in the other operand."""
     remaining = [k for k, c in enumerate(letters) if x.shape[k] != 1 or other.get(c, 1) == 1]
     if len(remaining) == len(letters):
@@ -162,7 +161,7 @@ def _without_broadcast(xp: Namespace, x: Array, letters: str, other: dict[str, i
     return xp.reshape(x, shape=tuple(x.shape[k] for k in remaining)), "".join(letters[k] for k in remaining)
 
 
-def _sum_out(xp: Namespace, x: Array, letters: str, remaining: str) -> tuple[Any, str]:
+def _sum_out(xp: Namespace, x: Array, letters: str, remaining: str) -> tuple[Array, str]:
     gone = tuple(k for k, c in enumerate(letters) if c not in remaining)
     if not gone:
         return x, letters

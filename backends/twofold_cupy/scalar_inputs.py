@@ -72,7 +72,7 @@ class ScalarInputs:
                 out[k] = ScalarInput(self, k, a)
         return out
 
-    def operand(self, position: int, value: Any, dtype: str) -> Array:
+    def operand(self, position: int, value: float | np.generic, dtype: str) -> Array:
         """The slot of a scalar in a dtype; a new slot is written immediately, for the run that is in progress."""
         if in_dry_run():
             return placeholder((), NUMPY[dtype])

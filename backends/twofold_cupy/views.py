@@ -55,22 +55,12 @@ def _full_shape(count: int, shape: Sizes) -> Sizes:
     return tuple(n if n >= 0 else count // max(rest, 1) for n in shape)
 
 
-def permuted(x: Array, axes: Sizes) -> Array:
-    """An array with its axes in another order."""
-    return x.transpose(axes)
-
-
 def broadcast(x: Array, shape: Sizes) -> Array:
     """An array repeated along axes, by strides of 0."""
     if is_constant(x):
         np.broadcast_shapes(x.shape, shape)
         return np.broadcast_to(scalar_of(x), shape)
     return cupy.broadcast_to(x, shape)
-
-
-def sliced(x: Array, key: tuple[tuple[int | None, int | None, int | None], ...]) -> Array:
-    """A part of an array."""
-    return x[tuple(slice(*k) for k in key)]
 
 
 def windows(x: cupy.ndarray, kernel: Sizes, stride: Sizes, dilate: Sizes) -> cupy.ndarray:

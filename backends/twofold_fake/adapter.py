@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from twofold.backend.kernel import ELEMENTWISE, REFERENCES, Array, ArrayType, Call, OperandType, Params, RowProgram
+from twofold.backend.kernel import Array, ArrayType, Call, OperandType, Params, RowProgram
 from twofold.backend.protocol import Target
 from twofold.device import Device
 from twofold.dtype import NUMPY
@@ -20,7 +20,7 @@ from .streams import Mark, Schedule, Stream, Streams
 
 VIEWS = ("reshape", "permute_dims", "broadcast_to", "slice", "unfold")
 #: Members of the namespace that do not read array contents.
-AT_ONCE = ("dtype_of", "full", "iota")
+AT_ONCE = ("dtype_of", "full", "iota", "is_by_reference")
 
 
 @cache
@@ -103,7 +103,7 @@ class FakeBackend(NumpyBackend):
         stack = self.streams.stack
         return stack[-1] if stack else self.stream(Device("gpu"))
 
-    def issue(self, function: Callable[[], Any], device: Device | None = None) -> None:
+    def issue(self, function: Callable[[], object], device: Device | None = None) -> None:
         """Issue an operation to the entered stream; if the thread has entered none, to the compute stream of a device."""
         here = self.current if device is None or self.streams.stack else self.stream(device)
         self.streams.issue(here, function)
@@ -134,7 +134,7 @@ class FakeBackend(NumpyBackend):
         """A copy on the current stream."""
         return self._copy(array, device)
 
-    def as_array(self, value: Any) -> np.ndarray:
+    def as_array(self, value: Array) -> np.ndarray:
         """A contiguous array; if that takes a copy, it is issued."""
         array = np.asarray(value)
         return array if array.flags.c_contiguous else self._copy(array)
@@ -145,11 +145,11 @@ class FakeBackend(NumpyBackend):
         self.issue(lambda: np.copyto(out, array), device)
         return out
 
-    def write(self, target: np.ndarray, key: Any, value: Any) -> None:
+    def write(self, target: np.ndarray, key: Any, value: Array) -> None:
         """``target[key] = value`` on the current stream."""
         self.issue(lambda: target.__setitem__(key, value))
 
-    def to_dlpack(self, array: np.ndarray, **options: Any) -> Any:
+    def to_dlpack(self, array: np.ndarray, **options: object) -> object:
         """A capsule, after the current stream has run."""
         self.streams.synchronize(self.current)
         return super().to_dlpack(array, **options)
@@ -169,14 +169,11 @@ class FakeBackend(NumpyBackend):
         self.issue(lambda: np.copyto(out, run(x, **params)))
         return out
 
-    def _is_on_host(self, op: str) -> bool:
-        """Whether a primitive is computed on the host, after the current stream has run."""
-        return op in REFERENCES and op not in ELEMENTWISE and getattr(NumpyNamespace, op, None) is None
-
     def call(self, op: str, params: Params, inputs: Sequence[OperandType], *outputs: ArrayType) -> Call:
         """NumPy's call, issued to the stream that is current when the program runs."""
         inner = super().call(op, params, inputs, *outputs)
-        if (self.streams.schedule == "issue" and self.memory is None) or self._is_on_host(op):
+        # a reference runs on the host, where it waits for the current stream itself
+        if (self.streams.schedule == "issue" and self.memory is None) or self._xp.is_by_reference(op):
             return inner
         operands = ", ".join(f"{{{k}}}" for k in range(len(inputs)))
         if op in VIEWS:
@@ -209,7 +206,7 @@ class FakeBackend(NumpyBackend):
         return kernel
 
 
-def function_of(call: Call, count: int) -> Callable[..., Any]:
+def function_of(call: Call, count: int) -> Callable[..., Array]:
     """The source of a call as a function of its operands and the output's memory."""
     operands = [f"operand_{k}" for k in range(count)]
     body = call.text.format(*operands, out="out").split("; ")

@@ -38,7 +38,7 @@ class Stream:
 
     def __init__(self, owner: "Streams", title: str) -> None:
         self.owner, self.title = owner, title
-        self.waiting: deque[Callable[[], None] | Mark] = deque()
+        self.waiting: deque[Callable[[], object] | Mark] = deque()
         self.issued = self.done = 0
         self.clock = 0.0
         #: The clock after each item that ran while a timeline was recorded, by position.
@@ -84,12 +84,12 @@ class Streams:
         """The streams that this thread has entered, the innermost last."""
         return self._local.stack
 
-    def stream(self, key: Any) -> Stream:
+    def stream(self, key: tuple[object, ...]) -> Stream:
         """The stream for a key, created on first use."""
         with self._lock:
             return self.known.setdefault(key, Stream(self, " ".join(map(str, key))))
 
-    def issue(self, stream: Stream, function: Callable[[], None]) -> None:
+    def issue(self, stream: Stream, function: Callable[[], object]) -> None:
         """Add a function to a stream."""
         self._add(stream, function)
 
@@ -101,7 +101,7 @@ class Streams:
         """Make a stream wait for a mark."""
         self._add(stream, mark)
 
-    def _add(self, stream: Stream, item: Callable[[], None] | Mark) -> None:
+    def _add(self, stream: Stream, item: Callable[[], object] | Mark) -> None:
         with self._lock:
             stream.waiting.append(item)
             stream.issued += 1
@@ -137,7 +137,7 @@ class Streams:
             if not isinstance(item, Mark):
                 self._run(item)
 
-    def _record_time(self, timeline: list[Interval], stream: Stream, item: Callable[[], None] | Mark) -> None:
+    def _record_time(self, timeline: list[Interval], stream: Stream, item: Callable[[], object] | Mark) -> None:
         """Advance a stream's clock: to the time of a mark, or by one unit for a function."""
         if isinstance(item, Mark):
             stream.clock = max(stream.clock, item.stream.times.get(item.position, 0.0))
@@ -146,7 +146,7 @@ class Streams:
             timeline.append(Interval(stream.title, start, stream.clock))
         stream.times[stream.done] = stream.clock
 
-    def _run(self, function: Callable[[], None]) -> None:
+    def _run(self, function: Callable[[], object]) -> None:
         self._local.running = True
         try:
             function()

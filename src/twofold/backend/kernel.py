@@ -60,6 +60,8 @@ REFERENCES: dict[str, Reference] = {}
 Array = Any
 #: An adapter's namespace of primitives, the ``xp`` of rules.
 Namespace = Any
+#: A program as a function of its inputs.
+Run = Callable[[Sequence[Array]], list[Array]]
 #: Parameters of a primitive by name.
 Params = dict[str, Any]
 

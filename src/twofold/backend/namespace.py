@@ -19,7 +19,7 @@ import numpy as np
 from ..errors import IndexingError
 from . import convolution
 from .convolution import in_either_order
-from .kernel import REFERENCES, Array
+from .kernel import ELEMENTWISE, REFERENCES, Array
 
 Key = tuple[tuple[int | None, int | None, int | None], ...]
 FULL = (None, None, None)
@@ -34,6 +34,10 @@ class Referenced(ABC):
             raise AttributeError(f"a rule may not use xp.{name}: it is neither a primitive nor listed in opdef/vocabulary.py")
         found = vars(self)[name] = partial(self.by_reference, name)
         return found
+
+    def is_by_reference(self, name: str) -> bool:
+        """Whether the namespace has neither a member nor a kernel for a primitive, and so computes its reference."""
+        return name in REFERENCES and name not in ELEMENTWISE and getattr(type(self), name, None) is None
 
     @abstractmethod
     def by_reference(self, name: str, *operands: Array, **params: object) -> Array:

@@ -15,7 +15,7 @@ import numpy as np
 from ..device import Device
 from ..dtype import NUMPY
 from ..errors import DeviceOutOfMemory, MXNetError, own_error
-from .kernel import Array, ArrayType, Call, Namespace, OperandType, Params, ProgramTraits, Ref, RowProgram
+from .kernel import Array, ArrayType, Call, Namespace, OperandType, Params, ProgramTraits, Ref, RowProgram, Run
 
 Result = TypeVar("Result")
 #: A stream of a library, or an event in one; None where all work is synchronous.
@@ -221,7 +221,7 @@ class Backend(ABC):
 
         return kernel
 
-    def prepare(self, run: Callable[[Sequence[Array]], list[Array]], traits: Callable[[], ProgramTraits]) -> Launcher | None:
+    def prepare(self, run: Run, traits: Callable[[], ProgramTraits]) -> Launcher | None:
         """Prepare for a new program, given its function and what it does.
 
         An adapter may compile the kernels that it will launch ahead of time. It may also return a form of the function that captures a
