@@ -44,7 +44,7 @@ WHY_NOT = {
         "tests/ndarray/test_random.py::test_cpu_devices_share_a_stream",
         "tests/gluon/test_data.py::test_pinned_batches_go_through_a_model",
         "tests/module/test_module.py::test_compressed_gradients_are_multiples_of_the_threshold",
-        f"{GLUON}parameters.life]",
+        f"{GLUON}parameters.initialization]",
         f"{GLUON}parameters.gradient_requests]",
         f"{GLUON}parameters.casting]",
     ),

@@ -72,7 +72,7 @@ def sequences(mx: Any) -> Any:
     return [len(net), repr(net), repr(net[0]), repr(net[-1]), repr(net[0:1]), [b.name for b in net], len(nn.Sequential())]
 
 
-def applying(mx: Any) -> Any:
+def apply_to_descendants(mx: Any) -> Any:
     m, seen = _model(mx)(prefix="m_"), []
     returned = m.apply(lambda block: seen.append(block.name))
     return [seen, returned is m]
@@ -101,7 +101,7 @@ def casting(mx: Any) -> Any:
     return [str(m.dense0.weight.dtype), m(mx.nd.ones((1, 4), dtype="float64"))]
 
 
-def containers_that_nobody_knows(mx: Any) -> Any:
+def unregistered_containers(mx: Any) -> Any:
     class Model(mx.gluon.Block):
         def __init__(self, **kwargs: Any) -> None:
             super().__init__(**kwargs)
@@ -113,7 +113,7 @@ def containers_that_nobody_knows(mx: Any) -> Any:
     return [str(w.message).strip() for w in caught if "unregistered" in str(w.message)]
 
 
-def refusals(mx: Any) -> Any:
+def invalid_calls(mx: Any) -> Any:
     nn, x = mx.gluon.nn, mx.nd.ones((2, 4))
     net = nn.Dense(2)
     return [

@@ -23,7 +23,7 @@ def arrays(mx: Any) -> Any:
     ]
 
 
-def parts(mx: Any) -> Any:
+def shards_and_subsets(mx: Any) -> Any:
     d = mx.gluon.data
     numbers = d.SimpleDataset(list(range(10)))
 
@@ -85,7 +85,7 @@ def loaders(mx: Any) -> Any:
     ]
 
 
-def refusals_of_loaders(mx: Any) -> Any:
+def invalid_loaders(mx: Any) -> Any:
     d = mx.gluon.data
     numbers = d.SimpleDataset([1, 2, 3])
     batches = d.BatchSampler(d.SequentialSampler(3), 2)

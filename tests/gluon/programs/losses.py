@@ -77,7 +77,7 @@ def divergence(mx: Any) -> Any:
     return [_each(mx, L.KLDivLoss(), PRED, CHANCES), _each(mx, L.KLDivLoss(from_logits=False, weight=0.5), PRED, CHANCES, WEIGHTS)]
 
 
-def connectionist(mx: Any) -> Any:
+def connectionist_temporal_classification(mx: Any) -> Any:
     L = mx.gluon.loss
     data, labels = real(2, 5, 4), np.array([[1, 0, -1], [2, 1, 1]], "float32")
     return [

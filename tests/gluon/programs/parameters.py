@@ -14,7 +14,7 @@ def _made(mx: Any, **kwargs: Any) -> Any:
     return param
 
 
-def life(mx: Any) -> Any:
+def initialization(mx: Any) -> Any:
     p = mx.gluon.Parameter("w", shape=(3, 0), allow_deferred_init=True)
     before = [repr(p), fails(p.data), fails(p.grad), fails(p.list_ctx), fails(lambda: p.reset_ctx(mx.cpu(1)))]
     p.initialize(mx.init.One())
@@ -122,7 +122,7 @@ def sharing(mx: Any) -> Any:
     return [taken, list(d.keys()), list(shared.keys()), fails(lambda: d.update(other))]
 
 
-def all_at_once(mx: Any) -> Any:
+def operations_on_all_parameters(mx: Any) -> Any:
     d = mx.gluon.ParameterDict("net_")
     d.get("w", shape=(2,))
     d.get("v", shape=(2,))

@@ -57,7 +57,7 @@ def stacks(mx: Any) -> Any:
     return found
 
 
-def both_directions(mx: Any) -> Any:
+def bidirectional_cells(mx: Any) -> Any:
     rnn = mx.gluon.rnn
     cell = rnn.BidirectionalCell(rnn.RNNCell(2, prefix="l_"), rnn.GRUCell(2, prefix="r_"))
     cell.initialize()
@@ -121,7 +121,7 @@ def states_of_layers(mx: Any) -> Any:
     return found
 
 
-def refusals(mx: Any) -> Any:
+def invalid_calls(mx: Any) -> Any:
     rnn, x = mx.gluon.rnn, mx.nd.array(SEQUENCES)
     layer = rnn.LSTM(2, input_size=4)
     layer.initialize()

@@ -34,9 +34,9 @@ def trained(mx: Any, block: Any, *inputs: np.ndarray, wanted: int | None = None)
     block
         The block, initialized.
     *inputs
-        What it is called with.
+        Its inputs.
     wanted
-        How many of the inputs want a gradient; all if None.
+        The number of inputs, from the first, to attach gradients to; all if None.
     """
     arrays = [mx.nd.array(x) for x in inputs]
     for x in arrays[:wanted]:
@@ -56,7 +56,7 @@ def trained(mx: Any, block: Any, *inputs: np.ndarray, wanted: int | None = None)
 
 
 def both(mx: Any, make: Any, *inputs: np.ndarray, wanted: int | None = None) -> list[Any]:
-    """What `trained` says of a block that runs at once, and of one that is hybridized."""
+    """The results of `trained` for an imperative and for a hybridized block."""
     found = []
     for hybrid in (False, True):
         block = make(mx)

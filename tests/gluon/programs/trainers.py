@@ -70,7 +70,7 @@ def stores(mx: Any) -> Any:
     return found
 
 
-def two_halves_of_a_step(mx: Any) -> Any:
+def allreduce_and_update(mx: Any) -> Any:
     devices = [mx.cpu(0), mx.cpu(1)]
     net = _net(mx, devices)
     trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.01}, update_on_kvstore=False)
@@ -81,7 +81,7 @@ def two_halves_of_a_step(mx: Any) -> Any:
     return [grads, _weights(net)]
 
 
-def data_set_between_steps(mx: Any) -> Any:
+def setting_data_between_steps(mx: Any) -> Any:
     devices = [mx.cpu(0), mx.cpu(1)]
     net = _net(mx, devices)
     trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.01, "momentum": 0.9})
@@ -139,7 +139,7 @@ def learning_rates(mx: Any) -> Any:
     return [trainer.learning_rate, trainer.optimizer.lr, other.learning_rate, fails(lambda: other.set_learning_rate(0.1))]
 
 
-def refusals(mx: Any) -> Any:
+def invalid_calls(mx: Any) -> Any:
     net, Trainer = _net(mx), mx.gluon.Trainer
     params = net.collect_params()
     apart = _net(mx)
