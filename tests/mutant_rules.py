@@ -21,6 +21,7 @@ class Mutant(NamedTuple):
 
 IMPERATIVE = "src/twofold/imperative/"
 CACHE = "src/twofold/program/cache.py"
+WAY = IMPERATIVE + "way.py"
 CELL, WINDOW, WRITE = IMPERATIVE + "cell.py", IMPERATIVE + "window.py", IMPERATIVE + "write.py"
 INVOKE, RECORD, SCOPE = IMPERATIVE + "invoke.py", IMPERATIVE + "record.py", IMPERATIVE + "scope.py"
 BACKWARD, FAST, RESIDUALS, ARRAY = IMPERATIVE + "backward.py", IMPERATIVE + "fast.py", IMPERATIVE + "residuals.py", IMPERATIVE + "array.py"
@@ -258,17 +259,17 @@ MUTANTS = (
     ),
     Mutant(
         "an operation on exported memory does not join in short",
-        DEFERRAL,
+        WAY,
         "            elif v.borrow is PINNED or v.borrow.__class__ is Value:\n",
         "            elif False:\n",
     ),
     Mutant(
         "joining in short has the device's window",
-        DEFERRAL,
-        "            if v.device is not CPU:\n                return None\n",
+        WAY,
+        "            if v.device is not CPU:\n                return False\n",
         "",
     ),
-    Mutant("a number has a leaf of its own", DEFERRAL, "w.data[number] = values[nodes.index(number)]", "w.data[number] = 0.0"),
+    Mutant("a number has a leaf of its own", DEFERRAL, "w.data[scalar] = values[nodes.index(scalar)]", "w.data[scalar] = 0.0"),
     Mutant(
         "backward joins only what is pending",
         BACKWARD,
@@ -287,7 +288,7 @@ MUTANTS = (
         "is not tape.ref:\n                v = v.lend(tape)\n        else",
         "is not tape.ref:\n                pass\n        else",
     ),
-    Mutant("exported memory is read at once", INVOKE, "exposed = lazy and any(", "exposed = False and any("),
+    Mutant("exported memory is read at once", INVOKE, "exposed=lazy and is_exposed(contents)", "exposed=False"),
     Mutant(
         "backward reads exported memory at once",
         BACKWARD,
@@ -416,7 +417,7 @@ MUTANTS = (
     ),
     Mutant("a kernel reads an operand before it is written over", PLAN, "read[d] <= k and d not in self.viewed", "d not in self.viewed"),
     Mutant("what a kernel reads by a view is not written over", PLAN, "read[d] <= k and d not in self.viewed", "read[d] <= k"),
-    Mutant("a choice is not made over its operands", PLAN, " and n.sig.op is not where:", ":"),
+    Mutant("a choice is not made over its operands", PLAN, " and n.sig.op.may_overwrite:", ":"),
     Mutant(
         "a result over a leaf has its dtype", PLAN, "if d.shape == n.shape and d.dtype == n.dtype), None)", "if d.shape == n.shape), None)"
     ),
@@ -467,10 +468,10 @@ MUTANTS = (
     Mutant(
         "a view is no result",
         PROGRAM_PLAN,
-        "isinstance(n, Application) and not n.sig.op.view and n.sig.op is not iota",
-        "isinstance(n, Application) and n.sig.op is not iota",
+        "isinstance(n, Application) and not n.sig.op.view and not applies(n, iota)",
+        "isinstance(n, Application) and not applies(n, iota)",
     ),
-    Mutant("a constant is no result", PROGRAM_PLAN, " and n.sig.op is not iota\n\n\ndef _reshaped", "\n\n\ndef _reshaped"),
+    Mutant("a constant is no result", PROGRAM_PLAN, " and not applies(n, iota)\n\n\ndef _reshaped", "\n\n\ndef _reshaped"),
     Mutant(
         "a leaf is no result", PROGRAM_PLAN, "return isinstance(n, Application) and not n.sig", "return isinstance(n, Leaf) or not n.sig"
     ),
