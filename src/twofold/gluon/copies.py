@@ -7,6 +7,7 @@ from ..device import CPU, Device, current_device
 from ..errors import DeviceError
 from ..imperative.cell import Value
 from ..ndarray.array import NDArray
+from ..ndarray.types import DTypeLike
 
 __all__ = ["RENEWALS", "Copies", "context_list"]
 
@@ -86,7 +87,7 @@ class Copies:
             first = first + array
         return first / len(self.arrays) if others else first
 
-    def cast(self, dtype: object) -> None:
+    def cast(self, dtype: DTypeLike) -> None:
         """Cast the arrays and gradients. The caller must attach the gradients again."""
         RENEWALS.count += 1
         self.arrays = [a.astype(dtype) for a in self.arrays]

@@ -357,7 +357,8 @@ class DeviceGroup:
             raise ParameterError("set_states: exactly one of states and value is needed", f"{states!r:.60}, {value!r}", "pass one of them")
         for k, name in enumerate(self.plan.state_names):
             for place, executor in enumerate(self.execs):
-                executor.arg_dict[name][:] = value if states is None else states[k][place]
+                new: Any = value if states is None else states[k][place]
+                executor.arg_dict[name][:] = new
 
     def get_params(self, arg_params: Mapping[str, NDArray], aux_params: Mapping[str, NDArray]) -> None:
         """Copy parameters and auxiliary states, averaged over the devices, to the given arrays."""

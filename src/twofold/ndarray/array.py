@@ -14,8 +14,10 @@ from ..imperative.invoke import invoke
 from ..imperative.transfer import on_device
 from ..opdef.registry import OPS
 from ..opdef.shapes import reshape_codes
+from ..opdef.spec import Sig
 from ..ops import primitive_shape
 from . import indexing
+from .types import ArrayLike, DTypeLike, Index, Shape
 
 #: Cache of reshapes: (shape, codes, reverse) to the view operation. Makes a repeated reshape two look-ups.
 _RESHAPES: dict[Any, Any] = {}
@@ -54,7 +56,7 @@ class NDArray(Array):
 
     # copies
 
-    def astype(self, dtype: Any, copy: bool = True) -> "NDArray":
+    def astype(self, dtype: DTypeLike, copy: bool = True) -> "NDArray":
         """The array cast to a dtype (float32 if None); the array itself if it has that dtype and ``copy`` is false."""
         name = "float32" if dtype is None else dtype_name(dtype)
         if name == self._dtype:
@@ -102,7 +104,7 @@ class NDArray(Array):
         """The array itself."""
         return self
 
-    def as_np_ndarray(self) -> Any:
+    def as_np_ndarray(self) -> Array:
         """A view of the array as an array of ``mx.np``: it shares memory, and gradients flow through it."""
         return view_of(LOADERS["numpy", "ndarrayView"](), self, ())
 
@@ -118,17 +120,17 @@ class NDArray(Array):
             raise ParameterError("tostype: storage type is not supported", repr(stype), "use 'default'")
         return self.copy()
 
-    def to_dlpack_for_read(self) -> Any:
+    def to_dlpack_for_read(self) -> object:
         """A DLPack capsule for reading the array's memory. The array must outlive its use."""
         return self.__dlpack__()
 
-    def to_dlpack_for_write(self) -> Any:
+    def to_dlpack_for_write(self) -> object:
         """A DLPack capsule for writing to the array's memory."""
         return self.__dlpack__()
 
     # shapes
 
-    def reshape(self, *shape: Any, **options: Any) -> "NDArray":
+    def reshape(self, *shape: Shape, **options: Any) -> "NDArray":
         """A view of the array in another shape.
 
         Parameters
@@ -208,7 +210,7 @@ class NDArray(Array):
         view = self._view(primitive_shape.reshape.sig(shape=shape))
         return view if inplace else view.copy()
 
-    def _view(self, *chain: Any) -> "NDArray":
+    def _view(self, *chain: Sig) -> "NDArray":
         """A view of this array or, if it is a view itself, of its base."""
         return view_of(NDArrayView, self, chain)
 
@@ -246,10 +248,10 @@ class NDArray(Array):
     def __hash__(self) -> int:
         return id(self) >> 4
 
-    def __getitem__(self, key: Any) -> "NDArray":
+    def __getitem__(self, key: Index) -> "NDArray":
         return indexing.get(self, key)
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: Index, value: ArrayLike) -> None:
         indexing.put(self, key, value)
 
     def __repr__(self) -> str:

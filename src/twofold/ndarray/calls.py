@@ -6,6 +6,7 @@ from typing import Any
 from ..device import Device
 from ..dtype import dtype_name
 from ..errors import DTypeError, ParameterError, ShapeError
+from ..imperative.array import Array
 from ..imperative.cell import Value, new, wrap
 from ..imperative.invoke import device_of, invoke, type_of
 from ..imperative.record import tls
@@ -28,7 +29,7 @@ class Calls:
             self._run, lambda op, params: self._sig_of(op, {k: v for k, v in params.items() if k in op.params}), lambda: tls.training
         )
 
-    def call(self, op: Op, arrays: Sequence[Any], params: dict[str, Any], out: Any = None) -> Any:
+    def call(self, op: Op, arrays: Sequence[Array | None], params: dict[str, Any], out: Array | Sequence[Array] | None = None) -> Any:
         """Run an operator.
 
         Parameters
@@ -100,7 +101,7 @@ class Calls:
                 raise ParameterError(f"{op.title}: the array {i.name} is missing", None, f"give {', '.join(n.name for n in names)}")
         return list(arrays)
 
-    def deliver(self, op: Op, contents: list[Any], out: Any) -> Any:
+    def deliver(self, op: Op, contents: Sequence[object], out: Array | Sequence[Array] | None) -> Any:
         """Return results as an array or a list of arrays, or write them to ``out`` and return that.
 
         Raises
@@ -111,7 +112,7 @@ class Calls:
         if out is None:
             arrays = [wrap(self.cls, c) for c in contents]
             return arrays[0] if len(arrays) == 1 else arrays
-        targets = out if isinstance(out, (list, tuple)) else [out]
+        targets = [out] if isinstance(out, Array) else out
         for target, result in zip(targets, contents, strict=False):
             shape, dtype = type_of(result)
             if target.shape != shape:

@@ -1,7 +1,7 @@
 """``mx.nd.contrib.foreach``, ``while_loop``, ``cond``: Python loops over arrays, run immediately and recorded like any code."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from ..errors import ParameterError, ShapeError
 from ..imperative.array import apply_op
@@ -11,9 +11,11 @@ from .array import NDArray
 __all__ = ["cond", "foreach", "while_loop"]
 
 T = TypeVar("T")
+#: How items are nested: None for a single one, else a list of structures.
+Structure: TypeAlias = "list[Structure] | None"
 
 
-def flatten(nested: Any, kind: type[T], refuse: Callable[[str], Exception]) -> tuple[list[T], Any]:
+def flatten(nested: object, kind: type[T], refuse: Callable[[str], Exception]) -> tuple[list[T], Structure]:
     """The items in nested lists, in order, and the structure needed to nest others alike (None for a single item).
 
     Parameters
@@ -33,21 +35,21 @@ def flatten(nested: Any, kind: type[T], refuse: Callable[[str], Exception]) -> t
     return [item for items, _ in parts for item in items], [form for _, form in parts]
 
 
-def nest(items: Sequence[Any], form: Any) -> Any:
+def nest(items: Sequence[T], form: Structure) -> Any:
     """Nest items in a structure returned by `flatten`."""
     return _nest(iter(items), form)
 
 
-def _nest(items: Iterator[Any], form: Any) -> Any:
+def _nest(items: Iterator[T], form: Structure) -> Any:
     return next(items) if form is None else [_nest(items, inner) for inner in form]
 
 
-def _flatten(nested: Any) -> tuple[list[NDArray], Any]:
+def _flatten(nested: object) -> tuple[list[NDArray], Structure]:
     what = "control flow: expected an NDArray or (nested) lists of them"
     return flatten(nested, NDArray, lambda given: ParameterError(what, given, "return NDArrays"))
 
 
-def pair_of(result: Any, what: str) -> tuple[Any, Any]:
+def pair_of(result: object, what: str) -> tuple[Any, Any]:
     """Unpack the pair that a loop body returned.
 
     Raises

@@ -1,7 +1,7 @@
 """The functions of ``mx.nd`` that create arrays: from values, from other libraries' arrays, constant ones and ranges."""
 
 import warnings
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,9 +14,12 @@ from ..imperative.cell import HOST, PINNED, Value, wrap
 from ..imperative.invoke import content, host_of
 from .array import NDArray
 from .dlpack import GPU_KINDS, HOST_KINDS, Capsule, Exporter
+from .types import ArrayLike, DeviceLike, DTypeLike, Shape
+
+A = TypeVar("A", bound=Array)
 
 
-def array(source_array: Any, ctx: Device | None = None, dtype: Any = None) -> NDArray:
+def array(source_array: ArrayLike, ctx: DeviceLike = None, dtype: DTypeLike = None) -> NDArray:
     """Create an array from anything array-like.
 
     Parameters
@@ -54,7 +57,7 @@ def array(source_array: Any, ctx: Device | None = None, dtype: Any = None) -> ND
     return adopted(NDArray, host, device) if fresh else from_host(NDArray, host, device)
 
 
-def from_numpy(ndarray: np.ndarray, zero_copy: bool = True, array_cls: type = NDArray) -> Any:
+def from_numpy(ndarray: np.ndarray, zero_copy: bool = True, array_cls: type[A] = NDArray) -> A:
     """A CPU array with the content and dtype of a NumPy array.
 
     Parameters
@@ -98,7 +101,7 @@ class WritableMemory:
         self.__array_interface__ = array.__array_interface__ | {"data": (array.__array_interface__["data"][0], False)}
 
 
-def from_dlpack(dlpack: Any) -> NDArray:
+def from_dlpack(dlpack: object) -> NDArray:
     """An array that shares memory with another library's array, through DLPack.
 
     Parameters
@@ -143,7 +146,7 @@ def _adopt_host(array: np.ndarray) -> Any:
     return array if HOST.target.plain is not None else HOST.from_dlpack(array)
 
 
-def _wrap_pinned(cls: type, data: Any, device: Device) -> Any:
+def _wrap_pinned(cls: type[A], data: Any, device: Device) -> A:
     """An array over memory that is visible outside the library: written in place, never donated."""
     value = Value(data, device=device)
     value.borrow = PINNED
@@ -153,10 +156,11 @@ def _wrap_pinned(cls: type, data: Any, device: Device) -> Any:
 # constant arrays
 
 
-def shape_of(shape: Any) -> tuple[int, ...]:
+def shape_of(shape: Shape) -> tuple[int, ...]:
     """The shape given by a size or a sequence of sizes."""
+    given: Any = shape if isinstance(shape, (tuple, list)) else (shape,)
     try:
-        sizes = tuple(int(n.__index__()) for n in shape) if isinstance(shape, (tuple, list)) else (int(shape.__index__()),)
+        sizes = tuple(n.__index__() for n in given)
     except AttributeError:
         raise DTypeError("a shape is an integer or a sequence of integers", repr(shape), "pass sizes") from None
     if any(n < 0 for n in sizes):
@@ -164,7 +168,7 @@ def shape_of(shape: Any) -> tuple[int, ...]:
     return sizes
 
 
-def fill(shape: Any, value: float | int | bool, ctx: Device | None, dtype: Any) -> NDArray:
+def fill(shape: Shape, value: float | int | bool, ctx: DeviceLike, dtype: DTypeLike) -> NDArray:
     """An array filled with one value; float32 if no dtype is given."""
     device = current_device() if ctx is None else Device(ctx)
     backend = backend_for(device)
@@ -190,7 +194,9 @@ def _check_dense(name: str, stype: str | None) -> None:
         raise ParameterError(f"{name}: storage type is not supported", repr(stype), "omit stype, or use 'default'")
 
 
-def zeros(shape: Any, ctx: Device | None = None, dtype: Any = None, stype: str | None = None, *, out: NDArray | None = None) -> NDArray:
+def zeros(
+    shape: Shape, ctx: DeviceLike = None, dtype: DTypeLike = None, stype: str | None = None, *, out: NDArray | None = None
+) -> NDArray:
     """An array of zeros.
 
     Parameters
@@ -210,12 +216,12 @@ def zeros(shape: Any, ctx: Device | None = None, dtype: Any = None, stype: str |
     return _write(fill(shape, 0, ctx, dtype), out)
 
 
-def ones(shape: Any, ctx: Device | None = None, dtype: Any = None, *, out: NDArray | None = None) -> NDArray:
+def ones(shape: Shape, ctx: DeviceLike = None, dtype: DTypeLike = None, *, out: NDArray | None = None) -> NDArray:
     """An array of ones; parameters as for `zeros`."""
     return _write(fill(shape, 1, ctx, dtype), out)
 
 
-def empty(shape: Any, ctx: Device | None = None, dtype: Any = None, stype: str | None = None) -> NDArray:
+def empty(shape: Shape, ctx: DeviceLike = None, dtype: DTypeLike = None, stype: str | None = None) -> NDArray:
     """An uninitialized array; parameters as for `zeros`."""
     _check_dense("empty", stype)
     device = current_device() if ctx is None else Device(ctx)
@@ -225,7 +231,7 @@ def empty(shape: Any, ctx: Device | None = None, dtype: Any = None, stype: str |
     return wrap(NDArray, content(data, device))
 
 
-def full(shape: Any, val: Any, ctx: Device | None = None, dtype: Any = np.float32, out: NDArray | None = None) -> NDArray:
+def full(shape: Shape, val: ArrayLike, ctx: DeviceLike = None, dtype: DTypeLike = np.float32, out: NDArray | None = None) -> NDArray:
     """An array filled with a value, which is broadcast to its shape; other parameters as for `zeros`."""
     target = empty(shape, ctx, dtype) if out is None else out
     target[:] = val
@@ -241,8 +247,8 @@ def arange(
     step: float = 1.0,
     repeat: int = 1,
     infer_range: bool | None = None,
-    ctx: Device | None = None,
-    dtype: Any = np.float32,
+    ctx: DeviceLike = None,
+    dtype: DTypeLike = np.float32,
 ) -> NDArray:
     """Evenly spaced values within [start, stop), computed in the dtype.
 
@@ -273,7 +279,7 @@ def arange(
     return adopted(NDArray, np.repeat(values.astype(target, copy=False), repeat), current_device() if ctx is None else Device(ctx))
 
 
-def linspace(start: float, stop: float, num: int, endpoint: bool = True, ctx: Device | None = None, dtype: Any = np.float32) -> NDArray:
+def linspace(start: float, stop: float, num: int, endpoint: bool = True, ctx: DeviceLike = None, dtype: DTypeLike = np.float32) -> NDArray:
     """``num`` evenly spaced values from start to stop; with ``endpoint`` the last one is stop."""
     if num < 0:
         raise ParameterError("linspace: the number of values is negative", f"num={num}", "pass 0 or more")
@@ -281,7 +287,7 @@ def linspace(start: float, stop: float, num: int, endpoint: bool = True, ctx: De
     return adopted(NDArray, values.astype(NUMPY[dtype_name(dtype)]), current_device() if ctx is None else Device(ctx))
 
 
-def eye(N: int, M: int = 0, k: int = 0, ctx: Device | None = None, dtype: Any = None) -> NDArray:
+def eye(N: int, M: int = 0, k: int = 0, ctx: DeviceLike = None, dtype: DTypeLike = None) -> NDArray:
     """Ones on a diagonal, zeros elsewhere.
 
     Parameters

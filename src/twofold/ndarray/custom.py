@@ -1,6 +1,6 @@
 """Operators that users write in Python on arrays: `CustomOp`, `CustomOpProp`, their registry, and ``mx.nd.Custom``, which calls them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from ..imperative.record import tls
 from ..imperative.scope import Scope
 from ..imperative.user_code import arrays_of, call, zeros_of
 from .array import NDArray
+from .types import ArrayLike
 
 __all__ = ["Custom", "CustomOp", "CustomOpProp", "get_all_registered_operators", "register"]
 
@@ -51,7 +52,7 @@ class CustomOp:
         """Compute the gradients of the operands and store them in ``in_grad`` with `assign`."""
         raise OperatorError(f"{type(self).__name__}: backward is not defined", None, "override backward()")
 
-    def assign(self, dst: NDArray, req: str, src: Any) -> None:
+    def assign(self, dst: NDArray, req: str, src: ArrayLike) -> None:
         """Write ``src`` into ``dst`` as ``req`` demands."""
         if req in ("write", "inplace"):
             dst[:] = src
@@ -85,11 +86,11 @@ class CustomOpProp:
         """Names of the auxiliary states."""
         return []
 
-    def infer_shape(self, in_shape: list[Any]) -> tuple[Any, ...]:
+    def infer_shape(self, in_shape: list[list[int]]) -> tuple[Sequence[Sequence[int]], ...]:
         """Shapes of (operands, results, auxiliary states), given those of the operands. By default all equal the first."""
         return in_shape, (in_shape[0],) * len(self.list_outputs()), ()
 
-    def infer_type(self, in_type: list[Any]) -> tuple[Any, ...]:
+    def infer_type(self, in_type: list[type]) -> tuple[Sequence[type], ...]:
         """Types of (operands, results, auxiliary states), given those of the operands. By default all equal the first."""
         return in_type, [in_type[0]] * len(self.list_outputs()), [in_type[0]] * len(self.list_auxiliary_states())
 
@@ -100,7 +101,7 @@ class CustomOpProp:
         """
         return [*(out_grad if self.need_top_grad_ else ()), *in_data, *out_data]
 
-    def create_operator(self, ctx: Device, in_shapes: list[Any], in_dtypes: list[Any]) -> CustomOp:
+    def create_operator(self, ctx: Device, in_shapes: list[list[int]], in_dtypes: list[int]) -> CustomOp:
         """The computation for operands of these shapes and dtypes. Dtypes are MXNet's type codes (0 is float32)."""
         return CustomOp()
 
@@ -120,7 +121,7 @@ def get_all_registered_operators() -> list[str]:
     return sorted(REGISTERED)
 
 
-def create_prop(op_type: str, parameters: dict[str, Any]) -> CustomOpProp:
+def create_prop(op_type: str, parameters: Mapping[str, object]) -> CustomOpProp:
     """An instance of a registered property class. As in MXNet it receives its parameters as strings.
 
     Raises
@@ -289,7 +290,7 @@ def _entry(method: str, entry: Any) -> Any:
     return tuple(int(n) for n in entry) if method == "infer_shape" else dtype_name(np.dtype(entry))
 
 
-def Custom(*data: Any, op_type: str, **parameters: Any) -> Any:
+def Custom(*data: NDArray, op_type: str, **parameters: Any) -> NDArray | list[NDArray]:
     """Call a registered custom operator on arrays.
 
     Parameters

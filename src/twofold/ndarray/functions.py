@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -18,8 +18,10 @@ from ..ops import gathering, joining, primitive_shape
 from .array import NDArray
 from .creation import array
 from .namespace import call
+from .types import Scalar
 
-Binary = Callable[[Any, Any], Any]
+Operand: TypeAlias = NDArray | Scalar
+Binary: TypeAlias = Callable[[Any, Any], Any]
 
 
 def _binary(name: str, primitive: str, doc: str, on_numbers: Binary, *, fast: bool = False) -> Binary:
@@ -29,7 +31,7 @@ def _binary(name: str, primitive: str, doc: str, on_numbers: Binary, *, fast: bo
     """
     sig = OPS[primitive].sig(True)
 
-    def function(lhs: Any, rhs: Any) -> Any:
+    def function(lhs: Operand, rhs: Operand) -> NDArray:
         for operand in (lhs, rhs):
             if not isinstance(operand, (NDArray, bool, int, float, np.generic)):
                 raise DTypeError(f"{name}: type {type(operand)} not supported", repr(operand)[:60], "pass NDArrays or numbers")
@@ -131,7 +133,7 @@ def _axes(given: int | Sequence[int], ndim: int, name: str) -> list[int]:
     return axes
 
 
-def split_v2(ary: NDArray, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False) -> Any:
+def split_v2(ary: NDArray, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False) -> NDArray | list[NDArray]:
     """Split an array along an axis.
 
     Parameters
@@ -203,12 +205,12 @@ def histogram(a: NDArray, bins: int | NDArray = 10, range: tuple[float, float] |
     return array(counts, a.context, "int64"), array(edges, a.context, dtype)
 
 
-def to_dlpack_for_read(data: NDArray) -> Any:
+def to_dlpack_for_read(data: NDArray) -> object:
     """A DLPack capsule for reading an array's memory."""
     return data.to_dlpack_for_read()
 
 
-def to_dlpack_for_write(data: NDArray) -> Any:
+def to_dlpack_for_write(data: NDArray) -> object:
     """A DLPack capsule for writing to an array's memory."""
     return data.to_dlpack_for_write()
 

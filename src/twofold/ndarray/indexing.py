@@ -12,13 +12,14 @@ from ..imperative.counters import COUNTERS
 from ..imperative.indexing import Indexer, Rules, is_contiguous
 from ..imperative.transfer import on_device
 from ..opdef.conventions import legacy_scalar
+from .types import ArrayLike, Index
 
 
-def _is_basic(item: Any) -> bool:
+def _is_basic(item: object) -> bool:
     return item is None or item is Ellipsis or isinstance(item, (slice, int, np.integer, np.bool_))
 
 
-def _index_array(item: Any) -> np.ndarray:
+def _index_array(item: ArrayLike) -> np.ndarray:
     """An index array: a mask for an array of ours of dtype bool, else int64.
 
     Raises
@@ -70,7 +71,7 @@ INDEXER = Indexer(Rules((1,), is_contiguous, _is_basic, _index_array, _value, el
 get = INDEXER.get
 
 
-def put(x: Any, index: Any, value: Any) -> None:
+def put(x: Array, index: Index, value: ArrayLike) -> None:
     """``x[index] = value``."""
     if not _put_inline(x, index, value):
         INDEXER.put(x, index, value)

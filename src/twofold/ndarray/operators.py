@@ -36,7 +36,7 @@ def _sig(op: Op) -> Sig:
 def _general(op: Op, reverse: bool) -> Callable[..., Any]:
     sig = _sig(op)
 
-    def method(self: NDArray, other: Any) -> Any:
+    def method(self: NDArray, other: Any) -> NDArray:
         if isinstance(other, NUMPYS):
             self, other = operands((self, other))
         elif not isinstance(other, OPERAND):
@@ -78,7 +78,7 @@ def _comparison(op: Op) -> Callable[..., Any]:
     name, compare = op.name, _general(op, False)
     fn, scalar, new = getattr(HOST.xp, name), HOST.scalar, object.__new__
 
-    def method(self: NDArray, other: Any) -> Any:
+    def method(self: NDArray, other: Any) -> NDArray:
         a: Any = self._v
         if a.__class__ is PLAIN and a.dtype.kind == "f":
             kind = other.__class__
@@ -105,7 +105,7 @@ def _in_place(op: Op) -> Callable[..., Any]:
     fn, run, scalar, own = getattr(HOST.xp, name), HOST.quick, HOST.scalar, not op.legacy_differs
     everywhere = op.wraps
 
-    def method(self: NDArray, other: Any) -> Any:
+    def method(self: NDArray, other: Any) -> NDArray:
         whole = self.__class__ is NDArray  # a view may read a copy, so only its root can be written in place
         a: Any = self._v if whole else None
         if own and a.__class__ is PLAIN and a.dtype.kind == "f":
@@ -155,7 +155,7 @@ def _check_result(target: NDArray, new: Any, name: str) -> Any:
     return new
 
 
-def _divmod(self: NDArray, other: Any) -> tuple[Any, Any]:
+def _divmod(self: NDArray, other: NDArray | float) -> tuple[NDArray, NDArray]:
     return self // other, self % other
 
 

@@ -12,6 +12,7 @@ from ..opdef.registry import find
 from ..ops import ordering, random_sampling
 from .array import NDArray
 from .namespace import call, function_in
+from .types import DeviceLike, DTypeLike, Shape
 
 __all__ = [
     "exponential",
@@ -31,7 +32,7 @@ Parameter = float | NDArray
 NUMBERS = (bool, int, float, np.generic)
 
 
-def _draw(name: str, parameters: dict[str, Any], shape: Any, dtype: Any, ctx: Device | None, out: NDArray | None) -> NDArray:
+def _draw(name: str, parameters: dict[str, Any], shape: Shape, dtype: DTypeLike, ctx: DeviceLike, out: NDArray | None) -> NDArray:
     """Call ``_random_<name>`` if the parameters are numbers, ``_sample_<name>`` if they are arrays.
 
     Raises
@@ -40,7 +41,7 @@ def _draw(name: str, parameters: dict[str, Any], shape: Any, dtype: Any, ctx: De
         If they are a mixture of the two, or something else.
     """
     values = list(parameters.values())
-    options = {} if shape is NULL else {"shape": shape}
+    options: dict[str, Any] = {} if shape is NULL else {"shape": shape}
     if dtype is not NULL:
         options["dtype"] = dtype_name(dtype)
     if all(isinstance(v, NDArray) for v in values):
@@ -58,7 +59,12 @@ def _draw(name: str, parameters: dict[str, Any], shape: Any, dtype: Any, ctx: De
 
 
 def uniform(
-    low: Parameter = 0, high: Parameter = 1, shape: Any = NULL, dtype: Any = NULL, ctx: Device | None = None, out: NDArray | None = None
+    low: Parameter = 0,
+    high: Parameter = 1,
+    shape: Shape = NULL,
+    dtype: DTypeLike = NULL,
+    ctx: DeviceLike = None,
+    out: NDArray | None = None,
 ) -> NDArray:
     """Samples from the uniform distribution on [low, high).
 
@@ -85,7 +91,12 @@ def uniform(
 
 
 def normal(
-    loc: Parameter = 0, scale: Parameter = 1, shape: Any = NULL, dtype: Any = NULL, ctx: Device | None = None, out: NDArray | None = None
+    loc: Parameter = 0,
+    scale: Parameter = 1,
+    shape: Shape = NULL,
+    dtype: DTypeLike = NULL,
+    ctx: DeviceLike = None,
+    out: NDArray | None = None,
 ) -> NDArray:
     """Samples from the normal distribution with mean ``loc`` and standard deviation ``scale``; other parameters as for `uniform`."""
     arrays = isinstance(loc, NDArray) or isinstance(scale, NDArray)
@@ -93,18 +104,22 @@ def normal(
 
 
 def randn(
-    *shape: int, loc: Parameter = 0, scale: Parameter = 1, dtype: Any = NULL, ctx: Device | None = None, out: NDArray | None = None
+    *shape: int, loc: Parameter = 0, scale: Parameter = 1, dtype: DTypeLike = NULL, ctx: DeviceLike = None, out: NDArray | None = None
 ) -> NDArray:
     """Samples from the normal distribution in an array of the given shape; other parameters as for `normal`."""
     return normal(loc, scale, shape, dtype, ctx, out)
 
 
-def poisson(lam: Parameter = 1, shape: Any = NULL, dtype: Any = NULL, ctx: Device | None = None, out: NDArray | None = None) -> NDArray:
+def poisson(
+    lam: Parameter = 1, shape: Shape = NULL, dtype: DTypeLike = NULL, ctx: DeviceLike = None, out: NDArray | None = None
+) -> NDArray:
     """Samples from the Poisson distribution with mean ``lam``, as floats; other parameters as for `uniform`."""
     return _draw("poisson", {"lam": lam}, shape, dtype, ctx, out)
 
 
-def exponential(scale: Any = 1, shape: Any = NULL, dtype: Any = NULL, ctx: Device | None = None, out: NDArray | None = None) -> NDArray:
+def exponential(
+    scale: Parameter = 1, shape: Shape = NULL, dtype: DTypeLike = NULL, ctx: DeviceLike = None, out: NDArray | None = None
+) -> NDArray:
     """Samples from the exponential distribution with mean ``scale``; other parameters as for `uniform`."""
     if not isinstance(scale, (NDArray, *NUMBERS)):
         raise ParameterError(
@@ -115,21 +130,31 @@ def exponential(scale: Any = 1, shape: Any = NULL, dtype: Any = NULL, ctx: Devic
 
 
 def gamma(
-    alpha: Parameter = 1, beta: Parameter = 1, shape: Any = NULL, dtype: Any = NULL, ctx: Device | None = None, out: NDArray | None = None
+    alpha: Parameter = 1,
+    beta: Parameter = 1,
+    shape: Shape = NULL,
+    dtype: DTypeLike = NULL,
+    ctx: DeviceLike = None,
+    out: NDArray | None = None,
 ) -> NDArray:
     """Samples from the gamma distribution with shape ``alpha`` and scale ``beta``; other parameters as for `uniform`."""
     return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, ctx, out)
 
 
 def negative_binomial(
-    k: Parameter = 1, p: Parameter = 1, shape: Any = NULL, dtype: Any = NULL, ctx: Device | None = None, out: NDArray | None = None
+    k: Parameter = 1, p: Parameter = 1, shape: Shape = NULL, dtype: DTypeLike = NULL, ctx: DeviceLike = None, out: NDArray | None = None
 ) -> NDArray:
     """Samples of the number of failures before ``k`` successes of probability ``p``, as floats; other parameters as for `uniform`."""
     return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, ctx, out)
 
 
 def generalized_negative_binomial(
-    mu: Parameter = 1, alpha: Parameter = 1, shape: Any = NULL, dtype: Any = NULL, ctx: Device | None = None, out: NDArray | None = None
+    mu: Parameter = 1,
+    alpha: Parameter = 1,
+    shape: Shape = NULL,
+    dtype: DTypeLike = NULL,
+    ctx: DeviceLike = None,
+    out: NDArray | None = None,
 ) -> NDArray:
     """Samples from the negative binomial distribution with mean ``mu`` and dispersion ``alpha``, as floats.
 
@@ -138,14 +163,16 @@ def generalized_negative_binomial(
     return _draw("generalized_negative_binomial", {"mu": mu, "alpha": alpha}, shape, dtype, ctx, out)
 
 
-def randint(low: int, high: int, shape: Any = NULL, dtype: Any = NULL, ctx: Device | None = None, out: NDArray | None = None) -> NDArray:
+def randint(
+    low: int, high: int, shape: Shape = NULL, dtype: DTypeLike = NULL, ctx: DeviceLike = None, out: NDArray | None = None
+) -> NDArray:
     """Random integers from [low, high), int32 if no dtype is given. The bounds are numbers; other parameters as for `uniform`."""
     if isinstance(low, NDArray) or isinstance(high, NDArray):
         raise DTypeError("random.randint: the bounds must be integers", "NDArray", "pass numbers")
     return _draw("randint", {"low": low, "high": high}, shape, dtype, ctx, out)
 
 
-def multinomial(data: NDArray, shape: Any = NULL, get_prob: bool = False, out: NDArray | None = None, dtype: Any = "int32") -> Any:
+def multinomial(data: NDArray, shape: Shape = NULL, get_prob: bool = False, out: NDArray | None = None, dtype: DTypeLike = "int32") -> Any:
     """Samples of categories with given probabilities.
 
     Parameters

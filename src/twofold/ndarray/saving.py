@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -18,11 +18,13 @@ from ..imperative.array import Array, from_host
 from ..imperative.invoke import host_of
 from .array import NDArray
 
+A = TypeVar("A", bound=Array)
 SUFFIX = ".safetensors"
-Loaded = list[Any] | dict[str, Any]
+Saved: TypeAlias = Array | list[Array] | Mapping[str, Array]
+Loaded: TypeAlias = list[Any] | dict[str, Any]
 
 
-def save(fname: str | os.PathLike[str], data: Any) -> None:
+def save(fname: str | os.PathLike[str], data: Saved) -> None:
     """Write arrays to a file atomically.
 
     Parameters
@@ -43,7 +45,7 @@ def save(fname: str | os.PathLike[str], data: Any) -> None:
     save_arrays(fname, data, numpy_shape=False)
 
 
-def save_arrays(fname: str | os.PathLike[str], data: Any, *, numpy_shape: bool) -> None:
+def save_arrays(fname: str | os.PathLike[str], data: Saved, *, numpy_shape: bool) -> None:
     """`save` for any array class. With ``numpy_shape`` an MXNet file may hold 0-d and empty arrays."""
     arrays, names = _arrays_and_names(data)
     records = tuple(record_of(a) for a in arrays)
@@ -106,13 +108,13 @@ def load_frombuffer(buf: bytes | str) -> Loaded:
     return _from_params(bytes(buf), NDArray)
 
 
-def _name(fname: Any) -> str:
+def _name(fname: object) -> str:
     if not isinstance(fname, (str, os.PathLike)):
         raise DTypeError("fname required to be a string", type(fname).__name__, "pass a path or a URL")
     return str(os.fspath(fname))
 
 
-def _arrays_and_names(data: Any) -> tuple[Sequence[Array], tuple[str, ...]]:
+def _arrays_and_names(data: object) -> tuple[Sequence[Array], tuple[str, ...]]:
     """The arrays, and their names if any."""
     if isinstance(data, Array):
         return [data], ()
@@ -134,7 +136,7 @@ def record_of(array: Array) -> ArrayRecord:
     return ArrayRecord(array._dtype, array.shape, memoryview(elements), device=(device.device_typeid, device.device_id))
 
 
-def array_of(record: ArrayRecord, cls: type = NDArray) -> Any:
+def array_of(record: ArrayRecord, cls: type[A] = NDArray) -> A:
     """A new array with the content of a record.
 
     Raises

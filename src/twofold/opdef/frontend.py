@@ -22,7 +22,7 @@ class _NullType:
         return False
 
 
-NULL = _NullType()
+NULL: Any = _NullType()
 Call = Callable[[Op, tuple[Any, ...], dict[str, Any], Any], Any]
 
 
