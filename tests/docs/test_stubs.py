@@ -7,7 +7,7 @@ import ast
 import pytest
 
 import twofold as mx
-from twofold.testing.stubs import FRONTS, root_stub, stub_of
+from twofold.testing.stubs import FRONTS, numpy_stub, root_stub, stub_of
 
 NAMES = [front.array for front in FRONTS]
 
@@ -46,6 +46,17 @@ def test_the_root_has_the_names_that_it_loads_lazily():
     tree = ast.parse(root_stub())
     imported = {a.asname or a.name for n in tree.body if isinstance(n, ast.ImportFrom) for a in n.names}
     assert set(mx.__all__) <= imported
+
+
+def test_the_functions_of_np_have_types_in_its_stub():
+    tree = ast.parse(numpy_stub())
+    imported = {a.asname: n.module for n in tree.body if isinstance(n, ast.ImportFrom) for a in n.names}
+    ufuncs = {ast.unparse(n.target) for n in tree.body if isinstance(n, ast.AnnAssign)}
+    assert [
+        imported[name] for name in ("array", "sum", "stack", "where", "vecdot")
+    ] == "creation reductions shapes selecting linear".split()
+    assert {"add", "exp", "matmul"} <= ufuncs
+    assert not {*imported} & ufuncs
 
 
 def test_what_is_written_by_hand_is_imported(front):

@@ -28,6 +28,11 @@ def test_the_namespace_has_every_name_of_numpys():
     assert set(dir(numpy)) <= set(dir(np))
 
 
+def test_shapes_are_broadcast_as_in_numpy():
+    assert np.broadcast_shapes((2, 1), (1, 3), 3) == (2, 3)
+    assert np.broadcast(np.ones(3), np.ones((2, 1))).shape == (2, 3)
+
+
 def test_constants_and_dtypes_are_numpys_own():
     assert np.pi is numpy.pi
     assert np.newaxis is None

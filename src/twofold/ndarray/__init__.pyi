@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from ..ndarray.types import DeviceLike, DTypeLike
 from . import random
 from .array import NDArray
 from .creation import arange, array, empty, eye, from_dlpack, from_numpy, full, linspace, ones, zeros
@@ -85,8 +86,8 @@ __all__ = [
 def Activation(
     data: NDArray,
     act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"] = ...,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def BatchNorm(
     data: NDArray,
@@ -103,10 +104,10 @@ def BatchNorm(
     cudnn_off: bool = False,
     min_calib_range: float | None = None,
     max_calib_range: float | None = None,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> Any: ...
-def BlockGrad(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+def BlockGrad(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def CTCLoss(
     data: NDArray,
     label: NDArray,
@@ -115,11 +116,11 @@ def CTCLoss(
     use_data_lengths: bool = False,
     use_label_lengths: bool = False,
     blank_label: Literal["first", "last"] = "first",
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
-def Cast(data: NDArray, dtype: Any = ..., out: Any = None, name: Any = None) -> NDArray: ...
-def Concat(*data: NDArray, dim: int = 1, out: Any = None, name: Any = None) -> NDArray: ...
+def Cast(data: NDArray, dtype: DTypeLike = ..., out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def Concat(*data: NDArray, dim: int = 1, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def Convolution(
     data: NDArray,
     weight: NDArray,
@@ -135,16 +136,16 @@ def Convolution(
     cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
     cudnn_off: bool = False,
     layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | None = None,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def Crop(
     *data: NDArray,
     offset: int | Sequence[int] = (0, 0),
     h_w: int | Sequence[int] = (0, 0),
     center_crop: bool = False,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def Deconvolution(
     data: NDArray,
@@ -163,8 +164,8 @@ def Deconvolution(
     cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
     cudnn_off: bool = False,
     layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | None = None,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def Dropout(
     data: NDArray,
@@ -172,21 +173,21 @@ def Dropout(
     mode: Literal["always", "training"] = "training",
     axes: int | Sequence[int] = (),
     cudnn_off: bool | None = False,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
-def ElementWiseSum(*args: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+def ElementWiseSum(*args: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def Embedding(
     data: NDArray,
     weight: NDArray,
     input_dim: int = ...,
     output_dim: int = ...,
-    dtype: Any = "float32",
+    dtype: DTypeLike = "float32",
     sparse_grad: bool = False,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
-def Flatten(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+def Flatten(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def FullyConnected(
     data: NDArray,
     weight: NDArray,
@@ -194,8 +195,8 @@ def FullyConnected(
     num_hidden: int = ...,
     no_bias: bool = False,
     flatten: bool = True,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def GroupNorm(
     data: NDArray,
@@ -204,16 +205,23 @@ def GroupNorm(
     num_groups: int = 1,
     eps: float = 1e-05,
     output_mean_var: bool = False,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> Any: ...
-def InstanceNorm(data: NDArray, gamma: NDArray, beta: NDArray, eps: float = 0.001, out: Any = None, name: Any = None) -> NDArray: ...
+def InstanceNorm(
+    data: NDArray,
+    gamma: NDArray,
+    beta: NDArray,
+    eps: float = 0.001,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def L2Normalization(
     data: NDArray,
     eps: float = 1e-10,
     mode: Literal["channel", "instance", "spatial"] = "instance",
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def LRN(
     data: NDArray,
@@ -221,8 +229,8 @@ def LRN(
     beta: float = 0.75,
     knorm: float = 2.0,
     nsize: int = ...,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def LayerNorm(
     data: NDArray,
@@ -231,8 +239,8 @@ def LayerNorm(
     axis: int = -1,
     eps: float = 1e-05,
     output_mean_var: bool = False,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> Any: ...
 def LeakyReLU(
     data: NDArray,
@@ -241,27 +249,45 @@ def LeakyReLU(
     slope: float = 0.25,
     lower_bound: float = 0.125,
     upper_bound: float = 0.334,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> Any: ...
-def LinearRegressionOutput(data: NDArray, label: NDArray, grad_scale: float = 1.0, out: Any = None, name: Any = None) -> NDArray: ...
-def LogisticRegressionOutput(data: NDArray, label: NDArray, grad_scale: float = 1.0, out: Any = None, name: Any = None) -> NDArray: ...
-def MAERegressionOutput(data: NDArray, label: NDArray, grad_scale: float = 1.0, out: Any = None, name: Any = None) -> NDArray: ...
+def LinearRegressionOutput(
+    data: NDArray,
+    label: NDArray,
+    grad_scale: float = 1.0,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def LogisticRegressionOutput(
+    data: NDArray,
+    label: NDArray,
+    grad_scale: float = 1.0,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def MAERegressionOutput(
+    data: NDArray,
+    label: NDArray,
+    grad_scale: float = 1.0,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def MakeLoss(
     data: NDArray,
     grad_scale: float = 1.0,
     valid_thresh: float = 0.0,
     normalization: Literal["batch", "null", "valid"] = "null",
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def Pad(
     data: NDArray,
     mode: Literal["constant", "edge", "reflect"] = ...,
     pad_width: int | Sequence[int] = ...,
     constant_value: float = 0.0,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def Pooling(
     data: NDArray,
@@ -275,8 +301,8 @@ def Pooling(
     p_value: int | None = None,
     count_include_pad: bool | None = None,
     layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | None = None,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def RNN(
     data: NDArray,
@@ -295,8 +321,8 @@ def RNN(
     lstm_state_clip_max: float | None = None,
     lstm_state_clip_nan: bool = False,
     use_sequence_length: bool = False,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> Any: ...
 def Reshape(
     data: NDArray,
@@ -304,8 +330,8 @@ def Reshape(
     reverse: bool = False,
     target_shape: int | Sequence[int] = (),
     keep_highest: bool = False,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def SVMOutput(
     data: NDArray,
@@ -313,16 +339,16 @@ def SVMOutput(
     margin: float = 1.0,
     regularization_coefficient: float = 1.0,
     use_linear: bool = False,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def SequenceLast(
     data: NDArray,
     sequence_length: NDArray | None = None,
     use_sequence_length: bool = False,
     axis: int = 0,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def SequenceMask(
     data: NDArray,
@@ -330,24 +356,24 @@ def SequenceMask(
     use_sequence_length: bool = False,
     value: float = 0.0,
     axis: int = 0,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def SequenceReverse(
     data: NDArray,
     sequence_length: NDArray | None = None,
     use_sequence_length: bool = False,
     axis: int = 0,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def SliceChannel(
     data: NDArray,
     num_outputs: int = ...,
     axis: int = 1,
     squeeze_axis: bool = False,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> Any: ...
 def Softmax(
     data: NDArray,
@@ -360,10 +386,15 @@ def Softmax(
     normalization: Literal["batch", "null", "valid"] = "null",
     out_grad: bool = False,
     smooth_alpha: float = 0.0,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
-def SoftmaxActivation(data: NDArray, mode: Literal["channel", "instance"] = "instance", out: Any = None, name: Any = None) -> NDArray: ...
+def SoftmaxActivation(
+    data: NDArray,
+    mode: Literal["channel", "instance"] = "instance",
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def SoftmaxOutput(
     data: NDArray,
     label: NDArray,
@@ -375,10 +406,16 @@ def SoftmaxOutput(
     normalization: Literal["batch", "null", "valid"] = "null",
     out_grad: bool = False,
     smooth_alpha: float = 0.0,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
-def SwapAxis(data: NDArray, dim1: int = 0, dim2: int = 0, out: Any = None, name: Any = None) -> NDArray: ...
+def SwapAxis(
+    data: NDArray,
+    dim1: int = 0,
+    dim2: int = 0,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def UpSampling(
     *data: NDArray,
     scale: int = ...,
@@ -386,10 +423,10 @@ def UpSampling(
     sample_type: Literal["bilinear", "nearest"] = ...,
     multi_input_mode: Literal["concat", "sum"] = "concat",
     workspace: int = 512,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
-def abs(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+def abs(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def adam_update(
     weight: NDArray,
     grad: NDArray,
@@ -403,26 +440,38 @@ def adam_update(
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
     lazy_update: bool = True,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
-def add_n(*args: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def arccos(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def arccosh(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def arcsin(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def arcsinh(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def arctan(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def arctanh(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def argmax(data: NDArray, axis: int | None = None, keepdims: bool = False, out: Any = None, name: Any = None) -> NDArray: ...
-def argmax_channel(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def argmin(data: NDArray, axis: int | None = None, keepdims: bool = False, out: Any = None, name: Any = None) -> NDArray: ...
+def add_n(*args: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def arccos(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def arccosh(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def arcsin(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def arcsinh(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def arctan(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def arctanh(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def argmax(
+    data: NDArray,
+    axis: int | None = None,
+    keepdims: bool = False,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def argmax_channel(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def argmin(
+    data: NDArray,
+    axis: int | None = None,
+    keepdims: bool = False,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def argsort(
     data: NDArray,
     axis: int | None = -1,
     is_ascend: bool = True,
-    dtype: Any = "float32",
-    out: Any = None,
-    name: Any = None,
+    dtype: DTypeLike = "float32",
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def batch_dot(
     lhs: NDArray,
@@ -430,76 +479,112 @@ def batch_dot(
     transpose_a: bool = False,
     transpose_b: bool = False,
     forward_stype: Literal["default", "csr", "row_sparse"] | None = None,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
-def batch_take(a: NDArray, indices: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_add(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+def batch_take(a: NDArray, indices: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def broadcast_add(lhs: NDArray, rhs: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def broadcast_axes(
     data: NDArray,
     axis: int | Sequence[int] = (),
     size: int | Sequence[int] = (),
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def broadcast_axis(
     data: NDArray,
     axis: int | Sequence[int] = (),
     size: int | Sequence[int] = (),
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
-def broadcast_div(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_equal(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_greater(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_greater_equal(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_hypot(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_lesser(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_lesser_equal(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+def broadcast_div(lhs: NDArray, rhs: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def broadcast_equal(lhs: NDArray, rhs: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def broadcast_greater(lhs: NDArray, rhs: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def broadcast_greater_equal(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def broadcast_hypot(lhs: NDArray, rhs: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def broadcast_lesser(lhs: NDArray, rhs: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def broadcast_lesser_equal(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def broadcast_like(
     lhs: NDArray,
     rhs: NDArray,
     lhs_axes: int | Sequence[int] | None = None,
     rhs_axes: int | Sequence[int] | None = None,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
-def broadcast_logical_and(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_logical_or(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_logical_xor(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_maximum(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_minimum(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_minus(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_mod(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_mul(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_not_equal(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_plus(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_power(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_sub(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def broadcast_to(data: NDArray, shape: int | Sequence[int] = (), out: Any = None, name: Any = None) -> NDArray: ...
-def cast(data: NDArray, dtype: Any = ..., out: Any = None, name: Any = None) -> NDArray: ...
-def cbrt(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def ceil(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+def broadcast_logical_and(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def broadcast_logical_or(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def broadcast_logical_xor(
+    lhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def broadcast_maximum(lhs: NDArray, rhs: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def broadcast_minimum(lhs: NDArray, rhs: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def broadcast_minus(lhs: NDArray, rhs: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def broadcast_mod(lhs: NDArray, rhs: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def broadcast_mul(lhs: NDArray, rhs: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def broadcast_not_equal(lhs: NDArray, rhs: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def broadcast_plus(lhs: NDArray, rhs: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def broadcast_power(lhs: NDArray, rhs: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def broadcast_sub(lhs: NDArray, rhs: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def broadcast_to(
+    data: NDArray,
+    shape: int | Sequence[int] = (),
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def cast(data: NDArray, dtype: DTypeLike = ..., out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def cbrt(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def ceil(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def choose_element_0index(
     data: NDArray,
     index: NDArray,
     axis: int | None = -1,
     keepdims: bool = False,
     mode: Literal["clip", "wrap"] = "clip",
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
-def clip(data: NDArray, a_min: float = ..., a_max: float = ..., out: Any = None, name: Any = None) -> NDArray: ...
-def concat(*data: NDArray, dim: int = 1, out: Any = None, name: Any = None) -> NDArray: ...
-def cos(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def cosh(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+def clip(
+    data: NDArray,
+    a_min: float = ...,
+    a_max: float = ...,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def concat(*data: NDArray, dim: int = 1, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def cos(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def cosh(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def crop(
     data: NDArray,
     begin: int | Sequence[int] = ...,
     end: int | Sequence[int] = ...,
     step: int | Sequence[int] = (),
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def ctc_loss(
     data: NDArray,
@@ -509,34 +594,51 @@ def ctc_loss(
     use_data_lengths: bool = False,
     use_label_lengths: bool = False,
     blank_label: Literal["first", "last"] = "first",
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
-def degrees(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def depth_to_space(data: NDArray, block_size: int = ..., out: Any = None, name: Any = None) -> NDArray: ...
-def diag(data: NDArray, k: int = 0, axis1: int = 0, axis2: int = 1, out: Any = None, name: Any = None) -> NDArray: ...
+def degrees(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def depth_to_space(
+    data: NDArray,
+    block_size: int = ...,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def diag(
+    data: NDArray,
+    k: int = 0,
+    axis1: int = 0,
+    axis2: int = 1,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def dot(
     lhs: NDArray,
     rhs: NDArray,
     transpose_a: bool = False,
     transpose_b: bool = False,
     forward_stype: Literal["default", "csr", "row_sparse"] | None = None,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
-def elemwise_add(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def elemwise_div(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def elemwise_mul(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def elemwise_sub(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def erf(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def erfinv(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def exp(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def expand_dims(data: NDArray, axis: int = ..., out: Any = None, name: Any = None) -> NDArray: ...
-def expm1(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def fix(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def flatten(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def flip(data: NDArray, axis: int | Sequence[int] = ..., out: Any = None, name: Any = None) -> NDArray: ...
-def floor(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+def elemwise_add(lhs: NDArray, rhs: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def elemwise_div(lhs: NDArray, rhs: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def elemwise_mul(lhs: NDArray, rhs: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def elemwise_sub(lhs: NDArray, rhs: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def erf(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def erfinv(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def exp(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def expand_dims(data: NDArray, axis: int = ..., out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def expm1(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def fix(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def flatten(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def flip(
+    data: NDArray,
+    axis: int | Sequence[int] = ...,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def floor(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def ftrl_update(
     weight: NDArray,
     grad: NDArray,
@@ -548,19 +650,31 @@ def ftrl_update(
     wd: float = 0.0,
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
-def gamma(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def gammaln(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def gather_nd(data: NDArray, indices: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def hard_sigmoid(data: NDArray, alpha: float = 0.2, beta: float = 0.5, out: Any = None, name: Any = None) -> NDArray: ...
-def identity(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def khatri_rao(*args: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def linalg_det(A: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def linalg_extractdiag(A: NDArray, offset: int = 0, out: Any = None, name: Any = None) -> NDArray: ...
-def linalg_extracttrian(A: NDArray, offset: int = 0, lower: bool = True, out: Any = None, name: Any = None) -> NDArray: ...
-def linalg_gelqf(A: NDArray, out: Any = None, name: Any = None) -> list[NDArray]: ...
+def gamma(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def gammaln(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def gather_nd(data: NDArray, indices: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def hard_sigmoid(
+    data: NDArray,
+    alpha: float = 0.2,
+    beta: float = 0.5,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def identity(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def khatri_rao(*args: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def linalg_det(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def linalg_extractdiag(A: NDArray, offset: int = 0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def linalg_extracttrian(
+    A: NDArray,
+    offset: int = 0,
+    lower: bool = True,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def linalg_gelqf(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]: ...
 def linalg_gemm(
     A: NDArray,
     B: NDArray,
@@ -570,8 +684,8 @@ def linalg_gemm(
     alpha: float = 1.0,
     beta: float = 1.0,
     axis: int = -2,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def linalg_gemm2(
     A: NDArray,
@@ -580,18 +694,30 @@ def linalg_gemm2(
     transpose_b: bool = False,
     alpha: float = 1.0,
     axis: int = -2,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
-def linalg_inverse(A: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def linalg_makediag(A: NDArray, offset: int = 0, out: Any = None, name: Any = None) -> NDArray: ...
-def linalg_maketrian(A: NDArray, offset: int = 0, lower: bool = True, out: Any = None, name: Any = None) -> NDArray: ...
-def linalg_potrf(A: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def linalg_potri(A: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def linalg_slogdet(A: NDArray, out: Any = None, name: Any = None) -> list[NDArray]: ...
-def linalg_sumlogdiag(A: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def linalg_syevd(A: NDArray, out: Any = None, name: Any = None) -> list[NDArray]: ...
-def linalg_syrk(A: NDArray, transpose: bool = False, alpha: float = 1.0, out: Any = None, name: Any = None) -> NDArray: ...
+def linalg_inverse(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def linalg_makediag(A: NDArray, offset: int = 0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def linalg_maketrian(
+    A: NDArray,
+    offset: int = 0,
+    lower: bool = True,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def linalg_potrf(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def linalg_potri(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def linalg_slogdet(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]: ...
+def linalg_sumlogdiag(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def linalg_syevd(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]: ...
+def linalg_syrk(
+    A: NDArray,
+    transpose: bool = False,
+    alpha: float = 1.0,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def linalg_trmm(
     A: NDArray,
     B: NDArray,
@@ -599,8 +725,8 @@ def linalg_trmm(
     rightside: bool = False,
     lower: bool = True,
     alpha: float = 1.0,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def linalg_trsm(
     A: NDArray,
@@ -609,70 +735,70 @@ def linalg_trsm(
     rightside: bool = False,
     lower: bool = True,
     alpha: float = 1.0,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
-def log(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def log10(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def log1p(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def log2(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+def log(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def log10(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def log1p(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def log2(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def log_softmax(
     data: NDArray,
     axis: int = -1,
     temperature: float | None = None,
     dtype: Literal["float16", "float32", "float64"] | None = None,
     use_length: bool | None = False,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
-def logical_not(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def make_loss(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+def logical_not(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def make_loss(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def max(
     data: NDArray,
     axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     exclude: bool = False,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def max_axis(
     data: NDArray,
     axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     exclude: bool = False,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def mean(
     data: NDArray,
     axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     exclude: bool = False,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def min(
     data: NDArray,
     axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     exclude: bool = False,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def min_axis(
     data: NDArray,
     axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     exclude: bool = False,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def moments(
     data: NDArray,
     axes: int | Sequence[int] | None = None,
     keepdims: bool = False,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> list[NDArray]: ...
 def mp_nag_mom_update(
     weight: NDArray,
@@ -684,8 +810,8 @@ def mp_nag_mom_update(
     wd: float = 0.0,
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def mp_sgd_mom_update(
     weight: NDArray,
@@ -698,8 +824,8 @@ def mp_sgd_mom_update(
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
     lazy_update: bool = True,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def mp_sgd_update(
     weight: NDArray,
@@ -710,8 +836,8 @@ def mp_sgd_update(
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
     lazy_update: bool = True,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def nag_mom_update(
     weight: NDArray,
@@ -722,61 +848,61 @@ def nag_mom_update(
     wd: float = 0.0,
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def nanprod(
     data: NDArray,
     axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     exclude: bool = False,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def nansum(
     data: NDArray,
     axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     exclude: bool = False,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
-def negative(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+def negative(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def norm(
     data: NDArray,
     ord: int = 2,
     axis: int | Sequence[int] | None = None,
-    out_dtype: Any = None,
+    out_dtype: DTypeLike | None = None,
     keepdims: bool = False,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def normal(
     loc: float = 0.0,
     scale: float = 1.0,
     shape: int | Sequence[int] | None = None,
     dtype: Literal["float16", "float32", "float64"] | None = None,
-    ctx: Any = None,
-    out: Any = None,
-    name: Any = None,
+    ctx: DeviceLike = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def one_hot(
     indices: NDArray,
     depth: int = ...,
     on_value: float = 1.0,
     off_value: float = 0.0,
-    dtype: Any = "float32",
-    out: Any = None,
-    name: Any = None,
+    dtype: DTypeLike = "float32",
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
-def ones_like(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+def ones_like(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def pad(
     data: NDArray,
     mode: Literal["constant", "edge", "reflect"] = ...,
     pad_width: int | Sequence[int] = ...,
     constant_value: float = 0.0,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def pick(
     data: NDArray,
@@ -784,100 +910,106 @@ def pick(
     axis: int | None = -1,
     keepdims: bool = False,
     mode: Literal["clip", "wrap"] = "clip",
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def prod(
     data: NDArray,
     axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     exclude: bool = False,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
-def radians(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+def radians(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def random_exponential(
     lam: float = 1.0,
     shape: int | Sequence[int] | None = None,
     dtype: Literal["float16", "float32", "float64"] | None = None,
-    ctx: Any = None,
-    out: Any = None,
-    name: Any = None,
+    ctx: DeviceLike = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def random_gamma(
     alpha: float = 1.0,
     beta: float = 1.0,
     shape: int | Sequence[int] | None = None,
     dtype: Literal["float16", "float32", "float64"] | None = None,
-    ctx: Any = None,
-    out: Any = None,
-    name: Any = None,
+    ctx: DeviceLike = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def random_generalized_negative_binomial(
     mu: float = 1.0,
     alpha: float = 1.0,
     shape: int | Sequence[int] | None = None,
     dtype: Literal["float16", "float32", "float64"] | None = None,
-    ctx: Any = None,
-    out: Any = None,
-    name: Any = None,
+    ctx: DeviceLike = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def random_negative_binomial(
     k: float = 1,
     p: float = 1.0,
     shape: int | Sequence[int] | None = None,
     dtype: Literal["float16", "float32", "float64"] | None = None,
-    ctx: Any = None,
-    out: Any = None,
-    name: Any = None,
+    ctx: DeviceLike = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def random_normal(
     loc: float = 0.0,
     scale: float = 1.0,
     shape: int | Sequence[int] | None = None,
     dtype: Literal["float16", "float32", "float64"] | None = None,
-    ctx: Any = None,
-    out: Any = None,
-    name: Any = None,
+    ctx: DeviceLike = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def random_poisson(
     lam: float = 1.0,
     shape: int | Sequence[int] | None = None,
     dtype: Literal["float16", "float32", "float64"] | None = None,
-    ctx: Any = None,
-    out: Any = None,
-    name: Any = None,
+    ctx: DeviceLike = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def random_randint(
     low: float = ...,
     high: float = ...,
     shape: int | Sequence[int] | None = None,
     dtype: Literal["int32", "int64"] | None = None,
-    ctx: Any = None,
-    out: Any = None,
-    name: Any = None,
+    ctx: DeviceLike = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def random_uniform(
     low: float = 0.0,
     high: float = 1.0,
     shape: int | Sequence[int] | None = None,
     dtype: Literal["float16", "float32", "float64"] | None = None,
-    ctx: Any = None,
-    out: Any = None,
-    name: Any = None,
+    ctx: DeviceLike = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
-def rcbrt(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def reciprocal(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def relu(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def repeat(data: NDArray, repeats: int = ..., axis: int | None = None, out: Any = None, name: Any = None) -> NDArray: ...
+def rcbrt(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def reciprocal(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def relu(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def repeat(
+    data: NDArray,
+    repeats: int = ...,
+    axis: int | None = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def reshape(
     data: NDArray,
     shape: int | Sequence[int] = (),
     reverse: bool = False,
     target_shape: int | Sequence[int] = (),
     keep_highest: bool = False,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def reshape_like(
     lhs: NDArray,
@@ -886,11 +1018,16 @@ def reshape_like(
     lhs_end: int | None = None,
     rhs_begin: int | None = None,
     rhs_end: int | None = None,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
-def reverse(data: NDArray, axis: int | Sequence[int] = ..., out: Any = None, name: Any = None) -> NDArray: ...
-def rint(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+def reverse(
+    data: NDArray,
+    axis: int | Sequence[int] = ...,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def rint(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def rmsprop_update(
     weight: NDArray,
     grad: NDArray,
@@ -902,8 +1039,8 @@ def rmsprop_update(
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
     clip_weights: float = -1.0,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def rmspropalex_update(
     weight: NDArray,
@@ -919,74 +1056,80 @@ def rmspropalex_update(
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
     clip_weights: float = -1.0,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
-def round(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def rsqrt(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+def round(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def rsqrt(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def sample_exponential(
     lam: NDArray,
     shape: int | Sequence[int] = (),
     dtype: Literal["float16", "float32", "float64"] | None = None,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def sample_gamma(
     alpha: NDArray,
     beta: NDArray,
     shape: int | Sequence[int] = (),
     dtype: Literal["float16", "float32", "float64"] | None = None,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def sample_generalized_negative_binomial(
     mu: NDArray,
     alpha: NDArray,
     shape: int | Sequence[int] = (),
     dtype: Literal["float16", "float32", "float64"] | None = None,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def sample_multinomial(
     data: NDArray,
     shape: int | Sequence[int] = (),
     get_prob: bool = False,
     dtype: Literal["float16", "float32", "float64", "int32", "uint8"] = "int32",
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> Any: ...
 def sample_negative_binomial(
     k: NDArray,
     p: NDArray,
     shape: int | Sequence[int] = (),
     dtype: Literal["float16", "float32", "float64"] | None = None,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def sample_normal(
     mu: NDArray,
     sigma: NDArray,
     shape: int | Sequence[int] = (),
     dtype: Literal["float16", "float32", "float64"] | None = None,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def sample_poisson(
     lam: NDArray,
     shape: int | Sequence[int] = (),
     dtype: Literal["float16", "float32", "float64"] | None = None,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def sample_uniform(
     low: NDArray,
     high: NDArray,
     shape: int | Sequence[int] = (),
     dtype: Literal["float16", "float32", "float64"] | None = None,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
-def scatter_nd(data: NDArray, indices: NDArray, shape: int | Sequence[int] = ..., out: Any = None, name: Any = None) -> NDArray: ...
+def scatter_nd(
+    data: NDArray,
+    indices: NDArray,
+    shape: int | Sequence[int] = ...,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def sgd_mom_update(
     weight: NDArray,
     grad: NDArray,
@@ -997,8 +1140,8 @@ def sgd_mom_update(
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
     lazy_update: bool = True,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def sgd_update(
     weight: NDArray,
@@ -1008,13 +1151,13 @@ def sgd_update(
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
     lazy_update: bool = True,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
-def shape_array(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def shuffle(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def sigmoid(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def sign(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+def shape_array(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def shuffle(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def sigmoid(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def sign(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def signsgd_update(
     weight: NDArray,
     grad: NDArray,
@@ -1022,8 +1165,8 @@ def signsgd_update(
     wd: float = 0.0,
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def signum_update(
     weight: NDArray,
@@ -1035,23 +1178,36 @@ def signum_update(
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
     wd_lh: float = 0.0,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
-def sin(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def sinh(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def size_array(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+def sin(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def sinh(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def size_array(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def slice(
     data: NDArray,
     begin: int | Sequence[int] = ...,
     end: int | Sequence[int] = ...,
     step: int | Sequence[int] = (),
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
-def slice_axis(data: NDArray, axis: int = ..., begin: int = ..., end: int | None = ..., out: Any = None, name: Any = None) -> NDArray: ...
-def slice_like(data: NDArray, shape_like: NDArray, axes: int | Sequence[int] = (), out: Any = None, name: Any = None) -> NDArray: ...
-def smooth_l1(data: NDArray, scalar: float = 1.0, out: Any = None, name: Any = None) -> NDArray: ...
+def slice_axis(
+    data: NDArray,
+    axis: int = ...,
+    begin: int = ...,
+    end: int | None = ...,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def slice_like(
+    data: NDArray,
+    shape_like: NDArray,
+    axes: int | Sequence[int] = (),
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def smooth_l1(data: NDArray, scalar: float = 1.0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def softmax(
     data: NDArray,
     length: NDArray | None = None,
@@ -1059,79 +1215,129 @@ def softmax(
     temperature: float | None = None,
     dtype: Literal["float16", "float32", "float64"] | None = None,
     use_length: bool | None = False,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
-def softmax_cross_entropy(data: NDArray, label: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+def softmax_cross_entropy(
+    data: NDArray,
+    label: NDArray,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def softmin(
     data: NDArray,
     axis: int = -1,
     temperature: float | None = None,
     dtype: Literal["float16", "float32", "float64"] | None = None,
     use_length: bool | None = False,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
-def softsign(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def sort(data: NDArray, axis: int | None = -1, is_ascend: bool = True, out: Any = None, name: Any = None) -> NDArray: ...
-def space_to_depth(data: NDArray, block_size: int = ..., out: Any = None, name: Any = None) -> NDArray: ...
-def split(data: NDArray, num_outputs: int = ..., axis: int = 1, squeeze_axis: bool = False, out: Any = None, name: Any = None) -> Any: ...
-def sqrt(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def square(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def squeeze(data: NDArray, axis: int | Sequence[int] | None = None, out: Any = None, name: Any = None) -> NDArray: ...
-def stack(*data: NDArray, axis: int = 0, out: Any = None, name: Any = None) -> NDArray: ...
-def stop_gradient(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+def softsign(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def sort(
+    data: NDArray,
+    axis: int | None = -1,
+    is_ascend: bool = True,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def space_to_depth(
+    data: NDArray,
+    block_size: int = ...,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def split(
+    data: NDArray,
+    num_outputs: int = ...,
+    axis: int = 1,
+    squeeze_axis: bool = False,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> Any: ...
+def sqrt(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def square(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def squeeze(
+    data: NDArray,
+    axis: int | Sequence[int] | None = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def stack(*data: NDArray, axis: int = 0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def stop_gradient(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def sum(
     data: NDArray,
     axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     exclude: bool = False,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
 def sum_axis(
     data: NDArray,
     axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     exclude: bool = False,
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
-def swapaxes(data: NDArray, dim1: int = 0, dim2: int = 0, out: Any = None, name: Any = None) -> NDArray: ...
+def swapaxes(
+    data: NDArray,
+    dim1: int = 0,
+    dim2: int = 0,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def take(
     a: NDArray,
     indices: NDArray,
     axis: int = 0,
     mode: Literal["clip", "raise", "wrap"] = "clip",
-    out: Any = None,
-    name: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
-def tan(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def tanh(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def tile(data: NDArray, reps: int | Sequence[int] = ..., out: Any = None, name: Any = None) -> NDArray: ...
+def tan(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def tanh(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def tile(
+    data: NDArray,
+    reps: int | Sequence[int] = ...,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def topk(
     data: NDArray,
     axis: int | None = -1,
     k: int = 1,
     ret_typ: Literal["both", "indices", "mask", "value"] = "indices",
     is_ascend: bool = False,
-    dtype: Any = "float32",
-    out: Any = None,
-    name: Any = None,
+    dtype: DTypeLike = "float32",
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> Any: ...
-def transpose(data: NDArray, axes: int | Sequence[int] = (), out: Any = None, name: Any = None) -> NDArray: ...
-def trunc(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+def transpose(
+    data: NDArray,
+    axes: int | Sequence[int] = (),
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def trunc(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def uniform(
     low: float = 0.0,
     high: float = 1.0,
     shape: int | Sequence[int] | None = None,
     dtype: Literal["float16", "float32", "float64"] | None = None,
-    ctx: Any = None,
-    out: Any = None,
-    name: Any = None,
+    ctx: DeviceLike = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
 ) -> NDArray: ...
-def where(condition: NDArray, x: NDArray, y: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
-def zeros_like(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+def where(
+    condition: NDArray,
+    x: NDArray,
+    y: NDArray,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def zeros_like(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 
 op: Any
 _internal: Any
@@ -1148,8 +1354,8 @@ class contrib:
         use_data_lengths: bool = False,
         use_label_lengths: bool = False,
         blank_label: Literal["first", "last"] = "first",
-        out: Any = None,
-        name: Any = None,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
     ) -> NDArray: ...
     @staticmethod
     def arange_like(
@@ -1159,8 +1365,8 @@ class contrib:
         repeat: int = 1,
         ctx: str = "",
         axis: int | None = None,
-        out: Any = None,
-        name: Any = None,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
     ) -> NDArray: ...
     @staticmethod
     def ctc_loss(
@@ -1171,19 +1377,25 @@ class contrib:
         use_data_lengths: bool = False,
         use_label_lengths: bool = False,
         blank_label: Literal["first", "last"] = "first",
-        out: Any = None,
-        name: Any = None,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
     ) -> NDArray: ...
 
 class linalg:
     @staticmethod
-    def det(A: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def det(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def extractdiag(A: NDArray, offset: int = 0, out: Any = None, name: Any = None) -> NDArray: ...
+    def extractdiag(A: NDArray, offset: int = 0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def extracttrian(A: NDArray, offset: int = 0, lower: bool = True, out: Any = None, name: Any = None) -> NDArray: ...
+    def extracttrian(
+        A: NDArray,
+        offset: int = 0,
+        lower: bool = True,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
     @staticmethod
-    def gelqf(A: NDArray, out: Any = None, name: Any = None) -> list[NDArray]: ...
+    def gelqf(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]: ...
     @staticmethod
     def gemm(
         A: NDArray,
@@ -1194,8 +1406,8 @@ class linalg:
         alpha: float = 1.0,
         beta: float = 1.0,
         axis: int = -2,
-        out: Any = None,
-        name: Any = None,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
     ) -> NDArray: ...
     @staticmethod
     def gemm2(
@@ -1205,27 +1417,39 @@ class linalg:
         transpose_b: bool = False,
         alpha: float = 1.0,
         axis: int = -2,
-        out: Any = None,
-        name: Any = None,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
     ) -> NDArray: ...
     @staticmethod
-    def inverse(A: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def inverse(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def makediag(A: NDArray, offset: int = 0, out: Any = None, name: Any = None) -> NDArray: ...
+    def makediag(A: NDArray, offset: int = 0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def maketrian(A: NDArray, offset: int = 0, lower: bool = True, out: Any = None, name: Any = None) -> NDArray: ...
+    def maketrian(
+        A: NDArray,
+        offset: int = 0,
+        lower: bool = True,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
     @staticmethod
-    def potrf(A: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def potrf(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def potri(A: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def potri(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def slogdet(A: NDArray, out: Any = None, name: Any = None) -> list[NDArray]: ...
+    def slogdet(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]: ...
     @staticmethod
-    def sumlogdiag(A: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def sumlogdiag(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def syevd(A: NDArray, out: Any = None, name: Any = None) -> list[NDArray]: ...
+    def syevd(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> list[NDArray]: ...
     @staticmethod
-    def syrk(A: NDArray, transpose: bool = False, alpha: float = 1.0, out: Any = None, name: Any = None) -> NDArray: ...
+    def syrk(
+        A: NDArray,
+        transpose: bool = False,
+        alpha: float = 1.0,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
     @staticmethod
     def trmm(
         A: NDArray,
@@ -1234,8 +1458,8 @@ class linalg:
         rightside: bool = False,
         lower: bool = True,
         alpha: float = 1.0,
-        out: Any = None,
-        name: Any = None,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
     ) -> NDArray: ...
     @staticmethod
     def trsm(
@@ -1245,23 +1469,23 @@ class linalg:
         rightside: bool = False,
         lower: bool = True,
         alpha: float = 1.0,
-        out: Any = None,
-        name: Any = None,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
     ) -> NDArray: ...
 
 class sparse:
     @staticmethod
-    def ElementWiseSum(*args: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def ElementWiseSum(*args: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
     def Embedding(
         data: NDArray,
         weight: NDArray,
         input_dim: int = ...,
         output_dim: int = ...,
-        dtype: Any = "float32",
+        dtype: DTypeLike = "float32",
         sparse_grad: bool = False,
-        out: Any = None,
-        name: Any = None,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
     ) -> NDArray: ...
     @staticmethod
     def FullyConnected(
@@ -1271,17 +1495,35 @@ class sparse:
         num_hidden: int = ...,
         no_bias: bool = False,
         flatten: bool = True,
-        out: Any = None,
-        name: Any = None,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
     ) -> NDArray: ...
     @staticmethod
-    def LinearRegressionOutput(data: NDArray, label: NDArray, grad_scale: float = 1.0, out: Any = None, name: Any = None) -> NDArray: ...
+    def LinearRegressionOutput(
+        data: NDArray,
+        label: NDArray,
+        grad_scale: float = 1.0,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
     @staticmethod
-    def LogisticRegressionOutput(data: NDArray, label: NDArray, grad_scale: float = 1.0, out: Any = None, name: Any = None) -> NDArray: ...
+    def LogisticRegressionOutput(
+        data: NDArray,
+        label: NDArray,
+        grad_scale: float = 1.0,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
     @staticmethod
-    def MAERegressionOutput(data: NDArray, label: NDArray, grad_scale: float = 1.0, out: Any = None, name: Any = None) -> NDArray: ...
+    def MAERegressionOutput(
+        data: NDArray,
+        label: NDArray,
+        grad_scale: float = 1.0,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
     @staticmethod
-    def abs(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def abs(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
     def adam_update(
         weight: NDArray,
@@ -1296,49 +1538,55 @@ class sparse:
         rescale_grad: float = 1.0,
         clip_gradient: float = -1.0,
         lazy_update: bool = True,
-        out: Any = None,
-        name: Any = None,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
     ) -> NDArray: ...
     @staticmethod
-    def add_n(*args: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def add_n(*args: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def arccos(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def arccos(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def arccosh(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def arccosh(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def arcsin(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def arcsin(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def arcsinh(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def arcsinh(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def arctan(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def arctan(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def arctanh(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def arctanh(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def broadcast_add(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def broadcast_add(lhs: NDArray, rhs: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def broadcast_div(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def broadcast_div(lhs: NDArray, rhs: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def broadcast_minus(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def broadcast_minus(lhs: NDArray, rhs: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def broadcast_mul(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def broadcast_mul(lhs: NDArray, rhs: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def broadcast_plus(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def broadcast_plus(lhs: NDArray, rhs: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def broadcast_sub(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def broadcast_sub(lhs: NDArray, rhs: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def cbrt(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def cbrt(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def ceil(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def ceil(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def clip(data: NDArray, a_min: float = ..., a_max: float = ..., out: Any = None, name: Any = None) -> NDArray: ...
+    def clip(
+        data: NDArray,
+        a_min: float = ...,
+        a_max: float = ...,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
     @staticmethod
-    def concat(*data: NDArray, dim: int = 1, out: Any = None, name: Any = None) -> NDArray: ...
+    def concat(*data: NDArray, dim: int = 1, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def cos(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def cos(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def cosh(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def cosh(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def degrees(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def degrees(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
     def dot(
         lhs: NDArray,
@@ -1346,25 +1594,25 @@ class sparse:
         transpose_a: bool = False,
         transpose_b: bool = False,
         forward_stype: Literal["default", "csr", "row_sparse"] | None = None,
-        out: Any = None,
-        name: Any = None,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
     ) -> NDArray: ...
     @staticmethod
-    def elemwise_add(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def elemwise_add(lhs: NDArray, rhs: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def elemwise_div(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def elemwise_div(lhs: NDArray, rhs: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def elemwise_mul(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def elemwise_mul(lhs: NDArray, rhs: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def elemwise_sub(lhs: NDArray, rhs: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def elemwise_sub(lhs: NDArray, rhs: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def exp(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def exp(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def expm1(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def expm1(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def fix(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def fix(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def floor(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def floor(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
     def ftrl_update(
         weight: NDArray,
@@ -1377,54 +1625,54 @@ class sparse:
         wd: float = 0.0,
         rescale_grad: float = 1.0,
         clip_gradient: float = -1.0,
-        out: Any = None,
-        name: Any = None,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
     ) -> NDArray: ...
     @staticmethod
-    def gamma(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def gamma(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def gammaln(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def gammaln(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def log(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def log(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def log10(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def log10(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def log1p(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def log1p(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def log2(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def log2(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def make_loss(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def make_loss(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
     def mean(
         data: NDArray,
         axis: int | Sequence[int] | None = None,
         keepdims: bool = False,
         exclude: bool = False,
-        out: Any = None,
-        name: Any = None,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
     ) -> NDArray: ...
     @staticmethod
-    def negative(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def negative(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
     def norm(
         data: NDArray,
         ord: int = 2,
         axis: int | Sequence[int] | None = None,
-        out_dtype: Any = None,
+        out_dtype: DTypeLike | None = None,
         keepdims: bool = False,
-        out: Any = None,
-        name: Any = None,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
     ) -> NDArray: ...
     @staticmethod
-    def radians(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def radians(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def relu(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def relu(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def rint(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def rint(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def round(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def round(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def rsqrt(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def rsqrt(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
     def sgd_mom_update(
         weight: NDArray,
@@ -1436,8 +1684,8 @@ class sparse:
         rescale_grad: float = 1.0,
         clip_gradient: float = -1.0,
         lazy_update: bool = True,
-        out: Any = None,
-        name: Any = None,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
     ) -> NDArray: ...
     @staticmethod
     def sgd_update(
@@ -1448,48 +1696,54 @@ class sparse:
         rescale_grad: float = 1.0,
         clip_gradient: float = -1.0,
         lazy_update: bool = True,
-        out: Any = None,
-        name: Any = None,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
     ) -> NDArray: ...
     @staticmethod
-    def sigmoid(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def sigmoid(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def sign(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def sign(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def sin(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def sin(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def sinh(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def sinh(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
     def slice(
         data: NDArray,
         begin: int | Sequence[int] = ...,
         end: int | Sequence[int] = ...,
         step: int | Sequence[int] = (),
-        out: Any = None,
-        name: Any = None,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
     ) -> NDArray: ...
     @staticmethod
-    def sqrt(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def sqrt(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def square(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def square(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def stop_gradient(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def stop_gradient(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
     def sum(
         data: NDArray,
         axis: int | Sequence[int] | None = None,
         keepdims: bool = False,
         exclude: bool = False,
-        out: Any = None,
-        name: Any = None,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
     ) -> NDArray: ...
     @staticmethod
-    def tan(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def tan(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def tanh(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def tanh(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def trunc(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def trunc(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
-    def where(condition: NDArray, x: NDArray, y: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def where(
+        condition: NDArray,
+        x: NDArray,
+        y: NDArray,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
     @staticmethod
-    def zeros_like(data: NDArray, out: Any = None, name: Any = None) -> NDArray: ...
+    def zeros_like(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...

@@ -359,10 +359,10 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
     columns = [v.reshape([-1 if k == at else 1 for k in range(len(xi))]) for v, at in zip(vectors, places, strict=True)]
     sizes: dict[int, int] = dict(zip(places, [v.size for v in vectors], strict=True))
     shape = tuple(sizes[k] for k in range(len(xi)))
-    wide: Sequence[ndarray] = columns if sparse else [broadcast(c, shape) for c in columns]
+    wide: Sequence[ndarray] = columns if sparse else [broadcast_view(c, shape) for c in columns]
     return tuple(w.copy() if copy else w for w in wide)
 
 
-def broadcast(a: ndarray, shape: tuple[int, ...]) -> ndarray:
+def broadcast_view(a: ndarray, shape: tuple[int, ...]) -> ndarray:
     """A view of an array in a wider shape, which cannot be written."""
     return a._view(primitive_shape.broadcast_to.sig(shape=shape))

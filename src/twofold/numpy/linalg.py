@@ -25,7 +25,7 @@ from ..opdef.spec import Op
 from ..ops import einsum, linear_algebra, ordering, primitive_gather
 from . import shapes
 from .array import Out, ndarray
-from .creation import NotOurs, broadcast, eye, operand, operands
+from .creation import NotOurs, broadcast_view, eye, operand, operands
 from .fallback import attribute, by_numpy
 from .linear import outer, tensordot, vecdot
 from .reductions import max, min, run, sum
@@ -141,7 +141,7 @@ def pinv(a: ndarray, rcond: ArrayLike | None = None, hermitian: bool = False, *,
         bound = float(np.finfo(a.dtype).eps) * (a.shape[-1] if a.shape[-1] > a.shape[-2] else a.shape[-2])
     if isinstance(bound, (int, float)):
         return run(linear_algebra.pinv_of_scalar, a, rcond=float(bound), hermitian=bool(hermitian))
-    each = broadcast(operand(bound, a.context).astype(a.dtype, copy=False), a.shape[:-2])
+    each = broadcast_view(operand(bound, a.context).astype(a.dtype, copy=False), a.shape[:-2])
     return run(linear_algebra.pinv, a, each, hermitian=bool(hermitian))
 
 
@@ -184,7 +184,7 @@ def matrix_power(a: ArrayLike, n: SupportsIndex) -> ndarray:
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise ShapeError("Last 2 dimensions of the array must be square", str(x.shape), "give (…, m, m)")
     if times == 0:
-        return broadcast(eye(x.shape[-1], dtype=x.dtype, device=x.context), x.shape).copy()
+        return broadcast_view(eye(x.shape[-1], dtype=x.dtype, device=x.context), x.shape).copy()
     x, times, result = (x if times > 0 else inv(x)), abs(times), None
     while times:  # by squaring: one product for each bit, and one more for each that is set
         if times % 2:

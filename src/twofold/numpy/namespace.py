@@ -1,6 +1,7 @@
 """What ``twofold.np`` has under NumPy's names: functions of this package, ufuncs, and everything else from NumPy; found when first used."""
 
 import sys
+from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -13,14 +14,18 @@ from .ufuncs import function_of
 PACKAGE = __name__.rpartition(".")[0]
 
 
-def _functions(module: ModuleType) -> dict[str, Any]:
-    """The functions of a module under NumPy's names."""
-    return {name: f for name, f in vars(module).items() if name in np.__all__ and isinstance(f, FunctionType)}
+MODULES = (creation, linear, reductions, selecting, shapes)
 
 
-#: Functions that make arrays, whatever the dtype, and those of arrays.
-MAKERS = _functions(creation)
-OWN = _functions(reductions) | _functions(shapes) | _functions(selecting) | _functions(linear)
+def functions_in(module: ModuleType) -> dict[str, Callable[..., Any]]:
+    """The functions that a module defines under NumPy's names."""
+    named = {name: f for name, f in vars(module).items() if name in np.__all__ and isinstance(f, FunctionType)}
+    return {name: f for name, f in named.items() if f.__globals__ is vars(module)}
+
+
+#: Functions that make arrays, whatever the dtype, and functions of arrays.
+MAKERS = functions_in(creation)
+OWN = functions_in(linear) | functions_in(reductions) | functions_in(selecting) | functions_in(shapes)
 
 
 def find_attribute(name: str) -> Any:

@@ -22,7 +22,7 @@ from ..opdef.shapes import normalized_axes, normalized_axis
 from ..opdef.spec import Op, Sig
 from ..ops import numpy_reduction, primitive_reduce, primitive_shape
 from .array import Out, ndarray
-from .creation import broadcast, full_like, operand, operands
+from .creation import broadcast_view, full_like, operand, operands
 from .fallback import by_numpy
 from .ufuncs import ACCUMULATE, REDUCE, chosen, delivered, function_of
 
@@ -211,7 +211,7 @@ def mean(
     """Arithmetic mean of elements along axes (of all if ``axis`` is None); whole numbers in float64."""
     x = _ready(a, out=out)
     if where is not True:
-        counted = count_nonzero(broadcast(operands(x, where)[1], x.shape), axis, keepdims=keepdims)
+        counted = count_nonzero(broadcast_view(operands(x, where)[1], x.shape), axis, keepdims=keepdims)
         total = sum(x if is_float(x._dtype) or dtype is not None else x.astype("float64"), axis, dtype, keepdims=keepdims, where=where)
         return _given(function_of("divide")(total, counted).astype(total.dtype, copy=False), out)
     if not _is_real(x, dtype):
@@ -295,7 +295,7 @@ def average(a: ArrayLike, axis: Axis = None, weights: ArrayLike | None = None, r
             raise ParameterError("average: the weights do not fit", f"{w.shape} for {x.shape}, axis {axis}", "give one for each element")
         w = w.reshape([-1 if k == axis % x.ndim else 1 for k in range(x.ndim)])
     dtype = np.result_type(x.dtype, w.dtype, *([] if is_float(x._dtype) or is_float(w._dtype) else [np.float64]))
-    scale = sum(broadcast(w, x.shape), axis, dtype, keepdims=keepdims)
+    scale = sum(broadcast_view(w, x.shape), axis, dtype, keepdims=keepdims)
     result = function_of("divide")(sum(x.astype(dtype) * w, axis, keepdims=keepdims), scale)
     return (result, scale) if returned else result
 

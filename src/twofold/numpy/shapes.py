@@ -17,7 +17,7 @@ from ..ndarray.types import ArrayLike, Axis, Casting, DTypeLike, Index, Order, S
 from ..opdef.shapes import broadcast_shapes, normalized_axes, normalized_axis
 from ..ops import creation, joining, primitive_gather, primitive_shape, reshaping
 from .array import Out, ndarray
-from .creation import broadcast, operand, operands
+from .creation import broadcast_view, operand, operands
 from .fallback import by_numpy, hosts
 from .reductions import run, sum
 from .ufuncs import chosen, delivered
@@ -110,14 +110,14 @@ def broadcast_to(array: ArrayLike, shape: Shape, subok: bool = False) -> ndarray
     x, target = operand(array), (shape,) if isinstance(shape, int) else tuple(shape)
     if broadcast_shapes("broadcast_to", [x.shape, target]) != target:
         raise ShapeError("broadcast_to: the shape does not fit", f"{x.shape} to {target}", "only axes of size 1 grow")
-    return broadcast(x, target)
+    return broadcast_view(x, target)
 
 
 def broadcast_arrays(*args: ArrayLike, subok: bool = False) -> tuple[ndarray, ...]:
     """Views of arrays in their common shape, which cannot be written."""
     arrays = operands(*args)
     shape = broadcast_shapes("broadcast_arrays", [a.shape for a in arrays])
-    return tuple(broadcast(a, shape) for a in arrays)
+    return tuple(broadcast_view(a, shape) for a in arrays)
 
 
 def _at_least(ndim: int, where: Callable[[int], Index]) -> Callable[..., ndarray | tuple[ndarray, ...]]:

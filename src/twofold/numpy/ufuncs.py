@@ -20,7 +20,7 @@ from ..opdef.shapes import broadcast_shapes
 from ..opdef.spec import Op
 from ..ops import primitive_arithmetic
 from .array import Out, ndarray, ndarrayView
-from .creation import NotOurs, broadcast, operands, zeros
+from .creation import NotOurs, broadcast_view, operands, zeros
 from .fallback import by_numpy
 from .indexing import add_at
 from .operators import applied, element_operand, element_operands, evaluated, loop_dtypes, name_of_operand, short
@@ -184,7 +184,7 @@ class ufunc:  # NumPy's name
         first = np.searchsorted(places, places)
         occurrence = np.empty_like(order)
         occurrence[order] = np.arange(len(order)) - first
-        values = None if b is None else broadcast(operands(b, a)[0], flat.shape).reshape(-1)
+        values = None if b is None else broadcast_view(operands(b, a)[0], flat.shape).reshape(-1)
         for k in range(int(occurrence.max(initial=-1)) + 1):
             now = np.nonzero(occurrence == k)[0]
             at = np.unravel_index(flat.ravel()[now], a.shape)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from ..ndarray.types import DTypeLike
 from . import random
 from .compilation import compile
 from .compose import group as Group
@@ -78,7 +79,7 @@ def CTCLoss(
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def Cast(data: Symbol | None = None, dtype: Any = ..., name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def Cast(data: Symbol | None = None, dtype: DTypeLike = ..., name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def Concat(*data: Symbol, dim: int = 1, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def Convolution(
     data: Symbol | None = None,
@@ -145,7 +146,7 @@ def Embedding(
     weight: Symbol | None = None,
     input_dim: int = ...,
     output_dim: int = ...,
-    dtype: Any = "float32",
+    dtype: DTypeLike = "float32",
     sparse_grad: bool = False,
     name: str | None = None,
     attr: Any = None,
@@ -461,7 +462,7 @@ def argsort(
     data: Symbol | None = None,
     axis: int | None = -1,
     is_ascend: bool = True,
-    dtype: Any = "float32",
+    dtype: DTypeLike = "float32",
     name: str | None = None,
     attr: Any = None,
     **other: Any,
@@ -655,7 +656,7 @@ def broadcast_to(
     attr: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def cast(data: Symbol | None = None, dtype: Any = ..., name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def cast(data: Symbol | None = None, dtype: DTypeLike = ..., name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def cbrt(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def ceil(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
 def choose_element_0index(
@@ -1031,7 +1032,7 @@ def norm(
     data: Symbol | None = None,
     ord: int = 2,
     axis: int | Sequence[int] | None = None,
-    out_dtype: Any = None,
+    out_dtype: DTypeLike | None = None,
     keepdims: bool = False,
     name: str | None = None,
     attr: Any = None,
@@ -1051,7 +1052,7 @@ def one_hot(
     depth: int = ...,
     on_value: float = 1.0,
     off_value: float = 0.0,
-    dtype: Any = "float32",
+    dtype: DTypeLike = "float32",
     name: str | None = None,
     attr: Any = None,
     **other: Any,
@@ -1508,7 +1509,7 @@ def topk(
     k: int = 1,
     ret_typ: Literal["both", "indices", "mask", "value"] = "indices",
     is_ascend: bool = False,
-    dtype: Any = "float32",
+    dtype: DTypeLike = "float32",
     name: str | None = None,
     attr: Any = None,
     **other: Any,
@@ -1693,7 +1694,7 @@ class sparse:
         weight: Symbol | None = None,
         input_dim: int = ...,
         output_dim: int = ...,
-        dtype: Any = "float32",
+        dtype: DTypeLike = "float32",
         sparse_grad: bool = False,
         name: str | None = None,
         attr: Any = None,
@@ -1939,7 +1940,7 @@ class sparse:
         data: Symbol | None = None,
         ord: int = 2,
         axis: int | Sequence[int] | None = None,
-        out_dtype: Any = None,
+        out_dtype: DTypeLike | None = None,
         keepdims: bool = False,
         name: str | None = None,
         attr: Any = None,

@@ -1,4 +1,4 @@
-"""Writes the ``.pyi`` stubs of the root, whose names are lazy, and of ``mx.nd`` and ``mx.sym``, whose functions are generated.
+"""Writes the ``.pyi`` stubs of the root and ``mx.np``, whose names are lazy, and ``mx.nd`` and ``mx.sym``, whose functions are generated.
 
 ``python -m twofold.testing.stubs`` writes them; ``--check`` only reports stale ones, with exit status 1.
 """
@@ -12,7 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
 from .. import ndarray, symbol
+from ..numpy import namespace
 from ..opdef import params as kinds
 from ..opdef.frontend import place_of
 from ..opdef.registry import NAMES
@@ -22,7 +25,7 @@ WIDTH = 140
 ROOT = Path(__file__).parents[1]
 #: The type of arguments for each kind of parameter.
 TYPES = {
-    kinds.SHAPE: "int | Sequence[int]", kinds.AXIS: "int | Sequence[int] | None", kinds.DTYPE: "Any", kinds.SCALAR: "float",
+    kinds.SHAPE: "int | Sequence[int]", kinds.AXIS: "int | Sequence[int] | None", kinds.DTYPE: "DTypeLike", kinds.SCALAR: "float",
     kinds.FLOATS: "float | Sequence[float]", kinds.STATIC: "Any", kinds.TRAINING: "bool",
 }  # fmt: skip
 
@@ -37,7 +40,7 @@ class Front(NamedTuple):
 
 
 FRONTS = (
-    Front(ndarray, "NDArray", ("out: Any = None", "name: Any = None"), ("ctx: Any = None",)),
+    Front(ndarray, "NDArray", ("out: NDArray | Sequence[NDArray] | None = None", "name: str | None = None"), ("ctx: DeviceLike = None",)),
     Front(symbol, "Symbol", ("name: str | None = None", "attr: Any = None", "**other: Any"), ()),
 )
 
@@ -101,9 +104,21 @@ def stub_of(front: Front) -> str:
             places.setdefault(where, []).append(function_text(op, name, front, "    " if where else ""))
     places["contrib"].insert(0, f"    from .control_flow import {', '.join(front.package.control_flow.__all__)}\n")
     text = [f'"""Written by ``make stubs`` from the operator table: the functions of ``{front.package.__name__}`` that are operators."""\n']
-    text += ["from collections.abc import Sequence\nfrom typing import Any, Literal\n", *by_hand(front.package)]
+    text += ["from collections.abc import Sequence\nfrom typing import Any, Literal\n"]
+    text += [f"from ..ndarray.types import {'DeviceLike, ' * bool(front.creation)}DTypeLike", *by_hand(front.package)]
     text += [*places.pop(""), "", "op: Any", "_internal: Any"]
     return "\n".join([*text, *(f"\nclass {where}:\n" + "\n".join(functions) for where, functions in sorted(places.items()))]) + "\n"
+
+
+def numpy_stub() -> str:
+    """The stub of ``mx.np``: its own functions, and its ufuncs. Type checkers take every other name of NumPy's as `Any`."""
+    lines = ['"""Written by ``make stubs`` from the tables of functions."""\n', "# ruff: noqa: I001\n", "from typing import Any\n"]
+    lines += [f"from . import {name} as {name}" for name in ("linalg", "random")]
+    names = {"array": ["ndarray"], "fallback": ["vectorize"], "ufuncs": ["ufunc"]}
+    names |= {module.__name__.rpartition(".")[2]: sorted(namespace.functions_in(module)) for module in namespace.MODULES}
+    lines += [f"from .{module} import {name} as {name}" for module, found in names.items() for name in found]
+    lines += ["", *[f"{name}: ufunc" for name in sorted({*np.__all__} - {*namespace.OWN}) if isinstance(getattr(np, name), np.ufunc)]]
+    return "\n".join([*lines, "\ndef __getattr__(name: str) -> Any: ...\n"])
 
 
 def root_stub() -> str:
@@ -122,7 +137,7 @@ def root_stub() -> str:
 def main(check: bool) -> int:
     """Write the stubs, or only compare them; the exit status tells whether any is stale."""
     texts = {Path(str(front.package.__file__)).with_suffix(".pyi"): stub_of(front) for front in FRONTS}
-    texts[ROOT / "__init__.pyi"] = root_stub()
+    texts |= {ROOT / "__init__.pyi": root_stub(), ROOT / "numpy/__init__.pyi": numpy_stub()}
     stale = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     for path in stale:
         print(f"{path}: {'stale, run make stubs' if check else 'written'}")

@@ -1,0 +1,240 @@
+"""Written by ``make stubs`` from the tables of functions."""
+
+# ruff: noqa: I001
+
+from typing import Any
+
+from . import linalg as linalg
+from . import random as random
+from .array import ndarray as ndarray
+from .fallback import vectorize as vectorize
+from .ufuncs import ufunc as ufunc
+from .creation import arange as arange
+from .creation import array as array
+from .creation import asarray as asarray
+from .creation import ascontiguousarray as ascontiguousarray
+from .creation import copy as copy
+from .creation import empty as empty
+from .creation import empty_like as empty_like
+from .creation import eye as eye
+from .creation import full as full
+from .creation import full_like as full_like
+from .creation import geomspace as geomspace
+from .creation import identity as identity
+from .creation import linspace as linspace
+from .creation import logspace as logspace
+from .creation import meshgrid as meshgrid
+from .creation import ones as ones
+from .creation import ones_like as ones_like
+from .creation import tri as tri
+from .creation import zeros as zeros
+from .creation import zeros_like as zeros_like
+from .linear import dot as dot
+from .linear import einsum as einsum
+from .linear import inner as inner
+from .linear import kron as kron
+from .linear import outer as outer
+from .linear import polyval as polyval
+from .linear import tensordot as tensordot
+from .linear import vdot as vdot
+from .linear import vecdot as vecdot
+from .reductions import all as all
+from .reductions import amax as amax
+from .reductions import amin as amin
+from .reductions import any as any
+from .reductions import argmax as argmax
+from .reductions import argmin as argmin
+from .reductions import average as average
+from .reductions import count_nonzero as count_nonzero
+from .reductions import cumprod as cumprod
+from .reductions import cumsum as cumsum
+from .reductions import cumulative_prod as cumulative_prod
+from .reductions import cumulative_sum as cumulative_sum
+from .reductions import max as max
+from .reductions import mean as mean
+from .reductions import min as min
+from .reductions import nanmean as nanmean
+from .reductions import nanprod as nanprod
+from .reductions import nansum as nansum
+from .reductions import prod as prod
+from .reductions import ptp as ptp
+from .reductions import std as std
+from .reductions import sum as sum
+from .reductions import var as var
+from .selecting import allclose as allclose
+from .selecting import argsort as argsort
+from .selecting import argwhere as argwhere
+from .selecting import around as around
+from .selecting import array_equal as array_equal
+from .selecting import array_equiv as array_equiv
+from .selecting import clip as clip
+from .selecting import compress as compress
+from .selecting import diff as diff
+from .selecting import extract as extract
+from .selecting import flatnonzero as flatnonzero
+from .selecting import isclose as isclose
+from .selecting import nan_to_num as nan_to_num
+from .selecting import nonzero as nonzero
+from .selecting import round as round
+from .selecting import sort as sort
+from .selecting import take as take
+from .selecting import take_along_axis as take_along_axis
+from .selecting import where as where
+from .shapes import append as append
+from .shapes import array_split as array_split
+from .shapes import atleast_1d as atleast_1d
+from .shapes import atleast_2d as atleast_2d
+from .shapes import atleast_3d as atleast_3d
+from .shapes import broadcast_arrays as broadcast_arrays
+from .shapes import broadcast_to as broadcast_to
+from .shapes import column_stack as column_stack
+from .shapes import concat as concat
+from .shapes import concatenate as concatenate
+from .shapes import delete as delete
+from .shapes import diag as diag
+from .shapes import diagflat as diagflat
+from .shapes import diagonal as diagonal
+from .shapes import dsplit as dsplit
+from .shapes import dstack as dstack
+from .shapes import expand_dims as expand_dims
+from .shapes import flip as flip
+from .shapes import fliplr as fliplr
+from .shapes import flipud as flipud
+from .shapes import hsplit as hsplit
+from .shapes import hstack as hstack
+from .shapes import matrix_transpose as matrix_transpose
+from .shapes import may_share_memory as may_share_memory
+from .shapes import moveaxis as moveaxis
+from .shapes import ndim as ndim
+from .shapes import pad as pad
+from .shapes import ravel as ravel
+from .shapes import repeat as repeat
+from .shapes import reshape as reshape
+from .shapes import resize as resize
+from .shapes import roll as roll
+from .shapes import rollaxis as rollaxis
+from .shapes import rot90 as rot90
+from .shapes import row_stack as row_stack
+from .shapes import shape as shape
+from .shapes import shares_memory as shares_memory
+from .shapes import size as size
+from .shapes import split as split
+from .shapes import squeeze as squeeze
+from .shapes import stack as stack
+from .shapes import swapaxes as swapaxes
+from .shapes import tile as tile
+from .shapes import trace as trace
+from .shapes import transpose as transpose
+from .shapes import tril as tril
+from .shapes import triu as triu
+from .shapes import unstack as unstack
+from .shapes import vsplit as vsplit
+from .shapes import vstack as vstack
+
+abs: ufunc
+absolute: ufunc
+acos: ufunc
+acosh: ufunc
+add: ufunc
+arccos: ufunc
+arccosh: ufunc
+arcsin: ufunc
+arcsinh: ufunc
+arctan: ufunc
+arctan2: ufunc
+arctanh: ufunc
+asin: ufunc
+asinh: ufunc
+atan: ufunc
+atan2: ufunc
+atanh: ufunc
+bitwise_and: ufunc
+bitwise_count: ufunc
+bitwise_invert: ufunc
+bitwise_left_shift: ufunc
+bitwise_not: ufunc
+bitwise_or: ufunc
+bitwise_right_shift: ufunc
+bitwise_xor: ufunc
+cbrt: ufunc
+ceil: ufunc
+conj: ufunc
+conjugate: ufunc
+copysign: ufunc
+cos: ufunc
+cosh: ufunc
+deg2rad: ufunc
+degrees: ufunc
+divide: ufunc
+divmod: ufunc
+equal: ufunc
+exp: ufunc
+exp2: ufunc
+expm1: ufunc
+fabs: ufunc
+float_power: ufunc
+floor: ufunc
+floor_divide: ufunc
+fmax: ufunc
+fmin: ufunc
+fmod: ufunc
+frexp: ufunc
+gcd: ufunc
+greater: ufunc
+greater_equal: ufunc
+heaviside: ufunc
+hypot: ufunc
+invert: ufunc
+isfinite: ufunc
+isinf: ufunc
+isnan: ufunc
+isnat: ufunc
+lcm: ufunc
+ldexp: ufunc
+left_shift: ufunc
+less: ufunc
+less_equal: ufunc
+log: ufunc
+log10: ufunc
+log1p: ufunc
+log2: ufunc
+logaddexp: ufunc
+logaddexp2: ufunc
+logical_and: ufunc
+logical_not: ufunc
+logical_or: ufunc
+logical_xor: ufunc
+matmul: ufunc
+matvec: ufunc
+maximum: ufunc
+minimum: ufunc
+mod: ufunc
+modf: ufunc
+multiply: ufunc
+negative: ufunc
+nextafter: ufunc
+not_equal: ufunc
+positive: ufunc
+pow: ufunc
+power: ufunc
+rad2deg: ufunc
+radians: ufunc
+reciprocal: ufunc
+remainder: ufunc
+right_shift: ufunc
+rint: ufunc
+sign: ufunc
+signbit: ufunc
+sin: ufunc
+sinh: ufunc
+spacing: ufunc
+sqrt: ufunc
+square: ufunc
+subtract: ufunc
+tan: ufunc
+tanh: ufunc
+true_divide: ufunc
+trunc: ufunc
+vecmat: ufunc
+
+def __getattr__(name: str) -> Any: ...
