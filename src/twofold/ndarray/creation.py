@@ -19,7 +19,7 @@ from .types import ArrayLike, DeviceLike, DTypeLike, Shape
 A = TypeVar("A", bound=Array)
 
 
-def array(source_array: ArrayLike, ctx: DeviceLike = None, dtype: DTypeLike = None) -> NDArray:
+def array(source_array: object, ctx: DeviceLike = None, dtype: DTypeLike = None) -> NDArray:
     """Create an array from anything array-like.
 
     Parameters

@@ -37,7 +37,7 @@ def _binary(name: str, primitive: str, doc: str, on_numbers: Binary, *, fast: bo
                 raise DTypeError(f"{name}: type {type(operand)} not supported", repr(operand)[:60], "pass NDArrays or numbers")
         if fast or not (isinstance(lhs, NDArray) or isinstance(rhs, NDArray)):
             return on_numbers(lhs, rhs)
-        plain = [v.item() if isinstance(v, np.generic) else v for v in (lhs, rhs)]
+        plain: list[Any] = [v.item() if isinstance(v, np.generic) else v for v in (lhs, rhs)]
         return wrap(NDArray, invoke(sig, plain)[0])
 
     function.__name__ = function.__qualname__ = name

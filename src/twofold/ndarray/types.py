@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
+from .. import dtype
 from ..device import Device
 
 if TYPE_CHECKING:
-    from numpy import typing as npt
-
-    ArrayLike: TypeAlias = npt.ArrayLike
-    DTypeLike: TypeAlias = npt.DTypeLike | None
+    from numpy.typing import ArrayLike
 else:
-    ArrayLike = DTypeLike = object  # importing numpy.typing takes 1.5 ms
+    ArrayLike = object  # importing numpy.typing takes 1.5 ms
 
 __all__ = ["ArrayLike", "Axis", "Casting", "DTypeLike", "DeviceLike", "Index", "Order", "Scalar", "Shape"]
 
@@ -23,6 +21,8 @@ Scalar: TypeAlias = bool | int | float | complex | np.generic
 Shape: TypeAlias = int | Sequence[int]
 #: An axis, several axes, or all of them.
 Axis: TypeAlias = int | Sequence[int] | None
+#: A dtype's name, code or class, or the default.
+DTypeLike: TypeAlias = dtype.DTypeLike | None
 #: A device, its name, or the current one.
 DeviceLike: TypeAlias = Device | str | None
 #: What may stand between brackets.

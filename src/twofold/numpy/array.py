@@ -124,9 +124,10 @@ class ndarray(Array):  # NumPy's name
         DTypeError
             If the cast is not allowed.
         """
-        if np.dtype(dtype) not in NAME_OF:
+        kind: Any = dtype
+        if np.dtype(kind) not in NAME_OF:
             host: Any = host_of(self)
-            return host.astype(dtype, casting=casting)
+            return host.astype(kind, casting=casting)
         name = dtype_name(dtype)
         if not np.can_cast(self.dtype, NUMPY[name], casting):
             raise DTypeError(f"Cannot cast array data from {self.dtype} to {NUMPY[name]}", f"casting={casting!r}", "allow another casting")

@@ -101,7 +101,7 @@ def _stacked(items: ArrayLike, dtype: np.dtype) -> ndarray:
     return operand(items).astype(dtype, copy=False)
 
 
-def _host(object: ArrayLike, dtype: DTypeLike, limits: dict[str, Any]) -> tuple[Any, bool]:
+def _host(object: ArrayLike, dtype: Any, limits: dict[str, Any]) -> tuple[Any, bool]:
     """A NumPy array of something, and whether nobody else holds it."""
     host = np.array(hosts(object), dtype, copy=None, **limits)
     return host, host is not object and isinstance(object, (list, tuple, int, float, complex, np.generic))
@@ -286,7 +286,8 @@ def arange(
 ) -> ndarray:
     """Evenly spaced values in [start, stop), or in [0, start) if no stop is given, ``step`` (1) apart."""
     bounds = (0, start, 1 if step is None else step) if stop is None else (start, stop, 1 if step is None else step)
-    return computed(np.arange(*[b.item() if isinstance(b, Array) else b for b in bounds], dtype=dtype), device, ctx)
+    kind: Any = dtype
+    return computed(np.arange(*[b.item() if isinstance(b, Array) else b for b in bounds], dtype=kind), device, ctx)
 
 
 def _spaced(function: Callable[..., Any]) -> Callable[..., ndarray]:
