@@ -17,6 +17,7 @@ Composite operators are looked into if their gradient is that of their definitio
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 from ..dtype import is_float
 from ..opdef.spec import Op
@@ -56,7 +57,7 @@ def log_of(x: Node | None, depth: int = DEPTH) -> Node | None:
 
 def _by_rule(x: Application, depth: int) -> Node | None:
     rule = x.sig.op.log_rule
-    return None if rule is None else rule(Logarithms(depth - 1), x)
+    return None if rule is None else rule(_at_depth(depth - 1), x)
 
 
 def logit_of(x: Node | None, depth: int = DEPTH) -> Node | None:
@@ -200,3 +201,6 @@ class Logarithms(Simplifier):
     def combined(self, x: Application, combine: Callable[[Node, Node], Node], masks: bool = False, zero: bool = False) -> Node | None:
         """Combine the logarithms of the last two operands. One must have a known formula; the other may be a number or a mask."""
         return _combined(x, self._depth, combine, masks, zero)
+
+
+_at_depth = cache(Logarithms)  # a namespace makes its functions at their first use, so one is kept for each depth
