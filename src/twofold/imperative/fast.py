@@ -1,12 +1,12 @@
 """Generated callables of the commonest operators: short code for plain, recorded and deferred operands met before, else `invoke`.
 
-A text per arity, specialised by what it closes over (NumPy's function, the class, the sig): looked up once, no mode flag is
-read while contents are plain. ``quiet`` runs a function with floating-point warnings off; that context cannot be entered twice
-(by another thread, by a finalizer), and then, as for operands that do not broadcast or have no axes (NumPy's result is no array),
-the general path takes over.
+There is one template per arity. What a callable uses (NumPy's function, the class, the sig) is looked up once, when it is generated, and
+while contents are plain it reads no mode flag. `HOST.quick` runs a function with floating-point warnings off, in a context that cannot be
+entered twice, by another thread or by a finalizer. In that case the general path takes over, as it does for operands that do not broadcast
+and for 0-d arrays, of which NumPy's result is a scalar.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..config import SETTINGS
@@ -17,7 +17,8 @@ from ..scheduler.observers import exchangeable
 from .cell import HOST, PLAIN, Value, wrap
 from .deferral import join
 from .invoke import invoke
-from .record import Rec, tls
+from .record import Rec, Tape, tls
+from .residuals import Saved
 from .scalars import FLOAT_LEAVES
 
 _BINARY = """
@@ -137,7 +138,7 @@ def {name}(self):
 """
 
 
-def keep(rec: Rec, saves: Any, out: Value, a: Any, b: Any, tape: Any) -> None:
+def keep(rec: Rec, saves: Sequence[Saved], out: Value, a: Value, b: Value | float | None, tape: Tape) -> None:
     """Save what backward reads of one result and at most two operands."""
     saved = []
     for kind, k in saves:

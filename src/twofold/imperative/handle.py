@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from ..backend.kernel import Array
 from ..errors import AutogradError, MXNetError
 
 
@@ -18,12 +19,12 @@ class Handle:
         self.label = label
         self._context = contextvars.copy_context()  # the caller's settings, NumPy's error state among them
 
-    def forward(self, *arrays: Any) -> Any:
-        """Run the forward code; a list of arrays, or one."""
+    def forward(self, *arrays: Array) -> Array:
+        """Run the forward code: its result, or a list of several."""
         return self._guarded("forward", self._forward, arrays)
 
-    def backward(self, *arrays: Any) -> Any:
-        """Run the backward code."""
+    def backward(self, *arrays: Array) -> Array:
+        """Run the backward code: the gradient, or a list of several."""
         return self._guarded("backward", self._backward, arrays)
 
     def backward_on_cells(self, cells: Sequence[Any]) -> list[Any]:

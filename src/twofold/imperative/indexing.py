@@ -1,7 +1,7 @@
-"""Indices: which make views, which copy, which gather; and assignment to all of them. What array classes differ in is their `Rules`.
+"""Indexing, and assignment to what an index selects. Where the array classes differ is in their `Rules`.
 
-A basic index is a slice of every axis and then a shape (axes selected by an integer gone, new axes in). With index arrays among
-the items, slices are taken and new axes put in first; what is left is NumPy's indexing by arrays and whole axes.
+A basic index is a slice of every axis, followed by a reshape that drops the axes selected by integers and inserts new ones. If the items
+include index arrays, slices are taken and new axes inserted first, which leaves NumPy's indexing by arrays and whole axes.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,12 +14,13 @@ from ..opdef.shapes import broadcast_shapes, checked_index
 from ..opdef.spec import Sig
 from ..ops import primitive_gather, primitive_shape
 from .array import Array, from_host
-from .cell import Cell, wrap
+from .cell import Cell, Content, wrap
 from .invoke import invoke
-from .write import write
+from .write import Chain, write
 
 Triple = tuple[int | None, int | None, int | None]
 FULL: Triple = (None, None, None)
+#: Most basic indices that an `Indexer` remembers.
 _MOST = 4096
 
 
@@ -33,11 +34,11 @@ class Basic(NamedTuple):
     kept
         For each axis of the result the source axis it comes from, or None for a new axis.
     chain
-        The view operations: a slice, then a reshape if axes go or come.
+        The view operations: a slice, then a reshape if axes are dropped or inserted.
     is_view
-        Whether the result shares memory.
+        Whether the result shares memory with the array.
     target
-        Sizes of the slice, before axes go or come.
+        Sizes of the slice, before axes are dropped or inserted.
     """
 
     key: tuple[Triple, ...]
@@ -48,20 +49,20 @@ class Basic(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """What an array class makes of indices.
+    """How an array class interprets indices.
 
     Attributes
     ----------
     element
-        Shape of a single element.
+        Shape of a single element: ``()``, or ``(1,)`` in MXNet's ``nd``.
     is_view
-        Whether a basic index shares memory: a function of (shape, items, key, target).
+        Whether the result of a basic index shares memory: a function of (shape, items, key, target).
     is_basic
-        Whether an item that is no integer array may stand in a basic index.
+        Whether an item may be part of a basic index.
     places
-        An item as a NumPy array: of bools (a mask), or of int64.
+        Converts an item to a NumPy array: of bools (a mask), or of int64.
     value
-        A value to be written into an array as something that fits: a cell in its dtype on its device, a Python number or a NumPy array.
+        Converts an assigned value for an array: to a cell of its dtype on its device, a Python scalar or a NumPy array.
     ellipsis_separates
         Whether an ellipsis that stands for no axes separates the index arrays on its two sides, so that their axes come first.
     """
@@ -75,21 +76,21 @@ class Rules(NamedTuple):
 
 
 class Indexer:
-    """Indexing under one class's rules."""
+    """Indexing by one class's rules."""
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
-        #: Basic indices by (shape, items): one that was seen before costs a look-up.
+        #: Basic indices by (shape, items): parsing takes longer than most small operations.
         self._known: dict[Any, Basic] = {}
 
-    def get(self, x: Any, index: Any) -> Any:
+    def get(self, x: Any, index: object) -> Any:
         """``x[index]``."""
         basic = self.basic(x.shape, index)
         if basic is None:
             return self._gathered(x, index)
         return x._view(*basic.chain) if basic.is_view else _applied(x, basic.chain)
 
-    def put(self, x: Any, index: Any, value: Any) -> None:
+    def put(self, x: Any, index: object, value: object) -> None:
         """``x[index] = value``."""
         root, chain = (x._base, x._chain) if type(x)._root is not None else (x, ())
         basic = self.basic(x.shape, index)
@@ -101,13 +102,14 @@ class Indexer:
 
     # basic indices
 
-    def basic(self, shape: tuple[int, ...], index: Any) -> Basic | None:
+    def basic(self, shape: tuple[int, ...], index: object) -> Basic | None:
         """The index if it is basic: integers, slices, None and an ellipsis; else None."""
-        items = index if index.__class__ is tuple else (index,)
-        key = shape, tuple([(i.__class__, i.start, i.stop, i.step) if i.__class__ is slice else (i.__class__, i) for i in items])
+        items = index if isinstance(index, tuple) else (index,)
+        # classes are part of the key: True, 1 and 1.0 are equal
+        key = shape, tuple([(i.__class__, i.start, i.stop, i.step) if isinstance(i, slice) else (i.__class__, i) for i in items])
         try:
             found = self._known.get(key)
-        except TypeError:  # lists and arrays
+        except TypeError:  # lists and arrays are not hashable
             key, found = None, None
         if found is None and all(map(self.rules.is_basic, items)):
             found = self._parsed(shape, items)
@@ -138,8 +140,8 @@ class Indexer:
 
     # index arrays
 
-    def _places(self, x: Any, index: Any) -> "Places":
-        """Slices and new axes first; integers become arrays of no axes, as in NumPy they count as index arrays here."""
+    def _places(self, x: Array, index: object) -> "Places":
+        """The index as view operations and index arrays. Integers count as 0-d index arrays, as in NumPy."""
         key: list[Triple] = []
         arrays: list[Any] = []
         shape: list[int] = []
@@ -154,7 +156,7 @@ class Indexer:
                 separator = len(arrays)
             if item is None or item is Ellipsis or (isinstance(item, np.ndarray) and item.dtype == bool and not item.ndim):
                 is_mask = isinstance(item, np.ndarray)
-                arrays.append(np.zeros(int(item), np.int64) if is_mask else None)  # a single bool is a new axis, taken once or not
+                arrays.append(np.zeros(int(item), np.int64) if is_mask else None)  # a single bool is a new axis of size 1 or 0
                 shape.append(1)
                 continue
             for a in [None] if isinstance(item, slice) else _index_arrays(item, source, len(key)):
@@ -167,7 +169,7 @@ class Indexer:
             chain.append(primitive_shape.reshape.sig(shape=tuple(shape)))
         return Places(tuple(chain), tuple(arrays), tuple(shape), separator)
 
-    def _gathered(self, x: Any, index: Any) -> Any:
+    def _gathered(self, x: Array, index: object) -> Array:
         places = self._places(x, index)
         sig, cells = _index_sig(places.arrays, x)
         out = wrap(_class_of(x), invoke(sig, (_applied(x, places.chain), *cells))[0])
@@ -175,22 +177,22 @@ class Indexer:
             out = _applied(out, [primitive_shape.reshape.sig(shape=_selected_shape(places))])
         return out if out.shape or not self.rules.element else _applied(out, [primitive_shape.reshape.sig(shape=self.rules.element)])
 
-    def _scatter(self, x: Any, root: Cell, chain: Any, index: Any, value: Any) -> None:
+    def _scatter(self, x: Array, root: Cell, chain: Chain, index: object, value: object) -> None:
         """Assignment at index arrays."""
         sig, cells, selected = self._target(x, index)
         write(root, chain, (sig, *cells), _broadcastable(self.rules.value(value, x), selected))
 
-    def added(self, x: Any, index: Any, value: Any) -> Any:
-        """The content of an array with a value added at index arrays, where places that occur several times add up."""
+    def added(self, x: Array, index: object, value: object) -> Content:
+        """The content of an array with a value added at index arrays; repeated places accumulate."""
         sig, cells, selected = self._target(x, index)
         new = _broadcastable(self.rules.value(value, x), selected)
         new = from_host(_class_of(x), new, x.context) if isinstance(new, np.ndarray) else new
         return invoke(primitive_gather.index_add.sig(key=sig.params["key"]), (x, new, *cells))[0]
 
-    def _target(self, x: Any, index: Any) -> tuple[Sig, list[Any], tuple[int, ...]]:
-        """The ``index`` primitive and its arrays for what an index with arrays selects of an array itself, and the shape of that.
+    def _target(self, x: Array, index: object) -> tuple[Sig, list[Array], tuple[int, ...]]:
+        """The ``index`` primitive with arrays that select the same elements of the array itself, and the selection's shape.
 
-        Where slices or new axes stand beside the arrays, these are the coordinates of every place.
+        If the index has slices or new axes too, the arrays are the coordinates of every selected element.
         """
         places = self._places(x, index)
         arrays: Sequence[Any] = places.arrays
@@ -206,13 +208,13 @@ class Places(NamedTuple):
     Attributes
     ----------
     chain
-        What to do to the source first: slices and new axes.
+        View operations on the source: slices and new axes.
     arrays
-        For each axis of what that gives an index array, or None for the whole axis.
+        For each axis of that view an index array, or None for the whole axis.
     shape
-        The shape of what that gives.
+        Shape of that view.
     dropped
-        A new axis that the selection does not have: it only separates the index arrays beside it.
+        A new axis that is not part of the selection: it only separates the index arrays on its two sides.
     """
 
     chain: tuple[Sig, ...]
@@ -221,7 +223,7 @@ class Places(NamedTuple):
     dropped: int | None
 
 
-def _class_of(x: Any) -> type:
+def _class_of(x: Array) -> type[Array]:
     return type(x)._root or type(x)
 
 
@@ -230,14 +232,14 @@ def _triple(item: slice) -> Triple:
 
 
 def _expanded(items: Sequence[Any], ndim: int, separates: bool = False) -> list[Any]:
-    """The items with the ellipsis written out, one (or more, for a mask) per axis.
+    """The items with the ellipsis expanded to whole axes, so that all axes are indexed.
 
-    If ``separates``, an ellipsis for no axes stays where it stands between index arrays.
+    If ``separates``, an ellipsis for no axes is kept between index arrays.
 
     Raises
     ------
     IndexingError
-        If there are too many of them.
+        If there are more items than axes, or several ellipses.
     """
     used = sum(map(_axes_of, items))
     dots = [k for k, i in enumerate(items) if i is Ellipsis]
@@ -259,7 +261,7 @@ def _axes_of(item: Any) -> int:
 
 
 def is_contiguous(shape: Sequence[int], items: Sequence[Any], key: Sequence[Triple], target: Sequence[int]) -> bool:
-    """Whether a slice is one piece of memory: one element of leading axes, a range of the next, all of those behind."""
+    """Whether a slice is one block of memory: single elements of the leading axes, a range of the next axis, all of the axes after it."""
     inside = False
     for size, (_, _, step), n in zip(shape, key, target, strict=True):
         if (n > 1 and step not in (None, 1)) or (inside and n != size):
@@ -268,14 +270,14 @@ def is_contiguous(shape: Sequence[int], items: Sequence[Any], key: Sequence[Trip
     return True
 
 
-def _applied(x: Any, chain: Sequence[Sig]) -> Any:
+def _applied(x: Array, chain: Sequence[Sig]) -> Array:
     for sig in chain:
         x = wrap(_class_of(x), invoke(sig, (x,))[0])
     return x
 
 
 def _is_there(value: Any, root: Cell, chain: Sequence[Sig]) -> bool:
-    """Whether a value is a view of the very place: what ``x[k] += y`` writes back."""
+    """Whether a value is a view of the very place that is assigned to: ``x[k] += y`` updates the view in place, then assigns it."""
     return type(value)._root is not None and value._base is root and value._chain == chain
 
 
@@ -283,16 +285,18 @@ def _is_there(value: Any, root: Cell, chain: Sequence[Sig]) -> bool:
 
 
 def _index_arrays(item: np.ndarray, shape: tuple[int, ...], axis: int) -> list[np.ndarray]:
-    """Index arrays of one item: integers in [0, size), or of a mask the places where it is true.
+    """The index arrays of one item: integers in [0, size), one array for each axis of a mask.
 
     Raises
     ------
     IndexingError
-        If an index is out of range, or a mask has another shape than the axes.
+        If an index is out of bounds, or a mask's shape differs from that of the axes it indexes.
     """
     if item.dtype == bool:
         if item.shape != shape[axis : axis + item.ndim]:
-            raise IndexingError("the mask's shape is not that of the axes it indexes", f"{item.shape} for {shape[axis : axis + item.ndim]}")
+            raise IndexingError(
+                "the mask's shape differs from that of the axes it indexes", f"{item.shape} for {shape[axis : axis + item.ndim]}"
+            )
         return list(np.nonzero(item))
     size = shape[axis]
     if item.size and (item.min() < -size or item.max() >= size):
@@ -314,7 +318,7 @@ def _index_sig(arrays: Sequence[Any], like: Array) -> tuple[Sig, list[Any]]:
 
 
 def _selected_shape(places: Places) -> tuple[int, ...]:
-    """The shape that an index with arrays selects: the arrays' axes stand at the first array if these are adjacent, else in front."""
+    """The shape of the selection. The index arrays' axes stand where the arrays do if these are adjacent, else in front."""
     used = [k for k, a in enumerate(places.arrays) if a is not None]
     index = broadcast_shapes("index", [places.arrays[k].shape for k in used])
     rest = [n for k, n in enumerate(places.shape) if places.arrays[k] is None and k != places.dropped]
@@ -323,7 +327,7 @@ def _selected_shape(places: Places) -> tuple[int, ...]:
 
 
 def _coordinates(shape: Sequence[int], axis: int, places: Places) -> np.ndarray:
-    """The coordinate along an axis of every element of the source, as it is when slices are taken and new axes put in."""
+    """The coordinate along an axis of the source, for every element of the view that slices and new axes make of it."""
     column = np.arange(shape[axis]).reshape([-1 if k == axis else 1 for k in range(len(shape))])
     whole = np.broadcast_to(column, shape)
     for sig in places.chain:
@@ -335,12 +339,12 @@ def _coordinates(shape: Sequence[int], axis: int, places: Places) -> np.ndarray:
 
 
 def _fitting(value: Any, basic: Basic) -> Any:
-    """The value in a shape that broadcasts to the slice (whose integer axes have size 1).
+    """The value in a shape that broadcasts to the slice, in which axes selected by integers have size 1.
 
     Raises
     ------
     ShapeError
-        If it does not fit.
+        If it does not broadcast to the selection.
     """
     if isinstance(value, (bool, int, float)) or (value.shape == basic.target and len(basic.kept) == len(basic.target)):
         return value
@@ -353,7 +357,7 @@ def _fitting(value: Any, basic: Basic) -> Any:
 
 
 def _broadcastable(value: Any, shape: tuple[int, ...]) -> Any:
-    """The value without leading axes of size 1 that the selection does not have.
+    """The value without surplus leading axes of size 1.
 
     Raises
     ------

@@ -3,38 +3,42 @@
 from collections.abc import Sequence
 from typing import Any
 
+from ..backend.kernel import Array
 from ..device import Device
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..ops import custom
-from .cell import Cell, wrap
+from .cell import AnyCell, Cell, wrap
 from .handle import Handle
-from .invoke import data_of, full_content, invoke
+from .invoke import Argument, data_of, full_content, invoke
+
+#: Shape and dtype name.
+Type = tuple[tuple[int, ...], str]
 
 
-def call(handle: Handle, arrays: Sequence[Any], types: Sequence[Any], cls: type, needs: tuple[int, ...]) -> list[Any]:
+def call(handle: Handle, arrays: Sequence[Argument], types: Sequence[Type], cls: type[AnyCell], needs: tuple[int, ...]) -> list[AnyCell]:
     """Apply a handle to arrays.
 
     Parameters
     ----------
     handle, arrays
-        What to call with which cells.
+        The handle and its operands.
     types
         (shape, dtype name) of each result.
     cls
         Class of the resulting arrays.
     needs
-        What its backward reads besides the head gradients: positions among the operands, then the results.
+        What its backward reads besides the head gradients: positions in the operands followed by the results.
     """
     sig = custom.user_forward.sig(types=tuple(types), needs=needs, label=handle.label)
     return [wrap(cls, c) for c in invoke(sig, (handle, *arrays))]
 
 
-def zeros_of(cls: type, shape: tuple[int, ...], dtype: str, device: Device) -> Any:
+def zeros_of(cls: type[AnyCell], shape: tuple[int, ...], dtype: str, device: Device) -> AnyCell:
     """A new array of zeros."""
     return wrap(cls, full_content(0, shape, dtype, device))
 
 
-def fitted(what: str, given: Any, types: Sequence[tuple[tuple[int, ...], str]], device: Device) -> list[Any]:
+def fitted(what: str, given: object, types: Sequence[Type], device: Device) -> list[Cell]:
     """The arrays that user code returned, broadcast and cast to the expected types as ``x[:] = given`` would.
 
     Parameters
@@ -61,7 +65,7 @@ def fitted(what: str, given: Any, types: Sequence[tuple[tuple[int, ...], str]], 
     return [_fitted(f"{what}: array {k}", cell, *types[k], device) for k, cell in enumerate(cells)]
 
 
-def _fitted(what: str, cell: Any, shape: tuple[int, ...], dtype: str, device: Device) -> Any:
+def _fitted(what: str, cell: object, shape: tuple[int, ...], dtype: str, device: Device) -> Cell:
     if not isinstance(cell, Cell):
         raise DTypeError(f"{what} is no array", type(cell).__name__, f"return an array of shape {shape}")
     array: Any = cell
@@ -75,6 +79,6 @@ def _fitted(what: str, cell: Any, shape: tuple[int, ...], dtype: str, device: De
     return new
 
 
-def arrays_of(what: str, given: Any, types: Sequence[tuple[tuple[int, ...], str]], device: Device) -> list[Any]:
-    """The same as backend arrays."""
+def arrays_of(what: str, given: object, types: Sequence[Type], device: Device) -> list[Array]:
+    """`fitted`, as backend arrays."""
     return [data_of(cell._v) for cell in fitted(what, given, types, device)]

@@ -1,8 +1,8 @@
 """Writes into cells, also through views and while recording: in place if nothing else sees the buffer, else as a new value.
 
-A view is a root cell and a chain of view operations (sigs of ``slice``, ``reshape``, ``permute_dims``, ``broadcast_to`` and, for
-what `detach` gives, ``stop_gradient``); reading applies them in turn, writing goes back through them. What operations read is in
-row-major order, in every mode alike: a view that is not is copied when it is read.
+A view is a root cell and a chain of view operations: sigs of ``slice``, ``reshape``, ``permute_dims``, ``broadcast_to`` and, for
+the result of `detach`, ``stop_gradient``. A read applies them in turn, a write goes back through them. Operations read C-contiguous
+arrays only, in every mode: a view that is not contiguous is copied when it is read.
 """
 
 from collections.abc import Callable
@@ -12,24 +12,26 @@ from typing import Any
 
 import numpy as np
 
+from ..backend.kernel import Array
 from ..backend.loader import backend_for
+from ..backend.protocol import Backend
 from ..errors import ParameterError
 from ..graph.ir import Application, leaf
 from ..opdef.spec import Sig
 from ..ops.primitive_gather import index_update
 from ..ops.primitive_shape import slice_update
 from ..program.namespace import namespace_of
-from .cell import HOST, PLAIN, Cell, Value, alias, wrap
+from .cell import HOST, PLAIN, Cell, Content, Value, alias, wrap
 from .counters import COUNTERS
 from .deferral import twin_of
 from .invoke import content, data_of, device_of, invoke, type_of
-from .record import Rec
+from .record import Rec, Variable
 from .way import is_tracked
 
 Chain = tuple[Sig, ...]
 
 
-def look(backend: Any, data: Any, chain: Chain) -> Any:
+def look(backend: Backend, data: Array, chain: Chain) -> Array:
     """The part of an array that a chain of view operations selects, sharing its memory."""
     steps = _steps.get((chain, backend))
     if steps is None:
@@ -46,14 +48,14 @@ _steps: dict[Any, list[Callable[[Any], Any]]] = {}
 _MOST_CHAINS = 4096
 
 
-def _step(backend: Any, sig: Sig) -> Callable[[Any], Any]:
+def _step(backend: Backend, sig: Sig) -> Callable[[Array], Array]:
     selects = sig.op.selects
     if selects is not None and backend is HOST and HOST.target.plain is not None:
         return itemgetter(selects(**sig.params))  # NumPy's own indexing is one call into C
     return partial(getattr(namespace_of(backend), sig.op.name), **sig.params)
 
 
-def read(root: Cell, chain: Chain) -> Any:
+def read(root: Cell, chain: Chain) -> Content:
     """The content of a view: recorded if the root is, else an alias of the root's buffer if it is C-contiguous there, else a copy."""
     v = root._v
     if v.__class__ is PLAIN:
@@ -72,9 +74,9 @@ def is_visible(v: Value) -> bool:
     return v.data.__class__ is PLAIN and v.device.is_host
 
 
-def untracked(v: Any) -> Any:
+def untracked(v: Content) -> Content:
     """The same content without its record."""
-    if v.__class__ is not Value or v.rec is None:
+    if not isinstance(v, Value) or v.rec is None:
         return v
     pending = twin_of(v) if v.data is None else None
     return alias(data_of(v), v) if pending is None else pending
@@ -182,10 +184,10 @@ def history_of(v: Value) -> Rec | None:
     return Rec(leaf("written", shape, dtype, True), older, (), None) if older else None
 
 
-def mark(cell: Cell, variable: Any, before: Any = None) -> None:
+def mark(cell: Cell, variable: Variable, before: Content | None = None) -> None:
     """Make a cell's content a leaf that wants a gradient; ``before`` is the content that it replaces, if any."""
     v = cell._v
-    if v.__class__ is PLAIN and before.__class__ is Value and before.rec is not None and before.rec.grad is variable:
+    if v.__class__ is PLAIN and isinstance(before, Value) and before.rec is not None and before.rec.grad is variable:
         node, old = before.rec.node, before.data
         if not isinstance(node, Application) and old.__class__ is PLAIN and old.dtype is v.dtype and old.shape == v.shape:
             cell._v = Value(v, Rec(node, (), (), None, variable))  # so that it gets the same number in the next iteration

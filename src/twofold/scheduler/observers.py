@@ -54,7 +54,7 @@ class Listener(Protocol):
         """Something ran."""
         ...
 
-    def allocated(self, arrays: Iterable[Any], device: Device) -> None:
+    def allocated(self, arrays: Iterable[object], device: Device) -> None:
         """Arrays may own newly allocated memory of a device; an array may be reported several times."""
         ...
 
@@ -69,7 +69,7 @@ class _Here(threading.local):
 
 #: The listeners. Always the same list, since other modules and generated code bind it.
 LISTENERS: list[Listener] = []
-NOTHING: Mapping[str, Any] = {}
+NOTHING: Mapping[str, object] = {}
 _threads = count(1)
 _here = _Here()
 _lock = threading.RLock()
@@ -81,14 +81,14 @@ def this_thread() -> tuple[int, str]:
     return _here.thread
 
 
-def report(name: str, category: str, start: int, nbytes: int = 0, details: Mapping[str, Any] = NOTHING) -> None:
+def report(name: str, category: str, start: int, nbytes: int = 0, details: Mapping[str, object] = NOTHING) -> None:
     """Tell the listeners of something that began at `start` and ends now, on the device of the innermost `span`."""
     event = Event(name, category, start, perf_counter_ns() - start, nbytes, _here.device, _here.symbolic, _here.thread, details)
     for listener in tuple(LISTENERS):
         listener.happened(event)
 
 
-def report_arrays(arrays: Iterable[Any], device: Device | None = None) -> None:
+def report_arrays(arrays: Iterable[object], device: Device | None = None) -> None:
     """Tell the listeners of arrays that may own new memory, by default on the device of the innermost `span`."""
     for listener in tuple(LISTENERS):
         listener.allocated(arrays, device or _here.device)
@@ -115,7 +115,7 @@ class span:
         *,
         symbolic: bool | None = None,
         nbytes: int = 0,
-        details: Mapping[str, Any] = NOTHING,
+        details: Mapping[str, object] = NOTHING,
     ) -> None:
         self._name, self._category, self._device, self._symbolic = name, category, device, symbolic
         self._nbytes, self._details = nbytes, details
@@ -143,7 +143,7 @@ class _Place:
 
     def __init__(self, env: dict[str, Any], key: str, name: str, size: Callable[[Any], int]) -> None:
         self._env, self._key, self._name, self._size = env, key, name, size
-        self._plain: Callable[..., Any] = env[key]
+        self._plain: Callable[..., object] = env[key]
 
     def timed(self) -> None:
         """Install the timed function."""
@@ -153,7 +153,7 @@ class _Place:
         """Put the function back."""
         self._env[self._key] = self._plain
 
-    def _run(self, *operands: Any) -> Any:
+    def _run(self, *operands: object) -> object:
         start = perf_counter_ns()
         result = self._plain(*operands)
         report(self._name, "operator", start, sum(map(self._size, operands)) + self._size(result))

@@ -1,19 +1,22 @@
-"""Ordering between the queues (CUDA streams) of devices that have some: GPUs, for which the host only issues work.
+"""Ordering between the queues (CUDA streams) of GPUs, for which the host only issues work.
 
-Computation on such a device joins its compute queue in the order in which the host issues it. Copies have their own queues. A mark (event)
-recorded in one queue, for which another queue waits, orders the two where that is needed and nowhere else.
+Computation joins a device's compute queue in the order in which the host issues it. Copies have queues of their own. Where one queue
+depends on another, it waits for a mark (event) recorded in that one; nothing else orders the two.
 """
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar
 
+from ..backend.kernel import Array
 from ..backend.loader import backend_for
 from ..device import Device
 from .observers import LISTENERS, span
 
+Result = TypeVar("Result")
 
-def run_on(device: Device, function: Callable[..., Any], *args: Any) -> Any:
+
+def run_on(device: Device, function: Callable[..., Result], *args: object) -> Result:
     """Call a function that issues work for a device: the work joins its compute queue, and observers are told that it ran there."""
     if LISTENERS:
         with span("", "", device):
@@ -21,7 +24,7 @@ def run_on(device: Device, function: Callable[..., Any], *args: Any) -> Any:
     return _issued(device, function, args)
 
 
-def _issued(device: Device, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+def _issued(device: Device, function: Callable[..., Result], args: tuple[object, ...]) -> Result:
     queue = None if device.is_host else backend_for(device).stream(device)
     if queue is None:
         return function(*args)
@@ -47,10 +50,10 @@ class Arrival:
         The new array. Its content arrives later.
     """
 
-    def __init__(self, copy: Callable[[Any], Any], data: Any, source: Device, device: Device) -> None:
+    def __init__(self, copy: Callable[[Array], Array], data: Array, source: Device, device: Device) -> None:
         self._backend, self._device = backend_for(device), device
         queue = self._backend.stream(device, "h2d")
-        if not source.is_host:  # else `copy` has read the host's memory when it returns
+        if not source.is_host:  # else the source is complete, and `copy` has read it when it returns
             self._backend.wait(queue, self._backend.record(self._backend.stream(source)))
         with queue:
             self.array = copy(data)
@@ -60,7 +63,7 @@ class Arrival:
             with _lock:
                 _read_elsewhere.setdefault(source, {})[device] = self._mark
 
-    def receive(self) -> Any:
+    def receive(self) -> Array:
         """The array, for use on the device's compute queue, which waits for the copy from here on."""
         self._backend.wait(self._backend.stream(self._device), self._mark)
         return self.array
@@ -68,7 +71,7 @@ class Arrival:
 
 _lock = threading.RLock()
 #: By source and target device: a mark after the last copy out of the source's memory.
-_read_elsewhere: dict[Device, dict[Device, Any]] = {}
+_read_elsewhere: dict[Device, dict[Device, object]] = {}
 
 
 def before_overwriting(device: Device) -> None:
