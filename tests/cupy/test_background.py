@@ -1,4 +1,4 @@
-"""Kernels are compiled ahead: rehearsals find what programs launch, touch nothing, and nobody notices when the compiler is done."""
+"""Kernels are compiled ahead: dry runs predict what programs launch, touch nothing, and never delay the program."""
 
 import os
 import signal
@@ -37,7 +37,7 @@ PARTS = 12
 
 
 class Seen:
-    """The kernels that rehearsals have foreseen and that were launched since the last look, by name and text."""
+    """The kernels that dry runs predicted, and those launched since the last look, by name and source."""
 
     def __init__(self):
         self.foreseen, self.launched = set(), set()
@@ -70,7 +70,7 @@ def seen(backend, monkeypatch):
     return found
 
 
-# what rehearsals find
+# what dry runs find
 
 
 class Recurrent(gluon.HybridBlock):
@@ -221,7 +221,7 @@ def test_loops_end_a_rehearsal(gpus, seen):
 
 
 def test_who_calls_the_adapter_meanwhile_computes_for_real(backend, seen):
-    """As a finalizer or a signal handler does in the middle of a rehearsal."""
+    """As a finalizer or a signal handler does during a dry run."""
     x, found = backend.from_host(np.arange(4, dtype=np.float32), GPU), []
 
     def run(arrays):

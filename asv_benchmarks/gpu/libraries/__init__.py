@@ -1,1 +1,1 @@
-"""How each library does the items on a GPU: a table ``CASES`` of work and way, what it says ``about`` itself, how it gives memory back."""
+"""How each library runs the items on a GPU: a table ``CASES``, its version and device (``about``), and how it frees memory."""

@@ -24,24 +24,24 @@ def about() -> dict[str, Any]:
 
 
 def release() -> None:
-    """Give memory back."""
+    """Release unused memory."""
     wait()
     cupy.get_default_memory_pool().free_all_blocks()
 
 
 def pure(function: Callable[..., Any], arrays: Arrays, dtype: str | None = None) -> Case:
-    """A function of the arrays."""
+    """A case that calls a function of the arrays."""
     values = [cupy.asarray(a if dtype is None else a.astype(dtype)) for a in arrays.values()]
     return Case(lambda: function(*values), lambda: [cupy.asnumpy(function(*values)).astype(np.float32)], wait=wait)
 
 
 def fused(function: Callable[..., Any], arrays: Arrays) -> Case:
-    """A function of the arrays by ``cupy.fuse``."""
+    """A case that calls a function compiled by ``cupy.fuse``."""
     return pure(cupy.fuse(kernel_name="chain")(lambda *values: function(cupy, *values)), arrays)
 
 
 def add(arrays: Arrays) -> Case:
-    """An array and a number."""
+    """An array and a scalar."""
     x = cupy.asarray(arrays["x"])
 
     def call() -> list[Any]:
@@ -51,7 +51,7 @@ def add(arrays: Arrays) -> Case:
 
 
 def copy(arrays: Arrays) -> Case:
-    """The runtime's copy from the device to itself: what other items' bandwidth is held to."""
+    """A copy within the device by the runtime: the reference for the bandwidth of other items."""
     x = cupy.asarray(arrays["x"])
     out = cupy.empty_like(x)
 
@@ -62,7 +62,7 @@ def copy(arrays: Arrays) -> Case:
 
 
 def layer_norm(x: Any, gamma: Any, beta: Any, dout: Any) -> Any:
-    """The output alone."""
+    """Forward only."""
     return chains.layer_norm(cupy, x, gamma, beta)
 
 

@@ -1,4 +1,4 @@
-"""The items in JAX on its first GPU, by ``jax.jit``. Float32 is computed in float32, as by all: see the library's settings in `table`."""
+"""The items in JAX on its first GPU, with ``jax.jit``. As in every library, float32 is computed in float32; `table` has the settings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PLATFORM = "gpu"
 
 
 class NoDevice(Exception):
-    """JAX has no GPU to use."""
+    """JAX finds no usable GPU."""
 
 
 def about() -> dict[str, Any]:
@@ -36,7 +36,7 @@ def about() -> dict[str, Any]:
 
 
 def release() -> None:
-    """Give memory back."""
+    """Release unused memory."""
     jax.clear_caches()
 
 
@@ -49,7 +49,7 @@ def _to_numpy(a: Any) -> Any:
 
 
 def issued(function: Callable[[], Any], result: Callable[[Any], Any], operations: int = 1) -> Case:
-    """A case of a function; what the last call gave is waited for, as a device runs in order what is issued."""
+    """A case that calls a function. Waiting for the last result waits for all, since a device runs work in order of issue."""
     last: list[Any] = []
 
     def call() -> Any:
@@ -67,30 +67,30 @@ def _listed(out: Any) -> list[Any]:
 
 
 def add(arrays: Arrays) -> Case:
-    """An array and a number, without ``jit``."""
+    """An array and a scalar, without ``jit``."""
     (x,) = _placed(arrays)
     return issued(lambda: [x + (k + 0.5) for k in range(REPEATED)], list, REPEATED)
 
 
 def pure(function: Callable[..., Any], arrays: Arrays, dtype: str | None = None) -> Case:
-    """A function of the arrays."""
+    """A case that calls a function of the arrays."""
     values = [a if dtype is None else a.astype(dtype) for a in _placed(arrays)]
     f = jax.jit(function)
     return issued(lambda: f(*values), _listed)
 
 
 def gradients(forward: Callable[..., Any], arrays: Arrays) -> Case:
-    """The gradients of a function of all arrays but the last, which is the gradient of what it gives."""
+    """The gradients of a function of all arrays but the last, which is the gradient of the result."""
     return pure(lambda *values: jax.vjp(forward, *values[:-1])[1](values[-1]), arrays)
 
 
 def layer_norm(x: Any, gamma: Any, beta: Any, dout: Any) -> Any:
-    """The output alone."""
+    """Forward only."""
     return chains.layer_norm(jnp, x, gamma, beta)
 
 
 def _stepped(function: Callable[..., Any], fixed: list[Any], state: list[Any]) -> Callable[[], Any]:
-    """A call that replaces the state, whose memory is given to the function, by what that gives."""
+    """A call that donates the state to the function and replaces it with the result."""
     f = jax.jit(function, donate_argnums=(1,))
 
     def call() -> Any:
@@ -101,7 +101,7 @@ def _stepped(function: Callable[..., Any], fixed: list[Any], state: list[Any]) -
 
 
 def adam_many(arrays: Arrays) -> Case:
-    """All weights in one program."""
+    """Update all weights in one program."""
     values, learned = dict(zip(arrays, _placed(arrays), strict=True)), inputs.parameters(arrays)
     grads, weights = ([v for name, v in values.items() if name[0] == letter] for letter in "gw")
 
@@ -121,7 +121,7 @@ def adam_many(arrays: Arrays) -> Case:
 
 
 def lenet_step(arrays: Arrays) -> Case:
-    """Forward, backward and update of LeNet."""
+    """A training step of LeNet: forward, backward and update."""
     learned = inputs.parameters(arrays)
     fixed = _placed({name: arrays[name] for name in ("x", "label")})
 

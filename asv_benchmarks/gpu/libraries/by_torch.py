@@ -1,4 +1,4 @@
-"""The items in PyTorch on its first GPU: eager, and by ``torch.compile``. Float32 is computed in float32, without TF32, as by all."""
+"""The items in PyTorch on its first GPU: eager, and with ``torch.compile``. As in every library, float32 is computed without TF32."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
 
 
 class NoDevice(Exception):
-    """torch has no GPU to use."""
+    """torch finds no usable GPU."""
 
 
 def about() -> dict[str, Any]:
@@ -42,7 +42,7 @@ def wait() -> None:
 
 
 def release() -> None:
-    """Give memory back."""
+    """Release unused memory."""
     wait()
     torch._dynamo.reset()
     torch.cuda.empty_cache()
@@ -58,7 +58,7 @@ def _to_numpy(a: Any) -> Any:
 
 
 def issued(function: Callable[[], Any], result: Callable[[Any], Any], operations: int = 1) -> Case:
-    """A case of a function, waited for with others; ``result`` turns what it gives into tensors."""
+    """A case that calls a function and waits for the device once at the end; ``result`` converts what it returns to tensors."""
     return Case(function, lambda: [_to_numpy(a) for a in result(function())], operations, wait)
 
 
@@ -67,20 +67,20 @@ def _or_compiled(function: Callable[..., Any], is_compiled: bool) -> Callable[..
 
 
 def add(arrays: Arrays) -> Case:
-    """An array and a number."""
+    """An array and a scalar."""
     (x,) = tensors(arrays)
     return issued(lambda: [x + (k + 0.5) for k in range(REPEATED)], list, REPEATED)
 
 
 def pure(function: Callable[..., Any], is_compiled: bool, arrays: Arrays, dtype: str | None = None) -> Case:
-    """A function of the arrays."""
+    """A case that calls a function of the arrays."""
     values = [a if dtype is None else a.to(getattr(torch, dtype)) for a in tensors(arrays)]
     f = _or_compiled(function, is_compiled)
     return issued(lambda: f(*values), lambda out: [out])
 
 
 def gradients(forward: Callable[..., Any], is_compiled: bool, arrays: Arrays) -> Case:
-    """The gradients of a function of all arrays but the last, which is the gradient of what it gives."""
+    """The gradients of a function of all arrays but the last, which is the gradient of the result."""
     *values, dout = tensors(arrays)
     f = _or_compiled(forward, is_compiled)
     for x in values:
@@ -94,12 +94,12 @@ def layer_norm(x: Any, gamma: Any, beta: Any, dout: Any = None) -> Any:
 
 
 def batch_norm(x: Any, gamma: Any, beta: Any) -> Any:
-    """By the batch's own statistics."""
+    """With the statistics of the batch."""
     return tf.batch_norm(x, None, None, gamma, beta, training=True)
 
 
 def cross_entropy(is_compiled: bool, arrays: Arrays) -> Case:
-    """Loss and gradient."""
+    """The loss and its gradient."""
     x, label = tensors(arrays)
     x.requires_grad_()
     loss_of = _or_compiled(partial(tf.cross_entropy, reduction="sum"), is_compiled)
@@ -112,7 +112,7 @@ def cross_entropy(is_compiled: bool, arrays: Arrays) -> Case:
 
 
 def adam_many(options: dict[str, bool], arrays: Arrays) -> Case:
-    """All weights by one optimizer."""
+    """Update all weights with one optimizer."""
     values = dict(zip(arrays, tensors(arrays), strict=True))
     old = [v for name, v in values.items() if name[0] == "w"]
     weights = [torch.nn.Parameter(v.clone()) for v in old]
@@ -123,7 +123,7 @@ def adam_many(options: dict[str, bool], arrays: Arrays) -> Case:
 
 
 def network(function: Callable[..., Any], is_compiled: bool, arrays: Arrays) -> Case:
-    """Forward and backward of a network, and SGD's update."""
+    """A training step: forward, backward and an update by SGD."""
     x, label, *values = tensors(arrays)
     weights = [torch.nn.Parameter(v.clone()) for v in values]
     optimizer = torch.optim.SGD(weights, lr=inputs.LEARNING_RATE)
@@ -140,7 +140,7 @@ def network(function: Callable[..., Any], is_compiled: bool, arrays: Arrays) -> 
 
 
 def resnet(dtype: str, is_compiled: bool, arrays: Arrays) -> Case:
-    """A step of training of ResNet-50 in 16-bit floats, with float32 weights; the result is what it gave untrained."""
+    """A training step of ResNet-50 in 16-bit floats with float32 weights; the result compared is the untrained network's output."""
     step, untrained = trained_resnet(arrays, getattr(torch, dtype), DEVICE, is_compiled)
     return issued(step, lambda loss: [untrained])
 

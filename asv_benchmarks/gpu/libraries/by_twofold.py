@@ -1,4 +1,4 @@
-"""The items in Twofold on ``gpu(0)``. A call ends by running what it has recorded: nothing else would, as nobody reads its results."""
+"""The items in Twofold on ``gpu(0)``. A call ends by flushing its deferred operations, since nothing reads its results."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ GPU = Device("gpu", 0)
 
 
 class NoAccelerator(Exception):
-    """cuDNN was asked for, and is not there."""
+    """cuDNN was requested but is not installed."""
 
 
 def about() -> dict[str, Any]:
-    """Version, the device, and what of NVIDIA's is in use.
+    """Version, device, and the NVIDIA libraries in use.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def about() -> dict[str, Any]:
 
 
 def release() -> None:
-    """Give memory back; an error of the device that stays is raised here, and the worker ends."""
+    """Release unused memory; raises an error that leaves the device unusable, which ends the worker."""
     nd.waitall()
     gc.collect()
     backend_for(GPU).trim()
