@@ -5,7 +5,7 @@ from typing import Any
 
 from .backend.loader import backend_for
 from .errors import DTypeError, ParameterError
-from .imperative.array import apply_op, check_gradient, record_of
+from .imperative.array import Array, apply_op, check_gradient, record_of
 from .imperative.array import backward as _backward
 from .imperative.backward import run_backward
 from .imperative.cell import Cell, Value, wrap
@@ -65,7 +65,13 @@ def predict_mode() -> Scope:
     return Scope(None, False)
 
 
-def mark_variables(variables: Any, gradients: Any, grad_reqs: str | Sequence[str] = "write") -> None:
+#: An array, or a list of them.
+Arrays = Array | Sequence[Array]
+#: None stands for ones.
+HeadGrads = Array | Sequence[Array | None] | None
+
+
+def mark_variables(variables: Arrays, gradients: Arrays, grad_reqs: str | Sequence[str] = "write") -> None:
     """Mark arrays as variables, with given arrays for their gradients.
 
     Parameters
@@ -82,27 +88,26 @@ def mark_variables(variables: Any, gradients: Any, grad_reqs: str | Sequence[str
     ShapeError, DTypeError
         If a gradient is not an array with the shape and dtype of its variable.
     """
-    variables, gradients = _list(variables), _list(gradients)
-    reqs = [grad_reqs] * len(variables) if isinstance(grad_reqs, str) else list(grad_reqs)
-    if not len(variables) == len(gradients) == len(reqs):
-        raise ParameterError(
-            "mark_variables: lists of different lengths", f"{len(variables)}, {len(gradients)}, {len(reqs)}", "pass one each"
-        )
-    for k, (variable, gradient) in enumerate(zip(variables, gradients, strict=True)):
+    marked, stores = _list(variables), _list(gradients)
+    reqs = [grad_reqs] * len(marked) if isinstance(grad_reqs, str) else list(grad_reqs)
+    if not len(marked) == len(stores) == len(reqs):
+        raise ParameterError("mark_variables: lists of different lengths", f"{len(marked)}, {len(stores)}, {len(reqs)}", "pass one each")
+    # all are checked before any is marked
+    for k, (variable, gradient) in enumerate(zip(marked, stores, strict=True)):
         check_gradient(f"mark_variables: the gradient of variable {k}", gradient, variable)
-    for variable, gradient, req in zip(variables, gradients, reqs, strict=True):
+    for variable, gradient, req in zip(marked, stores, reqs, strict=True):
         variable._attach(gradient, req)
 
 
-def backward(heads: Any, head_grads: Any = None, retain_graph: bool = False, train_mode: bool = True) -> None:
+def backward(heads: Arrays, head_grads: HeadGrads = None, retain_graph: bool = False, train_mode: bool = True) -> None:
     """Compute the gradients of recorded arrays with respect to marked ones, and store them; see ``NDArray.backward``."""
     _backward(_list(heads), None if head_grads is None else _list(head_grads), retain_graph)
 
 
 def grad(
-    heads: Any,
-    variables: Any,
-    head_grads: Any = None,
+    heads: Arrays,
+    variables: Arrays,
+    head_grads: HeadGrads = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     train_mode: bool = True,
@@ -131,10 +136,10 @@ def grad(
         If a variable is not marked, there are no variables, or heads and head gradients differ in number.
     """
     wanted = _list(variables)
-    heads = _list(heads)
-    grads = [None] * len(heads) if head_grads is None else _list(head_grads)
-    if not wanted or len(grads) != len(heads):
-        given = f"{len(wanted)} variables, {len(heads)} heads, {len(grads)} head gradients"
+    outputs = _list(heads)
+    grads = [None] * len(outputs) if head_grads is None else _list(head_grads)
+    if not wanted or len(grads) != len(outputs):
+        given = f"{len(wanted)} variables, {len(outputs)} heads, {len(grads)} head gradients"
         raise ParameterError("grad: variables, and one head gradient per head, are needed", given, "pass them")
     for v in wanted:
         if getattr(v, "_g", None) is None:
@@ -144,12 +149,12 @@ def grad(
     retain = create_graph if retain_graph is None else retain_graph
     cls = type(wanted[0])._root or type(wanted[0])
     with Scope(True if create_graph else None, None):
-        got = run_backward([record_of(h, "grad") for h in heads], grads, cls, retain=retain, create_graph=create_graph)
+        got = run_backward([record_of(h, "grad") for h in outputs], grads, cls, retain=retain, create_graph=create_graph)
     found = {id(variable): wrap(cls, g) for variable, g in got}
     return [_result(found, v, cls, wanted[:k]) for k, v in enumerate(wanted)]
 
 
-def get_symbol(x: Any) -> Symbol:
+def get_symbol(x: Array) -> Symbol:
     """The recorded computation of an array, as a symbol. The arrays it depends on become variables ``var0``, ``var1`` ….
 
     Raises
@@ -229,6 +234,7 @@ class _FunctionHandle(Handle):
         self._device = results[0].context
 
     def _forward(self, arrays: list[Any]) -> list[Any]:
+        # copies: the user may hold the arrays that forward returned, and write into them
         backend = backend_for(self._device)
         given, self._results = self._results, []
         return [backend.copy(data_of(r._v), self._device) for r in given]
@@ -250,8 +256,9 @@ def _result(found: dict[int, Cell], v: Any, cls: type, before: Sequence[Any]) ->
     if id(variable) not in found:
         raise ParameterError("grad: the heads do not depend on a variable", f"an array of shape {v.shape}", "omit it")
     grad = found[id(variable)]
+    # a variable named twice gets two arrays: a write to one result must not change the other
     return apply_op(primitive_shape.contiguous, grad, cls=cls) if any(w._g is variable for w in before) else grad
 
 
-def _list(arrays: Any) -> list[Any]:
+def _list(arrays: object) -> list[Any]:
     return list(arrays) if isinstance(arrays, (list, tuple)) else [arrays]

@@ -109,6 +109,7 @@ def _of_scikit_learn() -> Digits:
     except ImportError as error:
         raise MissingDependency.of("sklearn", "the demo (without MNIST's files)", "twofold[demo]") from error
     images, labels = load_digits(return_X_y=True)
+    # a generator of its own, so that the split is the same whatever the program has drawn before
     order = np.random.RandomState(0).permutation(len(labels))
     images, labels = images[order].reshape(-1, 8, 8).astype(np.float32) / 16, labels[order].astype(np.float32)
     cut = len(images) - HELD_OUT

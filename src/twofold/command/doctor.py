@@ -118,7 +118,7 @@ def _blas_kernel() -> str:
 
 def _adapters() -> Rows:
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
-        try:
+        try:  # an adapter whose library is missing or broken is a line of the report, not its end
             backend = entry.load()()
         except (ImportError, MXNetError) as error:
             yield entry.name, f"not usable: {error}"
@@ -128,6 +128,7 @@ def _adapters() -> Rows:
 
 def capabilities(target: Target) -> str:
     """What an adapter is and can do, in a line."""
+    # all but kind and name, which begin the line
     given = ((f.name.replace("_", " "), getattr(target, f.name)) for f in fields(target)[2:])
     able = [name for name, value in given if value is True]
     able += [f"epilogues {', '.join(sorted(target.epilogues))}"] if target.epilogues else []
@@ -176,6 +177,7 @@ def _variables() -> Rows:
         yield name, f"{os.environ.get(name, 'not set')}: {meaning}"
     known = {*VARIABLES, *(f"TWOFOLD_{setting.name.upper()}" for setting in TABLE)}
     for name in sorted(os.environ):
+        # a misspelt variable is otherwise silent, and MXNet has many that mean nothing here
         if name.startswith(("TWOFOLD_", "MXNET_")) and name not in known:
             yield name, "set, but has no effect: unknown to Twofold"
 

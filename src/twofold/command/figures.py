@@ -40,7 +40,7 @@ def curves_figure(losses: Mapping[str, Sequence[float]]) -> str:
         for number, (way, values) in enumerate(losses.items()):
             # the curves coincide: later ones are thinner, so that all remain visible
             first.plot(values[:20], label=way, linewidth=7 - 1.8 * number, alpha=0.7)
-            stretch = max(1, len(values) // SMOOTHED_POINTS)
+            stretch = max(1, len(values) // SMOOTHED_POINTS)  # single batches are too noisy to compare by eye
             means = np.reshape(values[: len(values) // stretch * stretch], (-1, stretch)).mean(axis=1)
             whole.semilogy(np.arange(len(means)) * stretch, means, label=way, linewidth=5 - 1.3 * number, alpha=0.7)
         first.set(xlabel="step", ylabel="cross-entropy of the batch", title="the first 20 steps")
@@ -61,7 +61,7 @@ def confusion_figure(counts: np.ndarray) -> str:
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
-        axes.imshow(np.log1p(counts), cmap="Blues")
+        axes.imshow(np.log1p(counts), cmap="Blues")  # logarithmic: errors would vanish beside the diagonal
         for (row, column), count in np.ndenumerate(counts):
             if count:
                 axes.text(column, row, str(count), ha="center", va="center", color="white" if row == column else "black", fontsize=8)

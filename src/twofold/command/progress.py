@@ -42,6 +42,7 @@ def _lines(title: str, steps: int) -> Callable[[float], None]:
     def step(loss: float) -> None:
         nonlocal done
         done += 1
+        # a line whenever another quarter is reached: logs of a batch job stay short
         if done * LINES // steps > (done - 1) * LINES // steps:
             filled = 20 * done // steps
             print(f"{title:<24} [{'#' * filled:<20}] {done:>6}/{steps}  loss {loss:.4f}", flush=True)

@@ -40,6 +40,7 @@ def execute(given: argparse.Namespace) -> int:
     script = Path(given.script)
     if not script.is_file():
         raise MissingFileError("run: there is no such script", str(script), "pass the path of a Python file")
+    # REMAINDER takes all words after the script, ours included
     replaces_numpy = given.numpy or given.args[:1] == ["--numpy"]
     arguments = given.args if given.numpy or not replaces_numpy else given.args[1:]
     mxnet_alias.install()
@@ -61,7 +62,7 @@ def run_script(script: Path, arguments: Sequence[str], replaces_numpy: bool) -> 
     main = ModuleType("__main__")
     main.__dict__["__file__"] = str(script)
     main.__dict__["__builtins__"] = _builtins_with(_import_of_numpy) if replaces_numpy else builtins
-    sys.modules["__main__"] = main
+    sys.modules["__main__"] = main  # where pickle looks up the script's classes
     sys.argv = [str(script), *arguments]
     sys.path.insert(0, str(script.resolve().parent))
     exec(compile(script.read_bytes(), str(script), "exec"), main.__dict__)
@@ -83,6 +84,7 @@ def _import_of_numpy(
     head, _, below = name.partition(".")
     if head != "numpy" or level:
         return builtins.__import__(name, globals, locals, fromlist or (), level)
+    # `import numpy.linalg` binds the package, `from numpy.linalg import x` the submodule
     module = import_module(f"{__name__.partition('.')[0]}.numpy")
     if fromlist:
         for part in filter(None, below.split(".")):

@@ -173,8 +173,9 @@ class DeviceGroup:
         self._set_shapes(data_shapes, label_shapes)
         key = self._key()
         try:
+            # popped and entered again below: a dict keeps the order of entry, which makes it a queue by last use
             new = self._cache.pop(key, None) or self._reshape_executors()
-        except MXNetError:
+        except MXNetError:  # the module stays usable with the shapes it had
             self._set_shapes(*before)
             raise
         self._cache[key] = self.execs = new
@@ -367,6 +368,7 @@ class DeviceGroup:
         for name, arrays, targets in blocks:
             total = arrays[0]
             if len(arrays) > 1:
+                # parameters are equal on all devices; auxiliary states are not, as each device saw its own rows
                 total = sum((a.as_in_context(CPU) for a in arrays[1:]), arrays[0].as_in_context(CPU)) / len(arrays)
             total.copyto(targets[name])
 

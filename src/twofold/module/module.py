@@ -93,7 +93,7 @@ class Module(BaseModule):
         self._output_names = symbol.list_outputs()
         self._arg_params: dict[str, NDArray] | None = None
         self._aux_params: dict[str, NDArray] | None = None
-        self._exec_group: Any = None
+        self._exec_group: Any = None  # a DeviceGroup once bound
         self._data_shapes: list[DataDesc] | None = None
         self._label_shapes: list[DataDesc] | None = None
         self._updates: Updates | None = None
@@ -439,12 +439,13 @@ class Module(BaseModule):
         check_kvstore(kvstore)
         store, on_store = store_for(kvstore, len(self._context), params.values())
         devices = 1 if on_store else len(self._context)
+        # an updater on the devices gives each device's copy of a weight an index of its own, in MXNet's order
         names = {devices * place + k: name for k in range(devices) for place, name in enumerate(self._param_names)}
         prepared = prepare_optimizer(optimizer, dict(optimizer_params), names, 1.0 / self._exec_group.batch_size, self._symbol)
         updates = Updates(prepared, store, on_store, self._param_names)
         updates.start(self._exec_group, params, self._compression_params)
         self._updates, self.optimizer_initialized = updates, True
-        if self._preload_opt_states is not None:
+        if self._preload_opt_states is not None:  # from `load`, when there was no optimizer yet to hold them
             self.load_optimizer_states(self._preload_opt_states)
             self._preload_opt_states = None
 

@@ -86,6 +86,7 @@ class Updates:
         """
         if not self.on_store or not isinstance(self.store, KVStore):
             return
+        # stores have no call that replaces a value: push, with an updater that copies
         self.store.set_updater(lambda key, _, stored: params[str(key)].copyto(stored))
         for name, weights in zip(group.param_names, group.param_arrays, strict=True):
             self.store.push(name, weights[0])
@@ -166,6 +167,7 @@ class Updates:
             if unknown:
                 raise ParameterError("Module: optimizer states of other parameters", ", ".join(unknown), f"it has {', '.join(self.names)}")
             return {name: [state] for name, state in states.items()}
+        # integer keys do not say how many devices there were; their number does, as each trained weight has one per device
         count = max(1, len(states) // max(1, len(trained)))
         keys = {name: [self.places[name] * count + k for k in range(count)] for name in trained}
         if {key for column in keys.values() for key in column} != set(states):
@@ -210,6 +212,6 @@ def prepare_optimizer(
     if optimizer.rescale_grad != scale:
         text = f"rescale_grad is not normalized to 1.0/batch_size/num_workers ({optimizer.rescale_grad} vs. {scale})"
         warnings.warn(f"Optimizer created manually outside Module but {text}. Is this intended?", UserWarning, stacklevel=3)
-    if not optimizer.idx2name:
+    if not optimizer.idx2name:  # names of its own take precedence: multipliers may refer to them
         optimizer.idx2name = dict(names)
     return optimizer

@@ -105,6 +105,7 @@ class Adamax(Optimizer):
         g = self._clipped(grad * self.rescale_grad + wd * weight)
         mean[:] = self.beta1 * mean + (1.0 - self.beta1) * g
         largest[:] = nd.maximum(self.beta2 * largest, nd.abs(g))
+        # no epsilon, as in MXNet: where all gradients have been 0 the result is NaN
         weight[:] = weight - (lr / (1.0 - self.beta1**t)) * mean / largest
 
 
@@ -158,7 +159,7 @@ class Nadam(Optimizer):
         mean, var = state
         g = self._clipped(grad * self.rescale_grad + wd * weight)
         now, following = self._momentum(t), self._momentum(t + 1)
-        self.m_schedule *= now
+        self.m_schedule *= now  # one product for all weights: with n weights it falls n times as fast as in the paper
         mean[:] = self.beta1 * mean + (1.0 - self.beta1) * g
         var[:] = self.beta2 * var + (1.0 - self.beta2) * g * g
         ahead = ((1.0 - now) / (1.0 - self.m_schedule)) * g + (following / (1.0 - self.m_schedule * following)) * mean

@@ -82,7 +82,7 @@ class Optimizer:
         self.begin_num_update = begin_num_update
         self.num_update = begin_num_update
         self._all_index_update_counts: dict[int, dict[Any, int]] = {0: {}}
-        self._index_update_count = self._all_index_update_counts[0]
+        self._index_update_count = self._all_index_update_counts[0]  # an alias, which MXNet's state files keep
         self.clip_gradient = clip_gradient
         self.multi_precision = multi_precision
         self.aggregate_num = type(self).aggregate_num
@@ -264,6 +264,7 @@ class Optimizer:
     def _get_lrs(self, indices: list[Any]) -> list[float]:
         """The learning rates of several weights."""
         rate = self.learning_rate
+        # the schedule was called once: a user's scheduler may change its state with each call
         return [rate * self._multiplier(index, "lr_mult") for index in indices]
 
     def _get_wd(self, index: Any) -> float:
@@ -311,6 +312,7 @@ class Optimizer:
 
     def _scaling(self) -> dict[str, Any]:
         """The parameters that every update operator takes."""
+        # MXNet's operators take a negative bound for none, and its optimizers pass none for 0
         clip = {"clip_gradient": self.clip_gradient} if self.clip_gradient else {}
         return {"rescale_grad": self.rescale_grad, **clip}
 

@@ -69,6 +69,7 @@ class LARS(WithMaster):
 
     def _correction(self) -> float:
         """Ratio of the learning rate to that of the previous update. All weights of one update see the same ratio."""
+        # the schedule is read when the first weight of an update comes, and remembered for the others
         if self.cur_lr is None or self.num_update != self._rate_read_at:
             self.last_lr = self.learning_rate if self.cur_lr is None else self.cur_lr
             self.cur_lr = self.learning_rate
@@ -80,6 +81,7 @@ class LARS(WithMaster):
             return lr
         w_norm, g_norm = nd.norm(weight), nd.norm(grad) * self.rescale_grad
         ratio = self.eta * w_norm / (g_norm + wd * w_norm + self.eps)
+        # chosen on the device: reading a norm would wait for the gradient, once per weight
         return lr * nd.where(w_norm * g_norm > 0, ratio, nd.ones_like(ratio))
 
 
@@ -147,6 +149,7 @@ class LAMB(Optimizer):
             w_norm = nd.maximum(w_norm, self.lower_bound)
         if self.upper_bound:
             w_norm = nd.minimum(w_norm, self.upper_bound)
+        # a weight or step of norm 0, as at the start, takes the plain rate; the quotient's NaN is not selected
         return nd.where(w_norm * step_norm > 0, w_norm / step_norm, nd.ones_like(w_norm))
 
 
@@ -226,5 +229,6 @@ class LBSGD(WithMomentum):
         return 1.0 + (highest - 1.0) * (updates / length) ** curves[self.warmup_strategy]
 
     def _lars(self, weight: NDArray, grad: NDArray, wd: float) -> float:
+        # on the host: the rate is a scalar of the update operator
         w, g = (float(nd.norm(x).asscalar()) ** 2 for x in (weight, grad))
         return min(max(sqrt(w / (g + wd * w + 1e-18)), 0.01), 100.0)

@@ -73,6 +73,7 @@ class SGD(WithMaster):
 
     def _apply(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update all weights with one program. Either all of them have a momentum or none does."""
+        # Python's floats are weak scalars; the dtype of NumPy's would take part in promotion
         rates = [(float(lr), float(wd)) for lr, wd, _ in self._begin_all(index)]
         scale = float(self.rescale_grad)
         params: dict[str, Any] = {"lazy_update": self.lazy_update}
@@ -130,7 +131,7 @@ class NAG(WithMaster):
         if state is None:
             nd.sgd_update(weight, grad, out=weight, **common)
             return
-        before = weight.copy() if wd else weight
+        before = weight.copy() if wd else weight  # `out=weight` overwrites it
         nd.nag_mom_update(weight, grad, state, out=weight, momentum=self.momentum, **common)
         if wd:  # MXNet's kernel works in place: the decay that enters the momentum is computed from the updated weight
             state[:] = state - (lr * wd) * (weight - before)

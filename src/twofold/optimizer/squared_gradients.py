@@ -71,6 +71,7 @@ class GroupAdaGrad(Optimizer):
     def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         lr, wd, _ = self._begin(index)
         if wd:
+            # MXNet's operator has no term for it
             raise ParameterError("GroupAdaGrad: Weight decay is not supported", f"wd {wd} of {index!r}", "set wd to 0")
         g = self._scaled(grad)
         state[:] = state + nd.mean(g * g, axis=1, keepdims=True)
@@ -163,7 +164,7 @@ class AdaDelta(Optimizer):
         return zeros_like(weight), zeros_like(weight)
 
     def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
-        _, wd, _ = self._begin(index)
+        _, wd, _ = self._begin(index)  # the steps have the weight's unit already, so no learning rate
         of_gradients, of_steps = state
         g = self._scaled(grad)
         of_gradients[:] = self.rho * of_gradients + (1.0 - self.rho) * g * g
