@@ -273,7 +273,9 @@ class Module(BaseModule):
         self.for_training, self.inputs_need_grad, self.binded = for_training, inputs_need_grad, True
         self._update_shapes()
         if shared is not None:
-            self._share(shared)
+            self._arg_params, self._aux_params, self.params_initialized = shared._arg_params, shared._aux_params, True
+            if shared.optimizer_initialized:
+                self.borrow_optimizer(shared)
         elif self.params_initialized:  # by a checkpoint, or before this module was bound again
             self._load_initial()
 
@@ -283,11 +285,6 @@ class Module(BaseModule):
         check_data(data, self._data_names)
         check_labels(label, self._label_names, self._symbol.list_arguments())
         return data, label
-
-    def _share(self, module: "Module") -> None:
-        self._arg_params, self._aux_params, self.params_initialized = module._arg_params, module._aux_params, True
-        if module.optimizer_initialized:
-            self.borrow_optimizer(module)
 
     def _load_initial(self) -> None:
         """Copy the parameters that the module already has to its new executors."""
@@ -459,6 +456,8 @@ class Module(BaseModule):
         """
         shared_module._require("borrow_optimizer", optimizer=True)
         self._updates, self.optimizer_initialized = shared_module._updates, True
+
+    # MXNet's programs read these four
 
     @property
     def _optimizer(self) -> Optimizer | None:
