@@ -88,6 +88,7 @@ def from_numpy(ndarray: np.ndarray, zero_copy: bool = True, array_cls: type[A] =
             f"strides {ndarray.strides} of shape {ndarray.shape}",
             "pass zero_copy=False or np.ascontiguousarray(…)",
         )
+    # the view stays writable for us, while writes by its former owner, which no tape or window would see, raise
     shared = ndarray.view(np.ndarray)
     ndarray.flags.writeable = False
     return _wrap_pinned(array_cls, _adopt_host(shared), CPU)

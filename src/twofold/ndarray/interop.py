@@ -56,6 +56,7 @@ def _array_ufunc(self: NDArray, ufunc: np.ufunc, method: str, *inputs: Any, **op
     """
     out = options.get("out", ())
     name = _operators().get(ufunc)
+    # NumPy's arrays in ``out`` can only be written by NumPy
     is_plain_call = method == "__call__" and set(options) <= {"out"} and all(isinstance(o, NDArray) for o in out)
     if name is None or not is_plain_call or not all(isinstance(i, (NDArray, np.ndarray, np.generic, bool, int, float)) for i in inputs):
         return _without_operator(getattr(ufunc, method), inputs, options)

@@ -56,7 +56,7 @@ def by_numpy(function: Callable[..., object], args: tuple[Any, ...], options: di
         if is_recorded(arrays):
             _move_recorded(function, target, args, options)
             return None
-        host = target.asnumpy()
+        host = target.asnumpy()  # a copy of its own: what NumPy writes reaches the array only by the assignment below
         given = [host if k == writes else hosts(a) for k, a in enumerate(args)]
         result = function(*given, **hosts(options))
         target[...] = host
@@ -82,6 +82,7 @@ def _move_recorded(function: Callable[..., Any], target: Any, args: tuple[Any, .
         refuse_cut(name, (args, options), target)
     numbers, sources = np.arange(target.size).reshape(target.shape), [target.reshape(-1)]
     given, named, values = list(args), dict(options), WRITES_FIRST.get(name)
+    # the target is given as the numbers of its elements, so what NumPy writes there says where each element comes from
     given[0] = numbers
     if values is not None:
         place, keyword = values

@@ -61,7 +61,8 @@ def _put(self: ndarray, indices: ArrayLike, values: ArrayLike, mode: str = "rais
 
 def _array_ufunc(self: ndarray, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
     """What NumPy's ufunc gives where an operand is an array of ours: what ours of that name gives."""
-    if getattr(np, ufunc.__name__, None) is not ufunc:  # another package's
+    # another package's ufunc may have the name of one of NumPy's (ml_dtypes, scipy.special)
+    if getattr(np, ufunc.__name__, None) is not ufunc:
         return by_numpy(getattr(ufunc, method), inputs, options)
     ours = function_of(ufunc.__name__)
     return ours(*inputs, **options) if method == "__call__" else getattr(ours, method)(*inputs, **options)

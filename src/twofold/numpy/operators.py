@@ -205,6 +205,7 @@ def in_place(op: Op) -> Callable[..., Any]:
                     return self
                 except (TypeError, ValueError):  # NumPy's refusal is said below, in our words
                     pass
+        # in NumPy this is a scalar, which is immutable: Python then computes a new one
         if whole and not self.shape and getattr(self, "_g", None) is None:
             return NotImplemented  # what NumPy has a scalar for: the result is a new one
         if not is_array_like(other):

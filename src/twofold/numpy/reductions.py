@@ -40,7 +40,7 @@ def _reducer(op: Op) -> Callable[[ndarray, Axis, bool], ndarray]:
         sig = sigs.get((axis, keepdims))
         if sig is None:
             sig = sigs[axis, keepdims] = op.sig(axis=axis, keepdims=keepdims)
-        result = new(ndarray)
+        result = new(ndarray)  # as `wrap` does, without its frame
         result._v = invoke(sig, (x,))[0]
         return result
 
