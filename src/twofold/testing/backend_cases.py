@@ -10,6 +10,7 @@ from itertools import product
 from types import ModuleType
 from typing import Any, NamedTuple
 
+import numpy
 import numpy as np
 
 from .. import ops  # noqa: F401  (registers the primitives)
@@ -83,7 +84,7 @@ class CaseMaker:
     """What rules of `Op.cases` make operands and cases with: called with a case's operands, parameters and function, it makes the case."""
 
     op: Op
-    np: ModuleType = np
+    np: ModuleType = numpy
     #: All dtypes.
     dtypes: tuple[str, ...] = REAL
 
@@ -92,23 +93,23 @@ class CaseMaker:
         with np.errstate(all="ignore"):
             return Case(self.op.name, params, operands, np.asarray(want(*operands, **params)))
 
-    def numbers(self, shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    def numbers(self, shape: tuple[int, ...], dtype: str) -> numpy.ndarray:
         """See `numbers`."""
         return numbers(shape, dtype)
 
-    def distinct(self, shape: tuple[int, ...], dtype: str = "float32") -> np.ndarray:
+    def distinct(self, shape: tuple[int, ...], dtype: str = "float32") -> numpy.ndarray:
         """0, 1, 2 … in a shape."""
         return np.arange(math.prod(shape)).reshape(shape).astype(NUMPY[dtype])
 
-    def kind(self, dtype: str) -> np.dtype:
+    def kind(self, dtype: str) -> numpy.dtype:
         """NumPy's dtype of a name."""
         return NUMPY[dtype]
 
-    def array(self, values: Any, dtype: str) -> np.ndarray:
+    def array(self, values: Any, dtype: str) -> numpy.ndarray:
         """Values as an array."""
         return np.array(values).astype(NUMPY[dtype])
 
-    def windows(self, x: np.ndarray, kernel: Sequence[int], stride: Sequence[int], dilate: Sequence[int]) -> np.ndarray:
+    def windows(self, x: numpy.ndarray, kernel: Sequence[int], stride: Sequence[int], dilate: Sequence[int]) -> numpy.ndarray:
         """The windows over the trailing axes, of shape (…, windows…, kernel…)."""
         n = len(kernel)
         reach = tuple(d * (k - 1) + 1 for k, d in zip(kernel, dilate, strict=True))
@@ -118,7 +119,7 @@ class CaseMaker:
     def of_floats(self, function: Callable[[float], float], values: Sequence[float], integers: Sequence[int]) -> Iterator[Case]:
         """Cases of a function of the standard library on floats of all sizes, and on integers."""
 
-        def want(x: np.ndarray) -> np.ndarray:
+        def want(x: numpy.ndarray) -> numpy.ndarray:
             wide = np.vectorize(function, otypes=[np.float64])(x.astype(np.float64))
             return wide.astype(NUMPY[float_of(NAME_OF[x.dtype])])
 
