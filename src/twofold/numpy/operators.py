@@ -207,7 +207,7 @@ def in_place(op: Op) -> Callable[..., Any]:
                     pass
         # in NumPy this is a scalar, which is immutable: Python then computes a new one
         if whole and not self.shape and getattr(self, "_g", None) is None:
-            return NotImplemented  # what NumPy has a scalar for: the result is a new one
+            return NotImplemented
         if not is_array_like(other):
             return NotImplemented
         _update(op, fn if is_ufunc else None, self, element_operands(op, (self, other))[1])
