@@ -6,7 +6,6 @@ A namespace that derives from `PortableNamespace` defines the members used here:
 """
 # ruff: noqa: D102 (members without a docstring are the primitives of their names)
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial, reduce
@@ -136,39 +135,6 @@ class PortableNamespace(Referenced):
         """An operand with one axis per letter, of size 1 where it lacks the letter."""
         ordered = self.permute_dims(x, axes=tuple(term.index(letter) for letter in letters if letter in term))
         return self.reshape(ordered, shape=tuple(x.shape[term.index(letter)] if letter in term else 1 for letter in letters))
-
-    # on the host
-
-    def take_along_axis(self, x, index, *, axis):
-        return self.on_host(lambda x, index: np.take_along_axis(x, index, axis), x, index)
-
-    def index(self, x, *arrays, key):
-        return self.on_host(lambda x, *arrays: x[array_key(arrays, key)], x, *arrays)
-
-    def index_add(self, x, value, *arrays, key):
-        def run(x: np.ndarray, value: np.ndarray, *arrays: np.ndarray) -> np.ndarray:
-            out = x.copy()
-            np.add.at(out, array_key(arrays, key), value)
-            return out
-
-        return self.on_host(run, x, value, *arrays)
-
-    def index_update(self, x, value, *arrays, key):
-        def run(x: np.ndarray, value: np.ndarray, *arrays: np.ndarray) -> np.ndarray:
-            out = x.copy()
-            out[array_key(arrays, key)] = value
-            return out
-
-        return self.on_host(run, x, value, *arrays)
-
-    def checked_index(self, index, *, size, negative):
-        return self.on_host(lambda index: checked_places(index, size, negative), index)
-
-    def random_bits(self, key, *, shape):
-        def run(key: np.ndarray) -> np.ndarray:
-            return np.random.Philox(counter=key[:4], key=key[4:]).random_raw(math.prod(shape)).reshape(shape)
-
-        return self.on_host(run, key)
 
 
 def window_key(lead: int, place: Sequence[int], sizes: Sequence[int], stride: Sequence[int], dilate: Sequence[int]) -> Key:

@@ -2,6 +2,7 @@
 
 import math
 
+from ..backend.namespace import array_key, checked_places
 from ..opdef.declare import primitive
 from ..opdef.params import Shape, Static
 from ..opdef.shapes import broadcast_shapes
@@ -34,7 +35,7 @@ def _(make):
         yield make(make.distinct((3, 4)), index, axis=axis, want=make.np.take)
 
 
-@primitive(moves=True)
+@primitive(moves=True, host_only=True, reference=lambda np, data, index, *, axis: np.take_along_axis(data, index, axis))
 def take_along_axis(xp, data, index, *, axis: int):
     """``data[…, index[…, k, …], …]`` along an axis; index and data broadcast on the other axes. Indices must be in [0, n)."""
 
@@ -64,7 +65,7 @@ def _(xp, dout, data, index, *, axis):
 def _(make):
     places = make.array([[1, 0], [2, 1]], "int64")
     for shape, index, axis in (((2, 3), places, 1), ((3, 2), places, 0), ((1, 3), places, 1), ((2, 3), make.array([[2]], "int64"), -1)):
-        yield make(make.distinct(shape), index, axis=axis, want=make.np.take_along_axis)
+        yield make(make.distinct(shape), index, axis=axis)
 
 
 def indexed_shape(shape, arrays, key):
@@ -85,7 +86,7 @@ def index_axis(key):
     return used[0] if used == list(range(used[0], used[0] + len(used))) else 0
 
 
-@primitive(moves=True)
+@primitive(moves=True, host_only=True, reference=lambda np, data, *arrays, key: data[array_key(arrays, key)])
 def index(xp, data, *arrays, key: Static):
     """``data[key]`` with integer index arrays: ``key[k]`` is the number of the array for axis k, or None. Indices must be in bounds."""
 
@@ -96,11 +97,6 @@ index.type(lambda data, *arrays, key: (indexed_shape(data.shape, arrays, key), d
 @index.grad
 def _(xp, dout, data, arrays, *, key):
     return (xp.index_add(xp.zeros(data.shape, dout.dtype), dout, *arrays, key=key), *[None] * len(arrays))
-
-
-def _key(arrays, key):
-    """The key of NumPy's indexing."""
-    return tuple(slice(None) if k is None else arrays[k] for k in key)
 
 
 def _keys(make):
@@ -119,10 +115,16 @@ def _keys(make):
 @index.cases
 def _(make):
     for arrays, key in _keys(make):
-        yield make(make.distinct((3, 4, 5)), *arrays, key=key, want=lambda x, *a, key: x[_key(a, key)])
+        yield make(make.distinct((3, 4, 5)), *arrays, key=key)
 
 
-@primitive(packed=True)
+def _added(np, data, value, *arrays, key):
+    out = data.copy()
+    np.add.at(out, array_key(arrays, key), value)
+    return out
+
+
+@primitive(packed=True, host_only=True, reference=_added)
 def index_add(xp, data, value, *arrays, key: Static):
     """``data`` with ``value`` added at index arrays; duplicate indices accumulate."""
 
@@ -133,18 +135,19 @@ index_add.grad(lambda xp, dout, value, arrays, *, key: (dout, xp.index(dout, *ar
 
 @index_add.cases
 def _(make):
-    def want(x, value, *arrays, key):
-        out = x.copy()
-        make.np.add.at(out, _key(arrays, key), value)
-        return out
-
     data = make.distinct((3, 4, 5))
     for arrays, key in _keys(make):
-        yield make(data, make.distinct(data[_key(arrays, key)].shape), *arrays, key=key, want=want)
-    yield make(make.distinct((4,)), make.numbers((), "float32"), make.array([1, 1, 3], "int64"), key=(0,), want=want)
+        yield make(data, make.distinct(data[array_key(arrays, key)].shape), *arrays, key=key)
+    yield make(make.distinct((4,)), make.numbers((), "float32"), make.array([1, 1, 3], "int64"), key=(0,))
 
 
-@primitive()
+def _updated(np, data, value, *arrays, key):
+    out = data.copy()
+    out[array_key(arrays, key)] = value
+    return out
+
+
+@primitive(host_only=True, reference=_updated)
 def index_update(xp, data, value, *arrays, key: Static):
     """``data`` with the elements at index arrays replaced by ``value``; of duplicate indices the last one wins."""
 
@@ -160,15 +163,10 @@ def _(xp, dout, value, arrays, *, key):
 
 @index_update.cases
 def _(make):
-    def want(x, value, *arrays, key):
-        out = x.copy()
-        out[_key(arrays, key)] = value
-        return out
-
     data = make.distinct((3, 4, 5))
     for arrays, key in _keys(make):
-        yield make(data, make.distinct(data[_key(arrays, key)].shape) + 100, *arrays, key=key, want=want)
-    yield make(make.distinct((4,)), make.distinct((3,)) + 10, make.array([1, 3, 1], "int64"), key=(0,), want=want)
+        yield make(data, make.distinct(data[array_key(arrays, key)].shape) + 100, *arrays, key=key)
+    yield make(make.distinct((4,)), make.distinct((3,)) + 10, make.array([1, 3, 1], "int64"), key=(0,))
 
 
 def survives(xp, shape, arrays, key):
@@ -186,7 +184,7 @@ def survives(xp, shape, arrays, key):
     return xp.reshape(last, shape=(*extent, *[1] * (len(key) - len(used) - index_axis(key))))
 
 
-@primitive(differentiable=False)
+@primitive(differentiable=False, host_only=True, reference=lambda np, index, *, size, negative: checked_places(index, size, negative))
 def checked_index(xp, index, *, size: int, negative: bool):
     """Indices as positions in [0, size); with ``negative``, indices below 0 count from the end. Others raise when the result is read."""
 
@@ -201,7 +199,11 @@ def _(make):
         yield make(places, size=4, negative=negative, want=lambda i, size, negative: make.np.where(i < 0, i + size, i))
 
 
-@primitive(differentiable=False)
+def _words(np, key, *, shape):
+    return np.random.Philox(counter=key[:4], key=key[4:]).random_raw(math.prod(shape)).reshape(shape)
+
+
+@primitive(differentiable=False, host_only=True, reference=_words)
 def random_bits(xp, key, *, shape: Shape):
     """Uniform 64-bit words (uint64) of Philox4x64-10; ``key`` holds 6 uint64 words, the counter's four and the key's two.
 
@@ -214,10 +216,7 @@ random_bits.type(lambda key, *, shape: (shape, "uint64"))
 
 @random_bits.cases
 def _(make):
-    def want(key, shape):
-        return make.np.random.Philox(counter=key[:4], key=key[4:]).random_raw(math.prod(shape)).reshape(shape)
-
     largest = 2**64 - 1
     for words in ((0,) * 6, (largest,) * 6, (1, 2, 3, 4, 5, 6), (largest, 0, 0, 0, 7, 0)):
         for shape in ((3, 4), (9,), (0,), ()):
-            yield make(make.np.array(words, make.kind("uint64")), shape=shape, want=want)
+            yield make(make.np.array(words, make.kind("uint64")), shape=shape)

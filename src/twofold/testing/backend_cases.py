@@ -6,6 +6,7 @@ Cases stand beside the primitives (`Op.cases`); those of a ufunc, and of a primi
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -88,8 +89,11 @@ class CaseMaker:
     #: All dtypes.
     dtypes: tuple[str, ...] = REAL
 
-    def __call__(self, *operands: Operand, want: Callable[..., Any], **params: Any) -> Case:
-        """The case in which NumPy gives what ``want(*operands, **params)`` returns."""
+    def __call__(self, *operands: Operand, want: Callable[..., Any] | None = None, **params: Any) -> Case:
+        """The case in which NumPy gives what ``want(*operands, **params)`` returns; without it, the primitive's reference."""
+        if want is None:
+            assert self.op.reference is not None
+            want = partial(self.op.reference, self.np)
         with np.errstate(all="ignore"):
             return Case(self.op.name, params, operands, np.asarray(want(*operands, **params)))
 
