@@ -136,6 +136,11 @@ class PortableNamespace(Referenced):
         ordered = self.permute_dims(x, axes=tuple(term.index(letter) for letter in letters if letter in term))
         return self.reshape(ordered, shape=tuple(x.shape[term.index(letter)] if letter in term else 1 for letter in letters))
 
+    # on the host
+
+    def checked_index(self, index, *, size, negative):
+        return self.on_host(lambda index: checked_places(index, size, negative), index)
+
 
 def window_key(lead: int, place: Sequence[int], sizes: Sequence[int], stride: Sequence[int], dilate: Sequence[int]) -> Key:
     """The slices that select one element (tap) of every window."""

@@ -2,7 +2,6 @@
 
 import math
 
-from ..backend.namespace import array_key, checked_places
 from ..opdef.declare import primitive
 from ..opdef.params import Shape, Static
 from ..opdef.shapes import broadcast_shapes
@@ -86,7 +85,12 @@ def index_axis(key):
     return used[0] if used == list(range(used[0], used[0] + len(used))) else 0
 
 
-@primitive(moves=True, host_only=True, reference=lambda np, data, *arrays, key: data[array_key(arrays, key)])
+def _key(arrays, key):
+    """The key of NumPy's indexing."""
+    return tuple(slice(None) if k is None else arrays[k] for k in key)
+
+
+@primitive(moves=True, host_only=True, reference=lambda np, data, *arrays, key: data[_key(arrays, key)])
 def index(xp, data, *arrays, key: Static):
     """``data[key]`` with integer index arrays: ``key[k]`` is the number of the array for axis k, or None. Indices must be in bounds."""
 
@@ -120,7 +124,7 @@ def _(make):
 
 def _added(np, data, value, *arrays, key):
     out = data.copy()
-    np.add.at(out, array_key(arrays, key), value)
+    np.add.at(out, _key(arrays, key), value)
     return out
 
 
@@ -137,13 +141,13 @@ index_add.grad(lambda xp, dout, value, arrays, *, key: (dout, xp.index(dout, *ar
 def _(make):
     data = make.distinct((3, 4, 5))
     for arrays, key in _keys(make):
-        yield make(data, make.distinct(data[array_key(arrays, key)].shape), *arrays, key=key)
+        yield make(data, make.distinct(data[_key(arrays, key)].shape), *arrays, key=key)
     yield make(make.distinct((4,)), make.numbers((), "float32"), make.array([1, 1, 3], "int64"), key=(0,))
 
 
 def _updated(np, data, value, *arrays, key):
     out = data.copy()
-    out[array_key(arrays, key)] = value
+    out[_key(arrays, key)] = value
     return out
 
 
@@ -165,7 +169,7 @@ def _(xp, dout, value, arrays, *, key):
 def _(make):
     data = make.distinct((3, 4, 5))
     for arrays, key in _keys(make):
-        yield make(data, make.distinct(data[array_key(arrays, key)].shape) + 100, *arrays, key=key)
+        yield make(data, make.distinct(data[_key(arrays, key)].shape) + 100, *arrays, key=key)
     yield make(make.distinct((4,)), make.distinct((3,)) + 10, make.array([1, 3, 1], "int64"), key=(0,))
 
 
@@ -184,7 +188,7 @@ def survives(xp, shape, arrays, key):
     return xp.reshape(last, shape=(*extent, *[1] * (len(key) - len(used) - index_axis(key))))
 
 
-@primitive(differentiable=False, host_only=True, reference=lambda np, index, *, size, negative: checked_places(index, size, negative))
+@primitive(differentiable=False)
 def checked_index(xp, index, *, size: int, negative: bool):
     """Indices as positions in [0, size); with ``negative``, indices below 0 count from the end. Others raise when the result is read."""
 
