@@ -57,7 +57,7 @@ WHY_NOT = {
     ),
     "complex numbers are not computed on GPUs": (
         f"{PARITY}every_mode_gives_the_same_bits[arithmetic]",
-        "tests/ops/test_oracle_values.py::test_differences_from_mxnet_are_those_listed[Cast.14 accepted]",
+        "tests/ops/test_oracle_values.py::test_differences_from_mxnet_are_as_listed[Cast.14 accepted]",
         f"{PARITY}every_mode_gives_the_same_bits[reductions]",
         f"{PARITY}every_mode_gives_the_same_bits[selection]",
         "tests/ndarray/test_conventions.py::test_differs_as_documented[copies: a.astype('complex64')]",

@@ -21,14 +21,14 @@ def test_strict_arrays_are_the_default(monkeypatch):
     assert type(ArrayApiBackend().empty((2,), "float32")) is type(array_api_strict.asarray([0.0]))
 
 
-def test_a_library_that_is_not_there_is_an_import_error(monkeypatch):
+def test_a_missing_library_is_an_import_error(monkeypatch):
     monkeypatch.setenv("TWOFOLD_ARRAY_API", "no_such_library")
     with pytest.raises(ImportError, match="no_such_library"):
         ArrayApiBackend()
 
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
-def test_a_dtype_outside_the_standard_is_refused(dtype):
+def test_a_dtype_outside_the_standard_is_rejected(dtype):
     with pytest.raises(DTypeError, match=r"the library has no such dtype: given b?float16; use one of"):
         ArrayApiBackend().from_host(np.zeros(2, dtype), CPU)
 
@@ -40,7 +40,7 @@ def test_int64_and_uint64_compare_by_value_as_numpy_does():
     assert list(backend.to_host(got)) == [False, True]
 
 
-def test_memory_is_seen_through_dlpack():
+def test_memory_is_shared_through_dlpack():
     host = np.zeros(3, "float32")
     backend = ArrayApiBackend()
     backend.write(backend.from_dlpack(host), slice(1, None), backend.scalar(2.0, "float32"))
@@ -65,12 +65,12 @@ def on_host(storing, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["add", "right_shift", "less", "invert", "where", "max", "argmin", "sum"])
-def test_what_the_library_only_stores_is_computed_on_the_host(name, storing, on_host):
+def test_dtypes_the_library_only_stores_are_computed_on_the_host(name, storing, on_host):
     conformance.check_primitive(storing, name, ("uint64",))
     assert on_host
 
 
-def test_what_the_library_only_stores_is_taken_flipped_and_multiplied_on_the_host(storing, on_host):
+def test_dtypes_the_library_only_stores_are_taken_flipped_and_multiplied_on_the_host(storing, on_host):
     host = np.arange(6, dtype=np.uint64).reshape(2, 3) + np.uint64(2**63)
     array, places = storing.from_host(host, CPU), storing.from_host(np.array([1, 0, 1]), CPU)
     np.testing.assert_array_equal(storing.to_host(storing.xp.take(array, places, axis=0)), host[[1, 0, 1]])

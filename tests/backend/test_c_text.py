@@ -72,7 +72,7 @@ def on_host(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", ELEMENTWISE)
-def test_host_kernels_give_what_numpy_gives(on_host, name):
+def test_host_kernels_match_numpy(on_host, name):
     library, kernels = on_host
     for k, case in enumerate(CASES):
         if case.op == name:
@@ -81,7 +81,7 @@ def test_host_kernels_give_what_numpy_gives(on_host, name):
             assert not differ(out, case.want), f"{case}: {out} should be {case.want}"
 
 
-def test_fused_host_kernels_give_what_numpy_gives_step_by_step(tmp_path):
+def test_fused_host_kernels_match_numpy_step_by_step(tmp_path):
     programs, operands, wants = zip(*map(random_program, range(60)), strict=True)
     unit = kernel_unit(*programs)
     library = compile_for_host(unit.source, tmp_path)
@@ -92,7 +92,7 @@ def test_fused_host_kernels_give_what_numpy_gives_step_by_step(tmp_path):
 
 
 @pytest.mark.parametrize("architecture", EACH_GPU)
-def test_every_primitive_compiles_for_gpus_without_a_message(architecture):
+def test_every_primitive_compiles_for_gpus_without_warnings(architecture):
     once = {(case.op, tuple(str(a.dtype) for a in case.operands), str(case.params)): one_step(case) for case in CASES}
     assert compile_for_gpu(kernel_unit(*once.values()).source, architecture) == ""
 
@@ -102,7 +102,7 @@ def test_fused_programs_compile_for_gpus(architecture):
     compile_for_gpu(kernel_unit(*[random_program(seed)[0] for seed in range(60)]).source, architecture)  # fails the test by itself
 
 
-def test_spaces_beyond_32_bits_are_counted_in_64():
+def test_index_spaces_beyond_32_bits_use_64_bit_indices():
     big, small = [
         RowProgram("add", (n, 3), (ArrayType((n, 1), "float32"),), (step("add", Ref("in", 0), Ref("in", 0)),), (0,)) for n in (2**30, 2**20)
     ]
@@ -110,7 +110,7 @@ def test_spaces_beyond_32_bits_are_counted_in_64():
     assert "TF_EACH(unsigned int, i," in kernel_unit(small).source
 
 
-def test_a_kernel_is_named_after_what_it_does():
+def test_a_kernel_is_named_after_its_steps():
     program = random_program(1)[0]._replace(name="multiply_add")
     assert kernel_unit(program, program).names == ("tf_multiply_add_0", "tf_multiply_add_1")
 
@@ -120,7 +120,7 @@ def test_special_functions_are_printed_only_where_used():
     assert "tf_polynomial" not in one.source
 
 
-def test_a_step_without_c_text_is_refused():
+def test_a_step_without_c_source_is_rejected():
     bare = KernelStep("matmul", None, None, (Ref("in", 0),), "float32", "float32")
     with pytest.raises(KernelCompileError, match="matmul has no C expression"):
         kernel_unit(RowProgram("matmul", (2,), (ArrayType((2,), "float32"),), (bare,), (0,)))
@@ -187,7 +187,7 @@ def test_axes_merge_where_every_operand_has_both_or_neither(shape, operands, spa
 
 
 @pytest.mark.parametrize(("space", "operand"), [((2, 3, 4), (2, 1, 4)), ((5, 2), (1, 2)), ((3,), (1,)), ((4, 3), (4, 1))])
-def test_places_lie_where_broadcasting_puts_them(space, operand):
+def test_element_offsets_follow_broadcasting(space, operand):
     want = np.broadcast_to(np.arange(math.prod(operand)).reshape(operand), space).reshape(-1)
     terms = index_terms(space, broadcast_strides(operand, row_major(operand), space))
     got = [sum(i // inner % size * stride for inner, size, stride in terms) for i in range(math.prod(space))]

@@ -34,7 +34,7 @@ def test_primitive_gives_what_numpy_gives(adapter, name):
 
 @pytest.mark.parametrize("adapter", ADAPTERS)
 @pytest.mark.parametrize("behaviour", conformance.BEHAVIOURS, ids=lambda f: f.__name__)
-def test_adapter_keeps_the_promise(adapter, behaviour):
+def test_adapter_keeps_the_protocol(adapter, behaviour):
     backend, dtypes = ADAPTERS[adapter]
     behaviour(backend, dtypes)
 
@@ -95,6 +95,6 @@ def test_the_protocol_stays_narrow():
     assert len([name for name in vars(Backend) if not name.startswith("_")]) <= 30
 
 
-def test_what_an_adapter_can_do_does_not_change_under_a_program():
+def test_an_adapters_capabilities_do_not_change_under_a_program():
     with pytest.raises(FrozenInstanceError):
         NumpyBackend().target.few_kernels = True

@@ -76,7 +76,7 @@ def by_definition(kind, g, first, second):
 @pytest.mark.parametrize("nbytes", BYTES)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", GEOMETRIES)
-def test_every_algorithm_gives_what_the_definition_gives(name, kind, nbytes):
+def test_every_algorithm_matches_the_definition(name, kind, nbytes):
     g = GEOMETRIES[name]
     first, second = operands(kind, g)
     want = by_definition(kind, g, first, second)
@@ -89,7 +89,7 @@ def test_every_algorithm_gives_what_the_definition_gives(name, kind, nbytes):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["plane", "without padding", "wide padding"])
-def test_winograds_algorithm_takes_part(name, kind):
+def test_winograds_algorithm_is_used(name, kind):
     assert "winograd" in applicable(GEOMETRIES[name], F32)
     assert "winograd" not in applicable(GEOMETRIES[name], F64)
 
@@ -107,7 +107,7 @@ def test_winograds_error_is_below_its_bound(channels, side, kind):
     assert 1e-8 < abs(out - exact).max() / abs(exact).max() < 2e-5
 
 
-def test_the_transforms_are_those_of_the_points():
+def test_winograd_transforms_match_their_interpolation_points():
     of_data, of_kernel, to_results = winograd._transforms()
     data, kernel = np.arange(6.0), np.array([2.0, -1.0, 3.0])
     want = [data[k : k + 3] @ kernel for k in range(4)]
@@ -116,7 +116,7 @@ def test_the_transforms_are_those_of_the_points():
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "int32"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_sixteen_bits_are_rounded_once(kind, dtype):
+def test_float16_results_are_rounded_once(kind, dtype):
     g = GEOMETRIES["plane"]
     first, second = operands(kind, g, mx.nd.zeros((1,), dtype=dtype).asnumpy().dtype)
     function = getattr(convolution, {"forward": "convolve", "data": "convolve_data", "weight": "convolve_weight"}[kind])
@@ -137,7 +137,7 @@ def test_a_sum_of_nothing_is_zero(shape):
     assert convolution.convolve_data(y, weight, size=(5, 5), **params).shape == shape
 
 
-def test_operands_may_be_strided():
+def test_operands_can_be_strided():
     g = GEOMETRIES["plane"]
     x, w = operands("forward", g, F32)
     params = {"stride": g.stride, "dilate": g.dilate, "pad": g.pad, "groups": 1}
@@ -148,7 +148,7 @@ def test_operands_may_be_strided():
 @pytest.mark.parametrize("nbytes", [1, 4000, 1 << 22])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", [name for name in GEOMETRIES if len(GEOMETRIES[name].size) > 1])
-def test_the_order_of_memory_changes_no_bit(name, kind, nbytes):
+def test_memory_order_changes_no_bit(name, kind, nbytes):
     """What the layout pass stands on: of algorithms that take images with their channels last."""
     g = GEOMETRIES[name]
     draw = np.random.default_rng(2)
@@ -163,7 +163,7 @@ def test_the_order_of_memory_changes_no_bit(name, kind, nbytes):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_gain_is_of_algorithms_that_take_channels_last_only(kind):
+def test_only_algorithms_that_take_channels_last_report_a_gain(kind):
     op = {"forward": "convolve", "data": "convolve_data", "weight": "convolve_weight"}[kind]
     g = tune.geometry(8, 64, 56, 64, 3, pad=1)
     facts = {"stride": g.stride, "dilate": g.dilate, "pad": g.pad, "groups": 1, "size": g.size, "kernel": g.kernel}
@@ -176,7 +176,7 @@ def test_a_gain_is_of_algorithms_that_take_channels_last_only(kind):
     assert convolution.bytes_saved(op, facts | {"pad": g.pad, "kernel": g.kernel}, first, second, "float32") is None
 
 
-def test_tuning_measures_what_channels_last_save():
+def test_tuning_measures_the_gain_of_channels_last():
     g = tune.geometry(2, 8, 12, 8, 3, pad=1)
     assert tune.measure_saving("forward", g, Choice("gathered", 1 << 20)) == 0.0
     assert 0.0 <= tune.measure_saving("forward", g, Choice("winograd", 1 << 20)) <= 1.0
@@ -197,25 +197,25 @@ def test_the_setting_chooses_the_exact_algorithm(monkeypatch):
 
 @pytest.mark.parametrize("name", [name for name in GEOMETRIES if name not in ("line", "volume", "strided volume")])
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_table_answers_for_any_sizes(name, kind):
+def test_the_table_covers_all_sizes(name, kind):
     g = GEOMETRIES[name]
     for with_winograd in (False, "winograd" in applicable(g, F32)):
         assert choice(kind, g, with_winograd).name in applicable(g, F32)
 
 
-def test_small_convolutions_are_computed_by_their_definition():
+def test_small_convolutions_use_the_definition():
     for g in (GEOMETRIES["plane"], tune.geometry(1, 1, 5, 2, 3, pad=1)):
         for kind in KINDS:
             assert "winograd" not in chosen(kind, g, F32, True).func.__module__
 
 
-def test_the_table_has_every_class_in_every_kind():
+def test_the_table_covers_every_class_of_every_kind():
     found = {(row.kind, class_of(row.geometry)) for row in rows()}
     assert found == {(kind, name) for kind in KINDS for name in {class_of(g) for g in tune.MEASURED}}
     assert {class_of(g) for g in GEOMETRIES.values()} <= {name for _, name in found}
 
 
-def test_tuning_measures_every_candidate_and_keeps_the_simplest_of_equals():
+def test_tuning_measures_every_candidate_and_prefers_the_simplest_of_equals():
     g = tune.geometry(1, 2, 6, 3, 3, pad=1)
     seconds = tune.measure("forward", g)
     assert list(seconds) == tune.candidates(g)

@@ -35,11 +35,11 @@ def copied_and_squared(backend, *, waits):
 
 
 @pytest.mark.parametrize("schedule", ["issue", "late", "eager"])
-def test_work_that_waits_for_its_operands_is_right(schedule):
+def test_work_that_waits_for_its_operands_is_correct(schedule):
     assert list(copied_and_squared(FakeBackend(schedule, poison=True), waits=True)) == [16, 16, 16]
 
 
-def test_late_streams_show_an_operand_that_was_not_waited_for():
+def test_late_streams_expose_a_missing_wait_for_an_operand():
     assert list(copied_and_squared(FakeBackend("late", poison=True), waits=False)) != [16, 16, 16]
 
 
@@ -59,11 +59,11 @@ def overwritten_after_read(backend, *, waits):
 
 
 @pytest.mark.parametrize("schedule", ["issue", "late", "eager"])
-def test_memory_overwritten_after_its_reader_is_right(schedule):
+def test_memory_can_be_overwritten_after_its_reader(schedule):
     assert list(overwritten_after_read(FakeBackend(schedule), waits=True)) == [-3, -3, -3]
 
 
-def test_eager_streams_show_memory_that_was_overwritten_before_its_reader_ran():
+def test_eager_streams_expose_memory_overwritten_before_its_reader_ran():
     assert list(overwritten_after_read(FakeBackend("eager"), waits=False)) == [-7, -7, -7]
 
 
@@ -84,7 +84,7 @@ def test_synchronize_leaves_other_devices_alone():
     assert ran == [1]
 
 
-def test_an_operation_that_fails_raises_where_the_host_waits_and_what_follows_runs():
+def test_a_failing_operation_raises_where_the_host_waits_and_later_ones_run():
     backend, ran = FakeBackend("late"), []
     backend.issue(lambda: 1 // 0)
     backend.issue(lambda: ran.append(1))
@@ -99,7 +99,7 @@ def test_new_memory_is_poisoned():
     assert list(array) == [0xCB] * 3
 
 
-def test_freed_memory_is_poisoned_and_used_again():
+def test_freed_memory_is_poisoned_and_reused():
     backend = FakeBackend(poison=True)
     array = backend.empty((4,), "uint8")
     address, view = array.ctypes.data, array[1:]
@@ -111,7 +111,7 @@ def test_freed_memory_is_poisoned_and_used_again():
     assert backend.empty((4,), "uint8").ctypes.data == address
 
 
-def test_operations_that_wait_to_run_keep_their_operands():
+def test_queued_operations_keep_their_operands_alive():
     backend = FakeBackend("late", poison=True)
     result = launched(backend, "square", backend.from_host(np.full(3, 2, np.float32), GPU))
     gc.collect()
@@ -125,12 +125,12 @@ def test_environment_names_devices_and_schedule(monkeypatch):
     assert (backend.device_count(), backend.streams.schedule) == (4, "late")
 
 
-def test_a_schedule_that_does_not_exist_is_refused():
+def test_an_unknown_schedule_is_rejected():
     with pytest.raises(ParameterError, match="no such schedule"):
         FakeBackend("early")
 
 
-def test_a_reshape_that_must_copy_waits_for_what_it_copies():
+def test_a_reshape_that_must_copy_waits_for_its_operand():
     backend = FakeBackend("late", poison=True)
     array = backend.from_host(np.arange(6, dtype=np.float32).reshape(2, 3), GPU)
     turned = backend.xp.permute_dims(array, axes=(1, 0))

@@ -55,7 +55,7 @@ def samples(op, dtype):
 
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("op", FUNCTIONS)
-def test_functions_are_right_to_two_units_in_the_last_place(op, dtype):
+def test_functions_are_within_two_units_in_the_last_place(op, dtype):
     mpmath = pytest.importorskip("mpmath")
     with np.errstate(all="ignore"):
         x = samples(op, dtype)
@@ -77,7 +77,7 @@ def test_functions_are_right_to_two_units_in_the_last_place(op, dtype):
 
 
 @pytest.mark.parametrize("op", FUNCTIONS)
-def test_functions_of_float32_are_right_all_over_the_format(op):
+def test_float32_functions_are_accurate_over_the_whole_range(op):
     x = np.random.default_rng(1).integers(0, 2**32, 400_000, np.uint64).astype(np.uint32).view(np.float32)
     reference = np.vectorize(math.erf, otypes=[np.float64]) if op == "erf" else getattr(np, op)
     with np.errstate(all="ignore"):
@@ -105,7 +105,7 @@ def test_functions_of_float32_are_right_all_over_the_format(op):
         ("erf", [math.inf, -math.inf, 0.0, -0.0, 50.0, -50.0], [1.0, -1.0, 0.0, -0.0, 1.0, -1.0]),
     ],
 )
-def test_functions_at_their_edges(op, given, want, dtype):
+def test_functions_at_their_limits(op, given, want, dtype):
     x = np.array([*given, math.nan], dtype)
     (got,) = machine_code(one(op, dtype, size=x.size))(x, np.empty_like(x))
     assert same_bits(got, np.array([*want, math.nan], dtype)), got
@@ -113,7 +113,7 @@ def test_functions_at_their_edges(op, given, want, dtype):
 
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("op", ["exp", "expm1", "log", "log1p", "tanh"])
-def test_denormals_and_ends_are_numpys(op, dtype):
+def test_denormals_and_extreme_values_match_numpy(op, dtype):
     info = np.finfo(dtype)
     near = np.log(np.array([info.max, info.tiny, info.smallest_subnormal]).astype(np.float64)).astype(dtype)
     x = np.array([info.smallest_subnormal, info.tiny / 3, info.tiny, -info.tiny / 3, *near, *np.nextafter(near, near.dtype.type(0))], dtype)
@@ -126,13 +126,13 @@ def test_denormals_and_ends_are_numpys(op, dtype):
 
 
 @pytest.mark.parametrize("name", conformance.names())
-def test_compiled_primitives_give_what_numpy_gives(name):
+def test_compiled_primitives_match_numpy(name):
     if primitives()[name].elementwise:
         conformance.check_primitive(EagerBackend(), name, ("bool", "int32", "int64", "uint64", "float32", "float64"))
 
 
 @pytest.mark.parametrize("behaviour", conformance.BEHAVIOURS, ids=lambda f: f.__name__)
-def test_compiled_kernels_keep_the_promise(behaviour):
+def test_compiled_kernels_keep_the_protocol(behaviour):
     behaviour(EagerBackend())
 
 
@@ -187,7 +187,7 @@ def by_default(program, inputs):
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_random_programs_have_the_bits_of_the_default_kernel(seed):
+def test_random_programs_match_the_default_kernel_bitwise(seed):
     program, inputs = random_program(seed, EXACT, [*SPECIAL, 3.0, -0.25])
     got = machine_code(program)(*inputs, *outputs_of(program))
     for g, w in zip(got, by_default(program, inputs), strict=True):
@@ -259,7 +259,7 @@ def test_floats_become_integers_by_truncation():
     ],
     ids=lambda p: f"{p.name} of {p.inputs[0].dtype}",
 )
-def test_what_has_no_machine_code_stays_with_the_default_kernel(program):
+def test_operations_without_machine_code_use_the_default_kernel(program):
     inputs = [np.array([3, 1, 2, 5, 4, 6, 7]).astype(NUMPY[t.dtype]) for t in program.inputs]
     outs = outputs_of(program)
     kernel = NumpyBackend().compile(program)
@@ -274,7 +274,7 @@ def test_what_has_no_machine_code_stays_with_the_default_kernel(program):
 
 @pytest.mark.parametrize("size", [0, 1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 1000])
 @pytest.mark.parametrize("dtype", [*FLOATS, "int64", "bool"])
-def test_every_length_is_computed_whole_and_nothing_beyond(size, dtype):
+def test_every_length_is_computed_completely_and_nothing_beyond(size, dtype):
     op = "logical_or" if dtype == "bool" else "add"
     x, y = (np.random.default_rng(k).integers(0, 2, size).astype(dtype) for k in range(2))
     memory = np.full(size + 64, 7).astype(dtype)
@@ -306,7 +306,7 @@ def test_inputs_broadcast(shape, operands):
 
 
 @pytest.mark.parametrize("size", [5, 64, 1000, 400_003])
-def test_an_output_may_be_an_inputs_memory(size):
+def test_an_output_can_share_an_inputs_memory(size):
     x, y = (np.random.default_rng(k).normal(size=size).astype(np.float32) for k in range(2))
     steps = (step("add", Ref("in", 0), Ref("in", 1)), step("subtract", Ref("in", 0), Ref("in", 1)))
     program = RowProgram("both", (size,), (ArrayType((size,), "float32"),) * 2, steps, (0, 1), ((0, 1), (1, 0)))
@@ -316,7 +316,7 @@ def test_an_output_may_be_an_inputs_memory(size):
     assert same_bits(x, want[1])
 
 
-def test_strided_constant_and_read_only_inputs_are_taken():
+def test_strided_constant_and_read_only_inputs_are_accepted():
     base = np.arange(80, dtype=np.float32).reshape(8, 10)
     program = chain((10, 8), "negative")
     fixed = np.broadcast_to(np.float32(3), (10, 8))
@@ -332,7 +332,7 @@ def test_strided_inputs_are_computed_by_machine_code_too(monkeypatch):
     assert same_bits(out, -(x * 2 + x))
 
 
-def test_halves_refuse_together(monkeypatch):
+def test_both_halves_reject_operands_together(monkeypatch):
     monkeypatch.setattr(tiering, "SPLIT", 0)
     monkeypatch.setattr(tiering, "SPLIT_WITH_HELPER", 0)
     monkeypatch.setattr(tiering.workers, "THREADS", 2)
@@ -346,7 +346,7 @@ def test_halves_refuse_together(monkeypatch):
 
 
 @pytest.mark.parametrize("number", [np.float32(3), np.float32(3).reshape(1).view(np.recarray), 3.0])
-def test_what_is_no_array_or_of_a_subclass_is_taken_as_one(number):
+def test_operands_other_than_plain_arrays_are_converted(number):
     types = ArrayType((9,), "float32"), ArrayType((), "float32")
     program = RowProgram("add", (9,), types, (step("add", Ref("in", 0), Ref("in", 1)),), (0,))
     x = np.arange(9, dtype=np.float32)
@@ -354,7 +354,7 @@ def test_what_is_no_array_or_of_a_subclass_is_taken_as_one(number):
     assert same_bits(got, x + 3)
 
 
-def test_an_array_of_another_size_is_refused_as_by_the_default_kernel():
+def test_an_array_of_another_size_raises_as_in_the_default_kernel():
     kernel = machine_code(chain((8,)))
     small, large = np.ones(4, np.float32), np.ones(8, np.float32)
     for arrays in ((small, large, large), (large, large, small)):
@@ -380,7 +380,7 @@ def test_large_spaces_are_computed_by_two_threads(shape, operand, monkeypatch):
     assert len(hand_offs) == 1
 
 
-def test_many_threads_may_use_one_kernel():
+def test_many_threads_can_share_a_kernel():
     program = chain((5000,), "tanh")
     kernel = NumpyBackend().compile(program)
     data = [np.random.default_rng(k).normal(size=(2, 5000)).astype(np.float32) for k in range(8)]
@@ -403,7 +403,7 @@ def test_many_threads_may_use_one_kernel():
 # when
 
 
-def test_a_structure_is_compiled_at_its_second_use_whatever_its_sizes():
+def test_a_structure_is_compiled_at_its_second_use_regardless_of_sizes():
     x = np.ones(7, np.float32)
     first, second = (NumpyBackend().compile(chain(shape)) for shape in ((7,), (9,)))
     first(x, x, np.empty_like(x))
@@ -435,7 +435,7 @@ def test_programs_of_any_size_are_fused_where_kernels_are_compiled(monkeypatch):
     assert kernels() == 0
 
 
-def test_structures_that_differ_in_a_constants_sign_or_type_are_not_one():
+def test_structures_differing_in_a_constants_sign_or_type_are_distinct():
     x = np.array([-0.0], np.float32)
     for value in (0.0, -0.0):
         add = step("add", Ref("in", 0), Ref("const", value))
@@ -480,7 +480,7 @@ def test_a_machine_that_cannot_compile_uses_the_default_kernel(monkeypatch):
     assert same_bits(out, by_default(chain(), [x, x])[0])
 
 
-def test_a_text_that_llvm_does_not_take_leaves_the_default_kernel(monkeypatch):
+def test_source_rejected_by_llvm_falls_back_to_the_default_kernel(monkeypatch):
     monkeypatch.setattr(tiering, "kernel_ir", lambda structure, machine: "define nothing")
     x = np.ones(7, np.float32)
     out = np.empty_like(x)
@@ -491,7 +491,7 @@ def test_a_text_that_llvm_does_not_take_leaves_the_default_kernel(monkeypatch):
     assert same_bits(out, by_default(chain(), [x, x])[0])
 
 
-def test_the_loop_is_vector_code():
+def test_the_loop_is_vectorized():
     program = one("tanh", "float32")
     assembly = compiler().assembly(kernel_ir(structure_of(program)[0], compiler().machine))
     if compiler().triple.startswith("x86_64"):
@@ -500,7 +500,7 @@ def test_the_loop_is_vector_code():
 
 
 @pytest.mark.parametrize("bits", [128, 256, 512])
-def test_texts_for_other_vector_lengths_compile(bits):
+def test_sources_for_other_vector_lengths_compile(bits):
     program, _ = random_program(3, [*EXACT, *BOUNDED], SPECIAL)
     text = kernel_ir(structure_of(program)[0], Machine(bits, object.__basicsize__))
     assert compiler().object_code(text)
@@ -529,7 +529,7 @@ def test_object_code_is_read_from_the_disk():
 @pytest.mark.parametrize(
     "damage", [lambda b: b[:-1] + bytes([b[-1] ^ 1]), lambda b: b[: len(b) // 2], lambda b: b"", lambda b: b"x" * 4000]
 )
-def test_a_damaged_file_is_compiled_anew(damage):
+def test_a_damaged_file_is_recompiled(damage):
     use_twice(chain())
     (path,) = cache.folder().iterdir()
     path.write_bytes(damage(path.read_bytes()))
@@ -537,26 +537,26 @@ def test_a_damaged_file_is_compiled_anew(damage):
     assert use_twice(chain()) == (2, 1)
 
 
-def test_a_file_under_another_ones_name_is_not_taken():
+def test_a_file_under_the_wrong_name_is_ignored():
     cache.store("a", b"code")
     os.replace(cache.folder() / "a", cache.folder() / "b")
     assert cache.load("b") is None
 
 
-def test_a_file_of_somebody_else_is_not_taken(monkeypatch):
+def test_a_file_owned_by_another_user_is_ignored(monkeypatch):
     cache.store("a", b"code")
     assert cache.load("a") == b"code"
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
     assert cache.load("a") is None
 
 
-def test_a_folder_that_cannot_be_written_is_no_error(monkeypatch, tmp_path):
+def test_an_unwritable_folder_is_not_an_error(monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("TWOFOLD_CACHE", str(tmp_path / "file"))
     assert use_twice(chain()) == (1, 0)
 
 
-def test_files_used_longest_ago_are_removed(monkeypatch):
+def test_the_least_recently_used_files_are_removed(monkeypatch):
     monkeypatch.setattr(cache, "LIMIT", 4000)
     for k in range(6):
         cache.store(str(k), bytes(1000))
@@ -567,7 +567,7 @@ def test_files_used_longest_ago_are_removed(monkeypatch):
     assert sum(path.stat().st_size for path in cache.folder().iterdir()) <= 4000
 
 
-def test_the_folder_is_the_users_cache(monkeypatch, tmp_path):
+def test_the_folder_is_in_the_users_cache(monkeypatch, tmp_path):
     monkeypatch.delenv("TWOFOLD_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert cache.folder() == tmp_path / "twofold" / "jit"

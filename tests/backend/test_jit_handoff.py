@@ -70,7 +70,7 @@ def handed(run):
     return HAND_OFFS.count - before
 
 
-def test_without_anybody_who_waits_one_thread_does_it():
+def test_without_a_waiting_thread_one_thread_does_all_the_work():
     handoff.forget()
     x, y = operands()
     out = np.empty(SHAPE, np.float32)
@@ -81,7 +81,7 @@ def test_without_anybody_who_waits_one_thread_does_it():
 
 @pytest.mark.usefixtures("waiting")
 @pytest.mark.parametrize("shape", [SHAPE, (2,), (70_001,), (3, 5, 7)])
-def test_halves_have_the_bits_of_the_whole(shape):
+def test_halves_match_the_whole_bitwise(shape):
     x, y = operands(shape)
     out = np.empty(shape, np.float32)
     kernel = machine_code(chain(shape, "negative"))
@@ -112,7 +112,7 @@ def test_rows_and_results_over_operands():
 
 
 @pytest.mark.usefixtures("waiting")
-def test_arrays_that_are_refused_are_computed_once():
+def test_rejected_arrays_are_computed_once():
     memory = np.arange(401, dtype=np.float32)
     x, y = (memory[k:][:400].reshape(20, 20) for k in (1, 0))  # the result lies where the input does, one element before
     turned = np.ones((20, 20), np.float32).T
@@ -131,7 +131,7 @@ def test_arrays_that_are_refused_are_computed_once():
 
 
 @pytest.mark.usefixtures("waiting")
-def test_one_half_that_refuses_is_an_error(monkeypatch):
+def test_a_single_half_that_refuses_is_an_error(monkeypatch):
     """As where memory for its scratch is missing: the other half may have been written over what was read."""
     made = []
 
@@ -155,7 +155,7 @@ def test_one_half_that_refuses_is_an_error(monkeypatch):
     assert {REPORT_REFUSAL, WITHOUT_GIL} <= set(made)
 
 
-def test_one_half_that_refuses_in_a_woken_thread_is_an_error(monkeypatch):
+def test_a_single_half_that_refuses_in_a_woken_thread_is_an_error(monkeypatch):
     monkeypatch.setattr(tiering, "SPLIT", 0)
     made = []
 
@@ -176,7 +176,7 @@ def test_one_half_that_refuses_in_a_woken_thread_is_an_error(monkeypatch):
     assert made == [RELEASE_GIL, RELEASE_GIL]
 
 
-def test_who_always_has_work_leaves_the_other_thread_to_others_in_between(monkeypatch):
+def test_a_busy_thread_lets_others_use_the_worker_in_between(monkeypatch):
     monkeypatch.setattr(handoff, "PATIENCE", 10**9)
     monkeypatch.setattr(handoff, "_code", handoff._code.__wrapped__)
     thread = threading.Thread(target=handoff.serve.__wrapped__(compiler()), daemon=True)
@@ -192,7 +192,7 @@ def test_who_always_has_work_leaves_the_other_thread_to_others_in_between(monkey
 
 
 @pytest.mark.usefixtures("waiting")
-def test_threads_take_turns_with_the_one_that_waits():
+def test_threads_take_turns_with_the_waiting_worker():
     errors = []
 
     def work(seed):
@@ -212,7 +212,7 @@ def test_threads_take_turns_with_the_one_that_waits():
 
 
 @pytest.mark.usefixtures("waiting")
-def test_a_child_has_nobody_who_waits():
+def test_a_forked_child_has_no_waiting_thread():
     x, y = operands()
     kernel = machine_code(chain(SHAPE, "negative"))
     kernel(x, y, np.empty_like(x))
@@ -238,7 +238,7 @@ def test_a_woken_thread_waits_for_more(monkeypatch):
     assert isinstance(waited[0], type(compiler()))
 
 
-def test_who_waits_in_vain_does_so_less_often(monkeypatch):
+def test_a_worker_that_waits_in_vain_waits_less_often(monkeypatch):
     one, turns_taken, done = handoff.Helper(compiler()), [], []
 
     def serve():
@@ -252,7 +252,7 @@ def test_who_waits_in_vain_does_so_less_often(monkeypatch):
     assert turns_taken == [0, 2, 6, 14, 30, 62, *range(94, 100)]
 
 
-def test_who_has_done_much_goes_on_unless_others_wait(monkeypatch):
+def test_a_busy_worker_continues_unless_others_wait(monkeypatch):
     one, turns_taken = handoff.Helper(compiler()), []
 
     def serve():
@@ -265,7 +265,7 @@ def test_who_has_done_much_goes_on_unless_others_wait(monkeypatch):
     assert len(turns_taken) == 5
 
 
-def test_functions_die_with_their_kernel():
+def test_functions_are_freed_with_their_kernel():
     x, y = operands()
     kernel = machine_code(chain(SHAPE, "negative"))
     kernel(x, y, np.empty_like(x))
@@ -290,7 +290,7 @@ assert float(y.asnumpy()[5]) > 0.99
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
-def test_a_process_ends_while_the_other_thread_waits(seed):
+def test_a_process_can_exit_while_the_worker_waits(seed):
     environment = os.environ | {"TWOFOLD_JIT": "1"}
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=60, check=False, env=environment)
     assert (done.returncode, done.stderr) == (0, "")

@@ -42,7 +42,7 @@ LENGTHS = [1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100, 127, 128, 129, 130, 136, 
 
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("length", LENGTHS)
-def test_sums_and_extremes_of_rows_have_numpys_bits(length, dtype):
+def test_sums_and_extrema_of_rows_match_numpy_bitwise(length, dtype):
     x = np.random.default_rng(length).normal(size=(3, length)).astype(dtype)
     types = (ArrayType(x.shape, dtype),)
     program = RowProgram("rows", x.shape, types, tuple(reduced(op, Ref("in", 0), dtype) for op in ("sum", "max", "min")), (0, 1, 2))
@@ -65,7 +65,7 @@ def test_reductions_of_special_numbers(length, special):
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (4, 3), (64, 10), (7, 130), (3, 5, 33), (2, 1, 1, 700)])
-def test_softmax_in_three_readings(shape):
+def test_softmax_reads_each_row_three_times(shape):
     x = np.random.default_rng(1).normal(0, 5, shape).astype(np.float32)
     (got,) = machine_code(softmax(shape))(x, np.empty_like(x))
     e = np.exp((x - x.max(-1, keepdims=True)).astype(np.float64))
@@ -123,12 +123,12 @@ def check_bits(seed):
 
 
 @pytest.mark.parametrize("seed", range(150))
-def test_random_programs_over_rows_have_the_bits_of_the_default_kernel(seed):
+def test_random_row_programs_match_the_default_kernel_bitwise(seed):
     check_bits(seed)
 
 
 @pytest.mark.parametrize("bits", [128, 256])
-def test_rows_have_the_same_bits_with_shorter_vectors(bits, monkeypatch):
+def test_rows_are_bitwise_equal_with_shorter_vectors(bits, monkeypatch):
     monkeypatch.setattr(compiler(), "machine", Machine(bits, object.__basicsize__))
     for seed in range(12):
         check_bits(seed)
@@ -160,7 +160,7 @@ def test_an_output_over_an_input_that_an_earlier_pass_reads(shape):
     assert same_bits(out, want[1])
 
 
-def test_rows_are_cut_between_threads(monkeypatch):
+def test_rows_are_split_between_threads(monkeypatch):
     hand_offs = []
     both = tiering.workers.run_both
     monkeypatch.setattr(tiering, "SPLIT", 0)
@@ -175,7 +175,7 @@ def test_rows_are_cut_between_threads(monkeypatch):
         hand_offs.clear()
 
 
-def test_rows_that_are_added_up_in_blocks_stay_with_the_default_kernel():
+def test_rows_summed_in_blocks_use_the_default_kernel():
     shape = (2, 65_537)
     x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
     program = softmax(shape)

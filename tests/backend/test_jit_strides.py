@@ -65,7 +65,7 @@ def relaid(draw, array):
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_random_programs_over_random_layouts_have_the_bits_of_the_default_kernel(seed):
+def test_random_programs_over_random_layouts_match_the_default_kernel_bitwise(seed):
     program, inputs = random_program(seed, EXACT, [*SPECIAL, 3.0, -0.25])
     want = by_default(program, inputs)
     run, draw = machine_code(program), random.Random(seed)
@@ -86,7 +86,7 @@ def check_rows(seed):
 
 
 @pytest.mark.parametrize("seed", range(50))
-def test_rows_of_random_layouts_have_the_bits_of_contiguous_ones(seed):
+def test_rows_of_random_layouts_match_contiguous_ones_bitwise(seed):
     check_rows(seed)
 
 
@@ -133,7 +133,7 @@ def test_nothing_is_read_beyond_an_array():
         assert protect(whole.ctypes.data + page, page, 3) == 0
 
 
-def test_windows_that_overlap():
+def test_overlapping_windows():
     x = np.random.default_rng(0).normal(size=(3, 21)).astype(np.float32)
     windows = np.lib.stride_tricks.sliding_window_view(x, 5, 1)
     y = np.random.default_rng(1).normal(size=windows.shape).astype(np.float32)
@@ -142,7 +142,7 @@ def test_windows_that_overlap():
 
 
 @pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 4), ()])
-def test_spaces_of_no_element_and_of_one(shape):
+def test_empty_and_single_element_arrays(shape):
     x, y = np.broadcast_to(np.float32(2), shape), np.ones((*shape, 2), np.float32)[..., 0]
     (got,) = machine_code(chain(shape, "negative"))(x, y, np.empty(shape, np.float32))
     assert same_bits(got, np.full(shape, -5, np.float32))
@@ -170,7 +170,7 @@ def structure_for(program, *arrays):
     return structure_of(program, [element_strides(a) for a in arrays])[0]
 
 
-def test_a_text_serves_all_layouts_of_a_kind():
+def test_one_compiled_source_serves_all_layouts_of_a_kind():
     a, b = np.zeros((40, 60), np.float32), np.zeros((90, 20), np.float32)
     small, large = chain((20, 30), "negative"), chain((45, 4), "negative")
     for one_, other in [
@@ -188,7 +188,7 @@ def test_a_text_serves_all_layouts_of_a_kind():
     assert structure_for(program, a[:20, :30], row).row_strides == (UNIT_STRIDE, BROADCAST)
 
 
-def test_neighbouring_axes_that_lie_well_are_one():
+def test_adjacent_contiguous_axes_merge():
     x = np.zeros((4, 5, 6, 7), np.float32)
     structure, layout = structure_of(chain((4, 5, 3, 7), "negative"), [element_strides(x[:, :, ::2]), element_strides(x[:, :, :3])])
     assert layout.space == (20, 3, 7)
@@ -199,7 +199,7 @@ def test_neighbouring_axes_that_lie_well_are_one():
 # which arrays are taken
 
 
-def test_other_layouts_are_found_again():
+def test_earlier_layouts_are_found_again():
     base = np.random.default_rng(0).normal(size=(2, 12, 12)).astype(np.float32)
     kernel, y = EagerBackend().compile(chain((6, 6), "negative")), np.ones((6, 6), np.float32)
     for _ in range(2):
@@ -211,7 +211,7 @@ def test_other_layouts_are_found_again():
     assert len(kernel._variants) == 4
 
 
-def test_layouts_that_are_kept_are_bounded(monkeypatch):
+def test_the_number_of_kept_layouts_is_bounded(monkeypatch):
     monkeypatch.setattr(tiering, "MAX_VARIANTS", 3)
     kernel, base = EagerBackend().compile(chain((4,), "negative")), np.arange(100, dtype=np.float32)
     for s in range(1, 20):
@@ -222,7 +222,7 @@ def test_layouts_that_are_kept_are_bounded(monkeypatch):
 
 
 @pytest.mark.parametrize("over", ["second", "behind", "before"])
-def test_an_input_that_lies_where_the_output_does_is_copied_first(copied, over):
+def test_an_input_that_overlaps_the_output_is_copied_first(copied, over):
     memory = np.arange(64, dtype=np.float32)
     out = memory[16:32]
     x = {"second": memory[16:48:2], "behind": memory[17:33], "before": memory[4:28:2]}[over]
@@ -234,14 +234,14 @@ def test_an_input_that_lies_where_the_output_does_is_copied_first(copied, over):
     assert copied[0] is x
 
 
-def test_a_transposed_input_that_is_the_output_too(copied):
+def test_a_transposed_input_that_is_also_the_output(copied):
     memory = np.random.default_rng(0).normal(size=(33, 33)).astype(np.float32)
     want = -(memory.T * 2 + memory)
     machine_code(chain((33, 33), "negative"))(memory.T, memory, memory)
     assert same_bits(memory, want)
 
 
-def test_an_output_over_an_input_that_lies_as_it_does_needs_no_copy():
+def test_an_output_over_an_input_of_equal_layout_needs_no_copy():
     x, y = np.arange(10, dtype=np.float32), np.arange(20, dtype=np.float32)[::2]
     want = -(x * 2 + y)
     machine_code(chain((10,), "negative"))(x, y, x)
@@ -250,7 +250,7 @@ def test_an_output_over_an_input_that_lies_as_it_does_needs_no_copy():
 
 @pytest.mark.parametrize("other", [np.float64, np.int32, ">f4", np.float16])
 @pytest.mark.parametrize("every", [1, 2])
-def test_another_dtype_is_not_read_as_the_kernels(copied, other, every):
+def test_an_input_of_another_dtype_is_not_reinterpreted(copied, other, every):
     """Nor is it one of as many bytes: the default kernel computes with what it is given."""
     x = (np.arange(14) - 3).astype(other)[:: 2 // every][:7]
     good = np.arange(14, dtype=np.float32)[::every][:7]
@@ -262,7 +262,7 @@ def test_another_dtype_is_not_read_as_the_kernels(copied, other, every):
     assert same_bits(out, -(good * 2 + good))
 
 
-def test_dtype_objects_that_are_equal_are_one(monkeypatch):
+def test_equal_dtype_objects_share_a_kernel(monkeypatch):
     x = pickle.loads(pickle.dumps(np.arange(7, dtype=np.float32)))
     assert x.dtype is not np.dtype(np.float32)
     run, out = machine_code(chain((7,), "negative")), np.empty(7, np.float32)
@@ -282,7 +282,7 @@ def test_unaligned_inputs_are_copied(copied):
         assert same_bits(got, -(x * 2 + other))
 
 
-def test_an_output_that_is_strided_is_the_default_kernels(copied):
+def test_a_strided_output_uses_the_default_kernel(copied):
     out = np.zeros((4, 8), np.float32)
     x = np.arange(16, dtype=np.float32).reshape(4, 4)
     for a in (x, x.T):
@@ -345,7 +345,7 @@ def test_row_program_of_a_transposed_input():
 
 
 @pytest.mark.parametrize("every", [1, 2])
-def test_an_array_of_another_shape_is_the_default_kernels_mistake(copied, every):
+def test_an_array_of_another_shape_raises_as_in_the_default_kernel(copied, every):
     y = np.ones((6, 8), np.float32)[:, ::every]
     kernel, out = EagerBackend().compile(chain(y.shape, "negative")), np.empty(y.shape, np.float32)
     kernel(y, y, out)
@@ -359,7 +359,7 @@ def test_an_array_of_another_shape_is_the_default_kernels_mistake(copied, every)
 
 @pytest.mark.parametrize("kind", ["max", "avg"])
 @pytest.mark.parametrize(("kernel", "stride", "pad"), WINDOWS[:3])
-def test_pooling_is_one_kernel_of_machine_code(kind, kernel, stride, pad, monkeypatch):
+def test_pooling_is_one_compiled_kernel(kind, kernel, stride, pad, monkeypatch):
     shape = (2, 5, 24, 70)[: len(kernel) + 2]
     x, found = leaf("x", shape, "float32"), np.random.default_rng(0).normal(size=shape).astype(np.float32)
     monkeypatch.setattr(SETTINGS, "jit", False)
@@ -373,7 +373,7 @@ def test_pooling_is_one_kernel_of_machine_code(kind, kernel, stride, pad, monkey
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_programs_of_views_have_the_bits_of_the_default_path(seed, monkeypatch):
+def test_programs_of_views_match_the_default_path_bitwise(seed, monkeypatch):
     outputs, leaves, arrays = random_graph(seed)
     monkeypatch.setattr(SETTINGS, "jit", False)
     want = Program(outputs, leaves, NumpyBackend()).run(list(arrays))
@@ -384,7 +384,7 @@ def test_programs_of_views_have_the_bits_of_the_default_path(seed, monkeypatch):
     assert tiering.Stats.refused == 0
 
 
-def test_windows_of_the_package_read_views_where_they_lie():
+def test_deferred_operations_read_views_without_copying():
     import twofold as mx
 
     x, y = (mx.nd.array(np.random.default_rng(k).normal(size=(300, 250))) for k in range(2))

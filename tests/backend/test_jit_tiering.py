@@ -51,7 +51,7 @@ def slowly(monkeypatch):
 
 
 @pytest.mark.parametrize("op", ["exp", "tanh"])
-def test_what_interrupts_a_compilation_may_use_kernels(op, monkeypatch):
+def test_an_interrupt_during_compilation_can_use_kernels(op, monkeypatch):
     code_of, results = tiering._machine_code, []
     kernel, other = NumpyBackend().compile(chain()), NumpyBackend().compile(chain(op=op))
 
@@ -98,7 +98,7 @@ def test_threads_that_use_a_structure_wait_for_its_machine_code(slowly):
     assert tiering.Stats.compiled == 1
 
 
-def test_an_interrupted_compilation_is_begun_again(monkeypatch):
+def test_an_interrupted_compilation_is_restarted(monkeypatch):
     code_of = tiering._machine_code
 
     def interrupted(structure):
@@ -180,7 +180,7 @@ def test_a_fork_waits_for_code_between_threads(monkeypatch):
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
 
 
-def test_at_once_if_results_are_not_to_depend_on_what_ran_before(monkeypatch):
+def test_jit_eager_compiles_kernels_at_first_use(monkeypatch):
     monkeypatch.setattr(SETTINGS, "jit_eager", True)
     monkeypatch.setattr(tiering, "WORTH", 10_000)
     first = used(NumpyBackend().compile(chain()))
@@ -188,7 +188,7 @@ def test_at_once_if_results_are_not_to_depend_on_what_ran_before(monkeypatch):
     assert same_bits(first, used(NumpyBackend().compile(chain())))
 
 
-def test_kernels_have_a_bound_of_nodes():
+def test_kernels_have_a_node_limit():
     x = leaf(0, (9,), "float32")
     y = x
     for _ in range(200):
@@ -197,7 +197,7 @@ def test_kernels_have_a_bound_of_nodes():
     assert [len(k.steps) for k in program.kernels] == [64, 64, 64, 8]
 
 
-def test_long_texts_are_not_compiled():
+def test_long_sources_are_not_compiled():
     power = [step("power", Ref("step", k - 1) if k else Ref("in", 0), Ref("in", 0)) for k in range(60)]
     program = RowProgram("powers", (7,), (ArrayType((7,), "float32"),), tuple(power), (59,))
     kernel = NumpyBackend().compile(program)
@@ -209,7 +209,7 @@ def test_long_texts_are_not_compiled():
 @pytest.mark.parametrize(
     ("op", "forms"), [("exp", ["ufuncs so far", "ufuncs so far", "machine code"]), ("arctan", ["ufuncs so far", "ufuncs so far", "ufuncs"])]
 )
-def test_a_program_tells_in_which_form_its_kernels_run(op, forms, fresh):
+def test_a_program_reports_how_its_kernels_run(op, forms, fresh):
     x = leaf("x", (100, 1000), "float32")
     program = Program([getattr(G, op)(x * 2.0) + 1.0], [x], NumpyBackend(), big=1)
     for form in forms:
@@ -248,7 +248,7 @@ def test_random_numbers_are_the_same_at_every_use(fresh, monkeypatch):
     assert tiering.Stats.compiled > 0, "what is done with decisions and products of them is compiled"
 
 
-def test_what_dropout_decides_is_compiled(fresh):
+def test_the_dropout_mask_is_compiled(fresh):
     x = mx.nd.ones((300, 300))
     for _ in range(3):
         with mx.autograd.record(), mx.explain() as report:

@@ -26,7 +26,7 @@ def values(n, dtype, seed=0):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "float16", "uint8", "bool"])
 @pytest.mark.parametrize("n", [BLENDED - 1, BLENDED, BLENDED + 5])
-def test_select_is_where(dtype, n):
+def test_select_matches_where(dtype, n):
     a, b = values(n, dtype, 1), values(n, dtype, 2)
     for mask in (values(n, "float32", 3) > 0, np.arange(n) % 3, np.zeros(n, bool), np.ones(n, bool)):
         out = np.empty(n, dtype)
@@ -47,7 +47,7 @@ def test_select_broadcasts(which):
 
 @pytest.mark.parametrize("number", [0.5, -0.25, float("inf"), float("nan")])
 @pytest.mark.parametrize("name", ["maximum", "minimum"])
-def test_kernels_limit_by_a_number_as_numpy_does(name, number):
+def test_kernels_clip_by_a_scalar_as_numpy_does(name, number):
     x, s = leaf(0, (200_000,), "float32"), leaf(1, (), "weakf")
     data = values(200_000, "float32")
     want = getattr(np, name)(data * np.float32(2), np.float32(number))
@@ -57,7 +57,7 @@ def test_kernels_limit_by_a_number_as_numpy_does(name, number):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
-def test_a_square_is_the_power_two(dtype):
+def test_a_square_matches_the_power_of_two(dtype):
     x = leaf(0, (1000,), dtype)
     (simple,) = simplify([G.power(x, const(2))])
     assert simple.sig.op.name == "square"
@@ -66,6 +66,6 @@ def test_a_square_is_the_power_two(dtype):
         assert Program([G.power(x, const(2))], [x], HOST).run([data])[0].tobytes() == np.power(data, 2).tobytes()
 
 
-def test_whole_numbers_keep_their_power():
+def test_integers_keep_the_general_power():
     (simple,) = simplify([G.power(leaf(0, (10,), "int32"), const(2))])
     assert simple.sig.op.name == "power"

@@ -37,7 +37,7 @@ def test_small_arrays_do_not_come_from_the_pool(pool):
     assert pool.empty((0, 5), KIND).shape == (0, 5)
 
 
-def test_memory_is_used_again_once_nobody_sees_it(pool):
+def test_memory_is_reused_once_no_array_refers_to_it(pool):
     a = pool.empty(SHAPE, KIND)
     where = address(a)
     view = a[10:].reshape(-1, 1)
@@ -48,12 +48,12 @@ def test_memory_is_used_again_once_nobody_sees_it(pool):
     assert address(pool.empty(SHAPE, KIND)) == where
 
 
-def test_other_dtypes_share_the_blocks(pool):
+def test_dtypes_share_blocks(pool):
     where = address(pool.empty(SHAPE, KIND))
     assert address(pool.empty((POOLED // 8,), np.dtype(np.float64))) == where
 
 
-def test_what_waits_is_bounded_and_goes_back_on_request(pool, monkeypatch):
+def test_pooled_memory_is_bounded_and_released_on_request(pool, monkeypatch):
     monkeypatch.setattr(memory, "MAX_WAITING", 3 * POOLED)
     arrays = [pool.empty(SHAPE, KIND) for _ in range(5)]
     del arrays
@@ -65,14 +65,14 @@ def test_what_waits_is_bounded_and_goes_back_on_request(pool, monkeypatch):
     assert first.size == SHAPE[0]
 
 
-def test_an_array_too_large_to_wait_is_freed(pool, monkeypatch):
+def test_an_array_too_large_for_the_pool_is_freed(pool, monkeypatch):
     monkeypatch.setattr(memory, "MAX_WAITING", POOLED)
     pool.empty((POOLED,), KIND)
     pool.empty(SHAPE, KIND)
     assert pool._waiting <= POOLED
 
 
-def test_garbage_collected_while_the_pool_is_busy_does_not_block_it(pool):
+def test_garbage_collection_during_an_allocation_does_not_deadlock_the_pool(pool):
     class Cycle:
         pass
 
@@ -85,7 +85,7 @@ def test_garbage_collected_while_the_pool_is_busy_does_not_block_it(pool):
     assert pool.empty(SHAPE, KIND).shape == SHAPE
 
 
-def test_an_interrupted_thread_takes_new_memory(pool, monkeypatch):
+def test_an_interrupting_handler_takes_new_memory(pool, monkeypatch):
     inner, collect = [], Pool._collect
 
     def interrupted(self):  # as by a signal handler, in the midst of taking a block
@@ -119,7 +119,7 @@ def test_threads_never_share_a_block(pool):
     assert not wrong
 
 
-def test_the_bound_holds_as_soon_as_memory_comes_back(pool, monkeypatch):
+def test_the_limit_applies_as_soon_as_memory_is_returned(pool, monkeypatch):
     monkeypatch.setattr(memory, "MAX_WAITING", 2 * POOLED)
     arrays = [pool.empty(SHAPE, KIND) for _ in range(6)]
     del arrays
@@ -127,7 +127,7 @@ def test_the_bound_holds_as_soon_as_memory_comes_back(pool, monkeypatch):
     assert pool._waiting <= 2 * POOLED
 
 
-def test_arrays_of_like_size_share_blocks(pool):
+def test_arrays_of_similar_size_share_blocks(pool):
     for extra in range(0, 100_000, 1000):
         a = pool.empty((SHAPE[0] + 1 + extra,), KIND)
         a[-1] = 1

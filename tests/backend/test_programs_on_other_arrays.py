@@ -33,7 +33,7 @@ def results(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_program_gives_what_it_gives_on_numpy(name, results):
+def test_program_matches_numpy(name, results):
     wanted, got = [{k: v for k, v in found.items() if k.startswith(f"{name}: ")} for found in results]
     for found in (wanted, got):
         assert f"{name}: error" not in found, str(found[f"{name}: error"])

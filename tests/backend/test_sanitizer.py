@@ -55,20 +55,20 @@ def test_each_tool_runs_the_marked_tests_on_the_device(calls, capfd):
     assert capfd.readouterr().out.splitlines()[-3:] == [f"{tool}: nothing found" for tool in sanitizer.TOOLS]
 
 
-def test_what_is_found_fails_and_the_other_tools_run_all_the_same(calls, capfd):
+def test_findings_fail_but_the_other_tools_still_run(calls, capfd):
     made = calls("memcheck")
     assert sanitizer.main([]) == 1
     assert len(made()) == len(sanitizer.TOOLS)
     assert f"memcheck: exit status {sanitizer.FOUND}: it has found something" in capfd.readouterr().out
 
 
-def test_one_tool_may_be_chosen(calls):
+def test_a_single_tool_can_be_chosen(calls):
     made = calls()
     assert sanitizer.main(["--tool", "racecheck"]) == 0
     assert [arguments[1] for arguments, _ in made()] == ["racecheck"]
 
 
-def test_the_toolkits_folder_is_looked_into(calls, tmp_path, monkeypatch):
+def test_the_toolkits_folder_is_searched(calls, tmp_path, monkeypatch):
     calls()
     monkeypatch.setenv("PATH", "")
     monkeypatch.setenv("CUDA_PATH", str(tmp_path))
@@ -76,7 +76,7 @@ def test_the_toolkits_folder_is_looked_into(calls, tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("nowhere")
-def test_where_it_is_not_installed_it_is_said(capsys):
+def test_a_missing_sanitizer_is_reported(capsys):
     assert sanitizer.main([]) == 2
     assert "compute-sanitizer is not there" in capsys.readouterr().err
     assert sanitizer.main(["--optional"]) == 0

@@ -91,7 +91,7 @@ def test_erf_is_odd_and_reaches_its_limits(dtype):
         (partial(special.polygamma, order=2), [0, -1, -2, np.inf, np.nan], [-np.inf, -np.inf, -np.inf, 0, np.nan]),
     ],
 )
-def test_limits_and_poles(call, places, want):
+def test_results_at_limits_and_poles(call, places, want):
     assert np.array_equal(call(np.array(places)), want, equal_nan=True)
 
 
@@ -109,7 +109,7 @@ def test_limits_and_poles(call, places, want):
         (bool, np.float16),
     ],
 )
-def test_results_have_the_dtype_that_numpy_gives_exp(call, dtype, result):
+def test_results_have_the_dtype_of_numpys_exp(call, dtype, result):
     assert call(np.array([0, 1]).astype(dtype)).dtype == result
 
 

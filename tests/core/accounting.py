@@ -1,4 +1,4 @@
-"""A NumPy backend that accounts for every array it allocates while the array lives: the true peak memory of a run."""
+"""A NumPy backend that tracks every live array it allocates: the true peak memory of a run."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ from twofold_numpy.adapter import NumpyBackend
 
 
 class _Buffer(bytearray):
-    """The memory of one array; it is freed with the last array that views it."""
+    """The memory of one array, freed with the last array that views it."""
 
     __slots__ = ("__weakref__",)
 
@@ -38,7 +38,7 @@ class AccountingBackend(NumpyBackend):
         return np.ndarray(shape, NUMPY[dtype], buffer)
 
     def allocator(self, shape: tuple[int, ...], dtype: str) -> Callable[[], np.ndarray]:
-        """`empty` with its arguments bound."""
+        """`empty` with its arguments already bound."""
         return partial(self.empty, shape, dtype)
 
     def _counted(self, array: Array) -> np.ndarray:
@@ -56,7 +56,7 @@ class AccountingBackend(NumpyBackend):
         return self._counted(array)
 
     def call(self, op: str, params: Params, inputs: Sequence[OperandType], *outputs: ArrayType) -> Call:
-        """NumPy's call, into counted memory; results that NumPy allocates itself are copied."""
+        """NumPy's call, writing into counted memory; results that NumPy allocates itself are copied."""
         call = super().call(op, params, inputs, *outputs)
         if call.into:
             return call._replace(or_fresh=False)

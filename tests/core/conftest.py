@@ -1,4 +1,4 @@
-"""Fixtures of the core's tests: modes of execution, graphs verified, nothing left over from another test."""
+"""Fixtures for the core's tests: execution modes, verified graphs, and no leftovers from other tests."""
 
 import pytest
 
@@ -26,7 +26,7 @@ def set_mode(monkeypatch, name):
 @pytest.fixture(autouse=True)
 def _clean(monkeypatch):
     monkeypatch.setattr(SETTINGS, "verify", True)
-    drop_generation()  # what another test compiled, it compiled under its own settings
+    drop_generation()  # programs compiled by other tests used those tests' settings
     COUNTERS.reset()
     yield
     assert tls.tape is None

@@ -1,6 +1,6 @@
-"""Programs for failures to be injected into: each computes from the same inputs, writes none of them, and returns host arrays.
+"""Programs to inject failures into: each computes from the same inputs, writes to none of them, and returns host arrays.
 
-Every line that computes is one operation or call, so that a line says what failed.
+Each line computes one operation or call, so that the line identifies what failed.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ ROWS = 4
 
 
 def inputs_on(device):
-    """Two vectors (SIZE), a matrix (ROWS, ROWS) and labels (ROWS), none of which a program may change."""
+    """Two vectors (SIZE), a matrix (ROWS, ROWS) and labels (ROWS); programs must not change them."""
     values = np.random.default_rng(5)
     x, y = (values.uniform(0.5, 1.5, SIZE).astype("float32") for _ in range(2))
     matrix = values.uniform(-1, 1, (ROWS, ROWS)).astype("float32")

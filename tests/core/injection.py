@@ -1,6 +1,6 @@
-"""Failures at the seam between the core and an adapter: whatever a program calls there is counted, and one call may fail.
+"""Injects failures at the seam between the core and an adapter: every call that a program makes there is counted, and one can fail.
 
-A kernel that fails to launch, a primitive that raises, memory that cannot be had, a copy that does not arrive: each passes here.
+A kernel that fails to launch, a primitive that raises, a failed allocation, a copy that never completes: all pass through here.
 """
 
 import sys
@@ -26,21 +26,21 @@ DIRECT = ("__add__", "__sub__", "__mul__", "__truediv__", "__neg__")
 
 
 class Passed(NamedTuple):
-    """One call: what it was, and on which line of the program."""
+    """One call, and the line of the program that made it."""
 
     what: str
     line: int
 
 
 class Seam:
-    """Counts the calls, and has one of them fail.
+    """Counts the calls and makes one of them fail.
 
     Attributes
     ----------
     passed
         The calls in order.
     program
-        The file whose lines are noted.
+        The file whose lines are reported.
     """
 
     def __init__(self, program: str) -> None:
@@ -49,11 +49,11 @@ class Seam:
         self._at, self._error, self._lasting = 0, ArithmeticError, False
 
     def reset(self, at: int = 0, error: type[Exception] = ArithmeticError, lasting: bool = False) -> None:
-        """Count from 0 again; the call of number ``at`` fails (none if 0), with ``lasting`` all later ones as well."""
+        """Restart the count; call number ``at`` fails (0: none does), and with ``lasting`` so do all later ones."""
         self.passed, self._at, self._error, self._lasting = [], at, error, lasting
 
     def checked(self, what: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, as one of the calls."""
+        """The function, wrapped as one of the calls."""
 
         def run(*args: Any, **params: Any) -> Any:
             self._pass(what)
@@ -75,7 +75,7 @@ class Seam:
 
 
 class _Memory:
-    """What the fake adapter takes memory from."""
+    """Where the fake adapter allocates memory."""
 
     def __init__(self, empty: Callable[..., Any]) -> None:
         self.empty = empty
@@ -83,7 +83,7 @@ class _Memory:
 
 @contextmanager
 def seam_of(devices: list[Any], program: Path) -> Iterator[Seam]:
-    """The seam of the adapters of some devices, in place while the block runs: what is compiled meanwhile goes through it."""
+    """The seam to the adapters of some devices, installed while the block runs: whatever is compiled meanwhile goes through it."""
     seam = Seam(str(program))
     with pytest.MonkeyPatch.context() as patch:
         for backend in {backend_for(d) for d in devices}:
@@ -123,7 +123,7 @@ VIEWS = ("reshape", "permute_dims", "broadcast_to", "slice", "unfold")
 
 
 def _filled(run: Callable[..., Any], into: bool) -> Callable[..., Any]:
-    """A call's function with the operands that the program gives: a result's memory only where the call writes into it."""
+    """A call's function with the operands that the program passes: a result's memory only where the call writes into it."""
     return run if into else lambda *arrays: run(*arrays, None)
 
 

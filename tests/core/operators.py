@@ -1,4 +1,4 @@
-"""What tests of the core apply: primitives by name, and operators of their own with what they need to reach (unregistered)."""
+"""What the core's tests apply: primitives by name, and unregistered operators made for what a test must reach."""
 
 import threading
 from contextlib import contextmanager
@@ -21,12 +21,12 @@ SIZE = 16
 
 
 def op(name, *args, **params):
-    """A primitive under the convention of ``nd``."""
+    """A primitive under ``nd``'s convention."""
     return apply_op(OPS[name], *args, cls=NDArray, **params)
 
 
 class Free(NDArray):
-    """An array under NumPy's convention: it may have no axes."""
+    """An array under NumPy's convention, which may be 0-d."""
 
     __slots__ = ()
     _legacy: ClassVar[bool] = False
@@ -43,12 +43,12 @@ def ramp(first=0.0, size=SIZE):
 
 
 def address(x):
-    """Where an array's memory begins."""
+    """The address of an array's memory."""
     return data_of(x._v).__array_interface__["data"][0]
 
 
 def operator(rule, aux=(), **facts):
-    """An operator that only the test knows, as a function of arrays."""
+    """An operator that only the test knows, as a function on arrays."""
     declared = build(rule, (), aux, facts)
 
     def run(*arrays, **params):
@@ -112,7 +112,7 @@ def _norm_moved(xp, out, data, mean):
     return {"mean": mean * 0.5 + xp.sum(data, axis=0) * 0.5}
 
 
-#: ``data - mean`` with an auxiliary state that moves when backward runs.
+#: ``data - mean`` with an auxiliary state that backward updates.
 norm = operator(_norm, aux=("mean",))
 norm.op.on_backward(_norm_moved)
 
@@ -136,7 +136,7 @@ noisy = operator(_noisy, random=True)
 
 @contextmanager
 def held_windows(monkeypatch):
-    """While the block runs, a window that runs in another thread waits; gives an event that says that one has begun."""
+    """While the block runs, windows that run in another thread wait; yields an event set once one has started."""
     begun, go = threading.Event(), threading.Event()
     run, main = window._run, threading.current_thread()
 
@@ -155,7 +155,7 @@ def held_windows(monkeypatch):
 
 
 def in_thread(work):
-    """Start a function in another thread; the result of `join` on what this returns is the function's."""
+    """Start a function in another thread; `join` on the returned thread gives the function's result."""
     return _Task(work)
 
 
@@ -172,7 +172,7 @@ class _Task(threading.Thread):
             self._found, self._error = None, error
 
     def result(self):
-        """What the function returned, or raise what it raised."""
+        """What the function returned; raises what it raised."""
         self.join(30)
         assert not self.is_alive()
         if self._error is not None:

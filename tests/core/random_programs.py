@@ -1,8 +1,8 @@
 """Random programs on arrays: mutation, views, aliasing, recording, reductions, products, other devices, mistakes.
 
-One text for twofold and for NumPy.
+The same code runs on twofold and on NumPy.
 
-A program is a list of moves drawn from a seed. `run` executes it with twofold and returns every array it ends with, and the
+A program is a list of moves drawn from a seed. `run` executes it with twofold and returns every array left at the end and the
 gradients of its loss; `reference` executes the same moves on plain NumPy arrays.
 """
 
@@ -31,7 +31,7 @@ class Twofold:
     device
         Where they are.
     wanders
-        Whether some of the work is done on another device of the kind.
+        Whether some of the work is done on another device of the same kind.
     """
 
     def __init__(self, device: Any = None, wanders: bool = True) -> None:
@@ -118,7 +118,7 @@ class Program:
         return self.pool[self.moves.randrange(len(self.pool))]
 
     def own(self) -> Any:
-        """An array that is no variable."""
+        """An array that is not a variable."""
         free = [p for p in self.pool if all(p is not v for v in self.variables)]
         return free[self.moves.randrange(len(free))]
 
@@ -210,7 +210,7 @@ class Program:
             self.api.mistake(a)
 
     def replace(self, old: Any, new: Any) -> None:
-        """Put an array in another's place; the old one dies, so that its memory may be reused."""
+        """Replace an array with another; the old one dies, so that its memory may be reused."""
         self.pool = [new if p is old else p for p in self.pool]
 
     def loss(self) -> Any:
@@ -218,17 +218,17 @@ class Program:
 
 
 def run(seed: int, record: bool, device: Any = None, length: int = 14, detach: bool = True, wanders: bool = True) -> list[np.ndarray]:
-    """Execute the program of a seed; the arrays it leaves and, if recorded, the gradients of its loss."""
+    """Execute the program of a seed: the arrays left at the end and, if recorded, the gradients of its loss."""
     return executed(Program(seed, Twofold(device, wanders), detach=detach), record, length, "add" if seed % 5 == 0 else "write")
 
 
 def reference(seed: int, length: int = 14, shift: np.ndarray | None = None, detach: bool = True) -> list[np.ndarray]:
-    """The arrays that the same program leaves in NumPy, its loss last."""
+    """The arrays that the same program leaves in NumPy, with its loss last."""
     return executed_in_numpy(Program(seed, Numpy(), shift, detach), length)
 
 
 def executed(program: Any, record: bool, length: int, grad_req: str) -> list[np.ndarray]:
-    """The arrays that a program of twofold leaves, its loss and, if that was recorded, its gradients."""
+    """The arrays that a program on twofold leaves, its loss and, if that was recorded, its gradients."""
     for v in program.variables:
         v.attach_grad(grad_req)
     with mx.autograd.record() if record else mx.autograd.pause():
@@ -245,7 +245,7 @@ def executed(program: Any, record: bool, length: int, grad_req: str) -> list[np.
 
 
 def executed_in_numpy(program: Any, length: int) -> list[np.ndarray]:
-    """The arrays that a program of NumPy leaves, its loss last."""
+    """The arrays that a program on NumPy leaves, with its loss last."""
     program.begin()
     for _ in range(length):
         program.move()

@@ -1,4 +1,4 @@
-"""Backward: where gradients go, what they are gradients of, how often a graph may be used, and derivatives of any order."""
+"""Backward: where gradients go, what they are gradients of, how often a graph can be used, and derivatives of any order."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def near(x, want, rtol=2e-5, atol=1e-6):
 # where gradients go
 
 
-def test_write_replaces_and_add_adds_and_null_leaves(mode):
+def test_grad_req_write_replaces_add_accumulates_and_null_leaves_the_gradient(mode):
     written, added, left = variable(), variable(grad_req="add"), variable(grad_req="null")
     for k in range(1, 4):
         with autograd.record():
@@ -37,7 +37,7 @@ def test_write_replaces_and_add_adds_and_null_leaves(mode):
         near(left.grad, 0.0)
 
 
-def test_an_array_of_grad_req_null_stays_one_when_it_is_written_while_recording(mode):
+def test_an_array_keeps_grad_req_null_when_written_while_recording(mode):
     w, x = variable(), variable(grad_req="null")
     with autograd.record():
         x[:] = w * 2.0
@@ -64,7 +64,7 @@ def test_the_gradient_array_stays_the_same_object(mode):
         near(grad, k)
 
 
-def test_marked_gradients_go_where_they_are_told(mode):
+def test_mark_variables_sets_where_gradients_are_stored(mode):
     x, g = nd.array(X), nd.array(np.full(SIZE, 10.0))
     autograd.mark_variables([x], [g], "add")
     with autograd.record():
@@ -91,7 +91,7 @@ def test_a_variable_on_several_tapes_gets_the_sum(mode):
     near(x.grad, 4 * X + 3)
 
 
-def test_broadcasting_is_undone(mode):
+def test_gradients_of_broadcast_operands_are_summed(mode):
     a, b = variable(np.ones((SIZE, 3))), variable(np.arange(3.0))
     with autograd.record():
         y = op("multiply", a, b)
@@ -100,7 +100,7 @@ def test_broadcasting_is_undone(mode):
     near(a.grad, np.arange(3.0))
 
 
-def test_a_head_gradient_scales(mode):
+def test_a_head_gradient_scales_the_gradients(mode):
     x, h = variable(), nd.array(ramp())
     for _ in range(3):
         with autograd.record():
@@ -109,7 +109,7 @@ def test_a_head_gradient_scales(mode):
         near(x.grad, 2 * X * ramp())
 
 
-def test_heads_given_twice_count_twice(mode):
+def test_a_head_given_twice_counts_twice(mode):
     x = variable()
     with autograd.record():
         y = x * x
@@ -129,11 +129,11 @@ def test_a_variable_may_be_a_head(mode):
 # what they are gradients of
 
 
-def test_after_a_write_the_gradient_is_that_at_first_use(mode):
+def test_after_a_write_the_gradient_is_of_the_content_at_first_use(mode):
     x = variable()
     with autograd.record():
         y = x * x
-        x[:] = x * 3.0  # recorded: x is now an operation's result
+        x[:] = x * 3.0  # recorded: x now holds the result of an operation
         z = y + x * 2.0
     z.backward()
     near(x.grad, 2 * X + 6)
@@ -166,7 +166,7 @@ def test_writes_through_views_are_recorded(mode):
         near(x.grad, want)
 
 
-def test_writes_at_integer_places_are_recorded(mode):
+def test_writes_at_index_arrays_are_recorded(mode):
     places = nd.array([1, 3, 5], dtype="int64")
     for _ in range(3):
         x = variable()
@@ -181,7 +181,7 @@ def test_writes_at_integer_places_are_recorded(mode):
         near(x.grad, want)
 
 
-def test_an_unrecorded_array_becomes_recorded_by_a_write_of_a_recorded_one(mode):
+def test_writing_a_recorded_array_into_another_records_it(mode):
     x, y = variable(), nd.array(np.ones(SIZE))
     with autograd.record():
         y[0:4] = x[0:4] * 2.0
@@ -191,7 +191,7 @@ def test_an_unrecorded_array_becomes_recorded_by_a_write_of_a_recorded_one(mode)
 
 
 @pytest.mark.parametrize("write", ["scale", "all", "some", "shared"])
-def test_a_write_outside_keeps_the_history_of_what_was_recorded(mode, write):
+def test_a_write_outside_the_scope_keeps_the_recorded_history(mode, write):
     x = variable()
     with autograd.record():
         y = x * x
@@ -209,7 +209,7 @@ def test_a_write_outside_keeps_the_history_of_what_was_recorded(mode, write):
     near(x.grad, 2 * X)
 
 
-def test_what_is_recorded_after_an_unrecorded_write_sees_both(mode):
+def test_operations_after_an_unrecorded_write_see_content_and_history(mode):
     x = variable()
     with autograd.record():
         y = x * 2.0
@@ -220,7 +220,7 @@ def test_what_is_recorded_after_an_unrecorded_write_sees_both(mode):
     near(x.grad, 2 * (2 * X) + 2 * (2 * X + 1))
 
 
-def test_detached_arrays_pass_no_gradient(mode):
+def test_detached_arrays_block_gradients(mode):
     x = variable()
     with autograd.record():
         y = x * x
@@ -229,10 +229,10 @@ def test_detached_arrays_pass_no_gradient(mode):
     near(x.grad, X * X)
 
 
-# how often
+# how often a graph can be used
 
 
-def test_a_graph_may_be_used_again_if_it_was_retained(mode):
+def test_a_retained_graph_can_be_used_again(mode):
     x = variable(grad_req="add")
     with autograd.record():
         y = (x * x).exp() * 0.5
@@ -244,7 +244,7 @@ def test_a_graph_may_be_used_again_if_it_was_retained(mode):
 
 @pytest.mark.parametrize("work", [lambda x: x * x, lambda x: x + 1.0, lambda x: soft(x.reshape((4, 4))), lambda x: pair(x)[1]])
 @pytest.mark.parametrize("head", [False, True])
-def test_a_used_graph_is_refused_and_leaves_things_usable(mode, work, head):
+def test_backward_through_a_used_graph_raises_and_harms_nothing(mode, work, head):
     for _ in range(3):
         x = variable()
         with autograd.record():
@@ -262,7 +262,7 @@ def test_a_used_graph_is_refused_and_leaves_things_usable(mode, work, head):
         near(x.grad, 2.0)
 
 
-def test_two_losses_of_one_graph_may_be_used_one_after_the_other_if_retained(mode):
+def test_two_losses_share_a_retained_graph(mode):
     x = variable(grad_req="add")
     with autograd.record():
         h = x * x
@@ -292,14 +292,14 @@ def test_backward_within_the_scope_leaves_recording_on(mode):
             assert autograd.is_recording()
 
 
-def test_what_was_not_recorded_has_no_gradient(mode):
+def test_unrecorded_arrays_have_no_gradient(mode):
     x = variable()
     y = x * 2.0
     with pytest.raises(AutogradError, match="not part of a recorded graph"):
         y.backward()
 
 
-def test_head_gradients_must_fit(mode):
+def test_head_gradients_must_match_their_heads(mode):
     x = variable()
     with autograd.record():
         y = x * x
@@ -343,7 +343,7 @@ FUNCTIONS = {
 
 @pytest.mark.parametrize("dropping", [False, True])
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_derivatives_up_to_the_third(mode, name, dropping):
+def test_derivatives_of_first_to_third_order(mode, name, dropping):
     function, derivatives = FUNCTIONS[name]
     for _ in range(3):
         x = variable()
@@ -358,7 +358,7 @@ def test_derivatives_up_to_the_third(mode, name, dropping):
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_gradient_that_was_recorded_goes_on_by_backward(mode, name):
+def test_backward_continues_through_a_recorded_gradient(mode, name):
     function, derivatives = FUNCTIONS[name]
     x = variable()
     with autograd.record():
@@ -400,7 +400,7 @@ def test_second_derivatives_of_a_definition_with_residuals(mode, dropping):
         near(x.grad, want, 1e-3, 1e-5)
 
 
-def test_recording_a_gradient_does_not_touch_what_it_reads(mode):
+def test_recording_a_gradient_leaves_its_inputs_unchanged(mode):
     for _ in range(3):
         x, h = variable(), nd.array(np.full(SIZE, 2.0))
         with autograd.record():
@@ -428,7 +428,7 @@ def test_gradients_of_several_variables_are_different_arrays(mode, create_graph)
         near(grads[2], 0.0)
 
 
-# operators that write states when backward runs
+# operators that write auxiliary states when backward runs
 
 
 def _kept(xp, data, state):
@@ -439,7 +439,7 @@ state_doubled = operator(_kept, aux=("state",))
 state_doubled.op.on_backward(lambda xp, out, data, state: {"state": state * 2})
 
 
-def test_states_move_when_backward_runs_and_not_before(mode):
+def test_auxiliary_states_change_only_when_backward_runs(mode):
     x, state = variable(), nd.array(np.ones(SIZE))
     for k in range(3):
         with autograd.record():
@@ -450,7 +450,7 @@ def test_states_move_when_backward_runs_and_not_before(mode):
         near(x.grad, 2.0**k)
 
 
-def test_states_are_no_part_of_the_graph(mode):
+def test_auxiliary_states_are_not_part_of_the_graph(mode):
     x, s = variable(), nd.array(np.ones(SIZE))
     with autograd.record():
         state = s * 1.0
@@ -462,7 +462,7 @@ def test_states_are_no_part_of_the_graph(mode):
             near(state, 2.0 ** (k + 1))
 
 
-def test_a_state_may_be_read_while_it_moves(mode):
+def test_an_auxiliary_state_can_be_read_before_and_after_its_update(mode):
     x, state = variable(), nd.array(np.ones(SIZE))
     with autograd.record():
         y = state_doubled(x, state)

@@ -1,4 +1,4 @@
-"""The cache of compiled programs: bounded, counted, shared, and forgotten with the nodes."""
+"""The cache of compiled programs: bounded, counted, shared, and dropped with the nodes."""
 
 import pytest
 
@@ -10,12 +10,12 @@ from twofold.program.cache import PROGRAMS, Cache, Entry, program_of
 
 
 def doubled(name="x"):
-    """A graph, and its leaf."""
+    """A graph and its leaf."""
     x = leaf(name, (3,), "float32")
     return [x + x], [x]
 
 
-def test_the_oldest_entries_that_were_not_used_are_evicted():
+def test_the_oldest_unused_entries_are_evicted():
     cache = Cache(3)
     for key in "abc":
         cache.add(key, Entry())
@@ -24,19 +24,19 @@ def test_the_oldest_entries_that_were_not_used_are_evicted():
     assert list(cache) == ["c", "a", "d"]
     cache.add("e", Entry())
     assert list(cache) == ["a", "d", "e"]
-    cache.add("f", Entry())  # the use of a was forgotten when it was spared
+    cache.add("f", Entry())  # sparing a also cleared its mark of use
     assert list(cache) == ["d", "e", "f"]
     assert (cache.added, cache.dropped) == (6, 3)
 
 
-def test_a_cache_whose_entries_are_all_used_still_takes_new_ones():
+def test_a_cache_of_used_entries_still_accepts_new_ones():
     cache = Cache(2)
     for key in "abcd":
         cache.add(key, Entry()).used = True
     assert list(cache) == ["c", "d"]
 
 
-def test_the_first_of_two_equal_entries_stands():
+def test_the_first_of_two_equal_entries_is_kept():
     cache = Cache(2)
     first = cache.add("a", Entry())
     assert cache.add("a", Entry()) is first
@@ -56,14 +56,14 @@ def test_one_structure_is_compiled_once():
     assert program_of(*doubled("y"), backend_for(CPU)) is not program
 
 
-def test_other_settings_are_another_program(monkeypatch: pytest.MonkeyPatch):
+def test_different_settings_give_different_programs(monkeypatch: pytest.MonkeyPatch):
     outputs, leaves = doubled()
     program = program_of(outputs, leaves, backend_for(CPU))
     monkeypatch.setattr(SETTINGS, "defer_elements", 1)
     assert program_of(outputs, leaves, backend_for(CPU)) is not program
 
 
-def test_programs_are_forgotten_with_their_nodes():
+def test_programs_are_dropped_with_their_nodes():
     program_of(*doubled(), backend_for(CPU))
     assert PROGRAMS
     drop_generation()

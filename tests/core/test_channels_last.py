@@ -1,4 +1,4 @@
-"""Channels on the last axis inside of programs: what the pass does to graphs, and that it changes no bit of any result."""
+"""Channels-last layout inside programs: what the pass does to graphs, and that it changes no bit of any result."""
 
 import random
 from types import SimpleNamespace
@@ -30,7 +30,7 @@ def conv(x, name, c=4):
 
 
 def always(n):
-    """As if every convolution gained much."""
+    """As if every convolution gained a lot."""
     return 0.0 if n.sig.op.name == "sum" else 1e9
 
 
@@ -49,18 +49,18 @@ def shapes_of(outputs, name):
 # graphs
 
 
-def test_a_graph_without_convolutions_is_left_as_it_is():
+def test_a_graph_without_convolutions_is_unchanged():
     y = [G.tanh(image() * 2.0)]
     assert with_channels_last(y, always) == y
 
 
 @pytest.mark.parametrize("gain", [lambda n: None, lambda n: 0.0], ids=["channels first", "nothing"])
-def test_convolutions_that_gain_nothing_are_left_as_they_are(gain):
+def test_convolutions_that_would_not_gain_are_unchanged(gain):
     y = [conv(conv(image(), "a"), "b")]
     assert with_channels_last(y, gain) == y
 
 
-def test_the_border_of_a_chain_is_two_transpositions():
+def test_a_chain_is_transposed_once_on_each_side():
     y = G.maximum(conv(G.tanh(conv(G.maximum(conv(image(), "a"), 0.0), "b")), "c"), 0.0)
     (found,) = with_channels_last([y], always)
     assert found.shape == y.shape
@@ -69,7 +69,7 @@ def test_the_border_of_a_chain_is_two_transpositions():
     assert shapes_of([found], "tanh") == [(2, 8, 8, 4)]
 
 
-def test_a_border_that_costs_more_than_the_convolutions_gain_is_not_made():
+def test_no_conversion_if_transposing_costs_more_than_it_gains():
     one = [conv(image(), "a")]
     assert with_channels_last(one, worth_of_one_image) == one
     two = [conv(conv(image(), "a"), "b")]
@@ -77,14 +77,14 @@ def test_a_border_that_costs_more_than_the_convolutions_gain_is_not_made():
     assert with_channels_last(two, lambda n: 1.1 * n.nbytes) != two
 
 
-def test_a_convolution_that_has_its_channels_first_bounds_what_is_converted():
+def test_conversion_stops_at_a_convolution_that_stays_channels_first():
     y = conv(conv(conv(conv(image(), "a"), "b"), "strided"), "c")
     (found,) = with_channels_last([y], lambda n: None if getattr(n.inputs[1], "name", "") == "strided" else 1e9)
     assert shapes_of([found], "convolve") == [(2, 8, 8, 4), (2, 8, 8, 4), (2, 4, 8, 8), (2, 8, 8, 4)]
     assert names([found]).count("permute_dims") == 4
 
 
-def test_transpositions_that_were_written_cancel():
+def test_transposes_in_user_code_cancel():
     last = leaf("x", (2, 8, 8, 4), "float32")
     y = G.permute_dims(conv(G.permute_dims(last, axes=(0, 3, 1, 2)), "a"), axes=(0, 2, 3, 1))
     assert names(with_channels_last([y], lambda n: 1.0)) == ["convolve"]
@@ -92,7 +92,7 @@ def test_transpositions_that_were_written_cancel():
     assert names(with_channels_last(half, lambda n: 1.1 * n.nbytes)) == ["convolve", "permute_dims", "contiguous"]
 
 
-def test_shapes_that_keep_images_and_channels_are_converted():
+def test_reshapes_that_keep_batch_and_channel_axes_are_converted():
     y = conv(G.reshape(G.reshape(conv(image(), "a"), shape=(2, 4, 4, 2, 8)) * 2.0, shape=(2, 4, 8, 8)), "b")
     (found,) = with_channels_last([y], always)
     assert shapes_of([found], "multiply") == [(2, 4, 2, 8, 4)]
@@ -101,21 +101,21 @@ def test_shapes_that_keep_images_and_channels_are_converted():
     assert shapes_of([found], "multiply") == [(8, 8, 8)]
 
 
-def test_numbers_of_channels_are_another_shape_and_not_transposed():
+def test_per_channel_arrays_are_reshaped_not_transposed():
     y = G.maximum(conv(image(), "a") + G.reshape(leaf("bias", (4,), "float32"), shape=(-1, 1, 1)), 0.0)
     (found,) = with_channels_last([y], always)
     assert names([found]).count("permute_dims") == 2
     assert shapes_of([found], "reshape") == [(1, 1, 1, 4)]
 
 
-def test_a_sum_of_channels_transposes_what_it_makes_of_the_images_only():
+def test_a_per_channel_sum_transposes_image_arrays_only():
     total = G.sum(conv(image(), "a"), axis=(0, 2, 3))
     (found,) = with_channels_last([total], always)
     assert shapes_of([found], "sum") == [(1, 8, 8, 4), (4,)]
     assert shapes_of([found], "contiguous") == [(2, 8, 8, 4), (1, 4, 8, 8)]
 
 
-def test_elementwise_operations_in_front_stay_as_they_are():
+def test_elementwise_operations_before_the_chain_are_unchanged():
     y = conv(conv(G.tanh(G.exp(image())), "a"), "b")
     (found,) = with_channels_last([y], always)
     assert shapes_of([found], "tanh") == shapes_of([found], "exp") == [(2, 4, 8, 8)]
@@ -126,7 +126,7 @@ def test_elementwise_operations_in_front_stay_as_they_are():
 
 @pytest.fixture
 def small(monkeypatch):
-    """Programs of small arrays are as those of large ones: convolutions and sums have channels last, and all that can fuses."""
+    """Programs on small arrays are like those on large ones: convolutions and sums have channels last, and all that can fuse does."""
 
     def choice(kind, g, with_winograd):
         names = applicable(g, np.dtype(np.float32))
@@ -155,7 +155,7 @@ def small(monkeypatch):
 
 
 class Net:
-    """A random network of images: a list of layers drawn from a seed, over `mx.sym` or `mx.nd` (``F``)."""
+    """A random network on images: a list of layers drawn from a seed, over `mx.sym` or `mx.nd` (``F``)."""
 
     def __init__(self, seed):
         draw = self.draw = random.Random(seed)
@@ -164,7 +164,7 @@ class Net:
         self.seed = seed
 
     def composed(self, F, x, parameter):
-        """The results; ``parameter(shape)`` gives weights."""
+        """The results; ``parameter(shape)`` returns weights."""
         self.draw = random.Random(self.seed + 1)
         self.F, self.parameter, self.before = F, parameter, []
         self.size = self.shape
@@ -263,7 +263,7 @@ def arrays_of(net):
 
 
 def bound(net, training):
-    """Results, gradients and states of an executor."""
+    """An executor's results, gradients and states."""
     shapes, states = {"x": net.shape}, []
 
     def parameter(shape, state=False):
@@ -289,7 +289,7 @@ def bound(net, training):
 
 
 def recorded(net, training):
-    """The same of operations of `mx.nd` one after another."""
+    """The same from `mx.nd` operations run one by one."""
     number = arrays_of(net)
     given = [mx.nd.array(number(net.shape))]
 
@@ -316,7 +316,7 @@ def results_of(run, seed, training, on):
 
 @pytest.mark.parametrize("run", [bound, recorded])
 @pytest.mark.parametrize("training", [False, True])
-def test_random_networks_have_the_same_bits_with_channels_first_and_last(small, monkeypatch, run, training):
+def test_random_networks_are_bitwise_equal_with_channels_first_and_last(small, monkeypatch, run, training):
     monkeypatch.setattr(SETTINGS, "channels_last", True)
     for seed in range(30):
         small.gain = (100.0, 100.0, 1.0)[seed % 3]
@@ -327,7 +327,7 @@ def test_random_networks_have_the_same_bits_with_channels_first_and_last(small, 
 
 
 @pytest.mark.parametrize("run", [bound, recorded])
-def test_machine_code_has_the_same_bits_with_channels_first_and_last(small, monkeypatch, run):
+def test_machine_code_is_bitwise_equal_with_channels_first_and_last(small, monkeypatch, run):
     monkeypatch.setattr(SETTINGS, "channels_last", True)
     monkeypatch.setattr(SETTINGS, "jit", True)
     monkeypatch.setattr(SETTINGS, "jit_eager", True)
@@ -338,7 +338,7 @@ def test_machine_code_has_the_same_bits_with_channels_first_and_last(small, monk
 
 
 @pytest.mark.parametrize("training", [False, True])
-def test_layers_of_a_resnet_are_converted_by_the_table(monkeypatch, training):
+def test_the_cost_table_converts_resnet_layers(monkeypatch, training):
     def block(x, k):
         for j in range(2):
             y = mx.sym.Convolution(x, num_filter=64, kernel=(3, 3), pad=(1, 1), no_bias=True, name=f"conv{k}{j}")

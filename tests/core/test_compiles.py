@@ -1,4 +1,4 @@
-"""A structure is compiled once: what changes from iteration to iteration compiles nothing."""
+"""A structure is compiled once: nothing that changes between iterations recompiles it."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def made(monkeypatch):
 
 
 def after_warming_up(made, iteration, times=6, warm=2):
-    """Programs that were compiled after the first iterations."""
+    """Programs compiled after the first iterations."""
     for k in range(warm):
         iteration(k)
     before = len(made)
@@ -82,7 +82,7 @@ def test_every_float_of_a_long_loop_is_an_operand(mode, made):
     assert after_warming_up(made, step, 20) == 0
 
 
-def test_whole_numbers_that_change_compile_nothing(mode, made):
+def test_changing_integers_compiles_nothing(mode, made):
     x = nd.array(ramp(1.0))
     x.attach_grad()
 

@@ -1,4 +1,4 @@
-"""Loops and branches as nodes: results by NumPy, gradients of first and second order by finite differences, one compilation."""
+"""Loops and branches as nodes: results against NumPy, first and second gradients against finite differences, one compilation."""
 
 import numpy as np
 import pytest
@@ -49,7 +49,7 @@ def loop():
     return SubGraph.of([new * x, new], [x, s, w], "body")
 
 
-def test_foreach_gives_the_results_of_a_python_loop():
+def test_foreach_matches_a_python_loop():
     data, start, weight = leaves(X=(5, 3), S=(3,), W=(3,))
     outputs, last, _before = apply_foreach(loop(), [data], [start], [weight])
     x, s, w = (np.random.default_rng(0).standard_normal(n.shape) for n in (data, start, weight))
@@ -60,7 +60,7 @@ def test_foreach_gives_the_results_of_a_python_loop():
     np.testing.assert_allclose(got_last, s)
 
 
-def test_foreach_has_gradients_of_second_order():
+def test_foreach_has_second_order_gradients():
     data, start, weight = leaves(X=(5, 3), S=(3,), W=(3,))
     outputs, last, _before = apply_foreach(loop(), [data], [start], [weight])
     loss = G.sum(outputs * outputs) + G.sum(last)
@@ -79,7 +79,7 @@ def counting_loop():
     return count, start, weight, results
 
 
-def test_while_loop_stops_when_its_test_fails_and_pads_with_zeros():
+def test_while_loop_stops_when_its_condition_fails_and_pads_with_zeros():
     count, start, weight, results = counting_loop()
     program = Program([results[0], results[1], results[2], results[-1]], [count, start, weight], HOST)
     v, w = np.array([0.5, 0.6, 0.7]), np.array([1.1, 0.9, 0.5])
@@ -94,7 +94,7 @@ def test_while_loop_stops_when_its_test_fails_and_pads_with_zeros():
     np.testing.assert_allclose(last, v)
 
 
-def test_while_loop_has_gradients_of_second_order():
+def test_while_loop_has_second_order_gradients():
     count, start, weight, results = counting_loop()
     loss = G.sum(results[0] * results[0]) * 1e-3 + G.sum(results[2] * results[2]) * 1e-3
     program = Program(twice_differentiated(loss, [start, weight]), [count, start, weight], HOST)

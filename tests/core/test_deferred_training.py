@@ -25,7 +25,7 @@ def compiled(monkeypatch):
 
 
 def trained(steps, seen=lambda k: None, read=lambda loss: None):
-    """The weight after so many steps of descent."""
+    """The weight after that many steps of gradient descent."""
     w, x = nd.array(ramp(1.0) / 16), nd.array(ramp(2.0) / 16)
     w.attach_grad()
     for k in range(steps):
@@ -39,7 +39,7 @@ def trained(steps, seen=lambda k: None, read=lambda loss: None):
 
 
 @pytest.mark.usefixtures("deferred")
-def test_an_iteration_is_one_program_from_the_second_one_on(compiled):
+def test_from_the_second_on_each_iteration_is_one_program(compiled):
     windows, made = [], []
 
     def seen(k):
@@ -66,19 +66,19 @@ def test_views_inside_a_gradient_are_not_copied_for_the_update():
 
 
 @pytest.mark.usefixtures("deferred")
-def test_a_loop_that_reads_nothing_runs_an_iteration_behind(compiled):
+def test_a_loop_that_reads_no_results_runs_one_iteration_behind(compiled):
     windows, made = [], []
     trained(8, lambda k: (windows.append(COUNTERS.windows), made.append(compiled[0])))
     assert set(np.diff(windows[2:])) == {1}
     assert made[-1] == made[3]
 
 
-def test_the_weights_are_the_same_bits_in_every_mode(mode):
+def test_the_weights_are_bitwise_equal_in_every_mode(mode):
     want = trained(5, read=lambda loss: loss.asnumpy())
     assert trained(5).tobytes() == want.tobytes()
 
 
-def test_every_mode_gives_what_naive_gives(monkeypatch):
+def test_every_mode_matches_the_naive_engine(monkeypatch):
     found = []
     for name in ("naive", "inline", "deferred"):
         with monkeypatch.context() as patch:
@@ -100,7 +100,7 @@ def test_a_retained_graph_gives_its_gradients_again():
 
 
 @pytest.mark.usefixtures("deferred")
-def test_states_that_backward_moves_are_moved_when_it_is_deferred():
+def test_a_deferred_backward_updates_auxiliary_states():
     x, gamma, beta = nd.array(ramp(1.0).reshape(4, 4)), nd.ones((4,)), nd.zeros((4,))
     mean, var = nd.zeros((4,)), nd.ones((4,))
     gamma.attach_grad()
@@ -125,12 +125,12 @@ def test_a_write_between_forward_and_backward_is_not_seen_by_backward():
 
 
 @pytest.mark.usefixtures("deferred")
-def test_a_deferred_backward_does_not_write_over_a_result_that_was_computed_at_once():
+def test_a_deferred_backward_does_not_overwrite_a_result_computed_inline():
     x, big = nd.array(ramp(1.0)[:4] / 16), nd.array(ramp(1.0) / 16)
     x.attach_grad()
     with autograd.record():
-        y = nd.sigmoid(x)  # small: at once, and saved for backward
-        loss = (y.sum() * (big * 3.0)).sum()  # what backward reads is pending: it is deferred
+        y = nd.sigmoid(x)  # small: computed inline, and saved for backward
+        loss = (y.sum() * (big * 3.0)).sum()  # backward reads a pending value, so it is deferred
     loss.backward()
     want = 1 / (1 + np.exp(-x.asnumpy()))
     np.testing.assert_allclose(x.grad.asnumpy(), want * (1 - want) * 3 * big.asnumpy().sum(), rtol=1e-5)
@@ -138,7 +138,7 @@ def test_a_deferred_backward_does_not_write_over_a_result_that_was_computed_at_o
 
 
 @pytest.mark.parametrize("first", [0, 1])
-def test_what_two_tapes_saved_is_not_written_in_place_while_one_lives(mode, first):
+def test_a_value_saved_by_two_tapes_is_not_written_in_place_while_one_lives(mode, first):
     w = nd.array(ramp(1.0))
     marked = [nd.array(ramp(2.0)) for _ in range(2)]
     results = []
@@ -160,14 +160,14 @@ def late(y, big):
 
 @pytest.mark.parametrize("name", ["exp", "sigmoid", "softmax", "tanh"])
 @pytest.mark.parametrize("write", ["donate", "set", "add"])
-def test_what_a_deferred_backward_reads_is_not_written_over(monkeypatch, name, write):
+def test_what_a_deferred_backward_reads_is_not_overwritten(monkeypatch, name, write):
     found = []
     for mode in ("naive", "deferred"):
         set_mode(monkeypatch, mode)
         x, big, factor = nd.array([0.3, 0.5, -1.0]), nd.array(np.linspace(0, 1, 48).reshape(16, 3)), nd.array([1.0, 2.0, 3.0])
         x.attach_grad()
         with autograd.record():
-            y = getattr(nd, name)(x)  # small: at once; its result is saved
+            y = getattr(nd, name)(x)  # small: computed inline; its result is saved
             z = late(y + factor, big)
         z.backward()
         del z

@@ -1,4 +1,4 @@
-"""Random draws: the key is taken when an operation is issued, and is an operand like any other."""
+"""Random draws: the key is drawn when an operation is issued, and is an operand like any other."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def draws():
     a = between(shape=(SIZE,), low=2.0, high=3.0)
     b = noisy(nd.array(ramp()), scale=10.0)
     c = between(shape=(SIZE, 3), low=-1.0)
-    return [x.asnumpy() for x in (c, a, b)]  # read in another order
+    return [x.asnumpy() for x in (c, a, b)]  # read in a different order
 
 
 def test_a_seed_gives_one_stream_in_every_mode(monkeypatch):
@@ -42,7 +42,7 @@ def test_two_draws_differ(mode):
     assert (a.asnumpy() != b.asnumpy()).all()
 
 
-def test_scalars_beside_a_key_arrive_where_they_belong(mode):
+def test_scalar_operands_next_to_a_key_keep_their_positions(mode):
     for _ in range(3):
         values = between(shape=(SIZE, SIZE), low=5.0, high=6.0).asnumpy()
         assert 5 <= values.min() < 5.2
@@ -51,7 +51,7 @@ def test_scalars_beside_a_key_arrive_where_they_belong(mode):
         assert 50 < values.max() < 100
 
 
-def test_the_bits_are_those_of_philox(mode):
+def test_draws_match_philox_bitwise(mode):
     key = STREAMS.of(CPU).state
     values = between(shape=(4,)).asnumpy()
     STREAMS.of(CPU).state = key
@@ -73,7 +73,7 @@ def test_a_draw_is_a_constant_of_the_gradient(mode):
         assert len(set(x.grad.asnumpy().tolist())) == SIZE
 
 
-def test_a_recorded_structure_seen_again_draws_again(mode):
+def test_a_known_recorded_structure_draws_again(mode):
     x = nd.array(ramp(1.0))
     x.attach_grad()
     seen = set()
@@ -93,12 +93,12 @@ def test_the_state_of_a_stream_can_be_restored(mode):
     np.testing.assert_array_equal(between(shape=(SIZE,)).asnumpy(), first)
 
 
-def test_a_key_is_used_once_whatever_threads_draw():
+def test_concurrent_draws_never_share_a_key():
     found = [t.result() for t in [in_thread(lambda: [between(shape=(2,)).asnumpy()[0] for _ in range(50)]) for _ in range(3)]]
     assert len({v for values in found for v in values}) == 150
 
 
-def test_a_signal_handler_that_draws_in_the_midst_of_a_draw_gets_a_key_of_its_own():
+def test_a_signal_handler_drawing_during_a_draw_gets_its_own_key():
     stream = Generator(3)
     inner, numbers = [], stream._numbers
 

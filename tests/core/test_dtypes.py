@@ -1,4 +1,4 @@
-"""Dtypes through every mode: Python scalars are weak, 0-d stays 0-d, 16-bit floats are storage, integers follow NumPy."""
+"""Dtypes in every mode: Python scalars are weak, 0-d stays 0-d, 16-bit floats are for storage only, integers follow NumPy."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_python_scalars_do_not_widen(mode, dtype):
+def test_python_scalars_do_not_promote_dtypes(mode, dtype):
     for _ in range(3):
         x = nd.array(ramp(1.0) / 8, dtype=dtype)
         x.attach_grad()
@@ -34,7 +34,7 @@ def test_python_scalars_do_not_widen(mode, dtype):
         np.testing.assert_allclose(x.grad.asnumpy().astype(np.float64), -1 / v**2 + 3 + np.exp(v - 1), rtol=tolerance, atol=4 * tolerance)
 
 
-def test_the_head_of_a_gradient_has_the_dtype_of_what_it_is_the_head_of():
+def test_a_head_gradient_has_the_dtype_of_its_head():
     for dtype in FLOATS:
         x = leaf("x", (3,), dtype, True)
         y = G.sum(x * 2.5)
@@ -42,7 +42,7 @@ def test_the_head_of_a_gradient_has_the_dtype_of_what_it_is_the_head_of():
         assert (ones_head(y).dtype, g.dtype) == (dtype, dtype)
 
 
-def test_folded_constants_stay_weak():
+def test_folded_constants_stay_weakly_typed():
     x = leaf("x", (3,), "float16")
     assert (x * (G.multiply(2.0, 3.5))).dtype == "float16"
     assert G.add(1, 2.5).dtype == "weakf"
@@ -50,7 +50,7 @@ def test_folded_constants_stay_weak():
     assert (x + G.divide(1, 2)).dtype == "float16"
 
 
-def test_arrays_without_axes_stay_arrays(mode):
+def test_zero_d_arrays_stay_arrays(mode):
     for _ in range(3):
         x = nd.array(ramp())
         x.attach_grad()
@@ -67,7 +67,7 @@ def test_arrays_without_axes_stay_arrays(mode):
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_products_of_sixteen_bit_floats_are_computed_in_thirty_two(mode, dtype):
+def test_float16_products_are_computed_in_float32(mode, dtype):
     a, b = (np.random.default_rng(k).uniform(-1, 1, (SIZE, SIZE)).astype(NUMPY[dtype]) for k in (1, 2))
     want = (a.astype(np.float32) @ b.astype(np.float32)).astype(NUMPY[dtype])
     for _ in range(3):
@@ -96,7 +96,7 @@ def test_every_mode_gives_the_same_bits(monkeypatch, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8"])
-def test_integers_wrap_as_numpys(mode, dtype):
+def test_integers_wrap_like_numpys(mode, dtype):
     x = np.array([0, 1, 5, 100, 120, 127] * 3).astype(dtype)
     for _ in range(3):
         a = nd.array(x, dtype=dtype)
@@ -115,7 +115,7 @@ def test_a_cast_is_undone_by_the_gradient(mode):
     np.testing.assert_array_equal(x.grad.asnumpy(), ramp())
 
 
-def test_what_has_no_gradient_is_not_tracked(mode):
+def test_operations_without_gradients_are_not_tracked(mode):
     x = nd.array(ramp(1.0))
     x.attach_grad()
     with autograd.record():
@@ -130,7 +130,7 @@ def test_what_has_no_gradient_is_not_tracked(mode):
 # modes
 
 
-def test_every_mode_takes_its_own_path(mode):
+def test_every_mode_takes_its_own_execution_path(mode):
     x = nd.array(ramp(1.0))
     x.attach_grad()
     for _ in range(3):
@@ -145,7 +145,7 @@ def test_every_mode_takes_its_own_path(mode):
     assert "recorded" in taken
 
 
-def test_the_size_from_which_operations_are_deferred_is_read_when_they_run(monkeypatch):
+def test_the_deferral_threshold_is_read_at_run_time(monkeypatch):
     set_mode(monkeypatch, "inline")
     x = nd.array(ramp())
     assert (x * 2.0)._v.__class__ is np.ndarray
@@ -169,7 +169,7 @@ def test_the_naive_engine_runs_everything_at_once(monkeypatch):
     assert COUNTERS.deferred == COUNTERS.windows == COUNTERS.kernels == 0
 
 
-def test_the_naive_engine_reads_what_was_deferred(monkeypatch):
+def test_the_naive_engine_can_read_deferred_results(monkeypatch):
     set_mode(monkeypatch, "deferred")
     x = nd.array(ramp())
     y = x * 2.0

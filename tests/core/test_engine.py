@@ -1,4 +1,4 @@
-"""``mx.engine``: how many operations wait for one another, and the naive engine."""
+"""``mx.engine``: the bulk size, and the naive engine."""
 
 import os
 import subprocess
@@ -19,7 +19,7 @@ def restored(monkeypatch):
 
 
 def windows(size, operations=12):
-    """How many windows so many operations take with a bulk size."""
+    """How many windows that many operations take with a bulk size."""
     x = mx.nd.ones((300, 300))
     x.wait_to_read()
     COUNTERS.reset()
@@ -34,7 +34,7 @@ def test_the_previous_size_is_returned():
     assert [mx.engine.set_bulk_size(n) for n in (10, 0, 7)] == [256, 10, 0]
 
 
-def test_a_block_sets_the_size_and_puts_the_old_one_back():
+def test_a_block_sets_the_bulk_size_and_restores_the_old_one():
     mx.engine.set_bulk_size(5)
     with mx.engine.bulk(30):
         assert SETTINGS.window_operations == 30
@@ -44,7 +44,7 @@ def test_a_block_sets_the_size_and_puts_the_old_one_back():
     assert SETTINGS.window_operations == 5
 
 
-def test_a_block_that_fails_puts_the_old_size_back():
+def test_a_failing_block_restores_the_old_bulk_size():
     def fail():
         with mx.engine.bulk(44):
             raise ValueError("no")
@@ -54,7 +54,7 @@ def test_a_block_that_fails_puts_the_old_size_back():
     assert SETTINGS.window_operations == 256
 
 
-def test_one_block_may_be_entered_twice():
+def test_a_block_can_be_entered_twice():
     block = mx.engine.bulk(30)
     with block:
         with block:
@@ -63,26 +63,26 @@ def test_one_block_may_be_entered_twice():
     assert SETTINGS.window_operations == 256
 
 
-def test_the_size_is_how_many_operations_run_together():
+def test_bulk_size_is_the_number_of_operations_run_together():
     assert windows(100) == 1
     assert windows(4) > windows(8) > 1
     assert windows(1) == windows(0) >= 12
 
 
 @pytest.mark.parametrize("size", ["x", 2.5, None])
-def test_a_size_is_a_whole_number(size):
+def test_a_bulk_size_must_be_an_integer(size):
     with pytest.raises(TypeError):
         mx.engine.set_bulk_size(size)
     with pytest.raises(TypeError):
         mx.engine.bulk(size)
 
 
-def test_a_negative_size_is_refused():
+def test_a_negative_bulk_size_is_rejected():
     with pytest.raises(mx.MXNetError):
         mx.engine.set_bulk_size(-1)
 
 
-def test_blocks_of_two_threads_that_cross_leave_the_size_as_it_was():
+def test_overlapping_blocks_of_two_threads_restore_the_bulk_size():
     inside, leave = threading.Event(), threading.Event()
 
     def other():
@@ -95,13 +95,13 @@ def test_blocks_of_two_threads_that_cross_leave_the_size_as_it_was():
         worker.start()
         inside.wait(60)
         assert SETTINGS.window_operations == 20
-    assert SETTINGS.window_operations == 20  # the other thread's block is open yet
+    assert SETTINGS.window_operations == 20  # the other thread's block is still open
     leave.set()
     worker.join()
     assert SETTINGS.window_operations == 256
 
 
-def test_many_threads_compute_the_same_in_blocks_of_their_own():
+def test_threads_in_blocks_of_their_own_get_the_same_results():
     errors = []
 
     def work(size):
@@ -133,7 +133,7 @@ def test_many_threads_compute_the_same_in_blocks_of_their_own():
         ({"TWOFOLD_ENGINE": "naive"}, "naive"),
     ],
 )
-def test_the_environment_chooses_the_engine(variables, engine):
+def test_an_environment_variable_selects_the_engine(variables, engine):
     outside = {k: v for k, v in os.environ.items() if k not in ("MXNET_ENGINE_TYPE", "TWOFOLD_ENGINE")}
     code = "from twofold.config import SETTINGS; print(SETTINGS.engine)"
     result = subprocess.run(

@@ -1,4 +1,4 @@
-"""``mx.explain()``: which line made what run, what was fused, what ran at once."""
+"""``mx.explain()``: which line triggered what, what was fused, what ran inline."""
 
 import inspect
 import threading
@@ -14,12 +14,12 @@ from .operators import ramp
 
 
 def here():
-    """The line of this file that calls it."""
+    """The line of this file that calls this function."""
     return f"test_explanation.py:{inspect.currentframe().f_back.f_lineno}"
 
 
 @pytest.mark.usefixtures("deferred")
-def test_the_line_that_reads_is_named_with_what_it_made_run():
+def test_the_report_names_the_line_that_triggered_a_run():
     x = nd.array(ramp(1.0))
     with mx.explain() as report:
         y = (x * 2.0).exp() + 1.0
@@ -33,7 +33,7 @@ def test_the_line_that_reads_is_named_with_what_it_made_run():
 
 
 @pytest.mark.usefixtures("deferred")
-def test_what_nobody_reads_is_not_there():
+def test_results_nobody_reads_are_not_reported():
     x = nd.array(ramp(1.0))
     with mx.explain() as report:
         x * 3.0
@@ -42,7 +42,7 @@ def test_what_nobody_reads_is_not_there():
 
 
 @pytest.mark.usefixtures("inline")
-def test_operations_that_run_at_once_are_counted():
+def test_inline_operations_are_counted():
     x = nd.array(ramp(1.0))
     (x * 2.0).exp()  # a structure's first use
     with mx.explain() as report:
@@ -74,7 +74,7 @@ def test_executors_are_shown():
 
 
 @pytest.mark.usefixtures("deferred")
-def test_other_threads_and_other_times_are_not_in_it():
+def test_other_threads_and_other_times_are_not_reported():
     x = nd.array(ramp(1.0))
 
     def elsewhere():

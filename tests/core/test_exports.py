@@ -1,4 +1,4 @@
-"""Memory that the outside sees: written in place, never donated, and never read later than it is asked for."""
+"""Exported memory: written in place, never donated, and read when the operation is issued, never later."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def same(x, want):
 
 @pytest.fixture(params=["dlpack", "array", "import"])
 def shared(request):
-    """(array, NumPy's look at the same memory), three ways."""
+    """(array, NumPy view of the same memory), exported in three ways."""
     if request.param == "import":
         outside = ramp()
         return nd.from_dlpack(outside), outside
@@ -25,7 +25,7 @@ def shared(request):
     return x, np.array(x, copy=False)
 
 
-def test_writes_are_seen_outside(mode, shared):
+def test_external_views_see_writes(mode, shared):
     x, outside = shared
     x[:] = 5.0
     same(outside, 5.0)
@@ -37,7 +37,7 @@ def test_writes_are_seen_outside(mode, shared):
     assert outside[1:5].tolist() == [6, 3, 3, 6]
 
 
-def test_writes_are_still_seen_after_other_uses(mode, shared):
+def test_external_views_see_writes_after_other_uses(mode, shared):
     x, outside = shared
     x[0:2].asnumpy()
     x.detach().asnumpy()
@@ -52,7 +52,7 @@ def test_writes_are_still_seen_after_other_uses(mode, shared):
     same(outside, 14.0)
 
 
-def test_results_are_of_the_time_of_asking(mode, shared):
+def test_a_result_reflects_exported_memory_when_it_was_requested(mode, shared):
     x, outside = shared
     if not outside.flags.writeable:
         pytest.skip("this look is read-only")
@@ -64,14 +64,14 @@ def test_results_are_of_the_time_of_asking(mode, shared):
     same(x * 1.0, 100.0)
 
 
-def test_results_are_of_the_time_before_a_write(mode, shared):
+def test_a_result_requested_before_a_write_does_not_see_it(mode, shared):
     x, _ = shared
     y = x * 2.0
     x[:] = 100.0
     same(y, 2 * ramp())
 
 
-def test_a_result_asked_for_before_the_export_is_right(deferred):
+def test_a_result_requested_before_the_export_is_right(deferred):
     x = nd.array(ramp())
     y = x * 2.0
     outside = np.from_dlpack(x)
@@ -96,7 +96,7 @@ def test_exported_memory_is_not_donated(deferred):
     assert COUNTERS.donated == 0
 
 
-def test_a_gradient_reads_what_was_there_when_it_was_recorded(mode, shared):
+def test_a_gradient_reads_exported_memory_as_it_was_when_recorded(mode, shared):
     w, outside = shared
     for _ in range(3):
         w[:] = ramp()
@@ -139,12 +139,12 @@ def test_a_copy_has_memory_of_its_own(mode, shared):
     same(outside, 50.0)
 
 
-def test_a_conversion_that_has_to_copy_is_refused_where_copies_are():
+def test_a_conversion_that_must_copy_raises_if_copies_are_disallowed():
     with pytest.raises(ValueError, match="copy"):
         np.array(nd.array(ramp()), dtype=np.float64, copy=False)
 
 
-def test_what_goes_in_is_a_snapshot(mode):
+def test_importing_a_numpy_array_copies_it(mode):
     values = ramp()
     x = nd.array(values)
     y = nd.array(np.zeros(SIZE))
@@ -165,7 +165,7 @@ def test_a_small_exported_operand_of_a_deferred_operation_is_read_at_once():
 
 
 @pytest.mark.usefixtures("deferred")
-def test_exporting_runs_what_reads_the_memory_by_a_view():
+def test_exporting_runs_pending_reads_through_views():
     c = nd.array(np.arange(32.0))
     y = c[0:16] * 2.0
     c._pinned()

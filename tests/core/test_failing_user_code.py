@@ -1,4 +1,4 @@
-"""Users' own code that fails, in each place where the package calls it: the user's error or one of ours with it as the cause."""
+"""User code that fails, wherever the package calls it: the user's error is raised, or one of ours with it as the cause."""
 
 import traceback
 from contextlib import ExitStack
@@ -19,7 +19,7 @@ from tests.devices import fake_gpus
 
 
 class Strange(Exception):
-    """An error that only the user knows."""
+    """An error class that only the user knows."""
 
 
 ERRORS = (ValueError, KeyError, ZeroDivisionError, Strange, ShapeError)
@@ -27,7 +27,7 @@ PLACES = ("naive", "inline", "deferred", "gpu late")
 
 
 class Trap:
-    """Raises an error where it is sprung, if that is where it was set."""
+    """Raises an error at the place for which it was set."""
 
     where, error = "", Strange
 
@@ -260,7 +260,7 @@ def stored(device):
     return [out.asnumpy()]
 
 
-#: Program to the places in which it calls the user: those whose errors are wrapped, as they may come later, and those that pass.
+#: For each program, the places where it calls user code: those whose errors are wrapped, as they may surface later, and the rest.
 CALLED = {
     custom: (
         (
@@ -307,7 +307,7 @@ def _not_set():
 
 
 def raised_by(program, device, where, error):
-    """What a program raises whose user code raises an error in one place."""
+    """What a program raises when its user code raises an error in one place."""
     Trap.where, Trap.error = where, error
     try:
         with pytest.raises(Exception, match="the user's own") as caught:
@@ -324,7 +324,7 @@ def names_the_users_line(error):
 
 
 @pytest.mark.parametrize(("program", "where", "wrapped"), CASES, ids=[f"{p.__name__}-{where}" for p, where, _ in CASES])
-def test_what_users_code_raises_arrives_and_harms_nothing(program, where, wrapped, device):
+def test_errors_of_user_code_propagate_and_harm_nothing(program, where, wrapped, device):
     wanted = program(device)
     for kind in ERRORS:
         drop_generation()

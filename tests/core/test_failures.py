@@ -1,4 +1,4 @@
-"""Errors: raised where the mistake is, naming the operator, in every mode; asynchronous ones by every read; all leave things usable."""
+"""Errors: raised at the mistake, naming the operator, in every mode; asynchronous ones by every read; none leaves anything broken."""
 
 import numpy as np
 import pytest
@@ -57,7 +57,7 @@ MISTAKES = {
 
 @pytest.mark.parametrize("recording", [False, True])
 @pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_is_raised_where_it_is_made(mode, name, recording):
+def test_a_mistake_is_reported_on_its_line(mode, name, recording):
     mistake, kind, says = MISTAKES[name]
     for _ in range(2):
         x, y = nd.array(ramp()), nd.array(ramp(1.0))
@@ -102,7 +102,7 @@ def test_an_error_in_backward_leaves_recording_as_it_was(mode):
 
 @pytest.fixture
 def break_windows(monkeypatch):
-    """Have every window fail from now on."""
+    """Make every window fail from now on."""
 
     def run(*args):
         raise ArithmeticError("on purpose")
@@ -122,7 +122,7 @@ def test_an_asynchronous_error_is_raised_by_every_read(deferred, break_windows):
     assert (z.shape, z.dtype) == ((SIZE,), np.float32)
 
 
-def test_an_asynchronous_error_does_not_disturb_other_work(deferred, break_windows, monkeypatch):
+def test_an_asynchronous_error_leaves_other_work_intact(deferred, break_windows, monkeypatch):
     x = nd.array(ramp())
     y = x * 2.0
     break_windows()
@@ -138,13 +138,13 @@ def test_an_asynchronous_error_does_not_disturb_other_work(deferred, break_windo
     assert usable()
 
 
-def test_a_full_window_keeps_its_error_for_those_who_read_it(deferred, break_windows, monkeypatch):
+def test_a_full_window_keeps_its_error_for_readers(deferred, break_windows, monkeypatch):
     monkeypatch.setattr(SETTINGS, "window_operations", 2)
     x = nd.array(ramp())
     lost = [x * 2.0, x * 3.0]
     run = window._run
     break_windows()
-    fine = x * 4.0  # runs the window of the two before
+    fine = x * 4.0  # runs the window that holds the previous two
     monkeypatch.setattr(window, "_run", run)
     np.testing.assert_array_equal(fine.asnumpy(), ramp() * 4)
     for y in lost:
@@ -152,7 +152,7 @@ def test_a_full_window_keeps_its_error_for_those_who_read_it(deferred, break_win
             y.asnumpy()
 
 
-def test_waiting_for_everything_raises_the_earliest_error_once(deferred, break_windows, monkeypatch):
+def test_waitall_raises_the_earliest_error_once(deferred, break_windows, monkeypatch):
     x = nd.array(ramp())
     y = x * 2.0
     run = window._run
@@ -165,7 +165,7 @@ def test_waiting_for_everything_raises_the_earliest_error_once(deferred, break_w
         y.asnumpy()
 
 
-def test_waiting_for_everything_raises_what_nobody_has_read(deferred, break_windows, monkeypatch):
+def test_waitall_raises_errors_nobody_has_read(deferred, break_windows, monkeypatch):
     monkeypatch.setattr(SETTINGS, "window_operations", 1)
     x = nd.array(ramp())
     run = window._run
@@ -205,7 +205,7 @@ def test_an_interrupt_while_a_window_runs_is_not_lost(deferred, monkeypatch):
     assert usable()
 
 
-def test_a_failed_gradient_leaves_the_graph_for_another_try(mode, monkeypatch):
+def test_a_failed_backward_can_be_retried(mode, monkeypatch):
     x = nd.array(ramp(1.0))
     x.attach_grad()
     with autograd.record():
@@ -223,7 +223,7 @@ def test_a_failure_within_a_definition_names_the_operator(name):
         getattr(nd, name)(weight, nd.ones((3,)), *[nd.ones((2,)) for _ in range(others)], lr=0.1)
 
 
-def test_what_does_not_depend_on_a_failure_is_there(deferred):
+def test_results_independent_of_a_failure_are_computed(deferred):
     x = nd.array(ramp())
     before, wrong = x * 2.0, nd.take(x, nd.array(np.full(SIZE, 500.0)), mode="raise")
     after, below = before + 1.0, wrong * 2.0

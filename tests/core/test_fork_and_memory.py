@@ -12,7 +12,7 @@ from twofold.errors import DeviceOutOfMemory
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork")
-def test_a_child_computes_whatever_other_threads_were_doing(monkeypatch):
+def test_a_forked_child_computes_whatever_other_threads_were_doing(monkeypatch):
     monkeypatch.setattr(SETTINGS, "defer_elements", 8)
     stop = threading.Event()
 
@@ -41,7 +41,7 @@ def test_a_child_computes_whatever_other_threads_were_doing(monkeypatch):
 @pytest.mark.parametrize(
     "make", [lambda: nd.zeros(1 << 45), lambda: nd.broadcast_add(nd.ones((1 << 21, 1)), nd.ones((1, 1 << 21))).asnumpy()]
 )
-def test_what_does_not_fit_into_memory_is_said_so(make):
+def test_running_out_of_memory_is_reported(make):
     with pytest.raises(DeviceOutOfMemory, match="does not fit into memory"):
         make()
     assert (nd.ones(2) + 1).asnumpy().tolist() == [2, 2]

@@ -1,6 +1,6 @@
-"""Seeded random programs give NumPy's results, bitwise the same in every mode of execution, and every mode really was taken.
+"""Seeded random programs give NumPy's results, bitwise the same in every execution mode, and every mode was really exercised.
 
-``FUZZ_CASES`` programs, recorded and not; searches that take long are cut into parts, which several processes can share.
+``FUZZ_CASES`` programs, recorded and not; long searches are split into parts, which several processes can share.
 """
 
 import os
@@ -21,7 +21,7 @@ from tests.devices import fake_gpus
 from tests.paths import check_device_paths, check_paths
 
 CASES = int(os.environ.get("FUZZ_CASES", "2000"))
-#: Programs of one part, about.
+#: Approximate number of programs per part.
 PART = 250
 PARTS = range(max(1, CASES // PART))
 HUGE = 1 << 40
@@ -87,7 +87,7 @@ def test_a_device_gives_the_same_bits(monkeypatch, record_property, schedule):
 @pytest.mark.fuzz
 @pytest.mark.parametrize("schedule", ["issue", "late", "eager"])
 def test_several_devices_give_the_same_results(monkeypatch, record_property, schedule):
-    """Bitwise, but for gradients: what comes back from another device is added last."""
+    """Bitwise, except for gradients: contributions from another device are added last."""
     with fake_gpus(2, schedule) as (gpu, _):
         COUNTERS.reset()
         for seed in range(1, CASES, 6):
@@ -108,7 +108,7 @@ def test_machine_code_is_within_its_tolerance(monkeypatch, tmp_path):
     from twofold_numpy.jit import tiering
 
     monkeypatch.setenv("TWOFOLD_CACHE", str(tmp_path))
-    monkeypatch.setattr(tiering, "WORTH", 0)  # small kernels, too, at their second use
+    monkeypatch.setattr(tiering, "WORTH", 0)  # compiles small kernels, too, at their second use
     for seed in range(0, CASES, 50):
         in_mode(monkeypatch, engine="naive")
         naive = run(seed, True)
@@ -124,7 +124,7 @@ def test_machine_code_is_within_its_tolerance(monkeypatch, tmp_path):
 
 @pytest.mark.fuzz
 @pytest.mark.parametrize("defer", [HUGE, 8])
-def test_results_are_those_of_numpy(monkeypatch, defer):
+def test_results_match_numpy(monkeypatch, defer):
     in_mode(monkeypatch, defer=defer)
     for seed in range(CASES):
         for got, want in zip(run(seed, False), reference(seed), strict=True):
@@ -133,7 +133,7 @@ def test_results_are_those_of_numpy(monkeypatch, defer):
 
 @pytest.mark.fuzz
 @pytest.mark.parametrize("defer", [HUGE, 8])
-def test_gradients_are_those_of_finite_differences(monkeypatch, defer):
+def test_gradients_match_finite_differences(monkeypatch, defer):
     in_mode(monkeypatch, defer=defer)
     checked = 0
     for seed in range(0, CASES, 2):
@@ -152,7 +152,7 @@ def test_gradients_are_those_of_finite_differences(monkeypatch, defer):
 
 
 @pytest.mark.fuzz
-def test_threads_do_not_disturb_one_another(monkeypatch):
+def test_threads_do_not_interfere(monkeypatch):
     in_mode(monkeypatch, defer=8)
     seeds = range(0, CASES, 5)
     wanted = {seed: run(seed, True) for seed in seeds}

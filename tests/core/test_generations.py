@@ -1,4 +1,4 @@
-"""Intern tables are bounded: dropping a generation at any moment changes no result, and really empties the caches."""
+"""Intern tables are bounded: a generation can be dropped at any moment without changing results, and this really empties the caches."""
 
 import gc
 
@@ -17,7 +17,7 @@ from .random_programs import run
 
 
 def results_of(x, keep):
-    """A recorded piece of work in several steps; ``keep()`` is called between them."""
+    """A recorded computation in several steps; ``keep()`` is called between them."""
     rate = nd.array(ramp().reshape(4, 4) * 0.125)
     with autograd.record():
         h = logistic(soft((x * 0.5 + 1.0).reshape((4, 4))))
@@ -34,7 +34,7 @@ def results_of(x, keep):
     return [h.asnumpy(), y.asnumpy(), first]
 
 
-def test_dropping_between_any_two_steps_changes_nothing(mode):
+def test_dropping_a_generation_between_steps_changes_nothing(mode):
     x = nd.array(ramp() * 0.1)
     x.attach_grad()
     wanted = results_of(x, lambda: None)
@@ -44,7 +44,7 @@ def test_dropping_between_any_two_steps_changes_nothing(mode):
 
 
 @pytest.mark.parametrize("limit", [0, 5, 40])
-def test_a_small_limit_changes_no_result(mode, monkeypatch, limit):
+def test_a_small_table_limit_changes_no_result(mode, monkeypatch, limit):
     wanted = [run(seed, record) for seed in range(6) for record in (False, True)]
     monkeypatch.setattr(ir, "INTERN_LIMIT", limit)
     before = ir.TABLES.generation
@@ -54,7 +54,7 @@ def test_a_small_limit_changes_no_result(mode, monkeypatch, limit):
     assert ir.TABLES.generation > before
 
 
-def test_the_tables_are_bounded_by_scopes_that_record(inline, monkeypatch):
+def test_recording_scopes_keep_the_tables_bounded(inline, monkeypatch):
     monkeypatch.setattr(ir, "INTERN_LIMIT", 50)
     x = nd.array(ramp())
     x.attach_grad()
@@ -66,7 +66,7 @@ def test_the_tables_are_bounded_by_scopes_that_record(inline, monkeypatch):
         assert ir.TABLES.count < 250
 
 
-def test_the_tables_are_bounded_by_a_scope_in_which_backward_runs(inline, monkeypatch):
+def test_a_scope_with_backward_keeps_the_tables_bounded(inline, monkeypatch):
     monkeypatch.setattr(ir, "INTERN_LIMIT", 50)
     x = nd.array(ramp())
     x.attach_grad()
@@ -79,7 +79,7 @@ def test_the_tables_are_bounded_by_a_scope_in_which_backward_runs(inline, monkey
             assert ir.TABLES.count < 500
 
 
-def test_the_tables_are_bounded_by_windows(deferred, monkeypatch):
+def test_windows_keep_the_tables_bounded(deferred, monkeypatch):
     monkeypatch.setattr(ir, "INTERN_LIMIT", 50)
     for n in range(SIZE, SIZE + 60):
         x = nd.array(ramp(0.0, n))
@@ -120,7 +120,7 @@ def test_a_dropped_structure_is_freed():
     assert not [o for o in gc.get_objects() if isinstance(o, ir.Leaf) and o.name == "gone"]
 
 
-def test_a_structure_met_again_is_the_same_until_it_is_dropped():
+def test_a_structure_keeps_its_identity_until_dropped():
     sig, a = OPS["exp"].sig(), ir.leaf("a", (3,), "float32")
     node = apply(sig, (a,))
     assert apply(sig, (a,)) is node
@@ -130,19 +130,19 @@ def test_a_structure_met_again_is_the_same_until_it_is_dropped():
     assert (again.shape, again.dtype) == (node.shape, node.dtype)
 
 
-def test_a_tape_of_an_older_generation_goes_on(mode):
+def test_a_tape_outlives_its_generation(mode):
     x = nd.array(ramp(1.0))
     x.attach_grad()
     with autograd.record():
         y = x * x
         ir.drop_generation()
-        z = y * x + x * x  # x · x twice, of two generations
+        z = y * x + x * x  # x · x twice, from two generations
     ir.drop_generation()
     z.backward()
     np.testing.assert_allclose(x.grad.asnumpy(), 3 * ramp(1.0) ** 2 + 2 * ramp(1.0), rtol=1e-6)
 
 
-def test_a_bridge_over_generations(mode):
+def test_a_bridge_spans_generations(mode):
     x = nd.array(ramp(1.0) * 0.1)
     x.attach_grad()
     with autograd.record():
@@ -160,7 +160,7 @@ def test_a_bridge_over_generations(mode):
     np.testing.assert_array_equal(x.grad.asnumpy(), got)
 
 
-def test_other_threads_may_drop_while_one_records(mode):
+def test_other_threads_can_drop_generations_while_one_records(mode):
     x = nd.array(ramp() * 0.1)
     x.attach_grad()
     wanted = results_of(x, lambda: None)

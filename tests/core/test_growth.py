@@ -1,4 +1,4 @@
-"""The cost of a graph grows with its size and no faster: time per node of 10,000 nodes against that of 1,000, in one process.
+"""The cost of a graph is linear in its size: time per node for 10,000 nodes against that for 1,000, in one process.
 
 Nothing recurses, so that the size is bounded by memory alone.
 """
@@ -18,9 +18,9 @@ from twofold.imperative.cell import HOST
 from twofold.program.compile import Program
 
 SMALL, LARGE, HUGE = 1_000, 10_000, 100_000
-#: Most that a node of the large graph may cost more than one of the small.
+#: The largest accepted ratio of the cost of a node in the large graph to one in the small.
 FACTOR = 2.0
-#: Measurements from which the best counts: the machine has other things to do.
+#: Measurements, of which the best counts, since the machine may be busy.
 TRIES = 4
 
 
@@ -34,7 +34,7 @@ def chain(n):
 
 
 def fan(n):
-    """Many results of one leaf."""
+    """Many results from one leaf."""
     x = leaf("x", (4,), "float32", True)
     return [G.tanh(x + float(k + 3)) for k in range(n // 2)], [x]
 
@@ -49,7 +49,7 @@ def product(n):
 
 
 def mirror(n):
-    """Values that wait for long: the last made is the first read again."""
+    """Long-lived values: the last one made is the first to be read again."""
     x = leaf("x", (4,), "float32", True)
     made = [x]
     for _ in range(n // 3):
@@ -61,7 +61,7 @@ def mirror(n):
 
 
 def layers(n):
-    """Matrix products, each with weights of its own."""
+    """Matrix products, each with its own weights."""
     x = leaf("x", (8, 8), "float32", True)
     weights = [leaf(("w", k), (8, 8), "float32", True) for k in range(n // 3)]
     y = x
@@ -71,7 +71,7 @@ def layers(n):
 
 
 def sizes(n):
-    """Buffers of as many sizes."""
+    """Buffers of many different sizes."""
     leaves = [leaf(("x", k), (k + 2,), "float32", True) for k in range(n // 4)]
     total = None
     for x in leaves:
@@ -84,7 +84,7 @@ GRAPHS = (chain, fan, product, mirror, layers, sizes)
 
 
 def compiled(make):
-    """Build a graph with its gradient and compile both, every node a boundary, as in a window."""
+    """Build a graph and its gradient and compile both, with every node a boundary, as in a window."""
 
     def work(n):
         outputs, leaves = make(n)
@@ -140,7 +140,7 @@ def seconds_per_node(work, n):
 
 
 def assert_linear(work):
-    work(SMALL)  # what is done once in a process is no part of a node's cost
+    work(SMALL)  # one-time work per process is not part of a node's cost
     ratios = []
     for _ in range(TRIES):
         ratios.append(seconds_per_node(work, LARGE) / seconds_per_node(work, SMALL))
@@ -151,7 +151,7 @@ def assert_linear(work):
 
 @pytest.fixture(autouse=True)
 def _nothing_verified(monkeypatch):
-    """The settings that users have, but that deferred arrays are small."""
+    """The default settings, except that small arrays are deferred, too."""
     monkeypatch.setattr(SETTINGS, "verify", False)
     monkeypatch.setattr(SETTINGS, "defer_elements", 64)
 
@@ -162,7 +162,7 @@ def test_compiling_a_graph_with_its_gradient_is_linear(make):
 
 
 @pytest.mark.parametrize("work", [bind, write_and_read, record, force], ids=lambda work: work.__name__)
-def test_a_node_costs_the_same_in_a_large_graph(work):
+def test_cost_per_node_does_not_grow_with_the_graph(work):
     assert_linear(work)
 
 

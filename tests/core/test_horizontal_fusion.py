@@ -1,4 +1,4 @@
-"""Kernels at a program's end that are alike run as one step, in any order among themselves, to the same bits."""
+"""Identical kernels at a program's end run as one step, in any order among themselves, with the same bits."""
 
 import functools
 import operator
@@ -19,7 +19,7 @@ from twofold_numpy.adapter import NumpyBackend
 
 
 class Together(NumpyBackend):
-    """NumPy that is handed kernels which are alike together, and runs the last one first."""
+    """A NumPy backend that is handed identical kernels together and runs the last one first."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ def data_of(leaves, seed=0):
 
 
 def run_both(outputs, leaves, **options):
-    """The program's results together and apart, and how many kernels ran at once in each group."""
+    """The program's results with and without grouping, and the number of kernels in each group."""
     together = Together()
     programs = [Program(outputs, leaves, backend, big=1, **options) for backend in (together, APART)]
     found = [[np.array(a) for a in program.run(data_of(leaves))] for program in programs * 2]
@@ -91,19 +91,19 @@ def test_the_updates_of_all_weights_are_one_step(is_donated):
     assert len(program.kernels) == 1
 
 
-def test_what_two_of_them_read_is_written_by_none():
+def test_shared_inputs_of_grouped_kernels_are_not_overwritten():
     a, b, c, shared = leaves_of((4,), (4,), (4,), (4,))
     outputs = [G.tanh(a) - shared, G.tanh(b) - shared, G.tanh(c) - shared]
     assert run_both(outputs, [a, b, c, shared], donated=[shared]) == [3]
     assert run_both(outputs, [a, b, c, shared], donated=[a, shared]) == [3]
 
 
-def test_none_writes_over_what_another_reads():
+def test_no_grouped_kernel_overwrites_what_another_reads():
     a, b, x, y = leaves_of((4,), (4,), (4,), (4,))
     assert run_both([G.tanh(a) - x, G.tanh(b) - y], [a, b, x, y], donated=[a, x]) == [2]
 
 
-def test_numbers_are_computed_by_each_kernel_that_needs_them():
+def test_each_grouped_kernel_recomputes_the_scalars_it_needs():
     a, b = leaves_of((4,), (2, 3))
     rate = leaf("rate", (), "weakf")
     factor = G.exp(G.astype(rate, dtype="float32")) + 1.0
@@ -114,7 +114,7 @@ def test_numbers_are_computed_by_each_kernel_that_needs_them():
     assert run_both([*outputs, factor], [a, b, rate]) == [2], "a number that is a result is computed once, before"
 
 
-def test_what_reads_another_comes_after_it():
+def test_a_kernel_runs_after_those_it_reads():
     a, b = leaves_of((1, 4), (4,))
     small = [a * 2.0, b * 2.0]
     outputs = [*small, G.exp(small[0] + leaf("m", (3, 4), "float32")), G.exp(small[1] + leaf("n", (5, 4), "float32"))]
@@ -126,13 +126,13 @@ def total(terms):
     return functools.reduce(operator.add, terms)
 
 
-def test_long_sums_are_several_kernels_one_after_another():
+def test_long_sums_are_consecutive_kernels():
     terms = [leaves_of(*[shape] * 150) for shape in ((4,), (2, 3))]
     terms = [[leaf((shape, k), t.shape, "float32") for k, t in enumerate(own)] for shape, own in enumerate(terms)]
     assert run_both([total(own) for own in terms], [t for own in terms for t in own]) == [2, 2, 2]
 
 
-def test_a_number_computed_of_many_is_computed_once():
+def test_a_scalar_reduced_from_an_array_is_computed_once():
     a, b = leaves_of((4,), (2, 3))
     numbers = [leaf(("number", k), (), "float32") for k in range(40)]
     few, many = total(numbers[:5]), total(numbers)
@@ -142,7 +142,7 @@ def test_a_number_computed_of_many_is_computed_once():
     assert run_both([a * many, b * many], [a, b, *numbers]) == [2]
 
 
-def test_different_kernels_stay_apart():
+def test_different_kernels_are_not_grouped():
     a, b = leaves_of((4,), (5,))
     for outputs in ([a + 1.0, b + 2.0], [a + 1.0, b - 1.0], [G.exp(a), G.sum(G.exp(b), axis=None)]):
         assert run_both(outputs, [a, b]) == []

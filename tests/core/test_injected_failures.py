@@ -1,4 +1,4 @@
-"""Failures injected wherever a program calls an adapter: the right error, all else as it was, nothing kept, and the next run right."""
+"""Failures injected wherever a program calls an adapter: the right error, no side effects, nothing leaked, and a correct next run."""
 
 import gc
 import traceback
@@ -22,23 +22,23 @@ from .failing_programs import PROGRAMS, inputs_on
 from .injection import seam_of
 from tests.devices import fake_gpus
 
-#: On the CPU a mode of execution, on fake GPUs a schedule; each with the failures that must have been raised there.
+#: An execution mode on the CPU, a schedule on fake GPUs; each with the failures that must have been raised there.
 PLACES = {"naive": 200, "inline": 180, "deferred": 150, "gpu issue": 140, "gpu late": 140, "gpu eager": 140}
-#: Failures of one program in one place, at most: where nothing is compiled yet, and where everything is.
+#: Maximum number of failures per program and place: before anything is compiled, and after everything is.
 CALLS = {"cold": 8, "warm": 6}
-#: What the call of each kind raises, by the beginning of its name; computations anything.
+#: What each kind of call raises, by the prefix of its name; computations can raise anything.
 RAISED: dict[tuple[str, ...], tuple[type[Exception], ...]] = {
     ("memory", "scratch", "copy", "xp.full", "xp.iota"): (MemoryError,),
     ("direct",): (MemoryError, ValueError, TypeError),
     ("compile",): (MemoryError, RuntimeError),
     ("",): (MemoryError, ValueError, FloatingPointError, IndexError, TypeError),
 }
-#: Programs whose calls all belong to operations that a window holds.
+#: Programs all of whose calls belong to operations in a window.
 WINDOWED = ("arithmetic", "functions", "reductions")
 
 
 class Case(NamedTuple):
-    """One failure: of which call of a program, on which line of it, what that raises, and whether all later calls do so too."""
+    """One failure: which call of a program fails, on which line, what it raises, and whether all later calls fail too."""
 
     program: str
     state: str
@@ -50,7 +50,7 @@ class Case(NamedTuple):
 
 
 class Injected:
-    """A program, its inputs, what it gives when nothing fails, and the seam."""
+    """A program, its inputs, its results when nothing fails, and the seam."""
 
     def __init__(self, name: str, device: Any, seam: Any) -> None:
         self.name, self.program, self.seam = name, PROGRAMS[name], seam
@@ -59,14 +59,14 @@ class Injected:
         self.wanted = self.program(*self.inputs)
 
     def enter(self, state: str) -> None:
-        """Forget what is compiled, or have everything compiled: the first use is interpreted, the second compiles."""
+        """Drop compiled programs, or have everything compiled: the first use is interpreted, the second compiles."""
         self.seam.reset()
         drop_generation()
         for _ in range(0 if state == "cold" else 2):
             self.program(*self.inputs)
 
     def cases(self) -> Iterator[Case]:
-        """Failures at calls spread over those that the program makes."""
+        """Failures at calls spread evenly over those that the program makes."""
         for state, count in CALLS.items():
             self.enter(state)
             self.seam.reset()
@@ -78,7 +78,7 @@ class Injected:
                 yield Case(self.name, state, number, what, line, errors[k % len(errors)], k % 2 == 1)
 
     def failure(self, case: Case) -> Exception | None:
-        """What the program raises where a call fails; None if it gets over that, with the right results."""
+        """What the program raises when a call fails; None if it recovers, with the right results."""
         self.enter(case.state)
         self.seam.reset(case.number, case.error, case.lasting)
         try:
@@ -95,7 +95,7 @@ class Injected:
             np.testing.assert_array_equal(got, want, err_msg=str(case))
 
     def check_after(self, case: Case) -> None:
-        """Nothing is recorded, the inputs are what they were, and the program gives what it should."""
+        """Recording is off, the inputs are unchanged, and the program gives the right results."""
         assert tls.tape is None, case
         assert not mx.autograd.is_training(), case
         for a, want in zip(self.inputs, self.given, strict=True):
@@ -113,7 +113,7 @@ def raised_by(function: Callable[[], Any]) -> Exception | None:
 
 
 def wait_for_all(case: Case) -> None:
-    """What nobody read may be raised once, and is the failure that was injected."""
+    """An error that nobody has read may be raised once, and is the injected failure."""
     error = raised_by(mx.nd.waitall)
     assert error is None or is_injected(error), (case, error)
     assert raised_by(mx.nd.waitall) is None, case
@@ -130,7 +130,7 @@ def line_of(error: BaseException) -> int:
 
 
 def names_its_line(error: BaseException, case: Case, where: str) -> bool:
-    """Whether an error that is raised at once is raised on its line, and one of a window says which line issued what failed."""
+    """Whether an immediate error is raised on its line, and a window's error names the line that issued the failing operation."""
     if where in ("naive", "inline"):
         return line_of(error) == case.line
     deferred = case.program in WINDOWED and not case.what.startswith(("xp.", *("memory", "scratch", "copy", "compile", "direct")))
@@ -138,12 +138,12 @@ def names_its_line(error: BaseException, case: Case, where: str) -> bool:
 
 
 def kept() -> dict[str, int]:
-    """How many objects of each kind live that a failed program might leave behind."""
+    """The number of live objects of each kind that a failed program might leak."""
     drop_generation()
     gc.collect()
     counts = dict.fromkeys((Value, Window, Tape, Rec), 0)
     for o in gc.get_objects():
-        kind = type(o)  # what others left behind may have no __class__
+        kind = type(o)  # leftovers of other tests may have no __class__
         if kind in counts:
             counts[kind] += 1
     return {kind.__name__: n for kind, n in counts.items()}
@@ -152,7 +152,7 @@ def kept() -> dict[str, int]:
 @pytest.fixture(params=PLACES)
 def place(request, monkeypatch):
     """A mode and a device."""
-    raised_by(mx.nd.waitall)  # of what other tests left
+    raised_by(mx.nd.waitall)  # objects left by other tests
     kind, _, schedule = request.param.partition(" ")
     with ExitStack() as stack:
         if kind == "gpu":
@@ -162,7 +162,7 @@ def place(request, monkeypatch):
             yield request.param, mx.cpu()
 
 
-def test_a_failure_at_any_call_is_an_error_of_ours_and_harms_nothing(place):
+def test_a_failure_at_any_call_raises_our_error_and_harms_nothing(place):
     where, device = place
     raised = 0
     with seam_of([mx.cpu(), device], failing_programs.__file__) as seam:

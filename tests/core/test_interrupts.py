@@ -1,4 +1,4 @@
-"""What interrupts a thread, a signal handler or a finalizer, may compute, read, wait and raise, also in the midst of noting and running."""
+"""Signal handlers and finalizers may compute, read, wait and raise, even in the middle of deferring or running an operation."""
 
 import gc
 import signal
@@ -16,7 +16,7 @@ from .operators import ramp
 
 
 @pytest.mark.usefixtures("deferred")
-def test_reading_within_the_run_of_a_window_by_its_own_thread_is_an_error(monkeypatch):
+def test_reading_a_window_from_within_its_own_run_is_an_error(monkeypatch):
     y = nd.array(ramp()) * 2.5
     raised, run = [], window._run
 
@@ -90,7 +90,7 @@ def test_an_interrupt_while_a_window_is_closed_leaves_the_thread_usable(monkeypa
 
 
 class ComputesWhenItDies:
-    """An object, in a cycle, whose finalizer computes: the collector calls it in the midst of anything."""
+    """An object in a cycle, whose finalizer computes: the collector may call it at any point."""
 
     def __init__(self, array):
         self.array, self.itself = array, self
@@ -99,7 +99,7 @@ class ComputesWhenItDies:
         (self.array * 2).asnumpy()
 
 
-def test_a_finalizer_may_compute_while_an_operation_is_noted():
+def test_a_finalizer_can_compute_while_an_operation_is_deferred():
     x, other = nd.ones((300, 300)), nd.ones((300, 300))
     want = None
     before = gc.get_threshold()
@@ -118,7 +118,7 @@ def test_a_finalizer_may_compute_while_an_operation_is_noted():
         gc.set_threshold(*before)
 
 
-def test_a_signal_handler_may_wait_for_everything_at_any_time():
+def test_a_signal_handler_can_call_waitall_at_any_time():
     x, other, calls = nd.ones((300, 300)), nd.ones((300, 300)), []
 
     def handler(*_):

@@ -1,4 +1,4 @@
-"""Fused kernels on NumPy: blocks, scratch, threads, forks; the bits of one operation after another."""
+"""Fused kernels on NumPy: blocks, scratch, threads, forks; the same bits as running operation by operation."""
 
 import contextlib
 import gc
@@ -41,7 +41,7 @@ def chain(x, y):
 
 
 def compare(outputs, leaves, arrays):
-    """The fused program gives the bits of the unfused one; returns it."""
+    """Check that the fused program gives the bits of the unfused one; return it."""
     fused = Program(outputs, leaves, HOST, big=1)
     plain = Program(outputs, leaves, HOST, big=1 << 40)
     assert fused.kernels
@@ -57,14 +57,14 @@ def compare(outputs, leaves, arrays):
 @pytest.mark.parametrize(
     "shapes", [((50,), (50,)), ((5, 10), (10,)), ((5, 10), (5, 1)), ((2, 5, 5), (5, 1)), ((4, 3, 5), (4, 1, 5)), ((5, 10), ())]
 )
-def test_a_kernel_has_the_bits_of_single_operations(monkeypatch, block, shapes):
+def test_a_kernel_is_bitwise_equal_to_single_operations(monkeypatch, block, shapes):
     monkeypatch.setattr(blocked, "BLOCK", block)
     x, y = (leaf(k, s, "float32") for k, s in enumerate(shapes))
     compare(chain(x, y), [x, y], [data(s, k / 3) for k, s in enumerate(shapes)])
 
 
 @pytest.mark.parametrize("size", [21, 40, 41, 63])
-def test_a_kernel_over_two_threads_has_the_bits_of_one(monkeypatch, size):
+def test_a_kernel_on_two_threads_is_bitwise_equal_to_one(monkeypatch, size):
     monkeypatch.setattr(blocked, "BLOCK", 4)
     monkeypatch.setattr(blocked, "THREADED", 0)
     x, y = leaf(0, (size,), "float32"), leaf(1, (size,), "float32")
@@ -73,7 +73,7 @@ def test_a_kernel_over_two_threads_has_the_bits_of_one(monkeypatch, size):
     compare(chain(x, y), [x, y], [data((size, 3)), data((size, 1), 0.3)])
 
 
-def test_threads_have_scratch_of_their_own(monkeypatch):
+def test_each_thread_has_its_own_scratch(monkeypatch):
     monkeypatch.setattr(blocked, "BLOCK", 40_000)
     x, y = leaf(0, (80_000,), "float32"), leaf(1, (80_000,), "float32")
     program = compare(chain(x, y), [x, y], [data((80_000,)) % 1, data((80_000,), 0.3) % 1])
@@ -86,7 +86,7 @@ def test_threads_have_scratch_of_their_own(monkeypatch):
                 np.testing.assert_array_equal(a, b)
 
 
-def test_a_choice_between_inner_values_is_not_made_over_one_of_them():
+def test_where_does_not_overwrite_an_inner_value_it_selects_from():
     x = leaf(0, (20,), "float32")
     a, b, c = x * 2 - 5, x + 0.5, x - 10
     compare([G.where(c, a, b) + 1], [x], [data((20,)) * 100])
@@ -94,7 +94,7 @@ def test_a_choice_between_inner_values_is_not_made_over_one_of_them():
     compare([G.where(a * 0 + 1, b, a) + 1], [x], [data((20,)) * 100])
 
 
-def test_scratch_of_a_dead_inner_value_is_used_again():
+def test_scratch_of_a_dead_inner_value_is_reused():
     x = leaf(0, (20,), "float32")
     t = x
     for k in range(10):
@@ -112,14 +112,14 @@ def test_an_inner_value_lives_until_its_last_reader():
     compare([d, G.negative(c)], [x], [data((20,))])
 
 
-def test_what_reads_a_member_runs_after_the_kernel():
+def test_readers_of_a_member_run_after_the_kernel():
     x = leaf(0, (4, 5), "float32")
     a = G.exp(x * 0.1)
     s = G.sum(a, axis=1, keepdims=True)
     compare([(a / s) * 2 + s, G.tanh(a) + 1], [x], [data((4, 5))])
 
 
-def test_what_reads_no_member_may_run_before_the_kernel():
+def test_nodes_that_read_no_member_can_run_before_the_kernel():
     x, y = leaf(0, (4, 5), "float32"), leaf(1, (4, 5), "float32")
     s = G.sum(y, axis=0, keepdims=True)
     fused = compare([G.exp(x * 0.1) + s, G.tanh(x - s)], [x, y], [data((4, 5)), data((4, 5), 1.0)])
@@ -131,7 +131,7 @@ def test_groups_have_one_shape():
     compare([G.exp(x * 0.1) + (y * 2 + 1), G.tanh(y - 1)], [x, y], [data((4, 5)), data((5,))])
 
 
-def test_functions_that_are_no_ufuncs_are_members_too():
+def test_functions_other_than_ufuncs_are_fused_too():
     x = leaf(0, (20,), "float32")
     compare([G.erf(x * 0.5) + 1, G.clip(x - 1, -0.5, 0.5) * 2, G.polygamma(x + 1, order=1) * 2], [x], [data((20,), 0.5)])
 
@@ -151,8 +151,8 @@ def test_no_floating_point_warning_escapes_from_a_kernel_or_its_threads(monkeypa
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # a multi-threaded process forks: that is the point
-def test_a_forked_child_makes_its_own_threads(monkeypatch):
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # forking a multi-threaded process is the point here
+def test_a_forked_child_starts_its_own_threads(monkeypatch):
     monkeypatch.setattr(blocked, "BLOCK", 4)
     monkeypatch.setattr(blocked, "THREADED", 0)
     x = leaf(0, (40,), "float32")
@@ -207,21 +207,21 @@ def test_kernels_give_results_of_rows_and_take_operands_of_rows():
     assert [step.is_kernel for step in program.steps] == [True]
 
 
-def test_what_widens_a_row_is_in_no_kernel_with_it():
+def test_an_operation_that_widens_a_row_is_not_fused_with_it():
     x, y = leaf(0, (300, 40), "float32"), leaf(1, (1, 7), "float32")
     total = G.exp(G.sum(x * 0.01, axis=1, keepdims=True))
     program = compare([total * y + 1, total], [x, y], [data((300, 40)), data((1, 7), 1.0)])
     assert [step.nodes[-1].shape for step in program.steps] == [(300, 1), (300, 7)]
 
 
-def test_other_reductions_stay_by_themselves():
+def test_other_reductions_are_not_fused():
     x = leaf(0, (30, 40), "float32")
     for reduced in (G.sum(x + 1, axis=0, keepdims=True), G.sum(x + 1, axis=1), G.prod(x + 1, axis=1, keepdims=True)):
         program = compare([G.exp(reduced) * 2], [x], [data((30, 40))])
         assert not any(k.has_rows for k in program.kernels)
 
 
-def test_a_busy_machine_runs_both_halves_in_one_thread(monkeypatch):
+def test_one_thread_runs_both_halves_on_a_busy_machine(monkeypatch):
     monkeypatch.setattr(workers, "_queue", SimpleQueue)  # nobody serves it
     ran = []
     workers.run_both(lambda: ran.append("here"), lambda: ran.append("there"))
@@ -229,7 +229,7 @@ def test_a_busy_machine_runs_both_halves_in_one_thread(monkeypatch):
 
 
 @pytest.mark.parametrize("error", [None, ZeroDivisionError])
-def test_what_was_to_run_in_a_busy_thread_keeps_nothing(error, monkeypatch):
+def test_work_queued_for_a_busy_thread_holds_no_references(error, monkeypatch):
     tasks = SimpleQueue()
     monkeypatch.setattr(workers, "_queue", lambda: tasks)  # nobody serves it
     array = np.ones(3)
@@ -245,10 +245,10 @@ def test_what_was_to_run_in_a_busy_thread_keeps_nothing(error, monkeypatch):
     del there
     gc.collect()
     assert gone() is None
-    tasks.get()()  # does nothing any more
+    tasks.get()()  # it has nothing left to do
 
 
-def test_the_caller_waits_for_the_other_thread():
+def test_the_caller_waits_for_the_worker_thread():
     started, ran = threading.Event(), []
 
     def there():
@@ -260,7 +260,7 @@ def test_the_caller_waits_for_the_other_thread():
     assert ran == ["there"]
 
 
-def test_an_error_in_the_other_thread_is_raised_here():
+def test_an_error_in_the_worker_thread_is_raised_in_the_caller():
     started = threading.Event()
 
     def fails():
@@ -276,11 +276,11 @@ def test_each_half_runs_once():
     for _ in range(200):
         workers.run_both(lambda: None, lambda: ran.append(1))
     started = threading.Event()
-    workers.run_both(started.wait, started.set)  # what was queued before has been taken
+    workers.run_both(started.wait, started.set)  # everything queued before has been taken
     assert len(ran) == 200
 
 
-def test_warnings_are_off_in_the_other_thread():
+def test_warnings_are_off_in_the_worker_thread():
     started, seen = threading.Event(), []
 
     def there():
@@ -292,7 +292,7 @@ def test_warnings_are_off_in_the_other_thread():
 
 
 @pytest.mark.parametrize("small", [0, 4096])
-def test_a_kernel_within_a_kernel_has_scratch_of_its_own(small, monkeypatch):
+def test_a_reentrant_kernel_has_its_own_scratch(small, monkeypatch):
     monkeypatch.setattr(blocked, "SMALL", small)
     x = leaf(0, (20,), "float32")
     chain_of_two = [G.exp(x * 0.5) + 1]
@@ -318,7 +318,7 @@ def test_a_kernel_within_a_kernel_has_scratch_of_its_own(small, monkeypatch):
 
 
 def vars_of(program):
-    """What a program's function refers to."""
+    """The objects that a program's function refers to."""
     return program.run.args[0].__globals__
 
 

@@ -1,4 +1,4 @@
-"""The textbook arithmetic ``c = b * a; d = c + 1`` on ten doubles: live bytes at the peak of real runs, counted by the allocator."""
+"""The textbook example ``c = b * a; d = c + 1`` on ten doubles: peak live bytes of real runs, counted by the allocator."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def peak_of(backend, program, arrays):
     return backend.ledger.peak, results
 
 
-def test_one_operation_after_another_holds_everything(backend):
+def test_running_operation_by_operation_holds_every_value(backend):
     a, b = inputs(backend)
     product, total = Program([C], [A, B], backend), Program([leaf("c", (10,), "float64") + 1], [leaf("c", (10,), "float64")], backend)
     backend.ledger.reset_peak()
@@ -39,7 +39,7 @@ def test_one_operation_after_another_holds_everything(backend):
     np.testing.assert_array_equal(d, np.arange(1, 11) * np.arange(2, 12) + 1.0)
 
 
-def test_bound_without_fusion_shares_one_buffer(backend):
+def test_an_executor_without_fusion_reuses_one_buffer(backend):
     a, b = inputs(backend)
     peak, (d,) = peak_of(backend, Program([D], [A, B], backend, big=1 << 40), [a, b])
     assert peak == 240
@@ -60,13 +60,13 @@ def test_without_donation_a_compiled_graph_holds_one_result(backend):
     assert peak == 240
 
 
-def test_without_planning_every_value_has_memory_of_its_own(backend):
+def test_without_planning_every_value_has_its_own_memory(backend):
     arrays = inputs(backend)
     peak, _ = peak_of(backend, Program([D], [A, B], backend, big=1 << 40, in_place=False, share=False), arrays)
     assert peak == 320
 
 
-def test_memory_is_given_back_when_results_die(backend):
+def test_memory_is_freed_when_results_die(backend):
     arrays = inputs(backend)
     before = backend.ledger.live
     program = Program([D], [A, B], backend, big=1)

@@ -26,7 +26,7 @@ def sorting_fails(monkeypatch: pytest.MonkeyPatch):
 
 
 def line(number: int) -> int:
-    """The number of the line so many after the first one of the calling function."""
+    """The number of the line that many after the first line of the calling function."""
     frame = inspect.currentframe().f_back
     return frame.f_code.co_firstlineno + number
 
@@ -37,7 +37,7 @@ def notes_of(array) -> list[str]:
     return caught.value.__notes__
 
 
-def test_the_line_that_issued_what_failed_is_named(sorting_fails):
+def test_the_error_names_the_line_that_issued_the_operation(sorting_fails):
     x = nd.ones(BIG)
     y = x * 2
     z = nd.sort(y)
@@ -45,11 +45,11 @@ def test_the_line_that_issued_what_failed_is_named(sorting_fails):
     where = line(3)
     for array in (z, w):
         (note,) = notes_of(array)
-        assert note == f"issued at {__file__}:{where}, in test_the_line_that_issued_what_failed_is_named"
+        assert note == f"issued at {__file__}:{where}, in test_the_error_names_the_line_that_issued_the_operation"
     assert (y.asnumpy() == 2).all()
 
 
-def test_of_several_the_first_that_failed_is_named(sorting_fails):
+def test_the_first_failing_operation_is_named(sorting_fails):
     x = nd.ones(BIG)
     _first, second = (
         nd.sort(x * 3),
@@ -58,7 +58,7 @@ def test_of_several_the_first_that_failed_is_named(sorting_fails):
     assert f":{line(3)}," in notes_of(second)[0]
 
 
-def test_a_line_of_a_layer_is_the_users(sorting_fails):
+def test_the_line_of_a_custom_layer_is_named(sorting_fails):
     class Sorts(mx.gluon.Block):
         def forward(self, x):
             return nd.sort(x)
@@ -71,7 +71,7 @@ def test_a_line_of_a_layer_is_the_users(sorting_fails):
     assert f":{line(9)}," in note
 
 
-def test_what_fails_when_it_is_compiled_is_named_too(monkeypatch: pytest.MonkeyPatch):
+def test_compilation_failures_are_located_too(monkeypatch: pytest.MonkeyPatch):
     drop_generation()
     x = nd.ones(BIG)
     monkeypatch.setattr("twofold_numpy.adapter.NumpyBackend.compile", broken)
@@ -82,7 +82,7 @@ def test_what_fails_when_it_is_compiled_is_named_too(monkeypatch: pytest.MonkeyP
     drop_generation()
 
 
-def test_a_frame_is_not_kept():
+def test_frames_are_not_kept_alive():
     class Big:
         pass
 
@@ -97,7 +97,7 @@ def test_a_frame_is_not_kept():
     y.wait_to_read()
 
 
-def test_on_another_cpu_device(sorting_fails, monkeypatch: pytest.MonkeyPatch):
+def test_a_failure_on_another_cpu_device_is_located(sorting_fails, monkeypatch: pytest.MonkeyPatch):
     executor = mx.sym.sort(mx.sym.Variable("x")).bind(mx.cpu(1), {"x": nd.ones((400, 400), ctx=mx.cpu(1))})
     monkeypatch.setattr("twofold.imperative.way.HAND_OVER", 0)
     out = executor.forward()[0]

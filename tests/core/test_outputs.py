@@ -1,4 +1,4 @@
-"""Operators with several results: recorded, deferred, differentiated, one of them unused."""
+"""Operators with several results: recorded, deferred, differentiated, with one result unused."""
 
 import weakref
 
@@ -34,7 +34,7 @@ def _swap(xp, lhs, rhs):
     return rhs, lhs, lhs
 
 
-#: Its operands, exchanged, one of them twice.
+#: Its operands swapped, one of them twice.
 swap = operator(_swap, outputs=3)
 
 
@@ -101,7 +101,7 @@ def test_a_dead_result_is_not_kept(mode):
 
 
 @pytest.mark.parametrize("used", [(0,), (1,), (0, 1)])
-def test_a_rule_for_several_results_gets_none_for_those_unused(mode, used):
+def test_a_multi_output_rule_gets_none_for_unused_results(mode, used):
     for _ in range(3):
         x = variable()
         with autograd.record():
@@ -112,7 +112,7 @@ def test_a_rule_for_several_results_gets_none_for_those_unused(mode, used):
         near(x.grad, sum(2 * (np.cos(X), -np.sin(X))[k] for k in used))
 
 
-def test_results_are_heads_together(mode):
+def test_both_results_can_be_heads(mode):
     for _ in range(3):
         x = variable()
         with autograd.record():
@@ -121,7 +121,7 @@ def test_results_are_heads_together(mode):
         near(x.grad, ramp() * np.exp(X) + 1 - np.tanh(X) ** 2)
 
 
-def test_a_result_is_written_without_the_others_seeing_it(mode):
+def test_writing_a_result_does_not_change_the_others(mode):
     for _ in range(3):
         a, b = nd.array(ramp()), nd.array(ramp(100.0))
         results = swap(a, b)
@@ -133,7 +133,7 @@ def test_a_result_is_written_without_the_others_seeing_it(mode):
         near(b, ramp(100.0))
 
 
-def test_results_that_look_into_their_operand_are_copies(mode):
+def test_multiple_results_that_alias_their_operand_are_copies(mode):
     for _ in range(3):
         x = nd.array(ramp())
         low, high = halves(x)
@@ -152,7 +152,7 @@ def test_results_over_two_tapes(mode):
     near(x.grad, np.exp(X) * np.tanh(X) + np.exp(X) * (1 - np.tanh(X) ** 2))
 
 
-def test_several_results_of_several_operands(mode):
+def test_several_operands_give_several_results(mode):
     a, b = variable(), variable(X + 3.0)
     with autograd.record():
         y, x, _ = swap(a * 2.0, b * 3.0)

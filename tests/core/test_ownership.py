@@ -1,4 +1,4 @@
-"""Who may write where: a write in place is seen by nobody else, and one that nobody else would see is in place."""
+"""Ownership of buffers: no one else sees a write in place, and a write that no one else would see is in place."""
 
 import numpy as np
 
@@ -33,7 +33,7 @@ def test_a_plain_content_becomes_a_value_when_it_is_captured(inline):
 
 
 def test_a_saved_value_is_not_written_in_place(mode):
-    for _ in range(3):  # first by the general path, then by that for structures seen before
+    for _ in range(3):  # first on the general path, then on the one for known structures
         w, c = variable(1.0), nd.array(ramp(2.0))
         with autograd.record():
             y = (w + c) + w * c
@@ -72,7 +72,7 @@ def test_a_saved_result_is_not_written_in_place(mode):
         np.testing.assert_allclose(x.grad.asnumpy(), 0.125 * (1 - np.tanh(ramp() * 0.125) ** 2), rtol=1e-4, atol=1e-7)
 
 
-def test_a_value_saved_on_two_tapes_is_kept_for_the_one_that_lives(mode):
+def test_a_value_saved_on_two_tapes_is_protected_while_either_lives(mode):
     w, c = variable(1.0), nd.array(ramp(2.0))
     with autograd.record():
         kept = w * c
@@ -164,7 +164,7 @@ def test_an_alias_keeps_its_owner_and_neither_is_written_in_place():
     assert not seen.exclusive
 
 
-def test_a_value_is_written_in_place_again_when_no_alias_looks_into_it():
+def test_in_place_writes_resume_once_all_aliases_are_dead():
     owner = Value(ramp())
     seen = alias(owner.data[2:4], owner)
     deeper = alias(seen.data[0:1], seen)
@@ -178,7 +178,7 @@ def test_a_value_is_written_in_place_again_when_no_alias_looks_into_it():
     del second
 
 
-def test_a_look_does_not_cost_the_next_write_a_copy(deferred):
+def test_a_temporary_view_does_not_make_the_next_write_copy(deferred):
     x = nd.array(ramp())
     place = address(x)
     for _ in range(3):
@@ -196,11 +196,11 @@ def test_a_saved_alias_keeps_its_owner():
     assert seen.borrow is owner
 
 
-def test_a_marked_array_is_not_written_over_what_a_tape_saved(mode):
+def test_writing_a_marked_array_does_not_overwrite_what_a_tape_saved(mode):
     w, x = variable(1.0), nd.array(ramp(2.0))
     with autograd.record():
         kept = w * x
-    x.attach_grad()  # the content is a value that a tape has saved: marking looks into it
+    x.attach_grad()  # the content is a value that a tape has saved: marking aliases it
     with autograd.record():
         gone = x * x
     gone.backward()
@@ -210,7 +210,7 @@ def test_a_marked_array_is_not_written_over_what_a_tape_saved(mode):
     same(w.grad, ramp(2.0))
 
 
-def test_marking_keeps_the_record_of_what_was_marked(mode):
+def test_marking_an_array_keeps_its_earlier_records(mode):
     x = variable(1.0)
     with autograd.record():
         y = x * x
@@ -221,14 +221,14 @@ def test_marking_keeps_the_record_of_what_was_marked(mode):
     np.testing.assert_allclose(x.grad.asnumpy(), 30 * ramp(1.0).astype(np.float64) ** 4, rtol=1e-5)
 
 
-def test_a_read_through_a_view_outlives_a_write_to_the_whole(mode):
+def test_a_value_read_through_a_view_survives_a_write_to_the_root(mode):
     x = nd.array(ramp(0.0, 2 * SIZE))
     part = x[0:SIZE] * 1.0
     x[:] = 100.0
     same(part, ramp())
 
 
-def test_a_view_is_live_in_both_directions(mode):
+def test_writes_propagate_between_view_and_root(mode):
     x = nd.array(ramp())
     view = x[4:8]
     view[:] = 100.0
@@ -239,7 +239,7 @@ def test_a_view_is_live_in_both_directions(mode):
     assert x.asnumpy()[3:9].tolist() == [3, 101, 8, 101, 101, 8]
 
 
-def test_a_detached_array_is_live_in_both_directions(mode):
+def test_writes_propagate_between_detached_and_original(mode):
     x = variable(1.0)
     d = x.detach()
     d[0:2] = 50.0
@@ -254,10 +254,10 @@ def test_an_update_from_an_overlapping_view_reads_the_old_elements(mode):
     same(x, [0, *(2 * k - 1 for k in range(1, SIZE))])
 
 
-# what a content shows
+# layout and type of contents
 
 
-def test_the_type_of_a_value_is_known_whenever_its_window_ends(deferred):
+def test_a_values_type_can_be_read_while_its_window_ends(deferred):
     x = nd.array(ramp())
     y = x * 2.0
 
@@ -296,7 +296,7 @@ def test_a_gather_is_in_row_major_order(mode):
         assert y.asnumpy()[0].tolist() == [9, 9, 9, 6]
 
 
-def test_a_result_that_looks_into_its_operand_is_a_copy(mode):
+def test_a_result_that_aliases_its_operand_is_a_copy(mode):
     for _ in range(3):
         x = nd.array(ramp().reshape(4, 4))
         for name, params in (("einsum", {"subscripts": "ij->ij"}), ("permute_dims", {"axes": (1, 0)}), ("reshape", {"shape": (16,)})):
@@ -305,7 +305,7 @@ def test_a_result_that_looks_into_its_operand_is_a_copy(mode):
         same(x, ramp().reshape(4, 4))
 
 
-def test_operations_leave_no_reference_to_another_cell_of_the_same_content():
+def test_writing_a_copy_leaves_the_original_unchanged():
     x = nd.array([1.0, 2.0])
     for make in (lambda: x.copy(), lambda: op("stop_gradient", x), lambda: op("contiguous", x), lambda: nd.array(x)):
         y = make()

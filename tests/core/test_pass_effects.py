@@ -1,4 +1,4 @@
-"""What each pass of the graph does to counts: nodes, kernels, bytes."""
+"""The effect of each graph pass on counts: nodes, kernels, bytes."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def test_a_gradient_shares_the_nodes_of_what_it_differentiates():
     assert names([y]) == ["multiply", "tanh"]
 
 
-def test_stabilise_replaces_a_logarithm_and_a_softmax_by_one_node():
+def test_stabilise_replaces_log_of_softmax_with_one_node():
     softmax = NAMES["softmax"].sig(True)
     y = apply(NAMES["log"].sig(True), (apply(softmax, (x_of(2, 3), *[None] * (len(softmax.op.inputs) - 1))),))
     assert (len(names([y])), len(names(stabilise([y]))), stabilised([y])) == (2, 1, 1)
@@ -62,15 +62,15 @@ def test_lowering_leaves_primitives_only():
         (lambda x: G.permute_dims(G.permute_dims(G.reshape(x, shape=(2, 2)), axes=(1, 0)), axes=(1, 0)), 1),
         (lambda x: G.sum(G.reshape(x, shape=(4, 1)), axis=1), 0),
         (lambda x: G.slice(x, key=((0, 4, None),)), 0),
-        (distinct_view, 1),  # what is computed again for backward
+        (distinct_view, 1),  # values recomputed for backward
         (lambda x: G.slice(x, key=((None, None, -1),)), 1),
         (lambda x: G.contiguous(G.reshape(G.exp(x), shape=(2, 2))), 2),
         (lambda x: G.contiguous(G.reshape(x, shape=(2, 2))), 2),  # else a result would be the operand's memory
         (lambda x: G.contiguous(G.reshape(G.slice(x, key=((0, 4, 2),)), shape=(2, 1))), 3),
-        (lambda x: x + 0.0, 1),  # of -0.0 the sum is 0.0
+        (lambda x: x + 0.0, 1),  # -0.0 + 0.0 is 0.0
     ],
 )
-def test_simplify_removes_what_changes_no_bit(make, left):
+def test_simplify_removes_operations_that_change_no_bit(make, left):
     assert len(names(simplify([make(x_of(4))]))) == left
 
 
@@ -79,7 +79,7 @@ def test_equal_expressions_are_computed_once():
     assert len(names([G.tanh(x + 1.0) * G.tanh(x + 1.0)])) == 3
 
 
-def test_fusion_makes_one_kernel_of_a_chain_and_two_around_a_sum_of_everything():
+def test_fusion_makes_one_kernel_of_a_chain_and_two_around_a_full_sum():
     raised = G.exp(x_of(N) * 2.0 + 1.0)
     assert [len(s.nodes) for s in steps_of([raised], 1)] == [3]
     divided = steps_of([raised / G.sum(raised, axis=None)], 1)
@@ -99,12 +99,12 @@ def test_reductions_over_rows_join_a_kernel():
     [
         ("InstanceNorm", (8, 8), {}, 1),
         ("GroupNorm", (4, 4), {"num_groups": 4}, 1),
-        ("GroupNorm", (8, 8), {"num_groups": 4}, 2),  # what is normalised, and what shares a value, are other rows
+        ("GroupNorm", (8, 8), {"num_groups": 4}, 2),  # the normalised rows are not those that share a value
         ("L2Normalization", (), {"mode": "instance"}, 1),
         ("L2Normalization", (), {"mode": "spatial"}, 1),
     ],
 )
-def test_what_positions_are_normalised_over_is_a_row(name, vectors, options, kernels):
+def test_normalisation_over_channels_is_a_row_reduction(name, vectors, options, kernels):
     x, *others = leaf(0, (4, 8, 5, 7), "float32", True), *(leaf(k, (n,), "float32") for k, n in enumerate(vectors, 1))
     y = apply(NAMES[name].sig(**options), (x, *others))
     y = y.parts[0] if y.parts else y
@@ -113,7 +113,7 @@ def test_what_positions_are_normalised_over_is_a_row(name, vectors, options, ker
         assert sum(s.is_kernel for s in steps_of(keep_columns(simplify(lower([result]))), 1, rows=True)) == kernels
 
 
-def test_results_of_rows_that_are_read_as_columns_keep_their_axis():
+def test_row_results_read_as_columns_keep_their_axis():
     x = x_of(256, 256)
     raised = G.exp(x - G.reshape(G.max(x, axis=1), shape=(256, 1)))
     y = raised / G.reshape(G.sum(raised, axis=-1), shape=(256, 1))
@@ -128,7 +128,7 @@ def test_results_of_rows_that_are_read_as_columns_keep_their_axis():
         assert keep_columns([other]) == [other]
 
 
-def test_a_plan_writes_over_what_is_read_for_the_last_time():
+def test_a_plan_reuses_buffers_after_their_last_read():
     x = x_of(N)
     y = G.tanh(G.exp(G.tanh(G.exp(x))))
     assert planned([y], [x], fuse=False).nbytes == 3 * BYTES
@@ -144,7 +144,7 @@ def test_values_inside_a_kernel_have_no_memory():
     assert planned([y], [x]).nbytes == 2 * BYTES
 
 
-def test_a_free_buffer_is_taken_for_a_value_of_its_type_only():
+def test_a_free_buffer_is_reused_for_its_own_type_only():
     x, y = x_of(N), leaf("y", (N,), "int32")
     mixed = G.astype(G.matmul(G.reshape(G.exp(x), shape=(256, 256)), G.reshape(x, shape=(256, 256))), dtype="int32")
     other = G.matmul(G.reshape(y + y, shape=(256, 256)), mixed)
@@ -162,11 +162,11 @@ def training(mirror, layers=16):
     return executor.memory_plan()["training forward on cpu(0)"]
 
 
-def test_recomputation_keeps_fewer_bytes_of_forward():
+def test_recomputation_saves_fewer_bytes_of_forward():
     assert sum(training(True).outputs) < sum(training(False).outputs) / 4
 
 
-def test_placement_makes_a_part_for_each_device_in_turn():
+def test_placement_makes_one_part_per_device_run():
     y = mx.sym.var("x")
     for k in range(4):
         with mx.AttrScope(ctx_group=f"group{k // 2}"):
@@ -175,7 +175,7 @@ def test_placement_makes_a_part_for_each_device_in_turn():
     assert [len(program.steps) for _, program in executor.programs()] == [2, 2]
 
 
-def test_a_window_is_one_program_and_what_nobody_holds_is_not_made(deferred):
+def test_a_window_is_one_program_and_skips_dead_results(deferred):
     x = mx.nd.ones((N,))
     COUNTERS.reset()
     shown, unseen = mx.nd.exp(mx.nd.tanh(x * 0.5) + 1.0), mx.nd.sqrt(x)

@@ -1,4 +1,4 @@
-"""Gathers and scatters of one element for each row, found by comparing: the bits of the gather and of the scatter."""
+"""Gathers and scatters of one element per row, done by comparing indices: the same bits as the gather and the scatter."""
 
 import math
 
@@ -20,14 +20,14 @@ def bits(arrays):
 
 
 def both(outputs, leaves, arrays, **options):
-    """The programs arranged for few kernels and not, after they gave the same bits."""
+    """The programs with and without the pass, after checking that both give the same bits."""
     few, many = (Program(outputs, leaves, backend, big=1, **options) for backend in (Together(), APART))
     assert bits(few.run(list(arrays))) == bits(many.run(list(arrays)))
     return few, many
 
 
 def rows_of(x):
-    """A row computed of reductions over it, whose elements are the operand's own."""
+    """A row computed from reductions over it, element by element from the operand."""
     least = G.min(G.absolute(x) * 0.0 + 1.0, axis=-1, keepdims=True)
     return G.where(G.greater(least, 2.0), -x, x)
 
@@ -56,7 +56,7 @@ def test_a_scatter_keeps_every_bit(value):
     both([G.index_add(zeros, full, rows, at, key=(0, 1))], [at], [places])
 
 
-def test_what_is_no_such_scatter_stays():
+def test_other_scatters_are_unchanged():
     v, at = leaf("v", (3, 1), "float32"), leaf("at", (3, 1), "int64")
     rows = G.reshape(G.iota(size=3, dtype="int64"), shape=(3, 1))
     zeros, ones = (G.full(shape=(3, 4), value=n, dtype="float32") for n in (0.0, 1.0))
@@ -89,7 +89,7 @@ def test_the_sum_of_a_row_of_one_element_is_that_element(value, keepdims):
     assert bits(known.run([places])) == bits([want.sum(axis=-1, keepdims=keepdims)])
 
 
-def test_other_sums_stay():
+def test_other_sums_are_unchanged():
     v, at, wide = leaf("v", (3, 1), "float32"), leaf("at", (3, 1), "int64"), leaf("wide", (3, 2), "int64")
     rows = scattered(v, at)
     twice = G.index_add(
@@ -104,7 +104,7 @@ def test_other_sums_stay():
 
 
 @pytest.mark.parametrize("places", [(0, 1, 2), (3, 2, 3)])
-def test_an_element_of_a_row_is_computed_of_elements(places):
+def test_a_gathered_element_is_computed_from_elements(places):
     x, at = leaf("x", (3, 4), "float32"), leaf("at", (3, 1), "int64")
     shifted = x - G.max(G.where(G.greater(x, -9.0), x, 0.0), axis=-1, keepdims=True)
     picked = G.take_along_axis(shifted * 2.0 - G.log(G.sum(G.exp(shifted), axis=-1, keepdims=True)), at, axis=-1)
@@ -116,7 +116,7 @@ def test_an_element_of_a_row_is_computed_of_elements(places):
     assert bits(late.run(arrays)) == bits(soon.run(arrays))
 
 
-def test_an_element_of_what_is_no_row_is_gathered_where_it_is():
+def test_gathers_from_values_that_are_not_rows_do_not_move():
     x, w, at = leaf("x", (3, 4), "float32"), leaf("w", (4,), "float32"), leaf("at", (3, 1), "int64")
     for source in (x + w, G.matmul(x, leaf("m", (4, 4), "float32")), x):
         picked = G.take_along_axis(source, at, axis=1)
@@ -129,7 +129,7 @@ def test_an_element_of_what_is_no_row_is_gathered_where_it_is():
     assert sum(a.sig.op.name == "exp" and a.shape == (3, 1) for a in applications([found])) == 8
 
 
-def test_a_row_that_others_made_is_gathered_from():
+def test_a_row_made_by_another_step_is_gathered_from():
     x, at = leaf("x", (3, 4), "float32"), leaf("at", (3, 1), "int64")
     for source in (x, G.exp(x), G.matmul(x, leaf("w", (4, 4), "float32"))):
         picked = G.take_along_axis(source, at, axis=1)
@@ -156,7 +156,7 @@ def test_cross_entropy_and_its_gradient_are_one_kernel():
 
 
 def normalized(x):
-    """Rows over their sums, the sums, and the largest of another function of the rows, far above in the graph."""
+    """Rows divided by their sums, the sums, and the maximum of another function of the rows, far above in the graph."""
     powers = G.exp(x)
     total = G.sum(powers, axis=-1, keepdims=True)
     wide = G.where(G.greater(x, 0.0), x - G.log(total), -9.0)
@@ -169,7 +169,7 @@ def normalized(x):
 DRAWN = np.random.default_rng(3).normal(size=(6, 4)).astype(np.float32)
 
 
-def test_results_of_rows_that_come_later_are_computed_with_the_rows():
+def test_later_row_results_are_computed_with_the_rows():
     x, w = leaf("x", (6, 4), "float32"), leaf("w", (4, 4), "float32")
     near, _, far = normalized(x)
     few, _ = both(
@@ -179,8 +179,8 @@ def test_results_of_rows_that_come_later_are_computed_with_the_rows():
     assert not any("max" in k.name and "exp" not in k.name for k in few.kernels)
 
 
-def test_rows_that_others_read_are_made_when_they_are_wanted():
-    """Else they would take memory from then on."""
+def test_rows_with_other_readers_are_computed_only_when_needed():
+    """Computed earlier, they would occupy memory from then on."""
     x, w = leaf("x", (6, 4), "float32"), leaf("w", (4, 4), "float32")
     near, wide, far = normalized(x)
     few, _ = both([G.matmul(near, w), G.matmul(wide, w), G.sum(far, axis=0, keepdims=True)], [x, w], [DRAWN, DRAWN[:4]])
@@ -188,7 +188,7 @@ def test_rows_that_others_read_are_made_when_they_are_wanted():
     assert "where" not in first.name
 
 
-def test_what_reads_a_view_of_the_rows_comes_after_them():
+def test_readers_of_a_view_of_the_rows_run_after_them():
     x, w = leaf("x", (4, 4), "float32"), leaf("w", (4, 4), "float32")
     powers = G.exp(x)
     total = G.sum(powers, axis=-1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Programs: memory by plan, scratch checked out per run, results that nobody else holds, graphs verified."""
+"""Programs: planned memory, scratch checked out per run, results that nobody else holds, verified graphs."""
 
 import threading
 from dataclasses import replace
@@ -34,7 +34,7 @@ def values(node, first=0.0):
 
 
 def check(outputs, leaves, want, *, donated=(), big=1 << 40, runs=3):
-    """Run a program several times: its results are right, are its own, and stay as they are."""
+    """Run a program several times and check that its results are right, unshared and unchanged by later runs."""
     program = Program(outputs, leaves, HOST, donated=donated, big=big)
     kept = []
     for k in range(runs):
@@ -94,13 +94,13 @@ def test_an_operand_that_was_not_donated_is_not_overwritten(block, big):
 
 
 @BIGS
-def test_a_result_of_another_type_takes_no_memory(block, big):
+def test_a_result_of_another_type_does_not_reuse_memory(block, big):
     x, y = inputs((N,), (4, 1))
     check([G.astype(x, dtype="float64"), y * 1.5 + x], [x, y], lambda x, y: [x.astype("f8"), y * 1.5 + x], donated=[x, y], big=big)
 
 
 @BIGS
-def test_a_choice_is_not_made_over_what_it_chooses_from(block, big):
+def test_where_does_not_overwrite_its_operands(block, big):
     x, y, c = inputs((N,), (N,), (N,))
     for a, b in ((x, y), (y, x)):
         t, u = a * 2, b + 1
@@ -119,7 +119,7 @@ def test_a_choice_is_not_made_over_what_it_chooses_from(block, big):
 
 @BIGS
 @pytest.mark.parametrize("key", [((None, None, -1),), ((0, 1, None),)])
-def test_a_result_is_not_made_over_an_operand_that_is_read_by_a_view(block, big, key):
+def test_an_operand_still_read_through_a_view_is_not_overwritten(block, big, key):
     (x,) = inputs((N,))
     t = G.exp(x)
     n = t + G.slice(t, key=key)
@@ -130,7 +130,7 @@ def test_a_result_is_not_made_over_an_operand_that_is_read_by_a_view(block, big,
 
 
 @BIGS
-def test_a_result_is_not_made_over_what_is_read_transposed(block, big):
+def test_an_operand_read_transposed_is_not_overwritten(block, big):
     (x,) = inputs((6, 6))
     t = G.exp(x)
     n = G.permute_dims(t, axes=(1, 0)) * 2
@@ -151,7 +151,7 @@ def test_a_result_whose_memory_was_used_before_is_counted_once():
 
 
 @BIGS
-def test_results_that_are_views_leaves_or_the_same_are_copies(big):
+def test_results_that_are_views_leaves_or_duplicates_are_copies(big):
     x, y = inputs((4, 6), (4, 6))
     t = G.exp(x)
     outputs = [t, t, G.reshape(t, shape=(24,)), G.permute_dims(t, axes=(1, 0)), x, G.reshape(y, shape=(24,)), G.stop_gradient(x)]
@@ -164,7 +164,7 @@ def test_a_view_of_scratch_is_a_copy():
     check([G.permute_dims(t, axes=(1, 0)), G.sum(t, axis=0)], [x], lambda x: [(2 * x + 1).T, (2 * x + 1).sum(0)])
 
 
-def test_constants_are_results_of_their_own():
+def test_constant_results_are_copies():
     (x,) = inputs((4,))
     ones = G.full(shape=(4,), value=1, dtype="float32")
     check(
@@ -174,14 +174,14 @@ def test_constants_are_results_of_their_own():
     )
 
 
-def test_a_reshape_that_has_to_copy_is_made_at_every_run():
+def test_a_reshape_that_must_copy_runs_every_time():
     (x,) = inputs((4, 6))
     t = G.exp(x)
     flat = G.reshape(G.permute_dims(t, axes=(1, 0)), shape=(24,))
     check([flat * 2, G.sum(t)], [x], lambda x: [np.exp(x).T.ravel() * 2, np.exp(x).sum()])
 
 
-def test_a_reshape_of_scratch_is_made_once_and_still_right():
+def test_a_reshape_of_scratch_is_built_once_and_stays_right():
     (x,) = inputs((4, 6))
     t = x * 2 + 1
     check(
@@ -189,7 +189,7 @@ def test_a_reshape_of_scratch_is_made_once_and_still_right():
     )
 
 
-def test_results_without_axes_are_arrays():
+def test_zero_d_results_are_arrays():
     (x,) = inputs(())
     program = check([x + 1, G.exp(x), G.sum(x * 2), G.negative(x + 1)], [x], lambda x: [x + 1, np.exp(x), x * 2, -(x + 1)])
     for result in program.run([np.float32(2.0).reshape(())]):
@@ -197,7 +197,7 @@ def test_results_without_axes_are_arrays():
         assert result.shape == ()
 
 
-def test_a_chain_without_axes_keeps_its_dtype():
+def test_a_chain_of_zero_d_values_keeps_its_dtype():
     x = leaf(0, (), "float32")
     (got,) = Program([(x * 2.5 + 1) / 3 - 0.25], [x], HOST).run([np.array(2.0, np.float32)])
     assert got.dtype == np.float32
@@ -232,7 +232,7 @@ def test_large_values_of_the_backend_are_released_after_their_last_use(monkeypat
             (x + 1).cumsum(0) * 3,
         ],
     )
-    assert program.source.count("del ") == 2  # not that which a view looks into
+    assert program.source.count("del ") == 2  # not those that a view refers to
     lines = program.source.splitlines()
     for k, line in enumerate(lines):
         if line.startswith(" del "):
@@ -241,21 +241,21 @@ def test_large_values_of_the_backend_are_released_after_their_last_use(monkeypat
             assert not any(name in later for later in lines[k + 1 :])
 
 
-def test_scratch_that_is_large_is_not_kept(monkeypatch):
+def test_large_buffers_of_a_run_are_not_kept(monkeypatch):
     monkeypatch.setattr(printer, "KEEP_SCRATCH", 8)
     (x,) = inputs((4, 6))
     program = check([G.sum(x * 2 + 1)], [x], lambda x: [(2 * x + 1).sum()])
     assert "pool" not in program.source
 
 
-def test_scratch_is_put_back():
+def test_scratch_is_returned_after_a_run():
     (x,) = inputs((4, 6))
     program = check([G.sum(x * 2 + 1)], [x], lambda x: [(2 * x + 1).sum()], runs=5)
     assert len(program.run.args[0].__globals__["pool"]) == 1
 
 
 class Hooked(NumpyBackend):
-    """A backend whose ``tanh`` calls a function on its way."""
+    """A backend whose ``tanh`` calls a function on the way."""
 
     hook = staticmethod(lambda: None)
 
@@ -280,7 +280,7 @@ def expected(x):
     return (np.exp(x * 2) * np.tanh(np.exp(x * 2))).sum()
 
 
-def test_a_program_that_runs_itself_has_scratch_of_its_own():
+def test_a_reentrant_run_has_its_own_scratch():
     backend, found = Hooked(), []
     program = around_tanh(backend)
     a, b = np.linspace(0, 1, N, dtype=np.float32), np.linspace(-1, 0, N, dtype=np.float32)
@@ -295,7 +295,7 @@ def test_a_program_that_runs_itself_has_scratch_of_its_own():
     np.testing.assert_allclose(found[0], expected(b), rtol=1e-5)
 
 
-def test_threads_run_one_program_at_once():
+def test_threads_run_one_program_concurrently():
     backend, both = Hooked(), threading.Barrier(3)
     program = around_tanh(backend)
     backend.hook = lambda: both.wait(20)
@@ -350,7 +350,7 @@ def broken(change):
         (lambda n, x: [G.exp(leaf("elsewhere", (4,), "float32"))], "among the program's inputs"),
     ],
 )
-def test_a_broken_graph_is_found(change, says):
+def test_the_verifier_finds_a_broken_graph(change, says):
     graph = broken(change)
     with pytest.raises(InternalError, match=says):
         verify(graph, [leaf(0, (4,), "float32")], "a pass")

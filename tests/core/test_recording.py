@@ -1,4 +1,4 @@
-"""What a tape records: structure as leaves and nodes, values only where a gradient reads them, older tapes by bridges."""
+"""What a tape records: structure as leaves and nodes, values only if a gradient reads them, older tapes through bridges."""
 
 import gc
 import weakref
@@ -33,7 +33,7 @@ def near(x, want, rtol=1e-5):
 
 
 @pytest.mark.parametrize("write", ["assignment", "update", "slice"])
-def test_a_constant_written_in_place_is_a_new_leaf(mode, write):
+def test_a_constant_written_in_place_becomes_a_new_leaf(mode, write):
     for _ in range(3):
         w, c = variable(1.0, SIZE), nd.array(ramp(0.5) * 0.125)
         w[:] = w * 0.0625
@@ -53,7 +53,7 @@ def test_a_constant_written_in_place_is_a_new_leaf(mode, write):
 
 
 @pytest.mark.parametrize("update", [False, True])
-def test_a_variable_written_in_place_is_a_new_leaf_and_wants_its_gradient(mode, update):
+def test_a_variable_written_in_place_becomes_a_new_leaf_with_a_gradient(mode, update):
     w = variable(1.0)
     with autograd.record():
         kept = w + 1.0  # keeps no value of w
@@ -101,7 +101,7 @@ def test_python_floats_of_one_structure_are_different_leaves(mode):
         near(x.grad, np.full(SIZE, 6.0))
 
 
-def test_a_float_is_no_part_of_the_structure_but_a_literal_is():
+def test_floats_are_not_part_of_the_structure_but_literals_are():
     tape = Tape()
     nodes = [scalar_rec(k, tape).node for k in (2, 2.5, 3.5, 7, True)]
     assert [repr(n) for n in nodes] == ["2", "%0", "%1", "%2", "True"]
@@ -109,7 +109,7 @@ def test_a_float_is_no_part_of_the_structure_but_a_literal_is():
 
 
 @pytest.mark.parametrize(("a", "b"), [(0.0, -0.0), (1, True), (1, 1.0), (0, 0.0)])
-def test_constants_of_other_bits_or_types_are_other_nodes(a, b):
+def test_constants_with_different_bits_or_types_are_different_nodes(a, b):
     assert const(a) is const(a)
     assert const(a) is not const(b)
 
@@ -121,7 +121,7 @@ def test_negative_zero_stays_negative(mode):
         assert np.signbit((x * -0.0).asnumpy()).all()
 
 
-def test_recording_again_takes_the_short_path(inline):
+def test_recording_a_known_structure_takes_the_short_path(inline):
     x = variable(1.0)
     for k in range(4):
         with autograd.record():
@@ -133,12 +133,12 @@ def test_recording_again_takes_the_short_path(inline):
         assert recorded == (3 if k == 0 else 1)  # the first operation of a scope enters x
 
 
-def test_the_short_path_gives_way_where_it_cannot_run(inline):
+def test_the_short_path_falls_back_where_it_cannot_run(inline):
     x, y = variable(1.0), variable(2.0)
     for _ in range(3):
         with autograd.record():
             z = x * 1.0 + y * 1.0
-            # NumPy's quiet context is in use, as when another thread computes, or this is a finalizer
+            # NumPy's quiet context is in use, as while another thread computes or in a finalizer
             squared, negated, scaled = HOST.quick(lambda z=z: [z * z, -z, z * 2.5])
             total = squared + negated + scaled
         near(total, (2 * ramp() + 3) ** 2 + 1.5 * (2 * ramp() + 3))
@@ -149,7 +149,7 @@ def test_the_short_path_gives_way_where_it_cannot_run(inline):
 # what is kept
 
 
-def test_nothing_is_saved_that_no_gradient_reads(inline):
+def test_only_what_a_gradient_reads_is_saved(inline):
     x = variable(1.0)
     for _ in range(3):
         with autograd.record():
@@ -183,7 +183,7 @@ def test_an_operation_that_reads_its_result_saves_only_that(mode):
 
 
 @pytest.mark.parametrize("work", [lambda x: (x * 0.5).exp(), lambda x: x.tanh() * x, lambda x: soft(x.reshape((4, 4)) * 1.5)])
-def test_a_recorded_graph_is_freed_without_the_collector(mode, work):
+def test_a_recorded_graph_is_freed_by_reference_counting(mode, work):
     gc.disable()
     try:
         for _ in range(3):
@@ -237,10 +237,10 @@ def test_a_tape_lives_as_long_as_something_recorded_on_it(mode):
         assert tape() is not None
         del y
         gc.collect()
-        assert tape() is None  # although x and c were entered on it
+        assert tape() is None  # although x and c have leaves on it
 
 
-def test_nothing_is_recorded_of_what_depends_on_no_variable(mode):
+def test_operations_that_depend_on_no_variable_are_not_recorded(mode):
     c = nd.array(ramp())
     with autograd.record():
         y = c * 2.0
@@ -308,7 +308,7 @@ def test_a_value_bridged_by_the_same_leaf_again_gets_both_gradients(mode):
         near(x.grad, 10 * ramp(1.0))
 
 
-def test_heads_of_several_tapes_are_done_newest_first(mode):
+def test_heads_of_several_tapes_run_newest_first(mode):
     x = variable(1.0)
     with autograd.record():
         y = x * x
@@ -316,7 +316,7 @@ def test_heads_of_several_tapes_are_done_newest_first(mode):
         z = y * y
     autograd.backward([y, z])
     near(x.grad, 2 * ramp(1.0) + 4 * ramp(1.0) ** 3)
-    assert len([entry for entry in PROGRAMS.values() if isinstance(entry, backward.Backward)]) == 2  # each tape is gone through once
+    assert len([entry for entry in PROGRAMS.values() if isinstance(entry, backward.Backward)]) == 2  # each tape is traversed once
 
 
 def test_a_bridge_may_itself_be_a_head(mode):
@@ -331,7 +331,7 @@ def test_a_bridge_may_itself_be_a_head(mode):
     assert len([entry for entry in PROGRAMS.values() if isinstance(entry, backward.Backward)]) == 2
 
 
-def test_what_backward_has_used_is_a_constant_of_later_tapes(mode):
+def test_a_graph_used_by_backward_is_a_constant_on_later_tapes(mode):
     x = variable(1.0)
     with autograd.record():
         y = x * x
@@ -341,7 +341,7 @@ def test_what_backward_has_used_is_a_constant_of_later_tapes(mode):
     near(x.grad, ramp(1.0) ** 2)  # as MXNet gives it
 
 
-def test_a_bridge_to_what_backward_has_used_since_is_a_constant(mode):
+def test_a_bridge_to_a_since_used_graph_is_a_constant(mode):
     x = variable(1.0)
     with autograd.record():
         y = x * x
@@ -358,7 +358,7 @@ def test_a_bridge_to_what_backward_has_used_since_is_a_constant(mode):
     near(x.grad, ramp(1.0) ** 2)
 
 
-def test_recording_within_a_pause_is_another_tape(mode):
+def test_recording_within_a_pause_starts_another_tape(mode):
     x = variable(1.0)
     with autograd.record():
         y = x * x
@@ -388,7 +388,7 @@ def test_threads_that_share_variables_get_their_own_gradients():
             np.testing.assert_array_equal(db, start_w)
 
 
-def test_threads_that_record_large_operations_do_not_disturb_one_another():
+def test_threads_recording_large_operations_do_not_interfere():
     def work():
         x = nd.array(np.full(40_000, 2.0))
         x.attach_grad()
@@ -404,12 +404,12 @@ def test_threads_that_record_large_operations_do_not_disturb_one_another():
     assert [t.result() for t in tasks] == [[5.0] * 3] * 3
 
 
-def test_a_record_that_is_no_operation_is_never_used():
+def test_a_leaf_record_is_never_marked_used():
     assert not Rec(leaf("x", (2,), "float32"), (), (), None).is_used
 
 
 def heads_that_are_views(x):
-    """Views of what a scope recorded, as heads when the scope has ended."""
+    """Views of recorded arrays, used as heads after the scope has ended."""
     with autograd.record():
         square = x * x
         first, column, whole = square[0], square.reshape((4, 1)), x[1]
@@ -464,7 +464,7 @@ def test_views_of_a_view_that_wants_a_gradient_are_parts_of_it(of, expected):
         (lambda: 3, DTypeError, "the gradient of variable 1 needs arrays: given int"),
     ],
 )
-def test_a_marked_variables_gradient_must_fit_it(gradient, error, message):
+def test_a_marked_variables_gradient_must_match_its_shape(gradient, error, message):
     first, second = nd.ones((2,)), nd.ones((2,))
     with pytest.raises(error, match=message):
         autograd.mark_variables([first, second], [nd.zeros((2,)), gradient()])

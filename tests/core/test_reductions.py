@@ -1,4 +1,4 @@
-"""Sums: one fixed tree of blocks, the same bits however and wherever they are computed, and near NumPy's."""
+"""Sums: one fixed tree of blocks, the same bits however and wherever they are computed, and close to NumPy's."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def small_blocks(monkeypatch):
 
 
 @pytest.mark.parametrize(("shape", "axis", "keepdims"), CASES)
-def test_a_sum_has_the_same_bits_in_every_mode(monkeypatch, small_blocks, shape, axis, keepdims):
+def test_a_sum_is_bitwise_equal_in_every_mode(monkeypatch, small_blocks, shape, axis, keepdims):
     x, found = values(shape), []
     for name in ("naive", "inline", "inline", "deferred", "deferred"):
         set_mode(monkeypatch, name)
@@ -77,7 +77,7 @@ def test_the_tree_of_a_row_depends_on_the_row_alone(small_blocks, rows):
     assert tree_sum(x, 1, True).shape == (rows, 1)
 
 
-def test_the_tree_is_numpys_sum_of_blocks_in_order():
+def test_the_tree_adds_numpys_block_sums_in_order():
     x = values(3 * namespace.BLOCK + 17)
     blocks = [np.add.reduce(x[k : k + namespace.BLOCK]) for k in range(0, len(x), namespace.BLOCK)]
     assert tree_sum(x) == np.add.reduce(np.array(blocks))
@@ -90,13 +90,13 @@ def test_the_order_of_memory_does_not_matter(small_blocks, axis):
     np.testing.assert_array_equal(tree_sum(np.repeat(x, 2, 1)[:, ::2], axis), tree_sum(x, axis))
 
 
-def test_a_large_sum_is_near_the_exact_one():
+def test_a_large_sum_is_close_to_the_exact_one():
     x = values(400_000)
     assert float(tree_sum(x)) == pytest.approx(float(x.astype(np.float64).sum()), rel=1e-5, abs=1e-3)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_sixteen_bit_floats_are_summed_in_thirty_two_and_rounded_once(mode, dtype):
+def test_float16_is_summed_in_float32_and_rounded_once(mode, dtype):
     for _ in range(3):
         x = nd.array(values((4, 600)) + 1, dtype=dtype)
         got = op("sum", x, axis=1)

@@ -1,4 +1,4 @@
-"""A gradient rule that reads a result of an operator with several: the gradient of the gradient goes through that result."""
+"""A gradient rule that reads one of an operator's several results: the second gradient goes through that result."""
 
 import numpy as np
 

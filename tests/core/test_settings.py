@@ -15,13 +15,13 @@ from twofold.errors import ParameterError
         ("gpu_memory_reserve", "100", "use an integer from 0 to 99"),
     ],
 )
-def test_a_value_that_a_setting_does_not_take_is_refused_by_name(monkeypatch, name, given, todo):
+def test_an_invalid_setting_is_rejected_by_name(monkeypatch, name, given, todo):
     monkeypatch.setenv(f"TWOFOLD_{name.upper()}", given)
     with pytest.raises(ParameterError, match=f"TWOFOLD_{name.upper()}: invalid value: given '{given}'; {todo}"):
         Settings()
 
 
-def test_values_of_the_environment_are_read(monkeypatch):
+def test_settings_are_read_from_the_environment(monkeypatch):
     monkeypatch.setenv("TWOFOLD_ENGINE", "naive")
     monkeypatch.setenv("TWOFOLD_WINDOW_OPERATIONS", "7")
     monkeypatch.setenv("TWOFOLD_VERIFY", "off")
@@ -29,7 +29,7 @@ def test_values_of_the_environment_are_read(monkeypatch):
     assert (found.engine, found.window_operations, found.verify) == ("naive", 7, False)
 
 
-def test_mxnets_variable_is_read_where_the_settings_own_is_not_given(monkeypatch):
+def test_mxnets_variable_is_the_fallback_for_an_unset_setting(monkeypatch):
     monkeypatch.setenv("MXNET_GPU_MEM_POOL_RESERVE", "12")
     assert Settings().gpu_memory_reserve == 12
     monkeypatch.setenv("TWOFOLD_GPU_MEMORY_RESERVE", "30")
@@ -40,6 +40,6 @@ def test_mxnets_variable_is_read_where_the_settings_own_is_not_given(monkeypatch
         Settings()
 
 
-def test_every_default_is_of_its_settings_kind():
+def test_every_default_has_its_settings_type():
     for setting in TABLE:
         assert setting.parse(str(setting.default)) == setting.default

@@ -1,4 +1,4 @@
-"""Slices taken before element-wise nodes, and copies left out that kernels alone read: the same bits, fewer steps, bounded work."""
+"""Slices moved before element-wise nodes, and copies removed that only kernels read: the same bits, fewer steps, bounded work."""
 
 import random
 from dataclasses import replace
@@ -18,7 +18,7 @@ from .test_places_in_rows import bits
 
 
 class Strided(NumpyBackend):
-    """Kernels that are said to read strided inputs; blocked ufuncs may."""
+    """Kernels that claim to read strided inputs, as blocked ufuncs can."""
 
     @property
     def target(self):
@@ -38,7 +38,7 @@ def narrowed(outputs, fuses):
 
 
 def both(outputs, leaves, arrays, **options):
-    """The programs with the pass and without, after they gave the same bits."""
+    """The programs with and without the pass, after checking that both give the same bits."""
     with_, without = (Program(outputs, leaves, backend, big=1, **options) for backend in (Strided(), PLAIN))
     assert bits(with_.run(list(arrays))) == bits(without.run(list(arrays)))
     return with_, without
@@ -60,7 +60,7 @@ def taken(x, *keys):
     return G.slice(x, key=keys)
 
 
-def test_a_slice_of_a_chain_is_taken_of_its_inputs():
+def test_a_slice_of_a_chain_moves_to_its_inputs():
     x, y = x_of(6, 8), x_of(8, name="y")
     picked = taken(G.exp(x + y), ALL, (1, None, 2)) * 2.0
     with_, without = both([picked], [x, y], [numbers(6, 8), numbers(8)])
@@ -81,7 +81,7 @@ def test_a_slice_of_a_chain_is_taken_of_its_inputs():
         ((-4, None, None), (5, 9, 1)),
     ],
 )
-def test_slices_of_slices_are_one(first, second):
+def test_nested_slices_merge(first, second):
     x = x_of(10, 3)
     found = taken(G.absolute(taken(G.negative(x), first, ALL)), second, ALL) + 1.0
     with_, _ = both([found], [x], [numbers(10, 3)])
@@ -89,7 +89,7 @@ def test_slices_of_slices_are_one(first, second):
         assert names(with_.outputs) == ["absolute", "add", "negative", "slice"]
 
 
-def test_inputs_that_broadcast_lose_only_the_axes_they_have():
+def test_broadcast_inputs_are_sliced_only_on_their_own_axes():
     x, row, column, number = x_of(4, 6), x_of(1, 6, name="row"), x_of(4, 1, name="column"), leaf("number", (), "float32")
     whole = (x + row) * column + number + G.full(shape=(4, 6), value=3.0, dtype="float32")
     found = taken(whole, (0, 4, 2), (1, 6, 2)) * taken(whole, (1, 4, 2), (0, 6, 2))
@@ -98,7 +98,7 @@ def test_inputs_that_broadcast_lose_only_the_axes_they_have():
     assert with_.kernels[0].shape == (2, 3)
 
 
-def test_what_is_wanted_whole_is_computed_once():
+def test_values_also_read_whole_are_computed_once():
     x = x_of(6, 6)
     whole = G.exp(x * 3.0)
     for other in (whole, G.sum(whole, axis=(0,), keepdims=False), G.matmul(x, whole)):
@@ -106,20 +106,20 @@ def test_what_is_wanted_whole_is_computed_once():
         assert names(found).count("exp") == 1
 
 
-def test_slices_that_others_read_stay():
+def test_slices_with_other_readers_are_kept():
     x = x_of(6, 6)
     part = taken(G.exp(x), (0, 3, None), ALL)
     for kept in (part, G.matmul(part, x), part + x_of(2, 3, 6, name="y"), G.reshape(part, shape=(18,)) + 1.0):
         assert narrowed([kept], anywhere) == [kept]
 
 
-def test_what_is_computed_again_for_backward_stays_apart():
+def test_recomputed_values_are_kept_separate():
     x = leaf("x", (4, 4), "float32")
     again = G.tanh(distinct_view(G.exp(x))) * 2.0
     assert narrowed([again], anywhere) == [again]
 
 
-def test_work_is_not_repeated_beyond_a_bound():
+def test_repeated_work_is_bounded():
     x = x_of(40, 10)
     for function, times in ((G.exp, 1), (G.negative, AGAIN)):
         whole = function(x)
@@ -133,7 +133,7 @@ def test_work_is_not_repeated_beyond_a_bound():
     assert names(narrowed([sum(lines[1:MOST], lines[0] * 2.0)], anywhere)).count("exp") == MOST
 
 
-def test_what_is_no_kernel_is_not_split():
+def test_only_kernels_are_split():
     x = x_of(6, 6)
     found = taken(G.exp(x), (0, 3, None), ALL) + 1.0
     for alone in ("exp", "add"):
@@ -141,7 +141,7 @@ def test_what_is_no_kernel_is_not_split():
         assert [n.shape for n in applications([kept]) if n.sig.op.name == "exp"] == [(6, 6)]
 
 
-def test_copies_that_kernels_alone_read_are_left_out():
+def test_copies_read_only_by_kernels_are_removed():
     x, y = x_of(5, 7), x_of(7, 5, name="y")
     copy = G.contiguous(G.permute_dims(x, axes=(1, 0)))
     with_, without = both([G.exp(copy * 2.0 + y)], [x, y], [numbers(5, 7), numbers(7, 5)])
@@ -151,14 +151,14 @@ def test_copies_that_kernels_alone_read_are_left_out():
         assert names(narrowed([copy * 2.0 + y, other], anywhere)).count("contiguous") == 1
 
 
-def test_a_donated_input_is_not_written_while_it_is_read_by_views():
+def test_a_donated_input_is_not_overwritten_while_views_read_it():
     x = x_of(6, 6)
     turned = G.contiguous(G.permute_dims(x, axes=(1, 0))) * 2.0 + x
     with_, _ = both([turned], [x], [numbers(6, 6)], donated=[x])
     assert with_.plan.donated == {}
 
 
-#: LeNet's, ResNet's, Inception's, and one of a line.
+#: LeNet's, ResNet's, Inception's, and a one-dimensional one.
 WINDOWS = [((2, 2), (2, 2), (0, 0)), ((3, 3), (2, 2), (1, 1)), ((3, 3), (1, 1), (1, 1)), ((2,), (2,), (0,))]
 
 
@@ -182,7 +182,7 @@ def test_pooling_is_one_kernel(kind, kernel, stride, pad):
 
 
 def random_graph(seed):
-    """A graph of element-wise nodes, slices, transposes, copies, reductions and joins; its leaves and their arrays."""
+    """A graph of element-wise nodes, slices, transposes, copies, reductions and concatenations; its leaves and their arrays."""
     draw = random.Random(seed)
     leaves = [leaf(k, (6, 5), "float32") for k in range(2)] + [leaf(2, (5,), "float32")]
     known = list(leaves[:2])
@@ -214,16 +214,16 @@ def random_graph(seed):
 
 
 @pytest.mark.parametrize("seed", range(150))
-def test_random_graphs_keep_every_bit(seed):
+def test_random_graphs_are_bitwise_unchanged(seed):
     both(*random_graph(seed))
 
 
-def test_random_graphs_have_what_the_pass_is_about():
+def test_random_graphs_exercise_the_pass():
     changed = sum(names(narrowed(g[0], anywhere)) != names(g[0]) for g in map(random_graph, range(150)))
     assert changed > 10
 
 
-def test_parts_of_slices_far_apart_are_not_read_again_for_each():
+def test_distant_slices_do_not_reread_their_source():
     x = leaf("x", (8, 48), "float32")
     columns = G.maximum(G.slice(x, key=(ALL, (0, None, 4))), G.slice(x, key=(ALL, (1, None, 4))))
     rows = [G.slice(columns, key=((k, None, 2), ALL)) for k in range(2)]

@@ -1,4 +1,4 @@
-"""User code as operations: it may keep, write into or return what it is given, and keep what it returns."""
+"""User code as operations: it may keep, write into or return its arguments, and keep what it returns."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ class Passing(autograd.Function):
 
 
 class Writing(autograd.Function):
-    """Twice its operand; both ways by writing into what it was given a copy of."""
+    """Doubles its operand, writing into the copies it is given, forward and backward."""
 
     def forward(self, x):
         y = x.copy()
@@ -45,7 +45,7 @@ class Keeping(autograd.Function):
 
 
 def gradients(function, times=4):
-    """Gradients of exp(k · function(x)) for several k, all held at once, and what they should be for the identity."""
+    """Gradients of exp(k · function(x)) for several k, all held at once, and their expected values for the identity."""
     x = nd.array(ramp() / SIZE)
     x.attach_grad()
     got = []
@@ -59,7 +59,7 @@ def gradients(function, times=4):
     return found, [k * np.exp(k * ramp() / SIZE) for k in range(1, times + 1)]
 
 
-def test_a_gradient_that_is_returned_as_it_was_given_stays_as_it_is(mode):
+def test_a_gradient_returned_unchanged_keeps_its_value(mode):
     got, want = gradients(Passing)
     np.testing.assert_allclose(got, want, rtol=1e-5)
 
@@ -77,7 +77,7 @@ def test_writing_into_a_head_gradient_changes_nothing_else(mode):
         np.testing.assert_array_equal(y.asnumpy(), 2 * ramp())
 
 
-def test_what_user_code_keeps_stays_as_it_was(mode):
+def test_arrays_kept_by_user_code_do_not_change(mode):
     Keeping.kept.clear()
     _, want = gradients(Keeping)
     for k, (dy, result) in enumerate(zip(Keeping.kept[1::3], Keeping.kept[2::3], strict=True)):
@@ -85,7 +85,7 @@ def test_what_user_code_keeps_stays_as_it_was(mode):
         np.testing.assert_allclose(result.asnumpy(), want[k], rtol=1e-5)
 
 
-def test_a_result_that_is_the_operand_is_a_copy(mode):
+def test_returning_the_operand_gives_a_copy(mode):
     x = nd.array(ramp())
     x.attach_grad()
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""The window: what is deferred, what is never made, whose memory a result may take, when it runs."""
+"""The window: what is deferred, what is never computed, whose memory a result may take, when it runs."""
 
 import gc
 import threading
@@ -59,7 +59,7 @@ def test_shape_and_dtype_are_known_before_anything_runs():
     assert (y.shape, y.dtype, y.size, y._v.data) == ((4, 4), np.float32, SIZE, None)
 
 
-def test_programs_of_windows_are_counted_and_those_used_last_are_kept(monkeypatch):
+def test_window_programs_are_counted_and_the_latest_used_are_kept(monkeypatch):
     monkeypatch.setattr(PROGRAMS, "limit", 3)
     x = nd.ones((300, 300))
 
@@ -71,7 +71,7 @@ def test_programs_of_windows_are_counted_and_those_used_last_are_kept(monkeypatc
 
     drop_generation()
     COUNTERS.reset()
-    for times in (1, 2, 3, 1, 4, 1, 5, 1, 2):  # 2 was let go, 1 never
+    for times in (1, 2, 3, 1, 4, 1, 5, 1, 2):  # 2 was evicted, 1 never
         run(times)
     assert COUNTERS.compiled == 6
     assert len(PROGRAMS) == 3
@@ -108,7 +108,7 @@ def test_a_structure_seen_again_finds_its_program(monkeypatch):
     assert len(made) == 1
 
 
-def test_a_program_is_found_whatever_else_the_window_held():
+def test_a_cached_program_is_found_whatever_else_the_window_held():
     x, other = nd.array(ramp()), nd.array(ramp(1.0))
     same(x * 2.0, ramp() * 2)
     y = x * 2.0
@@ -141,7 +141,7 @@ def test_an_operation_reads_results_of_a_window_that_has_run(monkeypatch):
     same(x, ramp() + 8)
 
 
-def test_a_window_that_has_run_holds_nothing():
+def test_a_window_that_has_run_holds_no_references():
     x = nd.array(ramp())
     y = x * 2.0
     w = y._v.at[0]
@@ -161,7 +161,7 @@ def test_a_strided_result_is_materialised_however_operators_are_grouped(monkeypa
     assert [step.nodes[0].sig.op.name for step in known.program.steps] == ["permute_dims", "contiguous", "matmul"]
     turned = op("permute_dims", x, axes=(1, 0))
     turned.wait_to_read()
-    np.testing.assert_array_equal(op("matmul", turned, w).asnumpy(), together)  # BLAS may add up in another order if transposed
+    np.testing.assert_array_equal(op("matmul", turned, w).asnumpy(), together)  # BLAS may sum in another order if transposed
 
 
 # whose memory
@@ -185,7 +185,7 @@ def test_a_living_leaf_is_not_donated():
     assert COUNTERS.donated == 0
 
 
-def test_a_program_that_takes_a_dead_leaf_is_not_that_of_a_living_one():
+def test_dead_and_living_leaves_give_different_programs():
     x = nd.array(ramp())
     y = x * 2.0
     del x
@@ -230,17 +230,17 @@ def test_a_dead_leaf_whose_buffer_another_array_owns_is_not_donated():
     same(b, ramp() ** 2)
 
 
-def test_the_window_holds_what_an_alias_looks_into():
+def test_the_window_keeps_the_buffer_of_an_alias_alive():
     x = nd.array(ramp())
-    y = x * 2.0  # the window notes x as a leaf that may die
-    z = x.detach() * 1.0  # and a look into it
-    x[:] = 100.0  # x goes on to a new value: the old one is held by the look alone
+    y = x * 2.0  # the window takes x as a leaf that may die
+    z = x.detach() * 1.0  # and a view of it
+    x[:] = 100.0  # x gets a new value: only the view holds the old one
     same(z, ramp())
     same(x, np.full(SIZE, 100.0))
     same(y, ramp() * 2)
 
 
-def test_a_slice_of_what_has_died_is_not_overwritten():
+def test_a_slice_of_a_dead_array_is_not_overwritten():
     x = nd.array(ramp(0.0, 2 * SIZE))
     y = x * 2.0
     z = x[SIZE : 2 * SIZE] + x[0:SIZE]
@@ -249,20 +249,20 @@ def test_a_slice_of_what_has_died_is_not_overwritten():
     same(y, ramp(0.0, 2 * SIZE) * 2)
 
 
-def test_what_a_marked_array_looks_into_is_not_donated():
+def test_memory_aliased_by_a_marked_array_is_not_donated():
     w, x = nd.array(ramp(1.0)), nd.array(ramp())
     w.attach_grad()
     with autograd.record():
         loss = w * x
     loss.backward()  # a tape saved x, and is gone
     y = x * 2.0
-    x.attach_grad()  # x looks into the value that the window notes as its leaf
+    x.attach_grad()  # x aliases the value that the window has as its leaf
     x[0:SIZE].wait_to_read()
     same(y, ramp() * 2)
     same(x, ramp())
 
 
-def test_a_detached_look_at_a_recorded_array_is_not_donated():
+def test_memory_seen_by_a_detached_array_is_not_donated():
     x = nd.array(ramp())
     x.attach_grad()
     with autograd.record():
@@ -335,7 +335,7 @@ def test_a_reader_waits_for_the_thread_that_runs_the_window(monkeypatch):
     assert first.result().tolist() == second.result().tolist() == (ramp() * 2).tolist()
 
 
-def test_a_window_that_another_thread_has_closed_takes_no_more(monkeypatch):
+def test_a_window_closed_by_another_thread_accepts_no_operations(monkeypatch):
     x = nd.array(ramp())
     x.attach_grad()
     with autograd.record():
@@ -349,7 +349,7 @@ def test_a_window_that_another_thread_has_closed_takes_no_more(monkeypatch):
     assert reader.result().tolist() == (ramp() * 2).tolist()
 
 
-def test_a_window_that_is_closed_at_the_last_moment_takes_no_more(monkeypatch):
+def test_a_window_closed_at_the_last_moment_accepts_no_operations(monkeypatch):
     x = nd.array(ramp())
     y = x * 2.0
     ready, closed = deferral._window_for, []
@@ -358,7 +358,7 @@ def test_a_window_that_is_closed_at_the_last_moment_takes_no_more(monkeypatch):
         w = ready(args, device)
         if not closed:
             closed.append(w)
-            window.flush(w)  # as another thread would that reads y
+            window.flush(w)  # as another thread reading y would
         return w
 
     monkeypatch.setattr(deferral, "_window_for", closing)
@@ -368,7 +368,7 @@ def test_a_window_that_is_closed_at_the_last_moment_takes_no_more(monkeypatch):
 
 
 class Watched(Value):
-    """A value that notes in which order its attributes are set."""
+    """A value that records the order in which its attributes are set."""
 
     __slots__ = ("order",)
 
@@ -384,7 +384,7 @@ class Watched(Value):
         super().__init__(*args, **options)
 
 
-def test_a_flush_writes_the_data_before_it_clears_the_window(monkeypatch):
+def test_a_flush_writes_data_before_clearing_at(monkeypatch):
     monkeypatch.setattr(window, "Value", Watched)
     (out,) = deferral.defer(OPS["negative"].sig(), [Watched(ramp())], CPU)
     out.order.clear()
@@ -412,18 +412,18 @@ def test_threads_that_share_arrays_and_windows_agree():
     np.testing.assert_array_equal(together, alone)
 
 
-# operations met before, which join in short
+# known operations, which take the short path
 
 
 def met_before(x):
-    """Operations of each arity on an array, recorded in an open window so often that their structures are known."""
+    """Operations of each arity on an array, added to an open window often enough that their structures are known."""
     for _ in range(3):
         y = x * 2.5
         (y + x).exp().wait_to_read()
 
 
 @pytest.mark.usefixtures("deferred")
-def test_an_operation_met_before_reads_exported_memory_at_once():
+def test_a_known_operation_reads_exported_memory_at_once():
     met_before(nd.array(ramp()))
     seen = ramp()
     x = nd.from_dlpack(seen)
@@ -435,7 +435,7 @@ def test_an_operation_met_before_reads_exported_memory_at_once():
 
 
 @pytest.mark.usefixtures("deferred")
-def test_an_operation_met_before_stays_on_its_device():
+def test_a_known_operation_stays_on_its_device():
     met_before(nd.array(ramp()))
     x = nd.array(ramp(), ctx=cpu(1))
     y = x * 2.5
@@ -445,7 +445,7 @@ def test_an_operation_met_before_stays_on_its_device():
 
 
 @pytest.mark.usefixtures("deferred")
-def test_an_operation_met_before_on_a_pending_result_stays_on_its_device():
+def test_a_known_operation_on_a_pending_result_stays_on_its_device():
     met_before(nd.array(ramp()))
     with fake_gpus(2) as devices:
         x = nd.array(ramp(), ctx=devices[1])
@@ -455,7 +455,7 @@ def test_an_operation_met_before_on_a_pending_result_stays_on_its_device():
 
 
 @pytest.mark.usefixtures("deferred")
-def test_an_operation_met_before_on_another_threads_result():
+def test_a_known_operation_reads_another_threads_result():
     met_before(nd.array(ramp()))
     made = []
     thread = threading.Thread(target=lambda: made.append(nd.array(ramp()) * 2.5))
@@ -467,7 +467,7 @@ def test_an_operation_met_before_on_another_threads_result():
 
 
 @pytest.mark.usefixtures("deferred")
-def test_numbers_of_operations_met_before_are_not_part_of_the_structure():
+def test_scalars_of_known_operations_are_not_part_of_the_structure():
     x = nd.array(ramp())
     met_before(x)
     before = COUNTERS.windows

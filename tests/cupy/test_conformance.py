@@ -40,5 +40,5 @@ def test_primitive_gives_what_numpy_gives_in_every_dtype(backend, name):
 
 
 @pytest.mark.parametrize("behaviour", conformance.BEHAVIOURS, ids=lambda f: f.__name__)
-def test_adapter_keeps_the_promise(backend, schedule, behaviour):
+def test_adapter_keeps_the_protocol(backend, schedule, behaviour):
     behaviour(backend, SPREAD)

@@ -61,7 +61,7 @@ def test_results_on_a_device_are_those_of_numpy(fake_gpus):
 @pytest.mark.fuzz
 @pytest.mark.parametrize("record", [False, True])
 @pytest.mark.parametrize("defer", [HUGE, 8])
-def test_results_are_those_of_numpy(monkeypatch, defer, record):
+def test_results_match_numpy(monkeypatch, defer, record):
     in_mode(monkeypatch, defer=defer)
     for seed in range(CASES):
         want = reference(seed)
@@ -71,7 +71,7 @@ def test_results_are_those_of_numpy(monkeypatch, defer, record):
 
 @pytest.mark.fuzz
 @pytest.mark.parametrize("defer", [HUGE, 8])
-def test_gradients_are_those_of_finite_differences(monkeypatch, defer):
+def test_gradients_match_finite_differences(monkeypatch, defer):
     in_mode(monkeypatch, defer=defer)
     checked = 0
     for seed in range(0, CASES, 2):

@@ -79,38 +79,38 @@ FREE = {
 
 @pytest.mark.parametrize("name", ALIKE)
 @pytest.mark.parametrize("dtype", ["float64", "int32"])
-def test_operands_of_another_dtype_are_refused(name, dtype):
+def test_operands_of_mixed_dtypes_are_rejected(name, dtype):
     with pytest.raises(DTypeError):
         ALIKE[name](lambda *shape: ones(*shape, dtype=dtype)).asnumpy()
 
 
 @pytest.mark.parametrize("name", ALIKE)
-def test_operands_of_one_dtype_are_taken(name):
+def test_operands_of_one_dtype_are_accepted(name):
     assert ALIKE[name](ones).dtype is np.float32
 
 
 @pytest.mark.parametrize("name", FREE)
 @pytest.mark.parametrize("dtype", ["float64", "int32"])
-def test_indices_and_lengths_are_of_any_dtype(name, dtype):
+def test_indices_and_lengths_can_have_any_dtype(name, dtype):
     assert FREE[name](lambda *shape: ones(*shape, dtype=dtype)).dtype is np.float32
 
 
-def test_a_symbol_refuses_operands_of_two_dtypes():
+def test_a_symbol_rejects_operands_of_mixed_dtypes():
     product = mx.sym.dot(mx.sym.var("a"), mx.sym.var("b"))
     with pytest.raises(DTypeError):
         product.bind(mx.cpu(), {"a": ones(2, 3), "b": ones(3, 2, dtype="float64")}).forward()[0].asnumpy()
 
 
-def test_data_of_16_bits_is_normalized_with_states_of_32():
+def test_float16_data_is_normalized_with_float32_states():
     assert nd.BatchNorm(ones(2, 4, 3, dtype="float16"), *[ones(4)] * 4).dtype is np.float16
 
 
-def test_lengths_of_sequences_may_be_whole_numbers():
+def test_sequence_lengths_can_be_integers():
     options = {"mode": "rnn_tanh", "state_size": 4, "num_layers": 1, "use_sequence_length": True}
     assert nd.RNN(ones(2, 1, 3), ones(36), ones(1, 1, 4), None, ones(1, dtype="int32"), **options).dtype is np.float32
 
 
-def test_lengths_of_rows_may_be_whole_numbers():
+def test_row_lengths_can_be_integers():
     assert nd.softmax(ones(2, 2), ones(2, dtype="int32"), use_length=True).dtype is np.float32
 
 
@@ -133,6 +133,6 @@ REAL = {
 
 
 @pytest.mark.parametrize("name", REAL)
-def test_whole_numbers_are_refused_where_only_real_ones_make_sense(name):
+def test_integers_are_rejected_where_only_floats_make_sense(name):
     with pytest.raises(DTypeError, match="float"):
         REAL[name](ones(2, 2, dtype="int32")).asnumpy()

@@ -45,7 +45,7 @@ def operands(shapes: tuple[tuple[int, ...], ...]) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize(("subscripts", "shapes"), [(s, shapes) for s, *shapes in GOOD])
-def test_a_sum_is_numpys(subscripts: str, shapes: list[tuple[int, ...]]):
+def test_einsum_matches_numpy(subscripts: str, shapes: list[tuple[int, ...]]):
     arrays = operands(tuple(shapes))
     got = mx.nd._internal._npi_einsum(*[mx.nd.array(a, dtype="float64") for a in arrays], subscripts=subscripts)
     want = np.einsum(subscripts, *arrays)
@@ -53,6 +53,6 @@ def test_a_sum_is_numpys(subscripts: str, shapes: list[tuple[int, ...]]):
 
 
 @pytest.mark.parametrize(("subscripts", "shapes"), [(s, shapes) for s, *shapes in BAD])
-def test_subscripts_that_do_not_fit_are_refused(subscripts: str, shapes: list[tuple[int, ...]]):
+def test_invalid_subscripts_are_rejected(subscripts: str, shapes: list[tuple[int, ...]]):
     with pytest.raises(mx.MXNetError, match="einsum"):
         mx.nd._internal._npi_einsum(*[mx.nd.ones(shape) for shape in shapes], subscripts=subscripts)

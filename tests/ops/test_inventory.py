@@ -40,25 +40,25 @@ def same_default(param: Param, text: str) -> bool:
     return math.isclose(found, param.default, rel_tol=1e-6) if isinstance(found, float) else found == param.default
 
 
-def test_an_alias_is_the_same_operator(registered: dict[str, Any]):
+def test_an_alias_names_the_same_operator(registered: dict[str, Any]):
     wrong = [(name, alias) for name, row in registered.items() for alias in row.get("aliases", []) if NAMES.get(alias) is not NAMES[name]]
     assert wrong == []
 
 
-def test_inputs_are_mxnets(registered: dict[str, Any]):
+def test_inputs_match_mxnet(registered: dict[str, Any]):
     theirs = {name: [i.removesuffix("[]") for i in row.get("inputs") or []] for name, row in registered.items()}
     ours = {name: [i.name for i in NAMES[name].inputs if not i.injected] for name in registered}
     assert ours == theirs
 
 
-def test_parameters_are_mxnets_in_order(registered: dict[str, Any]):
+def test_parameters_match_mxnet_in_order(registered: dict[str, Any]):
     names = [name for name in registered if (name, "*") not in EXCEPTIONS]
     theirs = {name: [p["name"] for p in params_of(name, registered[name])] for name in names}
     ours = {name: [p for p in NAMES[name].params if p not in NAMES[name].training and p != "ctx"] for name in names}
     assert ours == theirs
 
 
-def test_defaults_are_mxnets(registered: dict[str, Any]):
+def test_defaults_match_mxnet(registered: dict[str, Any]):
     wrong = []
     for name, row in registered.items():
         for p in params_of(name, row):

@@ -44,7 +44,7 @@ def loss(function: Callable[[Any], Any], x: Any) -> Any:
 
 @pytest.mark.parametrize("defer", [1, 1 << 40])
 @pytest.mark.parametrize("name", SYMMETRIC)
-def test_first_and_second_gradients_are_those_of_finite_differences(monkeypatch, name, defer):
+def test_first_and_second_gradients_match_finite_differences(monkeypatch, name, defer):
     monkeypatch.setattr(SETTINGS, "defer_elements", defer)
     function, at = SYMMETRIC[name], start()
     direction, step = np.random.default_rng(1).normal(size=at.shape), 1e-5
@@ -75,7 +75,7 @@ def test_the_gradient_of_a_symmetric_matrix_is_symmetric():
     np.testing.assert_allclose(a.grad.asnumpy(), np.swapaxes(a.grad.asnumpy(), 1, 2))
 
 
-def test_values_that_repeat_have_gradients_without_the_vectors():
+def test_repeated_eigenvalues_have_gradients_without_eigenvectors():
     for decomposed in (mx.np.linalg.eigvalsh, mx.np.linalg.svdvals):
         a = mx.np.eye(3)
         a.attach_grad()
@@ -97,7 +97,7 @@ def test_a_singular_determinant_has_the_cofactors_as_its_gradient(matrix):
     np.testing.assert_allclose(a.grad.asnumpy(), minors, atol=1e-12)
 
 
-def test_symbols_and_hybridized_blocks_give_what_arrays_give():
+def test_symbols_and_hybridized_blocks_match_arrays():
     at = start().astype("float32")
     x = nd.array(at)
     x.attach_grad()
@@ -135,7 +135,7 @@ def test_symbols_and_hybridized_blocks_give_what_arrays_give():
 
 @pytest.mark.parametrize("run", [lambda a: linalg.inverse(a), lambda a: linalg.potrf(-a), lambda a: mx.np.linalg.inv(a.as_np_ndarray())])
 @pytest.mark.parametrize("defer", [1, 1 << 40])
-def test_what_cannot_be_decomposed_is_numpys_error_too(monkeypatch, run, defer):
+def test_failed_decompositions_raise_numpys_error_too(monkeypatch, run, defer):
     monkeypatch.setattr(SETTINGS, "defer_elements", defer)
     with pytest.raises(LinearAlgebraError) as caught:
         run(nd.ones((2, 2))).asnumpy()  # an error of mx.nd may come with the read
@@ -145,7 +145,7 @@ def test_what_cannot_be_decomposed_is_numpys_error_too(monkeypatch, run, defer):
 
 @pytest.mark.parametrize("text", ["inv(a)", "solve(a, a)", "cholesky(-a)", "tensorinv(a, 1)", "tensorsolve(a, a[0])"])
 @pytest.mark.parametrize("defer", [1, 1 << 40])
-def test_a_call_of_np_linalg_raises_itself(monkeypatch, text, defer):
+def test_np_linalg_functions_raise_at_the_call(monkeypatch, text, defer):
     """Scripts ask ``try: np.linalg.cholesky(a)`` whether a matrix is positive definite."""
     monkeypatch.setattr(SETTINGS, "defer_elements", defer)
     a = mx.np.ones((2, 2))
@@ -154,7 +154,7 @@ def test_a_call_of_np_linalg_raises_itself(monkeypatch, text, defer):
 
 
 @pytest.mark.parametrize("name", ["potrf", "inverse", "det", "slogdet", "syevd"])
-def test_what_is_no_square_matrix_of_floats_is_refused(name):
+def test_anything_but_a_square_float_matrix_is_rejected(name):
     function = getattr(linalg, name)
     with pytest.raises(ShapeError, match="square"):
         function(nd.ones((2, 3)))
@@ -165,7 +165,7 @@ def test_what_is_no_square_matrix_of_floats_is_refused(name):
             function(nd.ones((2, 2), dtype=dtype))
 
 
-def test_a_recorded_matrix_with_complex_eigenvalues_is_refused():
+def test_a_recorded_matrix_with_complex_eigenvalues_is_rejected():
     a = mx.np.array([[0.0, 1], [-1, 0]])
     a.attach_grad()
     assert mx.np.linalg.eigvals(a).dtype == np.complex128

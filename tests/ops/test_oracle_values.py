@@ -75,7 +75,7 @@ def cases(kind: str, of: Callable[[Case], bool]) -> pytest.MarkDecorator:
 
 
 @cases("result", lambda case: case.error is None)
-def test_results_are_those_of_mxnet(case: Case):
+def test_results_match_mxnet(case: Case):
     _, outputs = forward(case, tracked=False)
     assert len(outputs) == len(case.outputs)
     for k, (got, want) in enumerate(zip(outputs, case.outputs.in_order(), strict=True)):
@@ -83,35 +83,35 @@ def test_results_are_those_of_mxnet(case: Case):
 
 
 @cases("gradient", lambda case: bool(case.gradients))
-def test_gradients_are_those_of_mxnet(case: Case):
+def test_gradients_match_mxnet(case: Case):
     inputs = backward(case)
     for position, want in case.gradients.items():
         expect(inputs[position].grad.asnumpy(), want, case, f"gradient of input {position}")
 
 
 @cases("state", lambda case: bool(case.states_after_forward))
-def test_states_after_forward_are_those_of_mxnet(case: Case):
+def test_states_after_forward_match_mxnet(case: Case):
     inputs, _ = forward(case, tracked=bool(case.gradients))
     for position, want in case.states_after_forward.items():
         expect(inputs[position].asnumpy(), want, case, f"input {position} after forward")
 
 
 @cases("state", lambda case: bool(case.states_after_backward))
-def test_states_after_backward_are_those_of_mxnet(case: Case):
+def test_states_after_backward_match_mxnet(case: Case):
     inputs = backward(case)
     for position, want in case.states_after_backward.items():
         expect(inputs[position].asnumpy(), want, case, f"input {position} after backward")
 
 
 @cases("accepted", lambda case: case.error is not None)
-def test_what_mxnet_refuses_is_refused(case: Case):
+def test_calls_that_mxnet_rejects_are_rejected(case: Case):
     function_of(case)
     with pytest.raises((mx.MXNetError, ValueError, TypeError, IndexError)):
         forward(case, tracked=False)[1][0].asnumpy()
 
 
 @pytest.mark.parametrize("difference", [pytest.param(d, id=f"{d.case} {d.kind}") for d in DIFFERENCES])
-def test_differences_from_mxnet_are_those_listed(difference: Difference):
+def test_differences_from_mxnet_are_as_listed(difference: Difference):
     case = CASES[difference.case]
     names: dict[str, Any] = {"np": np, "x": case.positional(), "h": case.heads.in_order(), "out": next(iter(case.outputs.values()), None)}
     kind, _, position = difference.kind.partition(" ")

@@ -28,7 +28,7 @@ def expect_moments(x: np.ndarray, mean: float, variance: float, excess: float = 
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-def test_uniform_numbers_fill_their_interval(dtype):
+def test_uniform_draws_fill_their_interval(dtype):
     x = drawn("random_uniform", low=-1, high=3, shape=(COUNT,), dtype=dtype)
     expect_moments(x, 1, 16 / 12, -1.2)
     assert x.min() >= -1
@@ -36,7 +36,7 @@ def test_uniform_numbers_fill_their_interval(dtype):
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-def test_normal_numbers_have_their_quantiles(dtype):
+def test_normal_draws_have_the_right_quantiles(dtype):
     x = drawn("random_normal", loc=1, scale=2, shape=(COUNT,), dtype=dtype)
     expect_moments(x, 1, 4)
     for k in (1, 2, 3):
@@ -44,19 +44,19 @@ def test_normal_numbers_have_their_quantiles(dtype):
         assert abs((x > 1 + 2 * k).mean() - share) < 4 * math.sqrt(share / COUNT)
 
 
-def test_exponential_numbers_have_their_tail():
+def test_exponential_draws_have_the_right_tail():
     x = drawn("random_exponential", lam=2, shape=(COUNT,))
     expect_moments(x, 0.5, 0.25, 6)
     assert abs((x > 2).mean() - math.exp(-4)) < 4 * math.sqrt(math.exp(-4) / COUNT)
 
 
 @pytest.mark.parametrize(("alpha", "beta"), [(0.3, 1), (1, 2), (2.5, 0.5), (50, 1)])
-def test_gamma_numbers_have_their_moments(alpha, beta):
+def test_gamma_draws_have_the_right_moments(alpha, beta):
     expect_moments(drawn("random_gamma", alpha=alpha, beta=beta, shape=(COUNT,)), alpha * beta, alpha * beta**2, 6 / alpha)
 
 
 @pytest.mark.parametrize("lam", [0.2, 3, 9.9, 10, 25, 1000])
-def test_poisson_numbers_have_their_probabilities(lam):
+def test_poisson_draws_have_the_right_probabilities(lam):
     x = drawn("random_poisson", lam=lam, shape=(COUNT,), dtype="float64")
     expect_moments(x, lam, lam, 1 / lam)
     for k in {0, int(lam), int(lam) + 2}:
@@ -64,13 +64,13 @@ def test_poisson_numbers_have_their_probabilities(lam):
         assert abs((x == k).mean() - p) < 4 * math.sqrt(p / COUNT) + 1e-12
 
 
-def test_poisson_numbers_of_arrays_use_both_methods():
+def test_poisson_draws_with_array_parameters_use_both_methods():
     x = drawn("sample_poisson", [0.5, 20.0], shape=COUNT)
     expect_moments(x[0], 0.5, 0.5, 2)
     expect_moments(x[1], 20, 20, 0.05)
 
 
-def test_negative_binomial_numbers_have_their_moments():
+def test_negative_binomial_draws_have_the_right_moments():
     mean, variance = 3 * 0.6 / 0.4, 3 * 0.6 / 0.4**2
     expect_moments(drawn("random_negative_binomial", k=3, p=0.4, shape=(COUNT,)), mean, variance, 6 / 3 + 1 / variance)
     x = drawn("sample_generalized_negative_binomial", [2.0, 2.0], [0.5, 0.0], shape=COUNT)
@@ -85,7 +85,7 @@ def test_integers_are_uniform_and_exclude_the_end():
     assert max(abs(s - 0.2) for s in shares) < 4 * math.sqrt(0.16 / COUNT)
 
 
-def test_parameters_of_arrays_give_a_row_each():
+def test_array_parameters_give_one_row_each():
     x = drawn("sample_normal", [0.0, 10.0], [1.0, 3.0], shape=(COUNT,))
     assert x.shape == (2, COUNT)
     expect_moments(x[0], 0, 1)
@@ -93,7 +93,7 @@ def test_parameters_of_arrays_give_a_row_each():
 
 
 @pytest.mark.parametrize("classes", [1, 2, 5, 37])
-def test_class_numbers_have_their_probabilities(classes):
+def test_categorical_draws_have_the_right_probabilities(classes):
     p = np.random.default_rng(0).uniform(0, 1, (2, classes))
     p[:, classes // 2] += 0.1
     x = drawn("sample_multinomial", p, shape=COUNT)
@@ -126,12 +126,12 @@ def test_equal_seeds_give_equal_draws_deferred_or_not(name, monkeypatch):
     assert (drawn(name, shape=(300,), seed=8, **params) != first).any()
 
 
-def test_draws_one_after_another_differ():
+def test_consecutive_draws_differ():
     mx.random.seed(7)
     assert (nd.random_uniform(shape=(100,)).asnumpy() != nd.random_uniform(shape=(100,)).asnumpy()).all()
 
 
-def test_a_schedule_of_parameters_compiles_nothing_anew():
+def test_changing_parameters_recompiles_nothing():
     op = mx.nd.random_normal
     op(loc=0.5, scale=1.5, shape=(7,)).asnumpy()
     from twofold.opdef.registry import NAMES
@@ -155,20 +155,20 @@ def dropped(x: nd.NDArray, **params) -> tuple[np.ndarray, np.ndarray]:
     return y.asnumpy(), x.grad.asnumpy()
 
 
-def test_dropout_keeps_the_expectation_and_gives_the_gradient_the_same_mask():
+def test_dropout_preserves_the_mean_and_applies_its_mask_to_the_gradient():
     y, gradient = dropped(nd.ones((COUNT,)), p=0.3)
     assert abs((y == 0).mean() - 0.3) < 4 * math.sqrt(0.21 / COUNT)
     np.testing.assert_allclose(np.unique(y), [0, 1 / 0.7], rtol=1e-6)
     np.testing.assert_array_equal(gradient, y)
 
 
-def test_dropout_shares_its_decision_along_axes():
+def test_dropout_shares_its_mask_along_axes():
     y, _ = dropped(nd.ones((50, 4, 6)), p=0.5, axes=(1, -1))
     assert (y == y[:, :1, :1]).all()
     assert {0.0, 2.0} == set(np.unique(y))
 
 
-def test_dropout_acts_while_training_or_always():
+def test_dropout_applies_in_training_or_always():
     x = nd.ones((1000,))
     assert (nd.Dropout(x, p=0.5).asnumpy() == 1).all()
     assert (nd.Dropout(x, p=0.5, mode="always").asnumpy() == 0).any()
@@ -176,7 +176,7 @@ def test_dropout_acts_while_training_or_always():
     assert (dropped(x, p=1.0)[0] == 0).all()
 
 
-def test_random_slopes_are_the_second_result_of_rrelu():
+def test_rrelu_returns_its_random_slopes_second():
     # names, number of results and the zeros outside training as in MXNet, which cannot run it in training on a CPU
     x = nd.array([[1, -2, 3, -4]])
     x.attach_grad()

@@ -114,11 +114,11 @@ def gradient_error(more=(), size=None, **params) -> float:
     ],
     ids=["clipped", "lengths", "projection"],
 )
-def test_gradients_agree_with_differences(more, params):
+def test_gradients_match_finite_differences_in_a_random_direction(more, params):
     assert gradient_error(more, **params) < 1e-7
 
 
-def test_dropout_acts_between_layers_while_training_only():
+def test_dropout_applies_between_layers_in_training_only():
     size = sum(4 * HIDDEN * (n + HIDDEN + 2) for n in (FEATURES, HIDDEN))
     arrays = [nd.array(a) for a in (DATA, DRAW.uniform(-1, 1, size), np.zeros((2, BATCH, HIDDEN)), np.zeros((2, BATCH, HIDDEN)))]
     params = {"state_size": HIDDEN, "num_layers": 2, "mode": "lstm"}
@@ -128,6 +128,6 @@ def test_dropout_acts_between_layers_while_training_only():
         assert (nd.RNN(*arrays, p=0.5, **params).asnumpy() != plain).any()
 
 
-def test_a_parameter_vector_of_the_wrong_length_is_refused_with_the_right_one():
+def test_a_parameter_vector_of_the_wrong_length_raises_with_the_right_length():
     with pytest.raises(mx.MXNetError, match=r"\(21,\)"):
         nd.RNN(nd.zeros((3, 2, 2)), nd.zeros((10,)), nd.zeros((1, 2, 3)), state_size=3, num_layers=1, mode="rnn_tanh")

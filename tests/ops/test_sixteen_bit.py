@@ -56,19 +56,19 @@ def test_the_mean_of_a_large_window(dtype, window):
     expect(nd.Pooling(full((1, 1, MANY, MANY), dtype), pool_type="avg", **window), 1.0, dtype)
 
 
-def test_the_mean_of_windows_that_padding_cuts(dtype):
+def test_the_mean_of_windows_at_padded_borders(dtype):
     x = full((1, 1, MANY, MANY), dtype)
     expect(nd.Pooling(x, kernel=(MANY, MANY), pad=(1, 1), pool_type="avg", count_include_pad=False), 1.0, dtype)
 
 
-def test_the_gradient_of_the_mean_of_windows_that_padding_cuts(dtype):
+def test_the_gradient_of_the_mean_of_windows_at_padded_borders(dtype):
     x = full((1, 1, MANY, MANY), dtype)
     got = gradient(lambda x: nd.Pooling(x, kernel=(MANY, MANY), pad=(1, 1), pool_type="avg", count_include_pad=False), x, 90000.0 / 4)
     counts = np.array([299, 300, 299]).reshape(-1, 1) * np.array([299, 300, 299])  # elements in each of the nine windows
     assert abs(wide(got)[0, 0, 150, 150] - (22500 / counts).sum()) <= EPSILON[dtype] * 4
 
 
-def test_a_sum_of_a_window_whose_parts_overflow():
+def test_a_window_sum_whose_partial_sums_overflow():
     x = nd.array(np.array([60000, 60000, -60000, -60000]).reshape(1, 1, 4), dtype="float16")
     expect(nd.Pooling(x, kernel=(4,), pool_type="sum"), 0.0, "float16")
 
@@ -112,7 +112,7 @@ def test_the_gradient_of_local_response_normalization_of_large_values(dtype):
     assert abs(wide(gradient(lambda x: nd.LRN(x, nsize=1), full((1, 1, 1, 1), dtype, LARGE))).item() - want) <= EPSILON[dtype] * 4
 
 
-def test_batch_statistics_with_states_of_16_bits(dtype):
+def test_batch_statistics_with_float16_states(dtype):
     x = nd.concat(full((MANY, 1, 4), dtype, -LARGE), full((MANY, 1, 4), dtype, LARGE), dim=0)
     ones = full((1,), dtype)
     mean, variance = full((1,), dtype, 0), full((1,), dtype)
@@ -125,13 +125,13 @@ def test_batch_statistics_with_states_of_16_bits(dtype):
     np.testing.assert_allclose(wide(variance), 0.75 + 0.25 * LARGE**2, rtol=EPSILON[dtype])
 
 
-def test_as_many_labels_as_float16_cannot_count():
+def test_more_labels_than_float16_can_count():
     data, label = full((MANY * MANY, 2), "float16", 0), full((MANY * MANY,), "float16", 0)
     options = {"normalization": "valid", "use_ignore": True, "grad_scale": 90000.0}
     got = gradient(lambda x: nd.SoftmaxOutput(x, label, **options), data)
     expect(got[:1], np.array([[-0.5, 0.5]]), "float16")
 
 
-def test_as_many_losses_as_float16_cannot_count():
+def test_more_losses_than_float16_can_count():
     got = gradient(lambda x: nd.MakeLoss(x, normalization="valid", grad_scale=90000.0), full((MANY, MANY), "float16"))
     expect(got, 1.0, "float16")

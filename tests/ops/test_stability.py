@@ -39,7 +39,7 @@ def test_huge_logits_give_finite_results_and_gradients(function, params):
     assert np.isfinite(gradient).all()
 
 
-def test_cross_entropy_of_a_hopeless_class_is_the_difference_of_the_logits():
+def test_cross_entropy_of_a_very_unlikely_class_is_the_logit_difference():
     value, gradient = value_and_gradient(nd.softmax_cross_entropy, HUGE[:1], np.array([1.0]))
     np.testing.assert_array_equal(value, [2e4])
     np.testing.assert_array_equal(gradient, [[1, -1, 0]])
@@ -63,7 +63,7 @@ def test_ctc_loss_of_huge_logits_is_finite():
     np.testing.assert_allclose(gradient.sum(2), 0, atol=1e-6)
 
 
-def test_ctc_loss_of_a_label_that_no_path_spells_is_0():
+def test_ctc_loss_of_an_unreachable_label_is_0():
     value, gradient = value_and_gradient(nd.CTCLoss, np.zeros((2, 1, 3), "float32"), np.array([[1, 1]]))
     np.testing.assert_array_equal(value, [0])
     np.testing.assert_array_equal(gradient, np.zeros((2, 1, 3)))
@@ -77,13 +77,13 @@ def test_ctc_loss_is_the_sum_over_all_paths():
     np.testing.assert_allclose(nd.CTCLoss(nd.array(data), nd.array([[1, 2]])).asnumpy(), [want], rtol=1e-5)
 
 
-def test_masked_softmax_does_not_see_what_is_behind_the_length():
+def test_masked_softmax_ignores_elements_beyond_the_length():
     data = nd.array([[1.0, 2.0, np.inf, np.nan]])
     got = nd.softmax(data, nd.array([2], dtype="int32"), use_length=True).asnumpy()
     np.testing.assert_allclose(got, [[1 / (1 + np.e), np.e / (1 + np.e), 0, 0]], rtol=1e-6)
 
 
-def test_lengths_that_softmax_needs_are_asked_for():
+def test_softmax_with_use_length_requires_lengths():
     with pytest.raises(mx.MXNetError, match="use_length"):
         nd.softmax(nd.ones((2, 3)), use_length=True)
 
@@ -107,7 +107,7 @@ def test_a_norm_is_finite_where_its_squares_are_not(name):
     np.testing.assert_allclose(gradient, slope, rtol=1e-6)
 
 
-def test_norms_of_rows_are_scaled_each_by_itself():
+def test_row_norms_are_scaled_independently():
     value, gradient = value_and_gradient(nd.norm, np.array([[3e30, 4e30], [3, 4], [3e-30, 4e-30]], "float32"), axis=1, keepdims=True)
     np.testing.assert_allclose(value, np.array([[5e30], [5], [5e-30]], "float32"), rtol=1e-6)
     np.testing.assert_allclose(gradient, [[0.6, 0.8]] * 3, rtol=1e-6)
@@ -124,7 +124,7 @@ def test_a_norm_of_large_values_has_a_second_gradient():
 
 
 @pytest.mark.parametrize("order", [1, 2])
-def test_a_norm_of_nothing_is_zero(order):
+def test_the_norm_of_an_empty_array_is_zero(order):
     assert nd.norm(nd.zeros((2, 0)), ord=order, axis=1).asnumpy().tolist() == [0, 0]
 
 
@@ -136,7 +136,7 @@ def test_squares_of_integers_do_not_overflow_in_a_norm(dtype, data, expected):
     assert nd.norm(nd.array(data, dtype=dtype)).asnumpy().tolist() == [expected]
 
 
-def test_zeros_keep_the_sign():
+def test_zeros_keep_their_sign():
     x = nd.array([-0.3, -0.0, 0.0, 0.3, 0.5, -0.5])
     np.testing.assert_array_equal(nd.rint(x).asnumpy(), [-0.0, -0.0, 0.0, 0.0, 0.0, -1.0])
     np.testing.assert_array_equal(np.signbit(nd.rint(x).asnumpy()), [True, True, False, False, False, True])

@@ -64,7 +64,7 @@ def test_deconvolution_is_the_transpose_of_convolution(geometry):
 
 
 @pytest.mark.parametrize("name", ["Convolution", "Deconvolution"])
-def test_channels_last_is_the_same_function(name):
+def test_channels_last_gives_the_same_results(name):
     x, w, params = settings(GEOMETRIES[1])
     first = getattr(nd, name)(nd.array(x), nd.array(w), no_bias=True, **params).asnumpy()
     last = getattr(nd, name)(nd.array(np.moveaxis(x, 1, -1)), nd.array(np.moveaxis(w, 1, -1)), no_bias=True, layout="NHWC", **params)
@@ -99,7 +99,7 @@ def test_pooling_reduces_windows(size, kernel, stride, pad, kind, reduce):
 
 
 @pytest.mark.parametrize("params", [{"kernel": (2, 2)}, {"kernel": (3, 3), "stride": (2, 2), "pad": (1, 1)}, {"global_pool": True}])
-def test_the_gradient_of_a_maximum_goes_to_the_first_of_a_window_in_row_major_order(params):
+def test_the_max_pooling_gradient_goes_to_the_first_maximum_in_row_major_order(params):
     x = nd.zeros((1, 1, 3, 3))
     x.attach_grad()
     with autograd.record():
@@ -113,13 +113,13 @@ def test_the_gradient_of_a_maximum_goes_to_the_first_of_a_window_in_row_major_or
     np.testing.assert_array_equal(x.grad.asnumpy()[0, 0], want["stride" if "stride" in params else next(iter(params))])
 
 
-def test_a_kernel_of_the_wrong_rank_is_refused_by_name():
+def test_a_kernel_of_the_wrong_rank_is_rejected_by_name():
     with pytest.raises(mx.MXNetError, match="Pooling"):
         nd.Pooling(nd.zeros((1, 1, 3, 3)), kernel=2)
     with pytest.raises(mx.MXNetError, match="Convolution"):
         nd.Convolution(nd.zeros((1, 1, 3, 3)), nd.zeros((1, 1, 2, 2)), kernel=2, num_filter=1, no_bias=True)
 
 
-def test_padding_beyond_the_image_is_no_candidate_for_a_maximum():
+def test_padding_is_never_the_maximum():
     y = nd.Pooling(nd.array([[[-3.0, -2.0]]]), kernel=(2,), pad=(1,)).asnumpy()
     np.testing.assert_array_equal(y, [[[-3, -2, -2]]])

@@ -29,7 +29,7 @@ def in_two(x: mx.sym.Symbol) -> mx.sym.Symbol:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_head_gradient_may_be_written_right_after(mode: str):
+def test_a_head_gradient_can_be_written_right_after_the_call(mode: str):
     for seed in range(3):
         with seeded_schedule(seed):
             out = mx.sym.sum(in_two(mx.sym.Variable("a") * 3), axis=1)
@@ -41,7 +41,7 @@ def test_a_head_gradient_may_be_written_right_after(mode: str):
             np.testing.assert_array_equal(executor.grad_dict["a"].asnumpy(), np.full(BIG, 6))
 
 
-def test_a_head_gradient_is_not_written_over():
+def test_a_head_gradient_is_not_overwritten():
     a, b, c = nd.ones((64, 2000)) * 0.001, nd.ones((10, 2000)), nd.ones((64, 10))
     out = mx.sym.exp(mx.sym.FullyConnected(mx.sym.Variable("a"), mx.sym.Variable("b"), num_hidden=10, no_bias=True)) * mx.sym.Variable("c")
     executor = bound(out, "window", {"a": a, "b": b, "c": c}, ("b", "c"))
@@ -53,7 +53,7 @@ def test_a_head_gradient_is_not_written_over():
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_view_that_is_bound_may_be_written_right_after_and_is_not_written_over(mode: str):
+def test_a_bound_view_can_be_written_right_after_the_call_and_is_not_overwritten(mode: str):
     w, c = nd.ones((2, 300, 10)), nd.ones((2, 300, 10))
     out = mx.sym.exp(mx.sym.Variable("c")) * in_two(mx.sym.dot(mx.sym.Variable("x"), mx.sym.Variable("w")))
     for seed in range(3):
@@ -71,7 +71,7 @@ def test_a_view_that_is_bound_may_be_written_right_after_and_is_not_written_over
 
 @pytest.mark.parametrize("size", [3, 300])
 @pytest.mark.parametrize("mode", MODES)
-def test_memory_that_others_see_is_read_when_the_executor_is_called(mode: str, size: int):
+def test_exported_memory_is_read_when_the_executor_is_called(mode: str, size: int):
     x, w = nd.ones((size, size)), nd.ones((size, size))
     shared = np.from_dlpack(w)
     out = in_two(mx.sym.dot(mx.sym.Variable("x"), mx.sym.Variable("w")))
@@ -85,7 +85,7 @@ def test_memory_that_others_see_is_read_when_the_executor_is_called(mode: str, s
         np.testing.assert_array_equal(executor.grad_dict["x"].asnumpy(), np.full((size, size), size))
 
 
-def test_memory_that_is_shared_while_a_task_reads_it():
+def test_memory_can_be_exported_while_a_task_reads_it():
     x = nd.ones((300, 300))
     with seeded_schedule(0):
         variable = mx.sym.Variable("x")
@@ -97,7 +97,7 @@ def test_memory_that_is_shared_while_a_task_reads_it():
         np.testing.assert_array_equal(executor.outputs[0].asnumpy(), np.full(BIG, 300))
 
 
-def test_outputs_of_parts_may_be_written_while_others_read_them():
+def test_outputs_of_parts_can_be_written_while_others_read_them():
     with mx.AttrScope(ctx_group="here"):
         x = mx.sym.Variable("x")
         h = mx.sym.dot(x, x)
@@ -115,7 +115,7 @@ def test_outputs_of_parts_may_be_written_while_others_read_them():
             np.testing.assert_array_equal(second.asnumpy(), np.full(BIG, 300.0**3))
 
 
-def test_each_step_has_a_window_of_its_own():
+def test_each_step_has_its_own_window():
     executor = bound(mx.sym.sum(mx.sym.Variable("a") * 3, axis=1), "window", {"a": nd.ones(BIG)}, ("a",))
     nd.waitall()
     COUNTERS.reset()
@@ -143,7 +143,7 @@ def test_states_and_gradients_stay_on_their_devices():
     np.testing.assert_allclose(executor.aux_dict["norm_moving_mean"].asnumpy(), np.full(3, 1 - 0.9**2), rtol=1e-5)
 
 
-def test_marks_of_copies_do_not_grow():
+def test_marks_of_copies_do_not_accumulate():
     with fake_gpus(2) as gpus:
         groups = {"there": gpus[1]}
         executor = in_two(mx.sym.Variable("x") + 1).simple_bind(gpus[0], group2ctx=groups, grad_req="null", x=(4,))

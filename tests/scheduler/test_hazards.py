@@ -26,7 +26,7 @@ def later(x: NDArray) -> NDArray:
     return wrap(NDArray, out)
 
 
-def test_a_write_after_a_task_was_submitted_is_not_seen_by_it():
+def test_a_task_does_not_see_writes_made_after_it_was_submitted():
     for write in ("x[:] = 0", "x += 1", "x[3] = 0", "x *= x"):
         with seeded_schedule(0):
             x = nd.ones(BIG, ctx=CPU1)
@@ -38,7 +38,7 @@ def test_a_write_after_a_task_was_submitted_is_not_seen_by_it():
             np.testing.assert_array_equal(y.asnumpy(), np.full(BIG, 2), err_msg=write)
 
 
-def test_what_a_window_and_a_task_read_is_not_written_when_the_window_is_done():
+def test_memory_read_by_a_window_and_a_task_is_not_written_until_both_are_done():
     with seeded_schedule(0):
         x = nd.ones(BIG, ctx=CPU1)
         x.wait_to_read()
@@ -53,7 +53,7 @@ def test_what_a_window_and_a_task_read_is_not_written_when_the_window_is_done():
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_a_write_into_what_a_task_made_is_not_seen_by_the_next_task(seed: int):
+def test_a_write_to_a_tasks_result_is_not_seen_by_the_next_task(seed: int):
     with seeded_schedule(seed):
         x = nd.ones(BIG, ctx=CPU1)
         x.wait_to_read()
@@ -65,7 +65,7 @@ def test_a_write_into_what_a_task_made_is_not_seen_by_the_next_task(seed: int):
         np.testing.assert_array_equal(y.asnumpy(), np.zeros(BIG))
 
 
-def test_after_the_task_writes_are_in_place_again():
+def test_writes_are_in_place_again_after_the_task():
     with seeded_schedule(0):
         x = nd.ones(BIG, ctx=CPU1)
         x.wait_to_read()
@@ -84,7 +84,7 @@ def test_wait_to_write_waits_for_the_readers():
         assert y._v.data is not None
 
 
-def test_arguments_of_an_executor_that_runs_ahead_may_be_written_right_after(monkeypatch: pytest.MonkeyPatch):
+def test_arguments_can_be_written_while_the_executor_still_runs(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(SETTINGS, "defer_elements", 1 << 30)  # not in a window
     a = mx.sym.Variable("a")
     out = mx.sym.dot(a, a)
@@ -103,7 +103,7 @@ def test_arguments_of_an_executor_that_runs_ahead_may_be_written_right_after(mon
 
 @pytest.mark.parametrize("target", [mx.gpu(1), mx.cpu()], ids=str)
 @pytest.mark.parametrize("schedule", ["issue", "late", "eager"])
-def test_what_is_copied_away_may_be_overwritten_right_after(schedule: str, target: mx.Context):
+def test_the_source_of_a_copy_can_be_overwritten_right_away(schedule: str, target: mx.Context):
     with fake_gpus(2, schedule) as gpus:
         for _ in range(3):
             a = nd.ones(BIG, ctx=gpus[0]) * 2
@@ -118,7 +118,7 @@ def test_what_is_copied_away_may_be_overwritten_right_after(schedule: str, targe
 
 
 @pytest.mark.parametrize("schedule", ["issue", "late", "eager"])
-def test_a_copy_is_of_what_was_computed_and_is_there_when_it_is_used(schedule: str):
+def test_a_copy_waits_for_its_source_and_its_readers_wait_for_the_copy(schedule: str):
     with fake_gpus(2, schedule) as gpus:
         x = nd.array(np.arange(90_000, dtype=np.float32).reshape(BIG), ctx=gpus[0])
         y = (x + 1).as_in_context(gpus[1]) * 2

@@ -44,7 +44,7 @@ def steps(x: nd.NDArray, count: int) -> nd.NDArray:
     return x
 
 
-def test_two_gpus_compute_side_by_side():
+def test_two_gpus_compute_concurrently():
     with fake_gpus(2) as gpus:
         intervals = timeline_of(gpus[0])
         results = [steps(nd.eye(8, ctx=gpu), 20) for gpu in gpus]
@@ -55,7 +55,7 @@ def test_two_gpus_compute_side_by_side():
         assert span_of(intervals) <= 0.6 * busy(intervals, "compute")
 
 
-def test_a_copy_runs_beside_what_both_devices_compute():
+def test_a_copy_overlaps_computation_on_both_devices():
     with fake_gpus(2) as gpus:
         source = nd.eye(8, ctx=gpus[0])
         source.wait_to_read()
@@ -118,7 +118,7 @@ def test_the_layers_of_a_model_on_two_gpus_pipeline():
         assert span_of(intervals) < 0.8 * sum(work), "and they work at the same time"
 
 
-def test_the_layers_of_a_model_on_two_cpu_devices_give_the_same_in_every_order(monkeypatch: pytest.MonkeyPatch):
+def test_layers_on_two_cpu_devices_give_the_same_results_in_every_order(monkeypatch: pytest.MonkeyPatch):
     alone = trained(())
     monkeypatch.setattr(SETTINGS, "engine", "naive")
     naive = trained((mx.cpu(0), mx.cpu(1)))
@@ -186,7 +186,7 @@ def test_two_branches_on_two_cpu_devices_run_at_the_same_time():
     assert other_begin < end
 
 
-def test_a_little_work_on_another_cpu_device_stays_in_this_thread():
+def test_short_work_on_another_cpu_device_stays_in_this_thread():
     arrays = [nd.random.uniform(shape=(70_000,), ctx=mx.cpu(k)) for k in (0, 1)]
     nd.waitall()
     before = HAND_OFFS.count
@@ -222,7 +222,7 @@ def test_data_parallel_training_is_the_same_in_every_order(monkeypatch: pytest.M
             np.testing.assert_array_equal(other, one)
 
 
-def test_what_fails_on_a_lane_is_raised_where_it_is_read_and_once_by_waitall():
+def test_an_error_on_a_lane_is_raised_by_every_read_and_once_by_waitall():
     class Broken(Exception):
         pass
 

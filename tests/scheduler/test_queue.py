@@ -71,17 +71,17 @@ def queue():
 
 
 @pytest.mark.parametrize("seed", range(25))
-def test_threads_give_what_one_after_another_gives(queue: Queue, seed: int):
+def test_threads_give_the_results_of_sequential_runs(queue: Queue, seed: int):
     assert result_of(seed, queue) == result_of(seed, None)
 
 
 @pytest.mark.parametrize("seed", range(25))
-def test_every_seeded_schedule_gives_it_too(seed: int):
+def test_every_seeded_schedule_gives_the_results_of_sequential_runs(seed: int):
     with seeded_schedule(seed):
         assert result_of(seed, QUEUE, waits=seed % 2 == 0) == result_of(seed, None)
 
 
-def test_a_seed_is_a_schedule_and_seeds_differ():
+def test_a_seed_fixes_the_schedule_and_seeds_differ():
     def order(seed: int) -> list[int]:
         done: list[int] = []
         with seeded_schedule(seed):
@@ -93,14 +93,14 @@ def test_a_seed_is_a_schedule_and_seeds_differ():
     assert len({tuple(order(seed)) for seed in range(5)}) > 1
 
 
-def test_lanes_work_side_by_side(queue: Queue):
+def test_lanes_run_concurrently(queue: Queue):
     meeting = threading.Barrier(2, timeout=10)
     for lane in LANES[:2]:
         queue.push(meeting.wait, lane=lane)  # each needs the other one to run at the same time
     assert queue.drain() == []
 
 
-def test_who_waits_runs_what_nobody_has_begun(queue: Queue):
+def test_a_waiting_thread_runs_tasks_nobody_has_started(queue: Queue):
     hold, ran = threading.Event(), []
     queue.push(lambda: (hold.wait(10), None)[1], lane=LANES[0])
     var = Var()
@@ -123,7 +123,7 @@ def test_priorities_order_a_lane(queue: Queue):
     assert order == [9, 5, 0, -5]
 
 
-def test_an_error_is_that_of_all_that_reads_it_and_of_nothing_else(queue: Queue):
+def test_an_error_reaches_all_readers_and_nothing_else(queue: Queue):
     a, b, c = Var(), Var(), Var()
     ran = []
     queue.push(lambda: 1 / 0, writes=[a])
@@ -142,7 +142,7 @@ def test_an_error_is_that_of_all_that_reads_it_and_of_nothing_else(queue: Queue)
     assert ran == ["c", "a"], "written anew, it is sound again"
 
 
-def test_waiting_for_what_comes_after_is_an_error_not_a_deadlock(queue: Queue):
+def test_waiting_for_a_later_task_is_an_error_not_a_deadlock(queue: Queue):
     var, later, errors = Var(), [], []
     ready = threading.Event()
 
@@ -160,7 +160,7 @@ def test_waiting_for_what_comes_after_is_an_error_not_a_deadlock(queue: Queue):
     assert len(errors) == 1
 
 
-def test_a_bound_on_operations_and_bytes_holds_who_submits_back(queue: Queue, monkeypatch: pytest.MonkeyPatch):
+def test_limits_on_operations_and_bytes_block_the_submitting_thread(queue: Queue, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(SETTINGS, "lane_operations", 4)
     gate = threading.Event()
     queue.push(lambda: (gate.wait(10), None)[1], lane=LANES[0])
@@ -205,7 +205,7 @@ def test_several_threads_push_and_wait(queue: Queue):
     assert sum(counts) == 800
 
 
-def test_a_task_may_push_tasks(queue: Queue):
+def test_a_task_can_push_tasks(queue: Queue):
     done = []
     queue.push(lambda: queue.push(lambda: done.append(1), lane=LANES[1]) and None, lane=LANES[0])
     queue.settle()
@@ -219,7 +219,7 @@ def test_naive_mode_runs_a_task_where_it_is_pushed(queue: Queue, monkeypatch: py
     assert not queue._workers
 
 
-def test_an_interrupt_of_who_waits_is_raised_and_told_to_readers(queue: Queue):
+def test_an_interrupt_of_a_waiting_thread_is_raised_and_reaches_readers(queue: Queue):
     var = Var()
 
     def interrupted() -> None:
@@ -234,7 +234,7 @@ def test_an_interrupt_of_who_waits_is_raised_and_told_to_readers(queue: Queue):
         QUEUE.drain()
 
 
-def test_an_interrupt_of_who_submits_leaves_a_task_that_has_failed(queue: Queue, monkeypatch: pytest.MonkeyPatch):
+def test_an_interrupt_of_a_submitting_thread_leaves_a_failed_task(queue: Queue, monkeypatch: pytest.MonkeyPatch):
     task = Task(lambda: None, LANES[0])
 
     def interrupted(_: int) -> None:
@@ -247,7 +247,7 @@ def test_an_interrupt_of_who_submits_leaves_a_task_that_has_failed(queue: Queue,
     assert isinstance(task.error, EngineError)
 
 
-def test_a_task_that_ends_its_thread_does_not_end_the_lane(queue: Queue):
+def test_a_task_that_raises_systemexit_does_not_end_the_lane(queue: Queue):
     done = threading.Event()
 
     def leave() -> None:
@@ -259,13 +259,13 @@ def test_a_task_that_ends_its_thread_does_not_end_the_lane(queue: Queue):
     assert isinstance(bad.error, EngineError)
 
 
-def test_a_signal_handler_may_push_in_the_middle_of_anything(queue: Queue):
+def test_a_signal_handler_can_push_at_any_point(queue: Queue):
     with queue._lock:  # where a handler may find its own thread
         task = queue.push(lambda: None, nanoseconds=1.0)
     assert task.is_done
 
 
-def test_a_lane_that_was_stopped_starts_again_while_others_push(queue: Queue):
+def test_a_stopped_lane_restarts_while_others_push(queue: Queue):
     done = []
     stop = threading.Event()
 
@@ -300,7 +300,7 @@ def test_long_chains_do_not_recurse(queue: Queue):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-def test_a_fork_finds_no_work_and_a_child_runs_at_once(queue: Queue):
+def test_a_fork_waits_for_all_tasks_and_the_child_runs_them_inline(queue: Queue):
     for _ in range(3):
         QUEUE.push(lambda: time.sleep(0.05), lane=LANES[0])
     pid = os.fork()  # prepared for by imperative/window.py
