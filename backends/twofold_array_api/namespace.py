@@ -15,7 +15,7 @@ import numpy as np
 from twofold.backend import special_functions
 from twofold.backend.kernel import REFERENCES, Array
 from twofold.backend.namespace import LacksFunctionError, Library, PortableNamespace
-from twofold.dtype import NUMPY, WEAK, float_of, promote
+from twofold.dtype import NUMPY, WEAK, float_of, promote, scalar_dtype
 from twofold.errors import DTypeError
 
 SAME_NAME = """add subtract multiply divide floor_divide remainder maximum minimum hypot copysign equal not_equal greater greater_equal
@@ -51,9 +51,7 @@ class ArrayApiNamespace(PortableNamespace):
 
     def dtype_of(self, x: Array) -> str:
         """The name of the dtype; ``weakf`` or ``weaki`` for a Python scalar."""
-        if isinstance(x, bool | int | float):
-            return "bool" if isinstance(x, bool) else "weaki" if isinstance(x, int) else "weakf"
-        return self.names[x.dtype]
+        return scalar_dtype(x) if isinstance(x, bool | int | float) else self.names[x.dtype]
 
     def from_host(self, array: np.ndarray) -> Array:
         """A copy of a NumPy array."""

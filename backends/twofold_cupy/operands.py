@@ -7,7 +7,7 @@ import cupy
 import numpy as np
 
 from twofold.backend.kernel import Array
-from twofold.dtype import HALVES, NUMPY
+from twofold.dtype import HALVES, NUMPY, scalar_dtype
 
 
 def is_constant(x: Array) -> bool:
@@ -37,9 +37,7 @@ def reshaped_constant(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 def dtype_of(x: Array) -> str:
     """The dtype's name; ``weakf`` and ``weaki`` for Python scalars."""
-    if isinstance(x, (cupy.ndarray, np.ndarray, np.generic)):
-        return NAMES[x.dtype]
-    return "bool" if isinstance(x, bool) else "weakf" if isinstance(x, float) else "weaki"
+    return NAMES[x.dtype] if isinstance(x, (cupy.ndarray, np.ndarray, np.generic)) else scalar_dtype(x)
 
 
 def computed_in(dtype: str) -> str:

@@ -13,7 +13,7 @@ import opt_einsum
 from twofold.backend.forks import IMPORTING
 from twofold.backend.kernel import ELEMENTWISE, REFERENCES, Array
 from twofold.backend.namespace import Referenced, array_key, checked_places
-from twofold.dtype import NAME_OF, NUMPY
+from twofold.dtype import NAME_OF, NUMPY, scalar_dtype
 
 from .special import erf, erfinv, gammaln, polygamma
 
@@ -136,9 +136,7 @@ class NumpyNamespace(Referenced):
 
     def dtype_of(self, x: Array) -> str:
         """The dtype's name; ``weakf`` and ``weaki`` for Python scalars."""
-        if isinstance(x, (np.ndarray, np.generic)):
-            return NAME_OF[x.dtype]
-        return "bool" if isinstance(x, bool) else "weakf" if isinstance(x, float) else "weaki"
+        return NAME_OF[x.dtype] if isinstance(x, (np.ndarray, np.generic)) else scalar_dtype(x)
 
     # shapes
     @staticmethod

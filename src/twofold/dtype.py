@@ -63,6 +63,11 @@ def dtype_name(dtype: object) -> str:
         raise DTypeError("dtype: unknown data type", repr(dtype), f"use one of {', '.join(NAMES)}") from None
 
 
+def scalar_dtype(number: bool | int | float) -> str:
+    """The dtype of a Python scalar: a weak one, but for bools, which have the dtype of arrays of them."""
+    return "bool" if isinstance(number, bool) else "weakf" if isinstance(number, float) else "weaki"
+
+
 def is_float(name: str) -> bool:
     """Whether a dtype, which may be weak, is a real floating-point type."""
     return name in FLOATS or name == "weakf"

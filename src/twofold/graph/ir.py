@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, final
 
-from ..dtype import ITEMSIZE
+from ..dtype import ITEMSIZE, scalar_dtype
 from ..opdef.spec import Op, Sig
 from ..ops.primitive_shape import full, reshape
 
@@ -195,8 +195,7 @@ def const(number: float | int | bool) -> Constant:
     key = number.__class__, number.hex() if isinstance(number, float) else number
     found = TABLES.constants.get(key)
     if found is None:
-        dtype = "bool" if isinstance(number, bool) else "weakf" if isinstance(number, float) else "weaki"
-        found = TABLES.constants.setdefault(key, Constant(number, dtype))
+        found = TABLES.constants.setdefault(key, Constant(number, scalar_dtype(number)))
         TABLES.count += 1
     return found
 

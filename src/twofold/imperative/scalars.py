@@ -3,6 +3,7 @@
 from collections.abc import Hashable
 from typing import TypeAlias, TypeGuard
 
+from ..dtype import scalar_dtype
 from ..graph.ir import TABLES, Constant, Leaf, const, leaf
 from .handle import Handle
 
@@ -17,7 +18,7 @@ def is_literal(x: object) -> TypeGuard[int]:
 
 def scalar_leaf(x: Scalar | Handle, name: Hashable) -> Leaf:
     """The leaf of that name for a Python scalar, or for a user's object."""
-    return leaf(name, (), "weakf" if isinstance(x, float) else "weaki" if isinstance(x, int) else "object")
+    return leaf(name, (), "object" if isinstance(x, Handle) else scalar_dtype(x))
 
 
 def scalar_node(x: Scalar | Handle, name: Hashable) -> Constant | Leaf:

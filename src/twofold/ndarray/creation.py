@@ -41,7 +41,7 @@ def array(source_array: object, ctx: DeviceLike = None, dtype: DTypeLike = None)
         dtype = source_array._dtype if dtype is None else dtype
     else:
         host = source_array
-    target = NUMPY["float32" if dtype is None else dtype_name(dtype)]
+    target = NUMPY[_dtype(dtype)]
     try:
         host = np.asarray(host)
         fresh = host.dtype != target
@@ -52,7 +52,7 @@ def array(source_array: object, ctx: DeviceLike = None, dtype: DTypeLike = None)
         raise DTypeError(
             "array: source_array must be array like object", str(error), "pass numbers, nested lists of numbers or an array"
         ) from None
-    device = current_device() if ctx is None else Device(ctx)
+    device = _device(ctx)
     fresh = fresh or (host is not source_array and isinstance(source_array, (list, tuple)))
     return adopted(NDArray, host, device) if fresh else from_host(NDArray, host, device)
 
@@ -169,18 +169,31 @@ def shape_of(shape: Shape) -> tuple[int, ...]:
     return sizes
 
 
-def fill(shape: Shape, value: float | int | bool, ctx: DeviceLike, dtype: DTypeLike) -> NDArray:
-    """An array filled with one value; float32 if no dtype is given."""
-    device = current_device() if ctx is None else Device(ctx)
-    backend = backend_for(device)
-    name = "float32" if dtype is None else dtype_name(dtype)
+def fill(cls: type[A], shape: Shape, value: float | int | bool, dtype: object, device: Device) -> A:
+    """An array of a class, filled with one value."""
+    backend, sizes, name = backend_for(device), shape_of(shape), dtype_name(dtype)
     if not device.is_host:
-        return wrap(NDArray, content(backend.copy(backend.constant(value, shape_of(shape), name), device), device))
+        # a copy: a constant is never written and may have stride 0, while this array is the caller's to write to
+        return wrap(cls, content(backend.copy(backend.constant(value, sizes, name), device), device))
     try:
-        data = backend.xp.full(shape=shape_of(shape), value=value, dtype=name)
+        return wrap(cls, content(backend.xp.full(shape=sizes, value=value, dtype=name), device))
     except MemoryError as error:
         raise backend.failure(error) from error
-    return wrap(NDArray, content(data, device))
+
+
+def allocate(cls: type[A], shape: Shape, dtype: object, device: Device) -> A:
+    """An array of a class with undefined content."""
+    if not device.is_host:  # `Backend.empty` allocates on the backend's current device, which need not be this one
+        return fill(cls, shape, 0, dtype, device)
+    return wrap(cls, content(backend_for(device).empty(shape_of(shape), dtype_name(dtype)), device))
+
+
+def _device(ctx: DeviceLike) -> Device:
+    return current_device() if ctx is None else Device(ctx)
+
+
+def _dtype(dtype: DTypeLike) -> str:
+    return "float32" if dtype is None else dtype_name(dtype)
 
 
 def _write(new: NDArray, out: NDArray | None) -> NDArray:
@@ -214,22 +227,18 @@ def zeros(
         Existing array to write to.
     """
     _check_dense("zeros", stype)
-    return _write(fill(shape, 0, ctx, dtype), out)
+    return _write(fill(NDArray, shape, 0, _dtype(dtype), _device(ctx)), out)
 
 
 def ones(shape: Shape, ctx: DeviceLike = None, dtype: DTypeLike = None, *, out: NDArray | None = None) -> NDArray:
     """An array of ones; parameters as for `zeros`."""
-    return _write(fill(shape, 1, ctx, dtype), out)
+    return _write(fill(NDArray, shape, 1, _dtype(dtype), _device(ctx)), out)
 
 
 def empty(shape: Shape, ctx: DeviceLike = None, dtype: DTypeLike = None, stype: str | None = None) -> NDArray:
     """An uninitialized array; parameters as for `zeros`."""
     _check_dense("empty", stype)
-    device = current_device() if ctx is None else Device(ctx)
-    if not device.is_host:
-        return fill(shape, 0, device, dtype)
-    data = backend_for(device).empty(shape_of(shape), "float32" if dtype is None else dtype_name(dtype))
-    return wrap(NDArray, content(data, device))
+    return allocate(NDArray, shape, _dtype(dtype), _device(ctx))
 
 
 def full(shape: Shape, val: ArrayLike, ctx: DeviceLike = None, dtype: DTypeLike = np.float32, out: NDArray | None = None) -> NDArray:
@@ -277,7 +286,7 @@ def arange(
     count = max(0, int(np.ceil((stop - start) / step)))
     with np.errstate(all="ignore"):
         values = scalar(start) + np.arange(count).astype(target) * scalar(step)
-    return adopted(NDArray, np.repeat(values.astype(target, copy=False), repeat), current_device() if ctx is None else Device(ctx))
+    return adopted(NDArray, np.repeat(values.astype(target, copy=False), repeat), _device(ctx))
 
 
 def linspace(start: float, stop: float, num: int, endpoint: bool = True, ctx: DeviceLike = None, dtype: DTypeLike = np.float32) -> NDArray:
@@ -285,7 +294,7 @@ def linspace(start: float, stop: float, num: int, endpoint: bool = True, ctx: De
     if num < 0:
         raise ParameterError("linspace: the number of values is negative", f"num={num}", "pass 0 or more")
     values = np.linspace(start, stop, num, endpoint)
-    return adopted(NDArray, values.astype(NUMPY[dtype_name(dtype)]), current_device() if ctx is None else Device(ctx))
+    return adopted(NDArray, values.astype(NUMPY[dtype_name(dtype)]), _device(ctx))
 
 
 def eye(N: int, M: int = 0, k: int = 0, ctx: DeviceLike = None, dtype: DTypeLike = None) -> NDArray:
@@ -302,5 +311,4 @@ def eye(N: int, M: int = 0, k: int = 0, ctx: DeviceLike = None, dtype: DTypeLike
     dtype
         float32 if None.
     """
-    name = "float32" if dtype is None else dtype_name(dtype)
-    return adopted(NDArray, np.eye(N, M or None, k).astype(NUMPY[name]), current_device() if ctx is None else Device(ctx))
+    return adopted(NDArray, np.eye(N, M or None, k).astype(NUMPY[_dtype(dtype)]), _device(ctx))

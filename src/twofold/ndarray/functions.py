@@ -8,12 +8,13 @@ import numpy as np
 
 from ..backend.loader import backend_for
 from ..device import Device
-from ..errors import BackendUnavailable, DTypeError, ParameterError, ShapeError
+from ..errors import BackendUnavailable, DTypeError, ParameterError
 from ..imperative.cell import wrap
 from ..imperative.invoke import host_of, invoke
 from ..imperative.window import wait_for_all
+from ..opdef.frontend import named
 from ..opdef.registry import OPS
-from ..opdef.shapes import normalized_axis
+from ..opdef.shapes import moved_axes, normalized_axis
 from ..ops import gathering, joining, primitive_shape
 from .array import NDArray
 from .creation import array
@@ -31,6 +32,7 @@ def _binary(name: str, primitive: str, doc: str, on_numbers: Binary, *, fast: bo
     """
     sig = OPS[primitive].sig(True)
 
+    @named(name, f"{doc} of two arrays or numbers, element-wise with broadcasting.")
     def function(lhs: Operand, rhs: Operand) -> NDArray:
         for operand in (lhs, rhs):
             if not isinstance(operand, (NDArray, bool, int, float, np.generic)):
@@ -40,9 +42,7 @@ def _binary(name: str, primitive: str, doc: str, on_numbers: Binary, *, fast: bo
         plain: list[Any] = [v.item() if isinstance(v, np.generic) else v for v in (lhs, rhs)]
         return wrap(NDArray, invoke(sig, plain)[0])
 
-    function.__name__ = function.__qualname__ = name
     function.__module__ = "twofold.ndarray"
-    function.__doc__ = f"{doc} of two arrays or numbers, element-wise with broadcasting."
     return function
 
 
@@ -112,25 +112,8 @@ def moveaxis(tensor: NDArray, source: int | Sequence[int], destination: int | Se
     ParameterError
         If they differ in number.
     """
-    ndim = tensor.ndim
-    sources, destinations = _axes(source, ndim, "source"), _axes(destination, ndim, "destination")
-    if len(sources) != len(destinations):
-        raise ParameterError(
-            "moveaxis: source and destination differ in number",
-            f"{len(sources)} and {len(destinations)}",
-            "pass as many of one as of the other",
-        )
-    order = [k for k in range(ndim) if k not in sources]
-    for to, axis in sorted(zip(destinations, sources, strict=True)):
-        order.insert(to, axis)
-    return wrap(NDArray, invoke(primitive_shape.permute_dims.sig(True, axes=tuple(order)), (tensor,))[0])
-
-
-def _axes(given: int | Sequence[int], ndim: int, name: str) -> list[int]:
-    axes = [normalized_axis(a, ndim, f"moveaxis: {name}") for a in ([given] if isinstance(given, int) else given)]
-    if len(set(axes)) < len(axes):
-        raise ShapeError(f"moveaxis: repeated axis in {name}", str(given), "name each axis once")
-    return axes
+    order = moved_axes(source, destination, tensor.ndim)
+    return wrap(NDArray, invoke(primitive_shape.permute_dims.sig(True, axes=order), (tensor,))[0])
 
 
 def split_v2(ary: NDArray, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False) -> NDArray | list[NDArray]:

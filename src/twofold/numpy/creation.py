@@ -9,17 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from ..backend.loader import backend_for
 from ..device import Device, current_device
 from ..dtype import NAME_OF, NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError
 from ..imperative.array import Array, adopted, apply_op, from_host
-from ..imperative.cell import wrap
-from ..imperative.invoke import content
 from ..imperative.record import tls
-from ..ndarray.creation import shape_of
+from ..ndarray.creation import allocate, fill
 from ..ndarray.host_calls import hosts, is_recorded
 from ..ndarray.types import ArrayLike, DeviceLike, DTypeLike, Order, Shape
+from ..opdef.frontend import named
 from ..ops import primitive_shape
 from .array import ndarray
 
@@ -173,16 +171,6 @@ def copy(a: ArrayLike, order: Order = "K", subok: bool = False) -> ndarray:
     return array(a)
 
 
-def filled(shape: Shape, value: float | int | bool, dtype: DTypeLike, device: Device) -> ndarray:
-    """A new array of one number."""
-    backend, name = backend_for(device), dtype_name(dtype)
-    if device.is_host:
-        data = backend.xp.full(shape=shape_of(shape), value=value, dtype=name)
-    else:
-        data = backend.copy(backend.constant(value, shape_of(shape), name), device)
-    return wrap(ndarray, content(data, device))
-
-
 def zeros(shape: Shape, dtype: DTypeLike = float, order: Order = "C", *, device: DeviceLike = None, ctx: DeviceLike = None) -> ndarray:
     """A new array of zeros.
 
@@ -197,20 +185,17 @@ def zeros(shape: Shape, dtype: DTypeLike = float, order: Order = "C", *, device:
     device, ctx
         The device; the current one if None.
     """
-    return filled(shape, 0, float if dtype is None else dtype, device_of_keywords(device, ctx))
+    return fill(ndarray, shape, 0, float if dtype is None else dtype, device_of_keywords(device, ctx))
 
 
 def ones(shape: Shape, dtype: DTypeLike = None, order: Order = "C", *, device: DeviceLike = None, ctx: DeviceLike = None) -> ndarray:
     """A new array of ones; parameters as `zeros`."""
-    return filled(shape, 1, float if dtype is None else dtype, device_of_keywords(device, ctx))
+    return fill(ndarray, shape, 1, float if dtype is None else dtype, device_of_keywords(device, ctx))
 
 
 def empty(shape: Shape, dtype: DTypeLike = float, order: Order = "C", *, device: DeviceLike = None, ctx: DeviceLike = None) -> ndarray:
     """A new array of undefined content; parameters as `zeros`."""
-    where = device_of_keywords(device, ctx)
-    if not where.is_host:
-        return zeros(shape, dtype, device=where)
-    return wrap(ndarray, content(backend_for(where).empty(shape_of(shape), dtype_name(float if dtype is None else dtype)), where))
+    return allocate(ndarray, shape, float if dtype is None else dtype, device_of_keywords(device, ctx))
 
 
 def full(
@@ -219,7 +204,7 @@ def full(
     """A new array of one value, or of what broadcasts to its shape; its dtype if none is given. Other parameters as `zeros`."""
     where = device_of_keywords(device, ctx)
     if isinstance(fill_value, (bool, int, float)):
-        return filled(shape, fill_value, np.asarray(fill_value).dtype if dtype is None else dtype, where)
+        return fill(ndarray, shape, fill_value, np.asarray(fill_value).dtype if dtype is None else dtype, where)
     value = asarray(fill_value, device=where)
     out = empty(shape, value.dtype if dtype is None else dtype, device=where)
     out[...] = value
@@ -227,6 +212,7 @@ def full(
 
 
 def _like(name: str, make: Callable[..., ndarray]) -> Callable[..., ndarray]:
+    @named(f"{name}_like", f"A new array as `{name}` makes it, of another array's shape, dtype and device where these are not given.")
     def function(
         a: ArrayLike,
         dtype: DTypeLike = None,
@@ -241,8 +227,6 @@ def _like(name: str, make: Callable[..., ndarray]) -> Callable[..., ndarray]:
         where = model.context if device is None and ctx is None else device_of_keywords(device, ctx)
         return make(model.shape if shape is None else shape, model.dtype if dtype is None else dtype, device=where)
 
-    function.__name__ = function.__qualname__ = f"{name}_like"
-    function.__doc__ = f"A new array as `{name}` makes it, of another array's shape, dtype and device where these are not given."
     return function
 
 
@@ -291,6 +275,7 @@ def arange(
 
 
 def _spaced(function: Callable[..., Any]) -> Callable[..., ndarray]:
+    @named(function.__name__, f"As ``numpy.{function.__name__}``, on a device.")
     def spaced(
         start: ArrayLike,
         stop: ArrayLike,
@@ -303,8 +288,6 @@ def _spaced(function: Callable[..., Any]) -> Callable[..., ndarray]:
         got = function(hosts(start), hosts(stop), num, *args, **options)
         return (computed(got[0], device, ctx), got[1]) if isinstance(got, tuple) else computed(got, device, ctx)
 
-    spaced.__name__ = spaced.__qualname__ = function.__name__
-    spaced.__doc__ = f"As ``numpy.{function.__name__}``, on a device."
     return spaced
 
 

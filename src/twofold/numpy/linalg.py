@@ -27,10 +27,12 @@ from . import shapes
 from .array import Out, ndarray
 from .creation import NotOurs, broadcast_view, eye, operand, operands
 from .fallback import attribute, by_numpy
-from .linear import outer, tensordot, vecdot
+from .linear import outer as outer
+from .linear import tensordot as tensordot
+from .linear import vecdot as vecdot
 from .reductions import max, min, run, sum
 from .shapes import expand_dims, matrix_transpose, moveaxis, squeeze
-from .ufuncs import chosen, delivered, function_of
+from .ufuncs import chosen, deliver, function_of
 
 __all__ = [*np.linalg.__all__]
 
@@ -213,7 +215,7 @@ def multi_dot(arrays: Sequence[ArrayLike], *, out: Out = None) -> ndarray:
         terms[-1] = letters[-2]
     ends = letters[0] * (matrices[0].ndim > 1) + letters[-1] * (matrices[-1].ndim > 1)
     result = run(einsum.einstein_sum, *matrices, subscripts=f"{','.join(terms)}->{ends}")
-    return result if out is None else delivered(result, out)
+    return deliver(result, out)
 
 
 # decompositions
@@ -386,6 +388,3 @@ def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike = None) -> ndarr
 
 def __getattr__(name: str) -> Any:
     return attribute(np.linalg, name)
-
-
-_ = outer, tensordot, vecdot

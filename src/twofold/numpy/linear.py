@@ -17,21 +17,17 @@ from .creation import operands, zeros_like
 from .fallback import by_numpy
 from .reductions import run, sum
 from .shapes import expand_dims, moveaxis
-from .ufuncs import delivered, function_of
-
-
-def _given(result: ndarray, out: Out) -> ndarray:
-    return result if out is None else delivered(result, out)
+from .ufuncs import deliver, function_of
 
 
 def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> ndarray:
     """Product of numbers, vectors and matrices: over the last axis of ``a`` and the second last (or only one) of ``b``."""
     x, y = operands(a, b)
     if not x.ndim or not y.ndim:
-        return _given(function_of("multiply")(x, y), out)
+        return deliver(function_of("multiply")(x, y), out)
     if x.ndim <= 2 and y.ndim <= 2:
-        return _given(function_of("matmul")(x, y), out)
-    return _given(tensordot(x, y, ((-1,), (max(-2, -y.ndim),))), out)
+        return deliver(function_of("matmul")(x, y), out)
+    return deliver(tensordot(x, y, ((-1,), (max(-2, -y.ndim),))), out)
 
 
 def vdot(a: ArrayLike, b: ArrayLike, /) -> ndarray:
@@ -49,7 +45,7 @@ def inner(a: ArrayLike, b: ArrayLike, /) -> ndarray:
 def outer(a: ArrayLike, b: ArrayLike, out: Out = None) -> ndarray:
     """Products of all pairs of elements of two flattened arrays, (size of a, size of b)."""
     x, y = operands(a, b)
-    return _given(function_of("multiply")(x.reshape(-1, 1), y.reshape(1, -1)), out)
+    return deliver(function_of("multiply")(x.reshape(-1, 1), y.reshape(1, -1)), out)
 
 
 def tensordot(a: ArrayLike, b: ArrayLike, axes: int | Sequence[Shape] = 2) -> ndarray:
@@ -115,7 +111,7 @@ def einsum(
         subscripts, operands_ = _as_text(subscripts, *operands_)
     arrays = operands(*operands_)
     arrays = arrays if dtype is None else [a.astype(dtype, copy=False) for a in arrays]
-    return _given(run(sum_of_products, *arrays, subscripts=subscripts), out)
+    return deliver(run(sum_of_products, *arrays, subscripts=subscripts), out)
 
 
 #: What einsum's indices are as letters; in this order, which is that of a result whose indices are not given.
@@ -206,7 +202,7 @@ def vecdot(
     products = function_of("multiply")(function_of("conjugate")(x) if name.startswith("complex") else x, y)
     result = sum(products, -1, name)
     result = expand_dims(result, kept) if keepdims else result
-    return result if out is None else delivered(result, out, casting, widens=True)
+    return deliver(result, out, casting, widens=True)
 
 
 def _vector_axes(axes: Sequence[int | tuple[int, ...]] | None, axis: int | None) -> list[int]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtype import INTEGERS, NAME_OF, NUMPY, WEAK, promote, ufunc_result
+from ..dtype import INTEGERS, NAME_OF, NUMPY, WEAK, promote, scalar_dtype, ufunc_result
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..imperative.array import Array
 from ..imperative.cell import HOST, PLAIN, Cell, wrap
@@ -93,11 +93,9 @@ def _beyond(op: Op, values: list[Any], place: int) -> np.ndarray:
     return np.asarray(value, NUMPY[dtype])
 
 
-def name_of_operand(value: object) -> str:
+def name_of_operand(value: ndarray | bool | int | float) -> str:
     """The dtype of an array, or the weak one of a Python number."""
-    if isinstance(value, ndarray):
-        return value._dtype
-    return "bool" if isinstance(value, bool) else "weakf" if isinstance(value, float) else "weaki"
+    return value._dtype if isinstance(value, ndarray) else scalar_dtype(value)
 
 
 @cache

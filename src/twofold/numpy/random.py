@@ -10,6 +10,7 @@ import numpy as np
 
 from ..imperative.array import Array
 from ..ndarray.types import DeviceLike
+from ..opdef.frontend import named
 from .creation import device_of_keywords
 from .fallback import attribute, by_numpy
 
@@ -57,16 +58,13 @@ def default_rng(seed: Any = None) -> Generator:
 def drawing(function: Callable[..., object], name: str) -> Callable[..., Any]:
     """A function that draws, with arrays of ours as arguments and results; ``device`` (or ``ctx``) is where results go."""
 
+    @named(name, f"As NumPy's ``{name}``, from its stream; the result is on ``device``, else the current one.\n\n{function.__doc__}")
     def draw(*args: object, device: DeviceLike = None, ctx: DeviceLike = None, **options: object) -> Any:
         if name in IN_PLACE and args and not isinstance(args[0], Array):
             return function(*args, **options)
         with device_of_keywords(device, ctx):
             return by_numpy(function, args, options, writes=0 if name in IN_PLACE else None)
 
-    draw.__name__ = draw.__qualname__ = name
-    draw.__doc__ = (
-        f"As NumPy's ``{name}``, from its stream; the result is put on the current device, or on ``device``.\n\n{function.__doc__}"
-    )
     return draw
 
 

@@ -5,6 +5,7 @@ result starts from. All have NumPy's meaning.
 """
 
 from collections.abc import Callable
+from functools import wraps
 from operator import index
 from typing import Any
 
@@ -16,7 +17,8 @@ from ..imperative.array import apply_op
 from ..imperative.cell import new
 from ..imperative.invoke import invoke
 from ..ndarray.host_calls import hosts
-from ..ndarray.types import ArrayLike, Axis, Casting, DTypeLike, Scalar
+from ..ndarray.types import ArrayLike, Axis, DTypeLike, Scalar
+from ..opdef.frontend import named
 from ..opdef.registry import OPS
 from ..opdef.shapes import normalized_axes, normalized_axis
 from ..opdef.spec import Op, Sig
@@ -24,7 +26,7 @@ from ..ops import numpy_reduction, primitive_reduce, primitive_shape
 from .array import Out, ndarray
 from .creation import broadcast_view, full_like, operand, operands
 from .fallback import by_numpy
-from .ufuncs import ACCUMULATE, REDUCE, chosen, delivered, function_of
+from .ufuncs import ACCUMULATE, REDUCE, chosen, deliver, function_of
 
 
 def run(op: Op, *arrays: ndarray, **params: object) -> ndarray:
@@ -53,10 +55,6 @@ def _ready(a: Any, dtype: DTypeLike = None, out: Out = None) -> ndarray:
     if dtype is None and isinstance(out, (ndarray, np.ndarray)):
         dtype = NAME_OF.get(np.result_type(x.dtype, out.dtype))
     return x if dtype is None else x.astype(dtype_name(dtype), copy=False)
-
-
-def _given(result: ndarray, out: Out, casting: Casting = "unsafe") -> ndarray:
-    return result if out is None else delivered(result, out, casting)
 
 
 def _initial(value: Scalar, result: ndarray) -> ndarray:
@@ -92,9 +90,10 @@ def _axis_of(x: ndarray, axis: Axis) -> Axis:
     return None if x.ndim == 0 and given in (0, -1) else given
 
 
-def _total(primitive: str, neutral: int, combine: str) -> Callable[..., ndarray]:
+def _total(primitive: str, neutral: int, combine: str, noun: str) -> Callable[..., ndarray]:
     reduced = _reducer(OPS[primitive])
 
+    @named(primitive, f"{noun} of elements along axes (all if ``axis`` is None); small integers and bools are combined in 64 bits.")
     def total(
         a: ArrayLike,
         axis: Axis = None,
@@ -110,20 +109,18 @@ def _total(primitive: str, neutral: int, combine: str) -> Callable[..., ndarray]
         result = reduced(x, _axis_of(x, axis), bool(keepdims))
         if dtype is not None:
             result = result.astype(dtype, copy=False)
-        return _given(result if initial is None else function_of(combine)(result, _initial(initial, result)), out)
+        return deliver(result if initial is None else function_of(combine)(result, _initial(initial, result)), out, "unsafe")
 
-    total.__name__ = total.__qualname__ = primitive
     return total
 
 
-sum, prod = _total("sum", 0, "add"), _total("prod", 1, "multiply")
-sum.__doc__ = "Sum of elements along axes (all if ``axis`` is None); small integers and bools are added up in 64 bits."
-prod.__doc__ = "Product of elements along axes (all if ``axis`` is None); small integers and bools are multiplied in 64 bits."
+sum, prod = _total("sum", 0, "add", "Sum"), _total("prod", 1, "multiply", "Product")
 
 
 def _extremum(primitive: str, combine: str, worst: str) -> Callable[..., ndarray]:
     reduced = _reducer(OPS[primitive])
 
+    @named(primitive, f"The {worst} element along axes (of all if ``axis`` is None); NaN if there is one.")
     def extremum(
         a: ArrayLike, axis: Axis = None, out: Out = None, keepdims: bool = False, initial: Scalar | None = None, where: ArrayLike = True
     ) -> ndarray:
@@ -142,10 +139,8 @@ def _extremum(primitive: str, combine: str, worst: str) -> Callable[..., ndarray
                 )
             return by_numpy(getattr(np, primitive), (x,), {"axis": axis, "keepdims": keepdims, "initial": initial, "out": out})
         result = reduced(x, axis, bool(keepdims))
-        return _given(result if start is None else function_of(combine)(result, start), out)
+        return deliver(result if start is None else function_of(combine)(result, start), out, "unsafe")
 
-    extremum.__name__ = extremum.__qualname__ = primitive
-    extremum.__doc__ = f"The {worst} element along axes (of all if ``axis`` is None); NaN if there is one."
     return extremum
 
 
@@ -155,20 +150,19 @@ amax, amin = max, min
 
 def ptp(a: ArrayLike, axis: Axis = None, out: Out = None, keepdims: bool = False) -> ndarray:
     """The largest element less the smallest, along axes."""
-    return _given(max(a, axis, keepdims=keepdims) - min(a, axis, keepdims=keepdims), out, "same_kind")
+    return deliver(max(a, axis, keepdims=keepdims) - min(a, axis, keepdims=keepdims), out, "same_kind")
 
 
 def _test(primitive: str, neutral: bool, doc: str) -> Callable[..., ndarray]:
     reduced = _reducer(OPS[primitive])
 
+    @named(primitive, doc)
     def test(a: ArrayLike, axis: Axis = None, out: Out = None, keepdims: bool = False, *, where: ArrayLike = True) -> ndarray:
         x = _ready(a)
         if where is not True:
             x = chosen(where, x.astype("bool", copy=False), neutral)
-        return _given(reduced(x, _axis_of(x, axis), bool(keepdims)), out)
+        return deliver(reduced(x, _axis_of(x, axis), bool(keepdims)), out, "unsafe")
 
-    test.__name__ = test.__qualname__ = primitive
-    test.__doc__ = doc
     return test
 
 
@@ -179,6 +173,7 @@ all = _test("all", True, "Whether every element along axes is not 0.")
 def _place(primitive: str, doc: str) -> Callable[..., ndarray]:
     reduced = _reducer(OPS[primitive])
 
+    @named(primitive, doc)
     def place(a: ArrayLike, axis: int | None = None, out: Out = None, *, keepdims: bool = False) -> ndarray:
         x = _ready(a)
         if axis is not None:
@@ -189,10 +184,8 @@ def _place(primitive: str, doc: str) -> Callable[..., ndarray]:
             return by_numpy(getattr(np, primitive), (x, axis), {"out": out, "keepdims": keepdims})
         if isinstance(out, (ndarray, np.ndarray)) and not np.can_cast(out.dtype, np.int64):
             raise DTypeError(f"{primitive}: out is no array for indices", str(out.dtype), "give one of integers")
-        return _given(reduced(x, axis, bool(keepdims)), out)
+        return deliver(reduced(x, axis, bool(keepdims)), out, "unsafe")
 
-    place.__name__ = place.__qualname__ = primitive
-    place.__doc__ = doc
     return place
 
 
@@ -213,12 +206,12 @@ def mean(
     if where is not True:
         counted = count_nonzero(broadcast_view(operands(x, where)[1], x.shape), axis, keepdims=keepdims)
         total = sum(x if is_float(x._dtype) or dtype is not None else x.astype("float64"), axis, dtype, keepdims=keepdims, where=where)
-        return _given(function_of("divide")(total, counted).astype(total.dtype, copy=False), out)
+        return deliver(function_of("divide")(total, counted).astype(total.dtype, copy=False), out, "unsafe")
     if not _is_real(x, dtype):
         return by_numpy(np.mean, (x,), {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims})
     if dtype is None:
-        return _given(_mean(x, _axis(axis), bool(keepdims)), out)
-    return _given(run(numpy_reduction.numpy_mean, x, axis=_axis(axis), keepdims=bool(keepdims), dtype=dtype_name(dtype)), out)
+        return deliver(_mean(x, _axis(axis), bool(keepdims)), out, "unsafe")
+    return deliver(run(numpy_reduction.numpy_mean, x, axis=_axis(axis), keepdims=bool(keepdims), dtype=dtype_name(dtype)), out, "unsafe")
 
 
 def _typed(dtype: DTypeLike) -> dict[str, Any]:
@@ -230,6 +223,7 @@ def _is_real(x: ndarray, dtype: DTypeLike) -> bool:
 
 
 def _spread(op: Op, name: str, doc: str) -> Callable[..., ndarray]:
+    @named(name, doc)
     def spread(
         a: ArrayLike,
         axis: Axis = None,
@@ -247,10 +241,8 @@ def _spread(op: Op, name: str, doc: str) -> Callable[..., ndarray]:
         if where is not True or mean is not None or not _is_real(x, dtype):
             options = {"axis": axis, "dtype": dtype, "out": out, "ddof": ddof, "keepdims": keepdims, "where": where}
             return by_numpy(getattr(np, name), (x,), options if mean is None else options | {"mean": mean})
-        return _given(run(op, x, axis=_axis(axis), ddof=float(ddof), keepdims=bool(keepdims), **_typed(dtype)), out)
+        return deliver(run(op, x, axis=_axis(axis), ddof=float(ddof), keepdims=bool(keepdims), **_typed(dtype)), out, "unsafe")
 
-    spread.__name__ = spread.__qualname__ = name
-    spread.__doc__ = doc
     return spread
 
 
@@ -317,7 +309,7 @@ def _running(op: Op, a: ArrayLike, axis: int | None, dtype: DTypeLike, out: Out)
     x = _ready(a, dtype, out)
     x = x.reshape(-1) if axis is None or not x.ndim else x
     result = run(op, x, axis=0 if axis is None else normalized_axis(axis, x.ndim))
-    return _given(result if dtype is None else result.astype(dtype, copy=False), out)
+    return deliver(result if dtype is None else result.astype(dtype, copy=False), out, "unsafe")
 
 
 def cumulative_sum(
@@ -344,7 +336,7 @@ def _cumulative(
     if include_initial:
         shape = [1 if k == (axis or 0) % x.ndim else n for k, n in enumerate(x.shape)]
         result = run(primitive_shape.concat, full_like(result, first, shape=shape), result, axis=(axis or 0) % x.ndim)
-    return _given(result, out)
+    return deliver(result, out, "unsafe")
 
 
 def count_nonzero(a: ArrayLike, axis: Axis = None, *, keepdims: bool = False) -> ndarray:
@@ -356,22 +348,12 @@ def count_nonzero(a: ArrayLike, axis: Axis = None, *, keepdims: bool = False) ->
 
 
 def _without_nan(name: str, neutral: float, reduce: Callable[..., ndarray]) -> Callable[..., ndarray]:
-    def function(
-        a: ArrayLike,
-        axis: Axis = None,
-        dtype: DTypeLike = None,
-        out: Out = None,
-        keepdims: bool = False,
-        initial: Scalar | None = None,
-        where: ArrayLike = True,
-    ) -> ndarray:
+    @named(name, f"As `{reduce.__name__}`, with NaN as {neutral:g}.")
+    @wraps(reduce)
+    def function(a: ArrayLike, *args: Any, **options: Any) -> ndarray:
         x = _ready(a)
-        if is_float(x._dtype):
-            x = chosen(function_of("isnan")(x), neutral, x)
-        return reduce(x, axis, dtype, out, keepdims, initial, where)
+        return reduce(chosen(function_of("isnan")(x), neutral, x) if is_float(x._dtype) else x, *args, **options)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"As `{reduce.__name__}`, with NaN as {neutral:g}."
     return function
 
 
@@ -387,13 +369,8 @@ def nanmean(
         return mean(x, axis, dtype, out, keepdims, where=where)
     counted = sum(~function_of("isnan")(x), axis, keepdims=keepdims, where=where)
     total = nansum(x, axis, dtype, keepdims=keepdims, where=where)
-    return _given(function_of("divide")(total, counted.astype(total.dtype)), out, "same_kind")
+    return deliver(function_of("divide")(total, counted.astype(total.dtype)), out, "same_kind")
 
 
 REDUCE.update(add=sum, multiply=prod, maximum=max, minimum=min, logical_and=all, logical_or=any)
 ACCUMULATE.update(add=cumsum, multiply=cumprod)
-
-__all__ = [
-    "all", "amax", "amin", "any", "argmax", "argmin", "average", "count_nonzero", "cumprod", "cumsum", "cumulative_prod", "cumulative_sum",
-    "max", "mean", "min", "nanmean", "nanprod", "nansum", "prod", "ptp", "std", "sum", "var",
-]  # fmt: skip

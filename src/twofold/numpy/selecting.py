@@ -20,7 +20,7 @@ from .fallback import by_numpy
 from .operators import NUMBERS, applied, holds, name_of_operand
 from .reductions import all, run
 from .shapes import broadcast_to, concatenate, moveaxis
-from .ufuncs import chosen, delivered, function_of
+from .ufuncs import chosen, deliver, function_of
 
 Bound: TypeAlias = ArrayLike | None
 _CLIP = elementwise_math.clip_range.sig()
@@ -96,7 +96,7 @@ def take(a: ArrayLike, indices: ArrayLike, axis: int | None = None, out: Out = N
     at = normalized_axis(axis or 0, x.ndim)
     places = _places(indices, x.shape[at], mode)
     result = run(primitive_gather.take, x, adopted(ndarray, places, x.context), axis=at)
-    return result if out is None else delivered(result, out)
+    return deliver(result, out)
 
 
 def _places(indices: ArrayLike, size: int, mode: str) -> np.ndarray:
@@ -153,14 +153,14 @@ def clip(
         low, high = _inside(low, high, result)
     if low.__class__ in (int, float) and high.__class__ in (int, float) and is_float(result._dtype) and not options:
         result = wrap(ndarray, invoke(_CLIP, (result, low, high))[0])  # in one go
-        return result if out is None else delivered(result, out)
+        return deliver(result, out)
     if low is None and high is None:
         result = result.copy()
     if low is not None:
         result = function_of("maximum")(result, low, **options)
     if high is not None:
         result = function_of("minimum")(result, high, **options)
-    return result if out is None else delivered(result, out)
+    return deliver(result, out)
 
 
 def _inside(low: Any, high: Any, x: ndarray) -> tuple[Any, Any]:
@@ -197,7 +197,7 @@ def round(a: ArrayLike, decimals: int = 0, out: Out = None) -> ndarray:
         result = (
             applied(primitive_math.round_even, x * scale) / scale if decimals > 0 else applied(primitive_math.round_even, x / scale) * scale
         )
-    return result if out is None else delivered(result, out)
+    return deliver(result, out)
 
 
 around = round

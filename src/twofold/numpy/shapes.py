@@ -14,13 +14,14 @@ from ..dtype import promote
 from ..errors import ParameterError, ShapeError
 from ..imperative.array import Array, adopted
 from ..ndarray.types import ArrayLike, Axis, Casting, DTypeLike, Index, Order, Shape
-from ..opdef.shapes import broadcast_shapes, normalized_axes, normalized_axis
+from ..opdef.frontend import named
+from ..opdef.shapes import broadcast_shapes, distinct_axes, moved_axes, normalized_axes, normalized_axis
 from ..ops import creation, joining, primitive_gather, primitive_shape, reshaping
 from .array import Out, ndarray
 from .creation import broadcast_view, operand, operands
 from .fallback import by_numpy, hosts
 from .reductions import run, sum
-from .ufuncs import chosen, delivered
+from .ufuncs import chosen, deliver
 
 # views
 
@@ -61,21 +62,7 @@ def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Seque
         If source and destination differ in number.
     """
     x = operand(a)
-    sources, destinations = _distinct(source, x.ndim, "source"), _distinct(destination, x.ndim, "destination")
-    if len(sources) != len(destinations):
-        what = "`source` and `destination` arguments must have the same number of elements"
-        raise ParameterError(what, f"{source} and {destination}", "give as many of one as of the other")
-    order = [k for k in range(x.ndim) if k not in sources]
-    for to, axis in sorted(zip(destinations, sources, strict=True)):
-        order.insert(to, axis)
-    return x.transpose(order)
-
-
-def _distinct(axes: int | Sequence[int], ndim: int, name: str) -> list[int]:
-    given = [normalized_axis(a, ndim, name) for a in ([axes] if isinstance(axes, int) else axes)]
-    if len(set(given)) < len(given):
-        raise ShapeError(f"repeated axis in `{name}` argument", str(axes), "name each axis once")
-    return given
+    return x.transpose(moved_axes(source, destination, x.ndim))
 
 
 def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> ndarray:
@@ -90,7 +77,7 @@ def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> ndarray:
     x = operand(a)
     given = [axis] if isinstance(axis, int) else list(axis)
     ndim = x.ndim + len(given)
-    places, sizes = set(_distinct(given, ndim, "axis")), iter(x.shape)
+    places, sizes = distinct_axes(given, ndim, "axis"), iter(x.shape)
     return x.reshape(tuple(1 if k in places else next(sizes) for k in range(ndim)))
 
 
@@ -121,12 +108,11 @@ def broadcast_arrays(*args: ArrayLike, subok: bool = False) -> tuple[ndarray, ..
 
 
 def _at_least(ndim: int, where: Callable[[int], Index]) -> Callable[..., ndarray | tuple[ndarray, ...]]:
+    @named(f"atleast_{ndim}d", f"Views of arrays with at least {ndim} axes, as NumPy places the new ones.")
     def function(*arys: ArrayLike) -> ndarray | tuple[ndarray, ...]:
         results = [a if a.ndim >= ndim else a[where(a.ndim)] for a in operands(*arys)]
         return results[0] if len(results) == 1 else tuple(results)
 
-    function.__name__ = function.__qualname__ = f"atleast_{ndim}d"
-    function.__doc__ = f"Views of arrays with at least {ndim} axes, as NumPy places the new ones."
     return function
 
 
@@ -240,7 +226,7 @@ def concatenate(
     elif not all(p.shape for p in parts):
         raise ParameterError("zero-dimensional arrays cannot be concatenated", None, "use stack, or axis=None")
     result = run(primitive_shape.concat, *_alike(parts, dtype, casting), axis=normalized_axis(axis, parts[0].ndim))
-    return result if out is None else delivered(result, out, casting)
+    return deliver(result, out, casting)
 
 
 def _alike(parts: list[ndarray], dtype: DTypeLike, casting: Casting) -> list[ndarray]:
@@ -266,7 +252,7 @@ def stack(
     if len({p.shape for p in parts}) > 1:
         raise ShapeError("all input arrays must have the same shape", ", ".join(str(p.shape) for p in parts), "make them equal")
     result = run(joining.stack, *_alike(parts, dtype, casting), axis=normalized_axis(axis, parts[0].ndim + 1))
-    return result if out is None else delivered(result, out, casting)
+    return deliver(result, out, casting)
 
 
 def _several(result: ndarray | tuple[ndarray, ...]) -> list[ndarray]:
@@ -383,14 +369,13 @@ def diagflat(v: ArrayLike, k: int = 0) -> ndarray:
 
 
 def _triangle(name: str, keep_low: bool) -> Callable[..., ndarray]:
+    @named(name, f"The array with zeros {'above' if keep_low else 'below'} diagonal ``k`` of its last two axes.")
     def function(m: ArrayLike, k: int = 0) -> ndarray:
         x = operand(m)
         low = np.tri(*x.shape[-2:], k=k if keep_low else k - 1, dtype=bool)
         mask = adopted(ndarray, low if keep_low else ~low, x.context)
         return chosen(mask, x, False)  # the zero of any dtype
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"The array with zeros {'above' if keep_low else 'below'} diagonal ``k`` of its last two axes."
     return function
 
 

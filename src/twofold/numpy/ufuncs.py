@@ -102,7 +102,8 @@ class ufunc:  # NumPy's name
         except NotOurs:
             return by_numpy(self._numpys, inputs, {k: v for k, v in {"out": out, "dtype": dtype}.items() if v is not None})
         targets = out if isinstance(out, tuple) else (out,) * (out is not None)
-        done = [_delivered(r, t, where, casting) for r, t in zip(results, [*targets, *[None] * (len(results) - len(targets))], strict=True)]
+        targets += (None,) * (len(results) - len(targets))
+        done = [_deliver_where(r, t, where, casting) for r, t in zip(results, targets, strict=True)]
         return done[0] if len(done) == 1 else tuple(done)
 
     def _computed(self, inputs: tuple[Any, ...], dtype: DTypeLike) -> list[ndarray]:
@@ -197,14 +198,14 @@ class ufunc:  # NumPy's name
         return f"<ufunc {self.__name__!r}>"
 
 
-def _delivered(result: ndarray, out: Out, where: ArrayLike, casting: Casting) -> ndarray:
+def _deliver_where(result: ndarray, out: Out, where: ArrayLike, casting: Casting) -> ndarray:
     """A result written into ``out``, or completed, where ``where`` says."""
     if where is not True:
         where = operands(where, result)[0]
         shape = broadcast_shapes("where", (result.shape, where.shape))
         rest = out if out is not None else zeros(shape, result.dtype, device=result.context)
         result = chosen(where, result, rest)
-    return result if out is None else delivered(result, out, casting, widens=True)
+    return deliver(result, out, casting, widens=True)
 
 
 def chosen(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> ndarray:
@@ -214,8 +215,8 @@ def chosen(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> ndarray:
     return applied(primitive_arithmetic.where, condition, x, y)
 
 
-def delivered(result: ndarray, out: Any, casting: Casting = "same_kind", *, widens: bool = False) -> Any:
-    """Write a result into an array that the caller gave, which may be wider if so told, and return that.
+def deliver(result: ndarray, out: Any, casting: Casting = "same_kind", *, widens: bool = False) -> Any:
+    """Return a result or, if the caller passed ``out``, write it there and return that; with ``widens`` it is broadcast to ``out``.
 
     Raises
     ------
@@ -224,6 +225,8 @@ def delivered(result: ndarray, out: Any, casting: Casting = "same_kind", *, wide
     ParameterError, ShapeError
         If it has another shape.
     """
+    if out is None:
+        return result
     if isinstance(out, tuple) and len(out) == 1:
         out = out[0]
     if isinstance(out, np.ndarray):

@@ -6,7 +6,7 @@
 
 from collections.abc import Callable, Iterable
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from .docstring import docstring_of
 from .spec import Op
@@ -23,6 +23,7 @@ class _NullType:
 
 
 NULL: Any = _NullType()
+F = TypeVar("F", bound=Callable[..., Any])
 Call = Callable[[Op, tuple[Any, ...], dict[str, Any], Any], Any]
 
 
@@ -78,6 +79,17 @@ def function_of(
     function.__module__ = module
     function.__qualname__ = name
     return function
+
+
+def named(name: str, doc: str) -> Callable[[F], F]:
+    """Decorator that gives a function made by a factory its public name and docstring."""
+
+    def name_it(function: F) -> F:
+        function.__name__ = function.__qualname__ = name
+        function.__doc__ = doc
+        return function
+
+    return name_it
 
 
 class Fast(NamedTuple):

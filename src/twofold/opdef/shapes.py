@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 
-from ..errors import IndexingError, ShapeError
+from ..errors import IndexingError, ParameterError, ShapeError
 
 Shape = tuple[int, ...]
 
@@ -43,11 +43,43 @@ def normalized_axes(axis: int | Iterable[int] | None, ndim: int) -> Shape:
     """Axes counted from the front, sorted, each once; None means all."""
     if axis is None:
         return tuple(range(ndim))
+    return tuple(sorted(distinct_axes(axis, ndim)))
+
+
+def distinct_axes(axis: int | Iterable[int], ndim: int, name: str = "axis") -> Shape:
+    """Axes counted from the front, in the order given.
+
+    Raises
+    ------
+    ShapeError
+        If one is out of range or named twice.
+    """
     given = (axis,) if isinstance(axis, int) else tuple(axis)
-    axes = sorted(normalized_axis(a, ndim) for a in given)
+    axes = tuple([normalized_axis(a, ndim, name) for a in given])
     if len(set(axes)) < len(axes):
-        raise ShapeError("an axis is named twice", str(given), "name each axis once")
-    return tuple(axes)
+        raise ShapeError(f"{name} names an axis twice", str(given), "name each axis once")
+    return axes
+
+
+def moved_axes(source: int | Iterable[int], destination: int | Iterable[int], ndim: int) -> Shape:
+    """The order of the axes after ``moveaxis``: those named at their new positions, the others as before.
+
+    Raises
+    ------
+    ShapeError
+        If an axis is out of range or named twice.
+    ParameterError
+        If source and destination differ in number.
+    """
+    sources, destinations = distinct_axes(source, ndim, "moveaxis: source"), distinct_axes(destination, ndim, "moveaxis: destination")
+    if len(sources) != len(destinations):
+        what = "moveaxis: `source` and `destination` arguments must have the same number of elements"
+        raise ParameterError(what, f"{len(sources)} and {len(destinations)}", "pass as many of one as of the other")
+    order = [k for k in range(ndim) if k not in sources]
+    # from the front, so that later insertions do not move earlier ones
+    for to, axis in sorted(zip(destinations, sources, strict=True)):
+        order.insert(to, axis)
+    return tuple(order)
 
 
 def reduced_shape(shape: Shape, axis: int | Iterable[int] | None, keepdims: bool) -> Shape:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import DTypeError
+from ..opdef.frontend import named
 from ..opdef.registry import OPS
 from ..opdef.spec import Op
 from ..ops.primitive_math import absolute
@@ -89,13 +90,12 @@ def _function(name: str) -> Callable[[Any, Any], Any]:
     """The function of that name in ``FUNCTIONS``, for symbols and numbers in any order."""
     row = FUNCTIONS[name]
 
+    @named(name, f"``{name}`` of two symbols, a symbol and a number, or two numbers.")
     def combine(left: object, right: object) -> object:
         if isinstance(left, NUMBERS) and isinstance(right, NUMBERS):
             return ON_NUMBERS[name](left, right)
         return combined(row, left, right)
 
-    combine.__name__ = combine.__qualname__ = name
-    combine.__doc__ = f"``{name}`` of two symbols, a symbol and a number, or two numbers."
     return combine
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from ..backend.protocol import Backend
 from ..config import SETTINGS
 from ..device import CPU, Device
-from ..dtype import NAME_OF, NUMPY, is_float
+from ..dtype import NAME_OF, NUMPY, is_float, scalar_dtype
 from ..graph.build import apply, run_rule
 from ..graph.gradient import gradient, ones_head
 from ..graph.ir import Node, leaf
@@ -49,7 +49,7 @@ def leaves_for(arrays: Sequence[object], sample: Sample | None = None) -> list[N
             name = NAME_OF[a.dtype]
             out.append(leaf(("sample", k), a.shape, name, k not in whole and is_float(name)))
         else:
-            out.append(leaf(("sample", k), (), "weakf" if isinstance(a, float) else "weaki"))
+            out.append(leaf(("sample", k), (), scalar_dtype(a)))
     return out
 
 
