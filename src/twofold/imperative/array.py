@@ -73,7 +73,7 @@ class Array(Cell):
             return
         self._v = v
         if v.__class__ is Value and v.rec is not None:
-            v.rec.grad = grad  # on this tape the result of an operation, on the next one the variable again
+            v.rec.grad = grad  # on this tape it is the result of an operation, on the next one a variable again
         else:
             mark(self, grad, old)
 
@@ -162,7 +162,7 @@ class Array(Cell):
         v = self._v
         if v.__class__ is Value and v.at is not None:
             v.at[0].finish()
-            if not v.exclusive:  # ``at`` names the last reader only, and there are others
+            if not v.exclusive:  # ``at`` names only the last reader; there may be others
                 flush_all()
                 QUEUE.settle()
 
@@ -305,7 +305,7 @@ def check_gradient(what: str, gradient: object, variable: object) -> None:
 
 
 def record_of(array: Cell, what: str) -> Rec:
-    """The record of a recorded array.
+    """An array's record.
 
     Raises
     ------

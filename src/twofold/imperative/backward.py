@@ -122,7 +122,7 @@ class Backward(Entry):
             return contents_of(after_failure(error, run, arrays), device)
 
     def joined(self, tape: Tape | None, recs: Sequence[Rec], given: Sequence[Value], device: Device) -> list[Value] | None:
-        """The gradients, added to the window that has all of the tape's operations, so that nothing need be saved.
+        """The gradients, added to the window that has all of the tape's operations, so that nothing needs saving.
 
         None if there is no such window, if an earlier backward has used some of the operations, or if this one recomputes forward values.
         """
@@ -247,7 +247,7 @@ class _Pass:
             rec.saved, rec.tape = (), None
 
     def _taken(self, serial: float) -> dict[Rec, list[Any]]:
-        """The heads of a tape whose values are on one device, since a program runs on one. The others remain to be processed."""
+        """The heads of a tape whose values are on one device, since a program runs on one. The others are left for later."""
         here = self.todo.pop(serial)
         if len(here) > 1:
             where = [_memory_of(rec) for rec in here]
@@ -278,7 +278,7 @@ class _Pass:
         return out + list(zip(variables, results, strict=True))
 
     def _results(self, b: Backward, heads: list[Rec], recs: Sequence[Rec], given: list[Any], device: Device) -> list[Any]:
-        """The gradients that a structure gives, as cells."""
+        """A structure's gradients, as cells."""
         values = [g._capture() for g in given]
         found = None if self.create_graph else b.joined(heads[0].tape, recs, values, device)
         if found is None:
@@ -295,7 +295,7 @@ def _fetched(b: Backward, heads: Sequence[Rec]) -> Any:
     Raises
     ------
     AutogradError
-        If an earlier backward has used and freed it.
+        If an earlier backward has used and freed them.
     """
     tape = heads[0].tape
     if tape is not None:
@@ -344,7 +344,7 @@ def _device_of_records(heads: Sequence[Rec]) -> Device:
 
 
 def _known(head: Rec, retain: bool) -> list[tuple[Variable, Any]] | None:
-    """The commonest case in short: one head without head gradient, one device, no bridges or hooks, a known structure; else None."""
+    """Short path of the commonest case: one head without head gradient, one device, no bridges or hooks, a known structure; else None."""
     device: Any = head.tape.device if head.tape is not None else None
     b = PROGRAMS.get(((head.node,), ONES, device.device_type, False)) if device else None
     if b is None or b.hooked:
@@ -424,7 +424,7 @@ def recorded_gradients(b: Backward, saved: Sequence[Any], owners: Sequence[Rec |
             cells[slot] = wrap(cls, Value(v, owner, None, CPU, ALWAYS))
         elif v.__class__ is not Value:
             cells[slot] = v
-        elif v.rec is None and owner is not None:  # a copy without record: give it that of the operation
+        elif v.rec is None and owner is not None:  # a copy has no record: give it that of the operation
             cells[slot] = wrap(cls, seen := alias(data_of(v), v))
             seen.rec = owner
         else:
@@ -448,7 +448,7 @@ def recorded_gradients(b: Backward, saved: Sequence[Any], owners: Sequence[Rec |
     results = []
     for o, w in zip(outputs, b.wrt, strict=True):
         found = cells[o]
-        if o in taken and isinstance(found, Cell):  # an array that somebody else holds already
+        if o in taken and isinstance(found, Cell):  # an array that others hold already
             found = wrap(cls, invoke(primitive_shape.contiguous.sig(), (found,))[0])
         taken.add(o)
         results.append(found if isinstance(found, Cell) else _filled(cls, found, w, b.device))

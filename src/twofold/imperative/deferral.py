@@ -31,7 +31,7 @@ def defer(sig: Sig, args: Sequence[Operand], device: Device) -> list[Value]:
     Parameters
     ----------
     sig, args
-        What to apply to which Values, Python scalars or None.
+        The operation, and its operands: Values, Python scalars or None.
     device
         Where.
     """
@@ -94,14 +94,14 @@ def defer_recorded(
 
 
 def join(typed: dict[tuple[Node | None, ...], Application], values: tuple[Value | Scalar, ...]) -> Value | None:
-    """`defer` in short, for an element-wise primitive on cpu(0) in a structure met before.
+    """The short path of `defer`, for an element-wise primitive on cpu(0) in a known structure.
 
     Parameters
     ----------
     typed
         The primitive's applications.
     values
-        Its operands: Values, none of which is being recorded, and Python scalars.
+        Its operands: Values, none of which is recorded, and Python scalars.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def join(typed: dict[tuple[Node | None, ...], Application], values: tuple[Value 
 
 
 def _known_node(w: Window, typed: dict[tuple[Node | None, ...], Application], values: tuple[Value | Scalar, ...]) -> Application | None:
-    """The application to these operands if it has been made before. The operands are numbered as `Window.node_of` would."""
+    """The application to these operands, if it exists already. Operands are numbered as by `Window.node_of`."""
     nodes: list[Node | None] = []
     scalar: Node | None = None
     for v in values:

@@ -1,4 +1,4 @@
-"""Generated callables of the commonest operators: short code for plain, recorded and deferred operands met before, else `invoke`.
+"""Generated callables of the commonest operators: short paths for plain, recorded and deferred operands in known structures, else `invoke`.
 
 There is one template per arity. What a callable uses (NumPy's function, the class, the sig) is looked up once, when it is generated, and
 while contents are plain it reads no mode flag. `HOST.quick` runs a function with floating-point warnings off, in a context that cannot be
@@ -180,9 +180,9 @@ def specialise(
     arity, reverse
         1 or 2; with ``reverse`` the operands of a binary one are exchanged, of which the first is then a number.
     sig
-        What is applied where the plain case does not hold, if it is not the primitive itself.
+        What is applied where the plain path does not hold, if not the primitive itself.
     general
-        What takes the operands, as they were given, where no short case holds, whatever they are; if None it is `invoke`.
+        Called with the operands as they were given if no short path applies; `invoke` if None.
     """
     name, sig = op.name, sig or op.sig(legacy)
     text = (_UNARY, _BINARY)[arity - 1]
@@ -225,7 +225,7 @@ def _pair(array: str, number: str, reverse: bool) -> str:
 
 
 def _check(op: Op, arity: int) -> str:
-    """The test for NumPy's result being the LEGACY one: equal dtypes, floats if integers would give another result."""
+    """A test for whether NumPy's result equals the LEGACY one: equal dtypes, and floats if integers would give another result."""
     floats = "a.dtype.kind == 'f'"
     if arity == 1:
         return floats

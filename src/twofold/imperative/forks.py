@@ -1,4 +1,4 @@
-"""Forks of the process: what other threads do is finished or held before, and given up in the child, where those threads are not."""
+"""Process forks: work of other threads is finished or held before a fork, and abandoned in the child, which lacks those threads."""
 
 import os
 
@@ -9,7 +9,7 @@ from .window import LOCK, OPEN, windows
 
 
 def _before_fork() -> None:
-    """No lane may be at work when the process forks: its thread would not be there in the child.
+    """No lane may be at work when the process forks: its thread would not exist in the child.
 
     The order in which locks are taken: those of `backend.forks`, which lanes may need until they end, then `LOCK`, then the queue's.
     """
@@ -32,7 +32,7 @@ def _release_locks() -> None:
 
 
 def _in_child() -> None:
-    """In a child: what another thread of the parent was running will never be done here; what was only recorded can be run."""
+    """In a child: what another thread of the parent was running will never finish here; what was only deferred can still run."""
     _release_locks()
     QUEUE.in_child()
     for w in windows():
@@ -40,7 +40,7 @@ def _in_child() -> None:
             w.forget()
             what = "this array was being computed by another thread when the process forked"
             QUEUE.abandon(w, EngineError(what, None, "wait for it before fork()"))
-            OPEN.pop(w.serial, None)  # who reads it learns that; nobody else is to
+            OPEN.pop(w.serial, None)  # only readers of its results are told
 
 
 os.register_at_fork(before=_before_fork, after_in_parent=_in_parent, after_in_child=_in_child)

@@ -30,7 +30,7 @@ class Generator:
     """
 
     def __init__(self, seed: int = 0, lane: int = 0) -> None:
-        self._lock = threading.RLock()  # reentrant: a signal handler may draw while this thread does
+        self._lock = threading.RLock()  # reentrant: a signal handler may draw while this thread is drawing
         self._seed, self._draws, self._lane = seed % (1 << 128), 0, lane
         self._numbers = itertools.count()
 
@@ -61,20 +61,20 @@ class State(TypedDict):
 
 
 class Streams:
-    """The streams of all devices, each made at its first use."""
+    """The streams of all devices, each created at its first use."""
 
     def __init__(self, seed: int) -> None:
         self._lock = threading.RLock()
         self.seed(seed)
 
     def renew_locks(self) -> None:
-        """In a forked child, where a lock that another thread held would stay locked forever."""
+        """In a forked child, replace the lock: one that another thread held would stay locked forever."""
         self._lock = threading.RLock()
         for stream in self._of.values():
             stream._lock = threading.RLock()
 
     def seed(self, seed: int, device: Device | None = None) -> None:
-        """Restart all streams, with a separate lane for each GPU but the first; or that of one device, with exactly that seed."""
+        """Restart all streams, with a separate lane for each GPU but the first; or the stream of one device, with exactly that seed."""
         with self._lock:
             if device is None:
                 self._seed, self._of = seed, {CPU: Generator(seed)}

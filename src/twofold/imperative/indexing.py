@@ -20,7 +20,7 @@ from .write import Chain, write
 
 Triple = tuple[int | None, int | None, int | None]
 FULL: Triple = (None, None, None)
-#: Most basic indices that an `Indexer` remembers.
+#: Maximum number of basic indices that an `Indexer` caches.
 _MOST = 4096
 
 
@@ -183,7 +183,7 @@ class Indexer:
         write(root, chain, (sig, *cells), _broadcastable(self.rules.value(value, x), selected))
 
     def added(self, x: Array, index: object, value: object) -> Content:
-        """The content of an array with a value added at index arrays; repeated places accumulate."""
+        """The content of an array with a value added at index arrays; duplicate indices accumulate."""
         sig, cells, selected = self._target(x, index)
         new = _broadcastable(self.rules.value(value, x), selected)
         new = from_host(_class_of(x), new, x.context) if isinstance(new, np.ndarray) else new
@@ -277,7 +277,7 @@ def _applied(x: Array, chain: Sequence[Sig]) -> Array:
 
 
 def _is_there(value: Any, root: Cell, chain: Sequence[Sig]) -> bool:
-    """Whether a value is a view of the very place that is assigned to: ``x[k] += y`` updates the view in place, then assigns it."""
+    """Whether a value is a view of exactly what is assigned to: ``x[k] += y`` updates the view in place, then assigns it."""
     return type(value)._root is not None and value._base is root and value._chain == chain
 
 

@@ -90,7 +90,7 @@ def enter(v: Value, tape: Tape) -> Rec:
         tape.entered.append(rec)
         rec.tape = tape
         return rec
-    if rec is not None and rec.is_used:  # backward has freed the operation that computed it: from now on a constant
+    if rec is not None and rec.is_used:  # backward has freed the operation that computed it: from now on it is a constant
         rec = None
     if rec is not None and isinstance(rec.node, Leaf) and rec.node.name == tape.leaves:  # the same bridge
         tape.enter(rec)
@@ -199,7 +199,7 @@ def _inspected(op: Op, contents: Sequence[Any]) -> tuple[Device | None, bool, bo
 
 
 def _known(sig: Sig, args: Sequence[Any], tape: Tape | None) -> list[Any] | None:
-    """`_inline` in short, for scalars and small arrays on cpu(0), of types met before and not to be recorded; None for anything else."""
+    """The short path of `_inline`, for unrecorded scalars and small arrays on cpu(0) of known types; None for anything else."""
     v: Any = args[0]._v if len(args) == 1 and isinstance(args[0], Cell) else None
     if v.__class__ is PLAIN:
         arrays = [v]
@@ -247,14 +247,14 @@ def _known(sig: Sig, args: Sequence[Any], tape: Tape | None) -> list[Any] | None
 def after_failure(error: Exception, run: Callable[[list[Array]], list[Array]], arrays: list[Array]) -> list[Array]:
     """The results of a host program that `HOST.quick` could not run because its single context was in use; any other error is raised."""
     if error.__class__ is RuntimeError and str(error).startswith("cannot enter context"):
-        return run(arrays)  # by another thread, or by what this one interrupted
+        return run(arrays)  # by another thread, or by code that this one has interrupted
     if isinstance(error, MXNetError):
         raise error
     raise HOST.failure(error) from error
 
 
 def _recorded_again(sig: Sig, args: Sequence[Any], tape: Tape) -> list[Any] | None:
-    """`_recorded` in short, for an operation on small Values that was recorded before; None for anything else."""
+    """The short path of `_recorded`, for a known operation on small Values; None for anything else."""
     values: list[Any] = []
     recs: list[Any] = []
     nodes: list[Any] = []
@@ -308,7 +308,7 @@ def _recorded_again(sig: Sig, args: Sequence[Any], tape: Tape) -> list[Any] | No
 
 
 def _saved_again(plan: NodePlan, values: list[Any], outs: list[Any], results: list[Any], tape: Tape) -> list[Any]:
-    """`_save` in short: what backward reads of the operands, of the results, and of the residuals behind them."""
+    """The short path of `_save`: what backward reads of the operands, of the results, and of the residuals after them."""
     saved = []
     for kind, k in plan.saves or ():
         if kind == "in":

@@ -1,4 +1,4 @@
-"""What makes a pending value: the protocol that windows, tasks and copies on their way have in common."""
+"""What makes a pending value: the common protocol of windows, tasks and copies in progress."""
 
 from typing import Protocol
 
@@ -13,9 +13,9 @@ class Maker(Protocol):
     closed
         Whether it takes no further operations.
     is_done
-        Whether it has run and reads nothing any more. Closed is not done: another thread may be running it.
+        Whether it has run and no longer reads anything. Closed is not done: another thread may be running it.
     error
-        Why its Values have no data although it is done.
+        Why its Values have no data although it is done; None if they have.
     """
 
     @property
@@ -38,4 +38,4 @@ class Lost:
         self.error = error
 
     def finish(self) -> None:
-        """Nothing is left to do."""
+        """There is nothing to do."""

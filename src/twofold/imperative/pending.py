@@ -99,7 +99,7 @@ def issue(
     device
         Where the results are.
     nanoseconds
-        Estimated duration. If it is short and all operands are ready, the function runs here, at once.
+        Estimated duration. If it is short and all operands are ready, the function runs in this thread at once.
     lane
         The lane that runs it, if not the device's own compute lane.
 
@@ -128,7 +128,7 @@ def issue(
             for v, data in zip(results, run_on(device, run, [data_of(v) for v in operands]), strict=True):
                 hand_out(v, data)
         except Exception as error:
-            if not getattr(error, "__notes__", ()):  # the error of an operand already says where that was issued
+            if not getattr(error, "__notes__", ()):  # an operand's error already says where that was issued
                 error.add_note(f"issued at {text_of(code, instruction)}")
             raise
 

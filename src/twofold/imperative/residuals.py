@@ -1,6 +1,6 @@
 """Derives what to save for backward: a node's gradient is traced once per structure, and everything it reads is saved.
 
-A use of ``.shape`` or ``.dtype`` saves nothing. Common sub-expressions of an operator's definition and its gradient (the same interned
+Using only ``.shape`` or ``.dtype`` saves nothing. Common sub-expressions of an operator's definition and its gradient (the same interned
 nodes) become residuals: additional results of the forward program.
 """
 
@@ -21,7 +21,7 @@ from ..program.profiling import Title
 if TYPE_CHECKING:
     from ..opdef.spec import Sig
 
-#: A saved thing: ("in", k), ("out", k) or ("res", k).
+#: A saved value: ("in", k), ("out", k) or ("res", k).
 Saved = tuple[str, int]
 
 
@@ -162,7 +162,7 @@ def runner(node: Application, backend: Backend) -> Callable[[Sequence[Any]], lis
 
 
 class Cold:
-    """A structure at its first use, which is interpreted, so that one that is used once is never compiled."""
+    """A structure's first use, which is interpreted, so that a structure used only once is never compiled."""
 
     def __init__(self, outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend, title: Title) -> None:
         self._graph, self._title = (outputs, leaves, backend), title

@@ -1,6 +1,6 @@
 """Where the elements of a view lie in its root's buffer: strides and offset, in elements, from its chain of view operations.
 
-A root's buffer is C-contiguous, so shapes alone determine them. They decide which reshapes are views and which must copy.
+A root's buffer is C-contiguous, so shapes alone determine them. Strides decide which reshapes are views and which must copy.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ class StridedView(NamedTuple):
         return StridedView(tuple([self.shape[a] for a in axes]), tuple([self.strides[a] for a in axes]), self.offset)
 
     def sliced(self, key: Sequence[slice]) -> "StridedView":
-        """The elements that one slice for each axis selects."""
+        """The elements that one slice per axis selects."""
         ranges = [range(n)[k] for k, n in zip(key, self.shape, strict=True)]
         offset = self.offset + sum(r.start * s for r, s in zip(ranges, self.strides, strict=True))
         return StridedView(tuple(map(len, ranges)), tuple([r.step * s for r, s in zip(ranges, self.strides, strict=True)]), offset)
@@ -53,7 +53,7 @@ def strided_view(shape: Sizes, chain: Sequence[Sig]) -> StridedView:
     return view
 
 
-@lru_cache(4096)  # loops ask the same views again and again; without the look-up, a view's `shape` takes several times as long
+@lru_cache(4096)  # loops ask for the same views again and again; without the cache, a view's `shape` takes several times as long
 def view_shape(shape: Sizes, chain: tuple[Sig, ...]) -> Sizes:
     """The shape of a view of a root of that shape."""
     for sig in chain:
@@ -63,7 +63,7 @@ def view_shape(shape: Sizes, chain: tuple[Sig, ...]) -> Sizes:
 
 
 def _strides_after_reshape(view: StridedView, shape: Sizes) -> Sizes | None:
-    """The strides of a view reshaped to as many elements; None if the elements must be copied for that.
+    """The strides of a view reshaped to the same number of elements; None if the elements must be copied for that.
 
     Axes of both shapes are grouped from the front so that corresponding groups have the same number of elements; within a group the
     old axes must be contiguous with one another.

@@ -1,4 +1,4 @@
-"""The decision how an operation runs: at once, in the window of its device, or on a lane of the scheduler; recorded or not.
+"""Decides how an operation runs: at once, in the window of its device, or on a lane of the scheduler; recorded or not.
 
 It depends on devices, sizes and settings, never on time, so that a program runs in the same way every time.
 """
@@ -22,11 +22,11 @@ class Way(Enum):
     INLINE
         Now, in this thread.
     RECORDED
-        Now, and noted on the tape.
+        Now, and recorded on the tape.
     DEFERRED
-        Noted in the device's window, and run with what follows it.
+        Added to the device's window, and run with what follows it.
     RECORDED_DEFERRED
-        Noted on the tape and in the window.
+        Recorded on the tape and added to the window.
     """
 
     INLINE = 0
@@ -47,7 +47,7 @@ def way_of(device: Device, *, tracked: bool, lazy: bool, exposed: bool, at_once:
     lazy
         Whether an operand is large or pending (see `is_lazy`).
     exposed
-        Whether code outside the library sees the buffer of an operand (see `is_exposed`). It may be written later, so it is read now.
+        Whether code outside the library sees the buffer of an operand (see `is_exposed`). It may write there later, so it is read now.
     at_once
         Whether the operator cannot be deferred because the shapes of its results depend on data.
     """
@@ -81,9 +81,9 @@ def is_exposed(contents: Iterable[Operand]) -> bool:
 
 
 def joins_on_cpu(contents: Iterable[Operand]) -> bool:
-    """`way_of` in short, for an operation on cpu(0) that is not recorded: whether it is deferred.
+    """The short path of `way_of`, for an unrecorded operation on cpu(0): whether it is deferred.
 
-    It is False, too, where that takes a closer look: for operands elsewhere, and for those that alias another array, which may be exposed.
+    Also False where only `way_of` can tell: for operands elsewhere, and for those that alias another array, which may be exposed.
     """
     if SETTINGS.engine == "naive":
         return False
@@ -133,5 +133,5 @@ def runs_here(device: Device, nanoseconds: float, waits: bool, own_lane: bool) -
 
 
 def may_wait(v: Operand) -> bool:
-    """Whether an operand may be read later than now: not what code outside the library may write, nor a user's object."""
+    """Whether an operand may be read later: not if code outside the library may write it, and not if it is a user's object."""
     return not v.pinned if isinstance(v, Value) else v.__class__ in (float, int, PLAIN)

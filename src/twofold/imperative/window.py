@@ -1,6 +1,6 @@
 """The window: deferred operations of one thread and device, as typed nodes over leaves, run as one cached program.
 
-A window refers weakly to the Values of its results: once a result's Value is dead nobody can see the result, so it is never computed.
+A window refers weakly to the Values of its results: once a result's Value is dead, nobody can read the result, so it is never computed.
 It holds the data of its inputs strongly and their Values weakly: once an input's Value is dead its memory may take a result.
 
 Adding an operation takes one lock, briefly; programs run outside it. A window is a task of the scheduler. A thread that reads a pending
@@ -62,7 +62,7 @@ class _Known(Entry):
     where: list[tuple[int, bool]]
 
 
-#: Windows of all threads that may be open yet or have failed, by serial number, and the devices that ever had one.
+#: Windows of all threads that may still be open or have failed, by serial number, and the devices that ever had one.
 OPEN: "dict[int, ref[Window]]" = {}
 USED: set[Device] = set()
 
@@ -73,7 +73,7 @@ class Window(Task):
     Attributes
     ----------
     complete
-        Whether it contains a backward. The next iteration then begins a new window, so that the windows of all have one structure.
+        Whether it contains a backward. The next iteration then begins a new window, so that all iterations have the same structure.
     data, holders
         The inputs by node: arrays and Python scalars; and for each array a weak reference to the Value that it came from, or None if
         its memory must not take a result.
@@ -132,7 +132,7 @@ class Window(Task):
 
     @property
     def is_full(self) -> bool:
-        """Whether it has reached its bounds of operations or bytes."""
+        """Whether it has reached its limit of operations or bytes."""
         return len(self.issued) >= SETTINGS.window_operations or self.nbytes > SETTINGS.window_bytes
 
     def forget(self) -> None:
@@ -298,7 +298,7 @@ def flush_all() -> None:
 
 
 def windows() -> list[Window]:
-    """The windows of all threads that may be open yet or have failed, the oldest first."""
+    """The windows of all threads that may still be open or have failed, the oldest first."""
     found = []
     for serial, reference in list(OPEN.items()):
         w = reference()
@@ -347,7 +347,7 @@ def _close(w: Window, launch: bool = False) -> bool:
             return False
         if not launch:
             w.runner = get_ident()
-        if not w.taken.acquire(blocking=False):  # a signal handler or finalizer has closed it in between
+        if not w.taken.acquire(blocking=False):  # a signal handler or finalizer has closed it in the meantime
             return False
         try:
             if HERE.by_device.get(w.device) is w:
@@ -366,7 +366,7 @@ def _close(w: Window, launch: bool = False) -> bool:
 
 
 def _launch_others(w: Window) -> None:
-    """Launch the windows that this thread has open on other CPU devices, if they are worth a hand-off, while it runs this one."""
+    """Launch this thread's open windows of other CPU devices, if they are worth a hand-off, while it runs this one."""
     if not HERE.by_device or SETTINGS.engine == "naive" or not w.device.is_host:
         return
     for other in list(HERE.by_device.values()):
@@ -400,7 +400,7 @@ def _compile(w: Window, wanted: tuple[Node, ...], dead: tuple[Node, ...]) -> _Kn
     else:
         outputs = unique
     own = {name: node for node, name in names.items()}
-    leaves = [n for n in leaves_of(outputs) if n in own]  # a window may have more inputs, of results that nobody wants
+    leaves = [n for n in leaves_of(outputs) if n in own]  # a window may have more inputs, for results that nobody wants
     donated = [names[n] for n in dead]
     program = Program(outputs, leaves, backend_for(w.device), donated=donated, boundaries=held, title=Title("window"), device=w.device)
     where = [(unique.index(n), wanted.count(n) > 1) for n in wanted]

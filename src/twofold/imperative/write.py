@@ -174,7 +174,7 @@ def renew_leaf(v: Value) -> None:
 def history_of(v: Value) -> Rec | None:
     """The history of a recorded result after an unrecorded write: a leaf that continues it.
 
-    Its gradient is that of what was recorded, as if the write had not been, as in MXNet.
+    Its gradient is that of what was recorded, as if the write had not happened, as in MXNet.
     """
     rec = v.rec
     if rec is None or not rec.node.tracked:

@@ -37,7 +37,7 @@ def _finish(xp: Any, sig: Sig, out: Any, inputs: Sequence[Any]) -> Any:
 
 
 def working_dtype(sig: Sig, dtype: str) -> str:
-    """The dtype in which an element-wise operator takes scalars and answers: its operands', float64 for integers and ``is_int=False``."""
+    """The dtype of an element-wise operator's scalars and result: its operands', but float64 for integers and ``is_int=False``."""
     return promote(dtype, "weakf") if sig.params.get("is_int") is False else dtype
 
 
@@ -48,7 +48,7 @@ def check_legacy(op: Op, dtypes: Sequence[str]) -> None:
     ------
     DTypeError
         If those of an element-wise operator, or of one that declares ``alike``, differ; or if the first operand of one that
-        declares ``real`` is not of floating-point numbers.
+        declares ``real`` is not floating-point.
     """
     same = [d for d in (dtypes[1:] if op.result == "tail" else dtypes) if d not in WEAK]
     if (op.elementwise or op.alike) and len(set(same)) > 1:
@@ -58,7 +58,7 @@ def check_legacy(op: Op, dtypes: Sequence[str]) -> None:
 
 
 def check_floats(op: Op, dtypes: Sequence[str]) -> None:
-    """Raise where an operand is of floating-point numbers in which the operator does not compute.
+    """Raise if an operand has a floating-point dtype that the operator does not compute in.
 
     Raises
     ------
@@ -74,12 +74,12 @@ def check_floats(op: Op, dtypes: Sequence[str]) -> None:
 def legacy_scalar(value: float | int | bool, dtype: str, limit: bool = False) -> float | int:
     """A Python scalar as MXNet combines it with an array: converted to the array's dtype, integers wrapping as in C.
 
-    A ``limit`` of elements does not wrap: beyond the dtype's range it limits nothing.
+    A ``limit`` on elements does not wrap: beyond the dtype's range it has no effect.
 
     Raises
     ------
     ParameterError
-        If it is infinite or not a number, and the dtype is one of integers.
+        If it is infinite or NaN and the dtype is an integer type.
     """
     if is_float(dtype) or dtype not in INTEGERS:
         return float(value) if dtype in FLOATS else value
@@ -93,5 +93,5 @@ def legacy_scalar(value: float | int | bool, dtype: str, limit: bool = False) ->
 
 
 def operator_scalar(sig: Sig, value: float | int | bool, dtype: str) -> float | int:
-    """A Python scalar as an element-wise operator takes it beside arrays of a dtype."""
+    """A Python scalar as an element-wise operator takes it next to arrays of a dtype."""
     return legacy_scalar(value, working_dtype(sig, dtype), sig.op.limits)

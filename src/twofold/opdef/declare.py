@@ -29,7 +29,7 @@ def op(name: str | None = None, *aliases: str, aux: tuple[str, ...] = (), **fact
     aux
         Names of the inputs that are auxiliary states.
     **facts
-        Other facts of `Op`: ``outputs``, ``visible``, ``output_names``, ``mutates``, ``method``, ``numpy_names``, ``differentiable`` …
+        Other fields of `Op`: ``outputs``, ``visible``, ``output_names``, ``mutates``, ``method``, ``numpy_names``, ``differentiable`` …
 
     Raises
     ------
@@ -56,17 +56,17 @@ def elementwise(name: str | None = None, *aliases: str, **facts: object) -> Call
 def primitive(
     name: str | None = None, *aliases: str, ufunc: str | None = None, reference: Rule | None = None, **facts: object
 ) -> Callable[[Rule], Op]:
-    """Declare a member of the vocabulary: what a backend's arrays compute by themselves. The function has a docstring and no body.
+    """Declare a member of the vocabulary, which backends implement. The function has a docstring and no body.
 
     Parameters
     ----------
     name, *aliases
-        Registered names, if users are to see it; without one it is known to rules only, as ``xp.<function's name>``.
+        Registered names, if users are to see it; without any it is visible to rules only, as ``xp.<function's name>``.
     ufunc
         NumPy's ufunc of the same function, if there is one.
     reference
         What it computes, over NumPy's functions: ``lambda np, x, *, upper: np.linalg.cholesky(x)``. Every adapter then has it: it
-        runs the reference with its own library as ``np`` where that has the functions, and on the host where it has not. The generated
+        runs the reference with its own library as ``np`` where that has the functions, else on the host. The generated
         tests hold adapters that override it to the reference, on the samples of the declaration. A ufunc is its own reference.
     **facts
         Other fields of `Op`. An element-wise primitive has ``elementwise=True``, a C text ``c`` (``"expf({0})"``), and
@@ -80,7 +80,7 @@ def primitive(
 def of_ufunc(
     name: str | None = None, *aliases: str, ufunc: str | None = None, numpy_names: tuple[str, ...] | None = None, **facts: object
 ) -> Callable[[Rule], Op]:
-    """Declare an element-wise primitive that is NumPy's ufunc of the function's name (or ``ufunc``), which ``np`` has under that name."""
+    """Declare an element-wise primitive that is NumPy's ufunc of the function's name (or ``ufunc``) and has that name in ``np``."""
 
     def declare(rule: Rule) -> Op:
         own = ufunc or rule.__name__
@@ -104,7 +104,7 @@ def build(rule: Rule, names: tuple[str, ...], aux: tuple[str, ...], facts: dict[
         elif p.kind is p.VAR_POSITIONAL:
             variadic = True
             inputs.append(Input(p.name))
-        else:  # default None: may be left out
+        else:  # default None: optional
             facts_of_input = _annotated(p.annotation)
             state = facts_of_input.auxiliary or p.name in aux
             inputs.append(replace(facts_of_input, name=p.name, optional=p.default is None, auxiliary=state))
@@ -113,5 +113,5 @@ def build(rule: Rule, names: tuple[str, ...], aux: tuple[str, ...], facts: dict[
 
 
 def _annotated(annotation: Any) -> Input:
-    """The facts of an array input that its annotation gives."""
+    """The facts that an array input's annotation gives."""
     return next((a for a in get_args(annotation) if isinstance(a, Input)), Input())

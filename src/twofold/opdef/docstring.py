@@ -5,7 +5,7 @@ from .spec import Op
 
 
 def docstring_of(op: Op) -> str:
-    """The rule's own text, then inputs and parameters with their kinds and defaults."""
+    """The rule's own docstring, then inputs and parameters with their kinds and defaults."""
     lines = [op.doc.strip() or f"Operator {op.title}.", ""]
     rows = []
     for i in op.inputs:

@@ -1,7 +1,7 @@
-"""Builds a front end's functions from operators, with true signatures, around a ``call`` that the front end gives.
+"""Builds a front end's functions from operators, with true signatures, around a ``call`` that the front end provides.
 
 ``call(op, arrays, params, out)`` gets the array arguments in order (None where left out), the parameters that were given, and
-``out``. Generator low, binding high: this module knows no array class.
+``out``. The generator is in a low layer, its use in a high one: this module knows no array class.
 """
 
 from collections.abc import Callable, Iterable
@@ -13,7 +13,7 @@ from .spec import Op
 
 
 class _NullType:
-    """The default of a parameter that was not given: not None, which is a value."""
+    """The default of a parameter that was not given; None would be a value."""
 
     def __repr__(self) -> str:
         return "<no value>"
@@ -39,13 +39,13 @@ def function_of(
     call
         What runs it.
     module
-        The module that the function says it is from.
+        The function's ``__module__``.
     extra
         Names of further keyword arguments passed on as parameters (``ctx`` of creation operators, say).
     fast
-        A shorter way for calls whose parameters were seen before.
+        A short path for calls with known parameters.
     passes
-        Which of the common keywords ``out`` and ``name`` is the fourth argument of ``call``.
+        Which of the common keywords, ``out`` or ``name``, is the fourth argument of ``call``.
     """
     arrays = [i.name for i in op.inputs if not i.injected]
     params = [p for p in op.params if p not in op.training]
@@ -93,7 +93,7 @@ def named(name: str, doc: str) -> Callable[[F], F]:
 
 
 class Fast(NamedTuple):
-    """A front end's shorter way: ``run(sig, operands, *scalars)``, and what makes the sig."""
+    """A front end's short path: ``run(sig, operands, *scalars)``, and what makes the sig."""
 
     run: Callable[..., Any]
     sig_of: Callable[[Op, dict[str, Any]], Any]
@@ -101,7 +101,7 @@ class Fast(NamedTuple):
 
 
 def _quick_lines(op: Op, keywords: list[str], operands: str) -> list[str]:
-    """Look the parameters up as they were given; required arrays must be there, and scalars be Python numbers."""
+    """Look up the parameters as they were given; required arrays must be present, and scalars must be Python numbers."""
     required = [i.name for i in op.inputs if not i.optional and not i.injected][: -1 if op.variadic else None]
     parts = [*keywords, *(["is_training()"] if op.training else [])]
     key = f"({', '.join(parts)}{',' if parts else ''})"
@@ -133,7 +133,7 @@ def _flat(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(arrays[0]) if len(arrays) == 1 and isinstance(arrays[0], (list, tuple)) else arrays
 
 
-#: Prefixes of registered names and the sub-namespace in which a front end shows them.
+#: Prefixes of registered names, and the sub-namespace in which a front end puts them.
 PREFIXES = {
     "_linalg_": "linalg",
     "_contrib_": "contrib",

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from ..dtype import dtype_name
 from ..errors import ParameterError
 
-#: What parsing a value raises: a text may also be nested too deeply, or be a number out of range.
+#: What parsing a value raises: a string may also be nested too deeply, or be a number out of range.
 UNREADABLE = (ValueError, TypeError, AttributeError, SyntaxError, OverflowError, RecursionError, MemoryError)
 
 
@@ -27,7 +27,7 @@ class Kind:
     name
         What error messages call it.
     parse
-        Any accepted value, strings included, to the canonical (hashable) one; raises ValueError or TypeError.
+        Converts any accepted value, strings included, to the canonical (hashable) one; raises ValueError or TypeError.
     runtime
         True where the value is an input of the program rather than part of its structure.
     """
@@ -47,7 +47,7 @@ class Param:
     required: bool
 
     def value(self, given: object, op: str) -> Any:
-        """The canonical value of what the caller gave.
+        """The canonical form of what the caller gave.
 
         Raises
         ------
@@ -70,7 +70,7 @@ def text(value: object) -> str:
 
 
 def _literal(value: Any) -> Any:
-    """The Python value that a string such as ``"(2, 2)"``, ``"[1,2]"`` or ``"None"`` spells; others unchanged."""
+    """The Python value of a string such as ``"(2, 2)"``, ``"[1,2]"`` or ``"None"``; other strings unchanged."""
     if not isinstance(value, str):
         return value
     return ast.literal_eval(value.strip().replace("L", "") or "None")
@@ -158,7 +158,7 @@ Floats = Annotated[tuple[float, ...], FLOATS]
 Scalar = Annotated[float, SCALAR]
 #: True while the operator runs in training mode; the front end injects it, callers never give it.
 Training = Annotated[bool, TRAINING]
-#: Structure that no string spells: index tuples, nested programs, user callables.
+#: Structure that cannot be written as a string: index tuples, nested programs, user callables.
 Static = Annotated[Any, STATIC]
 
 _PLAIN = {
@@ -175,7 +175,7 @@ def kind_of(annotation: Any) -> Kind:
     Raises
     ------
     TypeError
-        If the annotation is none of those listed in this module's docstring.
+        If the annotation is not listed in this module's docstring.
     """
     if annotation in _PLAIN:
         return _PLAIN[annotation]

@@ -1,11 +1,11 @@
-"""Shapes in which some sizes are unknown (None), for rules that complete shapes: what one of them says of another."""
+"""Shapes with unknown sizes (None), for rules that complete shapes: what one shape implies about another."""
 
 import math
 from collections.abc import Sequence
 
 from .shapes import normalized_axis
 
-#: A shape of which nothing may be known, or not every size.
+#: A shape that may be unknown as a whole, or in some sizes.
 Partial = tuple[int | None, ...] | None
 
 
@@ -15,7 +15,7 @@ def first_known(*sizes: int | None) -> int | None:
 
 
 def agreed(*shapes: Partial) -> Partial:
-    """One shape that all are, from what each knows; None if nothing is known, or their numbers of axes differ."""
+    """The common shape of all, from what is known of each; None if nothing is known or their numbers of axes differ."""
     known = [s for s in shapes if s is not None]
     if len({len(s) for s in known}) != 1:
         return None
@@ -23,7 +23,7 @@ def agreed(*shapes: Partial) -> Partial:
 
 
 def with_size(shape: Partial, axis: int, size: int | None) -> Partial:
-    """A shape with the size of an axis, where that is unknown."""
+    """A shape with the size of an axis filled in, if it is unknown."""
     if shape is None:
         return None
     at = normalized_axis(axis, len(shape))
@@ -44,12 +44,12 @@ def size_at(shape: Partial, axis: int) -> int | None:
 
 
 def product_of(sizes: Sequence[int | None]) -> int | None:
-    """The number of elements, if every size is known."""
+    """The number of elements; None unless every size is known."""
     return None if None in sizes else math.prod(sizes)  # type: ignore[arg-type]
 
 
 def expected_shape(given: Partial, expected: Partial) -> Partial:
-    """What an input is expected to be, unless it is given with another number of axes."""
+    """The expected shape of an input, unless it is given with another number of axes."""
     return given if given is not None and expected is not None and len(given) != len(expected) else expected
 
 
@@ -61,7 +61,7 @@ def along_axis(shapes: Sequence[Partial], axis: int) -> list[Partial]:
 
 
 def same_count(shape: Partial, other: Partial) -> tuple[Partial, Partial]:
-    """Two shapes of as many elements, in which one size that is unknown follows."""
+    """Two shapes of equally many elements, with one unknown size filled in."""
     if shape is None or other is None:
         return shape, other
     for known, open_, swapped in ((shape, other, False), (other, shape, True)):
@@ -73,7 +73,7 @@ def same_count(shape: Partial, other: Partial) -> tuple[Partial, Partial]:
 
 
 def reshaped(shape: Partial, result: Partial, codes: Sequence[int]) -> tuple[Partial, Partial]:
-    """Shapes before and after MXNet's Reshape (see `shapes.reshape_codes`), each with what the other says."""
+    """Shapes before and after MXNet's Reshape (see `shapes.reshape_codes`), each completed from the other."""
     if shape is None:
         given = None if any(c < -1 or c == 0 for c in codes) else tuple(None if c == -1 else c for c in codes)
         return None, agreed(result, given) or result
@@ -86,7 +86,7 @@ def reshaped(shape: Partial, result: Partial, codes: Sequence[int]) -> tuple[Par
 
 
 def _applied(before: list[int | None], codes: list[int]) -> tuple[list[int | None], list[int | None], list[tuple[int, int]]]:
-    """(sizes before, sizes after, which of them are the same) as far as codes say; the operator itself refuses what does not fit."""
+    """(sizes before, sizes after, which of them are equal), as far as the codes tell; the operator itself rejects invalid ones."""
     after: list[int | None] = []
     copies: list[tuple[int, int]] = []
     at = k = 0
@@ -112,7 +112,7 @@ def _applied(before: list[int | None], codes: list[int]) -> tuple[list[int | Non
 
 
 def _split(size: int | None, parts: Sequence[int]) -> tuple[int | None, list[int | None]]:
-    """A size, and the two that it is split into; one of them may be -1."""
+    """A size, and the two sizes that it is split into, one of which may be -1."""
     known = [n for n in parts if n > 0]
     if len(known) == 2:
         return first_known(size, math.prod(known)), list(known)
@@ -127,7 +127,7 @@ def permuted(shape: Partial, result: Partial, axes: Sequence[int]) -> tuple[Part
 
 
 def joined(shapes: Sequence[Partial], result: Partial, axis: int) -> tuple[list[Partial], Partial]:
-    """Shapes of arrays and of what they are joined to along an axis."""
+    """Shapes of arrays and of their concatenation along an axis."""
     known = [s for s in (*shapes, result) if s is not None]
     if len({len(s) for s in known}) != 1:
         return list(shapes), result

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from ..errors import OperatorError
 from .spec import Op
 
-#: Operators by the name inside the package (the rule's name); primitives stand under it in ``xp``.
+#: Operators by their name inside the package (the rule's name), which is a primitive's name in ``xp``.
 OPS: dict[str, Op] = {}
 #: Operators by registered name and alias.
 NAMES: dict[str, Op] = {}
@@ -31,7 +31,7 @@ def register(op: Op) -> None:
 
 
 def watch(told: Callable[[Op], None]) -> None:
-    """Call a function with every operator: those declared so far, and each one that is declared later."""
+    """Call a function on every operator: those declared so far, and each one declared later."""
     _watchers.append(told)
     for op in list(OPS.values()):
         told(op)

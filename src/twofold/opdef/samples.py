@@ -17,7 +17,7 @@ from .spec import Op, Rule
 class Drawn:
     """One array to draw: uniform in [low, high); integers if ``whole``; pairwise distinct values if ``distinct``.
 
-    ``then`` makes the operand from what was drawn, over NumPy: ``lambda np, x: x @ x.T`` for a positive definite matrix.
+    ``then`` computes the operand from what was drawn, with NumPy: ``lambda np, x: x @ x.T`` for a positive definite matrix.
     """
 
     shape: tuple[int, ...]
@@ -31,16 +31,16 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Sample:
-    """Inputs (None: left out), parameters and what may be asked of the results.
+    """Inputs (None: omitted), parameters, and what the results are checked for.
 
     Attributes
     ----------
     inputs, params
         One description per array input; parameters, scalars included.
     gradient
-        Whether numeric gradients are to agree (False where the function has steps or defines its own gradient).
+        Whether numeric gradients must agree (False if the function has steps or defines its own gradient).
     tolerance
-        Factor on the usual tolerances, with ``why``.
+        Factor on the usual tolerances; ``why`` gives the reason.
     """
 
     inputs: tuple[Drawn | None, ...]
@@ -51,7 +51,7 @@ class Sample:
 
 
 class Draw:
-    """What sample rules draw with; called with inputs and parameters it makes the `Sample`."""
+    """What sample rules draw with; calling it with inputs and parameters creates the `Sample`."""
 
     def real(
         self,
@@ -62,18 +62,18 @@ class Draw:
         distinct: bool = False,
         then: Rule | None = None,
     ) -> Drawn:
-        """Real numbers; of the dtype under test if ``dtype`` is None. ``distinct`` keeps sorting and maxima differentiable.
+        """Real numbers, in the dtype under test if ``dtype`` is None. ``distinct`` keeps sorting and maxima differentiable.
 
-        ``then(np, x)`` makes the operand from the numbers drawn.
+        ``then(np, x)`` computes the operand from the numbers drawn.
         """
         return Drawn(shape, low, high, dtype, distinct=distinct, then=then)
 
     def integer(self, shape: tuple[int, ...], low: int, high: int, dtype: str | None = "float32") -> Drawn:
-        """Whole numbers in [low, high); float32 by default, as MXNet's indices are; of the dtype under test if None."""
+        """Integers in [low, high); float32 by default, like MXNet's indices; in the dtype under test if None."""
         return Drawn(shape, low, high, dtype, whole=True)
 
     def __call__(self, *inputs: Drawn | None, gradient: bool = True, tolerance: float = 1.0, why: str = "", **params: Any) -> Sample:
-        """The sample with these inputs (None: left out), parameters, and what may be asked of the results."""
+        """The sample with these inputs (None: omitted), parameters, and checks of the results."""
         return Sample(inputs, params, gradient, tolerance, why)
 
 

@@ -1,4 +1,4 @@
-"""Pure functions of shapes: broadcasting, reductions, reshape codes, window sizes, basic slices."""
+"""Pure functions on shapes: broadcasting, reductions, reshape codes, window sizes, basic slices."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -153,7 +153,7 @@ Key = tuple[tuple[int | None, int | None, int | None], ...]
 
 
 def sliced_shape(shape: Shape, key: Key) -> Shape:
-    """The shape of ``x[begin:end:step, …]``, one triple per axis, Python's rules."""
+    """The shape of ``x[begin:end:step, …]``, with one triple per axis, by Python's rules."""
     return tuple(len(range(*slice(*k).indices(n))) for n, k in zip(shape, key, strict=True))
 
 

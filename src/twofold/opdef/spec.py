@@ -1,6 +1,6 @@
 """What an operator is: ``Op`` (its declaration and rules) and ``Sig`` (an operator with its parameters fixed).
 
-A ``Sig`` is interned: the same operator, parameters and convention are the same object, and everything caches on it.
+A ``Sig`` is interned: equal operators, parameters and conventions give the same object, which caches are keyed by.
 """
 
 import contextlib
@@ -26,19 +26,19 @@ class Input:
     name
         The name of the rule's argument.
     optional
-        Whether it may be left out.
+        Whether it may be omitted.
     auxiliary
-        Whether it is a state.
+        Whether it is an auxiliary state.
     present
-        (parameter, value): a symbol has this optional input where the parameter has that value; None: only where it is given.
+        (parameter, value): a symbol has this optional input if the parameter has that value; None: only if it is given.
     initial
         The initializer of the variable that a symbol makes for it, as MXNet's JSON text.
     own_dtype
-        Its dtype has nothing to do with that of the other inputs.
+        Whether its dtype is independent of the other inputs'.
     dtype_param
-        The parameter that names its dtype where nothing else says it.
+        The parameter that gives its dtype if nothing else does.
     wide
-        float32 beside data of 16 bits.
+        Whether it is float32 for 16-bit data.
     """
 
     name: str = ""
@@ -65,7 +65,7 @@ class Op:
     """
 
     # -- identity
-    #: The name inside the package; primitives stand under it in the namespace ``xp``.
+    #: The name inside the package, which is a primitive's name in the namespace ``xp``.
     name: str
     #: The definition, ``(xp, <inputs>, *, <params>) -> result(s)``; its signature is the declaration. A primitive's has no body.
     rule: Rule
@@ -87,32 +87,32 @@ class Op:
     outputs: int | Callable[..., int] = 1
     #: Number of outputs that a caller sees (None: all), or a function of the parameters.
     visible: int | Callable[..., int] | None = None
-    #: What symbols call the outputs; empty for ``output``, ``output0`` …
+    #: The names of the outputs in symbols; empty for ``output``, ``output0`` …
     output_names: tuple[str, ...] = ()
-    #: Inputs that get new values; the rule returns them beside its results.
+    #: Inputs that get new values, which the rule returns after its results.
     mutates: tuple[str, ...] = ()
     #: Result dtype of an element-wise operator: ``promote``, ``float``, ``bool``, ``ufunc``, ``first``, ``tail`` or ``dtype``;
-    #: ``index`` for one that returns places.
+    #: ``index`` for one that returns indices.
     result: str = "promote"
     #: The first result has the first input's shape, whatever that is; with names, that of each of these inputs.
     keeps_shape: bool | tuple[str, ...] = False
-    #: Operands of this element-wise operator do not broadcast: they must have one shape.
+    #: Operands of this element-wise operator do not broadcast: their shapes must be equal.
     equal_shapes: bool = False
     #: The shape of a result depends on the values of the inputs.
     dynamic_shape: bool = False
 
     # -- how it computes
-    #: An adapter may write the result where an operand is: it reads all operands of an element first.
+    #: An adapter may write the result over an operand: it reads all operands of an element first.
     may_overwrite: bool = True
     #: Part of the closed vocabulary that backends implement; other operators are composites, lowered by their rule.
     primitive: bool = False
     #: A primitive that programs run themselves (loops, user code, taking one of several results): no adapter implements it.
     run_by_program: bool = False
-    #: One scalar function of broadcast inputs.
+    #: A scalar function of broadcast inputs.
     elementwise: bool = False
-    #: Compares two numbers: by value, however large a whole number is.
+    #: Compares two numbers by value, however large an integer is.
     compares: bool = False
-    #: The least integer right operand for which array libraries agree: no divisor 0, no negative power of an integer.
+    #: The smallest integer right operand for which array libraries agree: no divisor 0, no negative power of an integer.
     least_right: int | None = None
     #: NumPy's ufunc of the same function.
     ufunc: str | None = None
@@ -121,34 +121,34 @@ class Op:
     #: What a primitive computes, ``(np, <inputs>, *, <params>)`` over NumPy's functions: the default implementation of every adapter.
     #: It may return other libraries' arrays where ``np`` is a library with NumPy's functions. See `opdef.declare.primitive`.
     reference: Rule | None = None
-    #: The reference takes NumPy arrays only: adapters copy their arrays to the host for it.
+    #: The reference takes NumPy arrays only, so adapters copy their arrays to the host for it.
     host_only: bool = False
     #: Floating-point dtypes it computes in; others raise a DTypeError (linear algebra: float32 and float64).
     floats: tuple[str, ...] = FLOATS
     #: The result shares its first input's memory when run on arrays.
     view: bool = False
-    #: A view whose elements are in the same order: of an array in row-major order it is in row-major order too.
+    #: A view that keeps the order of elements: that of an array in row-major order is in row-major order too.
     keeps_order: bool = False
     #: The key with which NumPy's indexing gives this view, from the parameters.
     selects: Callable[..., Any] | None = None
-    #: The same value without its history: no gradient passes.
+    #: The same value without its history: it passes no gradient.
     detaches: bool = False
     #: Python's function of the same name: applied to operands that are all Python scalars, when a graph is built; where it returns None,
     #: the operation stays.
     fold: Callable[..., float | None] | None = None
     #: Every element of the result is an element of the first input.
     moves: bool = False
-    #: What an adapter returns is in row-major order (C-contiguous); so is what every element-wise primitive gives.
+    #: An adapter's result is in row-major order (C-contiguous), as every element-wise primitive's is.
     packed: bool = False
-    #: An element takes no longer than reading and writing it.
+    #: Computing an element takes no longer than reading and writing it.
     simple: bool = False
     #: May be part of a fused kernel, as a reduction over its last axis.
     row_reduction: bool = False
     #: Which inputs of a convolution are images (n, c, d…), rather than weights.
     images: tuple[int, ...] = ()
-    #: The result of operands that are images is an image.
+    #: If the operands are images, so is the result.
     gives_image: bool = True
-    #: The method that it calls of its first input, a user's object.
+    #: The method that it calls on its first input, a user's object.
     user_method: str = ""
     #: Draws random numbers; true of every operator with an ``rng`` input.
     random: bool = False
@@ -156,15 +156,15 @@ class Op:
     # -- gradients
     #: Whether it has a gradient at all.
     differentiable: bool = True
-    #: The gradient rule gives the definition's own gradient, computed in a better way.
+    #: The gradient rule gives the gradient of the definition, computed in a better way.
     faithful: bool = False
-    #: Backward computes most of what is inside the definition again, instead of keeping it from forward.
+    #: Backward recomputes most values inside the definition, instead of saving them in forward.
     recompute: bool = False
     #: The gradient does not depend on the head gradient (losses).
     ignores_head: bool = False
 
     # -- the LEGACY convention (``nd``, ``sym``)
-    #: NumPy's result for operands of one dtype is that convention's for integers too: of their dtype, wrapped.
+    #: For operands of one dtype NumPy's result is also that convention's, even for integers: in their dtype, wrapped.
     wraps: bool = False
     #: Its arithmetic is not NumPy's: x % 0 is 0, and negative powers of integers are 0; `symbol` names the operator that has it.
     legacy_differs: bool = False
@@ -172,7 +172,7 @@ class Op:
     alike: bool = False
     #: The first input must be floating-point.
     real: bool = False
-    #: Its scalars are limits of elements, so that they saturate where other scalars wrap.
+    #: Its scalars are limits on elements, so they saturate where other scalars wrap.
     limits: bool = False
 
     # -- front ends
@@ -180,7 +180,7 @@ class Op:
     method: bool | str = False
     #: Whether symbols have the method too.
     symbol_method: bool = True
-    #: Python's operator that it is, by the name of the special method without underscores: ``add`` of ``__add__``.
+    #: The Python operator that it implements, as the special method's name without underscores: ``add`` for ``__add__``.
     python: str = ""
     #: That method of arrays is generated with a short path for small operands in host memory.
     short_path: bool = False
@@ -195,9 +195,9 @@ class Op:
     symbol_params: Rule | None = None
     #: Of MXNet's many operators of one formula: which formula, and on what (``pair``, ``broadcast``, ``scalar``, ``reversed``).
     variant: tuple[str, str] | None = None
-    #: What a drawing of a network shows it as: ``layer``, ``activation``, ``norm``, ``pooling`` or ``shape``.
+    #: How a drawing of a network shows it: ``layer``, ``activation``, ``norm``, ``pooling`` or ``shape``.
     drawn_as: str = ""
-    #: What a drawing says below its name: parameters in braces, each with what stands there if it is not given, ``{stride|1}``.
+    #: The text below its name in a drawing: parameters in braces, each with its text if it is not given, ``{stride|1}``.
     label: str = ""
 
     # -- rules, attached by the decorators below
@@ -251,7 +251,7 @@ class Op:
 
     @cached_property
     def method_name(self) -> str:
-        """The name of its method, a registered name; empty if it is none."""
+        """The name of its method; empty if it has none."""
         return self.method if isinstance(self.method, str) else self.title if self.method and self.names else ""
 
     @cached_property
@@ -276,7 +276,7 @@ class Op:
 
     @cached_property
     def infers_results(self) -> bool:
-        """Whether the rule of `infer` is told what is known of the results' shapes."""
+        """Whether the rule of `infer` takes what is known of the results' shapes."""
         if self.infer_rule is None:
             return False
         kinds = [p.kind for p in inspect.signature(self.infer_rule).parameters.values()]
@@ -285,7 +285,7 @@ class Op:
     # rules
 
     def _attach(self, field_name: str, rule: Rule) -> Rule:
-        """Complete the declaration with a rule, once: an `Op` is frozen for everyone else."""
+        """Add a rule to the declaration, once; otherwise an `Op` is frozen."""
         if getattr(self, field_name) is not None:
             raise OperatorError(
                 f"{self.title}: {field_name} is set already", repr(rule), "attach a rule once, where the operator is declared"
@@ -309,7 +309,7 @@ class Op:
         return self._attach("type_rule", rule)
 
     def infer(self, rule: Rule) -> Rule:
-        """Attach completion of input shapes: ``(shapes, **params) -> shapes``; unknown shapes are None, unknown sizes too.
+        """Attach completion of input shapes: ``(shapes, **params) -> shapes``; unknown shapes and sizes are None.
 
         With a second positional argument, ``(shapes, results, **params) -> (shapes, results)``, the rule is told what is known of
         the results' shapes, and completes these too.
@@ -317,7 +317,7 @@ class Op:
         return self._attach("infer_rule", rule)
 
     def dtypes(self, rule: Rule) -> Rule:
-        """Attach the results' dtypes where they are not the operands' nor a parameter ``dtype``: ``(dtypes, **params) -> dtypes``.
+        """Attach the results' dtypes, if neither the operands' nor a parameter ``dtype``: ``(dtypes, **params) -> dtypes``.
 
         ``dtypes`` has one entry for each array input, None where it is not known yet; so may the list that the rule returns.
         """
@@ -330,26 +330,26 @@ class Op:
     def on_backward(self, rule: Rule) -> Rule:
         """Attach new values of inputs, written when backward runs: ``(xp, out, <inputs by name>, *, <params>) -> {input: value}``.
 
-        A rule that has a keyword ``tracked`` is told there which inputs have a gradient.
+        A rule with a keyword ``tracked`` gets there which inputs have a gradient.
         """
         return self._attach("backward_rule", rule)
 
     def simplify(self, rule: Rule) -> Rule:
-        """Attach algebra that is exact in floating point: ``(xp, node) -> node``, None where nothing is simpler.
+        """Attach algebra that is exact in floating point: ``(xp, node) -> node``, None if nothing is simpler.
 
         ``xp`` builds nodes and answers questions about them (`graph.rewrite.Simplifier`); the operands of ``node`` are simplified.
         """
         return self._attach("simplify_rule", rule)
 
     def logarithm(self, rule: Rule) -> Rule:
-        """Attach how to compute the result's logarithm without overflow: ``(xp, node) -> node``, None where no formula is known.
+        """Attach how to compute the result's logarithm without overflow: ``(xp, node) -> node``, None if no formula is known.
 
         ``xp`` gives the operands' logarithms (`graph.logarithms.Logarithms`). Operators with ``moves`` need no rule.
         """
         return self._attach("log_rule", rule)
 
     def stable(self, rule: Rule) -> Rule:
-        """Attach a formula that replaces the operator where it would overflow: ``(xp, node) -> node``, None where it would not.
+        """Attach a formula that replaces the operator where it would overflow: ``(xp, node) -> node``, None if it would not.
 
         ``xp`` is that of `logarithm`, with the formulas of `graph.stabilise.Stabiliser`.
         """
@@ -370,9 +370,9 @@ class Op:
         return self._attach("strides_rule", rule)
 
     def put_back(self, rule: Rule) -> Rule:
-        """Attach how a write through a view reaches the whole: ``(shape of the whole, **params) -> sig``.
+        """Attach how a write through a view reaches the viewed array: ``(shape of that array, **params) -> sig``.
 
-        The sig is applied to the view's new content, or to the whole and that content if it takes two arrays. A view without the rule
+        The sig is applied to the view's new content, or to the array and that content if it takes two arrays. A view without the rule
         is read-only.
         """
         return self._attach("put_back_rule", rule)
@@ -390,7 +390,7 @@ class Op:
         return self._attach("case_rule", rule)
 
     def completed(self, shapes: Sequence[Any], results: Sequence[Any], params: Mapping[str, Any]) -> tuple[Sequence[Any], Sequence[Any]]:
-        """(shapes of inputs, shapes of results) as the rule of `infer` completes them; the same where there is none."""
+        """(shapes of inputs, shapes of results) as completed by the rule of `infer`; unchanged if there is none."""
         if self.infer_rule is None:
             return shapes, results
         if self.infers_results:
@@ -473,7 +473,7 @@ class Sig:
     def __init__(self, op: Op, params: dict[str, Any], legacy: bool) -> None:
         self.op, self.params, self.legacy = op, params, legacy
         self.typed: dict[Any, Any] = {}
-        self.inline: dict[Any, Any] = {}  # the imperative layer's programs by types of operands
+        self.inline: dict[Any, Any] = {}  # the imperative layer's programs by operand types
         own: int = op.outputs(**params) if callable(op.outputs) else op.outputs
         self.count = own + len(op.mutates)  # new values of mutated inputs are hidden outputs at the end
         seen = op.visible if op.visible is not None else own
@@ -484,6 +484,6 @@ class Sig:
 
 
 def unregistered(name: str, rule: Rule, inputs: int, outputs: int) -> Sig:
-    """An operator that the package makes for itself, of so many arrays or scalars and without a gradient."""
+    """An operator that the package makes for itself, with that many arrays or scalars and without a gradient."""
     given = tuple(Input(f"x{k}", optional=True) for k in range(inputs))
     return Op(name, rule, inputs=given, outputs=outputs, differentiable=False).sig()

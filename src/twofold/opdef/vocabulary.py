@@ -1,4 +1,4 @@
-"""The names that a rule may use on ``xp``: the primitives, and what is derived from them here.
+"""The names that a rule may use on ``xp``: the primitives, and the functions derived from them here.
 
 Both namespaces behind ``xp`` (a backend's arrays, typed graph nodes) inherit `Derived`; a test holds each to this list and to
 the registered primitives. Array-API names keep their meaning; the rest is documented here or at the primitive.
@@ -53,12 +53,12 @@ class Derived:
         return self.reshape(x, shape=tuple(n for k, n in enumerate(x.shape) if k not in gone))
 
     def matrix_transpose(self, x: Array) -> Array:
-        """``x`` with its last two axes exchanged."""
+        """``x`` with its last two axes swapped."""
         n = len(x.shape)
         return self.permute_dims(x, axes=(*range(n - 2), n - 1, n - 2))
 
     def swapaxes(self, x: Array, a: int, b: int) -> Array:
-        """``x`` with two axes exchanged."""
+        """``x`` with two axes swapped."""
         axes = list(range(len(x.shape)))
         axes[a], axes[b] = axes[b], axes[a]
         return self.permute_dims(x, axes=tuple(axes))
@@ -86,7 +86,7 @@ class Derived:
         return self.concat(*[self.expand_dims(a, axis) for a in arrays], axis=axis)
 
     def split(self, x: Array, indices: Sequence[int], axis: int) -> list[Array]:
-        """``x`` cut before each of ``indices`` along an axis."""
+        """``x`` split before each of ``indices`` along an axis."""
         edges = [0, *indices, x.shape[axis]]
         return [self.take_slice(x, a, max(a, b), axis) for a, b in itertools.pairwise(edges)]
 
@@ -119,7 +119,7 @@ class Derived:
         places = self.iota(size=depth, dtype="int32" if self.dtype_of(index) not in FLOATS else self.dtype_of(index))
         return self.astype(self.equal(self.expand_dims(index, -1), places), dtype=dtype)
 
-    # what only the host computes
+    # functions that only the host computes
 
     def host(
         self,
@@ -129,14 +129,14 @@ class Derived:
         gradient: Rule | None = None,
         **params: object,
     ) -> Any:
-        """What a function of NumPy arrays returns: for what no array language expresses.
+        """The result of a function on NumPy arrays, for what the primitives cannot express.
 
         Parameters
         ----------
         function
-            ``(np, *arrays, **params)``, pure, at module level: it is part of the structure that programs are cached by.
+            ``(np, *arrays, **params)``, pure and at module level, since it is part of the structure that programs are cached by.
         *arrays
-            Operands; they are copied to the host if they are not there.
+            Operands, copied to the host if they are elsewhere.
         like
             An array of the result's shape and dtype, or a sequence of them, one for each of several results.
         gradient
@@ -164,15 +164,15 @@ class Derived:
         return self.narrowed(self.mean(self.multiply(centred, centred), axis=axis, keepdims=keepdims), x)
 
     def widened(self, x: Array) -> Array:
-        """16-bit floats in float32, where their sums and squares stay finite; else ``x`` itself. See `narrowed`."""
+        """16-bit floats in float32, where their sums and squares stay finite; other dtypes unchanged. See `narrowed`."""
         return self.astype(x, dtype="float32") if self.dtype_of(x) in HALVES else x
 
     def narrowed(self, x: Array, like: Array) -> Array:
-        """``x``, which was computed from ``like`` `widened`, rounded to the 16 bits of that; ``x`` itself if it has more."""
+        """``x``, computed from the `widened` ``like``, rounded to the dtype of ``like`` if that has 16 bits."""
         return self.cast_like(x, like) if self.dtype_of(like) in HALVES else x
 
     def to_float(self, x: Array) -> Array:
-        """``x`` as real floating-point numbers; unchanged if it is."""
+        """``x`` as real floating-point numbers; unchanged if it already is."""
         name = self.dtype_of(x)
         return x if name in FLOATS or name == "weakf" else self.astype(x, dtype=float_of(name))
 
@@ -181,7 +181,7 @@ class Derived:
         return x if self.dtype_of(x) == self.dtype_of(like) else self.astype(x, dtype=self.dtype_of(like))
 
     def cast(self, x: Array, dtype: str) -> Array:
-        """``x`` in a dtype; itself if it has it."""
+        """``x`` in a dtype; unchanged if it has that dtype."""
         return x if self.dtype_of(x) == dtype else self.astype(x, dtype=dtype)
 
     def dtype_of(self, x: Operand) -> str:

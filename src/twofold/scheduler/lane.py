@@ -27,10 +27,10 @@ class Worker:
         self._lock = threading.RLock()  # reentrant: a signal handler may interrupt the thread that holds it
         self._ready: list[tuple[int, int, ref[Task]]] = []  # by urgency; weak references, since a waiting thread may have run the task
         self._thread: threading.Thread | None = None
-        self._signals: SimpleQueue[bool] = SimpleQueue()  # one True per task, and a final False; each thread has its own
+        self._signals: SimpleQueue[bool] = SimpleQueue()  # one True per task, and a final False; each thread has its own queue
 
     def put(self, task: Task) -> None:
-        """Hand over a task whose dependencies are all done."""
+        """Hand a task whose dependencies are all done to the thread."""
         with self._lock:
             HAND_OFFS.count += 1
             heappush(self._ready, (-task.priority, task.serial, ref(task)))
@@ -42,7 +42,7 @@ class Worker:
             self._signals.put(True)
 
     def stop(self) -> None:
-        """Stop the thread once it has run what it was handed; the next task starts another."""
+        """Stop the thread once it has run its tasks; the next task starts a new thread."""
         with self._lock:
             thread, self._thread = self._thread, None
             self._signals.put(False)
@@ -56,4 +56,4 @@ class Worker:
             if task is not None:
                 with suppress(BaseException):  # waiting threads find the error in the task; this thread goes on
                     self._work(task)
-            del task  # an idle thread keeps nothing alive
+            del task  # an idle thread must keep nothing alive

@@ -55,7 +55,7 @@ class Listener(Protocol):
         ...
 
     def allocated(self, arrays: Iterable[object], device: Device) -> None:
-        """Arrays may own newly allocated memory of a device; an array may be reported several times."""
+        """These arrays may own newly allocated memory of a device; an array may be reported several times."""
         ...
 
 
@@ -100,9 +100,9 @@ class span:
     Parameters
     ----------
     name, category, nbytes, details
-        As of `Event`; without a category the block itself is not reported.
+        As for `Event`; without a category the block itself is not reported.
     device, symbolic
-        As of `Event`; those of the block around it where None.
+        As for `Event`; None to inherit from the enclosing block.
     """
 
     __slots__ = ("_category", "_details", "_device", "_name", "_nbytes", "_start", "_symbolic", "_was")
@@ -170,7 +170,7 @@ def exchangeable(env: dict[str, Any], key: str, name: str, size: Callable[[Any],
     Parameters
     ----------
     env, key
-        Globals of the code, and the name under which it stands there.
+        Globals of the code, and the function's name there.
     name
         What its runs are called.
     size

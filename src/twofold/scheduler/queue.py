@@ -27,7 +27,7 @@ class Queue:
     at_once
         Whether a task runs in the thread that submits it: in forked children, and at exit.
     schedule
-        Under a seeded schedule: chooses among the ready tasks. No lane runs tasks then, only waiting threads do.
+        Chooses among the ready tasks under a seeded schedule, in which only waiting threads run tasks, not lanes.
     """
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class Queue:
         Parameters
         ----------
         function, lane, priority, nanoseconds, nbytes
-            As of `Task`.
+            As for `Task`.
         reads, writes
             The variables.
 
@@ -103,7 +103,7 @@ class Queue:
         while len(self._open) >= SETTINGS.lane_operations or (self._open and self._nbytes + nbytes > SETTINGS.lane_bytes):
             with self._lock:
                 oldest = next(iter(self._open), None)
-            if oldest is None or oldest.runner == get_ident():  # the oldest is the task that submits this one
+            if oldest is None or oldest.runner == get_ident():  # the oldest is the task that is submitting this one
                 return
             self.wait(oldest)
 
@@ -282,7 +282,7 @@ class Queue:
             worker.stop()
 
     def close(self) -> None:
-        """At exit: run what is left in this thread, since no thread can be started any more."""
+        """At exit: run what is left in this thread, since no more threads can be started."""
         self.at_once = True
         self.pause()
 
@@ -304,7 +304,7 @@ class Queue:
 
 
 def interrupted(by: BaseException) -> EngineError:
-    """The error of a task that was ended by an interrupt, which loses its results."""
+    """The error of a task that an interrupt ended, losing its results."""
     return EngineError("this was being computed when the program was interrupted", type(by).__name__, "compute it again")
 
 

@@ -53,7 +53,7 @@ class Arrival:
     def __init__(self, copy: Callable[[Array], Array], data: Array, source: Device, device: Device) -> None:
         self._backend, self._device = backend_for(device), device
         queue = self._backend.stream(device, "h2d")
-        if not source.is_host:  # else the source is complete, and `copy` has read it when it returns
+        if not source.is_host:  # otherwise the source is complete, and `copy` has read it by the time it returns
             self._backend.wait(queue, self._backend.record(self._backend.stream(source)))
         with queue:
             self.array = copy(data)
