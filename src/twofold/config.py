@@ -22,7 +22,7 @@ def _switch(text: str) -> bool:
 
 def _count(text: str) -> int:
     if not text.strip().isdecimal():
-        raise ValueError("use an integer from 0")
+        raise ValueError("use an integer of 0 or more")
     return int(text)
 
 

@@ -34,7 +34,7 @@ class LRScheduler:
     def __init__(self, base_lr: float = 0.01, warmup_steps: int = 0, warmup_begin_lr: float = 0, warmup_mode: str = "linear") -> None:
         self.base_lr = base_lr
         if not isinstance(warmup_steps, int) or warmup_steps < 0:
-            raise ParameterError("LRScheduler: Warmup steps has to be positive or 0", repr(warmup_steps), "give a whole number of updates")
+            raise ParameterError("LRScheduler: Warmup steps has to be positive or 0", repr(warmup_steps), "pass a whole number of updates")
         self.warmup_steps = warmup_steps
         self.warmup_final_lr = base_lr
         self.warmup_begin_lr = warmup_begin_lr
@@ -178,7 +178,7 @@ class _Descent(LRScheduler, ABC):
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
         if not isinstance(max_update, int) or max_update < 1:
             raise ParameterError(
-                f"{type(self).__name__}: maximum number of updates must be strictly positive", repr(max_update), "give a whole number"
+                f"{type(self).__name__}: maximum number of updates must be strictly positive", repr(max_update), "pass a whole number"
             )
         self.base_lr_orig = self.base_lr
         self.max_update = max_update
@@ -259,10 +259,10 @@ class CosineScheduler(_Descent):
 def _check_steps(step: Sequence[int]) -> None:
     if not isinstance(step, list) or not step or any(s < 1 for s in step) or any(b <= a for a, b in pairwise(step)):
         raise ParameterError(
-            "LRScheduler: Schedule step must be an increasing integer list, each greater or equal than 1", repr(step), "give such a list"
+            "LRScheduler: Schedule step must be an increasing integer list, each greater or equal than 1", repr(step), "pass such a list"
         )
 
 
 def _check_factor(factor: float) -> None:
     if factor > 1:
-        raise ParameterError("LRScheduler: Factor must be no more than 1 to make lr reduce", str(factor), "give one between 0 and 1")
+        raise ParameterError("LRScheduler: Factor must be no more than 1 to make lr reduce", str(factor), "pass one between 0 and 1")

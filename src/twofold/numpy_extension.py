@@ -121,7 +121,9 @@ def _shape_of_codes(shape: tuple[int, ...], codes: Sequence[int]) -> tuple[int, 
                 out.append(code)
                 sizes = sizes[1:]
     except IndexError:
-        raise ShapeError("npx.reshape: the codes do not fit", f"{shape} by {tuple(codes)}", "see the meaning of -2 to -6") from None
+        raise ShapeError(
+            "npx.reshape: the codes do not match the shape", f"{shape} by {tuple(codes)}", "see the meaning of -2 to -6"
+        ) from None
     return tuple(out)
 
 
@@ -285,7 +287,7 @@ def bernoulli(
         If not exactly one of ``prob`` and ``logit`` is given.
     """
     if (prob is None) == (logit is None):
-        raise ParameterError("bernoulli: one of prob and logit is wanted", f"{prob!r} and {logit!r}", "give one")
+        raise ParameterError("bernoulli: pass either prob or logit", f"{prob!r} and {logit!r}", "pass one")
     chance = asarray(prob) if logit is None else __getattr__("sigmoid")(asarray(logit, "float32"))
     shape = chance.shape if size is None else (size,) if isinstance(size, int) else tuple(size)
     result = (_drawn(random_sampling.random_uniform, shape, "float32", ctx or chance.context) < chance).astype(

@@ -92,7 +92,7 @@ def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
         if what.startswith(("[", "{")):
             return _from_json(create, what, nickname)
         if what.lower() not in names:
-            raise ParameterError(f"{nickname}.create: {what} is not registered", ", ".join(names), "use one of these, or register it")
+            raise ParameterError(f"{nickname}.create: {what} is not registered", ", ".join(names), "use a registered name, or register it")
         return names[what.lower()](*args, **kwargs)
 
     create.__doc__ = f"Create a {nickname} from a name, a configuration, or an instance, which is returned."

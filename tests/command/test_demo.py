@@ -84,7 +84,7 @@ def test_mnist_is_read_where_its_files_are(tmp_path, packed):
 
 
 def test_a_folder_that_lacks_files_is_an_error(tmp_path):
-    with pytest.raises(MissingFileError, match="the folder lacks files"):
+    with pytest.raises(MissingFileError, match="files are missing from the folder"):
         mnist_folder(str(tmp_path))
 
 
@@ -118,7 +118,7 @@ def test_without_a_terminal_progress_is_lines_of_text(capsys):
 
 def test_what_is_missing_is_one_line_and_the_exit_status(tmp_path, capsys):
     assert main(["demo", "--data", str(tmp_path)]) == 1
-    assert capsys.readouterr().err.startswith("twofold: MNIST: the folder lacks files")
+    assert capsys.readouterr().err.startswith("twofold: MNIST: files are missing from the folder")
 
 
 @pytest.mark.parametrize("given", ["0", "-1", "x", "1.5"])

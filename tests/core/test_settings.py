@@ -10,8 +10,8 @@ from twofold.errors import ParameterError
     ("name", "given", "todo"),
     [
         ("engine", "zzz", "use naive or window"),
-        ("defer_elements", "abc", "use an integer from 0"),
-        ("window_bytes", "-1", "use an integer from 0"),
+        ("defer_elements", "abc", "use an integer of 0 or more"),
+        ("window_bytes", "-1", "use an integer of 0 or more"),
         ("gpu_memory_reserve", "100", "use an integer from 0 to 99"),
     ],
 )

@@ -47,7 +47,7 @@ def test_every_read_of_what_follows_from_a_wrong_index_fails(gpus):
     wrong = taken(gpus[0], 1, -2, 7)
     below = wrong * 2
     for array in (wrong, below, wrong[0], below):
-        with pytest.raises(IndexingError, match="an index is out of bounds: given index -2 for size 4; give indices from 0 to 3"):
+        with pytest.raises(IndexingError, match="an index is out of bounds: given index -2 for size 4; pass indices from 0 to 3"):
             array.asnumpy()
     with pytest.raises(IndexingError, match="index -2"):
         (wrong + 1).copyto(nd.zeros((3, 3))).asnumpy()

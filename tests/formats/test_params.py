@@ -210,7 +210,7 @@ def test_a_sparse_array_cannot_be_written_under_numpy_shapes():
 
 
 def test_names_must_be_as_many_as_arrays_when_written():
-    with pytest.raises(FormatError, match="differ in number"):
+    with pytest.raises(FormatError, match="numbers of names and arrays differ"):
         dump_params(ParameterFile((), ("a",)))
 
 

@@ -263,7 +263,7 @@ def test_blocks_written_for_np_are_not_traced(tmp_path):
     block(np.ones((3, 5)))
     with pytest.raises(MXNetError, match=r"what computes with F\.np is not traced"):
         block.export(tmp_path / "both")
-    with pytest.raises(OperatorError, match=r"not for symbols; call the block with arrays of mx\.np"):
+    with pytest.raises(OperatorError, match=r"do not accept symbols; call the block with arrays of mx\.np"):
         block(mx.sym.var("x"))
 
 
@@ -278,7 +278,7 @@ def test_shapes_of_parameters_are_not_inferred_from_np_code():
 
     block = Late()
     block.initialize()
-    with pytest.raises(ParameterError, match="give parameters their whole shapes"):
+    with pytest.raises(ParameterError, match="specify the full shapes of parameters"):
         block(np.ones((2, 3)))
 
 

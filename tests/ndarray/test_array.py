@@ -381,7 +381,7 @@ def test_head_gradients_are_checked():
         y.backward(nd.ones((3,)))
     with pytest.raises(DTypeError, match="head gradient"):
         y.backward(3)
-    with pytest.raises(ParameterError, match="differ in number"):
+    with pytest.raises(ParameterError, match="numbers of heads and head_grads differ"):
         autograd.backward([y, y], [nd.ones((2, 3))])
     y.backward(nd.ones((2, 3), dtype="int32"))
     same(a.grad, np.full((2, 3), 2))

@@ -199,5 +199,5 @@ def test_an_array_that_needs_a_copy_says_so():
 
 
 def test_an_error_names_what_failed():
-    with pytest.raises(MXNetError, match=r"reshape: sizes do not fit: given 6 elements into \(4, 4\)"):
+    with pytest.raises(MXNetError, match=r"reshape: the sizes do not match: given 6 elements into \(4, 4\)"):
         np.ones(6).reshape(4, 4)

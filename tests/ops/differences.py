@@ -52,7 +52,7 @@ DIFFERENCES = [
         "gradient 0",
         "np.where(x[0] == 0, np.inf, np.where((x[0] < 0) & (x[0] == np.floor(x[0])), np.nan, want))",
     ),
-    Difference("Bounds the wrong way round", "clip.1", "result", "np.full(6, -1, 'float32')"),
+    Difference("Swapped bounds", "clip.1", "result", "np.full(6, -1, 'float32')"),
     Difference("Gradient of values written to one place", "scatter_nd.3", "gradient 0", "h[0][1, 0] * np.array([0, 1], 'float32')"),
     Difference("Gradient of a singular determinant", "_linalg_det.8", "gradient 0", "h[0] * np.array([[4, -2], [-2, 1]])"),
     Difference("Norms of whole numbers", "norm.19", "result", "np.array([5, 10], 'int32')"),

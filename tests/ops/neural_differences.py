@@ -37,7 +37,7 @@ ROWS = [
     ("Gradient of SoftmaxActivation", "SoftmaxActivation.2", "gradient 0", "out * (h[0] - (h[0] * out).sum(-1, keepdims=True))"),
     ("Softmax over channels", "SoftmaxActivation.1", "accepted", SOFTMAX.format(dtype="float32", sign=1)),
     ("Cross-entropy of unlikely classes", "softmax_cross_entropy.2", "result", "np.array([200 + np.log(3)], 'float32')"),
-    ("Labels of no class", "softmax_cross_entropy.1", "result", "-np.log({0})[[0, 1], [3, 0]].sum(keepdims=True)"),
+    ("Labels outside the classes", "softmax_cross_entropy.1", "result", "-np.log({0})[[0, 1], [3, 0]].sum(keepdims=True)"),
     ("Head gradient of SoftmaxOutput", "SoftmaxOutput.31", "gradient 0", HEAD),
     ("Head gradient of SoftmaxOutput", "SoftmaxOutput.32", "gradient 0", HEAD),
     ("Head gradient of SoftmaxOutput", "SoftmaxOutput.33", "gradient 0", HEAD),

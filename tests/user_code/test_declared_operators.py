@@ -89,7 +89,7 @@ def test_results_that_are_not_declared_are_not_lost():
 
     x = mx.nd.ones((2,))
     with pytest.raises(
-        ParameterError, match="own_both: its rule gives another number of results than it declares: given 2 for 1; declare outputs=2"
+        ParameterError, match="own_both: its rule returns a different number of results than declared: given 2 for 1; declare outputs=2"
     ):
         mx.nd.own_both(x, x)
     with pytest.raises(ParameterError, match="declare outputs=2"):

@@ -160,7 +160,7 @@ def checked_places(index: np.ndarray, size: int, negative: bool) -> np.ndarray:
     outside = index[(index < low) | (index >= size)]
     if outside.size:
         given = f"index {outside.flat[0]} for size {size}"
-        raise IndexingError("an index is out of bounds", given, f"give indices from {low} to {size - 1}")
+        raise IndexingError("an index is out of bounds", given, f"pass indices from {low} to {size - 1}")
     return np.where(index < 0, index + size, index)
 
 

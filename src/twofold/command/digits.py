@@ -65,7 +65,7 @@ def mnist_folder(folder: str | None = None) -> Path | None:
         if all(_file(candidate, name) is not None for name in FILES):
             return candidate
     if folder is not None:
-        raise MissingFileError("MNIST: the folder lacks files", folder, f"it needs {', '.join(FILES)}, each plain or as .gz")
+        raise MissingFileError("MNIST: files are missing from the folder", folder, f"it needs {', '.join(FILES)}, each plain or as .gz")
     return None
 
 

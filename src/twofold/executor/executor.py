@@ -152,7 +152,7 @@ class Executor:
             raise DTypeError(f"Unknown argument {name}", None, f"the arguments are {', '.join(self.arg_dict)}")
         target = self.arg_dict[name]
         if not isinstance(value, (Array, np.ndarray)):
-            raise DTypeError("forward: only accepts NDArray and numpy.ndarray", f"{name}: {type(value).__name__}", "make an array of it")
+            raise DTypeError("forward: only accepts NDArray and numpy.ndarray", f"{name}: {type(value).__name__}", "convert it to an array")
         if tuple(value.shape) != target.shape:
             raise ShapeError(f"Shape not match! Argument {name}, need: {target.shape}", f"received: {value.shape}", "reshape the executor")
         target[:] = value
@@ -193,13 +193,15 @@ class Executor:
         heads: list[Array | None] = [given] if isinstance(given, Array) else list(given or ())
         if len(heads) > len(self._names):
             raise ParameterError(
-                "backward: more head gradients than outputs", f"{len(heads)} for {len(self._names)}", "give one for each output"
+                "backward: more head gradients than outputs", f"{len(heads)} for {len(self._names)}", "pass one for each output"
             )
         heads += [None] * (len(self._names) - len(heads))
         for head, name, out in zip(heads, self._names, self.outputs, strict=True):
             if head is not None and head.shape != out.shape:
                 raise ShapeError(
-                    f"backward: the head gradient of {name} has another shape", f"{head.shape} for {out.shape}", "give one of its shape"
+                    f"backward: the head gradient of {name} has a different shape",
+                    f"{head.shape} for {out.shape}",
+                    "pass one of the same shape",
                 )
         return [None if h is None else h.astype(o.dtype, copy=False)._capture() for h, o in zip(heads, self.outputs, strict=True)]
 

@@ -84,7 +84,7 @@ def load_params(data: Buffer) -> ParameterFile:
         arrays.append(read_array(reader))
     names = tuple(reader.text(reader.count(1, "a name's length"), "a name") for _ in range(reader.count(8, "the number of names")))
     if names and len(names) != len(arrays):
-        raise reader.error("names and arrays differ in number", f"{len(names)} names, {len(arrays)} arrays")
+        raise reader.error("the numbers of names and arrays differ", f"{len(names)} names, {len(arrays)} arrays")
     return ParameterFile(tuple(arrays), names, numpy_shape)
 
 
@@ -203,7 +203,7 @@ def params_chunks(file: ParameterFile) -> Iterator[Buffer]:
         If names and arrays differ in number, or an array cannot be written under the file's shape semantics.
     """
     if file.names and len(file.names) != len(file.arrays):
-        raise FormatError("names and arrays differ in number", f"{len(file.names)} names, {len(file.arrays)} arrays")
+        raise FormatError("the numbers of names and arrays differ", f"{len(file.names)} names, {len(file.arrays)} arrays")
     yield struct.pack("<QQQ", LIST_MAGIC, 0, len(file.arrays))
     for record in file.arrays:
         yield from _array_chunks(record, file.numpy_shape)

@@ -175,7 +175,7 @@ class HybridBlock(Block):
         **kwargs
             The block's own parameters by name, as arrays or symbols. Subclasses declare those that they use.
         """
-        raise Undefined(f"{type(self).__name__} does not say what it computes", None, "define hybrid_forward(self, F, x) in it")
+        raise Undefined(f"{type(self).__name__} does not define its computation", None, "define hybrid_forward(self, F, x) in it")
 
     def forward(self, x: Any, *args: Any) -> Any:
         """Compute outputs for arrays, or compose symbols. Subclasses define `hybrid_forward` instead.
@@ -237,7 +237,9 @@ class HybridBlock(Block):
             params = {name: param._as_numpy(param._on(device)) for name, param in own.items()}
         except DeferredInitializationError as error:
             raise _NotInferred(
-                f"{self.name}: shapes of parameters are not inferred from arrays of mx.np", str(error), "give parameters their whole shapes"
+                f"{self.name}: shapes of parameters are not inferred from arrays of mx.np",
+                str(error),
+                "specify the full shapes of parameters",
             ) from error
         with device:
             return self.hybrid_forward(nd, *as_numpy(args), **params)
@@ -382,7 +384,7 @@ class HybridBlock(Block):
             raise _NotInferred(
                 f"{self.name}: Deferred initialization failed because shape cannot be inferred",
                 str(error),
-                "give the layers' sizes (in_units, …)",
+                "specify the layers' sizes (in_units, …)",
             ) from error
         params = self.collect_params().values()
         for param in params:

@@ -52,7 +52,9 @@ class SymbolBlock(HybridBlock):
         flat, form = flatten([inputs] if isinstance(inputs, Symbol) else inputs, (Symbol,), "input")
         for symbol in flat:
             if len(symbol.heads) != 1 or not symbol.heads[0].node.is_variable:
-                raise InvalidValue("Input symbols must be variable", f"{symbol} is an operator's output", "make them with mx.sym.Variable")
+                raise InvalidValue(
+                    "Input symbols must be variable", f"{symbol} is an operator's output", "create them with mx.sym.Variable"
+                )
         names = [s.heads[0].node.name for s in flat]
         outputs = outputs[0] if isinstance(outputs, (list, tuple)) and len(outputs) == 1 else outputs
         heads, nested = flatten(outputs, (Symbol,), "output")

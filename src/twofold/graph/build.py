@@ -55,10 +55,10 @@ def _new(sig: Sig, inputs: tuple[Node | None, ...]) -> Application:
             raise named from named.__cause__ if named is error else error
         shapes = ", ".join("None" if i is None else str(i.shape) for i in inputs)
         raise ShapeError(
-            f"{op.title}: the inputs do not fit ({error})", f"shapes {shapes}, {sig}", "see the operator's documentation"
+            f"{op.title}: the inputs do not match ({error})", f"shapes {shapes}, {sig}", "see the operator's documentation"
         ) from error
     if len(body) != sig.count:
-        what = f"{op.title}: its rule gives another number of results than it declares"
+        what = f"{op.title}: its rule returns a different number of results than declared"
         raise ParameterError(what, f"{len(body)} for {sig.count}", f"declare outputs={len(body)} where it is decorated")
     first = body[0] if len(body) == 1 else None
     if isinstance(first, Application) and first.sig.op is op and first.inputs == inputs:
@@ -110,7 +110,7 @@ def _primitive_types(sig: Sig, inputs: tuple[Node | None, ...]) -> list[tuple[tu
     types = _declared_types(sig, have)
     for shape, _ in types:
         if any(n < 0 for n in shape):
-            raise ShapeError(f"{op.name}: a size of the result is negative", str(shape), "give sizes from 0")
+            raise ShapeError(f"{op.name}: a size of the result is negative", str(shape), "pass sizes of 0 or more")
     return types
 
 

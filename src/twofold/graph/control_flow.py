@@ -46,7 +46,7 @@ def _check_states(what: str, given: Sequence[Any], new: Sequence[Any]) -> None:
             raise ShapeError(
                 f"{what}: state {k} changes its type from one step to the next",
                 f"{a.dtype}{a.shape} becomes {b.dtype}{b.shape}",
-                "return states of the type of those given",
+                "return states of the same types as the initial ones",
             )
 
 
@@ -62,7 +62,9 @@ def foreach(xp: Any, *arrays: Any, body: Static, data: int, states: int) -> Any:
 def _(*arrays: Any, body: SubGraph, data: int, states: int) -> list[Any]:
     steps = {a.shape[0] for a in arrays[:data]}
     if len(steps) != 1:
-        raise ShapeError("foreach: data differ in the length of axis 0", ", ".join(map(str, sorted(steps))), "give data of one length")
+        raise ShapeError(
+            "foreach: the data differ in the length of axis 0", ", ".join(map(str, sorted(steps))), "pass data of equal length"
+        )
     count = len(body.outputs) - states
     _check_states(foreach.title, arrays[data : data + states], body.outputs[count:])
     n = steps.pop()

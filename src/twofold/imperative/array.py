@@ -297,11 +297,13 @@ def check_gradient(what: str, gradient: object, variable: object) -> None:
     """
     if not isinstance(variable, Array) or not isinstance(gradient, Array):
         wrong = gradient if isinstance(variable, Array) else variable
-        raise DTypeError(f"{what} needs arrays", type(wrong).__name__, "give an array, and one of its shape for the gradient")
+        raise DTypeError(f"{what} needs arrays", type(wrong).__name__, "pass an array, and one of the same shape for its gradient")
     if gradient.shape != variable.shape:
-        raise ShapeError(f"{what} has another shape", f"{gradient.shape} for {variable.shape}", "give an array of the variable's shape")
+        raise ShapeError(f"{what} has a different shape", f"{gradient.shape} for {variable.shape}", "pass an array of the variable's shape")
     if gradient._dtype != variable._dtype:
-        raise DTypeError(f"{what} has another dtype", f"{gradient._dtype} for {variable._dtype}", "give an array of the variable's dtype")
+        raise DTypeError(
+            f"{what} has a different dtype", f"{gradient._dtype} for {variable._dtype}", "pass an array of the variable's dtype"
+        )
 
 
 def record_of(array: Cell, what: str) -> Rec:
@@ -335,7 +337,7 @@ def backward(heads: Sequence[Array], head_grads: Sequence[Array | None] | None, 
     grads: Sequence[Array | Cell | None] = [None] * len(heads) if head_grads is None else head_grads
     if len(grads) != len(heads):
         given = f"{len(heads)} and {len(grads)}"
-        raise ParameterError("backward: heads and head_grads differ in number", given, "give one (or None) for each head")
+        raise ParameterError("backward: the numbers of heads and head_grads differ", given, "pass one (or None) for each head")
     recs = [record_of(h, "backward") for h in heads]
     if len(heads) > 1 or grads[0] is not None:
         grads = [None if g is None else _fitting_head(h, g) for h, g in zip(heads, grads, strict=True)]
@@ -345,9 +347,9 @@ def backward(heads: Sequence[Array], head_grads: Sequence[Array | None] | None, 
 def _fitting_head(head: Array, grad: object) -> Cell:
     """A head gradient in its head's dtype."""
     if not isinstance(grad, Array):
-        raise DTypeError("backward: a head gradient is not an array", type(grad).__name__, "give an array, or None for ones")
+        raise DTypeError("backward: a head gradient is not an array", type(grad).__name__, "pass an array, or None for ones")
     if grad.shape != head.shape:
-        raise ShapeError("backward: the head gradient's shape differs", f"{grad.shape} for {head.shape}", "give one of the head's shape")
+        raise ShapeError("backward: the head gradient's shape differs", f"{grad.shape} for {head.shape}", "pass one of the head's shape")
     if grad._dtype == head._dtype:
         return grad
     return wrap(Cell, invoke(primitive_arithmetic.astype.sig(dtype=head._dtype), (grad,))[0])

@@ -45,10 +45,10 @@ class Handle:
         return results[0] if len(results) == 1 else results
 
     def _forward(self, arrays: list[Any]) -> list[Any]:
-        raise MXNetError(f"{self.label}: forward is not written", None, "override forward()")
+        raise MXNetError(f"{self.label}: forward is not implemented", None, "override forward()")
 
     def _backward(self, arrays: list[Any]) -> list[Any]:
-        raise MXNetError(f"{self.label}: backward is not written", None, "override backward()")
+        raise MXNetError(f"{self.label}: backward is not implemented", None, "override backward()")
 
 
 @contextmanager

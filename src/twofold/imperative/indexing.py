@@ -311,7 +311,9 @@ def _index_sig(arrays: Sequence[Any], like: Array) -> tuple[Sig, list[Any]]:
     try:
         broadcast_shapes("index", [a.shape for a in used])
     except ShapeError as error:
-        raise IndexingError("index arrays do not broadcast", ", ".join(str(a.shape) for a in used), "give arrays of one shape") from error
+        raise IndexingError(
+            "index arrays do not broadcast", ", ".join(str(a.shape) for a in used), "pass arrays of the same shape"
+        ) from error
     numbers = iter(range(len(used)))
     key = tuple(None if a is None else next(numbers) for a in arrays)
     return primitive_gather.index.sig(key=key), [from_host(_class_of(like), a, like.context) for a in used]
@@ -372,7 +374,9 @@ def _broadcastable(value: Any, shape: tuple[int, ...]) -> Any:
     wide = (1,) * (len(shape) - len(given)) + given
     if len(wide) != len(shape) or any(n not in (1, m) for n, m in zip(wide, shape, strict=True)):
         raise ShapeError(
-            "item assignment: the value does not broadcast to the selection", f"{value.shape} into {shape}", "give a value that fits"
+            "item assignment: the value does not broadcast to the selection",
+            f"{value.shape} into {shape}",
+            "pass a value that broadcasts to it",
         )
     return value if given == value.shape else _reshaped(value, given)
 

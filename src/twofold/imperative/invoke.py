@@ -194,7 +194,7 @@ def _inspected(op: Op, contents: Sequence[Any]) -> tuple[Device | None, bool, bo
         elif v is not None:
             scalars = True
             if not isinstance(v, OPERANDS):
-                raise DTypeError(f"{op.title}: an operand is no array", type(v).__name__, "make one with nd.array")
+                raise DTypeError(f"{op.title}: an operand is not an array", type(v).__name__, "create one with nd.array")
     return device, tracked, scalars
 
 

@@ -48,7 +48,7 @@ def strided_view(shape: Sizes, chain: Sequence[Sig]) -> StridedView:
     for sig in chain:
         found = None if sig.op.strides_rule is None else sig.op.strides_rule(view, **sig.params)
         if found is None:
-            raise OperatorError(f"{sig.op.title}: it is no view of its operand", str(sig), "copy the operand first")
+            raise OperatorError(f"{sig.op.title}: the result is not a view of the operand", str(sig), "copy the operand first")
         view = found
     return view
 

@@ -67,7 +67,7 @@ def fitted(what: str, given: object, types: Sequence[Type], device: Device) -> l
 
 def _fitted(what: str, cell: object, shape: tuple[int, ...], dtype: str, device: Device) -> Cell:
     if not isinstance(cell, Cell):
-        raise DTypeError(f"{what} is no array", type(cell).__name__, f"return an array of shape {shape}")
+        raise DTypeError(f"{what} is not an array", type(cell).__name__, f"return an array of shape {shape}")
     array: Any = cell
     if array.shape == shape and array._dtype == dtype and array.context is device:
         return array
@@ -75,7 +75,7 @@ def _fitted(what: str, cell: object, shape: tuple[int, ...], dtype: str, device:
     try:
         new[:] = array
     except (ShapeError, ValueError):
-        raise ShapeError(f"{what} has another shape", f"{array.shape} for {shape}", "return one that broadcasts to it") from None
+        raise ShapeError(f"{what} has a different shape", f"{array.shape} for {shape}", "return one that broadcasts to it") from None
     return new
 
 

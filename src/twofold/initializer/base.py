@@ -272,7 +272,9 @@ class Mixed:
     def __init__(self, patterns: Sequence[str], initializers: Sequence[Callable[[str, NDArray], None]]) -> None:
         if len(patterns) != len(initializers):
             raise ParameterError(
-                "Mixed: patterns and initializers differ in number", f"{len(patterns)} and {len(initializers)}", "pass one initializer each"
+                "Mixed: the numbers of patterns and initializers differ",
+                f"{len(patterns)} and {len(initializers)}",
+                "pass one initializer per pattern",
             )
         self.map = [(re.compile(pattern), init) for pattern, init in zip(patterns, initializers, strict=True)]
 

@@ -122,7 +122,7 @@ class PrefetchingIter(OneBatchAhead):
         self.n_iter = len(self.iters)
         for what, names in (("rename_data", rename_data), ("rename_label", rename_label)):
             if not self.n_iter or (names is not None and len(names) != self.n_iter):
-                raise ParameterError(f"PrefetchingIter: one {what} per iterator is needed", f"{self.n_iter} iterators", "pass as many")
+                raise ParameterError(f"PrefetchingIter: one {what} per iterator is needed", f"{self.n_iter} iterators", "pass equally many")
         self.rename_data = rename_data
         self.rename_label = rename_label
         self.batch_size = self.provide_data[0][1][0]

@@ -54,5 +54,5 @@ def compression_of(params: Mapping[str, str | float]) -> TwoBitCompression | Non
     if kind not in ("2bit", "none"):
         raise ParameterError("KVStore: Unknown type for gradient compression", repr(kind), "use '2bit' or 'none'")
     if threshold <= 0:
-        raise ParameterError("KVStore: the threshold must be greater than 0", str(threshold), "give a positive one")
+        raise ParameterError("KVStore: the threshold must be greater than 0", str(threshold), "pass a positive one")
     return None if kind == "none" else TwoBitCompression(threshold)

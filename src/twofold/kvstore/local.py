@@ -293,7 +293,9 @@ class KVStore(KVStoreBase):
         if isinstance(key, (list, tuple)):
             if not isinstance(value, (list, tuple)) or len(key) != len(value):
                 count = len(value) if isinstance(value, (list, tuple)) else 1
-                raise ParameterError("KVStore: keys and values differ in number", f"{len(key)} keys, {count} values", "pass one per key")
+                raise ParameterError(
+                    "KVStore: the numbers of keys and values differ", f"{len(key)} keys, {count} values", "pass one per key"
+                )
             pairs = list(zip(key, value, strict=True))
         found: dict[Key, list[NDArray]] = {}
         for k, x in pairs:
@@ -314,11 +316,13 @@ def _arrays(key: Key, value: Any) -> list[NDArray]:
     arrays = list(value) if isinstance(value, (list, tuple)) else [value]
     if not arrays or not all(isinstance(x, Array) for x in arrays):
         kinds = ", ".join(type(x).__name__ for x in arrays) or "an empty list"
-        raise ParameterError(f"KVStore: key {key!r} needs an NDArray or a list of them", kinds, "give arrays")
+        raise ParameterError(f"KVStore: key {key!r} needs an NDArray or a list of them", kinds, "pass arrays")
     return arrays
 
 
 def _check_shapes(key: Key, values: list[NDArray], stored: NDArray) -> None:
     for x in values:
         if x.shape != stored.shape:
-            raise ShapeError(f"KVStore.push: the array does not fit key {key!r}", f"shape {x.shape}", f"give one of shape {stored.shape}")
+            raise ShapeError(
+                f"KVStore.push: the array has the wrong shape for key {key!r}", f"shape {x.shape}", f"pass one of shape {stored.shape}"
+            )

@@ -182,7 +182,9 @@ def check_label_shapes(labels: Arrays, preds: Arrays, wrap: bool = False, shape:
     """
     label, pred = (_shape(labels), _shape(preds)) if shape else (_shape(labels)[0], _shape(preds)[0])
     if label != pred:
-        raise ShapeError(f"metric: Shape of labels {label} does not match shape of predictions {pred}", None, "pass one label each")
+        raise ShapeError(
+            f"metric: Shape of labels {label} does not match shape of predictions {pred}", None, "pass one label per prediction"
+        )
     return (_as_list(labels), _as_list(preds)) if wrap else (labels, preds)
 
 

@@ -71,7 +71,7 @@ class Plan:
         if isinstance(self.grad_req, (list, tuple)):
             if len(self.grad_req) != len(arguments):
                 raise ParameterError(
-                    "module: grad_req and the arguments differ in number",
+                    "module: the numbers of grad_req entries and arguments differ",
                     f"{len(self.grad_req)}",
                     f"pass one for each of {', '.join(arguments)}",
                 )

@@ -30,7 +30,7 @@ def as_batch(batch: Batch) -> DataBatch:
     if isinstance(batch, DataBatch):
         return batch
     if isinstance(batch, list):
-        raise DTypeError("module: one batch is needed", f"a list of {len(batch)}", "pass a DataBatch")
+        raise DTypeError("module: expected one batch", f"a list of {len(batch)}", "pass a DataBatch")
     optional = ("label", "pad", "index", "bucket_key", "provide_data", "provide_label")
     return DataBatch(batch.data, *(getattr(batch, name, None) for name in optional))
 

@@ -90,7 +90,7 @@ class NDArray(Array):
             warnings.warn("copyto: an array is copied to itself", RuntimeWarning, stacklevel=2)
             return False
         if other.shape != self.shape:
-            raise ShapeError("copyto: shapes differ", f"{self.shape} into {other.shape}", "make an array of the same shape")
+            raise ShapeError("copyto: shapes differ", f"{self.shape} into {other.shape}", "pass an array of the same shape")
         other[:] = self
         return other
 

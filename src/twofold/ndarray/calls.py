@@ -98,7 +98,7 @@ class Calls:
         names = [i for i in op.inputs if not i.injected]
         for i, a in zip(names, arrays, strict=True):
             if a is None and not i.optional:
-                raise ParameterError(f"{op.title}: the array {i.name} is missing", None, f"give {', '.join(n.name for n in names)}")
+                raise ParameterError(f"{op.title}: the array {i.name} is missing", None, f"pass {', '.join(n.name for n in names)}")
         return list(arrays)
 
     def deliver(self, op: Op, contents: Sequence[object], out: Array | Sequence[Array] | None) -> Any:

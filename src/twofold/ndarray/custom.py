@@ -309,7 +309,7 @@ def Custom(*data: NDArray, op_type: str, **parameters: Any) -> NDArray | list[ND
     names, count = listed.operands, len(listed.arguments)
     operands = [*data, *[arrays[n] for n in names[len(data) :] if n in arrays]]
     if len(operands) != len(names):
-        raise ParameterError(f"{label}: number of arrays", f"{len(operands)}", f"give {', '.join(names)}")
+        raise ParameterError(f"{label}: number of arrays", f"{len(operands)}", f"pass {', '.join(names)}")
     needs = backward_needs(label, prop, listed)
     handle = CustomHandle(op_type, prop, tls.training, needs, operands[0].context, operands[count:])
     types = infer_types(label, prop, [(a.shape, a._dtype) for a in operands[:count]])

@@ -45,7 +45,7 @@ def by_numpy(function: Callable[..., Any], args: tuple[object, ...], options: di
         if target is None:
             continue
         if not np.can_cast(new.dtype, target.dtype, "same_kind"):
-            raise DTypeError(f"Cannot cast output from {new.dtype} to {target.dtype}", None, "pass an array of another dtype")
+            raise DTypeError(f"Cannot cast output from {new.dtype} to {target.dtype}", None, "pass an array of a different dtype")
         target[...] = new
     return targets[0] if len(targets) == 1 else targets
 

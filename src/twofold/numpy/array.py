@@ -88,7 +88,7 @@ class ndarray(Array):  # NumPy's name
     def mT(self) -> "ndarray":
         """A view with the last two axes exchanged."""
         if self.ndim < 2:
-            raise ShapeError("matrix transpose with ndim < 2 is undefined", f"shape {self.shape}", "give a matrix")
+            raise ShapeError("matrix transpose with ndim < 2 is undefined", f"shape {self.shape}", "pass a matrix")
         return self.swapaxes(-1, -2)
 
     @property
@@ -152,7 +152,7 @@ class ndarray(Array):  # NumPy's name
     def to_device(self, device: Device | str, stream: None = None) -> "ndarray":
         """As `as_in_ctx`, by the array API's name; ``stream`` must be None."""
         if stream is not None:
-            raise ParameterError("to_device: streams are not chosen by callers", repr(stream), "leave stream out")
+            raise ParameterError("to_device: streams cannot be chosen", repr(stream), "leave stream out")
         return self.as_in_ctx(Device(device))
 
     def copyto(self, other: "ndarray | Device") -> "ndarray":
@@ -160,7 +160,7 @@ class ndarray(Array):  # NumPy's name
         if isinstance(other, Device):
             return wrap(ndarray, on_device(self, other))
         if other.shape != self.shape:
-            raise ShapeError("copyto: shapes differ", f"{self.shape} into {other.shape}", "make an array of the same shape")
+            raise ShapeError("copyto: shapes differ", f"{self.shape} into {other.shape}", "pass an array of the same shape")
         other[...] = self
         return other
 
@@ -188,7 +188,9 @@ class ndarray(Array):  # NumPy's name
             If the bytes are to be read as another dtype.
         """
         if type is not None or (dtype is not None and dtype_name(dtype) != self._dtype):
-            raise ParameterError("view: memory is not read as another type", repr(dtype or type), "use astype, or view of asnumpy()")
+            raise ParameterError(
+                "view: memory cannot be reinterpreted as another type", repr(dtype or type), "use astype, or view of asnumpy()"
+            )
         return self._view()
 
     def reshape(self, *shape: Shape, order: Order = "C", copy: bool | None = None) -> "ndarray":
@@ -217,7 +219,7 @@ class ndarray(Array):  # NumPy's name
             return self.transpose().reshape(sig.params["shape"][::-1], copy=copy).transpose()
         fits = self.__class__ is ndarray or self._strided.reshaped(sig.params["shape"]) is not None
         if not fits and copy is False:
-            raise ParameterError("reshape: the memory cannot be shown in that shape", f"{self.shape} as {sizes}", "allow a copy")
+            raise ParameterError("reshape: a view of that shape is not possible", f"{self.shape} as {sizes}", "allow a copy")
         return (self.copy() if copy or not fits else self)._view(sig)
 
     def ravel(self, order: Order = "C") -> "ndarray":

@@ -136,7 +136,7 @@ def operand(a: ArrayLike, device: Device | None = None) -> ndarray:
         return a
     found = array(a, copy=None, device=None if isinstance(a, Array) else device)
     if not isinstance(found, ndarray):
-        raise NotOurs("an operand is no array of numbers", repr(a)[:60], "compute with numpy")
+        raise NotOurs("an operand is not an array of numbers", repr(a)[:60], "compute with numpy")
     return found
 
 

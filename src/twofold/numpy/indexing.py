@@ -41,7 +41,7 @@ def _places(item: ArrayLike) -> np.ndarray:
     try:
         host = host_of(item) if isinstance(item, Array) else np.asarray(item)
     except ValueError as error:
-        raise IndexingError("an index is no array", str(error), "give integers, slices, None, ... or arrays") from None
+        raise IndexingError("an index is not an array", str(error), "pass integers, slices, None, ... or arrays") from None
     if host.dtype == bool:
         return host
     if host.dtype.kind not in "iu" and (host.size or isinstance(item, (Array, np.ndarray))):
@@ -61,7 +61,7 @@ def _value(value: Any, x: ndarray) -> Any:
         return bool(value) if x._dtype == "bool" else value
     host = np.asarray(value, x.dtype) if not isinstance(value, np.ndarray) else value.astype(x.dtype)
     if host.dtype.kind == "O":
-        raise ShapeError("item assignment: the value is no array of numbers", repr(value)[:60], "give numbers")
+        raise ShapeError("item assignment: the value is not an array of numbers", repr(value)[:60], "pass numbers")
     return host.item() if not host.ndim and host.dtype.kind in "biuf" else host
 
 

@@ -184,7 +184,7 @@ def matrix_power(a: ArrayLike, n: SupportsIndex) -> ndarray:
     """
     x, times = operand(a), index(n)
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise ShapeError("Last 2 dimensions of the array must be square", str(x.shape), "give (…, m, m)")
+        raise ShapeError("Last 2 dimensions of the array must be square", str(x.shape), "pass (…, m, m)")
     if times == 0:
         return broadcast_view(eye(x.shape[-1], dtype=x.dtype, device=x.context), x.shape).copy()
     x, times, result = (x if times > 0 else inv(x)), abs(times), None
@@ -205,7 +205,7 @@ def multi_dot(arrays: Sequence[ArrayLike], *, out: Out = None) -> ndarray:
         If there are fewer.
     """
     if len(arrays) < 2:
-        raise ParameterError("Expecting at least two arrays.", str(len(arrays)), "give more")
+        raise ParameterError("Expecting at least two arrays.", str(len(arrays)), "pass more")
     matrices = operands(*arrays)
     letters = ascii_letters[: len(matrices) + 1]
     terms = [letters[k : k + 2] for k in range(len(matrices))]

@@ -125,7 +125,7 @@ def _as_text(*given: Any) -> tuple[str, tuple[Any, ...]]:
         texts = ["".join(["..." if k is Ellipsis else LETTERS[range(52).index(k)] for k in indices]) for indices in lists]
     except (TypeError, ValueError) as error:
         raise ParameterError(
-            "einsum: an index is no number from 0 to 51", str(error), "follow each array by a list of such numbers"
+            "einsum: an index is not a number from 0 to 51", str(error), "follow each array with a list of such numbers"
         ) from None
     result = f"->{texts.pop()}" if len(lists) > len(arrays) else ""
     return ",".join(texts) + result, arrays
@@ -194,7 +194,9 @@ def vecdot(
     x, y = operands(x1, x2)
     name = promote(x._dtype, y._dtype) if dtype is None else dtype_name(dtype)
     if not all(np.can_cast(v.dtype, NUMPY[name], casting) for v in (x, y)):
-        raise DTypeError(f"vecdot: cannot cast operands to {name}", f"{x.dtype} and {y.dtype}, casting={casting!r}", "give another dtype")
+        raise DTypeError(
+            f"vecdot: cannot cast operands to {name}", f"{x.dtype} and {y.dtype}, casting={casting!r}", "pass a different dtype"
+        )
     *places, kept = _vector_axes(axes, axis)
     x, y = [moveaxis(v, k, -1).astype(name, copy=False) for v, k in zip((x, y), places, strict=True)]
     if x.shape[-1] != y.shape[-1]:
@@ -221,5 +223,5 @@ def _vector_axes(axes: Sequence[int | tuple[int, ...]] | None, axis: int | None)
         raise DTypeError("vecdot: cannot specify both 'axis' and 'axes'", f"{axis} and {axes}", "leave one out")
     given = [index(k[0] if isinstance(k, tuple) else k) for k in axes if k != ()]
     if len(axes) not in (2, 3) or len(given) < 2:
-        raise ParameterError("vecdot: axes needs one for each array and, if it is kept, for the result", str(axes), "give two or three")
+        raise ParameterError("vecdot: axes needs one for each array and, if it is kept, for the result", str(axes), "pass two or three")
     return [*given, -1][:3]

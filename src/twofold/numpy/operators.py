@@ -237,7 +237,7 @@ def _update(op: Op, fn: Any, target: ndarray, other: Any) -> None:
     new = evaluated(op, (target, other))[0]
     shape = type_of(new)[0]
     if shape != target.shape:
-        raise ShapeError(f"in-place {op.name}: the result has another shape", f"{shape} into {target.shape}", "write it to a new array")
+        raise ShapeError(f"in-place {op.name}: the result has a different shape", f"{shape} into {target.shape}", "write it to a new array")
     if result != dtype:
         new = invoke(primitive_arithmetic.astype.sig(dtype=dtype), (wrap(ndarray, new),))[0]
     if chain:

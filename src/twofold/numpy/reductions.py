@@ -70,7 +70,7 @@ def _initial(value: Scalar, result: ndarray) -> ndarray:
     except (TypeError, ValueError) as error:
         raise own_error("initial: this dtype has no such number", error) from error
     if host.ndim:
-        raise DTypeError("initial is no number", str(host.shape), "give a number")
+        raise DTypeError("initial is not a number", str(host.shape), "pass a number")
     return operand(host, result.context)
 
 
@@ -130,12 +130,12 @@ def _extremum(primitive: str, combine: str, worst: str) -> Callable[..., ndarray
         if where is not True:
             if start is None:
                 what = f"reduction operation '{combine}' does not have an identity, so to use a where mask one has to specify 'initial'"
-                raise ParameterError(what, None, "give initial")
+                raise ParameterError(what, None, "pass initial")
             x = chosen(where, x, start)
         if x.size == 0 and 0 in [x.shape[k] for k in normalized_axes(axis, x.ndim)]:
             if start is None:
                 raise ParameterError(
-                    f"zero-size array to reduction operation {combine} which has no identity", str(x.shape), "give initial"
+                    f"zero-size array to reduction operation {combine} which has no identity", str(x.shape), "pass initial"
                 )
             return by_numpy(getattr(np, primitive), (x,), {"axis": axis, "keepdims": keepdims, "initial": initial, "out": out})
         result = reduced(x, axis, bool(keepdims))
@@ -180,10 +180,10 @@ def _place(primitive: str, doc: str) -> Callable[..., ndarray]:
             axis = None if _axis_of(x, index(axis)) is None else normalized_axis(index(axis), x.ndim)
         if x.size == 0:
             if axis is None or x.shape[axis] == 0:
-                raise ParameterError(f"attempt to get {primitive} of an empty sequence", str(x.shape), "give elements")
+                raise ParameterError(f"attempt to get {primitive} of an empty sequence", str(x.shape), "pass at least one element")
             return by_numpy(getattr(np, primitive), (x, axis), {"out": out, "keepdims": keepdims})
         if isinstance(out, (ndarray, np.ndarray)) and not np.can_cast(out.dtype, np.int64):
-            raise DTypeError(f"{primitive}: out is no array for indices", str(out.dtype), "give one of integers")
+            raise DTypeError(f"{primitive}: out cannot hold indices", str(out.dtype), "pass an array of integers")
         return deliver(reduced(x, axis, bool(keepdims)), out, "unsafe")
 
     return place
@@ -282,9 +282,11 @@ def average(a: ArrayLike, axis: Axis = None, weights: ArrayLike | None = None, r
     w = operands(x, weights)[1]
     if w.shape != x.shape:
         if axis is None:
-            raise DTypeError("Axis must be specified when shapes of a and weights differ.", f"{w.shape} for {x.shape}", "give axis")
+            raise DTypeError("Axis must be specified when shapes of a and weights differ.", f"{w.shape} for {x.shape}", "pass axis")
         if not isinstance(axis, int) or w.shape != (x.shape[axis],):
-            raise ParameterError("average: the weights do not fit", f"{w.shape} for {x.shape}, axis {axis}", "give one for each element")
+            raise ParameterError(
+                "average: the weights have the wrong shape", f"{w.shape} for {x.shape}, axis {axis}", "pass one for each element"
+            )
         w = w.reshape([-1 if k == axis % x.ndim else 1 for k in range(x.ndim)])
     dtype = np.result_type(x.dtype, w.dtype, *([] if is_float(x._dtype) or is_float(w._dtype) else [np.float64]))
     scale = sum(broadcast_view(w, x.shape), axis, dtype, keepdims=keepdims)
@@ -330,7 +332,7 @@ def _cumulative(
     function: Callable[..., ndarray], first: int, x: ndarray, axis: int | None, dtype: DTypeLike, out: Out, include_initial: bool
 ) -> ndarray:
     if axis is None and x.ndim > 1:
-        raise ParameterError("For arrays which have more than one dimension ``axis`` argument is required", str(x.shape), "give axis")
+        raise ParameterError("For arrays which have more than one dimension ``axis`` argument is required", str(x.shape), "pass axis")
     x = x if x.ndim else x.reshape(1)
     result = function(x, axis or 0, dtype)
     if include_initial:

@@ -41,7 +41,7 @@ def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None 
     if x is None and y is None:
         return nonzero(condition)
     if x is None or y is None:
-        raise ParameterError("either both or neither of x and y should be given", None, "give both")
+        raise ParameterError("either both or neither of x and y should be given", None, "pass both")
     return chosen(condition, _wrapped(x, y), _wrapped(y, x))
 
 
@@ -302,7 +302,7 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike | None = N
     """
     x = operand(a)
     if n < 0 or not x.ndim:
-        raise ParameterError("diff needs at least one axis and an order that is not negative", f"n={n}, shape {x.shape}", "give others")
+        raise ParameterError("diff needs at least one axis and an order that is not negative", f"n={n}, shape {x.shape}", "pass valid ones")
     ends = operands(*[e for e in (prepend, x, append) if e is not None])
     shape = [1 if k == axis % x.ndim else m for k, m in enumerate(x.shape)]
     if len(ends) > 1:

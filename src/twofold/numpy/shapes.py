@@ -96,7 +96,7 @@ def broadcast_to(array: ArrayLike, shape: Shape, subok: bool = False) -> ndarray
     """
     x, target = operand(array), (shape,) if isinstance(shape, int) else tuple(shape)
     if broadcast_shapes("broadcast_to", [x.shape, target]) != target:
-        raise ShapeError("broadcast_to: the shape does not fit", f"{x.shape} to {target}", "only axes of size 1 grow")
+        raise ShapeError("broadcast_to: cannot broadcast to this shape", f"{x.shape} to {target}", "only axes of size 1 can be broadcast")
     return broadcast_view(x, target)
 
 
@@ -157,7 +157,7 @@ def array_split(ary: ArrayLike, indices_or_sections: int | Sequence[int], axis: 
     if isinstance(indices_or_sections, (int, np.integer)):
         count = int(indices_or_sections)
         if count < 1:
-            raise ParameterError("number sections must be larger than 0.", str(count), "give a number from 1")
+            raise ParameterError("number sections must be larger than 0.", str(count), "pass 1 or more")
         places = [k * (size // count) + min(k, size % count) for k in range(1, count)]
     else:
         places = [int(k) for k in indices_or_sections]
@@ -220,7 +220,7 @@ def concatenate(
     """
     parts = operands(*arrays)
     if not parts:
-        raise ParameterError("need at least one array to concatenate", None, "give arrays")
+        raise ParameterError("need at least one array to concatenate", None, "pass arrays")
     if axis is None:
         parts, axis = [p.reshape(-1) for p in parts], 0
     elif not all(p.shape for p in parts):
@@ -248,7 +248,7 @@ def stack(
     """Arrays of one shape joined along a new axis."""
     parts = operands(*arrays)
     if not parts:
-        raise ParameterError("need at least one array to stack", None, "give arrays")
+        raise ParameterError("need at least one array to stack", None, "pass arrays")
     if len({p.shape for p in parts}) > 1:
         raise ShapeError("all input arrays must have the same shape", ", ".join(str(p.shape) for p in parts), "make them equal")
     result = run(joining.stack, *_alike(parts, dtype, casting), axis=normalized_axis(axis, parts[0].ndim + 1))

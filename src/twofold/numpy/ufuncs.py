@@ -168,7 +168,7 @@ class ufunc:  # NumPy's name
             If the array is not one of ours.
         """
         if not isinstance(a, ndarray):
-            raise ParameterError(f"{self.__name__}.at: only arrays are written", type(a).__name__, "make one with np.array")
+            raise ParameterError(f"{self.__name__}.at: only arrays can be updated", type(a).__name__, "create one with np.array")
         if self.__name__ == "add" and b is not None:
             add_at(a, indices, b)
             return
@@ -191,7 +191,7 @@ class ufunc:  # NumPy's name
             at = np.unravel_index(flat.ravel()[now], a.shape)
             result = self(a[at]) if values is None else self(a[at], values[now])
             if not np.can_cast(result.dtype, a.dtype, "same_kind"):
-                raise DTypeError(f"{self.__name__}.at: cannot cast {result.dtype} to {a.dtype}", None, "give an array of another dtype")
+                raise DTypeError(f"{self.__name__}.at: cannot cast {result.dtype} to {a.dtype}", None, "pass an array of a different dtype")
             a[at] = result
 
     def __repr__(self) -> str:
@@ -233,11 +233,15 @@ def deliver(result: ndarray, out: Any, casting: Casting = "same_kind", *, widens
         np.copyto(out, host_of(result), casting)
         return out
     if not isinstance(out, ndarray):
-        raise DTypeError("return arrays must be of ArrayType", type(out).__name__, "give an array for out")
+        raise DTypeError("return arrays must be of ArrayType", type(out).__name__, "pass an array for out")
     if not np.can_cast(result.dtype, out.dtype, casting):
-        raise DTypeError(f"Cannot cast output from {result.dtype} to {out.dtype}", f"casting={casting!r}", "give an array of another dtype")
+        raise DTypeError(
+            f"Cannot cast output from {result.dtype} to {out.dtype}", f"casting={casting!r}", "pass an array of a different dtype"
+        )
     if result.shape != out.shape and not (widens and broadcast_shapes("out", (result.shape, out.shape)) == out.shape):
-        raise ParameterError("out has another shape than the result", f"{out.shape} for {result.shape}", "give an array of that shape")
+        raise ParameterError(
+            "the shape of out differs from that of the result", f"{out.shape} for {result.shape}", "pass an array of that shape"
+        )
     out[...] = result
     return out
 

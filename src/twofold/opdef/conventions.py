@@ -88,7 +88,7 @@ def legacy_scalar(value: float | int | bool, dtype: str, limit: bool = False) ->
     if limit:
         value = min(max(value, least), least + count - 1)
     if not math.isfinite(value):
-        raise ParameterError(f"a number is no {dtype}", value, "cast the array to floats with astype")
+        raise ParameterError(f"a number is not a valid {dtype}", value, "cast the array to floats with astype")
     return (int(value) - least) % count + least
 
 

@@ -109,7 +109,7 @@ def _str(value: Any) -> str:
 def _shape(value: Any) -> tuple[int | None, ...]:
     value = _literal(value)
     if value is None:
-        raise ValueError("give a size or a tuple of sizes")
+        raise ValueError("pass a size or a tuple of sizes")
     if isinstance(value, (list, tuple)):
         return tuple(None if n is None else _int(n) for n in value)
     return (_int(value),)
@@ -186,7 +186,7 @@ def kind_of(annotation: Any) -> Kind:
         return _choice(args)
     if origin in (types.UnionType, typing.Union) and type(None) in args:
         return _optional(kind_of(next(a for a in args if a is not type(None))))
-    raise TypeError(f"{annotation!r} is no parameter kind; see twofold.opdef.params")
+    raise TypeError(f"{annotation!r} is not a parameter type; see twofold.opdef.params")
 
 
 def _choice(values: tuple[Any, ...]) -> Kind:

@@ -22,7 +22,7 @@ def register(op: Op) -> None:
     """
     for name, table in [*((n, NAMES) for n in op.names), (op.name, OPS)]:
         if name in table:
-            raise OperatorError(f"registry: the name {name!r} is taken", repr(table[name]), "choose another name")
+            raise OperatorError(f"registry: the name {name!r} is already taken", repr(table[name]), "choose another name")
     OPS[op.name] = op
     for name in op.names:
         NAMES[name] = op

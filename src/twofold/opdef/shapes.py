@@ -35,7 +35,7 @@ def normalized_axis(axis: int, ndim: int, name: str = "axis") -> int:
         If the array has no such axis.
     """
     if not -ndim <= axis < max(ndim, 1):
-        raise ShapeError(f"{name} is out of range", f"{axis} for {ndim} dimensions", f"give one from {-ndim} to {ndim - 1}")
+        raise ShapeError(f"{name} is out of range", f"{axis} for {ndim} dimensions", f"pass one from {-ndim} to {ndim - 1}")
     return axis + ndim if axis < 0 else axis
 
 
@@ -74,7 +74,7 @@ def moved_axes(source: int | Iterable[int], destination: int | Iterable[int], nd
     sources, destinations = distinct_axes(source, ndim, "moveaxis: source"), distinct_axes(destination, ndim, "moveaxis: destination")
     if len(sources) != len(destinations):
         what = "moveaxis: `source` and `destination` arguments must have the same number of elements"
-        raise ParameterError(what, f"{len(sources)} and {len(destinations)}", "pass as many of one as of the other")
+        raise ParameterError(what, f"{len(sources)} and {len(destinations)}", "pass equally many of each")
     order = [k for k in range(ndim) if k not in sources]
     # from the front, so that later insertions do not move earlier ones
     for to, axis in sorted(zip(destinations, sources, strict=True)):
@@ -100,7 +100,7 @@ def filled_shape(shape: Sequence[int], size: int, name: str = "reshape") -> Shap
     unknown = sum(n == -1 for n in shape)
     if unknown > 1 or (unknown and (known == 0 or size % known)) or (not unknown and known != size):
         raise ShapeError(
-            f"{name}: sizes do not fit", f"{size} elements into {tuple(shape)}", "give sizes whose product is the number of elements"
+            f"{name}: the sizes do not match", f"{size} elements into {tuple(shape)}", "pass sizes whose product is the number of elements"
         )
     return tuple(size // known if n == -1 else n for n in shape)
 
@@ -135,17 +135,17 @@ def reshape_codes(shape: Shape, codes: Sequence[int], reverse: bool = False) -> 
             k += 1
     except IndexError:
         raise ShapeError(
-            "Reshape: the codes do not fit", f"shape {shape}, codes {tuple(codes)}", "see the meaning of 0 and -1 to -4"
+            "Reshape: the codes do not match the shape", f"shape {shape}, codes {tuple(codes)}", "see the meaning of 0 and -1 to -4"
         ) from None
     return filled_shape(out, math.prod(shape))
 
 
 def _split_size(size: int, a: int, b: int) -> list[int]:
     if (a == -1 and b == -1) or a == 0 or b == 0:
-        raise ShapeError("Reshape: -4 needs two sizes, at most one of them -1", f"{a}, {b}", "give the sizes to split into")
+        raise ShapeError("Reshape: -4 needs two sizes, at most one of them -1", f"{a}, {b}", "pass the sizes to split into")
     a, b = (size // b if a == -1 else a), (size // a if b == -1 else b)
     if a * b != size:
-        raise ShapeError("Reshape: -4 does not split evenly", f"{size} into {a} and {b}", "give sizes whose product is the axis")
+        raise ShapeError("Reshape: -4 does not split evenly", f"{size} into {a} and {b}", "pass sizes whose product is the axis")
     return [a, b]
 
 

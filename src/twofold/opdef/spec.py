@@ -443,7 +443,7 @@ class Op:
             if name in given:
                 full[name] = param.value(given[name], self.title)
             elif param.required:
-                raise ParameterError(f"{self.title}: Required parameter {name} of {param.kind.name} is not presented", None, "give it")
+                raise ParameterError(f"{self.title}: Required parameter {name} of {param.kind.name} is not presented", None, "pass it")
             else:
                 full[name] = param.default
         key = legacy, tuple(full.items())

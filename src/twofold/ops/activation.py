@@ -64,7 +64,7 @@ def _per_channel(xp, gamma, data):
     ndim = len(data.shape)
     if gamma.shape not in ((1,), data.shape[1:2] or data.shape):
         given = f"gamma {gamma.shape} for data {data.shape}"
-        raise ShapeError("LeakyReLU: the slopes do not fit", given, "give one slope, or one per channel (axis 1)")
+        raise ShapeError("LeakyReLU: the slopes have the wrong shape", given, "pass one slope, or one per channel (axis 1)")
     return xp.reshape(gamma, shape=(*gamma.shape, *[1] * (ndim - 2)))
 
 

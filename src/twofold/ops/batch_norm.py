@@ -81,7 +81,7 @@ def _statistics(xp, data, moving_mean, moving_var, axis, eps, of_batch):
     """(mean, centered data, 1 / sqrt(var + eps)). The gradient recomputes them from the data, so that it can be differentiated in turn."""
     if of_batch:
         if math.prod(data.shape) == 0:
-            raise ShapeError("BatchNorm: no data to take statistics of", data.shape, "give at least one sample")
+            raise ShapeError("BatchNorm: no data to compute statistics from", data.shape, "pass at least one sample")
         axes = tuple(k for k in range(len(data.shape)) if k != axis)
         mean = xp.mean(xp.cast(data, xp.dtype_of(xp.widened(moving_mean))), axis=axes)
         centered = _centered(xp, data, mean, axis)  # two passes: E[x²] - E[x]² would cancel where the mean is large
@@ -96,7 +96,7 @@ def _check(data, vectors, axis):
     for v in vectors:
         if v.shape != (data.shape[axis],):
             given = f"a parameter of shape {v.shape} for data {data.shape}, axis {axis}"
-            raise ShapeError("BatchNorm: the parameters do not fit", given, f"give all of shape {(data.shape[axis],)}")
+            raise ShapeError("BatchNorm: the parameters have the wrong shape", given, f"pass all of them with shape {(data.shape[axis],)}")
 
 
 def _check_dtypes(xp, data, vectors):
@@ -105,7 +105,7 @@ def _check_dtypes(xp, data, vectors):
     fitting = (xp.dtype_of(data), xp.dtype_of(xp.widened(data)))
     if len(kinds) > 1 or not kinds <= set(fitting):
         given = f"data {fitting[0]}, parameters {', '.join(sorted(kinds))}"
-        raise DTypeError("BatchNorm: the dtypes do not fit", given, f"cast the parameters to {fitting[1]}")
+        raise DTypeError("BatchNorm: the dtypes do not match", given, f"cast the parameters to {fitting[1]}")
 
 
 batch_norm.infer(lambda shapes, *, axis, **_: along_axis(shapes, axis))

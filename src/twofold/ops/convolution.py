@@ -16,16 +16,16 @@ DEFAULTS = {"kernel": 1, "stride": 1, "dilate": 1, "pad": 0, "adj": 0}
 def _check(name, data, weight, bias, wanted, num_filter, no_bias):
     if weight.shape != wanted:
         given = f"weight {weight.shape} for data {data.shape}"
-        raise ShapeError(f"{name}: the weight does not fit", given, f"give a weight of shape {wanted}")
+        raise ShapeError(f"{name}: the weight has the wrong shape", given, f"pass a weight of shape {wanted}")
     if (bias is None) != no_bias or (bias is not None and bias.shape != (num_filter,)):
         given = "no bias" if bias is None else f"bias {bias.shape}, no_bias={no_bias}"
-        raise ShapeError(f"{name}: the bias does not fit", given, f"give one of shape {(num_filter,)}, or none with no_bias=True")
+        raise ShapeError(f"{name}: the bias has the wrong shape", given, f"pass one of shape {(num_filter,)}, or none with no_bias=True")
 
 
 def _check_groups(name, channels, num_filter, num_group):
     if num_group < 1 or channels % num_group or num_filter % num_group:
         given = f"num_group {num_group}, {channels} channels, num_filter {num_filter}"
-        raise ParameterError(f"{name}: the groups do not divide the channels", given, "give a divisor of both")
+        raise ParameterError(f"{name}: the groups do not divide the channels", given, "pass a divisor of both")
 
 
 def _with_bias(xp, out, bias):
@@ -148,13 +148,13 @@ def _output_place(full, stride, pad, adj, target_shape):
     """The result's sizes, and the number of elements to cut off in front of each axis, from the size ``full`` of the summed windows."""
     if not any(target_shape):
         if any(a >= s for a, s in zip(adj, stride, strict=True)):
-            raise ParameterError("Deconvolution: adj must be smaller than stride", f"adj {adj}, stride {stride}", "give a smaller adj")
+            raise ParameterError("Deconvolution: adj must be smaller than stride", f"adj {adj}, stride {stride}", "pass a smaller adj")
         return tuple(f - 2 * p + a for f, p, a in zip(full, pad, adj, strict=True)), pad
     if len(target_shape) != len(full):
-        raise ShapeError("Deconvolution: target_shape needs one size for each spatial axis", target_shape, f"give {len(full)} sizes")
+        raise ShapeError("Deconvolution: target_shape needs one size for each spatial axis", target_shape, f"pass {len(full)} sizes")
     excess = [f - t for f, t in zip(full, target_shape, strict=True)]
     if min(excess) < 0:
-        raise ShapeError("Deconvolution: target_shape is too large", f"{target_shape}, at most {full}", "give smaller sizes")
+        raise ShapeError("Deconvolution: target_shape is too large", f"{target_shape}, at most {full}", "pass smaller sizes")
     # MXNet cuts off the odd element in front
     return tuple(target_shape), tuple((e + 1) // 2 for e in excess)
 

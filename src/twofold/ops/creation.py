@@ -60,10 +60,10 @@ def arange(
     """``start, start + step, …`` below ``stop`` (``start`` alone is the end), each ``repeat`` times; computed in float64."""
     if infer_range:
         raise ParameterError(
-            "_arange: the range cannot be inferred from a shape", "infer_range=True", "give stop, or use contrib.arange_like"
+            "_arange: the range cannot be inferred from a shape", "infer_range=True", "pass stop, or use contrib.arange_like"
         )
     if step == 0:
-        raise ParameterError("_arange: the step is 0", f"start {start}, stop {stop}", "give another step")
+        raise ParameterError("_arange: the step is 0", f"start {start}, stop {stop}", "pass a different step")
     first, end = (0.0, start) if stop is None else (start, stop)
     count = max(0, math.ceil((end - first) / step))
     return _progression(xp, first, step, count, repeat, dtype)
@@ -91,7 +91,7 @@ def arange_like(xp, data, *, start: float = 0.0, step: float = 1.0, repeat: int 
     size = math.prod(shape)
     if size % repeat:
         raise ParameterError(
-            "contrib.arange_like: repeat does not divide the size", f"repeat={repeat}, size {size}", "give a divisor of the size"
+            "contrib.arange_like: repeat does not divide the size", f"repeat={repeat}, size {size}", "pass a divisor of the size"
         )
     return xp.reshape(_progression(xp, start, step, size // repeat, repeat, xp.dtype_of(data)), shape=shape)
 
@@ -105,7 +105,7 @@ def _(draw):
 def linspace(xp, *, start: float, stop: float, num: int, endpoint: bool = True, dtype: DType = "float32"):
     """``num`` evenly spaced values from ``start`` to ``stop``, inclusive if ``endpoint``; computed in float64."""
     if num < 0:
-        raise ParameterError("_linspace: the number of values is negative", f"num={num}", "give 0 or more")
+        raise ParameterError("_linspace: the number of values is negative", f"num={num}", "pass 0 or more")
     parts = max(1, num - 1 if endpoint else num)
     weight = xp.iota(size=num, dtype="float64") / parts
     return xp.cast((1 - weight) * start + weight * stop, dtype)  # interpolates from both sides, so that both ends are exact

@@ -121,14 +121,14 @@ def _log_likelihood(xp, problem, alphas):
 
 def _check(data, label, lengths):
     if len(data.shape) != 3 or len(label.shape) != 2 or label.shape[0] != data.shape[1]:
-        raise ShapeError("CTCLoss: label and data do not fit", f"label {label.shape}, data {data.shape}", "give (n, l) and (t, n, c)")
+        raise ShapeError("CTCLoss: label and data do not match", f"label {label.shape}, data {data.shape}", "pass (n, l) and (t, n, c)")
     if label.shape[1] > data.shape[0]:
         raise ShapeError(
-            "CTCLoss: labels are longer than the data", f"label {label.shape}, data {data.shape}", "give at least as many steps"
+            "CTCLoss: labels are longer than the data", f"label {label.shape}, data {data.shape}", "pass at least as many steps as labels"
         )
     if any(a is not None and a.shape != label.shape[:1] for a in lengths):
         raise ShapeError(
-            "CTCLoss: needs one length for each sequence", str([a.shape for a in lengths if a is not None]), "give arrays (n,)"
+            "CTCLoss: needs one length for each sequence", str([a.shape for a in lengths if a is not None]), "pass arrays (n,)"
         )
 
 

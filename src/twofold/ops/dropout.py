@@ -27,7 +27,7 @@ def dropout(
     Source: Srivastava et al., "Dropout: a simple way to prevent neural networks from overfitting", JMLR 15, 2014.
     """
     if not 0 <= p <= 1:
-        raise ParameterError("Dropout: p must be a probability", p, "give 0 <= p <= 1")
+        raise ParameterError("Dropout: p must be a probability", p, "pass 0 <= p <= 1")
     if p == 0 or (mode == "training" and not is_train):
         return data
     # there is no scale 1 / (1 - p) then

@@ -19,7 +19,7 @@ def explicit_terms(subscripts, ndims):
     terms = left.split(",")
     if len(terms) != len(ndims):
         raise ParameterError(
-            "einsum: the operands differ in number from the terms", f"{subscripts!r} for {len(ndims)}", "give one term for each"
+            "einsum: the numbers of operands and terms differ", f"{subscripts!r} for {len(ndims)}", "pass one term for each"
         )
     # ellipses are spelled out with letters that occur nowhere else: the primitive knows none
     unused = [c for c in string.ascii_letters if c not in subscripts]
@@ -47,7 +47,7 @@ def _spelled(term, ndim, ellipsis, subscripts):
     own = ndim - len(named) if "..." in term else 0
     if own < 0 or len(named) + own != ndim or (named and not named.isalpha()):
         raise ParameterError(
-            "einsum: a term does not fit its operand", f"{term!r} of {subscripts!r} for {ndim} dimensions", "name one index for each axis"
+            "einsum: a term does not match its operand", f"{term!r} of {subscripts!r} for {ndim} dimensions", "name one index for each axis"
         )
     return term.replace("...", ellipsis[len(ellipsis) - own :], 1)
 

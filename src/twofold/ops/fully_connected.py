@@ -16,10 +16,12 @@ def _as_rows(xp, data, flatten):
 def _check(rows, weight, bias, num_hidden, no_bias):
     if weight.shape != (num_hidden, rows.shape[1]):
         given = f"weight {weight.shape} for rows of {rows.shape[1]} values"
-        raise ShapeError("FullyConnected: the weight does not fit", given, f"give a weight of shape {(num_hidden, rows.shape[1])}")
+        raise ShapeError("FullyConnected: the weight has the wrong shape", given, f"pass a weight of shape {(num_hidden, rows.shape[1])}")
     if (bias is None) != no_bias or (bias is not None and bias.shape != (num_hidden,)):
         given = "no bias" if bias is None else f"bias {bias.shape}, no_bias={no_bias}"
-        raise ShapeError("FullyConnected: the bias does not fit", given, f"give one of shape {(num_hidden,)}, or none with no_bias=True")
+        raise ShapeError(
+            "FullyConnected: the bias has the wrong shape", given, f"pass one of shape {(num_hidden,)}, or none with no_bias=True"
+        )
 
 
 @op("FullyConnected", "_npx_fully_connected", "_sparse_FullyConnected", alike=True, drawn_as="layer", label="{num_hidden}")

@@ -57,7 +57,7 @@ def pick(xp, data, index: Index, *, axis: int | None = -1, keepdims: bool = Fals
     # MXNet has no 0-d arrays: the index of a vector has shape (1,)
     if index.shape not in (kept, flat or (1,), flat):
         raise ShapeError(
-            "pick: the index does not fit", f"index {index.shape}, data {data.shape}, axis {axis}", f"give one of shape {flat}"
+            "pick: the index has the wrong shape", f"index {index.shape}, data {data.shape}, axis {axis}", f"pass one of shape {flat}"
         )
     picked = xp.take_along_axis(data, xp.reshape(places(xp, index, data.shape[at], mode), shape=kept), axis=at)
     return picked if keepdims else xp.reshape(picked, shape=flat)
@@ -87,7 +87,7 @@ def _(draw):
 def batch_take(xp, a, indices: Index):
     """``a[k, indices[k]]`` for each row k, with indices clipped to the bounds."""
     if len(a.shape) != 2:
-        raise ShapeError("batch_take: needs a matrix", f"shape {a.shape}", "use pick")
+        raise ShapeError("batch_take: a matrix is required", f"shape {a.shape}", "use pick")
     return pick(xp, a, indices, axis=1)
 
 
@@ -117,7 +117,7 @@ def onehot_encode(xp, lhs, rhs):
     """`one_hot` of the indices ``lhs`` (n,) in the shape and dtype of ``rhs`` (n, depth)."""
     if len(rhs.shape) != 2 or lhs.shape != rhs.shape[:1]:
         raise ShapeError(
-            "_onehot_encode: the shapes do not fit", f"{lhs.shape} and {rhs.shape}", "give indices (n,) and an array (n, depth)"
+            "_onehot_encode: the shapes do not match", f"{lhs.shape} and {rhs.shape}", "pass indices (n,) and an array (n, depth)"
         )
     return one_hot(xp, lhs, depth=rhs.shape[1], dtype=xp.dtype_of(rhs))
 
@@ -143,7 +143,7 @@ def embedding(
     """
     if weight.shape != (input_dim, output_dim):
         raise ShapeError(
-            "Embedding: the weight has another shape",
+            "Embedding: the weight has the wrong shape",
             f"{weight.shape}",
             f"make it {(input_dim, output_dim)}, as input_dim and output_dim say",
         )
@@ -160,7 +160,7 @@ def index_arrays(xp, indices, shape, name):
     count = indices.shape[0]
     if count > len(shape):
         raise ShapeError(
-            f"{name}: more indices than dimensions", f"indices {indices.shape}, array {tuple(shape)}", "give one row per leading axis"
+            f"{name}: more indices than dimensions", f"indices {indices.shape}, array {tuple(shape)}", "pass one row per leading axis"
         )
     rest = indices.shape[1:]
     rows = [xp.reshape(xp.take_slice(indices, k, k + 1, 0), shape=rest) for k in range(count)]
@@ -195,7 +195,7 @@ def scatter_set_nd(xp, lhs, rhs, indices: Index, *, shape: Shape):
     """``lhs`` with the elements at ``indices`` (m, s…) replaced by ``rhs`` (s…, the other axes)."""
     if lhs.shape != shape or rhs.shape != (*indices.shape[1:], *shape[indices.shape[0] :]):
         given = f"data {rhs.shape}, indices {indices.shape}, shape {shape}"
-        raise ShapeError("scatter_nd: the sizes do not fit", given, "make the data's shape that of the indices but for their first axis")
+        raise ShapeError("scatter_nd: the shapes do not match", given, "use the indices' shape without the first axis for the data")
     arrays, key = index_arrays(xp, indices, shape, "scatter_nd")
     return xp.index_update(lhs, rhs, *arrays, key=key)
 
@@ -213,9 +213,9 @@ def where_rows(xp, condition: Index, x, y):
     fits = condition.shape == x.shape or condition.shape == x.shape[:1]
     if x.shape != y.shape or not fits:
         raise ShapeError(
-            "where: the shapes do not fit",
+            "where: the shapes do not match",
             f"{condition.shape}, {x.shape}, {y.shape}",
-            "give x and y of one shape, and a condition of it or (n,)",
+            "pass x and y of the same shape, and a condition of that shape or (n,)",
         )
     return xp.where(xp.reshape(condition, shape=condition.shape + (1,) * (len(x.shape) - len(condition.shape))), x, y)
 

@@ -10,7 +10,7 @@ def _call(np, *arrays, function, types, grad, given):
     parts = [np.asarray(part) for part in (found if isinstance(found, (tuple, list)) else (found,))]
     if [part.shape for part in parts] != [shape for shape, _ in types]:
         shapes, wanted = (", ".join(map(str, s)) for s in ([p.shape for p in parts], [shape for shape, _ in types]))
-        raise ShapeError("xp.host: the function returns other shapes than declared", f"{shapes} for {wanted}", "correct `like`")
+        raise ShapeError("xp.host: the function returns shapes that differ from those declared", f"{shapes} for {wanted}", "correct `like`")
     # a library may compute in float64 where float32 was declared; programs rely on the declared types
     parts = [part.astype(np.dtype(dtype), copy=False) for part, (_, dtype) in zip(parts, types, strict=True)]
     return parts if len(types) > 1 else parts[0]

@@ -104,7 +104,7 @@ def slice_channel(xp, data, *, num_outputs: int, axis: int = 1, squeeze_axis: bo
     at = normalized_axis(axis, len(data.shape), "SliceChannel: axis")
     size = data.shape[at]
     if num_outputs < 1 or size % num_outputs:
-        raise ShapeError("SliceChannel: the pieces are not equal", f"size {size} into {num_outputs}", "give a divisor of the size")
+        raise ShapeError("SliceChannel: the pieces are not equal", f"size {size} into {num_outputs}", "pass a divisor of the size")
     step = size // num_outputs
     parts = pieces(xp, data, [k * step for k in range(num_outputs + 1)], at, squeeze_axis, "SliceChannel")
     return parts if num_outputs > 1 else parts[0]

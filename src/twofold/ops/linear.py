@@ -96,7 +96,7 @@ def batch_dot(xp, lhs, rhs, *, transpose_a: bool = False, transpose_b: bool = Fa
     b = xp.matrix_transpose(rhs) if transpose_b and len(rhs.shape) > 2 else rhs
     if min(len(lhs.shape), len(rhs.shape)) < 3 or a.shape[:-2] != b.shape[:-2] or a.shape[-1] != b.shape[-2]:
         given = f"lhs {lhs.shape}, rhs {rhs.shape}, transpose_a={transpose_a}, transpose_b={transpose_b}"
-        raise ShapeError("batch_dot: lhs and rhs do not match", given, "give (b…, m, k) and (b…, k, n)")
+        raise ShapeError("batch_dot: lhs and rhs do not match", given, "pass (b…, m, k) and (b…, k, n)")
     return xp.matmul(a, b)
 
 
@@ -120,7 +120,7 @@ def gemm2(xp, A, B, *, transpose_a: bool = False, transpose_b: bool = False, alp
     """``alpha`` · op(A) · op(B) over the last axis (columns) and ``axis`` (rows) of arrays whose other axes agree."""
     ndim = len(A.shape)
     if ndim < 2 or len(B.shape) != ndim:
-        raise ShapeError("linalg.gemm2: needs matrices of equal dimensions", f"{A.shape} and {B.shape}", "give (…, m, k) and (…, k, n)")
+        raise ShapeError("linalg.gemm2: needs matrices of equal dimensions", f"{A.shape} and {B.shape}", "pass (…, m, k) and (…, k, n)")
     rows = normalized_axis(axis, ndim, "linalg.gemm2: axis")
     a, b = xp.moveaxis(A, rows, -2), xp.moveaxis(B, rows, -2)
     a, b = (xp.matrix_transpose(a) if transpose_a else a), (xp.matrix_transpose(b) if transpose_b else b)
@@ -144,7 +144,9 @@ def gemm(xp, A, B, C, *, transpose_a: bool = False, transpose_b: bool = False, a
     """``alpha`` · op(A) · op(B) + ``beta`` · C; see `gemm2`."""
     product = gemm2(xp, A, B, transpose_a=transpose_a, transpose_b=transpose_b, alpha=alpha, axis=axis)
     if C.shape != product.shape:
-        raise ShapeError("linalg.gemm: C does not fit the product", f"C {C.shape}, product {product.shape}", "give C the product's shape")
+        raise ShapeError(
+            "linalg.gemm: C and the product do not match", f"C {C.shape}, product {product.shape}", "give C the product's shape"
+        )
     return product + (C if beta == 1 else C * beta)
 
 
@@ -169,7 +171,7 @@ def khatri_rao(xp, *args):
     """Column-wise Kronecker product of matrices (m1, k), (m2, k), … : (m1·m2·…, k)."""
     columns = args[0].shape[-1]
     if any(len(a.shape) != 2 or a.shape[1] != columns for a in args):
-        raise ShapeError("khatri_rao: needs matrices of equal columns", ", ".join(str(a.shape) for a in args), "give (m1, k), (m2, k), …")
+        raise ShapeError("khatri_rao: needs matrices of equal columns", ", ".join(str(a.shape) for a in args), "pass (m1, k), (m2, k), …")
     out = args[0]
     for a in args[1:]:
         pairs = xp.expand_dims(out, 1) * xp.expand_dims(a, 0)

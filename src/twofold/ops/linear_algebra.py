@@ -34,9 +34,9 @@ def require_matrices(x, square=True):
         If it does not.
     """
     if len(x.shape) < 2:
-        raise ShapeError("matrices are needed", f"shape {x.shape}", "give an array of at least two dimensions")
+        raise ShapeError("matrices are needed", f"shape {x.shape}", "pass an array of at least two dimensions")
     if square and x.shape[-1] != x.shape[-2]:
-        raise ShapeError("Last 2 dimensions of the array must be square", f"shape {x.shape}", "give (…, n, n)")
+        raise ShapeError("Last 2 dimensions of the array must be square", f"shape {x.shape}", "pass (…, n, n)")
 
 
 def require_floats(x, square=True):
@@ -50,7 +50,7 @@ def require_floats(x, square=True):
         If it does not hold matrices.
     """
     if x.dtype not in FLOATS:
-        raise DTypeError("linear algebra computes in float32 and float64 only", x.dtype, 'cast with astype("float32")')
+        raise DTypeError("linear algebra supports only float32 and float64", x.dtype, 'cast with astype("float32")')
     require_matrices(x, square)
 
 
@@ -131,7 +131,7 @@ def _(a, b):
     require_floats(a)
     require_floats(b, square=False)
     if b.shape[-2] != a.shape[-1]:
-        raise ShapeError("solve: the equations do not fit the unknowns", f"{a.shape} and {b.shape}", "give (…, n, n) and (…, n, k)")
+        raise ShapeError("solve: the numbers of equations and unknowns differ", f"{a.shape} and {b.shape}", "pass (…, n, n) and (…, n, k)")
     return (*broadcast_shapes("solve", [a.shape[:-2], b.shape[:-2]]), *b.shape[-2:]), promote(a.dtype, b.dtype)
 
 
@@ -301,7 +301,7 @@ def gelqf(xp, A):
     """Q (…, m, n) with orthonormal rows and lower triangular L (…, m, m) with L · Q = A, for m ≤ n."""
     require_matrices(A, square=False)
     if A.shape[-2] > A.shape[-1]:
-        raise ShapeError("more rows than columns", f"shape {A.shape}", "give (…, m, n) with m ≤ n")
+        raise ShapeError("more rows than columns", f"shape {A.shape}", "pass (…, m, n) with m ≤ n")
     # LQ of A is the transpose of QR of Aᵀ
     q, r = xp.qr(xp.matrix_transpose(A))
     return xp.matrix_transpose(q), xp.matrix_transpose(r)
@@ -497,7 +497,7 @@ def _(draw):
 def tensorinv(xp, a, *, ind: int = 2):
     """The array b with tensordot(b, x, ind) undoing tensordot(a, x, n): axes from ``ind`` on, then those before it."""
     if not 0 < ind < len(a.shape) or math.prod(a.shape[:ind]) != math.prod(a.shape[ind:]):
-        raise ShapeError("the array is no square matrix", f"shape {a.shape}, ind={ind}", "give axes of equal products")
+        raise ShapeError("the array is not a square matrix", f"shape {a.shape}, ind={ind}", "pass axes with equal products")
     n = math.prod(a.shape[:ind])
     return xp.reshape(xp.inverse(xp.reshape(a, shape=(n, n))), shape=(*a.shape[ind:], *a.shape[:ind]))
 
@@ -515,7 +515,7 @@ def tensorsolve(xp, a, b, *, a_axes: Shape = ()):
     shape = a.shape[len(b.shape) :]
     n = math.prod(shape)
     if math.prod(b.shape) != n or math.prod(a.shape) != n * n:
-        raise ShapeError("the equations do not fit the unknowns", f"{a.shape} and {b.shape}", "give as many as there are unknowns")
+        raise ShapeError("the numbers of equations and unknowns differ", f"{a.shape} and {b.shape}", "pass as many equations as unknowns")
     return xp.reshape(xp.solve(xp.reshape(a, shape=(n, n)), xp.reshape(b, shape=(n, 1))), shape=shape)
 
 

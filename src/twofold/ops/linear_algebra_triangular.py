@@ -24,7 +24,7 @@ def check_factors(A, B, rightside):
     require_matrices(A)
     if len(B.shape) != len(A.shape) or A.shape[:-2] != B.shape[:-2] or A.shape[-1] != B.shape[-1 if rightside else -2]:
         wanted = "(…, m, n)" if rightside else "(…, n, m)"
-        raise ShapeError("A and B do not match", f"A {A.shape}, B {B.shape}, rightside={rightside}", f"give (…, n, n) and {wanted}")
+        raise ShapeError("A and B do not match", f"A {A.shape}, B {B.shape}, rightside={rightside}", f"pass (…, n, n) and {wanted}")
 
 
 def scale(x, alpha):
@@ -110,14 +110,14 @@ def check_offset(A, offset):
         If it does not.
     """
     if abs(offset) >= A.shape[-1]:
-        raise ShapeError("no such diagonal", f"offset={offset} of shape {A.shape}", "give one that crosses the matrix")
+        raise ShapeError("no such diagonal", f"offset={offset} of shape {A.shape}", "pass one that crosses the matrix")
 
 
 @op("_linalg_makediag", "linalg_makediag", real=True, floats=FLOATS)
 def makediag(xp, A, *, offset: int = 0):
     """Square matrices (…, n + |offset|, n + |offset|) with vectors (…, n) on the diagonals ``offset``, zeros elsewhere."""
     if not A.shape:
-        raise ShapeError("vectors are needed", f"shape {A.shape}", "give (…, n)")
+        raise ShapeError("vectors are needed", f"shape {A.shape}", "pass (…, n)")
     n = A.shape[-1] + abs(offset)
     first = offset if offset >= 0 else -offset * n
     key = (*[(None, None, None)] * (len(A.shape) - 1), (first, first + A.shape[-1] * (n + 1), n + 1))
@@ -159,7 +159,7 @@ def maketrian(xp, A, *, offset: int = 0, lower: bool = True):
     """Square matrices with vectors (…, k (k + 1) / 2) as triangles, zeros elsewhere; undoes `extracttrian`."""
     rows = rows_of_packed(A.shape[-1]) if A.shape else None
     if rows is None:
-        raise ShapeError("the size is not that of a triangle", f"shape {A.shape}", "give (…, k (k + 1) / 2)")
+        raise ShapeError("the size is not that of a triangle", f"shape {A.shape}", "pass (…, k (k + 1) / 2)")
     n = rows + abs(offset)
     column = xp.iota(size=n, dtype="int64")
     row = xp.reshape(column, shape=(n, 1)) - abs(offset)

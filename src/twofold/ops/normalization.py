@@ -37,7 +37,7 @@ def _as_results(xp, data, *statistics):
 def _check(name, vectors, wanted):
     for v in vectors:
         if v.shape != wanted:
-            raise ShapeError(f"{name}: gamma and beta do not fit", f"a shape of {v.shape}", f"give both of shape {wanted}")
+            raise ShapeError(f"{name}: gamma and beta have the wrong shape", f"a shape of {v.shape}", f"pass both with shape {wanted}")
 
 
 def _others(ndim, *kept):
@@ -129,7 +129,7 @@ def _grouped(xp, data, num_groups):
     """The data as (n, groups, elements of a group)."""
     if num_groups < 1 or len(data.shape) < 2 or data.shape[1] % num_groups:
         given = f"num_groups {num_groups} for data {data.shape}"
-        raise ParameterError("GroupNorm: the groups do not divide the channels", given, "give a divisor of data.shape[1]")
+        raise ParameterError("GroupNorm: the groups do not divide the channels", given, "pass a divisor of data.shape[1]")
     return xp.reshape(xp.widened(data), shape=(data.shape[0], num_groups, math.prod(data.shape[1:]) // num_groups))
 
 
@@ -137,7 +137,9 @@ def _per_value(xp, x, vector, num_groups, channels):
     """``x`` as (n, values, elements per value), for a vector with one value per group (g,) or per channel (c,)."""
     if vector.shape not in ((num_groups,), (channels,)):
         given = f"a shape of {vector.shape} for {num_groups} groups of {channels} channels"
-        raise ShapeError("GroupNorm: gamma and beta do not fit", given, f"give {num_groups} values, one per group, or one per channel")
+        raise ShapeError(
+            "GroupNorm: gamma and beta have the wrong shape", given, f"pass {num_groups} values, one per group, or one per channel"
+        )
     return xp.reshape(x, shape=(x.shape[0], vector.shape[0], math.prod(x.shape[1:]) // max(vector.shape[0], 1)))
 
 
@@ -193,7 +195,7 @@ _NORM_AXIS = {"instance": 1, "channel": 1, "spatial": 2}
 def _norm_rows(xp, x, data, mode):
     """``x``, of the data's shape, reshaped so that one axis is normalized."""
     if mode != "instance" and len(data.shape) < 3:
-        raise ShapeError(f"L2Normalization: mode {mode} needs spatial axes", data.shape, "give the data as (n, c, d…)")
+        raise ShapeError(f"L2Normalization: mode {mode} needs spatial axes", data.shape, "pass the data as (n, c, d…)")
     return xp.widened(x) if mode == "channel" else _rows(xp, x, _NORM_AXIS[mode])
 
 
@@ -220,7 +222,7 @@ def _sum_of_neighbors(xp, x, nsize):
 
 def _response(xp, data, alpha, knorm, nsize):
     if nsize % 2 == 0:
-        raise ParameterError("LRN: nsize must be odd", nsize, "give an odd number of channels")
+        raise ParameterError("LRN: nsize must be odd", nsize, "pass an odd number of channels")
     return _sum_of_neighbors(xp, data * data, nsize) * (alpha / nsize) + knorm
 
 

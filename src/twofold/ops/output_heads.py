@@ -52,7 +52,7 @@ def softmax_output(
         expected = _label_shape(data.shape, multi_output, preserve_shape)
         if math.prod(label.shape) != math.prod(expected):
             given = f"label {label.shape} for data {data.shape}"
-            raise ShapeError("SoftmaxOutput: the label does not fit", given, f"give one of shape {expected} or {data.shape}")
+            raise ShapeError("SoftmaxOutput: the label has the wrong shape", given, f"pass one of shape {expected} or {data.shape}")
     rows = _rows(xp, data, multi_output, preserve_shape)
     return xp.reshape(softmax(xp, rows, axis=1), shape=data.shape)
 
@@ -130,7 +130,9 @@ def _(draw):
 def _reshaped_label(xp, name, data, label):
     """The label in the data's shape; axes of size 1 are ignored."""
     if [n for n in label.shape if n != 1] != [n for n in data.shape if n != 1]:
-        raise ShapeError(f"{name}: the label does not fit", f"label {label.shape} for data {data.shape}", "give as many labels as outputs")
+        raise ShapeError(
+            f"{name}: the label has the wrong size", f"label {label.shape} for data {data.shape}", "pass as many labels as outputs"
+        )
     return xp.reshape(label, shape=data.shape)
 
 
@@ -215,7 +217,9 @@ def svm_output(xp, data, label, *, margin: float = 1.0, regularization_coefficie
     Source: Tang, "Deep learning using linear support vector machines", 2013.
     """
     if label.shape != data.shape[:1]:
-        raise ShapeError("SVMOutput: the label does not fit", f"label {label.shape} for data {data.shape}", "give one label for each row")
+        raise ShapeError(
+            "SVMOutput: the label has the wrong shape", f"label {label.shape} for data {data.shape}", "pass one label for each row"
+        )
     return data
 
 

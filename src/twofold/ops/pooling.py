@@ -59,7 +59,7 @@ def _windows(shape, kernel, stride, pad, global_pool, convention):
         return [Window(n, n, 1, 0, 0, 1, 0) for n in shape[2:]]
     if len(kernel) != len(shape) - 2:
         raise ShapeError(
-            "Pooling: kernel needs one size for each spatial axis", f"kernel {kernel} for data {shape}", f"give {len(shape) - 2}"
+            "Pooling: kernel needs one size for each spatial axis", f"kernel {kernel} for data {shape}", f"pass {len(shape) - 2}"
         )
     if convention == "same" and any(pad):
         raise ParameterError('Pooling: the convention "same" chooses the padding', f"pad {pad}", "leave pad out")
@@ -259,7 +259,7 @@ def pooling(
     with signs. ``cudnn_off`` has no effect.
     """
     if pool_type == "lp" and p_value not in _POWERS:
-        raise ParameterError("Pooling: p_value is needed for pool_type lp", p_value, "give 1, 2 or 3")
+        raise ParameterError("Pooling: p_value is needed for pool_type lp", p_value, "pass 1, 2 or 3")
     x = channels_first(xp, data, layout)
     windows = _windows(x.shape, kernel, stride, pad, global_pool, pooling_convention)
     return from_channels_first(xp, _pool(xp, x, windows, pool_type, p_value, count_include_pad is not False), layout)

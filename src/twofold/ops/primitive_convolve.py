@@ -197,10 +197,12 @@ def _windows(size, kernel, stride, dilate, pad):
 def _check_channels(channels, weight, groups):
     if weight[1] * groups != channels or weight[0] % groups:
         given = f"weight {weight} for {channels} channels in {groups} groups"
-        raise ShapeError("convolve: the weight does not fit", given, "give one of (f, channels / groups, kernel…), groups dividing f")
+        raise ShapeError(
+            "convolve: the weight has the wrong shape", given, "pass one of (f, channels / groups, kernel…), groups dividing f"
+        )
 
 
 def _check_windows(result, filters, out):
     if result != (filters, out):
         given = f"{result[0]} filters and sizes {result[1]} for {filters} filters and windows {out}"
-        raise ShapeError("convolve: the result's shape does not fit its transpose's operands", given, "give (n, filters, windows…)")
+        raise ShapeError("convolve: the result's shape does not match the operands of the transpose", given, "pass (n, filters, windows…)")

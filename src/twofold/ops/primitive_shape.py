@@ -111,7 +111,7 @@ def broadcast_to(xp, data, *, shape: Shape):
 @broadcast_to.type
 def _(data, *, shape):
     if broadcast_shapes("broadcast_to", [data.shape, shape]) != shape:
-        raise ShapeError("broadcast_to: the shape does not fit", f"{data.shape} to {shape}", "only axes of size 1 grow")
+        raise ShapeError("broadcast_to: cannot broadcast to this shape", f"{data.shape} to {shape}", "only axes of size 1 can be broadcast")
     return shape, data.dtype
 
 
@@ -190,7 +190,7 @@ def _(data, value, *, key):
     target = sliced_shape(data.shape, key)
     if broadcast_shapes("item assignment", [target, value.shape]) != target:
         raise ShapeError(
-            "item assignment: the value does not fit", f"{value.shape} into {target}", "give a value that broadcasts to the slice"
+            "item assignment: the value does not broadcast", f"{value.shape} into {target}", "pass a value that broadcasts to the slice"
         )
     return data.shape, data.dtype
 
@@ -226,7 +226,7 @@ def _(*arrays, axis):
     for a in arrays:
         if len(a.shape) != len(first.shape) or any(n != m for k, (n, m) in enumerate(zip(a.shape, first.shape, strict=True)) if k != at):
             raise ShapeError(
-                "concat: shapes differ off the axis", ", ".join(str(x.shape) for x in arrays), f"make all but axis {axis} equal"
+                "concat: shapes differ in other axes", ", ".join(str(x.shape) for x in arrays), f"make all axes equal except {axis} equal"
             )
     dtype = first.dtype if all(a.dtype == first.dtype for a in arrays) else promote(*[a.dtype for a in arrays])
     return (*first.shape[:at], sum(a.shape[at] for a in arrays), *first.shape[at + 1 :]), dtype

@@ -103,7 +103,7 @@ def random_exponential(xp, rng, *, lam: Scalar = 1.0, shape: Shape | None = None
 def random_poisson(xp, rng, *, lam: float = 1.0, shape: Shape | None = None, dtype: FloatName = None):
     """Poisson samples with mean ``lam``, which selects the method and is therefore part of the program."""
     if lam < 0:
-        raise ParameterError("_random_poisson: the mean must not be negative", lam, "give lam >= 0")
+        raise ParameterError("_random_poisson: the mean must not be negative", lam, "pass lam >= 0")
     return xp.cast(poisson_of(xp, rng, lam, shape or ()), dtype or "float32")
 
 
@@ -135,7 +135,9 @@ def random_randint(xp, rng, *, low: Scalar, high: Scalar, shape: Shape | None = 
 
 def _sample(xp, name, distribution, rng, shape, dtype, *arrays):
     if any(a.shape != arrays[0].shape for a in arrays):
-        raise ShapeError(f"{name}: the parameters differ in shape", ", ".join(str(a.shape) for a in arrays), "give arrays of one shape")
+        raise ShapeError(
+            f"{name}: the parameters differ in shape", ", ".join(str(a.shape) for a in arrays), "pass arrays of the same shape"
+        )
     dtype, size = dtype or "float32", (*arrays[0].shape, *shape)
     column = (*arrays[0].shape, *[1] * len(shape))
     parameters = [xp.reshape(p, shape=column) for p in _parameters(xp, dtype, *arrays)]

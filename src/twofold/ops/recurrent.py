@@ -237,20 +237,20 @@ def _net(data, *, state_size, num_layers, bidirectional, mode, projection_size, 
 
 def _check(net, data, parameters, state, state_cell, length, use_sequence_length):
     if parameters.shape != (net.size(),):
-        raise ShapeError("RNN: the parameter vector does not fit", parameters.shape, f"give one of shape {(net.size(),)}")
+        raise ShapeError("RNN: the parameter vector has the wrong shape", parameters.shape, f"pass one of shape {(net.size(),)}")
     wanted = [(state, "state", net.out)] + ([(state_cell, "state_cell", net.hidden)] if net.mode == "lstm" else [])
     for array, name, size in wanted:
         shape = (net.layers * net.directions, data.shape[1], size)
         if array is None or array.shape != shape:
-            raise ShapeError(f"RNN: {name} does not fit", None if array is None else array.shape, f"give one of shape {shape}")
+            raise ShapeError(f"RNN: {name} has the wrong shape", None if array is None else array.shape, f"pass one of shape {shape}")
     if use_sequence_length and (length is None or length.shape != (data.shape[1],)):
-        raise ShapeError("RNN: needs one length for each sequence", length and length.shape, f"give an array of shape {(data.shape[1],)}")
+        raise ShapeError("RNN: needs one length for each sequence", length and length.shape, f"pass an array of shape {(data.shape[1],)}")
 
 
 def _stack(xp, arrays, *, p, use_sequence_length, is_train, **params):
     data, parameters, state, state_cell, length, rng = arrays
     if not 0 <= p < 1:
-        raise ParameterError("RNN: p must be a probability below 1", p, "give 0 <= p < 1")
+        raise ParameterError("RNN: p must be a probability below 1", p, "pass 0 <= p < 1")
     net = _net(data.shape, **params)
     _check(net, data, parameters, state, state_cell, length, use_sequence_length)
     cell_state = state_cell if net.mode == "lstm" else None

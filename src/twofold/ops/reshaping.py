@@ -20,7 +20,7 @@ def reshape_array(xp, data, *, shape: Shape = (), reverse: bool = False, target_
     if shape:
         return xp.reshape(data, shape=reshape_codes(data.shape, shape, reverse))
     if not target_shape:
-        raise ParameterError("Reshape: no shape", f"shape={shape}", "give shape")
+        raise ParameterError("Reshape: no shape", f"shape={shape}", "pass shape")
     first = data.shape[:1] if keep_highest else target_shape[:1]
     # the older form has 0 where the newer has -1
     sizes = [n or -1 for n in (*first, *target_shape[1:])]
@@ -59,7 +59,7 @@ def _place(at, default, ndim, name):
     if at is None:
         return default
     if not -ndim <= at <= ndim:
-        raise ShapeError(f"reshape_like: {name} is out of range", f"{at} for {ndim} dimensions", f"give one from {-ndim} to {ndim}")
+        raise ShapeError(f"reshape_like: {name} is out of range", f"{at} for {ndim} dimensions", f"pass one from {-ndim} to {ndim}")
     return at + ndim if at < 0 else at
 
 
@@ -190,7 +190,7 @@ reverse.sample(lambda draw: draw(draw.real((2, 3, 4)), axis=(0, 2)))
 def tile(xp, data, *, reps: Shape):
     """Repeats the whole array along each axis; ``reps`` is aligned with the last axis."""
     if any(n < 0 for n in reps):
-        raise ParameterError("tile: a number of repeats is negative", f"reps={reps}", "give 0 or more")
+        raise ParameterError("tile: a number of repeats is negative", f"reps={reps}", "pass 0 or more")
     ndim = max(len(data.shape), len(reps))
     sizes = (1,) * (ndim - len(data.shape)) + data.shape
     counts = (1,) * (ndim - len(reps)) + reps
@@ -207,7 +207,7 @@ tile.sample(lambda draw: draw(draw.real((2, 3)), reps=(2, 1, 2)))
 def repeat(xp, data, *, repeats: int, axis: int | None = None):
     """Repeats each element ``repeats`` times along an axis (flattened first if None)."""
     if repeats < 0:
-        raise ParameterError("repeat: the number of repeats is negative", f"repeats={repeats}", "give 0 or more")
+        raise ParameterError("repeat: the number of repeats is negative", f"repeats={repeats}", "pass 0 or more")
     if axis is None:
         return repeat(xp, xp.reshape(data, shape=(math.prod(data.shape),)), repeats=repeats, axis=0)
     at = normalized_axis(axis, len(data.shape), "repeat: axis") + 1
@@ -236,7 +236,7 @@ def broadcast_axis(xp, data, *, axis: Shape = (), size: Shape = ()):
     """Broadcasts the given axes, of size 1, to sizes."""
     ndim = len(data.shape)
     if len(axis) != len(size):
-        raise ParameterError("broadcast_axis: axis and size differ in length", f"axis={axis}, size={size}", "give one size for each axis")
+        raise ParameterError("broadcast_axis: axis and size differ in length", f"axis={axis}, size={size}", "pass one size for each axis")
     sizes = dict(zip([normalized_axis(a, ndim, "broadcast_axis: axis") for a in axis], size, strict=True))
     if any(data.shape[k] != 1 for k in sizes):
         raise ShapeError("broadcast_axis: an axis does not have size 1", f"axis {axis} of shape {data.shape}", "name axes of size 1")
@@ -253,7 +253,7 @@ def broadcast_like(xp, lhs, rhs, *, lhs_axes: Shape | None = None, rhs_axes: Sha
         return xp.broadcast_to(lhs, shape=rhs.shape)
     if lhs_axes is None or rhs_axes is None or len(lhs_axes) != len(rhs_axes):
         raise ParameterError(
-            "broadcast_like: the axes differ in number", f"lhs_axes={lhs_axes}, rhs_axes={rhs_axes}", "give as many of each"
+            "broadcast_like: the numbers of axes differ", f"lhs_axes={lhs_axes}, rhs_axes={rhs_axes}", "pass equally many of each"
         )
     size = tuple(rhs.shape[normalized_axis(a, len(rhs.shape), "broadcast_like: rhs_axes")] for a in rhs_axes)
     at = tuple(normalized_axis(a, len(lhs.shape), "broadcast_like: lhs_axes") for a in lhs_axes)
@@ -293,7 +293,7 @@ def space_to_depth(xp, data, *, block_size: int):
 
 def _images(data, name):
     if len(data.shape) != 4:
-        raise ShapeError(f"{name}: needs four dimensions", f"shape {data.shape}", "give (n, channels, height, width)")
+        raise ShapeError(f"{name}: needs four dimensions", f"shape {data.shape}", "pass (n, channels, height, width)")
     return data.shape
 
 

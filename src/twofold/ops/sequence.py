@@ -12,7 +12,7 @@ def _check(name, data, length, use_sequence_length, axis):
         raise ParameterError(f"{name}: time must be axis 0 or 1", f"axis {axis} of data {data.shape}", "move time to one of them")
     if use_sequence_length and (length is None or length.shape != (data.shape[1 - axis],)):
         given = None if length is None else f"lengths {length.shape} for data {data.shape}"
-        raise ShapeError(f"{name}: needs one length for each sequence", given, f"give an array of shape {(data.shape[1 - axis],)}")
+        raise ShapeError(f"{name}: needs one length for each sequence", given, f"pass an array of shape {(data.shape[1 - axis],)}")
 
 
 def _along(ndim, axis):

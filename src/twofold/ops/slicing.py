@@ -21,12 +21,12 @@ def key_of(name, shape, begin, end, step):
     """
     if not len(begin) == len(end) <= len(shape) or len(step) not in (0, len(begin)):
         raise ParameterError(
-            f"{name}: begin, end and step do not fit the array",
+            f"{name}: begin, end and step do not match the array",
             f"{begin}, {end}, {step} for shape {shape}",
-            "give one of each per leading axis",
+            "pass one of each per leading axis",
         )
     if 0 in step:
-        raise ParameterError(f"{name}: a step is 0", f"step={step}", "give another step")
+        raise ParameterError(f"{name}: a step is 0", f"step={step}", "pass a different step")
     triples = tuple(zip(begin, end, step or (None,) * len(begin), strict=True))
     return triples + (FULL,) * (len(shape) - len(begin))
 
@@ -51,7 +51,7 @@ def slice_axis(xp, data, *, axis: int, begin: int, end: int | None):
     first, last = (begin + size if begin < 0 else begin), (size if end is None else end + size if end < 0 else end)
     if not 0 <= first <= last <= size:
         raise ParameterError(
-            "slice_axis: begin and end are out of range", f"begin={begin}, end={end} of size {size}", "give positions on the axis"
+            "slice_axis: begin and end are out of range", f"begin={begin}, end={end} of size {size}", "pass positions on the axis"
         )
     return xp.take_slice(data, first, last, at)
 
@@ -68,7 +68,7 @@ def slice_like(xp, data, shape_like, *, axes: Shape = ()):
     cut = normalized_axes(axes or None, ndim)
     sizes = {k: shape_like.shape[normalized_axis(k, len(shape_like.shape), "slice_like: axes")] for k in cut}
     if any(n > data.shape[k] for k, n in sizes.items()):
-        raise ShapeError("slice_like: the data is smaller", f"{data.shape} to {shape_like.shape}", "give sizes that fit into the data")
+        raise ShapeError("slice_like: the data is smaller", f"{data.shape} to {shape_like.shape}", "pass sizes that fit into the data")
     return xp.slice(data, key=tuple((0, sizes[k], None) if k in sizes else FULL for k in range(ndim)))
 
 
@@ -89,13 +89,13 @@ def crop_image(xp, *data, offset: Shape = (0, 0), h_w: Shape = (0, 0), center_cr
     """A window of images (n, c, h, w) of the second array's size, or of ``h_w``, at ``offset`` or in the center."""
     image, *like = data
     if len(image.shape) != 4 or len(like) > 1:
-        raise ShapeError("Crop: needs images and at most one array like them", f"{[a.shape for a in data]}", "give (n, c, h, w)")
+        raise ShapeError("Crop: needs images and at most one array like them", f"{[a.shape for a in data]}", "pass (n, c, h, w)")
     size = like[0].shape[2:] if like else h_w
     room = [n - m for n, m in zip(image.shape[2:], size, strict=True)]
     first = [r // 2 for r in room] if center_crop else list(offset)
     if min(room) < 0 or min(first) < 0 or any(f > r for f, r in zip(first, room, strict=True)):
         raise ShapeError(
-            "Crop: the window is not inside", f"{size} at {tuple(first)} of {image.shape[2:]}", "give a smaller window or offset"
+            "Crop: the window is not inside", f"{size} at {tuple(first)} of {image.shape[2:]}", "pass a smaller window or offset"
         )
     return xp.slice(image, key=(FULL, FULL, *[(f, f + m, None) for f, m in zip(first, size, strict=True)]))
 
@@ -138,7 +138,7 @@ def pad_array(xp, data, *, mode: Literal["constant", "edge", "reflect"], pad_wid
     ``pad_width`` holds (before, after) of the first axis, then of the second, and so on.
     """
     if len(pad_width) != 2 * len(data.shape) or any(n < 0 for n in pad_width):
-        raise ParameterError("Pad: pad_width does not fit", f"{pad_width} for shape {data.shape}", "give two sizes for each axis")
+        raise ParameterError("Pad: pad_width has the wrong length", f"{pad_width} for shape {data.shape}", "pass two sizes for each axis")
     width = tuple(zip(pad_width[::2], pad_width[1::2], strict=True))
     if mode == "constant":
         return xp.pad(data, width=width, value=constant_value)
@@ -159,7 +159,9 @@ def _edge(xp, x, before, after, axis):
 def _mirrored(xp, x, before, after, axis):
     n = x.shape[axis]
     if max(before, after) >= n and before + after:
-        raise ShapeError("Pad: reflects more than there is", f"({before}, {after}) for size {n}", "pad less than the size of the axis")
+        raise ShapeError(
+            "Pad: the reflection is longer than the axis", f"({before}, {after}) for size {n}", "pad less than the size of the axis"
+        )
     # the edge itself is not repeated: from 1, and up to n - 1
     head = xp.flip(xp.take_slice(x, 1, before + 1, axis), axis)
     tail = xp.flip(xp.take_slice(x, n - 1 - after, n - 1, axis), axis)

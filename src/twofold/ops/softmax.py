@@ -54,7 +54,9 @@ def _valid(xp, logits, length, axis):
     at = normalized_axis(axis, len(logits.shape), "softmax: axis")
     if length.shape != (*logits.shape[:at], *logits.shape[at + 1 :]):
         given = f"length {length.shape} for data {logits.shape}, axis {axis}"
-        raise ShapeError("softmax: the lengths do not fit", given, "give one length for each row: the data's shape without the axis")
+        raise ShapeError(
+            "softmax: the lengths have the wrong shape", given, "pass one length for each row: the data's shape without the axis"
+        )
     places = xp.iota(size=logits.shape[at], dtype=xp.dtype_of(length))
     column = tuple(-1 if k == at else 1 for k in range(len(logits.shape)))
     return xp.less(xp.reshape(places, shape=column), xp.expand_dims(length, at))
@@ -76,7 +78,7 @@ def softmax(
     With ``use_length`` each row is used only up to its ``length`` (the data's shape without the axis); the rest of the result is 0.
     """
     if use_length and length is None:
-        raise ParameterError("softmax: use_length without lengths", None, "give the array length")
+        raise ParameterError("softmax: use_length without lengths", None, "pass the array length")
     logits, wanted = _working(xp, data, dtype)
     logits = _scaled(logits, temperature)
     if not use_length:

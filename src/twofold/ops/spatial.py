@@ -12,7 +12,7 @@ def _repeated(xp, image, height, width):
     n, c, h, w = image.shape
     if height % h or width % w:
         given = f"an input of {h} by {w} for {height} by {width}"
-        todo = "give inputs whose sizes divide scale times the first"
+        todo = "pass inputs whose sizes divide scale times the first"
         raise ShapeError("UpSampling: the result is not a multiple of an input", given, todo)
     apart = xp.reshape(image, shape=(n, c, h, 1, w, 1))
     return xp.reshape(xp.broadcast_to(apart, shape=(n, c, h, height // h, w, width // w)), shape=(n, c, height, width))
@@ -42,10 +42,10 @@ def up_sampling(
     interpolates if it is initialized with `Bilinear`; ``num_filter`` is c. ``workspace`` has no effect.
     """
     if len(data[0].shape) != 4 or scale < 1:
-        raise ShapeError("UpSampling: needs images and a positive scale", f"{data[0].shape}, scale {scale}", "give (n, c, h, w)")
+        raise ShapeError("UpSampling: needs images and a positive scale", f"{data[0].shape}, scale {scale}", "pass (n, c, h, w)")
     if sample_type == "bilinear":
         if len(data) != 2:
-            raise ParameterError("UpSampling: bilinear takes an image and a weight", f"{len(data)} inputs", "give both")
+            raise ParameterError("UpSampling: bilinear takes an image and a weight", f"{len(data)} inputs", "pass both")
         channels = data[0].shape[1]
         return deconvolution(xp, *data, num_filter=num_filter or channels, num_group=channels, **bilinear_kernel(scale))
     height, width = (n * scale for n in data[0].shape[2:])

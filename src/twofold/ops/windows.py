@@ -21,7 +21,7 @@ def per_axis(name, ndim, default, **given):
         filled = values or (default[key],) * (ndim - 2)
         if len(filled) != ndim - 2:
             what = f"{name}: {key} needs one value for each spatial axis"
-            raise ShapeError(what, f"{key} {values} for data of {ndim} dimensions", f"give {ndim - 2} values")
+            raise ShapeError(what, f"{key} {values} for data of {ndim} dimensions", f"pass {ndim - 2} values")
         if min(filled, default=1) < (0 if key in ("pad", "adj") else 1):
             raise ParameterError(f"{name}: {key} is too small", values, "sizes and steps are positive, padding is not negative")
         out.append(filled)

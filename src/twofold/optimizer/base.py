@@ -74,7 +74,7 @@ class Optimizer:
         param_dict: Mapping[Any, Any] | None = None,
     ) -> None:
         if param_idx2name is not None and not isinstance(param_idx2name, Mapping):
-            raise ParameterError("Optimizer: param_idx2name should be a dict of param indexes to names", repr(param_idx2name), "give one")
+            raise ParameterError("Optimizer: param_idx2name should be a dict of param indexes to names", repr(param_idx2name), "pass one")
         self.rescale_grad = rescale_grad
         self.lr_scheduler = lr_scheduler
         self.lr = self._initial_rate(learning_rate)

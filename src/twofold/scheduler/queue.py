@@ -76,7 +76,7 @@ class Queue:
         try:
             self._make_room(task.nbytes)
         except BaseException:
-            self.abandon(task, EngineError("this was to be computed when the program was interrupted", None, "compute it again"))
+            self.abandon(task, EngineError("this was pending when the program was interrupted", None, "compute it again"))
             raise
         with self._lock:
             for var in reads:
@@ -223,7 +223,7 @@ class Queue:
         while stack:
             task = stack.pop()
             if task.runner == me and not task.is_done:
-                raise EngineError("a task waits for one that comes after it", task, "wait for what was submitted before it only")
+                raise EngineError("a task waits for one submitted after it", task, "wait only for tasks submitted before it")
             if task.is_submitted and not task.before and not task.runner and not task.is_done and (found is None or task < found):
                 found = task
             new = task.before - seen

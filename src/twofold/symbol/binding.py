@@ -34,20 +34,20 @@ def _by_name(given: Any, names: Sequence[str], what: str, optional: bool = False
     if isinstance(given, Mapping):
         missing = [n for n in names if n not in given]
         if missing and not optional:
-            raise ParameterError(f"key `{missing[0]}` is missing in `{what}`", f"keys {', '.join(given)}", f"give {', '.join(names)}")
+            raise ParameterError(f"key `{missing[0]}` is missing in `{what}`", f"keys {', '.join(given)}", f"pass {', '.join(names)}")
         found: dict[str, Any] = {n: given[n] for n in names if n in given}
     elif isinstance(given, (list, tuple)):
         if len(given) != len(names):
-            raise ParameterError(f"Length of {what} does not match the number of arguments", f"{len(given)}", f"give {', '.join(names)}")
+            raise ParameterError(f"Length of {what} does not match the number of arguments", f"{len(given)}", f"pass {', '.join(names)}")
         found = {n: a for n, a in zip(names, given, strict=True) if a is not None or not optional}
     else:
         raise _NotArrays(
-            "Only accept list of NDArrays or dict of str to NDArray", f"{what}: {type(given).__name__}", "give a list or a dictionary"
+            "Only accept list of NDArrays or dict of str to NDArray", f"{what}: {type(given).__name__}", "pass a list or a dictionary"
         )
     for name, array in found.items():
         if not isinstance(array, Array):
             raise _NotArrays(
-                "Only accept list of NDArrays or dict of str to NDArray", f"{name}: {type(array).__name__}", "make arrays of them"
+                "Only accept list of NDArrays or dict of str to NDArray", f"{name}: {type(array).__name__}", "convert them to arrays"
             )
     return found
 
@@ -67,7 +67,7 @@ def _requests(grad_req: Any, names: Sequence[str]) -> dict[str, str]:
     else:
         if len(grad_req) != len(names):
             raise ParameterError(
-                "bind: grad_req has another length than the arguments", f"{len(grad_req)}", f"give one for {', '.join(names)}"
+                "bind: grad_req and the arguments differ in length", f"{len(grad_req)}", f"pass one for {', '.join(names)}"
             )
         found = dict(zip(names, grad_req, strict=True))
     for name, request in found.items():
@@ -78,7 +78,7 @@ def _requests(grad_req: Any, names: Sequence[str]) -> dict[str, str]:
 
 def _device(ctx: Any, what: str) -> Device:
     if not isinstance(ctx, Device):
-        raise DTypeError(f"{what}: Context type error", repr(ctx), "give a context such as mx.cpu() or mx.gpu(0)")
+        raise DTypeError(f"{what}: Context type error", repr(ctx), "pass a context such as mx.cpu() or mx.gpu(0)")
     return ctx
 
 
@@ -94,7 +94,7 @@ def distinct_names(heads: Sequence[Head]) -> tuple[list[str], list[str]]:
     every = [*arguments, *states]
     if len(set(every)) < len(every):
         twice = ", ".join(sorted({n for n in every if every.count(n) > 1}))
-        raise ParameterError("symbol: variables of one name", twice, "use the same Variable, or give them different names")
+        raise ParameterError("symbol: several variables have the same name", twice, "use the same Variable, or give them different names")
     return arguments, states
 
 
@@ -189,10 +189,14 @@ def simple_bind(
     names, state_names = distinct_names(self.heads)
     for name, stype in (stype_dict or {}).items():
         if stype != "default":
-            raise ParameterError("simple_bind: arrays of this storage are not made", f"{name}: {stype}", "bind arrays of your own")
+            raise ParameterError(
+                "simple_bind: arrays of this storage type cannot be created", f"{name}: {stype}", "bind arrays of your own"
+            )
     unknown = set(type_dict or {}) - {*names, *state_names}
     if unknown:
-        raise ParameterError("simple_bind error: type_dict names no argument", ", ".join(sorted(unknown)), f"it has {', '.join(names)}")
+        raise ParameterError(
+            "simple_bind error: type_dict has an unknown argument", ", ".join(sorted(unknown)), f"it has {', '.join(names)}"
+        )
     shapes = {n: inside_shape(s) for n, s in kwargs.items() if n in names or n in state_names}
     dtypes = {n: dtype_name(d) for n, d in (type_dict or {}).items() if d is not None}
     inference = infer_all(self.heads, shapes, dtypes, "simple_bind")

@@ -71,7 +71,7 @@ class CompiledSymbol:
         unknown = set(donate) - set(self.arguments)
         if unknown:
             raise ParameterError(
-                "compile: donate names no argument", ", ".join(sorted(unknown)), f"the arguments are {', '.join(self.arguments)}"
+                "compile: donate has an unknown argument", ", ".join(sorted(unknown)), f"the arguments are {', '.join(self.arguments)}"
             )
         self._donate = frozenset(donate)
         self._graphs = Cache(REMEMBERED)
@@ -100,10 +100,10 @@ class CompiledSymbol:
         names = [*self.arguments, *self.states]
         wrong = [n for n in names if n not in arrays] or [n for n in arrays if n not in names]
         if wrong:
-            raise ParameterError("compiled symbol: give each of its arrays by name", ", ".join(arrays), f"it takes {', '.join(names)}")
+            raise ParameterError("compiled symbol: pass each of its arrays by name", ", ".join(arrays), f"it takes {', '.join(names)}")
         for name, array in arrays.items():
             if not isinstance(array, Array):
-                raise ParameterError(f"compiled symbol: {name} must be an NDArray", type(array).__name__, "make one with mx.nd.array")
+                raise ParameterError(f"compiled symbol: {name} must be an NDArray", type(array).__name__, "create one with mx.nd.array")
         return {v.name: arrays[v.name] for v in self._replay.variables}
 
     def _infer(self, cells: dict[str, NDArray]) -> None:
@@ -183,7 +183,9 @@ class CompiledSymbol:
 
     def _program(self) -> Program:
         if self._last is None:
-            raise MXNetError("compiled symbol: nothing is compiled yet", None, "call it once: the types of its arrays decide")
+            raise MXNetError(
+                "compiled symbol: nothing is compiled yet", None, "call it once: compilation depends on the types of the arrays"
+            )
         return self._last
 
     def explain(self) -> str:

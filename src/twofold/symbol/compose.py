@@ -79,7 +79,7 @@ def variable(
         If the name or an attribute is not a string, or an attribute's name has another form.
     """
     if not isinstance(name, str):
-        raise _NameError("Expect a string for variable `name`", repr(name), "give the variable's name first")
+        raise _NameError("Expect a string for variable `name`", repr(name), "pass the variable's name first")
     attrs = AttrScope.current.get(checked_attrs(attr))
     known = {
         "__shape__": None if shape is None else spelling(shape),
@@ -113,7 +113,7 @@ def group(symbols: Iterable[Symbol]) -> Symbol:
     symbols = [] if isinstance(symbols, Symbol) else list(symbols)
     if not symbols or not all(isinstance(s, Symbol) for s in symbols):
         given = ", ".join(type(s).__name__ for s in symbols) or "nothing"
-        raise _GroupError("Expected a list of symbols as input", given, "give at least one symbol, in a list")
+        raise _GroupError("Expected a list of symbols as input", given, "pass at least one symbol, in a list")
     return Symbol([h for s in symbols for h in s.heads])
 
 
@@ -186,7 +186,7 @@ def _single(op: Op, argument: str, symbol: Any) -> Any:
         return None
     if not isinstance(symbol, Symbol):
         what = f"{op.title}: Argument {argument} must be Symbol instances"
-        raise NotASymbol(what, type(symbol).__name__, "give symbols; arrays go to the function of this name in mx.nd")
+        raise NotASymbol(what, type(symbol).__name__, "pass symbols; arrays go to the function of this name in mx.nd")
     if len(symbol.heads) != 1:
         raise ParameterError(
             f"{op.title}: Argument {argument} is a tuple, single value is required", symbol.list_outputs(), "pick one output"

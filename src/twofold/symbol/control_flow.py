@@ -114,7 +114,7 @@ def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states:
     streams, data_form = _flat(data, "foreach: data")
     states, state_form = _flat(init_states, "foreach: init_states")
     if not streams:
-        raise ParameterError("foreach: no data to loop over", repr(data), "give at least one symbol")
+        raise ParameterError("foreach: no data to loop over", repr(data), "pass at least one symbol")
     scope = _scope(name)
     slices, old = _own(streams), _own(states)
     trace = lambda: pair_of(body(nest(slices, data_form), nest(old, state_form)), "foreach: the body")  # noqa: E731
@@ -122,7 +122,7 @@ def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states:
     flat_out, out_form = _flat(outputs, "foreach: outputs of the body")
     flat_new, new_form = _flat(new, "foreach: states of the body")
     if len(flat_new) != len(old):
-        raise ParameterError("foreach: the body returns another number of states", f"{len(flat_new)} for {len(old)}", "return them all")
+        raise ParameterError("foreach: the body returns a different number of states", f"{len(flat_new)} for {len(old)}", "return them all")
     inner = make([*flat_out, *flat_new])
     place = {n: k for k, n in enumerate(inner.arguments)}
     attrs = {
@@ -147,11 +147,11 @@ def while_loop(
 ) -> tuple[Any, Any]:
     """Run ``func(*loop_vars) -> (output, loop_vars)`` while ``cond(*loop_vars)``, as one node; see ``mx.nd.contrib.while_loop``."""
     if max_iterations is None:
-        raise ParameterError("while_loop: max_iterations should be specified", None, "give the most steps that may be taken")
+        raise ParameterError("while_loop: max_iterations should be specified", None, "pass an upper bound on the number of steps")
     single = isinstance(loop_vars, Symbol)
     outer = [loop_vars] if single else list(loop_vars)
     if not outer:
-        raise ParameterError("while_loop: loop_vars should contain at least one element", None, "give the variables of the loop")
+        raise ParameterError("while_loop: loop_vars should contain at least one element", None, "pass the variables of the loop")
     tested, looped = _own(outer), _own(outer)
     holds, make_test = _traced(_scope(f"{name}_cond"), tested, lambda: cond(*tested))
     test = make_test([holds])
@@ -160,7 +160,7 @@ def while_loop(
     flat_new, _ = _flat(new, "while_loop: loop variables of func")
     if len(flat_new) != len(outer):
         raise ParameterError(
-            "while_loop: func returns another number of loop variables", f"{len(flat_new)} for {len(outer)}", "return them all"
+            "while_loop: func returns a different number of loop variables", f"{len(flat_new)} for {len(outer)}", "return them all"
         )
     inner = make([*flat_out, *flat_new])
     inputs = [s.heads[0] for s in outer]
@@ -196,7 +196,9 @@ def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any], 
         branches.append(make(flat))
         forms.append((form, len(flat)))
     if forms[0][1] != forms[1][1]:
-        raise ParameterError("cond: the branches return different numbers of outputs", f"{forms[0][1]} and {forms[1][1]}", "return as many")
+        raise ParameterError(
+            "cond: the branches return different numbers of outputs", f"{forms[0][1]} and {forms[1][1]}", "return equally many"
+        )
     inputs = list(dict.fromkeys(h for b in (test, *branches) for h in b.outside.values()))
     attrs = {
         "num_args": 3 + len(inputs),

@@ -42,7 +42,7 @@ def Custom(*data: Symbol, op_type: str, name: str | None = None, attr: Mapping[s
     unknown = [n for n in symbols if n not in names]
     if unknown or len(data) > len(names):
         raise ParameterError(
-            f"Custom({op_type}): no such argument", ", ".join(unknown) or f"{len(data)} symbols", f"give {', '.join(names)}"
+            f"Custom({op_type}): no such argument", ", ".join(unknown) or f"{len(data)} symbols", f"pass {', '.join(names)}"
         )
     attrs = {**AttrScope.current.get(attr), "op_type": op_type, **given}
     heads = [symbols[n].heads[0] if n in symbols else Head(SymbolNode(VARIABLE, f"{label}_{n}", attrs), 0) for n in names]
@@ -70,17 +70,17 @@ class _Custom(SpecialNode):
         """Check a node's ``op_type`` and, if that is registered, its inputs; return its number of outputs."""
         op_type = node.attrs.get("op_type")
         if op_type is None:
-            raise ParameterError("Custom: Required parameter op_type is not presented", None, "give it")
+            raise ParameterError("Custom: Required parameter op_type is not presented", None, "pass it")
         if op_type not in REGISTERED:
             return node.outputs
         listed = names_of(f"Custom({op_type})", _prop_of(node))
         names = listed.operands
         if len(node.inputs) != len(names):
-            raise ParameterError(f"Custom({op_type}): number of inputs", f"{len(node.inputs)}", f"give {', '.join(names)}")
+            raise ParameterError(f"Custom({op_type}): number of inputs", f"{len(node.inputs)}", f"pass {', '.join(names)}")
         for k in _states(node):
             if not node.inputs[k].node.is_variable:
                 what = f"Custom({op_type}): an auxiliary state must be a variable"
-                raise ParameterError(what, f"{names[k]} is an output of {node.inputs[k].node.name}", "give a variable")
+                raise ParameterError(what, f"{names[k]} is an output of {node.inputs[k].node.name}", "pass a variable")
         return len(listed.outputs)
 
     def written(self, node: SymbolNode) -> Iterable[int]:

@@ -104,7 +104,7 @@ def split_v2(ary: Symbol, indices_or_sections: int | Sequence[int], axis: int = 
         where = {"indices": [0, *indices_or_sections], "sections": 0}  # the operator's indices are the starts of the parts
     else:
         raise ParameterError(
-            "split_v2: indices_or_sections must either int or tuple of ints", repr(indices_or_sections), "give one of them"
+            "split_v2: indices_or_sections must either int or tuple of ints", repr(indices_or_sections), "pass one of them"
         )
     return apply_op(joining.split_v2, joining.split_v2.title, (ary,), {**where, "axis": axis, "squeeze_axis": squeeze_axis})
 
@@ -129,7 +129,7 @@ def histogram(a: Symbol, bins: int | Symbol = 10, range: tuple[float, float] | N
     if isinstance(bins, Symbol):
         return apply_op(find("_histogram"), "_histogram", (a, bins), kwargs)
     if range is None:
-        raise ParameterError("histogram: null range is not supported in symbol mode", f"bins={bins}", "give the range")
+        raise ParameterError("histogram: null range is not supported in symbol mode", f"bins={bins}", "pass the range")
     return apply_op(find("_histogram"), "_histogram", (a, None), {"bin_cnt": bins, "range": range, **kwargs})
 
 

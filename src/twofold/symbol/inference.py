@@ -88,7 +88,7 @@ class Inference:
         except MXNetError:
             raise
         except (ValueError, TypeError, IndexError, ArithmeticError) as error:  # a rule that did not expect such shapes
-            raise _naming(ShapeError(f"the inputs do not fit ({error})"), node, inputs) from error
+            raise _naming(ShapeError(f"the inputs do not match ({error})"), node, inputs) from error
         return before != [(k.shape, k.dtype) for k in (*inputs, *outputs)]
 
     def of(self, head: Head) -> PartialType:
@@ -164,7 +164,7 @@ def outside_shape(shape: PartialShape) -> tuple[int, ...]:
 def _given(symbol: Any, args: Sequence[Any], kwargs: Mapping[str, Any], what: str) -> dict[str, Any]:
     """What was given for which variable."""
     if args and kwargs:
-        raise ParameterError(f"infer_{what}: can only specify known arguments either by position or by name", "both", "give names only")
+        raise ParameterError(f"infer_{what}: can only specify known arguments either by position or by name", "both", "pass names only")
     names = symbol.list_arguments()
     if len(args) > len(names):
         raise ParameterError(f"infer_{what}: more arguments than the symbol has", f"{len(args)} for {', '.join(names)}", "leave some out")
@@ -186,7 +186,7 @@ def _shapes(given: Mapping[str, Any]) -> dict[str, PartialShape]:
     for name, shape in given.items():
         if not isinstance(shape, (tuple, list)):
             raise _NotAShape(
-                "Arguments need to be shapes (tuple)", f"'{name}' is {type(shape)}", "give a tuple of sizes, 0 for an unknown one"
+                "Arguments need to be shapes (tuple)", f"'{name}' is {type(shape)}", "pass a tuple of sizes, 0 for an unknown one"
             )
     return {name: inside_shape(shape) for name, shape in given.items()}
 
@@ -296,6 +296,8 @@ def infer_all(heads: Sequence[Head], shapes: Mapping[str, PartialShape], dtypes:
         unknown = [n for n in found.order if not all(k.is_shaped for k in found.known[n])]
         names = ", ".join(f"{n.name} {shape_text(found.known[n][0].shape)}" for n in unknown)
         raise ShapeError(
-            f"{what} error: shapes do not follow from those given", f"{dict(shapes)}; unknown: {names}", "give the shapes of more arguments"
+            f"{what} error: shapes cannot be inferred from those given",
+            f"{dict(shapes)}; unknown: {names}",
+            "pass the shapes of more arguments",
         )
     return found

@@ -53,12 +53,12 @@ class _ControlFlow(SpecialNode):
         try:
             count, places = self.places(node)
         except (*UNREADABLE, KeyError, IndexError) as error:
-            raise ParameterError(f"{self.name}: an attribute is missing or no number or list", str(error), "write the file anew") from None
+            raise ParameterError(f"{self.name}: an attribute is missing or no number or list", str(error), "write the file again") from None
         fit = all(
             len(_arguments(b)) == len(p) and all(0 <= k < len(node.inputs) for k in p) for b, p in zip(node.subgraphs, places, strict=True)
         )
         if not fit or len(node.subgraphs[-1]) != count or count < 1 or (len(places) > 1 and len(node.subgraphs[0]) != 1):
-            raise ParameterError(f"{self.name}: its attributes do not fit its bodies", str(dict(node.attrs)), "write the file anew")
+            raise ParameterError(f"{self.name}: its attributes do not match its bodies", str(dict(node.attrs)), "write the file again")
         return count
 
     @abstractmethod
@@ -88,7 +88,7 @@ class _LoopNode(_ControlFlow):
         loop = self.loop(node)
         count = int(node.attrs["num_outputs"])
         if not 0 <= loop.outputs <= count or len(loop.states) != count - loop.outputs:
-            raise ValueError("num_outputs, num_out_data and what is looped over do not fit")
+            raise ValueError("num_outputs, num_out_data and the data do not match")
         if not all(0 <= k < len(node.inputs) for k in (*loop.streams, *loop.states)):
             raise ValueError("an input that is not there")
         return count, loop.places
@@ -269,14 +269,14 @@ def _body(replay: Replaying, node: SymbolNode, which: int, given: Sequence[Node]
     Raises
     ------
     ParameterError
-        If an operator inside changes a state.
+        If an operator in its body updates a state.
     """
     outputs, keys, states = replay.inside(node.subgraphs[which], given)
     if states:
         raise ParameterError(
-            f"symbol: node {node.name}: an operator inside changes a state",
+            f"symbol: node {node.name}: an operator in its body updates a state",
             ", ".join(n.name for n in states),
-            "keep BatchNorm in training mode and the like outside loops and branches",
+            "keep operators such as BatchNorm in training mode outside loops and branches",
         )
     return outputs, keys
 

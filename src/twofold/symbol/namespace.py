@@ -88,7 +88,7 @@ def find_attribute(name: str) -> Operators | Callable[..., Symbol]:
     if name in NAMESPACES:
         return NAMESPACES[name]
     if name in ("np", "npx"):
-        raise OperatorError(f"{PACKAGE}.{name}: NumPy's functions are not for symbols", None, "call the block with arrays of mx.np")
+        raise OperatorError(f"{PACKAGE}.{name}: NumPy's functions do not accept symbols", None, "call the block with arrays of mx.np")
     if name.startswith("_") or name not in NAMES:
         raise OperatorError(f"module {PACKAGE!r} has no attribute {name!r}", None, "see dir() of it")
     return getattr(NAMESPACES["op"], name)

@@ -88,7 +88,7 @@ class AttrScope(_Scope):
     def __init__(self, **attributes: str) -> None:
         for key, value in attributes.items():
             if not isinstance(value, str):
-                raise ParameterError("AttrScope: attributes need to be strings", f"{key}={value!r}", "give the value as a string")
+                raise ParameterError("AttrScope: attributes need to be strings", f"{key}={value!r}", "pass the value as a string")
         self._attributes = dict(attributes)
 
     def get(self, attributes: Mapping[str, str] | None) -> dict[str, str]:

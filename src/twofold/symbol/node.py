@@ -212,7 +212,7 @@ class SymbolNode:
         for name in op.scalars:
             param = op.params[name]
             if name not in self.attrs and param.required:
-                raise ParameterError(f"{op.title}: Required parameter {name} is not presented", None, "give it")
+                raise ParameterError(f"{op.title}: Required parameter {name} is not presented", None, "pass it")
             out.append(param.value(self.attrs[name], op.title) if name in self.attrs else param.default)
         return out
 
@@ -286,7 +286,7 @@ def checked_attrs(attr: Mapping[str, str] | None) -> Mapping[str, str]:
     """Attributes, once they are known to be strings."""
     for key, value in (attr or {}).items():
         if not isinstance(value, str):
-            raise ParameterError("Set Attr only accepts string values", f"{key}={value!r}", "give the value as a string")
+            raise ParameterError("Set Attr only accepts string values", f"{key}={value!r}", "pass the value as a string")
     return attr or {}
 
 

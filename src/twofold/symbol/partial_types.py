@@ -73,5 +73,5 @@ def merge_shapes(a: PartialShape, b: PartialShape, what: str) -> PartialShape:
     if a is None or b is None or a == b:
         return b if a is None else a
     if len(a) != len(b) or any(m != n for m, n in zip(a, b, strict=True) if m is not None and n is not None):
-        raise ShapeError(f"{what} has shape {shape_text(a)}, where {shape_text(b)} is needed", None, "give shapes that agree")
+        raise ShapeError(f"{what} has shape {shape_text(a)}, where {shape_text(b)} is needed", None, "pass shapes that agree")
     return tuple(n if m is None else m for m, n in zip(a, b, strict=True))

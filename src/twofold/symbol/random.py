@@ -53,7 +53,7 @@ def _draw(name: str, parameters: dict[str, Any], shape: object, dtype: object, o
         return apply_op(find(f"_random_{name}"), f"_random_{name}", (), parameters | given, label, attr)
     types = ", ".join(type(v).__name__ for v in values)
     raise _MixedParameters(
-        f"random.{name}: Distribution parameters must all have the same type", types, "give only symbols or only numbers"
+        f"random.{name}: Distribution parameters must all have the same type", types, "pass only symbols or only numbers"
     )
 
 

@@ -72,7 +72,7 @@ class Symbol:
         if isinstance(index, str):
             return Symbol([self.heads[self._position(index)]])
         if isinstance(index, bool) or not isinstance(index, int):
-            raise _IndexTypeError("Symbol only supports integers, slices and names as index", repr(index), "give the position of an output")
+            raise _IndexTypeError("Symbol only supports integers, slices and names as index", repr(index), "pass the position of an output")
         if not -len(self.heads) <= index < len(self.heads):
             raise IndexingError("symbol: no such output", f"{index} of {len(self.heads)}", "see list_outputs()")
         return Symbol([self.heads[index]])
@@ -155,7 +155,7 @@ class Symbol:
             New name of the output's node.
         """
         if args and kwargs:
-            raise _ComposeError("compose only accepts input Symbols either as positional or keyword arguments", "both", "give names only")
+            raise _ComposeError("compose only accepts input Symbols either as positional or keyword arguments", "both", "pass names only")
         given = dict(zip(self.list_arguments(), args, strict=False)) if args else kwargs
         for key, symbol in given.items():
             if not isinstance(symbol, Symbol):
