@@ -413,9 +413,9 @@ def test_limits_beyond_the_dtype_limit_nothing(dtype, limits, count):
 
 
 @pytest.mark.parametrize("number", [math.inf, -math.inf, math.nan])
-def test_a_number_that_no_integer_is_is_refused(number):
+def test_a_number_without_an_integer_value_is_rejected(number):
     x = nd.array([1, 2], dtype="int32")
-    with pytest.raises(ParameterError, match="is no int32"):
+    with pytest.raises(ParameterError, match="is not a valid int32"):
         x + number
-    with pytest.raises(ParameterError, match="is no int32"):
+    with pytest.raises(ParameterError, match="is not a valid int32"):
         x[:] = number

@@ -445,7 +445,7 @@ def test_a_functions_gradient_is_broadcast_and_cast_to_its_input(returned, shape
         (lambda: nd.ones((2,)), 2, ParameterError, "must return 2 arrays: given 1"),
         (lambda: [nd.ones((2,))] * 2, 1, ParameterError, "must return 1 arrays: given 2"),
         (lambda: None, 1, DTypeError, "array 0 is not an array: given NoneType"),
-        (lambda: (nd.ones((2,)), None), 2, DTypeError, "array 1 is no array: given NoneType"),
+        (lambda: (nd.ones((2,)), None), 2, DTypeError, "array 1 is not an array: given NoneType"),
         (lambda: 3.0, 1, DTypeError, "array 0 is not an array: given float"),
     ],
 )
