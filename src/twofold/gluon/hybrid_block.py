@@ -12,7 +12,7 @@ from ..dtype import dtype_name
 from ..errors import DeferredInitializationError, MXNetError, ParameterError
 from ..executor import Executor
 from ..imperative.scope import Scope
-from ..ndarray.array import NDArray
+from ..ndarray.array import NDArray, NDArrayView
 from ..symbol.symbol import Symbol
 from .block import Block
 from .exceptions import Undefined
@@ -20,13 +20,15 @@ from .numpy_arrays import as_numpy, cast_inputs, has_numpy
 from .parameter import Parameter
 from .parameter_dict import ParameterDict
 from .signatures import DTypeLike, OpHook
-from .structure import ARRAY, NOTHING, SINGLE, flatten, parts, unflatten
+from .structure import ARRAY, NOTHING, flatten, parts, unflatten
 from .tracing import ARRAYS, Trace, TraceRecord, iter_arrays, parameter_names, trace
 
 __all__ = ["HybridBlock"]
 
 #: Arrays of `mx.nd`, of `mx.np`, or both.
 ArrayKind = Literal["nd", "np", "any"]
+#: The classes of arrays that compiled graphs compute with.
+PLAIN_ARRAYS = frozenset((NDArray, NDArrayView))
 #: Libraries to which MXNet delegates graphs. What they do there, fusing operators, happens here anyway.
 BACKENDS = ("MKLDNN", "ONEDNN")
 
@@ -252,15 +254,16 @@ class HybridBlock(Block):
         return self._accepts_legacy
 
     def _run_compiled(self, device: Device, args: Sequence[Any]) -> Any:
-        # The usual case, without flattening and without checks: an array is on its own device.
-        if len(args) == 1 and isinstance(args[0], NDArray):
-            arrays, form = args, SINGLE
+        if PLAIN_ARRAYS.issuperset(map(type, args)):  # the usual case: nothing is nested
+            arrays, form = args, (ARRAY,) * len(args)
         else:
             arrays, form = flatten(args, (NDArray,), "input")
             assert isinstance(form, tuple)
             while form and form[-1] == NOTHING:  # trailing optional arguments that were omitted
                 form = form[:-1]
-            self._check_devices(arrays, device)
+        for array in arrays[1:]:  # the device is that of the first one
+            if array.context is not device:
+                self._check_devices(arrays, device)
         traced = self._trace
         if traced is None:
             traced = self._trace = trace(self.name, self.collect_params(), self._compose, args, self._mirror)

@@ -405,7 +405,7 @@ class Parameter:
         MXNetError
             Also if the parameter has no gradient.
         """
-        copies = self._initialized()
+        copies = self._copies if self._copies is not None else self._initialized()  # a frame less: every training step asks
         grads = self._gradients() if copies.grads is None else copies.grads
         place = copies.places.get(ctx)
         grad = grads[copies.place(ctx, self.name) if place is None else place]

@@ -5,15 +5,13 @@ from typing import Any, TypeAlias, TypeVar
 
 from ..errors import ParameterError
 
-__all__ = ["ARRAY", "NOTHING", "SINGLE", "Format", "flatten", "parts", "to_tuples", "unflatten"]
+__all__ = ["ARRAY", "NOTHING", "Format", "flatten", "parts", "to_tuples", "unflatten"]
 
 Leaf = TypeVar("Leaf")
 
 #: The format of an argument: `ARRAY`, `NOTHING`, or a tuple of formats for a list. MXNet's files hold it as nested lists.
 Format: TypeAlias = "int | tuple[Format, ...]"
 ARRAY, NOTHING = 0, -1
-#: The format of a single array as the only argument.
-SINGLE = (ARRAY,)
 
 
 def flatten(values: object, kinds: tuple[type[Leaf], ...], what: str) -> tuple[list[Leaf], Format]:
