@@ -126,7 +126,7 @@ NETS = {
 
 @pytest.mark.parametrize("hybrid", [True, False])
 @pytest.mark.parametrize("name", NETS)
-def test_every_kernel_of_a_training_step_is_foreseen(gpus, graphs, seen, name, hybrid):
+def test_dry_runs_predict_every_kernel_of_a_training_step(gpus, graphs, seen, name, hybrid):
     make, shape = NETS[name]
     net, optimizer = make(), "adam" if name == "lstm" else "sgd"
     net.initialize(mx.init.Xavier(), ctx=gpus[0], force_reinit=True)
@@ -147,14 +147,14 @@ def test_every_kernel_of_a_training_step_is_foreseen(gpus, graphs, seen, name, h
     assert seen.missed() == []
 
 
-def test_every_kernel_is_foreseen_where_there_is_one_gpu(backend, gpus, graphs, seen, monkeypatch):
+def test_dry_runs_predict_every_kernel_with_a_single_gpu(backend, gpus, graphs, seen, monkeypatch):
     monkeypatch.setattr(backend, "device_count", lambda: 1)
-    test_every_kernel_of_a_training_step_is_foreseen(gpus, graphs, seen, "perceptron", True)
+    test_dry_runs_predict_every_kernel_of_a_training_step(gpus, graphs, seen, "perceptron", True)
 
 
 @pytest.mark.parametrize("part", [0, *[pytest.param(part, marks=pytest.mark.slow) for part in range(1, PARTS)]])
 @simulated
-def test_rehearsals_of_operators_touch_nothing_and_find_their_kernels(backend, seen, monkeypatch, part):
+def test_dry_runs_of_operators_have_no_side_effects_and_find_their_kernels(backend, seen, monkeypatch, part):
     found = Counter()
 
     def rehearsed(run, arrays, dry_run=dry_run.dry_run):
@@ -183,7 +183,7 @@ def test_rehearsals_of_operators_touch_nothing_and_find_their_kernels(backend, s
     assert found["missed"] == 0
 
 
-def test_programs_that_run_one_by_one_are_not_rehearsed(gpus, seen, monkeypatch):
+def test_interpreted_programs_get_no_dry_run(gpus, seen, monkeypatch):
     for name, value in (("compile_threads", 0), ("engine", "naive")):
         with monkeypatch.context() as patch:
             patch.setattr(SETTINGS, name, value)
@@ -192,7 +192,7 @@ def test_programs_that_run_one_by_one_are_not_rehearsed(gpus, seen, monkeypatch)
     assert not seen.foreseen
 
 
-def test_code_of_the_user_is_not_rehearsed(gpus, seen):
+def test_user_code_gets_no_dry_run(gpus, seen):
     calls = []
 
     class Seldom(mx.operator.CustomOp):
@@ -210,7 +210,7 @@ def test_code_of_the_user_is_not_rehearsed(gpus, seen):
     assert (y.asnumpy().tolist(), len(calls)) == ([7.0, 13.0], 1)
 
 
-def test_loops_end_a_rehearsal(gpus, seen):
+def test_a_loop_ends_a_dry_run(gpus, seen):
     x = nd.array(drawn(5, 3), ctx=gpus[0])
     out, _ = nd.contrib.foreach(lambda row, state: (row + state, row * state), x, nd.ones(3, ctx=gpus[0]))
     want, state = [], np.ones(3, np.float32)
@@ -220,7 +220,7 @@ def test_loops_end_a_rehearsal(gpus, seen):
     np.testing.assert_allclose(out.asnumpy(), np.array(want), 1e-6)
 
 
-def test_who_calls_the_adapter_meanwhile_computes_for_real(backend, seen):
+def test_other_calls_during_a_dry_run_compute_normally(backend, seen):
     """As a finalizer or a signal handler does during a dry run."""
     x, found = backend.from_host(np.arange(4, dtype=np.float32), GPU), []
 
@@ -242,7 +242,7 @@ def test_who_calls_the_adapter_meanwhile_computes_for_real(backend, seen):
 
 
 @two_gpus
-def test_programs_are_rehearsed_for_the_device_that_they_run_on(gpus, graphs, backend, monkeypatch):
+def test_a_dry_run_is_for_the_device_of_the_program(gpus, graphs, backend, monkeypatch):
     devices, stand_in = set(), dry_run.placeholder
 
     def noted(*args):
@@ -258,7 +258,7 @@ def test_programs_are_rehearsed_for_the_device_that_they_run_on(gpus, graphs, ba
     assert devices == {1}
 
 
-def test_what_goes_wrong_before_a_rehearsal_is_no_matter(backend, monkeypatch):
+def test_errors_before_a_dry_run_are_ignored(backend, monkeypatch):
     def lost():
         raise RuntimeError("no stream")
 
@@ -266,7 +266,7 @@ def test_what_goes_wrong_before_a_rehearsal_is_no_matter(backend, monkeypatch):
     backend.compile_in_background(lambda arrays: arrays, [ArrayType((7,), "float32")])
 
 
-def test_a_rehearsed_check_of_indices_is_none(backend, seen):
+def test_index_checks_are_skipped_in_dry_runs(backend, seen):
     def run(arrays):
         return [backend.xp.checked_index(arrays[0], size=3, negative=True)]
 
@@ -329,7 +329,7 @@ def test_a_launch_waits_for_the_thread_that_compiles_its_kernel(backend, compile
 
 
 @simulated
-def test_what_no_thread_has_begun_is_compiled_where_it_is_launched(backend, compiler, monkeypatch):
+def test_a_job_no_thread_has_started_runs_at_launch(backend, compiler, monkeypatch):
     monkeypatch.setattr(SETTINGS, "compile_threads", 1)
     first = foreseen(backend, program_of("waits", "{0} * 4"))
     assert compiler.begun.wait(30)
@@ -343,7 +343,7 @@ def test_what_no_thread_has_begun_is_compiled_where_it_is_launched(backend, comp
 
 
 @simulated
-def test_a_text_that_is_refused_is_told_where_it_is_launched(backend, compiler):
+def test_a_compile_error_is_raised_at_launch(backend, compiler):
     run = foreseen(backend, program_of("wrong", "no_such_function({0})"))
     for _ in range(2):
         with pytest.raises(KernelCompileError, match="tf_wrong_each does not compile") as caught:
@@ -353,7 +353,7 @@ def test_a_text_that_is_refused_is_told_where_it_is_launched(backend, compiler):
 
 
 @simulated
-def test_a_signal_handler_compiles_what_it_interrupted(backend):
+def test_a_signal_handler_compiles_the_kernel_whose_compilation_it_interrupted(backend):
     """The thread that does a job may come to it again."""
     job = background.Job(lambda: (job.finish(), done.append(1)))
     done = []
@@ -382,7 +382,7 @@ def test_workers_do_not_wait_for_one_another(monkeypatch):
     assert sorted(done) == [0, 1]
 
 
-def test_threads_end_with_their_work():
+def test_compile_threads_exit_when_idle():
     done = []
     jobs = [background.WORKERS.submit(lambda k=k: done.append(k)) for k in range(50)]
     for job in jobs:
@@ -395,7 +395,7 @@ def test_threads_end_with_their_work():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
-def test_a_child_process_waits_for_no_thread_of_its_parent():
+def test_a_forked_child_does_not_wait_for_threads_of_its_parent():
     begun, gate = threading.Event(), threading.Event()
     job = background.WORKERS.submit(lambda: (begun.set(), gate.wait(30)))
     try:
@@ -416,7 +416,7 @@ def test_a_child_process_waits_for_no_thread_of_its_parent():
     job.finish()
 
 
-def test_a_process_ends_without_what_is_left():
+def test_a_process_exits_without_finishing_queued_jobs():
     text = """
 import time
 from twofold_cupy.background import WORKERS
@@ -429,7 +429,7 @@ for _ in range(400):
     assert time.monotonic() - start < 25  # of 30 s, with four threads
 
 
-def test_results_do_not_depend_on_it(gpus, graphs, monkeypatch):
+def test_results_do_not_depend_on_background_compilation(gpus, graphs, monkeypatch):
     found = []
     for threads in (0, 1, 4):
         monkeypatch.setattr(SETTINGS, "compile_threads", threads)
@@ -440,7 +440,7 @@ def test_results_do_not_depend_on_it(gpus, graphs, monkeypatch):
             np.testing.assert_array_equal(a, b)
 
 
-def test_numbers_that_change_are_right_after_a_graph_was_given_up(gpus, graphs, monkeypatch):
+def test_changing_scalars_are_right_after_a_graph_was_dropped(gpus, graphs, monkeypatch):
     """One that was launched so often that all is looked at anew: the numbers of the first run then are not those known before."""
     monkeypatch.setattr(capture, "PROVEN_LAUNCHES", 3)
     batches = [nd.array(drawn(6, 6, seed=k), ctx=gpus[0]) for k in (1, 2)]

@@ -66,7 +66,7 @@ def test_launches_are_counted(tmp_path, capsys):
 @pytest.mark.slow  # CuPy's own texts, with its headers, take g++ long
 @pytest.mark.timeout(1800)
 @pytest.mark.usefixtures("workers")
-def test_every_row_that_can_run_runs(tmp_path, capsys, monkeypatch):
+def test_every_supported_benchmark_runs(tmp_path, capsys, monkeypatch):
     """On simulated GPUs all but CuPy's matrix products, as it has no cuBLAS of CuPy's, and cuDNN, which is not there."""
     monkeypatch.setattr(process, "PATIENCE", 1500)
     status, record = run(tmp_path)
@@ -79,7 +79,7 @@ def test_every_row_that_can_run_runs(tmp_path, capsys, monkeypatch):
         assert "nvidia-cudnn-frontend" in record["absent"][WITH_CUDNN]
 
 
-def test_without_a_gpu_it_says_so(monkeypatch, capsys):
+def test_without_a_gpu_the_benchmark_says_so(monkeypatch, capsys):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     monkeypatch.setattr(command, "libraries", lambda: [one for one in libraries() if one.name == OWN])
     assert command.main([]) == 1
@@ -96,12 +96,12 @@ MEDIANS = {
 }
 
 
-def test_a_copys_rate_is_that_of_the_fastest_other():
+def test_the_copy_rate_is_that_of_the_fastest_library():
     assert bandwidth(MEDIANS, FULL) == 2 * 4 * FULL.chain / 1e-3
     assert bandwidth({"copy": {f"{OWN} nd": 1.0}}, FULL) is None
 
 
-def test_figures_are_met_or_missed():
+def test_targets_are_met_or_missed():
     found = {}
     for verdict in verdicts(MEDIANS, {"torch": "not here", "gelu: torch eager": "out of memory"}, FULL):
         found.setdefault(verdict.target.item, []).append((verdict.word, verdict.value))
@@ -113,7 +113,7 @@ def test_figures_are_met_or_missed():
     assert found["clip"] == [("not measured", None)]
 
 
-def test_without_a_copy_shares_are_not_measured():
+def test_without_a_copy_rate_no_shares_are_reported():
     (verdict,) = [v for v in verdicts({"gelu": {f"{OWN} nd": 1.0}}, {}, FULL) if v.target.item == "gelu"]
     assert (verdict.word, verdict.reason) == ("not measured", f"{COPY}: no copy was measured")
 
@@ -127,13 +127,13 @@ def test_every_target_names_an_item_and_a_library():
             assert way == COPY or library in known[target.item].only, way
 
 
-def test_what_memory_limits_has_bytes():
+def test_memory_bound_items_report_bytes():
     moved = {item.key: nbytes(item) for item in items(FULL)}
     assert moved["black_scholes"] == 4 * 4 * FULL.chain
     assert moved["matmul_float32"] == moved["lenet"] == moved["launches of gelu"] == 0
 
 
-def test_the_name_of_the_file_says_which_device():
+def test_the_file_name_contains_the_device():
     assert report.file_name({"name": "NVIDIA H200 (SXM)"}) == "gpu-NVIDIA-H200-SXM.json"
 
 

@@ -42,7 +42,7 @@ def mnist_step(ctx, fresh):
 
 @simulated
 @pytest.mark.parametrize(("fresh", "launches"), [(False, 1), (True, 2)])
-def test_a_step_of_the_mnist_perceptron_is_one_launch(gpus, graphs, fresh, launches):
+def test_an_mnist_perceptron_step_is_one_launch(gpus, graphs, fresh, launches):
     """And one more where the batch is another each time: it copies the batch to where the graph reads it. The host never waits."""
     step = mnist_step(gpus[0], fresh)
     for k in range(6):
@@ -59,7 +59,7 @@ def test_a_step_of_the_mnist_perceptron_is_one_launch(gpus, graphs, fresh, launc
 
 @simulated
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
-def test_a_step_of_a_module_is_two_launches(gpus, graphs, optimizer):
+def test_a_module_step_is_two_launches(gpus, graphs, optimizer):
     """The graph, and what copies the batch and Adam's rate to it: weights and the optimizer's states stay where they are."""
     net = mx.sym.Activation(mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=128, name="one"), act_type="relu")
     net = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(net, num_hidden=10, name="two"), name="softmax")
@@ -106,7 +106,7 @@ def test_an_executor(gpus, monkeypatch, graphs, requests):
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
-def test_a_module_that_is_fitted(gpus, monkeypatch, graphs, optimizer):
+def test_fitting_a_module(gpus, monkeypatch, graphs, optimizer):
     def run():
         mx.random.seed(5)
         data = mx.io.NDArrayIter(drawn(48, 5), np.arange(48) % 4, batch_size=8, label_name="softmax_label")
@@ -119,7 +119,7 @@ def test_a_module_that_is_fitted(gpus, monkeypatch, graphs, optimizer):
     same(run, monkeypatch, graphs)
 
 
-def test_one_program_serves_whoever_runs_it(gpus, monkeypatch, graphs):
+def test_one_program_serves_all_callers(gpus, monkeypatch, graphs):
     """A hybridized block that is only called: its inputs and results lie elsewhere each time."""
 
     def run():
@@ -132,7 +132,7 @@ def test_one_program_serves_whoever_runs_it(gpus, monkeypatch, graphs):
     same(run, monkeypatch, graphs)
 
 
-def test_a_loop_of_symbols_is_captured_with_its_body(gpus, monkeypatch, graphs):
+def test_a_symbol_loop_is_captured_with_its_body(gpus, monkeypatch, graphs):
     def run():
         step, _ = mx.sym.contrib.foreach(lambda x, s: (x + s, (x + s) * 0.5), mx.sym.var("data"), mx.sym.var("state"))
         executor = mx.sym.Group([(step * 2).tanh(), step.sum()]).simple_bind(gpus[0], data=(4, 3), state=(3,))
@@ -151,7 +151,7 @@ def test_a_loop_of_symbols_is_captured_with_its_body(gpus, monkeypatch, graphs):
     ("optimizer", "options", "falls"),
     [("sgd", {"momentum": 0.9, "wd": 0.01}, False), ("adam", {"learning_rate": 0.02}, False), ("sgd", {"momentum": 0.9}, True)],
 )
-def test_hyperparameters_change(gpus, monkeypatch, graphs, optimizer, options, falls):
+def test_changing_hyperparameters(gpus, monkeypatch, graphs, optimizer, options, falls):
     """Momentum; Adam's count of steps; a rate that falls at each step."""
 
     def run():
@@ -162,7 +162,7 @@ def test_hyperparameters_change(gpus, monkeypatch, graphs, optimizer, options, f
 
 
 @simulated
-def test_a_rate_that_changes_is_one_launch_more(gpus, graphs):
+def test_a_changing_learning_rate_costs_one_more_launch(gpus, graphs):
     spent = []
 
     def each(k, net, trainer, loss, losses):
@@ -176,7 +176,7 @@ def test_a_rate_that_changes_is_one_launch_more(gpus, graphs):
 
 
 @pytest.mark.usefixtures("schedule")
-def test_dropout_draws_anew(gpus, monkeypatch, graphs):
+def test_dropout_draws_a_new_mask_per_step(gpus, monkeypatch, graphs):
     losses = []
 
     def run():
@@ -190,13 +190,13 @@ def test_dropout_draws_anew(gpus, monkeypatch, graphs):
 
 
 @pytest.mark.usefixtures("schedule")
-def test_states_are_kept(gpus, monkeypatch, graphs):
+def test_auxiliary_states_are_preserved(gpus, monkeypatch, graphs):
     same(lambda: trained(gpus[0], perceptron(gpus[0], gluon.nn.BatchNorm(in_channels=12))), monkeypatch, graphs)
 
 
 @pytest.mark.sanitizer
 @pytest.mark.usefixtures("schedule")
-def test_batches_change(gpus, monkeypatch, graphs):
+def test_changing_batches(gpus, monkeypatch, graphs):
     def batches(k):
         count = (16, 16, 16, 9)[k % 4]
         return nd.array(drawn(count, 20, seed=k), ctx=gpus[0]), nd.array(np.arange(count) % 5, ctx=gpus[0])
@@ -205,7 +205,7 @@ def test_batches_change(gpus, monkeypatch, graphs):
 
 
 @pytest.mark.usefixtures("schedule")
-def test_results_are_kept(gpus, monkeypatch, graphs):
+def test_results_the_user_keeps_are_preserved(gpus, monkeypatch, graphs):
     """Losses and gradients that the user keeps are those of their step."""
 
     def each(k, net, trainer, loss, losses):
@@ -218,7 +218,7 @@ def test_results_are_kept(gpus, monkeypatch, graphs):
 
 
 @pytest.mark.usefixtures("schedule")
-def test_gradients_add_up(gpus, monkeypatch, graphs):
+def test_gradients_accumulate(gpus, monkeypatch, graphs):
     def run():
         net = perceptron(gpus[0])
         net.collect_params().setattr("grad_req", "add")
@@ -290,7 +290,7 @@ class Picking(gluon.HybridBlock):
         return F.softmax(F.dot(F.tanh(F.take(weight, index, mode="raise")), F.transpose(weight)))
 
 
-def test_a_wrong_index_is_told_though_later_launches_are_under_way(gpus, schedule):
+def test_an_invalid_index_is_reported_while_later_launches_run(gpus, schedule):
     weight, net = nd.array(drawn(6, 3), ctx=gpus[0]), Picking()
     weight.attach_grad()
     net.hybridize()

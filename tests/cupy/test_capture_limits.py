@@ -30,7 +30,7 @@ GPU = Device("gpu", 0)
 
 
 @simulated  # how often a graph is made anew depends on when memory returns
-def test_the_graphs_used_last_are_kept(gpus, monkeypatch, graphs):
+def test_the_most_recently_used_graphs_are_kept(gpus, monkeypatch, graphs):
     monkeypatch.setattr(capture, "MAX_GRAPHS", 3)
     net = perceptron(gpus[0])
 
@@ -50,7 +50,7 @@ def test_the_graphs_used_last_are_kept(gpus, monkeypatch, graphs):
     assert held > 0
 
 
-def test_graphs_have_no_more_memory_than_their_share(gpus, monkeypatch, graphs):
+def test_graphs_stay_within_their_share_of_memory(gpus, monkeypatch, graphs):
     net = perceptron(gpus[0])
     for share, kept in ((0.5, 4), (0.0, 1)):
         monkeypatch.setattr(capture, "MAX_SHARE", share)
@@ -60,7 +60,7 @@ def test_graphs_have_no_more_memory_than_their_share(gpus, monkeypatch, graphs):
         assert len(graphs) == kept
 
 
-def test_a_programs_graphs_end_with_it(gpus, graphs):
+def test_a_programs_graphs_are_freed_with_it(gpus, graphs):
     trained(gpus[0], perceptron(gpus[0]))
     assert len(graphs) == 1
     PROGRAMS.clear()
@@ -68,7 +68,7 @@ def test_a_programs_graphs_end_with_it(gpus, graphs):
     assert len(graphs) == 0
 
 
-def test_an_executors_graphs_end_with_it(gpus, graphs):
+def test_an_executors_graphs_are_freed_with_it(gpus, graphs):
     executor = bound(gpus[0])
     for _ in range(4):
         executor.forward(is_train=True)
@@ -80,7 +80,7 @@ def test_an_executors_graphs_end_with_it(gpus, graphs):
     assert graphs.nbytes(0) == 0
 
 
-def test_executors_of_one_program_have_graphs_of_their_own(gpus, monkeypatch, graphs):
+def test_executors_of_one_program_have_their_own_graphs(gpus, monkeypatch, graphs):
     """Taking turns, neither finds its arrays moved."""
 
     def run():
@@ -98,7 +98,7 @@ def test_executors_of_one_program_have_graphs_of_their_own(gpus, monkeypatch, gr
 
 @simulated
 @pytest.mark.parametrize("is_lent", [False, True])
-def test_a_graph_that_is_given_up_gives_all_its_memory_back(gpus, backend, graphs, is_lent):
+def test_a_dropped_graph_frees_all_its_memory(gpus, backend, graphs, is_lent):
     """Also the blocks that steps of it had, and the rest of those of which a part is lent."""
     x = nd.array(drawn(4, 250_000), ctx=gpus[0])
 
@@ -126,7 +126,7 @@ def test_a_graph_that_is_given_up_gives_all_its_memory_back(gpus, backend, graph
 
 
 @simulated
-def test_graphs_give_their_memory_to_who_needs_it(gpus, backend, graphs):
+def test_graphs_are_evicted_for_allocations_that_need_their_memory(gpus, backend, graphs):
     x = nd.array(drawn(4, 250_000), ctx=gpus[0])
     for _ in range(5):
         y = ((x.sum() + x).sum() * x).tanh() + 1 / x.max()
@@ -144,7 +144,7 @@ def full(size):
     raise cupy.cuda.memory.OutOfMemoryError(size, 0)
 
 
-def test_what_has_no_room_for_a_graph_gets_one_when_there_is_room(gpus, graphs, monkeypatch):
+def test_a_graph_is_captured_once_there_is_room(gpus, graphs, monkeypatch):
     net, data = perceptron(gpus[0]), nd.array(drawn(7, 20), ctx=gpus[0])
     want = net(data).asnumpy()
     with monkeypatch.context() as patch:
@@ -174,7 +174,7 @@ def test_the_wait_doubles_after_each_capture_without_room(gpus, graphs, monkeypa
 
 
 @simulated  # how often a graph is evicted depends on when memory returns
-def test_captures_that_do_not_pay_are_postponed(gpus, graphs, monkeypatch):
+def test_captures_that_do_not_pay_off_are_postponed(gpus, graphs, monkeypatch):
     monkeypatch.setattr(capture, "MAX_CAPTURES", 2)
     net, data = perceptron(gpus[0]), nd.array(drawn(7, 20), ctx=gpus[0])
     for _ in range(12):
@@ -187,7 +187,7 @@ def test_captures_that_do_not_pay_are_postponed(gpus, graphs, monkeypatch):
     assert graphs.counts.captured == 3
 
 
-def test_the_ways_to_lie_used_last_are_kept(gpus, graphs, backend):
+def test_the_most_recently_used_layouts_are_kept(gpus, graphs, backend):
     """Five ways to lie take turns with one that all come back to: that keeps its graph."""
     xp = backend.xp
     replay = capture.GraphRunner(graphs, lambda a: [xp.exp(xp.add(a[0], a[0]))], ProgramTraits(9, *[frozenset()] * 3, ()))
@@ -203,7 +203,7 @@ def test_the_ways_to_lie_used_last_are_kept(gpus, graphs, backend):
 
 
 @simulated
-def test_a_graph_keeps_its_blocks_where_memory_is_found_elsewhere(gpus, backend, graphs):
+def test_a_graph_under_capture_keeps_its_blocks_when_memory_runs_out(gpus, backend, graphs):
     """While it is captured memory runs out: what the pool of all has is given back, not what earlier steps of the graph have."""
     xp = backend.xp
 
@@ -237,7 +237,7 @@ def reports(run):
     return [f.issued for f in report.flushes if f.issued]
 
 
-def test_what_is_captured_is_told(gpus, graphs):
+def test_explain_reports_what_is_captured(gpus, graphs):
     net, data = perceptron(gpus[0]), nd.array(drawn(7, 20), ctx=gpus[0])
     for _ in range(4):
         net(data).wait_to_read()
@@ -249,7 +249,7 @@ def test_what_is_captured_is_told(gpus, graphs):
     assert "one CUDA graph of" in executor.explain()
 
 
-def test_code_of_the_user_runs_each_time(gpus, graphs):
+def test_user_code_runs_at_every_call(gpus, graphs):
     calls = []
 
     class Twice(mx.operator.CustomOp):
@@ -272,7 +272,7 @@ def test_code_of_the_user_runs_each_time(gpus, graphs):
     assert "step by step: user_forward runs on the host" in executor.explain()
 
 
-def test_what_the_host_decides_runs_step_by_step(gpus, monkeypatch, graphs):
+def test_programs_with_host_decisions_run_step_by_step(gpus, monkeypatch, graphs):
     def run():
         count, total = mx.sym.var("count"), mx.sym.var("total")
         _, states = mx.sym.contrib.while_loop(
@@ -289,7 +289,7 @@ def test_what_the_host_decides_runs_step_by_step(gpus, monkeypatch, graphs):
     same(run, monkeypatch, graphs, 0)
 
 
-def test_a_capture_that_fails_is_left_for_a_while(gpus, monkeypatch, graphs):
+def test_a_failed_capture_is_retried_later(gpus, monkeypatch, graphs):
     net, data = perceptron(gpus[0]), nd.array(drawn(7, 20), ctx=gpus[0])
     want, tried = net(data).asnumpy(), []
 
@@ -318,7 +318,7 @@ def test_a_capture_that_fails_is_left_for_a_while(gpus, monkeypatch, graphs):
 
 
 @simulated
-def test_what_cuda_forbids_in_a_capture_is_told(gpus, monkeypatch, backend, graphs):
+def test_operations_cuda_forbids_in_a_capture_are_reported(gpus, monkeypatch, backend, graphs):
     net, data = perceptron(gpus[0]), nd.array(drawn(7, 20), ctx=gpus[0])
     want = net(data).asnumpy()
     real = capture._capture
@@ -334,7 +334,7 @@ def test_what_cuda_forbids_in_a_capture_is_told(gpus, monkeypatch, backend, grap
 
 
 @simulated
-def test_a_capture_that_others_break_is_tried_again(gpus, monkeypatch, graphs):
+def test_a_capture_broken_by_another_thread_is_retried(gpus, monkeypatch, graphs):
     net, data = perceptron(gpus[0]), nd.array(drawn(7, 20), ctx=gpus[0])
     want = net(data).asnumpy()
     real = capture._capture
@@ -359,7 +359,7 @@ def test_a_capture_that_others_break_is_tried_again(gpus, monkeypatch, graphs):
 
 
 @simulated
-def test_no_capsule_is_waited_for_while_another_thread_captures(gpus, monkeypatch, graphs):
+def test_capsules_are_not_waited_for_while_another_thread_captures(gpus, monkeypatch, graphs):
     capsule, found = cupy.ones((4,), np.float32).__dlpack__(stream=-1), []
     importer = threading.Thread(target=lambda: found.append(nd.from_dlpack(capsule).asnumpy()))
     real = capture._capture
@@ -383,13 +383,13 @@ def test_no_capsule_is_waited_for_while_another_thread_captures(gpus, monkeypatc
     assert graphs.counts.launched > 0
 
 
-def test_it_can_be_switched_off(gpus, monkeypatch, graphs):
+def test_graphs_can_be_switched_off(gpus, monkeypatch, graphs):
     monkeypatch.setattr(SETTINGS, "cuda_graphs", False)
     trained(gpus[0], perceptron(gpus[0]))
     assert graphs.counts.captured == 0
 
 
-def test_arrays_that_never_come_to_rest_are_copied(gpus, monkeypatch, graphs):
+def test_arrays_that_keep_moving_are_copied(gpus, monkeypatch, graphs):
     """After a few captures all arrays count as moving, and no more are made."""
 
     def each(k, net, trainer, loss, losses):
@@ -446,7 +446,7 @@ def test_two_devices(gpus, monkeypatch, graphs):
 
 @two_gpus
 @pytest.mark.usefixtures("schedule")
-def test_what_a_graph_writes_over_was_copied_before(gpus, monkeypatch, graphs):
+def test_a_pending_copy_is_made_before_a_graph_overwrites_its_source(gpus, monkeypatch, graphs):
     """A result that goes back into the input's memory, which another device copies meanwhile."""
 
     def run():
@@ -462,7 +462,7 @@ def test_what_a_graph_writes_over_was_copied_before(gpus, monkeypatch, graphs):
 
 @simulated
 @pytest.mark.parametrize("status", [700, 719])
-def test_a_failure_of_the_device_is_told(gpus, graphs, status):
+def test_a_device_failure_in_a_graph_is_reported(gpus, graphs, status):
     net, data = perceptron(gpus[0]), nd.array(drawn(7, 20), ctx=gpus[0])
     for _ in range(5):
         net(data).wait_to_read()

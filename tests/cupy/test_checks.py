@@ -23,7 +23,7 @@ def taken(ctx, *places):
     return nd.take(nd.array(X, ctx=ctx), nd.array(places, ctx=ctx), mode="raise")
 
 
-def test_places_on_the_axis_are_taken(gpus, backend):
+def test_valid_indices_are_accepted(gpus, backend):
     np.testing.assert_array_equal(taken(gpus[0], 3, 0).asnumpy(), X[[3, 0]])
     nd.waitall()
     gc.collect()
@@ -32,7 +32,7 @@ def test_places_on_the_axis_are_taken(gpus, backend):
 
 
 @simulated
-def test_nothing_waits_for_the_check(backend):
+def test_the_host_does_not_wait_for_the_check(backend):
     there = [backend.from_host(a, GPU) for a in (X, np.array([1, 9, 2]))]
     backend.synchronize(GPU)
     before = SIMULATION.counts().synchronisations
@@ -43,7 +43,7 @@ def test_nothing_waits_for_the_check(backend):
         backend.synchronize(GPU)
 
 
-def test_every_read_of_what_follows_from_a_wrong_index_fails(gpus):
+def test_every_read_of_a_result_of_an_invalid_index_raises(gpus):
     wrong = taken(gpus[0], 1, -2, 7)
     below = wrong * 2
     for array in (wrong, below, wrong[0], below):
@@ -55,7 +55,7 @@ def test_every_read_of_what_follows_from_a_wrong_index_fails(gpus):
         nd.waitall()  # tells of the copy, a task, once more
 
 
-def test_what_does_not_follow_from_it_is_there(gpus):
+def test_results_independent_of_the_invalid_index_are_computed(gpus):
     x = nd.array(X, ctx=gpus[0])
     before = x + 1
     before.wait_to_read()
@@ -67,7 +67,7 @@ def test_what_does_not_follow_from_it_is_there(gpus):
     np.testing.assert_array_equal(taken(gpus[0], 2).asnumpy(), X[[2]])
 
 
-def test_who_waits_for_the_device_learns_it_once(gpus):
+def test_waiting_for_the_device_raises_once(gpus):
     wrong = taken(gpus[0], 5)
     with pytest.raises(IndexingError, match="index 5"):
         wrong.wait_to_read()
@@ -77,7 +77,7 @@ def test_who_waits_for_the_device_learns_it_once(gpus):
 
 
 @pytest.mark.sanitizer
-def test_the_first_wrong_index_is_named(backend):
+def test_the_first_invalid_index_is_named(backend):
     places = np.arange(5000) % 4
     places[[70, 3000]] = -9, 11
     found = backend.xp.checked_index(backend.from_host(places, GPU), size=4, negative=True)
@@ -85,7 +85,7 @@ def test_the_first_wrong_index_is_named(backend):
         backend.to_host(found)
 
 
-def test_what_is_watched_again_is_found_again(backend):
+def test_a_repeated_check_reports_again(backend):
     """As where kernels are launched again that write the same note."""
     stream = backend.stream(GPU)
     out = backend.empty((1,), "int64")
@@ -102,7 +102,7 @@ def test_what_is_watched_again_is_found_again(backend):
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int32", "uint8", "int64"])
-def test_dtypes_of_indices(backend, dtype):
+def test_index_dtypes(backend, dtype):
     given = np.array([0, 3, 2], dtype)
     found = backend.xp.checked_index(backend.from_host(given, GPU), size=300, negative=False)
     np.testing.assert_array_equal(backend.to_host(found), given)
@@ -111,12 +111,12 @@ def test_dtypes_of_indices(backend, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["int64", "uint8"])
-def test_the_text_compiles_for_gpus(dtype):
+def test_the_source_compiles_for_gpus(dtype):
     for architecture in ARCHITECTURES:
         compile_for_gpu(checks.kernel_source(dtype), architecture)
 
 
-def test_an_axis_without_places_has_none(backend):
+def test_an_empty_axis_has_no_valid_index(backend):
     with pytest.raises(IndexingError, match="size 0"):
         backend.xp.checked_index(backend.from_host(np.array([0]), GPU), size=0, negative=False)
     nothing = backend.from_host(np.zeros(0, np.int64), GPU)

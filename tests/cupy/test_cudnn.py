@@ -181,7 +181,7 @@ def operands_of(case, kind):
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("kind", cudnn.NODES)
-def test_it_is_asked_for_convolutions_and_their_gradients(backend, library, kind, case):
+def test_cudnn_computes_convolutions_and_their_gradients(backend, library, kind, case):
     arrays, params = operands_of(case, kind)
     there = [backend.from_host(a, GPU) for a in arrays]
     for _ in range(2):
@@ -195,7 +195,7 @@ def test_it_is_asked_for_convolutions_and_their_gradients(backend, library, kind
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("at", ["empty", "plan_of"])
-def test_a_thread_that_computes_one_may_come_to_another(backend, library, monkeypatch, at):
+def test_a_convolution_can_be_reentered_on_the_same_thread(backend, library, monkeypatch, at):
     """A finalizer or a signal handler does, in the middle of an allocation or of a plan."""
     arrays, params = operands_of("plain", "convolve")
     there = [backend.from_host(a, GPU) for a in arrays]
@@ -227,14 +227,14 @@ def test_a_thread_that_computes_one_may_come_to_another(backend, library, monkey
     assert all(others), "no lock is held while memory is looked for"
 
 
-def test_16_bit_floats_may_use_tensor_cores(backend, library):
+def test_float16_convolutions_may_use_tensor_cores(backend, library):
     arrays, params = operands_of("plain", "convolve")
     there = [backend.xp.astype(backend.from_host(a, GPU), dtype="float16") for a in arrays]
     backend.to_host(backend.quietly(lambda: backend.xp.convolve(*there, **params)))
     assert Graph.made[0].refused == ["NONDETERMINISTIC"]
 
 
-def test_what_it_has_no_plan_for_is_computed_by_columns_and_counted(backend, library, monkeypatch):
+def test_convolutions_without_a_plan_fall_back_to_columns(backend, library, monkeypatch):
     monkeypatch.setattr(Graph, "refuses", True)
     arrays, params = operands_of("plain", "convolve")
     there = [backend.from_host(a, GPU) for a in arrays]
@@ -245,7 +245,7 @@ def test_what_it_has_no_plan_for_is_computed_by_columns_and_counted(backend, lib
     assert len(Graph.made) == 1, "it is asked once"
 
 
-def test_what_is_amiss_is_told(backend, library, monkeypatch):
+def test_cudnn_failures_are_reported(backend, library, monkeypatch):
     monkeypatch.setattr(Graph, "validate", lambda self: (_ for _ in ()).throw(RuntimeError("broken")), raising=False)
     arrays, params = operands_of("plain", "convolve")
     there = [backend.from_host(a, GPU) for a in arrays]
@@ -253,7 +253,7 @@ def test_what_is_amiss_is_told(backend, library, monkeypatch):
         backend.quietly(lambda: backend.xp.convolve(*there, **params))
 
 
-def test_the_setting_and_a_missing_library_leave_it_out(backend, library, monkeypatch):
+def test_cudnn_is_not_used_if_disabled_or_missing(backend, library, monkeypatch):
     arrays, params = operands_of("plain", "convolve")
     there = [backend.from_host(a, GPU) for a in arrays]
     monkeypatch.setattr(SETTINGS, "cudnn", False)

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.needs_device
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-14), ("float32", 2e-6), ("float16", 1e-3), ("bfloat16", 8e-3)])
-def test_large_products_are_as_exact_as_their_dtype(gpus, dtype, tolerance):
+def test_large_products_are_as_accurate_as_their_dtype(gpus, dtype, tolerance):
     """TF32 would be off by 3e-4 of the largest magnitude, float16 sums by more than their one rounding."""
     a, b = (drawn(1024, 1024, seed=k).astype(NUMPY[dtype]) for k in range(2))
     got = nd.dot(*(nd.array(x, ctx=gpus[0], dtype=dtype) for x in (a, b))).asnumpy().astype(np.float64)
@@ -39,7 +39,7 @@ def test_large_products_are_as_exact_as_their_dtype(gpus, dtype, tolerance):
     np.testing.assert_allclose(got, want, 0, tolerance * np.abs(want).max())
 
 
-def test_denormals_of_float32_are_flushed(gpus):
+def test_float32_denormals_are_flushed(gpus):
     x = nd.array(np.full(4, 1e-40), ctx=gpus[0], dtype="float32")
     assert (x + x).asnumpy().tolist() == [0.0] * 4
     wide = nd.array(np.full(4, 1e-310), ctx=gpus[0], dtype="float64")
@@ -52,7 +52,7 @@ def test_large_sorts_are_stable(gpus):
     np.testing.assert_array_equal(mx.np.argsort(there).asnumpy(), np.argsort(x, kind="stable"))
 
 
-def test_places_beyond_32_bits_are_reached(gpus, backend):
+def test_offsets_beyond_32_bits_are_reached(gpus, backend):
     count = 2**31 + 8
     if backend.memory_info(GPU)[0] < 6 * count:
         pytest.skip(f"needs {6 * count / 2**30:.0f} GiB of free memory")
@@ -80,7 +80,7 @@ CONVOLVED = {"float64": 1e-13, "float32": 5e-6, "float16": 2e-3, "bfloat16": 1.6
 @pytest.mark.parametrize("by_cudnn", [False, True], ids=["columns", "cudnn"])
 @pytest.mark.parametrize("dtype", CONVOLVED)
 @pytest.mark.parametrize("case", CONVOLUTIONS)
-def test_convolutions_and_their_gradients_are_numpys(backend, monkeypatch, case, dtype, by_cudnn):
+def test_convolutions_and_their_gradients_match_numpy(backend, monkeypatch, case, dtype, by_cudnn):
     if by_cudnn and cudnn.library() is None:
         pytest.skip("no nvidia-cudnn-frontend, or no cuDNN: pip install 'twofold[cudnn]' nvidia-cudnn-cu12")
     monkeypatch.setattr(SETTINGS, "cudnn", by_cudnn)
@@ -109,7 +109,7 @@ def test_convolutions_and_their_gradients_are_numpys(backend, monkeypatch, case,
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
 @pytest.mark.parametrize("epilogue", ["bias", "bias relu", "sums"])
-def test_endings_of_large_products_are_numpys(backend, dtype, epilogue):
+def test_epilogues_of_large_products_match_numpy(backend, dtype, epilogue):
     """By cuBLASLt where it proposes them, at sizes that it has kernels for; see test_epilogues for small ones."""
     if cublaslt.library() is None:
         pytest.skip("no cuBLASLt")
@@ -137,7 +137,7 @@ def test_endings_of_large_products_are_numpys(backend, dtype, epilogue):
 
 
 @pytest.mark.parametrize("seed", range(24))
-def test_replayed_programs_give_the_bits_of_their_steps(gpus, monkeypatch, graphs, seed):
+def test_replayed_programs_match_their_steps_bitwise(gpus, monkeypatch, graphs, seed):
     monkeypatch.setattr(SETTINGS, "defer_elements", 8)
     for record in (False, True):
         with monkeypatch.context() as patch:
@@ -151,7 +151,7 @@ def test_replayed_programs_give_the_bits_of_their_steps(gpus, monkeypatch, graph
 
 @pytest.mark.parametrize("by_cudnn", [False, True], ids=["columns", "cudnn"])
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
-def test_a_replayed_convolutional_net_gives_the_bits_of_its_steps(gpus, monkeypatch, graphs, dtype, by_cudnn):
+def test_a_replayed_convolutional_net_matches_its_steps_bitwise(gpus, monkeypatch, graphs, dtype, by_cudnn):
     if by_cudnn and cudnn.library() is None:
         pytest.skip("no nvidia-cudnn-frontend, or no cuDNN")
     monkeypatch.setattr(SETTINGS, "cudnn", by_cudnn)
@@ -174,7 +174,7 @@ def test_a_replayed_convolutional_net_gives_the_bits_of_its_steps(gpus, monkeypa
 # memory, and work at the same time
 
 
-def test_more_memory_than_there_is_is_refused_and_the_device_stays_of_use(gpus):
+def test_an_oversized_allocation_raises_and_the_device_stays_usable(gpus):
     with pytest.raises(DeviceOutOfMemory, match="the largest arrays"):
         nd.zeros((1 << 40, 4), ctx=gpus[0]).wait_to_read()
     assert nd.ones((3,), ctx=gpus[0]).sum().asscalar() == 3
@@ -194,7 +194,7 @@ def milliseconds(backend, work):
     return cupy.cuda.get_elapsed_time(start, end)
 
 
-def test_two_streams_compute_at_the_same_time(backend):
+def test_two_streams_compute_concurrently(backend):
     """Two kernels of one thread each, as integer products have for an element, on the stream that computes and on one that copies."""
     x = backend.from_host(np.ones((1, 1 << 18), np.int32), GPU)
     backend.synchronize(GPU)
@@ -210,7 +210,7 @@ def test_two_streams_compute_at_the_same_time(backend):
     assert both < 1.6 * one, f"{one:.2f} ms alone, {both:.2f} ms both"
 
 
-def test_a_copy_to_the_host_runs_beside_a_computation(backend):
+def test_a_copy_to_the_host_overlaps_computation(backend):
     x, big = (backend.from_host(drawn(4096, 4096, seed=k), GPU) for k in range(2))
     backend.synchronize(GPU)
 
@@ -232,7 +232,7 @@ def test_a_copy_to_the_host_runs_beside_a_computation(backend):
 # other libraries
 
 
-def test_torchs_memory_is_shared_both_ways(gpus):
+def test_memory_is_shared_with_torch_both_ways(gpus):
     torch = pytest.importorskip("torch")
     if not torch.cuda.is_available():
         pytest.skip("torch finds no GPU")
@@ -245,7 +245,7 @@ def test_torchs_memory_is_shared_both_ways(gpus):
     assert back.data_ptr() == theirs.data_ptr()
 
 
-def test_jaxs_memory_is_read_where_it_is(gpus):
+def test_memory_of_jax_is_read_in_place(gpus):
     jax = pytest.importorskip("jax")
     if jax.default_backend() != "gpu":
         pytest.skip("JAX finds no GPU")
@@ -254,7 +254,7 @@ def test_jaxs_memory_is_read_where_it_is(gpus):
     np.testing.assert_array_equal((own + 1).asnumpy(), np.arange(1, 7, dtype=np.float32))
 
 
-def test_gradients_through_everything_are_those_of_the_cpu(gpus):
+def test_gradients_of_a_full_net_match_the_cpu(gpus):
     """A net with all of it: convolution, norms, attention-like products, a loss."""
 
     def run(ctx):

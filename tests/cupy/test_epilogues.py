@@ -34,7 +34,7 @@ def run(backend, epilogue, operands, *shapes):
 @pytest.mark.parametrize("dtype", TOLERANCE)
 @pytest.mark.parametrize("epilogue", ["bias", "bias relu"])
 @pytest.mark.parametrize("lead", [(6,), (2, 3)])
-def test_biases_and_relu(backend, dtype, epilogue, lead):
+def test_biases_and_relu_in_products(backend, dtype, epilogue, lead):
     x, w, b = drawn(*lead, 5, dtype=dtype), drawn(5, 7, dtype=dtype, seed=1), drawn(7, dtype=dtype, seed=2)
     (got,), count = run(backend, epilogue, (x, w, b), (*lead, 7))
     xw, ww, bw = wide(x, w, b)
@@ -44,7 +44,7 @@ def test_biases_and_relu(backend, dtype, epilogue, lead):
 
 
 @pytest.mark.parametrize("dtype", TOLERANCE)
-def test_sums(backend, dtype):
+def test_row_sums_in_products(backend, dtype):
     d, x = drawn(40, 6, dtype=dtype), drawn(40, 5, dtype=dtype, seed=1)
     turned = backend.xp.permute_dims(backend.from_host(d, GPU), axes=(1, 0))
     (weight, bias), count = run(backend, "sums", (turned, x), (6, 5), (6,))
@@ -74,7 +74,7 @@ def test_empty_products(backend):
 
 
 @pytest.mark.skipif(SIMULATION is None, reason="counts calls of the simulated library")
-def test_what_is_described_to_the_library_dies_with_the_table(backend, monkeypatch):
+def test_library_descriptors_are_freed_with_the_cache(backend, monkeypatch):
     """A few kinds of products are kept; what described the others is given back, though not while a call has it."""
     alive = {"Layout": 0, "Desc": 0}
     library = cublaslt.library()
@@ -99,7 +99,7 @@ def test_what_is_described_to_the_library_dies_with_the_table(backend, monkeypat
         assert alive["Layout"] <= 3 * 4
 
 
-def test_without_the_library_nothing_is_asked_of_it(gpus, monkeypatch):
+def test_without_cublaslt_it_is_not_called(gpus, monkeypatch):
     import twofold_cupy
 
     monkeypatch.setattr(cublaslt, "library", lambda: None)
@@ -115,7 +115,7 @@ def test_a_layer_is_one_launch(gpus):
 
 
 @simulated
-def test_a_product_met_before_waits_for_nothing_and_takes_no_memory(backend):
+def test_a_known_product_neither_waits_nor_allocates(backend):
     operands = [backend.from_host(a, GPU) for a in (drawn(6, 5), drawn(5, 7), drawn(7))]
     out, product = backend.empty((6, 7), "float32"), backend.product("bias relu")
     backend.quietly(product, *operands, out)

@@ -48,7 +48,7 @@ def test_gradients(gpus):
     alike(run, gpus[0], 1e-4)
 
 
-def test_a_gluon_net_learns_the_same(gpus):
+def test_a_gluon_net_trains_as_on_the_cpu(gpus):
     def run(ctx):
         net = gluon.nn.HybridSequential()
         net.add(gluon.nn.Dense(8, activation="relu", in_units=5), gluon.nn.BatchNorm(in_channels=8), gluon.nn.Dense(3, in_units=8))
@@ -68,7 +68,7 @@ def test_a_gluon_net_learns_the_same(gpus):
     alike(run, gpus[0], 1e-3)
 
 
-def test_a_symbol_is_bound(gpus):
+def test_binding_a_symbol(gpus):
     def run(ctx):
         data = mx.sym.var("data")
         out = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(data, num_hidden=4, name="fc"), name="softmax")
@@ -95,7 +95,7 @@ def test_convolution_and_pooling_with_gradients(gpus):
     alike(run, gpus[0], 1e-4)
 
 
-def test_draws_are_those_of_the_cpu(gpus):
+def test_draws_match_the_cpu(gpus):
     def run(ctx):
         mx.random.seed(7)
         return nd.random.uniform(shape=(50,), ctx=ctx), nd.random.normal(shape=(3, 7), ctx=ctx)
@@ -103,7 +103,7 @@ def test_draws_are_those_of_the_cpu(gpus):
     alike(run, gpus[0], 1e-5)
 
 
-def test_embedding_gradients_add_up(gpus):
+def test_embedding_gradients_accumulate(gpus):
     def run(ctx):
         weight = nd.array(drawn(6, 3), ctx=ctx)
         weight.attach_grad()
@@ -122,7 +122,7 @@ def test_dlpack_shares_memory(gpus):
     assert (x.asnumpy() == 5).all()
 
 
-def test_a_bare_capsule_of_a_gpus_memory_is_shared(gpus):
+def test_a_bare_capsule_of_gpu_memory_is_shared(gpus):
     x = nd.array(drawn(3, 4), ctx=gpus[-1]) * 2
     shared = nd.from_dlpack(x.to_dlpack_for_write())
     assert shared.context == gpus[-1]
@@ -140,7 +140,7 @@ def test_a_capsule_of_strided_memory_is_copied(gpus):
     assert float(own.sum()) == 66
 
 
-def test_a_capsule_is_taken_once(gpus):
+def test_a_capsule_can_be_consumed_once(gpus):
     capsule = nd.ones((2,), ctx=gpus[0]).to_dlpack_for_read()
     nd.from_dlpack(capsule)
     with pytest.raises(DTypeError, match="already consumed"):
@@ -156,7 +156,7 @@ def capsule_on(kind, number):
     return capsule
 
 
-def test_a_capsule_of_another_device_is_refused(gpus):
+def test_a_capsule_of_another_device_is_rejected(gpus):
     with pytest.raises(DTypeError, match="DLPack device type 10"):
         nd.from_dlpack(capsule_on(10, 0))
     with pytest.raises(DeviceError, match=r"gpu\(99\): no such device"):
@@ -177,7 +177,7 @@ def test_a_chain_is_one_kernel(backend, gpus):
 
 
 @two_gpus
-def test_copies_between_devices_arrive(gpus):
+def test_copies_between_devices(gpus):
     x = nd.array(drawn(100, 100), ctx=gpus[0])
     y = (x * 2).copyto(gpus[1])
     x[:] = 0
@@ -200,7 +200,7 @@ def test_one_program_serves_two_devices(gpus):
 
 
 @two_gpus
-def test_a_key_value_store_adds_up_over_devices(gpus):
+def test_a_key_value_store_sums_over_devices(gpus):
     store = mx.kv.create("device")
     store.init(3, nd.zeros((2, 2), ctx=gpus[0]))
     store.push(3, [nd.ones((2, 2), ctx=ctx) * (k + 1) for k, ctx in enumerate(gpus)])
@@ -210,7 +210,7 @@ def test_a_key_value_store_adds_up_over_devices(gpus):
 
 
 @two_gpus
-def test_data_parallel_training_gives_what_one_device_gives(gpus):
+def test_data_parallel_training_matches_one_device(gpus):
     def run(contexts):
         net = gluon.nn.Dense(2, in_units=3)
         net.initialize(mx.init.Constant(0.1), ctx=contexts)

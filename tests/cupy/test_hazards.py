@@ -74,11 +74,11 @@ def waits_of(run, backend):
     return SIMULATION.counts().waits
 
 
-def test_the_pipeline_is_right_in_every_schedule(backend):
+def test_the_pipeline_is_correct_in_every_schedule(backend):
     assert all(is_right(pipeline, backend, *s) for s in schedules())
 
 
-def test_every_wait_that_is_left_out_is_found(backend):
+def test_every_missing_wait_is_detected(backend):
     count = waits_of(pipeline, backend)
     assert count >= 4
     for number in range(count):
@@ -123,7 +123,7 @@ def dying_source(backend):
 
 
 @pytest.mark.parametrize(("run", "rule"), [(short_lived, "empty_for_copy"), (dying_source, "hold")])
-def test_a_rule_about_memory_that_is_left_out_is_found(backend, monkeypatch, run, rule):
+def test_a_missing_memory_rule_is_detected(backend, monkeypatch, run, rule):
     assert all(is_right(run, backend, *s) for s in schedules())
     without = {"empty_for_copy": lambda shape, dtype, stream: backend.memory.empty(shape, dtype), "hold": lambda array, mark: None}
     monkeypatch.setattr(backend.memory, rule, without[rule])
@@ -260,7 +260,7 @@ def test_threads_take_turns_with_a_graph(backend, monkeypatch, locked):
     assert np.array_equal(backend.to_host(first), want[1]) == locked
 
 
-def test_threads_take_turns_in_capturing(backend):
+def test_threads_take_turns_capturing(backend):
     entered = []
 
     def enter():
@@ -276,7 +276,7 @@ def test_threads_take_turns_in_capturing(backend):
     assert entered
 
 
-def test_a_program_in_a_stream_for_copies_is_no_graph(backend):
+def test_a_program_in_a_copy_stream_is_not_captured(backend):
     """It would be launched among what that stream copies, and in no order to its operands."""
     program, x = chained(backend, lambda run, traits: capture.GraphRunner(backend.graphs, run, traits)), small(backend, 0)
     before = backend.graphs.counts.captured
@@ -324,7 +324,7 @@ RULES = {
 
 
 @pytest.mark.parametrize("rule", [None, *RULES])
-def test_a_rule_about_graphs_that_is_left_out_is_found(backend, monkeypatch, rule):
+def test_a_missing_graph_rule_is_detected(backend, monkeypatch, rule):
     def results(scene, schedule, seed, wrap):
         gc.collect()
         backend.trim()

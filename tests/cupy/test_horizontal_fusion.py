@@ -56,14 +56,14 @@ def check(backend, shapes, given, dtype="float32"):
 
 @pytest.mark.sanitizer
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
-def test_they_have_the_bits_of_separate_launches(backend, dtype):
+def test_grouped_kernels_match_separate_launches_bitwise(backend, dtype):
     shapes = [(3, 4), (1,), (300,), (2, 130)]
     count = check(backend, shapes, operands(backend, shapes, dtype), dtype)
     assert count in (None, 1)
 
 
 @simulated
-def test_what_the_arguments_have_no_room_for_goes_by_further_launches(backend):
+def test_kernels_that_do_not_fit_the_arguments_take_further_launches(backend):
     shapes = [(k % 5 + 1,) for k in range(150)]
     assert check(backend, shapes, operands(backend, shapes)) == 3
     at_64, at_128 = (horizontal_fusion._struct((None,) * 6, "int", room).itemsize for room in (64, 128))
@@ -72,7 +72,7 @@ def test_what_the_arguments_have_no_room_for_goes_by_further_launches(backend):
 
 @simulated
 @pytest.mark.parametrize(("operands_of_each", "launches"), [(100, 1), (250, 1), (260, 2)])
-def test_kernels_of_many_operands_go_together_while_two_have_room(backend, operands_of_each, launches):
+def test_kernels_with_many_operands_are_grouped_while_two_fit(backend, operands_of_each, launches):
     last = operands_of_each - 1
     steps = [step("add", Ref("in", 0), Ref("in", 1))]
     steps += [step("add", Ref("step", k - 2), Ref("in", k)) for k in range(2, operands_of_each)]
@@ -86,7 +86,7 @@ def test_kernels_of_many_operands_go_together_while_two_have_room(backend, opera
         np.testing.assert_array_equal(backend.to_host(out), sum(range(operands_of_each)))
 
 
-def test_an_unrolled_cell_of_many_steps_is_trained(gpus):
+def test_training_a_cell_unrolled_over_many_steps(gpus):
     def trained(ctx):
         mx.random.seed(1)
         cell = gluon.rnn.RNNCell(3, input_size=2)
@@ -105,7 +105,7 @@ def test_an_unrolled_cell_of_many_steps_is_trained(gpus):
 
 
 @simulated
-def test_an_operand_that_lies_otherwise_is_computed_apart(backend):
+def test_a_kernel_with_a_strided_operand_runs_separately(backend):
     shapes = [(3, 4), (4, 3), (5,)]
     given = operands(backend, shapes)
     given[1][1] = backend.xp.permute_dims(given[0][1], axes=(1, 0))
@@ -113,7 +113,7 @@ def test_an_operand_that_lies_otherwise_is_computed_apart(backend):
 
 
 @simulated
-def test_a_number_may_be_in_memory(backend):
+def test_a_scalar_can_be_in_device_memory(backend):
     shapes = [(3, 4), (5,), (6,)]
     given = operands(backend, shapes)
     for own in given[:2]:
@@ -123,7 +123,7 @@ def test_a_number_may_be_in_memory(backend):
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_the_texts_compile_for_gpus(dtype, architecture):
+def test_the_sources_compile_for_gpus(dtype, architecture):
     program = momentum_program((), dtype)
     for last in (kernels.SCALAR, kernels.ONE):
         layouts = (kernels.PACKED, kernels.PACKED, kernels.PACKED, last, kernels.PACKED, kernels.PACKED)
@@ -132,7 +132,7 @@ def test_the_texts_compile_for_gpus(dtype, architecture):
 
 
 @simulated
-def test_empty_arrays_are_left_out(backend):
+def test_empty_arrays_are_skipped(backend):
     shapes = [(0, 4), (5,)]
     assert check(backend, shapes, operands(backend, shapes)) == 1
     assert check(backend, shapes[:1], operands(backend, shapes[:1])) == 0

@@ -54,14 +54,14 @@ def run(backend, program, *arrays):
 @pytest.mark.sanitizer
 @pytest.mark.parametrize("length", [1, 3, 10, 100, 1000, 5000])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_rows_are_reduced_and_used_again(backend, length, dtype):
+def test_rows_are_reduced_and_reused(backend, length, dtype):
     draw = np.random.default_rng(length)
     arrays = [draw.normal(size=s).astype(dtype) for s in ((2, 3, length), (length,), (2, 3, 1))]
     for got, want in zip(run(backend, softmax_program((2, 3, length), dtype), *arrays), softmax(*arrays), strict=True):
         np.testing.assert_allclose(got, want, 3e-6 if dtype == "float32" else 1e-13)
 
 
-def test_rows_may_be_strided(backend):
+def test_rows_can_be_strided(backend):
     draw = np.random.default_rng(0)
     x, scale, mask = (draw.normal(size=s).astype(np.float32) for s in ((3, 40, 2), (40,), (2, 3, 1)))
     seen = backend.xp.permute_dims(backend.from_host(x, GPU), axes=(2, 0, 1))
@@ -70,7 +70,7 @@ def test_rows_may_be_strided(backend):
         np.testing.assert_allclose(got, want, 3e-6)
 
 
-def test_rows_have_one_text_for_all_distances_of_their_columns(backend):
+def test_one_row_kernel_source_serves_all_column_strides(backend):
     draw, seen = np.random.default_rng(2), set()
     for far in (2, 3, 7):
         x, scale, mask = (draw.normal(size=s).astype(np.float32) for s in ((2, 40 * far), (40,), (2, 1)))
@@ -83,7 +83,7 @@ def test_rows_have_one_text_for_all_distances_of_their_columns(backend):
     assert rows.kernel_source.cache_info().misses == before, "the last ones have the first one's"
 
 
-def test_an_output_of_rows_may_take_an_inputs_memory(backend):
+def test_a_row_output_can_share_an_inputs_memory(backend):
     program = softmax_program((4, 3000))
     x = np.random.default_rng(1).normal(size=(4, 3000)).astype(np.float32)
     scale, mask = np.ones(3000, np.float32), np.ones((4, 1), np.float32)
@@ -93,14 +93,14 @@ def test_an_output_of_rows_may_take_an_inputs_memory(backend):
     np.testing.assert_allclose(backend.to_host(there[0]), softmax(x, scale, mask)[0], 3e-6)
 
 
-def test_no_rows_and_no_columns(backend):
+def test_arrays_without_rows_or_columns(backend):
     for shape in ((0, 4), (2, 0, 3)):
         operands = [np.ones(s, np.float32) for s in (shape, shape[-1:], (*shape[:-1], 1))]
         assert run(backend, softmax_program(shape), *operands)[0].shape == shape
 
 
 @pytest.mark.parametrize("length", [3, 700, 9000, 70_000])
-def test_fused_sums_have_the_bits_of_sums_alone(backend, length):
+def test_fused_sums_match_separate_sums_bitwise(backend, length):
     x = np.random.default_rng(length).normal(size=(2, length)).astype(np.float32)
     steps = (
         step("square", Ref("in", 0)),
@@ -112,7 +112,7 @@ def test_fused_sums_have_the_bits_of_sums_alone(backend, length):
     np.testing.assert_array_equal(fused, alone)
 
 
-def test_a_fused_chain_has_the_bits_of_its_steps(backend):
+def test_a_fused_chain_matches_its_steps_bitwise(backend):
     x = np.random.default_rng(0).normal(size=(50, 7)).astype(np.float32)
     steps = (
         step("multiply", Ref("in", 0), Ref("in", 1)),
@@ -124,7 +124,7 @@ def test_a_fused_chain_has_the_bits_of_its_steps(backend):
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_16_bit_floats_are_rounded_once(backend, dtype):
+def test_float16_chains_are_rounded_once(backend, dtype):
     x = numbers((4, 5), dtype)
     kind = {"dtype": dtype, "operand_dtype": dtype}
     steps = (step("multiply", Ref("in", 0), Ref("in", 0), **kind), step("add", Ref("step", 0), Ref("in", 1), **kind))
@@ -147,14 +147,14 @@ def test_operands_lie_as_they_like(backend):
         np.testing.assert_array_equal(backend.to_host(backend.xp.add(got, got)), want + want)
 
 
-def test_numbers_reach_kernels_by_value(backend):
+def test_scalars_are_passed_to_kernels_by_value(backend):
     x = backend.from_host(np.ones((2, 2), np.float32), GPU)
     scale = backend.scalar(0.5, "float32")
     assert isinstance(scale, np.ndarray), "a number takes no memory of a device"
     np.testing.assert_array_equal(backend.to_host(backend.xp.multiply(x, scale)), np.full((2, 2), np.float32(0.5)))
 
 
-def test_constants_keep_their_sign(backend):
+def test_constants_keep_the_sign_of_zero(backend):
     x = np.array([2.0], np.float32)
     for zero in (0.0, -0.0):
         steps = (step("copysign", Ref("in", 0), Ref("const", zero)),)
@@ -162,7 +162,7 @@ def test_constants_keep_their_sign(backend):
         assert got[0] == math.copysign(2, zero)
 
 
-def test_places_beyond_32_bits_are_64_bit_numbers():
+def test_offsets_beyond_32_bits_are_64_bit_integers():
     big, small = 2**20, 2**10
     assert places.merge_axes((big, big), [(0, 1), (big, 1)]).is_long
     assert places.merge_axes((small, small), [(2**25, 1), (small, 1)]).is_long, "few elements far apart"
@@ -183,16 +183,16 @@ def test_places_beyond_32_bits_are_64_bit_numbers():
         ((), [()], ()),
     ],
 )
-def test_axes_merge_where_no_operand_needs_them_apart(shape, strides, sizes):
+def test_axes_merge_if_every_operand_allows_it(shape, strides, sizes):
     assert places.merge_axes(shape, strides).sizes == sizes
 
 
-def test_rows_get_threads_by_their_length_alone():
+def test_threads_per_row_depend_on_its_length_alone():
     for n, threads in ((1, 1), (4, 1), (5, 2), (10, 4), (1000, 256), (10**6, 256)):
         assert rows.threads_of_row(n) == threads
 
 
-def test_a_kernel_that_does_not_compile_says_so_with_its_text(backend):
+def test_a_kernel_that_does_not_compile_raises_with_its_source(backend):
     bad = step("add", Ref("in", 0), Ref("in", 0))._replace(op="mine", ufunc=None, c="no_such_function({0})")
     program = RowProgram("mine", (2,), (ArrayType((2,), "float32"),), (bad,), (0,))
     with pytest.raises(KernelCompileError, match="tf_mine_each does not compile") as caught:
@@ -200,7 +200,7 @@ def test_a_kernel_that_does_not_compile_says_so_with_its_text(backend):
     assert "no_such_function(x0)" in str(caught.value)
 
 
-def test_random_bits_are_those_of_numpy_across_carries(backend):
+def test_random_bits_match_numpy_across_counter_carries(backend):
     largest = 2**64 - 1
     for words in ((largest - 3, 0, 0, 0, 5, 6), (largest - 1, largest, largest, 7, 1, largest)):
         key = np.array(words, np.uint64)
@@ -209,7 +209,7 @@ def test_random_bits_are_those_of_numpy_across_carries(backend):
 
 
 @pytest.mark.sanitizer
-def test_scatters_add_in_the_order_of_their_elements(backend):
+def test_scatters_add_in_element_order(backend):
     draw = np.random.default_rng(3)
     index, value = draw.integers(0, 5, 200), draw.normal(size=(200, 2)).astype(np.float32) * 10.0 ** draw.integers(-6, 6, (200, 1))
     value = value.astype(np.float32)
@@ -221,7 +221,7 @@ def test_scatters_add_in_the_order_of_their_elements(backend):
 
 
 @pytest.mark.sanitizer
-def test_long_sums_are_cut_into_parts(backend):
+def test_long_sums_are_split_into_parts(backend):
     x = np.random.default_rng(0).normal(size=(3, 200_000)).astype(np.float32)
     there = backend.from_host(x, GPU)
     np.testing.assert_allclose(backend.to_host(backend.xp.sum(there)), math.fsum(x.ravel()), 1e-5)
@@ -230,7 +230,7 @@ def test_long_sums_are_cut_into_parts(backend):
 
 @pytest.mark.sanitizer
 @pytest.mark.parametrize("name", ["convolve", "convolve_data", "convolve_weight"])
-def test_a_batch_that_needs_more_workspace_is_cut(backend, monkeypatch, name):
+def test_a_batch_that_exceeds_the_workspace_is_split(backend, monkeypatch, name):
     draw = np.random.default_rng(0)
     data, weight, result = (draw.normal(size=s).astype(np.float32) for s in ((5, 2, 6, 6), (3, 2, 3, 3), (5, 3, 4, 4)))
     operands = {"convolve": (data, weight), "convolve_data": (result, weight), "convolve_weight": (data, result)}[name]
@@ -244,7 +244,7 @@ def test_a_batch_that_needs_more_workspace_is_cut(backend, monkeypatch, name):
     np.testing.assert_allclose(backend.to_host(getattr(backend.xp, name)(*there, **params)), whole, 1e-5, 1e-5)
 
 
-def test_rows_whose_columns_lie_far_apart_have_long_places(backend, monkeypatch):
+def test_rows_with_large_column_strides_use_64_bit_offsets(backend, monkeypatch):
     memory, texts = backend.empty((16,), "float32"), {}
     far = cupy.ndarray((2, 4096), np.float32, memory.data, (4, 4 << 20))
     others = [backend.empty(shape, "float32") for shape in ((4096,), (2, 1), (2, 4096), (2, 1))]

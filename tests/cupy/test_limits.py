@@ -38,7 +38,7 @@ def taken(backend, device=0):
     return backend._on(device, limits.taken_bytes)
 
 
-def test_arrays_take_no_more_than_their_part(backend, limit):
+def test_arrays_stay_within_the_limit(backend, limit):
     total = backend.memory_info(GPU)[1]
     assert limit == total * (100 - SETTINGS.gpu_memory_reserve) // 100
     mine = backend.from_host(np.ones((1000, 250), np.float32), GPU)
@@ -53,7 +53,7 @@ def test_arrays_take_no_more_than_their_part(backend, limit):
     np.testing.assert_array_equal(backend.to_host(mine)[0, :2], [1, 1])  # and goes on
 
 
-def test_what_is_not_used_is_given_back_for_what_is_needed(backend, limit):
+def test_unused_memory_is_released_for_new_allocations(backend, limit):
     """Blocks of the pool that are too small, and memory that waits for a mark."""
     room = backend.memory_info(GPU)[0]
     parts = [backend.empty((room // 8,), "uint8") for _ in range(7)]
@@ -62,7 +62,7 @@ def test_what_is_not_used_is_given_back_for_what_is_needed(backend, limit):
     assert backend.empty((room - MIB,), "uint8").nbytes == room - MIB
 
 
-def test_each_device_has_its_own(backend, limit):
+def test_each_device_has_its_own_limit(backend, limit):
     here = backend.empty((backend.memory_info(GPU)[0] - MIB,), "uint8")
     with backend.stream(OTHER):
         there = backend.empty((backend.memory_info(OTHER)[0] - MIB,), "uint8")
@@ -79,7 +79,7 @@ def captured(gpu):
     return x
 
 
-def test_graphs_and_arrays_have_one_limit(gpus, backend, limit, graphs):
+def test_graphs_and_arrays_share_one_limit(gpus, backend, limit, graphs):
     x = captured(gpus[0])
     own = graphs.nbytes(0)
     assert own > 4 * 10**6
@@ -94,7 +94,7 @@ def test_graphs_and_arrays_have_one_limit(gpus, backend, limit, graphs):
     assert rest.size + more.size > free
 
 
-def test_a_graphs_memory_that_would_be_over_the_limit_is_refused(backend, limit):
+def test_graph_memory_over_the_limit_is_rejected(backend, limit):
     with backend.stream(GPU):
         graphs, others, room = limits._taken_by_graphs(), taken(backend), backend.memory_info(GPU)[0]
         arrays = backend.empty((room // 2,), "uint8")
@@ -111,7 +111,7 @@ def test_a_graphs_memory_that_would_be_over_the_limit_is_refused(backend, limit)
         assert cupy.get_default_memory_pool().get_limit() == limit - graphs
 
 
-def test_a_loan_keeps_the_pool_of_which_it_has_a_part_of_a_block(backend, graphs):
+def test_a_loan_keeps_its_blocks_pool_alive(backend, graphs):
     backend.trim()
     before = backend._on(0, cupy.cuda.runtime.memGetInfo)[0]
     with backend.stream(GPU):
@@ -125,7 +125,7 @@ def test_a_loan_keeps_the_pool_of_which_it_has_a_part_of_a_block(backend, graphs
         assert cupy.cuda.runtime.memGetInfo()[0] == before
 
 
-def test_a_kept_result_keeps_no_more_than_its_block(gpus, backend, graphs):
+def test_a_kept_result_holds_only_its_block(gpus, backend, graphs):
     backend.trim()
     before, kept = backend._on(0, limits._taken_by_graphs), []
     for n in range(1, 4):
@@ -143,7 +143,7 @@ def test_a_kept_result_keeps_no_more_than_its_block(gpus, backend, graphs):
     assert len({float(y.asscalar()) for y in kept}) == 3
 
 
-def test_without_a_limit_that_of_others_stays(backend, monkeypatch):
+def test_without_a_limit_the_users_pool_limit_stays(backend, monkeypatch):
     pool = cupy.get_default_memory_pool()
     with backend.stream(GPU):
         most = pool.total_bytes() + 200 * MIB
@@ -156,7 +156,7 @@ def test_without_a_limit_that_of_others_stays(backend, monkeypatch):
             pool.set_limit(size=0)
 
 
-def test_mxnets_arrays_are_held_to_it(gpus, limit):
+def test_nd_arrays_respect_the_limit(gpus, limit):
     with pytest.raises(DeviceOutOfMemory):
         mx.nd.zeros((limit // 4 + 1,), ctx=gpus[0]).wait_to_read()
     assert nd.ones((2,), ctx=gpus[0]).sum().asscalar() == 2

@@ -49,7 +49,7 @@ def drawn(*shape, dtype="float32", seed=0):
 
 
 @pytest.mark.parametrize("shape", HUGE)
-def test_grids_have_room_for_all_sizes(launched, shape):
+def test_grids_cover_all_sizes(launched, shape):
     outer, n, inner = shape
     x = dry_run.placeholder(shape, np.dtype(np.int8))
     rows = dry_run.placeholder((outer * inner, n), np.dtype(np.int8))
@@ -65,7 +65,7 @@ def test_grids_have_room_for_all_sizes(launched, shape):
         assert math.prod(block) <= 1024
 
 
-def test_long_axes_are_worked_on_by_many_blocks(launched):
+def test_long_axes_use_many_blocks(launched):
     x, out = (dry_run.placeholder((1, 2**20), np.dtype(dtype)) for dtype in (np.float32, np.float32))
     reductions.arg_extremum(Nowhere(), "argmax", x, 1, 2**20, 1, out)
     assert launched == [("tf_argmax_rows", (256,), (256, 1)), ("tf_argmax_rows", (1,), (64, 4))]
@@ -74,7 +74,7 @@ def test_long_axes_are_worked_on_by_many_blocks(launched):
     assert [grid for _, grid, _ in launched] == [(256,), (1,), (256,)]
 
 
-def test_a_block_has_several_short_rows(launched):
+def test_a_block_handles_several_short_rows(launched):
     x, out = (dry_run.placeholder((1000, 10), np.dtype(dtype)) for dtype in (np.float32, np.float32))
     reductions.arg_extremum(Nowhere(), "argmax", x, 1000, 10, 1, out)
     scans.scan(Nowhere(), "sum", x, out)
@@ -82,7 +82,7 @@ def test_a_block_has_several_short_rows(launched):
 
 
 @pytest.mark.sanitizer
-def test_blocks_take_turns_where_there_are_more_than_a_grid_has(backend, monkeypatch):
+def test_blocks_loop_if_there_is_more_work_than_a_grid_holds(backend, monkeypatch):
     x, programs = drawn(70, 9, 40), [("sum", 1), ("max", 2), ("argmax", 0), ("argmin", 2), ("cumulative_sum", 2), ("cumulative_prod", 0)]
     want = [on_gpu(backend, name, x, axis=axis) for name, axis in programs]
     monkeypatch.setattr(launch, "MAX_BLOCKS", 3)
@@ -94,7 +94,7 @@ def test_blocks_take_turns_where_there_are_more_than_a_grid_has(backend, monkeyp
 
 
 @pytest.mark.parametrize(("inner", "order"), [((), (0, 1, 2)), ((2,), (0, 2, 1))])
-def test_a_long_sum_is_that_of_its_parts_sums(backend, inner, order):
+def test_a_long_sum_adds_the_sums_of_its_parts(backend, inner, order):
     """Parts have 65,536 elements. A thread adds a row's three sums one after another; of columns three threads have one each, and halve."""
     x = drawn(3 * 65_536, *inner)
     sums = [on_gpu(backend, "sum", part, axis=0) for part in np.split(x, 3)]
@@ -110,7 +110,7 @@ def test_a_long_sum_is_that_of_its_parts_sums(backend, inner, order):
 @pytest.mark.parametrize(
     ("shape", "axis"), [((9000,), 0), ((3, 9000), 1), ((4097, 3), 0), ((2, 4100, 2), 1), ((300, 3), 1), ((40, 2, 5), 1)]
 )
-def test_extrema_are_found_where_numpy_finds_them(backend, dtype, shape, axis):
+def test_extrema_have_numpys_indices(backend, dtype, shape, axis):
     x = np.random.default_rng(1).integers(0, 100, shape).astype(NUMPY[dtype])  # many are equal, in all parts
     np.testing.assert_array_equal(on_gpu(backend, "argmax", x, axis=axis), np.argmax(x, axis=axis))
     np.testing.assert_array_equal(on_gpu(backend, "argmin", x, axis=axis), np.argmin(x, axis=axis))
@@ -125,7 +125,7 @@ def test_the_first_nan_of_a_long_row_wins(backend, name, places):
     np.testing.assert_array_equal(on_gpu(backend, name, x, axis=1), getattr(np, name)(x, axis=1))
 
 
-def test_what_was_found_in_parts_is_searched_in_parts(backend, monkeypatch):
+def test_extrema_of_parts_are_reduced_in_parts(backend, monkeypatch):
     monkeypatch.setattr(reductions, "SEARCH_PART", 8)
     for shape in ((2, 500), (500, 3)):
         x = np.random.default_rng(2).integers(0, 30, shape).astype(np.float32)
@@ -161,7 +161,7 @@ def by_pieces(x):
 
 @pytest.mark.sanitizer
 @pytest.mark.parametrize("length", [1, 2, 3, 10, 255, 256, 257, 1000, 4096])
-def test_running_sums_of_rows_that_are_not_cut_go_by_pieces(backend, length):
+def test_running_sums_of_unsplit_rows_go_segment_by_segment(backend, length):
     x = drawn(5, length)
     np.testing.assert_array_equal(on_gpu(backend, "cumulative_sum", x, axis=1), np.stack([by_pieces(row) for row in x]))
 
@@ -169,7 +169,7 @@ def test_running_sums_of_rows_that_are_not_cut_go_by_pieces(backend, length):
 @pytest.mark.sanitizer
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "bool"])
 @pytest.mark.parametrize(("shape", "axis"), [((3, 9000), 1), ((4097, 2), 0), ((8192,), 0), ((1000, 10), 1)])
-def test_running_sums_of_integers_are_numpys(backend, dtype, shape, axis):
+def test_running_sums_of_integers_match_numpy(backend, dtype, shape, axis):
     x = np.random.default_rng(3).integers(0, 100, shape).astype(NUMPY[dtype])
     for name, run in (("cumulative_sum", np.cumsum), ("cumulative_prod", np.cumprod)):
         want = run(x, axis=axis)
@@ -179,7 +179,7 @@ def test_running_sums_of_integers_are_numpys(backend, dtype, shape, axis):
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 1e-5), ("float64", 1e-13), ("float16", 2e-3), ("bfloat16", 1e-2)])
-def test_long_running_sums_are_close(backend, dtype, tolerance):
+def test_long_running_sums_are_accurate(backend, dtype, tolerance):
     x = np.random.default_rng(4).uniform(0, 1, (2, 20_000)).astype(NUMPY[dtype])
     got = on_gpu(backend, "cumulative_sum", x, axis=1).astype(np.float64)
     np.testing.assert_allclose(got, np.cumsum(x.astype(np.float64), axis=1), tolerance)
@@ -187,7 +187,7 @@ def test_long_running_sums_are_close(backend, dtype, tolerance):
     np.testing.assert_allclose(on_gpu(backend, "cumulative_prod", x, axis=1), np.cumprod(x, axis=1), 1e-12)
 
 
-def test_a_row_is_added_up_in_one_order_whatever_is_beside_it(backend):
+def test_a_rows_order_of_addition_ignores_other_rows(backend):
     x = drawn(4, 9000)
     together = on_gpu(backend, "cumulative_sum", x, axis=1)
     for row, alone in zip(together, x, strict=True):
@@ -206,5 +206,5 @@ def test_the_sums_of_very_many_parts_are_scanned_in_parts(backend, monkeypatch):
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int8", "bool"])
 @pytest.mark.parametrize("rows", [True, False])
 @pytest.mark.parametrize(("among_found", "finds"), [(False, True), (True, True), (True, False)])
-def test_searches_of_parts_compile(dtype, rows, among_found, finds):
+def test_arg_reductions_of_parts_compile(dtype, rows, among_found, finds):
     compile_for_gpu(reductions.extremum_source("argmax", dtype, among_found, finds, rows=rows), "sm_90")

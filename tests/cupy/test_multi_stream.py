@@ -107,14 +107,14 @@ def used(monkeypatch):
 @pytest.mark.sanitizer
 @pytest.mark.usefixtures("schedule")
 @pytest.mark.parametrize("net", NETS)
-def test_branches_give_the_same_bits(gpus, monkeypatch, graphs, used, net):
+def test_branches_change_no_bit(gpus, monkeypatch, graphs, used, net):
     same(lambda: NETS[net](gpus[0]), monkeypatch, graphs)
     assert max(used) >= 2
 
 
 @simulated
 @pytest.mark.parametrize("net", NETS)
-def test_any_order_that_a_graph_allows_gives_the_same_bits(gpus, monkeypatch, graphs, net):
+def test_every_order_a_graph_allows_gives_the_same_bits(gpus, monkeypatch, graphs, net):
     for seed in range(8):
         SIMULATION.schedule("random", seed)
         same(lambda: NETS[net](gpus[0]), monkeypatch, graphs)
@@ -165,7 +165,7 @@ def test_results_of_branches_are_joined(gpus, graphs, used):
     assert graphs.counts.refused == 0
 
 
-def test_what_fails_in_a_branch_leaves_all_streams(gpus, monkeypatch, graphs, used):
+def test_an_error_in_a_branch_leaves_all_streams(gpus, monkeypatch, graphs, used):
     real = multi_stream.MultiStreamCapture.step
 
     def step(self, read, written):
@@ -186,7 +186,7 @@ def test_what_fails_in_a_branch_leaves_all_streams(gpus, monkeypatch, graphs, us
     assert used == [3]  # one checks indices
 
 
-def test_blocks_are_cut_and_joined():
+def test_blocks_are_split_and_merged():
     blocks, block = multi_stream.Blocks(), multi_stream.Block
     blocks.put(0, block(100, ((0, 1),), ()))
     blocks.put(100, block(200, ((1, 1),), ((0, 2),)))
@@ -200,7 +200,7 @@ def test_blocks_are_cut_and_joined():
 
 
 @simulated
-def test_a_part_of_freed_memory_that_is_not_taken_again_is_still_known(gpus, backend):
+def test_the_unused_rest_of_a_freed_block_is_still_tracked(gpus, backend):
     with backend.graphs.capturing(0) as streams:
         pointers = iter([0x1000, 0x1200, 0x1400])
 
@@ -222,7 +222,7 @@ def test_a_part_of_freed_memory_that_is_not_taken_again_is_still_known(gpus, bac
 
 
 @simulated
-def test_a_step_that_allocates_comes_after_who_used_the_memory(gpus, backend):
+def test_a_step_that_allocates_follows_the_memorys_earlier_users(gpus, backend):
     with backend.graphs.capturing(0) as streams:
         own = multi_stream.MultiStreamCapture(streams, lambda size: SimpleNamespace(ptr=0x1000, mem=SimpleNamespace(ptr=0x1000, size=size)))
         own._issued[0, 0] = multi_stream.IssuedStep(streams[0].record(), (0,) * len(streams), 0)
@@ -238,7 +238,7 @@ def test_a_step_that_allocates_comes_after_who_used_the_memory(gpus, backend):
 
 
 @simulated
-def test_a_step_that_writes_comes_after_all_that_read(gpus, backend):
+def test_a_step_that_writes_follows_all_readers(gpus, backend):
     read, first, second = (backend.empty((1000,), "float32") for _ in range(3))
     with backend.graphs.capturing(0) as streams:
         own = multi_stream.MultiStreamCapture(streams, lambda size: None)

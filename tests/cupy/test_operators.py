@@ -20,7 +20,7 @@ SPREAD = 6
     ("op", "sample"),
     [pytest.param(op, s, id=f"{op.title}-{k}", marks=[] if n % SPREAD == 0 else pytest.mark.slow) for n, (op, k, s) in enumerate(SAMPLES)],
 )
-def test_operator_gives_what_it_gives_on_numpy(op, sample, backend):
+def test_operator_matches_numpy(op, sample, backend):
     if SIMULATION is not None:
         with SIMULATION.gathering(), suppress(Exception):  # nothing is computed: what it reads is nonsense
             check_backend(op, sample, backend)

@@ -29,7 +29,7 @@ def nowhere(shape, strides):
         (((BIG, 2, 3), (6, 3, 1)), ((BIG, 3, 5), (15, 5, 1)), (5, 2, 3, 5, 3, 5, BIG)),
     ],
 )
-def test_sizes_distances_and_counts_reach_the_library_whole(gpus, monkeypatch, a, b, given):
+def test_sizes_strides_and_counts_are_passed_in_64_bits(gpus, monkeypatch, a, b, given):
     """No memory is there: what the library would be told is looked at."""
     told = []
 
@@ -48,7 +48,7 @@ def test_sizes_distances_and_counts_reach_the_library_whole(gpus, monkeypatch, a
 
 
 @simulated
-def test_a_library_of_another_cuda_is_not_taken(backend, monkeypatch):
+def test_a_library_of_another_cuda_version_is_ignored(backend, monkeypatch):
     """Where two are installed the finder takes the newest."""
     from cuda import pathfinder
 

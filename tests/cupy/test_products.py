@@ -57,7 +57,7 @@ EMPTY = [((0, 4), (4, 3)), ((3, 0), (0, 2)), ((2, 0, 4), (2, 4, 3)), ((0, 2, 4),
 
 @pytest.mark.parametrize("dtype", TOLERANCE)
 @pytest.mark.parametrize(("left", "right"), BROADCAST)
-def test_batches_are_broadcast(gpus, dtype, left, right):
+def test_batch_axes_broadcast(gpus, dtype, left, right):
     """With strides of 0: no operand is written out."""
     a, b = drawn(*left, dtype=dtype), drawn(*right, dtype=dtype, seed=1)
     got = mx.np.matmul(*(mx.np.array(x, ctx=gpus[0], dtype=dtype) for x in (a, b)))

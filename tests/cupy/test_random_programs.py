@@ -167,7 +167,7 @@ def wrong(gpus, backend):
     return None
 
 
-def test_programs_are_right_in_every_schedule(gpus, backend):
+def test_programs_are_correct_in_every_schedule(gpus, backend):
     assert wrong(gpus, backend) is None
 
 
@@ -189,6 +189,6 @@ RULES = {
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_a_rule_that_is_left_out_is_found(rule, gpus, backend, monkeypatch):
+def test_a_missing_rule_is_detected(rule, gpus, backend, monkeypatch):
     monkeypatch.setattr(*RULES[rule])
     assert wrong(gpus, backend) is not None

@@ -54,7 +54,7 @@ def by_chunks(out, values):
 @pytest.mark.sanitizer
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("rest", [(), (3,), (2, 5)])
-def test_few_elements_of_a_place_are_added_in_numpys_order(backend, dtype, rest):
+def test_short_runs_are_added_in_numpys_order(backend, dtype, rest):
     given = writes(SHORT, dtype, rest)
     np.testing.assert_array_equal(written(backend, "index_add", *given), added(*given))
 
@@ -62,7 +62,7 @@ def test_few_elements_of_a_place_are_added_in_numpys_order(backend, dtype, rest)
 @pytest.mark.sanitizer
 @pytest.mark.parametrize("rest", [(), (3,)])
 @pytest.mark.parametrize("counts", LONG)
-def test_many_elements_of_a_place_are_added_by_chunks(backend, counts, rest):
+def test_long_runs_are_added_by_chunks(backend, counts, rest):
     out, values, places = writes(counts, rest=rest)
     got = written(backend, "index_add", out, values, places)
     np.testing.assert_array_equal(got, [by_chunks(out[k], values[places == k]) for k in range(len(counts))])
@@ -72,7 +72,7 @@ def test_many_elements_of_a_place_are_added_by_chunks(backend, counts, rest):
 
 @pytest.mark.parametrize("dtype", ["int8", "int32", "uint64", "bool"])
 @pytest.mark.parametrize("counts", LONG)
-def test_integers_are_added_as_numpy_does(backend, dtype, counts):
+def test_integers_are_added_as_in_numpy(backend, dtype, counts):
     out, _, places = writes(counts)
     values = np.random.default_rng(1).integers(0, 100, len(places)).astype(NUMPY[dtype])
     out = out.astype(values.dtype)
@@ -80,14 +80,14 @@ def test_integers_are_added_as_numpy_does(backend, dtype, counts):
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_16_bit_floats_are_rounded_once_after_all_chunks(backend, dtype):
+def test_float16_runs_are_rounded_once_after_all_chunks(backend, dtype):
     out, values, places = writes((300, 20), dtype)
     whole = np.array([by_chunks(np.float32(0), values[places == k].astype(np.float32)) for k in range(2)])
     got = written(backend, "index_add", out, values, places)
     np.testing.assert_array_equal(got.view(np.uint16), whole.astype(NUMPY[dtype]).view(np.uint16))
 
 
-def test_what_goes_elsewhere_changes_no_sum(backend):
+def test_writes_to_other_elements_change_no_sum(backend):
     out, values, places = writes((300, 70, 5, 90), rest=(2,))
     together = written(backend, "index_add", out, values, places)
     for k in range(len(out)):
@@ -97,14 +97,14 @@ def test_what_goes_elsewhere_changes_no_sum(backend):
 
 @pytest.mark.sanitizer
 @pytest.mark.parametrize("counts", [SHORT, *LONG])
-def test_the_last_element_of_a_place_stays(backend, counts):
+def test_the_last_write_to_an_element_wins(backend, counts):
     out, values, places = writes(counts, rest=(2,))
     want = out.copy()
     want[places] = values
     np.testing.assert_array_equal(written(backend, "index_update", out, values, places), want)
 
 
-def test_a_number_is_added_often(backend):
+def test_a_scalar_is_added_repeatedly(backend):
     out, places = np.zeros(3, np.float32), np.array([1] * 200 + [2])
     np.testing.assert_array_equal(written(backend, "index_add", out, np.float32(0.5), places), [0, 100, 0.5])
 
@@ -120,7 +120,7 @@ def test_no_thread_adds_many_elements(backend, monkeypatch):
 
 
 @simulated
-def test_writes_that_do_not_add_need_no_runs(backend):
+def test_plain_writes_need_no_partial_sums(backend):
     out, values, places = (backend.from_host(a, GPU) for a in writes((200,)))
     added = launches_of(lambda: backend.xp.index_add(out, values, places, key=(0,)))
     put = launches_of(lambda: backend.xp.index_update(out, values, places, key=(0,)))
@@ -131,6 +131,6 @@ def test_writes_that_do_not_add_need_no_runs(backend):
 @pytest.mark.parametrize("adds", [True, False])
 @pytest.mark.parametrize(("dtype", "given"), [("float32", "float32"), ("float16", "float32"), ("bfloat16", "bfloat16"), ("bool", "bool")])
 @pytest.mark.parametrize(("rank", "rest"), [(0, 1), (1, 0), (2, 3)])
-def test_texts_compile(dtype, given, adds, rank, rest):
+def test_scatter_sources_compile(dtype, given, adds, rank, rest):
     compile_for_gpu(gathers.write_source(dtype, given, rank, rest, adds=adds), "sm_90")
     compile_for_gpu(gathers.ENDS, "sm_90")

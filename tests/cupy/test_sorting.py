@@ -22,7 +22,7 @@ def shuffled(shape, dtype, seed=0):
 @pytest.mark.sanitizer
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(1,), (7,), (3, 33), (4, 5, 6), (2, 1025)])
-def test_sorts_are_numpys(gpus, dtype, shape):
+def test_sorts_match_numpy(gpus, dtype, shape):
     for seed in range(3):
         x = shuffled(shape, dtype, seed)
         there = mx.np.array(x, ctx=gpus[0], dtype=dtype)
@@ -59,7 +59,7 @@ BY_NUMPY = {
 
 
 @pytest.mark.parametrize("name", BY_NUMPY)
-def test_what_numpy_computes_comes_back_to_the_device(gpus, name):
+def test_results_computed_by_numpy_return_to_the_device(gpus, name):
     """The operator table has no decompositions and no transforms: `mx.np` has NumPy's, on the host."""
     x = np.random.default_rng(0).normal(size=(5, 5)).astype(np.float32)
     function = BY_NUMPY[name]

@@ -28,13 +28,13 @@ def streams(backend):
     return {purpose: backend.stream(GPU, purpose) for purpose in ("compute", "h2d", "d2h")}
 
 
-def test_there_is_one_stream_for_a_purpose_and_it_is_not_the_legacy_one(backend, streams):
+def test_each_purpose_has_one_stream_other_than_the_legacy_one(backend, streams):
     assert backend.stream(GPU) is streams["compute"]
     assert len({s.cuda.ptr for s in streams.values()}) == 3
     assert 0 not in {s.cuda.ptr for s in streams.values()}
 
 
-def test_a_stream_is_current_in_its_block_and_in_its_thread_alone(streams):
+def test_a_stream_is_current_only_in_its_block_and_thread(streams):
     seen = []
     before = cupy.cuda.get_current_stream().ptr
     with streams["h2d"]:
@@ -49,7 +49,7 @@ def test_a_stream_is_current_in_its_block_and_in_its_thread_alone(streams):
     assert seen != [streams["h2d"].cuda.ptr]
 
 
-def test_needless_waits_are_left_out(backend, streams):
+def test_redundant_waits_are_elided(backend, streams):
     compute, h2d = streams["compute"], streams["h2d"]
     first, second = backend.record(h2d), backend.record(h2d)
     counted = compute.waits - compute.elided
@@ -61,7 +61,7 @@ def test_needless_waits_are_left_out(backend, streams):
 
 
 @two_gpus
-def test_a_stream_of_another_device_makes_that_current(backend):
+def test_a_stream_of_another_device_makes_that_device_current(backend):
     with backend.stream(OTHER):
         assert cupy.cuda.runtime.getDevice() == 1
         assert backend.empty((2,), "float32").device.id == 1
@@ -69,7 +69,7 @@ def test_a_stream_of_another_device_makes_that_current(backend):
 
 
 @pytest.mark.usefixtures("schedule")
-def test_memory_that_a_copy_stream_filled_is_not_used_again_while_it_is_computed_with(backend, streams):
+def test_memory_filled_by_a_copy_stream_is_not_reused_while_in_use(backend, streams):
     with streams["h2d"]:
         first = backend.from_host(ONES, GPU)
     backend.wait(streams["compute"], backend.record(streams["h2d"]))
@@ -101,7 +101,7 @@ def test_memory_is_held_until_a_mark(backend, streams):
 
 @two_gpus
 @pytest.mark.usefixtures("schedule")
-def test_a_source_dies_before_its_copy_to_another_device_is_done(backend):
+def test_a_source_can_die_before_its_copy_to_another_device_is_done(backend):
     x = backend.from_host(ONES, GPU)
     y = backend.copy(x, OTHER)
     del x
@@ -112,7 +112,7 @@ def test_a_source_dies_before_its_copy_to_another_device_is_done(backend):
 @simulated
 @pytest.mark.usefixtures("schedule")
 @pytest.mark.parametrize("purpose", [None, "compute", "h2d"])
-def test_a_copy_between_devices_is_of_what_was_computed(backend, streams, purpose):
+def test_a_copy_between_devices_waits_for_its_source(backend, streams, purpose):
     """By whatever stream, and what does not lie in row-major order is packed before, where it is."""
     backend.trim()  # memory has no right numbers
     with streams["compute"]:
@@ -127,7 +127,7 @@ def test_a_copy_between_devices_is_of_what_was_computed(backend, streams, purpos
             np.testing.assert_array_equal(backend.to_host(copy), np.full(want, 2, np.float32))
 
 
-def test_what_is_held_is_let_go(backend, streams):
+def test_held_memory_is_released(backend, streams):
     backend.from_host(ONES, GPU)
     for stream in streams.values():
         stream.synchronize()
@@ -138,7 +138,7 @@ def test_what_is_held_is_let_go(backend, streams):
 
 
 @simulated
-def test_full_memory_is_trimmed_once_and_then_told_with_the_largest_arrays(backend):
+def test_a_full_device_is_trimmed_once_then_reported_with_its_largest_arrays(backend):
     mine = backend.from_host(np.zeros((1000, 250), np.float32), GPU)
     with pytest.raises(DeviceOutOfMemory, match=r"float32\[1000, 250\] 1.0 MiB") as caught:
         backend.empty((1 << 28, 4), "float32")
@@ -148,7 +148,7 @@ def test_full_memory_is_trimmed_once_and_then_told_with_the_largest_arrays(backe
 
 
 @simulated
-def test_what_is_held_gives_its_memory_to_who_needs_it(backend, streams):
+def test_held_memory_is_waited_for_if_an_allocation_needs_it(backend, streams):
     """So much that it fits only if what waits for a mark is waited for."""
     backend.trim()
     free, _ = backend.memory_info(GPU)
@@ -161,18 +161,18 @@ def test_what_is_held_gives_its_memory_to_who_needs_it(backend, streams):
 
 
 @simulated
-def test_the_user_sees_full_memory_and_goes_on(gpus):
+def test_out_of_memory_is_reported_and_recoverable(gpus):
     with pytest.raises(DeviceOutOfMemory):
         nd.zeros((1 << 28, 4), ctx=gpus[0]).wait_to_read()
     assert nd.ones((2,), ctx=gpus[0]).sum().asscalar() == 2
 
 
-def test_a_device_that_is_not_there_is_refused(gpus):
+def test_a_missing_device_is_rejected(gpus):
     with pytest.raises(DeviceError, match="no such device"):
         nd.ones((2,), ctx=mx.gpu(99))
 
 
-def test_memory_is_told(backend):
+def test_memory_info_is_reported(backend):
     free, total = backend.memory_info(GPU)
     assert 0 < free <= total
 
@@ -201,7 +201,7 @@ def test_a_machine_without_devices_says_why(gpus):
         (802, "the fabric manager must be running"),
     ],
 )
-def test_a_failure_of_the_device_is_an_error_of_the_package(backend, status, says):
+def test_a_device_failure_is_raised_as_a_deviceerror(backend, status, says):
     x = backend.from_host(ONES, GPU)
     SIMULATION.fail(status)
     try:
@@ -228,7 +228,7 @@ def test_nothing_uses_the_legacy_stream(backend, gpus):
     assert SIMULATION.counts().legacy_uses == before
 
 
-def test_arrays_of_other_libraries_are_shared(backend):
+def test_arrays_are_shared_with_other_libraries(backend):
     own = cupy.ones((2, 3), np.float32)
     shared = backend.from_dlpack(own)
     assert shared.data.ptr == own.data.ptr
@@ -236,7 +236,7 @@ def test_arrays_of_other_libraries_are_shared(backend):
     np.testing.assert_array_equal(backend.to_host(copied), np.arange(6.0).reshape(2, 3))
 
 
-def test_what_another_library_computes_is_waited_for(backend):
+def test_pending_work_of_another_library_is_waited_for(backend):
     theirs = cupy.cuda.Stream(non_blocking=True)
     with theirs:
         own = cupy.arange(6, dtype=np.float32).reshape(2, 3)
@@ -247,7 +247,7 @@ def test_what_another_library_computes_is_waited_for(backend):
 
 @simulated
 @pytest.mark.usefixtures("schedule")
-def test_what_a_bare_capsule_holds_is_waited_for(backend):
+def test_pending_work_behind_a_bare_capsule_is_waited_for(backend):
     backend.trim()  # memory has no right numbers
     theirs = cupy.cuda.Stream(non_blocking=True)
     with theirs:
@@ -259,7 +259,7 @@ def test_what_a_bare_capsule_holds_is_waited_for(backend):
 
 @simulated
 @pytest.mark.usefixtures("schedule")
-def test_another_library_waits_for_what_is_computed(backend):
+def test_another_library_waits_for_our_pending_work(backend):
     backend.trim()  # memory has no right numbers
     x = backend.from_host(ONES, GPU)
     x = backend.xp.add(x, x)
@@ -272,7 +272,7 @@ def test_another_library_waits_for_what_is_computed(backend):
 @simulated
 @pytest.mark.usefixtures("schedule")
 @pytest.mark.parametrize("is_default", [False, True])
-def test_memory_that_another_library_was_given_is_not_used_again_before_it_has_read_it(gpus, backend, is_default):
+def test_exported_memory_is_not_reused_before_its_consumer_has_read_it(gpus, backend, is_default):
     theirs, pool = cupy.cuda.Stream.null if is_default else cupy.cuda.Stream(non_blocking=True), cupy.get_default_memory_pool()
     backend.trim()
     used = pool.used_bytes()
@@ -294,7 +294,7 @@ def test_memory_that_another_library_was_given_is_not_used_again_before_it_has_r
     assert pool.used_bytes() - used < 4000, "and then it is free"
 
 
-def test_memory_that_another_library_captures_is_kept_until_the_capture_ends(gpus, backend):
+def test_memory_captured_by_another_library_is_kept_until_the_capture_ends(gpus, backend):
     theirs = cupy.cuda.Stream(non_blocking=True)
     shared = backend.memory.lent(backend.empty((1000,), "float32"), queues.Consumer(backend.stream(GPU), theirs.ptr))
     backend.synchronize(GPU)
@@ -311,7 +311,7 @@ def test_memory_that_another_library_captures_is_kept_until_the_capture_ends(gpu
     assert backend.memory.held == held
 
 
-def test_complex_numbers_are_refused(gpus):
+def test_complex_numbers_are_rejected(gpus):
     with pytest.raises(DTypeError, match=r"not supported on GPUs.*complex64"):
         mx.np.ones((2,), dtype="complex64", ctx=gpus[0]).asnumpy()
     with pytest.raises(DTypeError, match=r"not supported on GPUs.*complex64"):
@@ -353,7 +353,7 @@ def test_a_copy_and_a_computation_overlap(backend, streams):
     assert both < alone
 
 
-def test_an_imported_array_is_its_producers_again_when_our_stream_has_passed(gpus):
+def test_an_imported_array_is_released_once_our_stream_has_passed(gpus):
     theirs = cupy.cuda.Stream(non_blocking=True)
     with theirs:
         given = cupy.full((1000,), 1, dtype=np.float32)
@@ -370,7 +370,7 @@ def test_an_imported_array_is_its_producers_again_when_our_stream_has_passed(gpu
 
 
 @two_gpus
-def test_full_memory_lists_the_arrays_of_its_device(gpus, backend):
+def test_out_of_memory_errors_list_the_arrays_of_their_device(gpus, backend):
     other = nd.ones((1234, 3), ctx=gpus[1])
     nd.waitall()
     with cupy.cuda.Device(0):

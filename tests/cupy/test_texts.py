@@ -60,7 +60,7 @@ def every_text(gpus, backend):
     return texts(backend, SAMPLES)
 
 
-def test_a_spread_of_texts_compiles(backend):
+def test_a_sample_of_sources_compiles(backend):
     assert issued(list(CORPUS.values())[::SPREAD], backend)
     found = texts(backend, SAMPLES[3::SPREAD])
     assert len(found) > FEW
@@ -71,17 +71,17 @@ def test_a_spread_of_texts_compiles(backend):
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_every_text_compiles(every_text, architecture, record_property):
+def test_every_source_compiles(every_text, architecture, record_property):
     for source in every_text:
         compile_for_gpu(source, architecture)
     record_property("told", f"{len(every_text)} texts of kernels compiled for {architecture}")
 
 
 @pytest.mark.parametrize("size", batched_copy.SIZES)
-def test_the_kernel_before_and_after_graphs_compiles(size):
+def test_the_batched_copy_kernel_compiles(size):
     compile_for_gpu(batched_copy.kernel_source(size), "sm_90")
 
 
-def test_a_text_that_is_wrong_is_refused():
+def test_an_invalid_source_is_rejected():
     with pytest.raises(AssertionError, match="undefined"):
         compile_for_gpu('extern "C" __global__ void f(float *x) { x[0] = undefined_function(x[0]); }', "sm_90")

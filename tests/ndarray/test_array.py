@@ -46,7 +46,7 @@ FLUENT = (  # noqa: SIM905  (a list would take seventy lines)
 
 
 @pytest.mark.parametrize("name", FLUENT)
-def test_a_fluent_method_is_the_function_of_that_name(name):
+def test_a_fluent_method_matches_the_function_of_that_name(name):
     arguments = {
         "broadcast_axes": {"axis": 0, "size": 2},
         "clip": {"a_min": 1, "a_max": 3},
@@ -97,7 +97,7 @@ def test_out_must_have_shape_and_dtype_of_the_result():
         nd.exp(x(), out=nd.zeros((2, 3), dtype="float64"))
 
 
-def test_out_may_be_a_view_or_an_operand():
+def test_out_can_be_a_view_or_an_operand():
     target = nd.zeros((2, 2, 3))
     nd.sqrt(x(), out=target[1])
     same(target, np.stack([HOST * 0, np.sqrt(HOST)]))
@@ -114,7 +114,7 @@ def test_several_outputs_are_written_into_a_list():
         same(part, HOST[:, k : k + 1])
 
 
-def test_operators_without_effect_on_values_give_memory_of_their_own():
+def test_identity_operators_return_their_own_memory():
     for make in (
         nd.identity,
         nd.BlockGrad,
@@ -129,7 +129,7 @@ def test_operators_without_effect_on_values_give_memory_of_their_own():
 
 
 @pytest.mark.parametrize("codes", [(6,), (3, 2), (-1,), (0, -1), (-2,), (-3,), (-1, 2), (1, -1), (-4, 1, 2, 0)])
-def test_reshape_takes_codes(codes):
+def test_reshape_accepts_codes(codes):
     expected = {(0, -1): (2, 3), (-2,): (2, 3), (-3,): (6,), (-4, 1, 2, 0): (1, 2, 3)}.get(codes)
     expected = HOST.reshape(codes if expected is None else expected)
     same(x().reshape(codes), expected)
@@ -141,7 +141,7 @@ def test_reshape_takes_codes(codes):
 @pytest.mark.parametrize(
     ("arguments", "options"), [((5, 5), {}), ((-1, 4), {}), ((-1, -1), {}), ((2, 2), {}), ((), {}), (("6",), {}), ((6,), {"foo": 1})]
 )
-def test_reshape_refuses_what_does_not_fit(arguments, options):
+def test_reshape_rejects_shapes_that_do_not_fit(arguments, options):
     with pytest.raises((ShapeError, ParameterError, DTypeError), match=r"[Rr]eshape"):
         x().reshape(*arguments, **options)
 
@@ -246,7 +246,7 @@ def test_conversion_to_python():
         len(nd.array(3))
 
 
-def test_printing_is_numpys_with_a_line_of_facts():
+def test_printing_matches_numpy_plus_a_summary_line():
     for dtype in ("float32", "int32", "bool"):
         a = nd.array(HOST, dtype=dtype, ctx=mx.cpu(1))
         assert repr(a) == str(a) == f"\n{HOST.astype(dtype)}\n<NDArray 2x3 @cpu(1)>"
@@ -255,7 +255,7 @@ def test_printing_is_numpys_with_a_line_of_facts():
     assert repr(nd.array(5)) == f"\n5.0\n<NDArray  @{here}>"
 
 
-def test_arrays_are_told_apart_by_identity_in_sets_and_dictionaries():
+def test_sets_and_dictionaries_distinguish_arrays_by_identity():
     a, b = x(), x()
     assert len({a, b}) == 2
     assert {a: 1}[a] == 1
@@ -295,7 +295,7 @@ def test_logic_of_arrays_and_numbers(name):
     assert function(2, 0) == int(numpys(2, 0))
 
 
-def test_remainders_and_powers_are_mxnets():
+def test_remainders_and_powers_match_mxnet():
     same(nd.array([5, -5]) % 0, [0, 0])
     same(nd.array([5, -5]) % -3, [-1, -2])
     same(nd.array([1, 2], dtype="int32") ** -1, [1, 0], "int32")
@@ -402,7 +402,7 @@ def test_a_gradient_is_fresh_until_told_otherwise():
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "int32", "int64"])
 @pytest.mark.parametrize("limits", [(-2, 3), (-300, 300), (0, 1e10), (0.5, 2.5), (-math.inf, 3), (-(2**40), 2**40), (-1e30, 1e30)])
 @pytest.mark.parametrize("count", [5, 70_000])
-def test_limits_beyond_the_dtype_limit_nothing(dtype, limits, count):
+def test_clip_limits_beyond_the_dtype_have_no_effect(dtype, limits, count):
     host = np.resize(np.array([0, 1, 5, 100, 127], dtype), count)
     want = np.clip(host.astype(np.float64), *np.trunc(limits)).astype(dtype)
     x = nd.array(host, dtype=dtype)

@@ -23,7 +23,7 @@ PAIRS = [(a, b) for a in DEVICES for b in DEVICES]
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_arrays_are_made_and_computed_on_a_device(device):
+def test_arrays_are_created_and_computed_on_a_device(device):
     x = nd.array([[1, 2], [3, 4]], ctx=device)
     for y in (x, x + 1, 2 * x, x * x, x[0], x.reshape((-1,)), x.T, x.sum(), x[[1, 0]], x.astype("int32"), x.copy(), nd.dot(x, x)):
         assert y.context is device
@@ -73,7 +73,7 @@ def test_copies_go_from_any_device_to_any(source, target):
         assert y.asnumpy().tolist() == [1, 2]
 
 
-def test_operands_on_different_devices_are_refused():
+def test_operands_on_different_devices_are_rejected():
     for a, b in PAIRS:
         x, y = nd.ones((2,), a), nd.ones((2,), b)
         if a is b or "gpu" not in (a.device_type, b.device_type):
@@ -83,7 +83,7 @@ def test_operands_on_different_devices_are_refused():
                 x + y
 
 
-def test_a_device_that_is_not_there_is_refused():
+def test_a_missing_device_is_rejected():
     with pytest.raises(DeviceError, match="no such device"):
         nd.ones((2,), ctx=mx.gpu(4))
     with pytest.raises(DeviceError, match="no such device"):
@@ -117,7 +117,7 @@ def test_heads_on_several_devices_are_differentiated_together():
     np.testing.assert_array_equal(shared.grad.asnumpy(), [10, 20])
 
 
-def test_a_record_that_two_devices_continue_is_differentiated_once_for_all():
+def test_a_record_continued_on_two_devices_is_differentiated_once():
     x = nd.array([1.0, 2.0], ctx=mx.gpu(0))
     x.attach_grad()
     with autograd.record():
@@ -167,7 +167,7 @@ def test_pickles_and_files_remember_gpus(device, tmp_path):
     assert y.asnumpy().tolist() == [1, 2]
 
 
-def test_an_array_of_a_gpu_that_is_not_there_is_loaded_on_the_cpu(tmp_path, monkeypatch):
+def test_an_array_of_a_missing_gpu_is_loaded_on_the_cpu(tmp_path, monkeypatch):
     nd.save(str(tmp_path / "a"), nd.ones((2,), ctx=mx.gpu(3)))
     nd.waitall()
     monkeypatch.setenv("TWOFOLD_FAKE_GPUS", "2")
@@ -179,7 +179,7 @@ def test_the_number_of_gpus_is_asked():
     assert mx.num_gpus() == mx.context.num_gpus() == 4
 
 
-def test_waitall_runs_what_is_pending_everywhere():
+def test_waitall_runs_pending_work_on_all_devices():
     pending = [nd.ones((3,), ctx=d) * 2 for d in DEVICES]
     nd.waitall()
     assert all(x.asnumpy().tolist() == [2, 2, 2] for x in pending)

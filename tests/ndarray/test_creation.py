@@ -25,7 +25,7 @@ def test_array_keeps_the_dtype_of_an_ndarray():
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64", "int8", "uint8", "int32", "int64", "bool"])
-def test_array_of_a_dtype(dtype):
+def test_array_with_a_dtype(dtype):
     array = nd.array([0, 1, 2], dtype=dtype)
     expected = np.array([0, 1, 2]).astype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
     assert array._dtype == dtype
@@ -47,12 +47,12 @@ def test_array_takes_the_current_context_or_the_given_one():
 
 
 @pytest.mark.parametrize("source", ["ab", [[1, 2], [3]], [object()], {"a": 1}])
-def test_array_refuses_what_is_not_array_like(source):
+def test_array_rejects_what_is_not_array_like(source):
     with pytest.raises(DTypeError, match="array like"):
         nd.array(source)
 
 
-def test_an_array_of_a_number_has_no_axes_and_works_in_operations():
+def test_an_array_of_a_scalar_is_0d_and_works_in_operations():
     x = nd.array(5)
     assert x.shape == ()
     assert (x + 1).shape == (x * x).shape == (1.0 - x).shape == (-x).shape == (1,)
@@ -76,7 +76,7 @@ def test_filled_arrays_write_into_out():
     same(target, np.full(2, 3, "float32"))
 
 
-def test_full_takes_numbers_and_what_broadcasts():
+def test_full_accepts_scalars_and_broadcastable_arrays():
     same(nd.full((2, 2), 2.5, dtype="int32"), np.full((2, 2), 2, "int32"))
     same(nd.full((2, 2), nd.array([3])), np.full((2, 2), 3, "float32"))
 
@@ -87,7 +87,7 @@ def test_empty_has_shape_dtype_and_context():
 
 
 @pytest.mark.parametrize("shape", [(-1,), (2, -3)])
-def test_negative_sizes_are_refused(shape):
+def test_negative_sizes_are_rejected(shape):
     with pytest.raises(ParameterError, match="negative"):
         nd.zeros(shape)
 
@@ -99,7 +99,7 @@ def test_shapes_are_integers(shape):
 
 
 @pytest.mark.parametrize("make", [nd.zeros, nd.empty])
-def test_sparse_storage_is_refused(make):
+def test_sparse_storage_is_rejected(make):
     with pytest.raises(ParameterError, match="storage"):
         make((2, 2), stype="csr")
 
@@ -112,7 +112,7 @@ def test_arange_counts_in_its_dtype(arguments):
         same(nd.arange(*arguments, dtype=dtype), dtype(start) + np.arange(count).astype(dtype) * dtype(step))
 
 
-def test_arange_as_mxnet_rounds_it():
+def test_arange_rounds_as_mxnet_does():
     # mx.nd.arange(0, 1, 0.1) and mx.nd.arange(2, 8, 2.5, dtype='int32') of MXNet 1.9.1
     assert nd.arange(0, 1, 0.1).asnumpy().tolist()[-3:] == [0.699999988079071, 0.800000011920929, 0.9000000357627869]
     assert nd.arange(2, 8, 2.5, dtype="int32").asnumpy().tolist() == [2, 4, 6]
@@ -182,7 +182,7 @@ def test_from_numpy_copies_if_told():
     assert x.asnumpy().tolist() == [1, 1, 1]
 
 
-def test_from_numpy_copies_what_is_read_only():
+def test_from_numpy_copies_read_only_arrays():
     source = np.ones(3)
     source.flags.writeable = False
     x = nd.from_numpy(source)
@@ -191,7 +191,7 @@ def test_from_numpy_copies_what_is_read_only():
     assert source.tolist() == [1, 1, 1]
 
 
-def test_from_numpy_refuses_strided_memory_and_other_things():
+def test_from_numpy_rejects_strided_memory_and_other_types():
     with pytest.raises(ParameterError, match="c-contiguous"):
         nd.from_numpy(np.ones((2, 3)).T)
     with pytest.raises(DTypeError):
@@ -200,6 +200,6 @@ def test_from_numpy_refuses_strided_memory_and_other_things():
         nd.from_numpy(np.array(["a"]))
 
 
-def test_a_negative_number_of_values_is_refused():
+def test_a_negative_number_of_values_is_rejected():
     with pytest.raises(ParameterError, match="linspace: the number of values is negative: given num=-3"):
         nd.linspace(0, 1, -3)

@@ -55,7 +55,7 @@ def test_a_function_of_floats_is_two_frames():
     assert len(frames(lambda: nd.sqrt(x))) == len(frames(lambda: x.exp())) == 2
 
 
-def test_a_function_of_an_array_and_numbers_seen_before_checks_no_parameters():
+def test_a_known_call_with_scalars_checks_no_parameters():
     x = nd.array([1, 2, 3, 4])
     for function in (lambda: nd.clip(x, 0, 2.5), lambda: nd.smooth_l1(x, scalar=2.0)):
         for _ in range(3):
@@ -76,7 +76,7 @@ def test_a_write_into_a_plain_array_is_few_frames(value):
     assert len(frames(step)) <= 5, frames(step)
 
 
-def test_a_recorded_operator_seen_before_is_few_frames():
+def test_a_known_recorded_operator_is_few_frames():
     x = nd.array([1, 2, 3, 4])
     x.attach_grad()
     for _ in range(3):
@@ -86,7 +86,7 @@ def test_a_recorded_operator_seen_before_is_few_frames():
     assert len(entered) <= 6, entered
 
 
-def test_a_basic_index_seen_before_takes_no_parsing():
+def test_a_known_basic_index_is_not_parsed_again():
     x = nd.ones((3, 4))
     x[1], x[0:2]
     for function in (lambda: x[1], lambda: x[0:2]):

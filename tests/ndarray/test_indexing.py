@@ -256,7 +256,7 @@ def test_an_index_out_of_range_is_an_error(index):
 
 
 @pytest.mark.parametrize("index", ["a", 1.0, (0, "a"), [1.5], object()])
-def test_what_is_no_index_is_an_error(index):
+def test_an_invalid_index_is_an_error(index):
     with pytest.raises(ValueError, match="does not support"):
         nd.zeros((3, 4))[index]
 
@@ -272,7 +272,7 @@ def test_a_value_that_does_not_fit_is_an_error(index, value):
         nd.zeros((3, 4))[index] = value
 
 
-def test_a_value_that_is_no_array_is_an_error():
+def test_a_value_that_is_not_an_array_is_an_error():
     with pytest.raises(DTypeError):
         nd.zeros((2,))[:] = object()
 
@@ -283,7 +283,7 @@ def test_values_are_cast_as_c_casts_them():
     assert x.asnumpy().tolist() == [44, 255, 7]
 
 
-def test_a_value_from_another_cpu_device_is_taken():
+def test_a_value_from_another_cpu_device_is_accepted():
     x = nd.zeros((2,))
     x[:] = nd.ones((2,), ctx=mx.cpu(1))
     assert x.asnumpy().tolist() == [1, 1]

@@ -33,14 +33,14 @@ DISTRIBUTIONS = [
 
 
 @pytest.mark.parametrize(("name", "parameters", "mean", "variance"), DISTRIBUTIONS)
-def test_numbers_give_one_distribution(name, parameters, mean, variance):
+def test_scalar_parameters_give_one_distribution(name, parameters, mean, variance):
     x = getattr(nd.random, name)(**parameters, shape=(N,))
     assert (x.shape, x.dtype) == ((N,), np.float32)
     check_moments(x.asnumpy(), mean, variance)
 
 
 @pytest.mark.parametrize(("name", "parameters", "mean", "variance"), DISTRIBUTIONS)
-def test_arrays_give_a_distribution_for_each_element(name, parameters, mean, variance):
+def test_array_parameters_give_one_distribution_per_element(name, parameters, mean, variance):
     arrays = {k: nd.array([v, v]) for k, v in parameters.items()}
     x = getattr(nd.random, name)(**arrays, shape=(N,))
     assert x.shape == (2, N)
@@ -74,29 +74,29 @@ def test_draws_go_into_out():
     assert (out.asnumpy() >= 1).all()
 
 
-def test_draws_are_made_on_the_context():
+def test_draws_are_on_the_context():
     assert nd.random.normal(ctx=mx.cpu(1)).context is mx.cpu(1)
     with mx.cpu(2):
         assert nd.random.uniform(shape=(2,)).context is mx.cpu(2)
 
 
-def test_numpys_numbers_are_numbers():
+def test_numpy_scalars_are_accepted_as_scalars():
     assert nd.random.uniform(np.float32(2), np.int64(3), shape=(4,)).asnumpy().min() >= 2
 
 
 @pytest.mark.parametrize("low", [nd.array([0, 1]), "a", None, np.array([1.0])])
-def test_parameters_of_different_kinds_are_refused(low):
+def test_parameters_of_mixed_kinds_are_rejected(low):
     with pytest.raises(ParameterError, match="Distribution parameters"):
         nd.random.uniform(low, 1)
 
 
-def test_randn_takes_sizes():
+def test_randn_accepts_sizes():
     x = nd.random.randn(3, 4, loc=100, scale=0.1)
     assert x.shape == (3, 4)
     assert abs(x.asnumpy().mean() - 100) < 1
 
 
-def test_randint_draws_whole_numbers():
+def test_randint_draws_integers():
     x = nd.random.randint(-2, 3, shape=(1000,))
     assert x.dtype is np.int32
     assert set(x.asnumpy().tolist()) == {-2, -1, 0, 1, 2}
@@ -160,7 +160,7 @@ def test_a_seed_is_an_integer(seed):
         mx.random.seed(seed)
 
 
-def test_a_context_that_does_not_exist_is_refused():
+def test_an_unknown_context_is_rejected():
     with pytest.raises(DeviceError):
         mx.random.seed(1, ctx="foo")
 
@@ -183,13 +183,13 @@ def test_the_state_survives_json_and_resumes_exactly():
 
 
 @pytest.mark.parametrize("state", [None, {}, {"seed": 1}, {"seed": 1, "streams": {"cpu(0)": [1]}}, {"seed": 1, "streams": {"tpu": 3}}])
-def test_what_is_no_state_is_refused(state):
+def test_an_invalid_state_is_rejected(state):
     with pytest.raises(ParameterError, match="set_state"):
         mx.random.set_state(state)
     draw()
 
 
-def test_gpus_draw_different_numbers_and_the_first_draws_the_cpus():
+def test_gpus_draw_different_numbers_and_the_first_matches_the_cpu():
     from twofold.imperative.generator import Streams
 
     streams = Streams(5)
@@ -201,13 +201,13 @@ def test_gpus_draw_different_numbers_and_the_first_draws_the_cpus():
     assert streams.of(mx.gpu(2)).next_key().tolist() == keys[mx.gpu(0)]
 
 
-def test_the_functions_are_those_of_mx_nd_random():
+def test_the_functions_match_mx_nd_random():
     for name in ("uniform", "normal", "randn", "randint", "exponential", "gamma", "poisson", "multinomial", "shuffle", "negative_binomial"):
         assert getattr(mx.random, name) is getattr(nd.random, name)
     assert nd.random.uniform_like(nd.ones((2, 3))).shape == (2, 3)
 
 
 @pytest.mark.parametrize("draw", ["normal", "uniform", "exponential", "poisson"])
-def test_a_negative_size_is_refused_by_name(draw):
+def test_a_negative_size_is_rejected_by_name(draw):
     with pytest.raises(ShapeError, match=f"_random_{draw}: .*a size of the result is negative: given"):
         getattr(nd.random, draw)(shape=(-2, 3))

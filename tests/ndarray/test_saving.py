@@ -18,7 +18,7 @@ DTYPES = ["float16", "bfloat16", "float32", "float64", "int8", "uint8", "int32",
 
 
 @pytest.mark.parametrize("ending", [".params", ".safetensors"])
-def test_a_dictionary_comes_back(tmp_path, ending):
+def test_a_dictionary_round_trips(tmp_path, ending):
     arrays = {name: nd.array([[0, 1, 2]], dtype=name) for name in DTYPES}
     nd.save(str(tmp_path / f"a{ending}"), arrays)
     loaded = nd.load(tmp_path / f"a{ending}")
@@ -29,7 +29,7 @@ def test_a_dictionary_comes_back(tmp_path, ending):
 
 
 @pytest.mark.parametrize("data", [nd.ones((2,)), [nd.ones((2,)), nd.zeros((1, 3), dtype="int8")], []])
-def test_lists_come_back_as_lists(tmp_path, data):
+def test_lists_are_loaded_as_lists(tmp_path, data):
     nd.save(str(tmp_path / "a"), data)
     loaded = nd.load(str(tmp_path / "a"))
     expected = data if isinstance(data, list) else [data]
@@ -37,7 +37,7 @@ def test_lists_come_back_as_lists(tmp_path, data):
     assert [(a.shape, a.dtype) for a in loaded] == [(a.shape, a.dtype) for a in expected]
 
 
-def test_an_empty_dictionary_comes_back_as_a_list_as_in_mxnet(tmp_path):
+def test_an_empty_dictionary_is_loaded_as_a_list_as_in_mxnet(tmp_path):
     nd.save(str(tmp_path / "a"), {})
     assert nd.load(str(tmp_path / "a")) == []
 
@@ -77,13 +77,13 @@ def test_fixtures_hold_what_mxnet_saved(shared):
         np.testing.assert_array_equal(nd.load(str(folder / name))["arg:w"].asnumpy(), np.arange(6).reshape(2, 3))
 
 
-def test_sparse_records_are_refused_by_name(shared):
+def test_sparse_records_are_rejected_by_name(shared):
     with pytest.raises(FormatError, match=r"nd_sparse\.params: .*csr"):
         nd.load(str(shared / "fixtures/nd_sparse.params"))
 
 
 @pytest.mark.oracle
-def test_mxnet_reads_what_is_saved(oracle, tmp_path):
+def test_mxnet_reads_our_files(oracle, tmp_path):
     nd.save(str(tmp_path / "a"), {"x": nd.arange(6).reshape((2, 3)), "y": nd.array([1, 0], dtype="int8")})
     script = "import sys, mxnet as mx; print({k: (v.dtype.__name__, v.asnumpy().tolist()) for k, v in mx.nd.load(sys.argv[1]).items()})"
     assert eval(oracle(script, tmp_path / "a")) == {"x": ("float32", [[0, 1, 2], [3, 4, 5]]), "y": ("int8", [1, 0])}
@@ -115,7 +115,7 @@ def test_load_frombuffer_reads_a_files_content(tmp_path):
 
 
 @pytest.mark.parametrize("data", [b"", b"abc", b"\0" * 100, "text"])
-def test_what_is_no_file_of_arrays_is_refused(tmp_path, data):
+def test_a_file_without_arrays_is_rejected(tmp_path, data):
     with pytest.raises(FormatError):
         nd.load_frombuffer(data)
     (tmp_path / "a.params").write_bytes(data.encode() if isinstance(data, str) else data)
@@ -163,7 +163,7 @@ class Store:
 
 
 @pytest.mark.parametrize("name", ["s3://bucket/a.params", "s3://bucket/a.safetensors"])
-def test_addresses_are_written_and_read_by_fsspec(monkeypatch, name):
+def test_urls_are_written_and_read_through_fsspec(monkeypatch, name):
     store, core = Store(), ModuleType("fsspec.core")
     monkeypatch.setattr(core, "url_to_fs", store.url_to_fs, raising=False)
     monkeypatch.setitem(sys.modules, "fsspec", ModuleType("fsspec"))

@@ -21,7 +21,7 @@ def same(ours, numpys):
     numpy.testing.assert_array_equal(got, numpys)
 
 
-def test_the_namespace_has_every_name_of_numpys():
+def test_the_namespace_has_every_numpy_name():
     names = {}
     exec("from twofold.numpy import *", names)
     assert set(numpy.__all__) <= set(names)
@@ -41,7 +41,7 @@ def test_constants_and_dtypes_are_numpys_own():
 
 
 @pytest.mark.parametrize("name", ["f", "i1", "b", "u0", "none", "cube"])
-def test_printing_is_numpys(name):
+def test_printing_matches_numpy(name):
     assert repr(variables(np)[name]) == repr(variables(numpy)[name])
     assert str(variables(np)[name]) == str(variables(numpy)[name])
 
@@ -61,7 +61,7 @@ def test_copies_and_pickles(name, again):
         same(b, x.asnumpy())
 
 
-def test_numpys_arrays_are_copied_on_entry_and_on_exit():
+def test_numpy_arrays_are_copied_in_and_out():
     host = numpy.ones(3)
     a = np.array(host)
     host[0] = 5
@@ -89,21 +89,21 @@ def test_the_array_api_finds_its_namespace():
 @pytest.mark.parametrize(
     "function", ["numpy.add(a, b)", "b + a", "a + b", "numpy.dot(b, a)", "numpy.concatenate([b, a])", "b * a", "b > a"]
 )
-def test_numpys_operators_and_functions_give_arrays_of_ours(function):
+def test_numpys_operators_and_functions_return_our_arrays(function):
     a, b = np.array([1.0, 2.0]), numpy.array([3.0, 4.0])
     got = eval(function, {"a": a, "b": b, "numpy": numpy})
     assert isinstance(got, np.ndarray)
     same(got, numpy.asarray(eval(function, {"a": a.asnumpy(), "b": b, "numpy": numpy})))
 
 
-def test_results_can_be_written_into_numpys_arrays():
+def test_results_can_be_written_into_numpy_arrays():
     host = numpy.ones(3)
     host += np.array([1.0, 2.0, 3.0])
     numpy.multiply(np.ones(3), 2, out=host[:])
     assert host.tolist() == [2, 2, 2]
 
 
-def test_recorded_operations_may_be_called_by_numpys_names():
+def test_recorded_operations_can_be_called_by_numpys_names():
     x = np.array([1.0, 2.0])
     x.attach_grad()
     with mx.autograd.record():
@@ -146,7 +146,7 @@ def test_recorded_operations_may_be_called_by_numpys_names():
     ],
 )
 @pytest.mark.parametrize("defer", [1 << 40, 1], ids=["inline", "deferred"])
-def test_functions_that_write_write_what_numpys_do(monkeypatch, text, defer):
+def test_functions_that_write_match_numpy(monkeypatch, text, defer):
     monkeypatch.setattr(SETTINGS, "defer_elements", defer)
     results = []
     for module in (np, numpy):
@@ -193,7 +193,7 @@ def test_floating_point_warnings_of_small_arrays_are_numpys():
         1 / a
 
 
-def test_arrays_of_text_stay_numpys():
+def test_arrays_of_strings_stay_numpy_arrays():
     a = np.array(["b", "a"])
     assert isinstance(a, numpy.ndarray)
     assert np.sort(a).tolist() == ["a", "b"]
@@ -217,7 +217,7 @@ DRAWS = [
 
 
 @pytest.mark.parametrize("draw", DRAWS)
-def test_random_numbers_are_those_of_numpys_generators(draw):
+def test_random_numbers_match_numpys_generators(draw):
     results = []
     for module in (np, numpy):
         module.random.seed(7)
@@ -256,7 +256,7 @@ def test_functions_run_where_their_arrays_are(gpu, text):
 
 
 @pytest.mark.parametrize("text", MADE)
-def test_the_current_device_is_where_arrays_are_made(gpu, text):
+def test_arrays_are_created_on_the_current_device(gpu, text):
     with gpu:
         assert eval(text, {"np": np, "npx": mx.npx}).context is gpu
 

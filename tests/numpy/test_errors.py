@@ -129,7 +129,7 @@ def refusal(text, run, np):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("defer", [1 << 40, 1], ids=["inline", "deferred"])
 @pytest.mark.parametrize(("text", "run"), [(t, eval) for t in REFUSED] + [(t, exec) for t in WRITES], ids=str)
-def test_what_numpy_refuses_is_refused(monkeypatch, text, run, defer):
+def test_calls_that_numpy_rejects_are_rejected(monkeypatch, text, run, defer):
     monkeypatch.setattr(SETTINGS, "defer_elements", defer)
     theirs, ours = refusal(text, run, numpy), refusal(text, run, np)
     builtin = next(c for c in type(theirs).__mro__ if c.__module__ == "builtins")
@@ -152,7 +152,7 @@ UPDATES = [
 
 
 @pytest.mark.parametrize("text", UPDATES)
-def test_an_update_is_refused_alike_at_any_size(text):
+def test_an_invalid_update_raises_alike_at_any_size(text):
     errors = []
     for size in (6, SETTINGS.defer_elements):
         names = {k: np.ones(size, dtype) for k, dtype in (("i", "int64"), ("u", "uint8"), ("b", "bool"), ("f", "float32"))}
@@ -163,19 +163,19 @@ def test_an_update_is_refused_alike_at_any_size(text):
     assert str(errors[0]) == str(errors[1])
 
 
-def test_an_update_that_does_not_broadcast_is_the_librarys_error():
+def test_an_update_that_does_not_broadcast_raises_the_librarys_error():
     with pytest.raises(ShapeError, match="do not broadcast"):
         exec("a += b", {"a": np.ones(3), "b": np.ones(2)})
 
 
 @pytest.mark.parametrize("power", ["i ** -i", "np.power(i, -i)", "2 ** -i", "b ** -i", "[1, 2] ** -i", "i.__ipow__(-i)", "np.power(u, -i)"])
-def test_negative_powers_of_whole_numbers_are_refused_at_once_on_a_device(fake_gpus, power):
+def test_negative_integer_powers_raise_at_once_on_a_device(fake_gpus, power):
     i = np.array([1, 2], device=fake_gpus[0])
     with pytest.raises(ParameterError, match="negative integer powers"):
         eval(power, {"np": np, "i": i, "b": i > 0, "u": i.astype("uint8")})
 
 
-def test_powers_of_floats_are_not_waited_for_on_a_device(fake_gpus):
+def test_float_powers_do_not_wait_for_the_device(fake_gpus):
     x, exponent = np.array([1.0, 2.0], device=fake_gpus[0]), -np.array([1, 2], device=fake_gpus[0])
     power = x**exponent
     assert exponent._v.data is None
@@ -193,7 +193,7 @@ def test_a_shape_cannot_be_set():
         np.ones(4).shape = (2, 2)
 
 
-def test_an_array_that_needs_a_copy_says_so():
+def test_a_conversion_that_needs_a_copy_says_so():
     with pytest.raises(ParameterError, match="a copy is needed"):
         np.asarray(np.ones(3), dtype="int64", copy=False)
 

@@ -27,7 +27,7 @@ def getattr_op(name):
     return NAMES.get(f"_npx_{name}") or NAMES[npx.OTHERS[name]]
 
 
-def test_every_operator_of_mxnets_is_there():
+def test_every_mxnet_operator_exists():
     wanted = """activation arange_like batch_dot batch_flatten batch_norm cast convolution deconvolution dropout embedding erf erfinv
         fully_connected gamma gammaln gather_nd layer_norm leaky_relu log_softmax one_hot pick pooling relu reshape reshape_like rnn
         sequence_mask shape_array sigmoid slice smooth_l1 softmax topk nonzero constraint_check save load waitall set_np reset_np cpu gpu
@@ -40,7 +40,7 @@ def nd_function(op):
 
 
 @pytest.mark.parametrize("name", list(filter(deterministic, OPERATORS)))
-def test_an_operator_gives_the_values_that_nd_gives(name):
+def test_an_operator_matches_nd(name):
     op = getattr_op(name)
     for sample in samples_of(op):
         arrays = [a for a in make_operands(op, sample) if a is None or isinstance(a, numpy.ndarray)]
@@ -82,18 +82,18 @@ def test_results_can_be_written_into_an_array():
         (-1, {}, (24,)),
     ],
 )
-def test_shapes_by_codes(codes, options, shape):
+def test_reshape_codes(codes, options, shape):
     assert npx.reshape(np.arange(24).reshape(2, 3, 4), codes, **options).shape == shape
 
 
-def test_codes_that_do_not_fit_are_refused():
+def test_invalid_reshape_codes_are_rejected():
     assert npx.reshape(np.ones((2, 1, 3)), (-2, -3, -2)).shape == (2, 3)
     for codes in ((-3, -4), (-5, -5, -5), (-6, 2)):
         with pytest.raises(ShapeError, match=r"npx\.reshape"):
             npx.reshape(np.ones((2, 3)), codes)
 
 
-def test_places_of_what_is_not_zero():
+def test_nonzero_gives_the_indices_of_nonzero_elements():
     places = npx.nonzero(np.array([[1, 0], [0, 3]]))
     assert (places.tolist(), places.dtype) == ([[0, 0], [1, 1]], np.int64)
 
@@ -119,7 +119,7 @@ def test_arrays_of_any_shape_are_saved_and_loaded(tmp_path, ending):
         numpy.testing.assert_array_equal(got[name].asnumpy(), a.asnumpy())
 
 
-def test_lists_and_single_arrays_are_saved(tmp_path):
+def test_saving_lists_and_single_arrays(tmp_path):
     npx.save(str(tmp_path / "x"), [np.ones(2), np.array(1)])
     assert [a.shape for a in npx.load(str(tmp_path / "x"))] == [(2,), ()]
     npx.save(str(tmp_path / "y"), np.ones(2))
@@ -129,7 +129,7 @@ def test_lists_and_single_arrays_are_saved(tmp_path):
         npx.load(str(tmp_path / "z"))
 
 
-def test_files_of_mxnets_are_read(shared):
+def test_mxnets_files_can_be_loaded(shared):
     want = numpy.load(shared / "fixtures" / "np_shape_semantics.expected.npz")
     got = npx.load(str(shared / "fixtures" / "np_shape_semantics.params"))
     assert set(got) == set(want.files)
@@ -141,7 +141,7 @@ def test_files_of_mxnets_are_read(shared):
 # switches
 
 
-def test_the_switches_are_kept_and_change_no_array():
+def test_the_numpy_switches_are_stored_and_change_no_array():
     assert (npx.is_np_array(), npx.is_np_shape()) == (False, False)
     npx.set_np()
     try:
@@ -157,7 +157,7 @@ def test_the_switches_are_kept_and_change_no_array():
     assert not npx.is_np_array()
 
 
-def test_switches_of_scopes_and_decorators():
+def test_numpy_switches_as_scopes_and_decorators():
     with npx.np_array(True):
         assert (npx.is_np_array(), npx.is_np_shape()) == (True, False)
     with npx.np_shape():
@@ -200,7 +200,7 @@ def test_draws_follow_mxnets_seed(draw):
     assert not numpy.array_equal(first, other)
 
 
-def test_draws_have_their_distributions():
+def test_draws_have_the_right_distributions():
     npx.random.seed(1)
     assert float(npx.random.bernoulli(0.3, size=2000).mean()) == pytest.approx(0.3, abs=0.04)
     drawn = npx.random.normal_n(np.array([5.0, -5.0]), 0.5, 2000)
@@ -217,7 +217,7 @@ def test_draws_have_their_distributions():
         npx.random.bernoulli()
 
 
-def test_everything_is_waited_for():
+def test_waitall_waits_for_everything():
     a = np.ones(100_000) + 1
     npx.waitall()
     assert a.sum() == 200_000
@@ -233,7 +233,7 @@ def test_dir_shows_no_imports():
     assert {"Any", "importlib"}.isdisjoint(dir(np))
 
 
-def test_nd_leads_to_np_and_npx():
+def test_nd_converts_to_np_and_npx():
     assert (nd.np, nd.npx) == (np, npx)
     with pytest.raises(OperatorError, match="do not accept symbols"):
         _ = mx.sym.np

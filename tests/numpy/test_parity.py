@@ -41,7 +41,7 @@ def assert_same(ours, numpys, text):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("text", CASES)
-def test_an_expression_gives_what_it_gives_in_numpy(text):
+def test_an_expression_matches_numpy(text):
     want, refused = evaluated(numpy, text)
     got, error = evaluated(tnp, text)
     if refused is not None:

@@ -52,7 +52,7 @@ def test_every_mode_gives_the_same_bits(monkeypatch, record_property):
 
 
 @pytest.mark.fuzz
-def test_results_on_a_device_are_those_of_numpy(fake_gpus):
+def test_results_on_a_device_match_numpy(fake_gpus):
     for seed in range(0, CASES, 4):
         for got, want in zip(run(seed, seed % 8 == 0, fake_gpus[1]), reference(seed), strict=False):
             numpy.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9, err_msg=f"seed {seed}")
@@ -103,7 +103,7 @@ ROWS = {
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_rows_whose_results_lose_their_axis_are_one_kernel(monkeypatch, name):
+def test_row_reductions_that_drop_their_axis_are_one_kernel(monkeypatch, name):
     x = numpy.random.default_rng(3).normal(size=(257, 31)).astype("float32")
 
     def got():

@@ -95,7 +95,7 @@ def test_a_copy_shares_nothing(text):
 
 @given(st.data())
 @settings(max_examples=200, deadline=None)
-def test_chains_of_views_show_and_share_what_numpys_do(data):
+def test_chains_of_views_match_numpys_values_and_sharing(data):
     a, host = np.arange(24.0), numpy.arange(24.0)
     root, host_root = a, host
     for _ in range(data.draw(st.integers(1, 5))):
@@ -151,7 +151,7 @@ def test_a_base_is_the_owner_of_the_memory():
     assert a.copy().base is None
 
 
-def test_reshape_refuses_a_copy_where_none_is_allowed():
+def test_reshape_raises_if_it_must_copy_and_may_not():
     a = np.arange(6.0).reshape(2, 3)
     with pytest.raises(ValueError, match="view of that shape is not possible"):
         a.T.reshape(-1, copy=False)
@@ -179,7 +179,7 @@ def test_flat_of_scattered_memory_reads_and_cannot_be_written():
 
 
 @pytest.mark.parametrize("shape", [(2, 3), (4,), ()])
-def test_an_array_of_nd_and_one_of_np_show_one_memory(shape):
+def test_nd_and_np_arrays_can_share_memory(shape):
     a = np.zeros(shape)
     other = a.as_nd_ndarray()
     assert isinstance(other, nd.NDArray)
@@ -211,7 +211,7 @@ def test_views_across_front_ends_are_recorded():
     assert x.grad.tolist() == [12, 24]
 
 
-def test_overlapping_parts_are_assigned_as_if_copied_first():
+def test_overlapping_assignments_act_as_if_copied_first():
     a, host = np.arange(8.0), numpy.arange(8.0)
     a[1:] = a[:-1]
     host[1:] = host[:-1]
@@ -220,7 +220,7 @@ def test_overlapping_parts_are_assigned_as_if_copied_first():
     assert a.tolist() == host.tolist()
 
 
-def test_a_result_without_axes_is_a_value_of_its_own():
+def test_a_0d_result_is_an_independent_value():
     a = np.arange(4.0)
     total = a.sum()
     best = total
@@ -230,7 +230,7 @@ def test_a_result_without_axes_is_a_value_of_its_own():
     assert (best, total, element) == (6, 7, 2)
 
 
-def test_an_array_without_axes_that_is_a_view_or_wants_a_gradient_is_written_in_place():
+def test_a_0d_view_or_variable_is_written_in_place():
     a = np.arange(4.0)
     element = a[2, ...]
     element += 10
@@ -243,6 +243,6 @@ def test_an_array_without_axes_that_is_a_view_or_wants_a_gradient_is_written_in_
     assert w == 0.75
 
 
-def test_memory_is_not_read_as_another_dtype():
+def test_view_does_not_reinterpret_the_dtype():
     with pytest.raises(ParameterError, match="cannot be reinterpreted as another type"):
         np.ones(3).view("int64")

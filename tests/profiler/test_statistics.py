@@ -40,7 +40,7 @@ def filled():
     return found
 
 
-def test_the_table_is_mxnets():
+def test_the_summary_table_matches_mxnet():
     assert filled().table("total", False) == TABLE
 
 

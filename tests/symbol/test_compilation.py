@@ -43,7 +43,7 @@ def compiled(monkeypatch):
     return titles
 
 
-def test_types_compile_anew_and_values_do_not(compiled):
+def test_new_types_recompile_and_new_values_do_not(compiled):
     f = mx.compile(textbook())
     for n in (2, 3, 2):
         f(a=nd.ones((n,)), b=nd.full((n,), n))
@@ -85,7 +85,7 @@ def test_a_donated_array_cannot_be_read_afterwards():
     assert result.asnumpy().tolist() == [4, 9]
 
 
-def test_what_others_see_of_a_donated_array_stays():
+def test_memory_of_a_donated_array_seen_elsewhere_is_unchanged():
     f = mx.compile(textbook(), donate=["b"])
     b = doubles(3, 4, 5, 6)
     part = b[1:3]
@@ -129,7 +129,7 @@ def test_recording_evaluates_open_sizes_too():
     assert a.grad.asnumpy().tolist() == [[1, 1]] * 3
 
 
-def test_arrays_that_are_missing_or_strange_are_named():
+def test_missing_and_unknown_arrays_are_named():
     f = mx.compile(textbook())
     with pytest.raises(ParameterError, match="it takes b, a"):
         f(a=doubles(1))

@@ -16,13 +16,13 @@ def test_an_array_that_is_also_another_argument_is_not_overwritten():
     np.testing.assert_array_equal(a.asnumpy(), np.full(10, 2.0))
 
 
-def test_arrays_in_different_memories_are_refused(gpus):
+def test_arrays_in_different_memories_are_rejected(gpus):
     compute = mx.compile(S.var("a") + S.var("b"))
     with pytest.raises(DeviceError, match="different devices"):
         compute(a=mx.nd.ones(3), b=mx.nd.ones(3, ctx=gpus[1]))
 
 
-def test_a_custom_operator_is_told_the_device_of_the_graph(gpus):
+def test_a_custom_operator_gets_the_device_of_the_graph(gpus):
     seen = []
 
     class Probe(mx.operator.CustomOp):

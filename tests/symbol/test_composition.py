@@ -19,7 +19,7 @@ def _fresh_names():
         yield
 
 
-def test_a_composed_symbol_leaves_the_original_as_it_was():
+def test_composing_a_symbol_leaves_the_original_unchanged():
     a, b, x = sym.var("a"), sym.var("b"), sym.var("x")
     total = a + b
     assert total(a=sym.exp(x)).list_arguments() == ["x", "b"]
@@ -49,12 +49,12 @@ def test_outputs_are_picked_by_position_name_and_slice():
         parts[3]
 
 
-def test_an_operator_wants_one_output_of_each_symbol():
+def test_an_operator_takes_single_output_symbols():
     with pytest.raises(ParameterError, match="single value is required"):
         sym.exp(sym.split(sym.var("a"), num_outputs=2))
 
 
-def test_a_prefix_is_of_its_thread_only():
+def test_a_prefix_applies_to_its_thread_only():
     seen = []
     with mx.name.Prefix("p_"):
         thread = threading.Thread(target=lambda: seen.append(sym.exp(sym.var("a")).name))
@@ -64,7 +64,7 @@ def test_a_prefix_is_of_its_thread_only():
     assert seen == ["exp0"]
 
 
-def test_attributes_of_inner_scopes_come_over_those_of_outer_ones():
+def test_attributes_of_inner_scopes_override_outer_ones():
     with mx.AttrScope(__a__="1", __b__="1"), mx.AttrScope(__b__="2"):
         inner = sym.var("x")
     assert inner.list_attr() == {"__a__": "1", "__b__": "2"}
@@ -82,13 +82,13 @@ def test_variables_made_for_inputs_get_the_initializers_of_their_operator():
     assert attrs["p_gamma"]["__init__"] == '["Constant", {"value": 0.25}]'
 
 
-def test_an_input_that_the_parameters_leave_out_is_refused():
+def test_an_input_excluded_by_the_parameters_is_rejected():
     with pytest.raises(ParameterError, match="no input bias"):
         sym.FullyConnected(sym.var("a"), sym.var("w"), sym.var("b"), num_hidden=2, no_bias=True)
 
 
 @pytest.mark.parametrize("name", ["asnumpy", "asscalar", "backward", "copy", "detach", "wait_to_read"])
-def test_a_method_of_arrays_says_that_symbols_have_no_values(name):
+def test_array_methods_report_that_symbols_have_no_values(name):
     with pytest.raises(NotImplementedForSymbol, match=name):
         getattr(sym.var("a"), name)()
 
@@ -99,7 +99,7 @@ def test_a_symbol_has_no_hash():
 
 
 @pytest.mark.parametrize("clone", [copy.copy, copy.deepcopy, lambda s: pickle.loads(pickle.dumps(s))])
-def test_copies_have_nodes_of_their_own(clone):
+def test_copies_have_their_own_nodes(clone):
     original = sym.FullyConnected(sym.var("a"), num_hidden=2, name="fc")
     other = clone(original)
     other._set_attr(__mine__="1")
@@ -107,7 +107,7 @@ def test_copies_have_nodes_of_their_own(clone):
     assert original.list_attr() == {"num_hidden": "2"}
 
 
-def test_methods_compose_as_functions_do():
+def test_methods_compose_like_functions():
     a = sym.var("a")
     assert a.reshape((2, -1)).list_attr() == {"shape": "(2, -1)"}
     assert a.astype(np.float16).list_attr() == {"dtype": "float16"}

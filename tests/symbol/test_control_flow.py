@@ -57,7 +57,7 @@ def test_shapes_are_inferred_through_a_body_both_ways():
     assert (shapes["fc_weight"], shapes["fc_bias"], results) == ((3, 2), (3,), [(4, 1, 3)])
 
 
-def test_a_body_may_read_what_was_computed_outside():
+def test_a_body_can_read_values_computed_outside():
     x, s = sym.var("x"), sym.var("s")
     total = sym.sum(x * 2)
     outputs, _ = sym.contrib.foreach(lambda d, state: (sym.broadcast_add(d, total), state), x, s)
@@ -65,7 +65,7 @@ def test_a_body_may_read_what_was_computed_outside():
     np.testing.assert_allclose(got.asnumpy(), X + 30)
 
 
-def test_while_loop_takes_as_many_steps_as_its_data_say_without_compiling_again():
+def test_a_data_dependent_trip_count_recompiles_nothing():
     i, s, w = sym.var("i"), sym.var("s"), sym.var("w")
     outputs, last = sym.contrib.while_loop(
         lambda i, s: i < 3, lambda i, s: (sym.broadcast_add(i, s * w), [i + 1, s * 2]), [i, s], max_iterations=5
@@ -91,7 +91,7 @@ def test_cond_runs_the_chosen_branch(chosen, want):
     np.testing.assert_allclose(executor.grad_dict["s"].asnumpy(), [1 - chosen, 1 - chosen])
 
 
-def test_each_step_draws_anew_and_a_seed_repeats():
+def test_each_step_draws_new_numbers_and_a_seed_repeats_them():
     outputs, _ = sym.contrib.foreach(lambda d, state: (sym.Dropout(d, p=0.5), state), sym.var("x"), sym.var("s"))
     executor = bound(outputs, x=np.ones((4, 30)), s=S)
     mx.random.seed(3)
@@ -101,7 +101,7 @@ def test_each_step_draws_anew_and_a_seed_repeats():
     assert len({row.tobytes() for row in first}) == 4
 
 
-def test_json_comes_back_and_still_runs():
+def test_a_loop_round_trips_through_json():
     graph = sym.Group(loop(sym, sym.var("x"), sym.var("s"), sym.var("w")))
     text = graph.tojson()
     again = sym.load_json(text)
@@ -111,7 +111,7 @@ def test_json_comes_back_and_still_runs():
 
 
 @pytest.mark.oracle
-def test_the_real_mxnet_runs_what_is_written(oracle, tmp_path):
+def test_the_real_mxnet_runs_our_json(oracle, tmp_path):
     graph = sym.Group(loop(sym, sym.var("x"), sym.var("s"), sym.var("w")))
     path = tmp_path / "loop.json"
     graph.save(str(path))
@@ -125,13 +125,13 @@ print([a.asnumpy().tolist() for a in e.forward()])
     assert str(want) in oracle(program)
 
 
-def test_a_loop_without_bound_is_refused():
+def test_a_loop_without_a_bound_is_rejected():
     with pytest.raises(ParameterError, match="max_iterations"):
         sym.contrib.while_loop(lambda i: i < 3, lambda i: (i, i + 1), sym.var("i"))
 
 
 @pytest.mark.parametrize("api", [nd, sym])
-def test_what_a_body_must_return_is_said(api):
+def test_errors_say_what_a_body_must_return(api):
     x, s = (sym.var("x"), sym.var("s")) if api is sym else (nd.array(X), nd.array(S))
     for returned, shown in ((3, "int"), ((x, x, x), "3 of them")):
         with pytest.raises(ParameterError, match=f"foreach: the body must return a pair, outputs and new states: given {shown}"):

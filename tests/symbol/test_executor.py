@@ -48,7 +48,7 @@ def test_outputs_and_gradients_stay_the_same_objects():
     ("grad_req", "a", "b"),
     [("write", [5, 7], [2, 3]), ("add", [105, 107], [102, 103]), ("null", [100, 100], [100, 100]), ({"a": "add"}, [105, 107], [100, 100])],
 )
-def test_requests(grad_req, a, b):
+def test_grad_req_write_add_and_null(grad_req, a, b):
     executor, _ = product(grad_req)
     executor.forward(is_train=True)
     executor.backward()
@@ -153,14 +153,14 @@ def test_states_that_operators_change_are_written_by_forward():
     assert executor.aux_dict["m"].asnumpy().tolist() == [0.5 * 4 - 0.5 * 2]
 
 
-def test_dropout_acts_in_training_only():
+def test_dropout_applies_in_training_only():
     executor = sym.Dropout(sym.var("a"), p=0.5).simple_bind(mx.current_context(), a=(100,))
     executor.arg_dict["a"][:] = 1
     assert executor.forward(is_train=False)[0].asnumpy().tolist() == [1] * 100
     assert set(executor.forward(is_train=True)[0].asnumpy()) == {0, 2}
 
 
-def test_each_forward_draws_anew_and_a_seed_repeats_it():
+def test_each_forward_draws_new_numbers_and_a_seed_repeats_them():
     executor = sym.random.uniform(shape=(3,)).bind(mx.current_context(), [])
     draws = []
     for _ in range(2):
@@ -179,7 +179,7 @@ def test_a_softmax_of_large_logits_has_a_finite_logarithm():
     assert "1 formulas rewritten" in executor.explain()
 
 
-def test_reshape_shares_what_keeps_its_shape():
+def test_reshape_shares_arrays_whose_shape_stays():
     executor = sym.FullyConnected(sym.var("data"), num_hidden=4, name="fc").simple_bind(mx.current_context(), data=(6, 3))
     smaller = executor.reshape(data=(2, 3))
     assert smaller.arg_dict["fc_weight"] is executor.arg_dict["fc_weight"]
@@ -251,7 +251,7 @@ def test_dtypes_follow_from_type_dict():
     assert executor.outputs[0].dtype is np.float64
 
 
-def test_gradients_of_whole_number_arguments_are_zero():
+def test_gradients_of_integer_arguments_are_zero():
     embedding = sym.Embedding(sym.var("i"), input_dim=3, output_dim=2, name="e")
     executor = embedding.simple_bind(mx.current_context(), type_dict={"i": "int32"}, i=(2,))
     executor.forward(is_train=True, i=nd.array([1, 1], dtype="int32"))
@@ -261,12 +261,12 @@ def test_gradients_of_whole_number_arguments_are_zero():
 
 
 @pytest.mark.parametrize("given", [{"a": (2,)}, {"a": (2,), "b": (3,)}], ids=["too few", "contradicting"])
-def test_simple_bind_names_what_is_wrong(given):
+def test_simple_bind_errors_name_the_problem(given):
     with pytest.raises(ShapeError, match="b"):
         sym.dot(sym.var("a"), sym.var("b"), name="d").simple_bind(mx.current_context(), **given)
 
 
-def test_two_variables_of_one_name_are_refused():
+def test_two_variables_of_one_name_are_rejected():
     with pytest.raises(ParameterError, match="variables have the same name"):
         (sym.var("a") + sym.var("a")).bind(mx.current_context(), [nd.ones((1,)), nd.ones((1,))])
 
@@ -314,7 +314,7 @@ def deep(layers, forced=False):
     return sym.SoftmaxOutput(x, name="softmax")
 
 
-def test_recomputing_training_keeps_less_and_gives_the_same_bits(monkeypatch):
+def test_recomputation_saves_memory_and_gives_the_same_bits(monkeypatch):
     kept, results = [], []
     for forced, variable in ((False, "0"), (True, "0"), (False, "1")):
         monkeypatch.setenv("MXNET_BACKWARD_DO_MIRROR", variable)
@@ -332,7 +332,7 @@ def test_recomputing_training_keeps_less_and_gives_the_same_bits(monkeypatch):
     assert kept[2] <= 8
 
 
-def test_recomputing_a_branch_that_others_read_too(monkeypatch):
+def test_recomputing_a_branch_with_other_readers(monkeypatch):
     monkeypatch.setenv("MXNET_BACKWARD_DO_MIRROR", "1")
     a = sym.var("a")
     b = sym.exp(a)
@@ -353,7 +353,7 @@ def test_recomputing_a_branch_that_others_read_too(monkeypatch):
     ],
 )
 @pytest.mark.parametrize("request_", ["write", "add"])
-def test_a_gradients_array_must_fit_its_argument(wrong, error, message, request_):
+def test_a_gradient_array_must_match_its_argument(wrong, error, message, request_):
     arrays, symbol = [nd.ones((2,)), nd.ones((2,))], sym.var("a") * sym.var("b")
     for given in ([nd.zeros((2,)), wrong()], {"b": wrong()}):
         with pytest.raises(error, match=message):
@@ -361,7 +361,7 @@ def test_a_gradients_array_must_fit_its_argument(wrong, error, message, request_
     symbol.bind(mx.current_context(), arrays, args_grad={"b": wrong()}, grad_req="null")  # nothing is written into it
 
 
-def test_a_context_is_an_object():
+def test_a_context_must_be_an_object():
     for bind in (
         lambda s: s.bind("cpu", [nd.ones((1,))]),
         lambda s: s.simple_bind("cpu", a=(1,)),
@@ -372,7 +372,7 @@ def test_a_context_is_an_object():
 
 
 @pytest.mark.parametrize("training", [False, True])
-def test_an_output_that_is_there_twice_is_two_arrays(training):
+def test_a_duplicate_output_is_two_arrays(training):
     b = sym.exp(sym.var("a"))
     executor = sym.Group([b, b]).simple_bind(mx.current_context(), a=(2,))
     for _ in range(2):
@@ -384,7 +384,7 @@ def test_an_output_that_is_there_twice_is_two_arrays(training):
         assert executor.grad_dict["a"].asnumpy().tolist() == [2, 2]
 
 
-def test_a_write_into_an_output_that_another_device_reads_changes_no_gradient():
+def test_writing_an_output_read_by_another_device_changes_no_gradient():
     with mx.AttrScope(ctx_group="one"):
         a = sym.var("x") * 2
     with mx.AttrScope(ctx_group="two"):

@@ -31,7 +31,7 @@ def test_one_output_for_each_variable_in_their_shapes():
         np.testing.assert_allclose(got, expected, rtol=1e-12)
 
 
-def test_a_gradient_is_a_symbol_like_others():
+def test_a_gradient_is_an_ordinary_symbol():
     x = sym.var("x")
     penalty = sym.sum(sym.square(sym.square(x).grad(["x"])))  # sum (2x)²
     executor = penalty.simple_bind(mx.current_context(), x=(3,))
@@ -41,7 +41,7 @@ def test_a_gradient_is_a_symbol_like_others():
     assert executor.grad_dict["x"].asnumpy().tolist() == [8, 16, 24]
 
 
-def test_a_gradient_survives_files():
+def test_a_gradient_can_be_saved_and_loaded():
     grad = sym.exp(2 * sym.var("x")).grad("x")
     np.testing.assert_allclose(evaluated(sym.load_json(grad.tojson()), x=[0.5])[0], [2 * np.e], rtol=1e-12)
 
@@ -51,6 +51,6 @@ def test_the_gradient_of_an_unstable_formula_is_finite():
     assert np.isfinite(evaluated(grad, x=[[1e4, -1e4]])[0]).all()
 
 
-def test_a_name_that_is_no_argument_is_refused():
+def test_a_name_that_is_not_an_argument_is_rejected():
     with pytest.raises(ParameterError, match="it has x"):
         sym.exp(sym.var("x")).grad(["y"])

@@ -24,12 +24,12 @@ def arguments_of(symbol, **shapes):
     return dict(zip(symbol.list_arguments(), symbol.infer_shape_partial(**shapes)[0], strict=True))
 
 
-def test_an_unknown_batch_size_flows_back_through_a_layer():
+def test_an_unknown_batch_size_is_inferred_backward_through_a_layer():
     hidden = sym.FullyConnected(sym.var("state"), num_hidden=4, name="h2h") + sym.FullyConnected(sym.var("data"), num_hidden=4, name="i2h")
     assert arguments_of(hidden, data=(5, 3), state=(0, 4))["state"] == (5, 4)
 
 
-def test_zeros_take_the_batch_size_of_what_reads_them():
+def test_zeros_take_the_batch_size_of_their_readers():
     state = sym.zeros((0, 4))
     cell = sym.tanh(sym.FullyConnected(sym.var("data"), num_hidden=4, name="i2h") + sym.FullyConnected(state, num_hidden=4, name="h2h"))
     executor = cell.simple_bind(mx.current_context(), data=(5, 3))
@@ -68,7 +68,7 @@ def test_sizes_that_must_agree_do_not_hide_the_others():
     ],
     ids=["transpose", "SwapAxis", "dot"],
 )
-def test_sizes_flow_back_through_operators_without_a_rule_for_it(symbol):
+def test_sizes_are_inferred_backward_through_operators_without_a_rule(symbol):
     given = {"b": (5, 6)} if "b" in symbol.list_arguments() else {}
     assert arguments_of(symbol, a=(6, 0), **given)["a"] == (6, 5)
 
@@ -87,17 +87,17 @@ def test_an_error_of_a_typed_node_names_the_node():
     assert "(2, 3)" in str(caught.value)
 
 
-def test_what_cannot_be_decided_is_warned_of():
+def test_undetermined_shapes_are_warned_about():
     with pytest.warns(UserWarning, match="Consider providing them as input:\n\ta"):
         assert sym.exp(sym.var("a")).infer_shape() == (None, None, None)
 
 
-def test_dtypes_flow_back_from_any_input():
+def test_dtypes_are_inferred_from_any_input():
     net = sym.FullyConnected(sym.var("a"), num_hidden=2, name="f") + sym.var("b")
     assert set(net.infer_type(b="float16")[0]) == {np.float16}
 
 
-def test_indices_do_not_decide_the_dtype():
+def test_indices_do_not_determine_the_dtype():
     take = sym.take(sym.var("a"), sym.var("i"))
     assert take.infer_type(a="float16", i="int32")[1] == [np.float16]
 
@@ -107,12 +107,12 @@ def test_statistics_of_half_precision_data_are_single_precision():
     assert (arguments, outputs, states) == ([np.float16, np.float32, np.float32], [np.float16], [np.float32, np.float32])
 
 
-def test_operands_of_two_dtypes_are_refused_naming_the_node():
+def test_operands_of_mixed_dtypes_raise_naming_the_node():
     with pytest.raises(DTypeError, match="node _plus0"):
         (sym.var("a") + sym.var("b")).infer_type(a="float32", b="float64")
 
 
-def test_declared_shapes_and_dtypes_count():
+def test_declared_shapes_and_dtypes_are_used():
     z = sym.var("z", shape=(2, 0), dtype="float64")
     total = z + sym.var("y", shape=(0, 3))
     assert total.infer_shape() == ([(2, 3), (2, 3)], [(2, 3)], [])
@@ -155,17 +155,17 @@ BACKWARDS = {
 
 
 @pytest.mark.parametrize("name", BACKWARDS)
-def test_shapes_flow_back_from_the_result(name):
+def test_shapes_are_inferred_backward_from_the_result(name):
     symbol, result, want = BACKWARDS[name]
     assert sym.elemwise_add(symbol, sym.var("z", shape=result)).infer_shape_partial()[0][: len(want)] == want
 
 
-def test_samplers_have_parameters_of_one_shape():
+def test_sampler_parameters_share_one_shape():
     draws = sym.sample_normal(sym.var("a"), sym.var("s"), shape=(3,))
     assert draws.infer_shape(a=(2,)) == ([(2,), (2,)], [(2, 3)], [])
 
 
-def test_what_is_known_of_a_recurrent_layer_without_the_batch():
+def test_a_recurrent_layer_is_inferred_without_the_batch_size():
     layer = sym.RNN(sym.var("a", shape=(5, 0, 3)), state_size=2, num_layers=1, mode="rnn_tanh")
     assert layer.infer_shape_partial() == ([(5, 0, 3), (14,), (1, 0, 2)], [(5, 0, 2)], [])
 
@@ -194,7 +194,7 @@ def agree(found, true):
 
 
 @pytest.mark.parametrize(("op", "number", "sample"), SAMPLES)
-def test_what_is_inferred_is_true(op, number, sample):
+def test_inferred_shapes_are_never_wrong(op, number, sample):
     """With any input or any of its sizes unknown, and the results' shapes given or not, nothing false is inferred."""
     if op.dynamic_shape:
         pytest.skip("its shapes are those of the data's values")
@@ -215,7 +215,7 @@ def test_what_is_inferred_is_true(op, number, sample):
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize(("op", "number", "sample"), SAMPLES)
-def test_inferred_dtypes_are_those_of_the_results(op, number, sample, dtype):
+def test_inferred_dtypes_match_the_results(op, number, sample, dtype):
     arrays = make_operands(op, sample, dtype)
     try:
         results, _ = eager(sig_of(op, sample), arrays)
@@ -243,12 +243,12 @@ RESULT_DTYPES = [
 
 
 @pytest.mark.parametrize(("symbol", "given", "want"), RESULT_DTYPES)
-def test_dtypes_of_results_that_are_not_the_datas(symbol, given, want):
+def test_result_dtypes_other_than_the_datas(symbol, given, want):
     assert symbol.infer_type_partial(a=given)[1] == [np.dtype(d).type for d in want]
 
 
 @pytest.mark.parametrize("op", [op for op in OPS.values() if op.infer_rule is not None], ids=lambda op: op.title)
-def test_rules_accept_what_is_unknown(op):
+def test_rules_accept_unknown_shapes(op):
     """Completion of shapes does not fail where little is known, and invents no sizes where only numbers of axes are."""
     for sample in samples_of(op):
         params = {k: v for k, v in sample.params.items() if k not in op.scalars}

@@ -20,7 +20,7 @@ def without_pointer(graph):
 
 
 @pytest.mark.parametrize("name", FIXTURES)
-def test_what_mxnet_wrote_is_written_again_as_it_was(shared, name):
+def test_mxnets_files_round_trip_unchanged(shared, name):
     text = (shared / f"fixtures/sym_{name}-symbol.json").read_text()
     symbol = sym.load_json(text)
     expected = json.loads((shared / f"fixtures/sym_{name}.expected.json").read_text())
@@ -41,7 +41,7 @@ def test_unknown_attributes_and_keys_survive():
     assert nodes[1]["control_deps"] == [0]
 
 
-def test_an_operator_that_does_not_exist_here_survives_and_cannot_be_bound():
+def test_an_unknown_operator_round_trips_and_cannot_be_bound():
     text = """{"nodes": [{"op": "null", "name": "a", "inputs": []}, {"op": "_strange", "name": "s", "inputs": [[0, 0, 0]]}],
         "arg_nodes": [0], "heads": [[1, 1, 0]], "node_row_ptr": [0, 1, 3], "attrs": {"mxnet_version": ["int", 10901]}}"""
     strange = sym.load_json(text)
@@ -50,7 +50,7 @@ def test_an_operator_that_does_not_exist_here_survives_and_cannot_be_bound():
         strange.simple_bind(mx.current_context(), a=(1,))
 
 
-def test_states_that_old_files_leave_out_are_made():
+def test_states_missing_from_old_files_are_created():
     nodes = [{"op": "null", "name": n, "inputs": []} for n in ("a", "bn_gamma", "bn_beta")]
     nodes.append({"op": "BatchNorm", "name": "bn", "param": {"eps": "0.1"}, "inputs": [[0, 0], [1, 0], [2, 0]], "backward_source_id": -1})
     symbol = sym.load_json(json.dumps({"nodes": nodes, "arg_nodes": [0, 1, 2], "heads": [[3, 0]]}))
@@ -58,7 +58,7 @@ def test_states_that_old_files_leave_out_are_made():
     assert symbol.list_attr() == {"eps": "0.1"}
 
 
-def test_an_output_that_a_node_does_not_have_is_refused():
+def test_a_nonexistent_output_of_a_node_is_rejected():
     text = '{"nodes": [{"op": "null", "name": "a", "inputs": []}], "arg_nodes": [0], "heads": [[0, 3, 0]]}'
     with pytest.raises(FormatError, match="output 3 of a"):
         sym.load_json(text)
@@ -73,7 +73,7 @@ def test_a_state_used_twice_counts_its_versions():
     assert [e[2] for e in nodes["q"]] == [0, 0, 0, 2, 2]
 
 
-def test_casts_of_mixed_precision_are_left_out_unless_wanted():
+def test_mixed_precision_casts_are_omitted_unless_requested():
     text = """{"nodes": [{"op": "null", "name": "a", "inputs": []}, {"op": "amp_cast", "name": "c", "attrs": {"dtype": "float16"},
         "inputs": [[0, 0, 0]]}, {"op": "exp", "name": "e", "inputs": [[1, 0, 0]]}],
         "arg_nodes": [0], "heads": [[2, 0, 0]], "attrs": {"mxnet_version": ["int", 10901]}}"""
@@ -82,7 +82,7 @@ def test_casts_of_mixed_precision_are_left_out_unless_wanted():
     assert [n["op"] for n in json.loads(symbol.tojson(remove_amp_cast=False))["nodes"]] == ["null", "amp_cast", "exp"]
 
 
-def test_files_are_written_and_read(tmp_path):
+def test_saving_and_loading_files(tmp_path):
     symbol = sym.exp(sym.var("a"), name="e")
     symbol.save(str(tmp_path / "s.json"))
     assert sym.load(str(tmp_path / "s.json")).tojson() == symbol.tojson()
@@ -131,7 +131,7 @@ for name in names:
 
 
 @pytest.mark.oracle
-def test_mxnet_reads_what_is_written_and_computes_the_same(oracle, tmp_path):
+def test_mxnet_reads_our_files_and_computes_the_same(oracle, tmp_path):
     ours = {}
     for name, symbol, shapes in networks():
         executor = symbol.simple_bind(mx.current_context(), **shapes)
@@ -186,7 +186,7 @@ def dense():
         ({"op": "SliceChannel", "inputs": [[0, 0, 0]], "attrs": {"num_outputs": "99999999"}}, r"node 'fc' .*more outputs"),
     ],
 )
-def test_a_node_that_does_not_fit_its_operator_is_named(fields, message, tmp_path):
+def test_a_node_that_does_not_match_its_operator_is_named(fields, message, tmp_path):
     assert mx.operator.get_all_registered_operators is not None  # users' operators are known once this module is imported
     text = edited(dense(), **fields)
     with pytest.raises(FormatError, match=message):
@@ -205,7 +205,7 @@ def test_a_variable_whose_type_is_none_is_named(name, value):
         sym.load_json(json.dumps(graph))
 
 
-def test_attributes_that_are_no_parameters_survive():
+def test_attributes_other_than_parameters_survive():
     # MXNet 1.9.1 takes them too: names of the form __foo__ anywhere, others on variables and operators without parameters
     text = edited(dense(), attrs={"num_hidden": "3", "__foo__": "1"})
     assert sym.load_json(text).attr_dict()["fc"] == {"num_hidden": "3", "__foo__": "1"}

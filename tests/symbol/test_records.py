@@ -35,7 +35,7 @@ def test_the_symbol_computes_what_was_recorded(name):
     assert mx.sym.load_json(symbol.tojson()).list_arguments() == [argument]
 
 
-def test_a_graph_that_backward_used_is_refused():
+def test_a_graph_used_by_backward_is_rejected():
     y = recorded(lambda x: x * 2)
     y.backward()
     with pytest.raises(AutogradError, match="already used"):

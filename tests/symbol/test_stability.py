@@ -127,7 +127,7 @@ def test_a_logistic_formula_of_huge_logits_is_finite(name):
 
 
 @pytest.mark.parametrize("name", [*CROSS_ENTROPIES, *BINARY])
-def test_a_rewritten_formula_is_the_same_function(name):
+def test_a_rewritten_formula_computes_the_same_function(name):
     """Of small logits it gives what the operators give one by one."""
     formula = CROSS_ENTROPIES.get(name) or BINARY[name][0]
     data = np.array([[0.5, -1.25, 2]], "float32")
@@ -156,12 +156,12 @@ def test_a_compiled_symbol_is_stable():
     assert loss(p=nd.array(HUGE), l=nd.array(LABEL)).asnumpy().tolist() == [2e4]
 
 
-def test_imperative_code_gives_what_its_operators_give():
+def test_imperative_code_is_not_rewritten():
     with np.errstate(all="ignore"):
         assert CROSS_ENTROPIES["pick"](nd, nd.array(HUGE), nd.array(LABEL)).asnumpy().tolist() == [np.inf]
 
 
-def test_a_label_that_is_no_class_has_probability_0():
+def test_an_out_of_range_label_has_probability_0():
     value, _ = hybridized(CROSS_ENTROPIES["one_hot"], HUGE, np.array([7], "float32"))
     assert value.tolist() == [np.inf]
 
@@ -179,7 +179,7 @@ def test_bodies_of_loops_are_rewritten():
     assert "1 formulas rewritten" in executor.explain()
 
 
-def test_a_users_own_gradient_stays():
+def test_a_users_own_gradient_is_kept():
     @mx.op("own_probability")
     def probability(xp, data):
         return xp.exp(data) / xp.sum(xp.exp(data))
@@ -196,7 +196,7 @@ def test_a_users_own_gradient_stays():
     assert executor.grad_dict["y"].asnumpy().tolist() == [0, 0, 0]
 
 
-def test_a_long_product_is_looked_through_quickly():
+def test_a_long_product_is_searched_quickly():
     x = sym.var("x")
     for _ in range(40):
         x = x * x

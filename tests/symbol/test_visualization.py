@@ -44,13 +44,13 @@ ________________________________________________________________________
 """  # noqa: W291
 
 
-def test_the_table_is_mxnets(capsys):
+def test_the_summary_table_matches_mxnet(capsys):
     mx.viz.print_summary(network(), shape={"data": (1, 3, 8, 8)}, line_length=72, positions=(0.4, 0.6, 0.75, 1))
     assert capsys.readouterr().out == TABLE
 
 
 @pytest.mark.oracle
-def test_the_stored_table_is_mxnets(oracle):
+def test_the_stored_table_comes_from_mxnet(oracle):
     script = """
 import mxnet as mx
 sym = mx.sym
@@ -97,7 +97,7 @@ def bound():
         return sym.SoftmaxOutput(hidden * 2 + 1, name="s").simple_bind(mx.current_context(), data=(400, 5))
 
 
-def test_a_drawing_of_programs_has_their_steps_and_what_flows(monkeypatch, tmp_path):
+def test_a_drawing_of_programs_shows_steps_and_data_flow(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "graphviz", None)
     executor = bound()
     drawing = mx.viz.plot_program(executor)
@@ -113,7 +113,7 @@ def test_a_drawing_of_programs_has_their_steps_and_what_flows(monkeypatch, tmp_p
     assert drawing.render(str(tmp_path / "p")).endswith("p.mmd")
 
 
-def test_a_drawing_of_programs_by_graphviz():
+def test_a_drawing_of_programs_with_graphviz():
     if importlib.util.find_spec("graphviz") is None:
         pytest.skip("graphviz is not installed")
     source = mx.viz.plot_program(bound(), title="net").source
