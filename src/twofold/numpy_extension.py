@@ -1,7 +1,7 @@
-"""``mx.npx``: what deep learning needs beside NumPy's functions: operators on arrays of ``mx.np``, files, devices, MXNet's switches.
+"""``mx.npx``: what deep learning needs beyond NumPy: operators on arrays of ``mx.np``, files, devices, MXNet's switches.
 
 The operators are those of ``mx.nd`` under NumPy's convention: results keep their dtypes, have no extra axes, indices are int64 unless
-``dtype`` says otherwise. They are made from the operator table when they are first used.
+``dtype`` says otherwise. They are generated from the operator table on first use.
 """
 
 import functools
@@ -56,7 +56,7 @@ def __dir__() -> list[str]:
 
 
 def nonzero(a: ArrayLike) -> ndarray:
-    """The places of the elements that are not 0: one row of indices (int64) for each."""
+    """The indices of the non-zero elements: one row (int64) for each."""
     return argwhere(a)
 
 
@@ -66,7 +66,7 @@ def constraint_check(x: ArrayLike, msg: str) -> ndarray:
     Raises
     ------
     ParameterError
-        With the message, if one is.
+        If an element is 0, with the given message.
     """
     result = asarray(x).all()
     if not result:
@@ -75,15 +75,15 @@ def constraint_check(x: ArrayLike, msg: str) -> ndarray:
 
 
 def reshape(a: ArrayLike, newshape: Shape, reverse: bool = False, order: Order = "C") -> ndarray:
-    """The elements in another shape, which codes may describe: a view where memory allows it.
+    """The elements in a new shape, which may contain codes: a view if the memory layout allows it.
 
     Parameters
     ----------
     a
         The array.
     newshape
-        Sizes, or codes: -1 infers a size, -2 keeps one, -3 drops one that is 1, -4 keeps all that are left, -5 merges two,
-        -6 splits one in the two that follow.
+        Sizes, or codes: -1 infers a size, -2 keeps one, -3 drops a size of 1, -4 keeps all remaining ones, -5 merges two,
+        -6 splits one into the two that follow.
     reverse
         Read the codes from the right.
     order
@@ -92,7 +92,7 @@ def reshape(a: ArrayLike, newshape: Shape, reverse: bool = False, order: Order =
     Raises
     ------
     ShapeError
-        If the codes do not fit.
+        If the codes do not match the shape.
     """
     x = asarray(a)
     codes = (newshape,) if isinstance(newshape, int) else tuple(newshape)
@@ -131,7 +131,7 @@ def _shape_of_codes(shape: tuple[int, ...], codes: Sequence[int]) -> tuple[int, 
 
 
 def save(file: str | os.PathLike[str], arr: Any) -> None:
-    """Write arrays into a file: one, a list of them, or a dictionary of arrays by name; see ``mx.nd.save``."""
+    """Write arrays to a file: one array, a list, or a dictionary by name; see ``mx.nd.save``."""
     save_arrays(file, arr, numpy_shape=True)
 
 
@@ -171,7 +171,7 @@ def set_np(shape: bool = True, array: bool = True) -> None:
     Raises
     ------
     ParameterError
-        For arrays without shapes.
+        If NumPy arrays are requested without NumPy shapes.
     """
     if array and not shape:
         raise ParameterError("NumPy Shape semantics is required in using NumPy array semantics.", None, "set both")
@@ -179,7 +179,7 @@ def set_np(shape: bool = True, array: bool = True) -> None:
 
 
 def reset_np() -> None:
-    """Set both of MXNet's switches off."""
+    """Turn both of MXNet's switches off."""
     set_np(False, False)
 
 
@@ -194,7 +194,7 @@ def is_np_array() -> bool:
 
 
 def set_np_shape(active: bool) -> bool:
-    """Set MXNet's switch for NumPy's shapes; returns what it was."""
+    """Set MXNet's switch for NumPy's shapes, and return its previous value."""
     was, _switches.shape = _switches.shape, bool(active)
     return was
 
@@ -266,16 +266,16 @@ def bernoulli(
     ctx: Device | None = None,
     out: ndarray | None = None,
 ) -> ndarray:
-    """1 with a probability, else 0.
+    """1 with the given probability, else 0.
 
     Parameters
     ----------
     prob, logit
-        The probability, or its logit: numbers or arrays; one of the two.
+        The probability, or its logit: numbers or arrays. Exactly one of the two is required.
     size
         Shape of the result; that of the probabilities if None.
     dtype
-        Of the result; float32 if None.
+        Dtype of the result; float32 if None.
     ctx
         The device; the current one if None.
     out
@@ -284,7 +284,7 @@ def bernoulli(
     Raises
     ------
     ParameterError
-        If not exactly one of ``prob`` and ``logit`` is given.
+        Unless exactly one of ``prob`` and ``logit`` is given.
     """
     if (prob is None) == (logit is None):
         raise ParameterError("bernoulli: pass either prob or logit", f"{prob!r} and {logit!r}", "pass one")
@@ -302,7 +302,7 @@ def bernoulli(
 def uniform_n(
     low: ArrayLike = 0.0, high: ArrayLike = 1.0, batch_shape: Shape | None = None, dtype: DTypeLike = None, ctx: Device | None = None
 ) -> ndarray:
-    """Draws from uniform distributions on [low, high): an array of ``batch_shape`` followed by the shape of the bounds."""
+    """Samples from uniform distributions on [low, high): an array of shape ``batch_shape`` followed by the shape of the bounds."""
     low, high = asarray(low), asarray(high)
     drawn = _batch(random_sampling.random_uniform, low, high, batch_shape, dtype, ctx)
     return (low + (high - low) * drawn).astype(drawn.dtype)
@@ -311,7 +311,7 @@ def uniform_n(
 def normal_n(
     loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, batch_shape: Shape | None = None, dtype: DTypeLike = None, ctx: Device | None = None
 ) -> ndarray:
-    """Draws from normal distributions: an array of ``batch_shape`` followed by the shape of means and deviations."""
+    """Samples from normal distributions: an array of shape ``batch_shape`` followed by the shape of means and deviations."""
     loc, scale = asarray(loc), asarray(scale)
     drawn = _batch(random_sampling.random_normal, loc, scale, batch_shape, dtype, ctx)
     return (loc + scale * drawn).astype(drawn.dtype)

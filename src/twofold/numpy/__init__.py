@@ -1,7 +1,7 @@
 """``twofold.np``: NumPy's namespace and semantics on any device, with gradients.
 
-Functions with operators are recorded and run where their arrays are; every other name is NumPy's own: functions run on the host,
-without a gradient (`fallback`), classes and constants are the same objects. Random numbers are in `random`.
+Functions with an operator are recorded and run on the device of their arrays. Every other name is NumPy's own: functions run on the host,
+without a gradient (`fallback`); classes and constants are the same objects. Random numbers are in `random`.
 """
 
 from typing import Any as _Any

@@ -1,9 +1,9 @@
 """``ndarray``, the array of ``twofold.np``: NumPy's semantics on a cell.
 
-Indexing, operators and further methods are attached by `indexing`, `operators` and `methods`.
+Indexing, operators and other methods are attached by `indexing`, `operators` and `methods`.
 
-Differences that follow from what a cell is: a root's memory is always in row-major order, and what NumPy gives as a scalar is an
-array without axes here. It behaves as a scalar does: it is hashed and formatted by its value, and ``total += x`` makes a new one.
+Differences from NumPy that follow from using cells: the memory of an array that is not a view is always in row-major order, and NumPy's
+scalars are 0-d arrays here. These behave like scalars: they are hashed and formatted by value, and ``total += x`` creates a new one.
 """
 
 import math
@@ -75,7 +75,7 @@ class ndarray(Array):  # NumPy's name
 
     @property
     def flags(self) -> Any:
-        """NumPy's record of how the memory is laid out; like every view of it, it does not own it."""
+        """NumPy's record of the memory layout; as for any view, ``owndata`` is false."""
         writeable = all(sig.op.writes_through for sig in getattr(self, "_chain", ()))
         return np.lib.stride_tricks.as_strided(np.empty(1, self.dtype), self.shape, self.strides, writeable=writeable).flags
 
@@ -86,14 +86,14 @@ class ndarray(Array):  # NumPy's name
 
     @property
     def mT(self) -> "ndarray":
-        """A view with the last two axes exchanged."""
+        """A view with the last two axes swapped."""
         if self.ndim < 2:
             raise ShapeError("matrix transpose with ndim < 2 is undefined", f"shape {self.shape}", "pass a matrix")
         return self.swapaxes(-1, -2)
 
     @property
     def flat(self) -> "ndarray":
-        """The elements in row-major order: a view where memory allows it, else a copy that cannot be written."""
+        """The elements in row-major order: a view if the memory layout allows it, else a read-only copy."""
         if self._strided.reshaped((self.size,)) is not None:
             return self.reshape(-1)
         return self.copy().reshape(-1)._view(broadcast_to.sig(shape=(self.size,)))
@@ -101,23 +101,23 @@ class ndarray(Array):  # NumPy's name
     # copies
 
     def astype(self, dtype: DTypeLike, order: Order = "K", casting: Casting = "unsafe", subok: bool = True, copy: bool = True) -> "ndarray":
-        """The array in another dtype.
+        """The array cast to a dtype.
 
         Parameters
         ----------
         dtype
             The new dtype.
         order, subok
-            Have no effect: arrays are in row-major order, of one class.
+            Have no effect: arrays are in row-major order, and there is one class.
         casting
             Which casts are allowed, as for ``numpy.can_cast``.
         copy
-            If false, an array that has the dtype is returned itself.
+            If false, an array that already has the dtype is returned unchanged.
 
         Returns
         -------
         ndarray
-            NumPy's own array where the dtype is one that there is not here (text, objects, dates).
+            A NumPy array if the dtype is not supported here (text, objects, dates).
 
         Raises
         ------
@@ -136,7 +136,7 @@ class ndarray(Array):  # NumPy's name
         return apply_op(primitive_arithmetic.astype, self, cls=ndarray, dtype=name)
 
     def copy(self, order: Order = "C") -> "ndarray":
-        """A copy on the same device; ``order`` has no effect: it is in row-major order."""
+        """A copy on the same device, in row-major order; ``order`` has no effect."""
         return apply_op(primitive_shape.contiguous, self, cls=ndarray)
 
     def flatten(self, order: Order = "C") -> "ndarray":
@@ -144,7 +144,7 @@ class ndarray(Array):  # NumPy's name
         return self.reshape(-1, order=order).copy()
 
     def as_in_ctx(self, ctx: Device) -> "ndarray":
-        """The array itself if it is on that device, else a copy there."""
+        """The array itself if it is on the device, else a copy there."""
         return self if ctx is self.context else wrap(ndarray, on_device(self, Device(ctx)))
 
     as_in_context = as_in_ctx
@@ -156,7 +156,7 @@ class ndarray(Array):  # NumPy's name
         return self.as_in_ctx(Device(device))
 
     def copyto(self, other: "ndarray | Device") -> "ndarray":
-        """Copy into another array of this shape, which is returned, or to a new array on a device."""
+        """Copy into another array of the same shape, or into a new array on a device; returns that array."""
         if isinstance(other, Device):
             return wrap(ndarray, on_device(self, other))
         if other.shape != self.shape:
@@ -169,7 +169,7 @@ class ndarray(Array):  # NumPy's name
         return self
 
     def as_nd_ndarray(self) -> NDArray:
-        """The same memory as an array of ``mx.nd``: a view, through which writes and gradients pass."""
+        """A view of the array as an array of ``mx.nd``: it shares memory, and gradients flow through it."""
         chain = () if self.shape else (primitive_shape.reshape.sig(shape=(1,)),)
         return view_of(NDArrayView, self, chain)
 
@@ -180,12 +180,12 @@ class ndarray(Array):  # NumPy's name
         return view_of(ndarrayView, self, chain)
 
     def view(self, dtype: DTypeLike = None, type: None = None) -> "ndarray":
-        """A view of all of the array.
+        """A view of the whole array.
 
         Raises
         ------
         ParameterError
-            If the bytes are to be read as another dtype.
+            If a different dtype is requested.
         """
         if type is not None or (dtype is not None and dtype_name(dtype) != self._dtype):
             raise ParameterError(
@@ -194,23 +194,23 @@ class ndarray(Array):  # NumPy's name
         return self._view()
 
     def reshape(self, *shape: Shape, order: Order = "C", copy: bool | None = None) -> "ndarray":
-        """The elements in another shape: a view where memory allows it, else a copy.
+        """The elements in a new shape: a view if the memory layout allows it, else a copy.
 
         Parameters
         ----------
         *shape
             Sizes, or one tuple of sizes; one of them may be -1.
         order
-            In which order the elements are read and placed: ``"C"`` (last axis fastest, also for ``"A"``) or ``"F"`` (first).
+            The order in which elements are read and placed: ``"C"`` (last axis fastest, also for ``"A"``) or ``"F"`` (first).
         copy
-            Always (True), never (False: an error where it is needed), or only where it is needed.
+            Always copy (True), never (False: an error if a copy is needed), or only if needed (None).
 
         Raises
         ------
         ShapeError
-            If the sizes do not fit.
+            If the sizes do not match the number of elements.
         ParameterError
-            If a copy is needed and not allowed.
+            If a copy is needed but not allowed.
         """
         given: Any = shape[0] if len(shape) == 1 and not isinstance(shape[0], (int, np.integer)) else shape
         sizes = tuple([n.__index__() for n in given])
@@ -230,7 +230,7 @@ class ndarray(Array):  # NumPy's name
         return flat.copy()  # where `reshape` makes a view of elements at other strides
 
     def transpose(self, *axes: int | Sequence[int] | None) -> "ndarray":
-        """A view with the axes in another order, reversed if none is given."""
+        """A view with the axes in the given order, reversed by default."""
         given: Any = axes[0] if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))) else axes or None
         if given is None:
             order = tuple(range(self.ndim))[::-1]
@@ -241,14 +241,14 @@ class ndarray(Array):  # NumPy's name
         return self._view(primitive_shape.permute_dims.sig(axes=order))
 
     def swapaxes(self, axis1: int, axis2: int) -> "ndarray":
-        """A view with two axes exchanged."""
+        """A view with two axes swapped."""
         order = list(range(self.ndim))
         a, b = normalized_axis(axis1, self.ndim, "axis1"), normalized_axis(axis2, self.ndim, "axis2")
         order[a], order[b] = b, a
         return self._view(primitive_shape.permute_dims.sig(axes=tuple(order)))
 
     def squeeze(self, axis: int | Sequence[int] | None = None) -> "ndarray":
-        """A view without axes of size 1: those given, or all."""
+        """A view without axes of size 1 (the given ones, or all)."""
         gone = [k for k, n in enumerate(self.shape) if n == 1] if axis is None else normalized_axes(axis, self.ndim)
         if any(self.shape[k] != 1 for k in gone):
             what = "cannot select an axis to squeeze out which has size not equal to one"

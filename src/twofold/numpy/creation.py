@@ -1,7 +1,7 @@
-"""Functions of ``twofold.np`` that make arrays: from values, filled, ranges. Dtypes are NumPy's: numbers give float64 or int64.
+"""Functions of ``twofold.np`` that create arrays: from values, filled, ranges. Dtypes are NumPy's: numbers give float64 or int64.
 
-NumPy's arrays are copied, never shared. What has no dtype here (text, objects, dates, records) stays an array of NumPy's.
-``order`` and ``subok`` have no effect anywhere: arrays are in row-major order, of one class. ``device`` and ``ctx`` are one thing.
+NumPy arrays are copied, never shared. Data without a dtype here (text, objects, dates, records) remains a NumPy array. ``order`` and
+``subok`` never have an effect: arrays are in row-major order, and there is one class. ``device`` and ``ctx`` are synonyms.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ from .array import ndarray
 
 
 def device_of_keywords(device: DeviceLike, ctx: DeviceLike) -> Device:
-    """The device that a caller chose by either name (the array API's ``"cpu"`` too); the current one if by none."""
+    """The device passed under either name (the array API's ``"cpu"`` too); the current one if neither is given."""
     chosen = ctx if device is None else device
     return current_device() if chosen is None else Device(chosen)
 
@@ -40,29 +40,29 @@ def array(
     device: DeviceLike = None,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """A new array from anything array-like.
+    """Create an array from anything array-like.
 
     Parameters
     ----------
     object
         An array, a number, or nested sequences of them.
     dtype
-        The data type; found as NumPy does if None.
+        The data type; inferred as in NumPy if None.
     copy
-        If not True, an `ndarray` that fits is returned itself. False is an error where a copy is needed.
+        If not True, a suitable `ndarray` is returned unchanged. False raises an error if a copy is needed.
     order, subok
         Have no effect.
     ndmin
-        Least number of axes; new ones come in front.
+        Minimum number of axes; new ones are added in front.
     ndmax
-        To what depth nested sequences are axes, if not 0; what is deeper must be allowed to be objects by ``dtype``. For NumPy from 2.4.
+        Maximum depth at which nested sequences become axes, if not 0; deeper ones require an object ``dtype``. Needs NumPy 2.4.
     device, ctx
-        The device; that of an array, else the current one if None.
+        The device; if None, that of the source if it is an array, else the current one.
 
     Returns
     -------
     ndarray
-        NumPy's own array where the dtype is one that there is not here.
+        A NumPy array if the dtype is not supported here.
     """
     if isinstance(object, Array):
         out = _of_ours(object, dtype, copy, None if device is None and ctx is None else device_of_keywords(device, ctx))
@@ -114,23 +114,23 @@ def asarray(
     copy: bool | None = None,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """The array itself if it is one that fits, else a new one; parameters as `array`."""
+    """The array itself if suitable, else a new one; parameters as for `array`."""
     if dtype is None and device is None and ctx is None and copy is None and isinstance(a, ndarray):
         return a
     return array(a, dtype, copy=copy, device=device, ctx=ctx)
 
 
 class NotOurs(DTypeError):
-    """An operand is an array of a dtype that there is not here: NumPy may know what to do with it."""
+    """An operand has a dtype that is not supported here; NumPy may support it."""
 
 
 def operand(a: ArrayLike, device: Device | None = None) -> ndarray:
-    """An operand of a function: `asarray`, on a device if it is no array of ours yet.
+    """An operand of a function: `asarray`, placed on a device if it is not an `ndarray` yet.
 
     Raises
     ------
     NotOurs
-        If it stays an array of NumPy's.
+        If it remains a NumPy array.
     """
     if isinstance(a, ndarray):
         return a
@@ -141,7 +141,7 @@ def operand(a: ArrayLike, device: Device | None = None) -> ndarray:
 
 
 def operands(*values: ArrayLike) -> list[ndarray]:
-    """Operands of one function; those that are no arrays of ours yet on the device of the first that is."""
+    """The operands of a function. New arrays are placed on the device of the first operand that already is an `ndarray`."""
     for v in values:
         if v.__class__ is not ndarray:
             device = next((v.context for v in values if isinstance(v, Array)), None)
@@ -151,7 +151,7 @@ def operands(*values: ArrayLike) -> list[ndarray]:
 
 
 def ascontiguousarray(a: ArrayLike, dtype: DTypeLike = None) -> ndarray:
-    """The array itself if its memory is in row-major order, else a copy; with at least one axis."""
+    """The array itself if it is in row-major order, else a copy; it has at least one axis."""
     out = asarray(a, dtype)
     out = out if out.shape else out.reshape(1)
     return out if _is_row_major(out) else out.copy()
@@ -167,17 +167,17 @@ def _is_row_major(a: ndarray) -> bool:
 
 
 def copy(a: ArrayLike, order: Order = "K", subok: bool = False) -> ndarray:
-    """A new array with the content of an array-like."""
+    """A new array with the contents of an array-like."""
     return array(a)
 
 
 def zeros(shape: Shape, dtype: DTypeLike = float, order: Order = "C", *, device: DeviceLike = None, ctx: DeviceLike = None) -> ndarray:
-    """A new array of zeros.
+    """An array of zeros.
 
     Parameters
     ----------
     shape
-        Sizes of the axes, or the size of the only one.
+        Sizes of the axes, or a single size.
     dtype
         The data type; float64 if not given.
     order
@@ -189,19 +189,19 @@ def zeros(shape: Shape, dtype: DTypeLike = float, order: Order = "C", *, device:
 
 
 def ones(shape: Shape, dtype: DTypeLike = None, order: Order = "C", *, device: DeviceLike = None, ctx: DeviceLike = None) -> ndarray:
-    """A new array of ones; parameters as `zeros`."""
+    """An array of ones; parameters as for `zeros`."""
     return fill(ndarray, shape, 1, float if dtype is None else dtype, device_of_keywords(device, ctx))
 
 
 def empty(shape: Shape, dtype: DTypeLike = float, order: Order = "C", *, device: DeviceLike = None, ctx: DeviceLike = None) -> ndarray:
-    """A new array of undefined content; parameters as `zeros`."""
+    """An uninitialized array; parameters as for `zeros`."""
     return allocate(ndarray, shape, float if dtype is None else dtype, device_of_keywords(device, ctx))
 
 
 def full(
     shape: Shape, fill_value: ArrayLike, dtype: DTypeLike = None, order: Order = "C", *, device: DeviceLike = None, ctx: DeviceLike = None
 ) -> ndarray:
-    """A new array of one value, or of what broadcasts to its shape; its dtype if none is given. Other parameters as `zeros`."""
+    """An array filled with a value, which is broadcast to its shape and determines the default dtype. Other parameters as for `zeros`."""
     where = device_of_keywords(device, ctx)
     if isinstance(fill_value, (bool, int, float)):
         return fill(ndarray, shape, fill_value, np.asarray(fill_value).dtype if dtype is None else dtype, where)
@@ -244,7 +244,7 @@ def full_like(
     device: DeviceLike = None,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """A new array of one value, of another array's shape, dtype and device where these are not given."""
+    """An array filled with a value, with another array's shape, dtype and device unless given."""
     model = asarray(a)
     where = model.context if device is None and ctx is None else device_of_keywords(device, ctx)
     return full(model.shape if shape is None else shape, fill_value, model.dtype if dtype is None else dtype, device=where)
@@ -254,7 +254,7 @@ def full_like(
 
 
 def computed(host: ArrayLike, device: DeviceLike = None, ctx: DeviceLike = None) -> ndarray:
-    """A fresh result of NumPy's as an array on a device."""
+    """A new result from NumPy as an array on a device."""
     values: Any = np.asarray(host)
     return adopted(ndarray, values, device_of_keywords(device, ctx)) if values.dtype in NAME_OF else values
 
@@ -268,7 +268,7 @@ def arange(
     device: DeviceLike = None,
     ctx: DeviceLike = None,
 ) -> ndarray:
-    """Evenly spaced values in [start, stop), or in [0, start) if no stop is given, ``step`` (1) apart."""
+    """Evenly spaced values in [start, stop), or in [0, start) without a stop; the spacing is ``step``, by default 1."""
     bounds = (0, start, 1 if step is None else step) if stop is None else (start, stop, 1 if step is None else step)
     kind: Any = dtype
     return computed(np.arange(*[b.item() if isinstance(b, Array) else b for b in bounds], dtype=kind), device, ctx)
@@ -321,18 +321,18 @@ def tri(
 
 
 def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[ndarray, ...]:
-    """Coordinate arrays of a grid from one coordinate vector for each of its axes.
+    """Coordinate arrays of a grid, from one coordinate vector per axis.
 
     Parameters
     ----------
     *xi
         Vectors, or numbers.
     copy
-        If false, views of the vectors, which cannot be written.
+        If false, return read-only views of the vectors.
     sparse
-        Arrays of size 1 along all axes but their own.
+        Return arrays of size 1 along all axes except their own.
     indexing
-        ``"xy"`` exchanges the first two axes, ``"ij"`` keeps their order.
+        ``"xy"`` swaps the first two axes, ``"ij"`` keeps their order.
     """
     if indexing not in ("xy", "ij"):
         raise ParameterError("meshgrid: unknown indexing", repr(indexing), "use 'xy' or 'ij'")
@@ -348,5 +348,5 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
 
 
 def broadcast_view(a: ndarray, shape: tuple[int, ...]) -> ndarray:
-    """A view of an array in a wider shape, which cannot be written."""
+    """A read-only view of an array broadcast to a shape."""
     return a._view(primitive_shape.broadcast_to.sig(shape=shape))

@@ -1,7 +1,7 @@
-"""Functions without an operator: NumPy itself, on copies in the host's memory, without a gradient.
+"""Functions without an operator: NumPy itself, on copies in host memory, without a gradient.
 
-They work on any device: results are put where the first array among the arguments lives. Inside ``record`` a function that makes
-floating-point numbers from recorded arrays raises instead of cutting the gradient; one that only moves elements into an array is
+They work on any device: results are placed on the device of the first array among the arguments. Inside ``record``, a function that
+computes floating-point results from recorded arrays raises instead of losing the gradient; one that only moves elements into an array is
 recorded as that move.
 """
 
@@ -40,14 +40,14 @@ PLAIN_FUNCTIONS = frozenset({"errstate", "geterr", "seterr", "printoptions", "se
 
 
 def by_numpy(function: Callable[..., object], args: tuple[Any, ...], options: dict[str, Any], *, writes: int | None = None) -> Any:
-    """What a function of NumPy gives.
+    """Call a NumPy function.
 
     Parameters
     ----------
     function, args, options
-        The call; arrays of ours may stand anywhere, in nested sequences too. What is given as ``out`` is written.
+        The call; it may contain our arrays anywhere, including in nested sequences. ``out`` is written to.
     writes
-        Number of the argument that the function writes into, if it does.
+        Position of the argument that the function writes to, if any.
     """
     arrays = list(arrays_in((args, options)))
     device = arrays[0].context if arrays else current_device()
@@ -114,7 +114,7 @@ def _ours(value: object, device: Device) -> Any:
 
 
 def wrapped(function: Callable[..., object]) -> Callable[..., Any]:
-    """A function of NumPy as one of arrays of ours."""
+    """A NumPy function wrapped for our arrays."""
     name = function.__name__
     writes = 0 if name in WRITES_FIRST else None
 
@@ -130,7 +130,7 @@ def wrapped(function: Callable[..., object]) -> Callable[..., Any]:
 
 
 def guarded(function: Callable[..., T], numpys: Callable[..., object]) -> Callable[..., T]:
-    """A function of ours that leaves operands of dtypes that there are not here to NumPy's."""
+    """One of our functions, with NumPy's as the fallback for operands of unsupported dtypes."""
 
     @wraps(function)
     def call(*args: object, **options: object) -> T:
@@ -143,15 +143,15 @@ def guarded(function: Callable[..., T], numpys: Callable[..., object]) -> Callab
 
 
 class vectorize(np.vectorize):  # type: ignore[misc]
-    """NumPy's ``vectorize``, with arrays of ours as arguments and results."""
+    """NumPy's ``vectorize``, with our arrays as arguments and results."""
 
     def __call__(self, *args: object, **options: object) -> Any:
-        """The function of every element of the arguments, broadcast; on the host, without a gradient."""
+        """Apply the function to every element of the broadcast arguments, on the host and without a gradient."""
         return by_numpy(super().__call__, args, options)
 
 
 def attribute(module: ModuleType, name: str) -> Any:
-    """A name of NumPy's: its functions wrapped; classes, constants and modules as they are.
+    """An attribute of NumPy: functions are wrapped; classes, constants and modules are returned as they are.
 
     Raises
     ------

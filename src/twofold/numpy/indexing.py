@@ -1,4 +1,4 @@
-"""What ``twofold.np`` makes of indices: NumPy's rules. All basic indices are views, but for single elements, which are copies."""
+"""Indexing in ``twofold.np``, by NumPy's rules. Basic indexing returns views, except for single elements, which are copies."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -102,7 +102,7 @@ def put(x: ndarray, index: Index, value: ArrayLike) -> None:
 
 
 def add_at(x: ndarray, index: Index, value: ArrayLike) -> None:
-    """``x[index] += value``, where places that occur several times add up."""
+    """``x[index] += value``, accumulating at repeated indices."""
     if INDEXER.basic(x.shape, index) is not None:
         x[index] = x[index] + value
     else:

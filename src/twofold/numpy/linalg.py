@@ -1,7 +1,7 @@
-"""``twofold.np.linalg``: NumPy's linear algebra by operators, with gradients of any order. Complex numbers are left to NumPy on the host.
+"""``twofold.np.linalg``: NumPy's linear algebra as operators, with gradients of any order. NumPy computes complex numbers on the host.
 
-Eigenvectors and singular vectors have gradients where their values differ from one another; what these mean is said in
-`ops/linear_algebra.py`. Ranks have none.
+Eigenvectors and singular vectors have gradients if their values are distinct; `ops/linear_algebra.py` defines these gradients. Ranks
+have none.
 """
 
 import math
@@ -43,14 +43,14 @@ matmul = function_of("matmul")
 
 @cache
 def result_of(name: str) -> Any:
-    """The named tuple that NumPy's function of that name returns."""
+    """The named tuple class that NumPy's function of that name returns."""
     return type(getattr(np.linalg, name)(np.eye(1)))
 
 
 def run_and_wait(op: Op, *arrays: ndarray, **params: object) -> ndarray:
     """The result of an operator that fails for some matrices.
 
-    It is waited for, so that ``except LinAlgError`` around the call catches what it does around NumPy's.
+    This waits for it, so that ``except LinAlgError`` around the call works as in NumPy.
     """
     result = run(op, *arrays, **params)
     result.wait_to_read()
@@ -58,12 +58,12 @@ def run_and_wait(op: Op, *arrays: ndarray, **params: object) -> ndarray:
 
 
 def run_several(op: Op, a: ndarray, **params: object) -> list[ndarray]:
-    """The results of an operator that has several."""
+    """The results of an operator with several."""
     return [wrap(ndarray, v) for v in invoke(op.sig(**params), (a,))]
 
 
 def real_operands(count: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Give a function its first ``count`` operands as arrays of one floating-point dtype; NumPy computes with complex numbers."""
+    """Decorator: convert the first ``count`` operands to arrays of one floating-point dtype, or call NumPy for complex numbers."""
 
     def decorate(function: Callable[..., T]) -> Callable[..., T]:
         numpys, names = getattr(np.linalg, function.__name__), list(signature(function).parameters)[:count]
@@ -117,15 +117,15 @@ def slogdet(a: ndarray) -> tuple[ndarray, ndarray]:
 
 @real_operands(1)
 def pinv(a: ndarray, rcond: ArrayLike | None = None, hermitian: bool = False, *, rtol: ArrayLike | None = None) -> ndarray:
-    """Pseudo-inverses of matrices (…, m, n), by singular values.
+    """Pseudoinverses of matrices (…, m, n), computed from singular values.
 
     Parameters
     ----------
     a
         The matrices.
     rcond, rtol
-        Two names of one thing: singular values up to so many times the largest count as 0; an array (…) has one for each matrix. If
-        None, the larger size times the dtype's precision.
+        Synonyms: singular values up to this multiple of the largest are treated as 0; an array (…) holds one multiple per matrix. If None,
+        the larger size times the dtype's precision.
     hermitian
         Whether the matrices are symmetric.
 
@@ -149,9 +149,9 @@ def pinv(a: ndarray, rcond: ArrayLike | None = None, hermitian: bool = False, *,
 
 @real_operands(2)
 def lstsq(a: ndarray, b: ndarray, rcond: ArrayLike | None = None) -> tuple[ndarray, ndarray, ndarray, ndarray]:
-    """The least ``x`` that makes the squares of b - a · x least; the sums of these, the rank and the singular values of ``a``.
+    """The minimum-norm least-squares solution ``x`` of a · x = b, the sums of squared residuals, and the rank and singular values of ``a``.
 
-    Where that is recorded, ``x`` is computed by `pinv`.
+    If recorded, ``x`` is computed with `pinv`.
     """
     x, residuals, rank, values = by_numpy(np.linalg.lstsq, (a.detach(), b.detach(), rcond), {})
     if not is_recorded((a, b)):
@@ -164,18 +164,18 @@ def lstsq(a: ndarray, b: ndarray, rcond: ArrayLike | None = None) -> tuple[ndarr
 
 @real_operands(2)
 def tensorsolve(a: ndarray, b: ndarray, axes: Sequence[int] | None = None) -> ndarray:
-    """``x`` with tensordot(a, x, x.ndim) = b; ``axes`` of ``a`` are moved to its end before."""
+    """``x`` with tensordot(a, x, x.ndim) = b, after moving ``axes`` of ``a`` to the end."""
     return run_and_wait(linear_algebra.tensorsolve, a, b, a_axes=tuple(axes or ()))
 
 
 @real_operands(1)
 def tensorinv(a: ndarray, ind: int = 2) -> ndarray:
-    """The array whose tensordot over ``ind`` axes undoes that of ``a``."""
+    """The inverse of ``a`` with respect to tensordot over ``ind`` axes."""
     return run_and_wait(linear_algebra.tensorinv, a, ind=index(ind))
 
 
 def matrix_power(a: ArrayLike, n: SupportsIndex) -> ndarray:
-    """The product of ``n`` matrices (…, m, m), of -n inverses if n is negative.
+    """The ``n``-th power of matrices (…, m, m); a negative power is that of the inverses.
 
     Raises
     ------
@@ -197,7 +197,7 @@ def matrix_power(a: ArrayLike, n: SupportsIndex) -> ndarray:
 
 
 def multi_dot(arrays: Sequence[ArrayLike], *, out: Out = None) -> ndarray:
-    """The product of two or more matrices, in the order that costs least; the first and the last may be vectors.
+    """The product of two or more matrices, in the cheapest order; the first and the last may be vectors.
 
     Raises
     ------
@@ -233,7 +233,7 @@ def cholesky(a: ndarray, /, *, upper: bool = False) -> ndarray:
 def qr(a: ndarray, mode: str = "reduced") -> Any:
     """Q with orthonormal columns and upper triangular R, with Q · R = a; R alone for ``mode="r"``.
 
-    The modes ``"complete"`` of matrices with more rows than columns and ``"raw"`` have no gradient.
+    There is no gradient for ``mode="raw"``, nor for ``"complete"`` with more rows than columns.
     """
     if mode not in ("reduced", "r", "complete") or (mode == "complete" and a.ndim > 1 and a.shape[-2] > a.shape[-1]):
         return by_numpy(np.linalg.qr, (a, mode), {})
@@ -243,10 +243,10 @@ def qr(a: ndarray, mode: str = "reduced") -> Any:
 
 @real_operands(1)
 def svd(a: ndarray, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
-    """Singular value decomposition: U, the values, descending, and V with U · diag(values) · V = a; the values alone if not ``compute_uv``.
+    """Singular value decomposition: U, the descending values, and V with U · diag(values) · V = a; only the values if not ``compute_uv``.
 
-    If ``hermitian``, the matrices are symmetric and decomposed by `eigh`. The rows or columns that ``full_matrices`` adds to matrices that
-    are not square have no gradient.
+    If ``hermitian``, the matrices are symmetric and `eigh` is used. The rows or columns that ``full_matrices`` adds for non-square
+    matrices have no gradient.
     """
     if hermitian:
         values, vectors = run_several(linear_algebra.eigh, a)
@@ -265,25 +265,25 @@ def svd(a: ndarray, full_matrices: bool = True, compute_uv: bool = True, hermiti
 
 
 def svdvals(x: ArrayLike, /) -> ndarray:
-    """Singular values, descending."""
+    """Singular values in descending order."""
     return svd(x, compute_uv=False)
 
 
 @real_operands(1)
 def eigh(a: ndarray, UPLO: str = "L") -> tuple[ndarray, ndarray]:
-    """Eigenvalues, ascending, and eigenvectors in columns, of symmetric matrices of which the lower or upper triangle is read."""
+    """Eigenvalues in ascending order, and eigenvectors as columns, of symmetric matrices. Only the lower or the upper triangle is read."""
     return result_of("eigh")(*run_several(linear_algebra.eigh_of_triangle, a, UPLO=UPLO))
 
 
 @real_operands(1)
 def eigvalsh(a: ndarray, UPLO: str = "L") -> ndarray:
-    """Eigenvalues of symmetric matrices, ascending; see `eigh`."""
+    """Eigenvalues of symmetric matrices in ascending order; see `eigh`."""
     return run(linear_algebra.eigvalsh, a, UPLO=UPLO)
 
 
 @real_operands(1)
 def eig(a: ndarray) -> tuple[ndarray, ndarray]:
-    """Eigenvalues and eigenvectors in columns; complex where they are. Recorded matrices must have real ones."""
+    """Eigenvalues, and eigenvectors as columns; complex if necessary. Those of recorded matrices must be real."""
     return result_of("eig")(*run_several(linear_algebra.real_eig, a)) if is_recorded(a) else by_numpy(np.linalg.eig, (a,), {})
 
 
@@ -305,9 +305,9 @@ def norm(x: ndarray, ord: float | str | None = None, axis: Axis = None, keepdims
     x
         The array.
     ord
-        Which norm, as in ``numpy.linalg.norm``: 2 for vectors and Frobenius' for matrices if None.
+        The norm, as in ``numpy.linalg.norm``. If None: the 2-norm of vectors, the Frobenius norm of matrices.
     axis
-        The axis of vectors, or two axes of matrices; None: all of the array.
+        The axis of vectors, or two axes of matrices; the whole array if None.
     keepdims
         Keep the axes, with size 1.
     """
@@ -350,14 +350,14 @@ def _vector_norm(a: ndarray, ord: float, axis: tuple[int, ...], keepdims: bool) 
 
 
 def vector_norm(x: ArrayLike, /, *, axis: Axis = None, keepdims: bool = False, ord: float = 2) -> ndarray:
-    """Norm of vectors along an axis, of the flattened array if it is None, by the array API's name."""
+    """Norm of vectors along an axis (of the flattened array if None); the array API's name."""
     a = operand(x)
     result = norm(a.reshape(-1) if axis is None else a, ord, None if axis is None else axis)
     return result if not keepdims else result.reshape([1] * a.ndim) if axis is None else norm(a, ord, axis, True)
 
 
 def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: float | str | None = "fro") -> ndarray:
-    """Norm of matrices (…, m, n), by the array API's name."""
+    """Norm of matrices (…, m, n); the array API's name."""
     return norm(x, ord, (-2, -1), keepdims)
 
 

@@ -21,7 +21,7 @@ from .ufuncs import deliver, function_of
 
 
 def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> ndarray:
-    """Product of numbers, vectors and matrices: over the last axis of ``a`` and the second last (or only one) of ``b``."""
+    """Product of numbers, vectors and matrices: over the last axis of ``a`` and the second-to-last (or only) axis of ``b``."""
     x, y = operands(a, b)
     if not x.ndim or not y.ndim:
         return deliver(function_of("multiply")(x, y), out)
@@ -31,7 +31,7 @@ def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> ndarray:
 
 
 def vdot(a: ArrayLike, b: ArrayLike, /) -> ndarray:
-    """Sum of the products of the elements of two flattened arrays, those of the first conjugated."""
+    """Sum of the products of the elements of two flattened arrays, with the first conjugated."""
     x, y = operands(a, b)
     return dot((function_of("conjugate")(x) if x._dtype.startswith("complex") else x).reshape(-1), y.reshape(-1))
 
@@ -43,18 +43,18 @@ def inner(a: ArrayLike, b: ArrayLike, /) -> ndarray:
 
 
 def outer(a: ArrayLike, b: ArrayLike, out: Out = None) -> ndarray:
-    """Products of all pairs of elements of two flattened arrays, (size of a, size of b)."""
+    """Products of all pairs of elements of two flattened arrays, of shape (a.size, b.size)."""
     x, y = operands(a, b)
     return deliver(function_of("multiply")(x.reshape(-1, 1), y.reshape(1, -1)), out)
 
 
 def tensordot(a: ArrayLike, b: ArrayLike, axes: int | Sequence[Shape] = 2) -> ndarray:
-    """Sum of products over axes of both arrays: the last ``axes`` of the one and the first of the other, or those named in pairs.
+    """Sum of products over axes of both arrays: the last ``axes`` of the first and the first ``axes`` of the second, or the given pairs.
 
     Raises
     ------
     ShapeError
-        If sizes of paired axes differ.
+        If the sizes of paired axes differ.
     """
     x, y = operands(a, b)
     if isinstance(axes, int):
@@ -82,13 +82,13 @@ def _product(sizes: Sequence[int]) -> int:
 def einsum(
     subscripts: str | ArrayLike, /, *operands_: Any, out: Out = None, optimize: object = False, dtype: DTypeLike = None, **options: object
 ) -> ndarray:
-    """Sum of products by Einstein's convention.
+    """Sum of products in Einstein notation.
 
     Parameters
     ----------
     subscripts
-        Such as ``"ij,jk->ik"``; or the first array, where each array is followed by the list of its indices, as numbers 0 … 51 or an
-        Ellipsis, and the last one by that of the result.
+        Such as ``"ij,jk->ik"``; or the first array, if each array is followed by a list of its indices, which are numbers from 0 to 51 or
+        an Ellipsis, and the last one also by that of the result.
     *operands_
         The arrays.
     out
@@ -103,7 +103,7 @@ def einsum(
     Raises
     ------
     ParameterError
-        If an index is no such number, or there is another option.
+        If an index is invalid or an option unknown.
     """
     if set(options) - {"order", "casting"}:
         raise ParameterError("einsum: there is no such option", f"options {sorted(options)}", "leave it out")
@@ -132,7 +132,7 @@ def _as_text(*given: Any) -> tuple[str, tuple[Any, ...]]:
 
 
 def polyval(p: ArrayLike, x: ArrayLike) -> ndarray:
-    """The polynomial of coefficients ``p`` (n,), highest power first, at ``x``, by Horner's scheme."""
+    """The polynomial with coefficients ``p`` (n,), highest power first, evaluated at ``x`` by Horner's method."""
     if isinstance(p, np.poly1d) or isinstance(x, np.poly1d):
         return by_numpy(np.polyval, (p, x), {})
     coefficients, at = operands(p, x)
@@ -143,7 +143,7 @@ def polyval(p: ArrayLike, x: ArrayLike) -> ndarray:
 
 
 def kron(a: ArrayLike, b: ArrayLike) -> ndarray:
-    """Kronecker product: each element of ``a`` times the whole of ``b``, as blocks."""
+    """Kronecker product: blocks that are each element of ``a`` times the whole of ``b``."""
     x, y = operands(a, b)
     ndim = max(x.ndim, y.ndim)
     x, y = x.reshape((1,) * (ndim - x.ndim) + x.shape), y.reshape((1,) * (ndim - y.ndim) + y.shape)
@@ -165,31 +165,31 @@ def vecdot(
     dtype: DTypeLike = None,
     subok: bool = True,
 ) -> ndarray:
-    """Sums of products of vectors, those of the first array conjugated; broadcast over the other axes.
+    """Dot products of vectors, with the first array conjugated, broadcast over the other axes.
 
     Parameters
     ----------
     x1, x2
-        Arrays whose vectors are of one length.
+        Arrays whose vectors have equal length.
     out
         Array for the result.
     axes, axis
-        Where the vectors lie: an axis of each array and, if it is kept, of the result; or one for all. The last if neither is given.
+        The axes of the vectors: an axis of each array and, if kept, of the result; or one axis for all. By default the last.
     keepdims
-        Keep the vectors' axis, with size 1.
+        Whether to keep the vectors' axis, with size 1.
     casting
-        What may be cast to ``dtype``, and the result to that of ``out``.
+        Which casts to ``dtype``, and of the result to the dtype of ``out``, are allowed.
     order, subok
         Have no effect.
     dtype
-        In which to compute; the common one of the arrays if None.
+        The dtype to compute in; the arrays' common dtype if None.
 
     Raises
     ------
     ShapeError
         If the lengths differ.
     DTypeError
-        If an array may not be cast.
+        If a cast is not allowed.
     """
     x, y = operands(x1, x2)
     name = promote(x._dtype, y._dtype) if dtype is None else dtype_name(dtype)

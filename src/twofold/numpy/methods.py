@@ -1,4 +1,4 @@
-"""Methods of ``ndarray`` that are functions, and NumPy's protocols by which its own functions find those of ``twofold.np``."""
+"""Methods of ``ndarray`` that are also functions, and NumPy's protocols, through which its functions dispatch to ``twofold.np``."""
 
 from collections.abc import Callable
 from functools import cache
@@ -76,7 +76,7 @@ def _array_function(self: ndarray, function: Callable[..., Any], types: object, 
 
 @cache
 def counterpart(function: Callable[..., object]) -> Callable[..., Any] | None:
-    """Our function for one of NumPy's; None for those of other modules than ``numpy`` and ``numpy.linalg``."""
+    """Our counterpart of a NumPy function; None if it is not from ``numpy`` or ``numpy.linalg``."""
     name = function.__name__
     if getattr(np, name, None) is function:
         return find_attribute(name)

@@ -1,4 +1,4 @@
-"""What ``twofold.np`` has under NumPy's names: functions of this package, ufuncs, and everything else from NumPy; found when first used."""
+"""The names of ``twofold.np``: functions of this package, ufuncs, and everything else from NumPy; looked up on first use."""
 
 import sys
 from collections.abc import Callable
@@ -29,7 +29,7 @@ OWN = functions_in(linear) | functions_in(reductions) | functions_in(selecting) 
 
 
 def find_attribute(name: str) -> Any:
-    """What the package has under a name of NumPy's.
+    """The attribute for one of NumPy's names.
 
     Raises
     ------
@@ -50,5 +50,5 @@ def find_attribute(name: str) -> Any:
 
 
 def attribute_names() -> list[str]:
-    """The names that `find_attribute` finds."""
+    """The names that `find_attribute` knows."""
     return dir(np)

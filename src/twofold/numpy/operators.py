@@ -1,7 +1,7 @@
-"""Python's operators on ``ndarray``, and the short functions of primitives that they and the functions of that name share.
+"""Python's operators on ``ndarray``, and the short functions that they share with the functions of the same name.
 
-Small arrays in memory take NumPy's own path in one frame (`imperative.fast`), warnings and errors included. Everything else goes
-through `general`: operands of other classes, numbers that do not fit, recording, large arrays, other devices.
+Small arrays in host memory call NumPy in a single frame (`imperative.fast`), with its warnings and errors. Everything else goes through
+`general`: operands of other classes, numbers out of the dtype's range, recording, large arrays, other devices.
 """
 
 import operator
@@ -31,19 +31,19 @@ SIGNED = frozenset(name for name in INTEGERS if name.startswith("int"))
 
 
 def element_operand(value: Any, like: ndarray | None) -> Any:
-    """An operand of an element-wise operation: an array, or a Python number that takes the arrays' dtype.
+    """An operand of an element-wise operation: an array, or a Python number that adopts the arrays' dtype.
 
     Parameters
     ----------
     value
         Anything array-like.
     like
-        An array among the operands, on whose device new ones are made; None if there is none.
+        An array among the operands, whose device new ones are placed on; None if there is none.
 
     Raises
     ------
     DTypeError
-        If it is an array of ``mx.nd``, or nothing that NumPy could compute with here.
+        If it is an array of ``mx.nd``, or not an array of numbers.
     """
     if isinstance(value, ndarray) or (like is not None and value.__class__ in NUMBERS):
         return value
@@ -57,12 +57,12 @@ def element_operand(value: Any, like: ndarray | None) -> Any:
 
 
 def element_operands(op: Op, values: tuple[Any, ...]) -> list[Any]:
-    """Operands of a primitive; a whole number that the arrays' integers cannot hold becomes an array that it fits in, if NumPy has such.
+    """Operands of a primitive. As in NumPy, an integer out of range of the arrays' dtype may become an array of a wider dtype.
 
     Raises
     ------
     OverflowError
-        If a Python integer does not fit the dtype that it would be combined in.
+        If a Python integer is out of range of the dtype used for the operation.
     """
     for v in values:
         if v.__class__ is not ndarray:
@@ -78,7 +78,7 @@ def element_operands(op: Op, values: tuple[Any, ...]) -> list[Any]:
 
 
 def holds(dtype: str, value: int) -> bool:
-    """Whether a dtype has a whole number; those of floats take any."""
+    """Whether a dtype can hold an integer; floating-point dtypes can hold any."""
     return dtype not in RANGES or value in RANGES[dtype]
 
 
@@ -105,7 +105,7 @@ def loop_dtypes(ufunc: str, *names: str) -> tuple[str, ...]:
     Raises
     ------
     DTypeError
-        If it has no such loop.
+        If it has no loop for them.
     """
     if "bfloat16" in names:  # not NumPy's own
         return (promote(*names),) * len(names)
@@ -123,7 +123,7 @@ def evaluated(op: Op, operands: Sequence[ndarray | bool | int | float]) -> list[
     Raises
     ------
     ParameterError
-        For a negative power of whole numbers. Arrays on the host are left to NumPy, which refuses where they are computed.
+        For a negative power of integers. On the host NumPy raises it when the result is computed.
     """
     if op.python == "pow" and promote(*map(name_of_operand, operands)) in INTEGERS and _is_negative(operands[1]):
         raise ParameterError("Integers to negative integer powers are not allowed.", None, "cast the base with astype")
@@ -138,7 +138,7 @@ def _is_negative(exponent: Any) -> bool:
 
 
 def applied(op: Op, *values: ArrayLike) -> ndarray:
-    """A primitive on anything array-like."""
+    """Apply a primitive to anything array-like."""
     return wrap(ndarray, evaluated(op, element_operands(op, values))[0])
 
 
@@ -146,8 +146,8 @@ def applied(op: Op, *values: ArrayLike) -> ndarray:
 def short(op: Op, reverse: bool = False, squares: bool = False) -> Callable[..., Any]:
     """The function of an element-wise primitive (or of ``matmul``) of one or two operands, of which the first is an `ndarray`.
 
-    It returns NotImplemented if the second is not array-like, so that Python asks its class. If ``squares``, the power 2 of
-    bools is their square, in int8.
+    It returns NotImplemented if the second is not array-like, so that Python tries its class. If ``squares``, the power 2 of bools is
+    their square in int8.
     """
     arity = len(op.inputs)
 
@@ -169,7 +169,7 @@ def short(op: Op, reverse: bool = False, squares: bool = False) -> Callable[...,
 
 
 def is_array_like(value: object) -> bool:
-    """Whether operators take a value as an operand."""
+    """Whether operators accept a value as an operand."""
     return isinstance(value, (Cell, *NUMBERS, complex, np.ndarray, np.generic, list, tuple))
 
 

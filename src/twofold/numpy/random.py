@@ -1,6 +1,6 @@
 """``twofold.np.random``: NumPy's own generators and streams, drawn on the host; results are arrays on the current device.
 
-A seed gives the numbers that it gives in NumPy. ``mx.random.seed`` is for the samplers of ``nd`` and ``sym`` and has no part in it.
+A seed gives the same numbers as in NumPy. ``mx.random.seed`` applies only to the samplers of ``nd``, ``sym`` and ``npx``.
 """
 
 from collections.abc import Callable
@@ -33,7 +33,7 @@ class _Draws:
 
 
 class Generator(_Draws):
-    """NumPy's ``Generator`` of a bit generator."""
+    """NumPy's ``Generator`` over a bit generator."""
 
     def __init__(self, bit_generator: np.random.BitGenerator) -> None:
         super().__init__(np.random.Generator(bit_generator))
@@ -44,19 +44,19 @@ class Generator(_Draws):
 
 
 class RandomState(_Draws):
-    """NumPy's ``RandomState`` of a seed."""
+    """NumPy's ``RandomState`` with a seed."""
 
     def __init__(self, seed: Any = None) -> None:
         super().__init__(np.random.RandomState(seed))
 
 
 def default_rng(seed: Any = None) -> Generator:
-    """A generator with NumPy's default stream of a seed."""
+    """A generator with NumPy's default stream for a seed."""
     return seed if isinstance(seed, Generator) else Generator(np.random.default_rng(seed).bit_generator)
 
 
 def drawing(function: Callable[..., object], name: str) -> Callable[..., Any]:
-    """A function that draws, with arrays of ours as arguments and results; ``device`` (or ``ctx``) is where results go."""
+    """A sampling function with our arrays as arguments and results; ``device`` (or ``ctx``) selects the device of the results."""
 
     @named(name, f"As NumPy's ``{name}``, from its stream; the result is on ``device``, else the current one.\n\n{function.__doc__}")
     def draw(*args: object, device: DeviceLike = None, ctx: DeviceLike = None, **options: object) -> Any:

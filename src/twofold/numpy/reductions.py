@@ -1,7 +1,7 @@
-"""Functions of ``twofold.np`` that combine elements along axes: sums, extrema, means, tests, running sums.
+"""Functions of ``twofold.np`` that combine elements along axes: sums, extrema, means, tests, cumulative sums.
 
-``dtype`` is what a sum is computed in, ``out`` an array for the result, ``where`` which elements count, ``initial`` what the
-result starts from. All have NumPy's meaning.
+``dtype`` is the dtype to compute in, ``out`` an array to write to, ``where`` selects elements, ``initial`` is the starting value; all as
+in NumPy.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ from .ufuncs import ACCUMULATE, REDUCE, chosen, deliver, function_of
 
 
 def run(op: Op, *arrays: ndarray, **params: object) -> ndarray:
-    """An operator on arrays."""
+    """Run an operator on arrays."""
     return apply_op(op, *arrays, cls=ndarray, **params)
 
 
@@ -149,7 +149,7 @@ amax, amin = max, min
 
 
 def ptp(a: ArrayLike, axis: Axis = None, out: Out = None, keepdims: bool = False) -> ndarray:
-    """The largest element less the smallest, along axes."""
+    """The difference between the largest and the smallest element along axes."""
     return deliver(max(a, axis, keepdims=keepdims) - min(a, axis, keepdims=keepdims), out, "same_kind")
 
 
@@ -201,7 +201,7 @@ _mean = _reducer(numpy_reduction.numpy_mean)
 def mean(
     a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: Out = None, keepdims: bool = False, *, where: ArrayLike = True
 ) -> ndarray:
-    """Arithmetic mean of elements along axes (of all if ``axis`` is None); whole numbers in float64."""
+    """Arithmetic mean along axes (of all elements if ``axis`` is None); integers are averaged in float64."""
     x = _ready(a, out=out)
     if where is not True:
         counted = count_nonzero(broadcast_view(operands(x, where)[1], x.shape), axis, keepdims=keepdims)
@@ -264,16 +264,16 @@ def average(a: ArrayLike, axis: Axis = None, weights: ArrayLike | None = None, r
     axis
         The axes; all if None.
     weights
-        In the shape of ``a``, or of its ``axis``; all equal if None.
+        Of the shape of ``a``, or along ``axis``; equal weights if None.
     returned
-        Also return the sums of the weights.
+        Whether to return the sums of the weights too.
     keepdims
         Keep the axes, with size 1.
 
     Raises
     ------
     ParameterError
-        If the weights do not fit.
+        If the weights have the wrong shape.
     """
     x = _ready(a)
     if weights is None:
@@ -298,12 +298,12 @@ def average(a: ArrayLike, axis: Axis = None, weights: ArrayLike | None = None, r
 
 
 def cumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, out: Out = None) -> ndarray:
-    """Running sums along an axis, of the flattened array if it is None."""
+    """Cumulative sums along an axis, or of the flattened array if None."""
     return _running(primitive_reduce.cumulative_sum, a, axis, dtype, out)
 
 
 def cumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, out: Out = None) -> ndarray:
-    """Running products along an axis, of the flattened array if it is None."""
+    """Cumulative products along an axis, or of the flattened array if None."""
     return _running(primitive_reduce.cumulative_prod, a, axis, dtype, out)
 
 
@@ -317,14 +317,14 @@ def _running(op: Op, a: ArrayLike, axis: int | None, dtype: DTypeLike, out: Out)
 def cumulative_sum(
     x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike = None, out: Out = None, include_initial: bool = False
 ) -> ndarray:
-    """Running sums along an axis, by the array API's name; with ``include_initial`` a 0 comes first."""
+    """Cumulative sums along an axis; the array API's name. With ``include_initial`` a 0 is prepended."""
     return _cumulative(cumsum, 0, operand(x), axis, dtype, out, include_initial)
 
 
 def cumulative_prod(
     x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike = None, out: Out = None, include_initial: bool = False
 ) -> ndarray:
-    """Running products along an axis, by the array API's name; with ``include_initial`` a 1 comes first."""
+    """Cumulative products along an axis; the array API's name. With ``include_initial`` a 1 is prepended."""
     return _cumulative(cumprod, 1, operand(x), axis, dtype, out, include_initial)
 
 
@@ -342,7 +342,7 @@ def _cumulative(
 
 
 def count_nonzero(a: ArrayLike, axis: Axis = None, *, keepdims: bool = False) -> ndarray:
-    """Number of elements along axes that are not 0."""
+    """Number of non-zero elements along axes."""
     return sum(_ready(a).astype("bool", copy=False), axis, keepdims=keepdims)
 
 
@@ -365,7 +365,7 @@ nansum, nanprod = _without_nan("nansum", 0, sum), _without_nan("nanprod", 1, pro
 def nanmean(
     a: ArrayLike, axis: Axis = None, dtype: DTypeLike = None, out: Out = None, keepdims: bool = False, *, where: ArrayLike = True
 ) -> ndarray:
-    """Arithmetic mean along axes of the elements that are not NaN."""
+    """Arithmetic mean along axes, ignoring NaN."""
     x = _ready(a)
     if not is_float(x._dtype):
         return mean(x, axis, dtype, out, keepdims, where=where)

@@ -1,4 +1,4 @@
-"""Functions of ``twofold.np`` that choose, order and compare elements."""
+"""Functions of ``twofold.np`` that select, sort and compare elements."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias, overload
@@ -31,7 +31,7 @@ def where(condition: ArrayLike, /) -> tuple[ndarray, ...]: ...
 @overload
 def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike, /) -> ndarray: ...
 def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None = None, /) -> ndarray | tuple[ndarray, ...]:
-    """``x`` where the condition holds, else ``y``, all three broadcast; with a condition alone `nonzero` of it.
+    """``x`` where the condition holds, else ``y``, all three broadcast; with only a condition, its `nonzero`.
 
     Raises
     ------
@@ -54,37 +54,38 @@ def _wrapped(value: Any, other: Any) -> Any:
 
 
 def nonzero(a: ArrayLike) -> tuple[ndarray, ...]:
-    """The places of the elements that are not 0: one array of indices for each axis."""
+    """The indices of the non-zero elements: one array per axis."""
     x = operand(a)
     return tuple(adopted(ndarray, np.ascontiguousarray(k), x.context) for k in np.nonzero(host_of(x)))
 
 
 def flatnonzero(a: ArrayLike) -> ndarray:
-    """The places of the elements of the flattened array that are not 0."""
+    """The indices of the non-zero elements of the flattened array."""
     return nonzero(operand(a).reshape(-1))[0]
 
 
 def argwhere(a: ArrayLike) -> ndarray:
-    """The places of the elements that are not 0: one row of indices for each."""
+    """The indices of the non-zero elements: one row for each."""
     x = operand(a)
     return adopted(ndarray, np.ascontiguousarray(np.argwhere(host_of(x))), x.context)
 
 
 def take(a: ArrayLike, indices: ArrayLike, axis: int | None = None, out: Out = None, mode: str = "raise") -> ndarray:
-    """Elements at indices along an axis, of the flattened array if it is None.
+    """Elements at indices along an axis, or of the flattened array if None.
 
     Parameters
     ----------
     a
         The array (…, n, …).
     indices
-        Integers of any shape s…; the result is (…, s…, …).
+        Integers of any shape s…; the result has shape (…, s…, …).
     axis
         The axis.
     out
         Array for the result.
     mode
-        What becomes of indices out of range: ``"raise"``, ``"wrap"`` (modulo n) or ``"clip"`` (the nearest place; none is negative).
+        Treatment of out-of-range indices: ``"raise"``, ``"wrap"`` (modulo n) or ``"clip"`` (to the nearest end, so negative ones become
+        0).
 
     Raises
     ------
@@ -117,7 +118,7 @@ def _places(indices: ArrayLike, size: int, mode: str) -> np.ndarray:
 
 
 def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None = -1) -> ndarray:
-    """``arr[…, indices[…, k, …], …]``: an index for each place along an axis; of the flattened array if it is None.
+    """``arr[…, indices[…, k, …], …]``: an index for each position along an axis, or of the flattened array if None.
 
     Raises
     ------
@@ -133,19 +134,19 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None = -1) -
 
 
 def compress(condition: ArrayLike, a: ArrayLike, axis: int | None = None, out: Out = None) -> ndarray:
-    """The slices along an axis where a vector holds, elements of the flattened array if it is None."""
+    """The slices along an axis where a vector is true, or elements of the flattened array if None."""
     return take(a, flatnonzero(condition), axis, out)
 
 
 def extract(condition: ArrayLike, arr: ArrayLike) -> ndarray:
-    """The elements where a condition of the array's size holds."""
+    """The elements where a condition of the same size holds."""
     return take(operand(arr).reshape(-1), flatnonzero(condition))
 
 
 def clip(
     a: ArrayLike, a_min: Bound = None, a_max: Bound = None, out: Out = None, *, min: Bound = None, max: Bound = None, **options: object
 ) -> ndarray:
-    """Elements limited to [a_min, a_max]; None is no limit. ``min`` and ``max`` are other names; options as of a ufunc."""
+    """Elements limited to [a_min, a_max]; None means no limit. ``min`` and ``max`` are synonyms; options as for a ufunc."""
     low: Any = a_min if min is None else min
     high: Any = a_max if max is None else max
     result = operand(a)
@@ -176,7 +177,7 @@ def _inside(low: Any, high: Any, x: ndarray) -> tuple[Any, Any]:
 
 
 def round(a: ArrayLike, decimals: int = 0, out: Out = None) -> ndarray:
-    """Elements rounded to a number of decimals, halves to the even neighbour; bools become float16.
+    """Elements rounded to a number of decimals, halves to even; bools become float16.
 
     Raises
     ------
@@ -204,7 +205,7 @@ around = round
 
 
 def nan_to_num(x: ArrayLike, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> ndarray:
-    """Elements with NaN and infinities replaced, these by the dtype's largest numbers if nothing is given; in place if not ``copy``."""
+    """Elements with NaN and infinities replaced, by default by 0 and the dtype's largest numbers; in place if not ``copy``."""
     a = operand(x)
     if not is_float(a._dtype):
         return a.copy() if copy else a
@@ -223,18 +224,18 @@ def nan_to_num(x: ArrayLike, copy: bool = True, nan: float = 0.0, posinf: float 
 
 
 def sort(a: ArrayLike, axis: int | None = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None) -> ndarray:
-    """The elements in order along an axis, flattened if it is None; equal ones keep theirs, whatever ``kind`` and ``stable`` say.
+    """The elements sorted along an axis (flattened if None). The sort is always stable, whatever ``kind`` and ``stable`` are.
 
     Raises
     ------
     ParameterError
-        For an ``order``: arrays have no fields.
+        If ``order`` is given: arrays have no fields.
     """
     return run(ordering.sort, operand(a), axis=_sortable(axis, order))
 
 
 def argsort(a: ArrayLike, axis: int | None = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None) -> ndarray:
-    """The places of the elements in order along an axis; parameters as `sort`."""
+    """The indices that sort the elements along an axis; parameters as for `sort`."""
     return run(ordering.argsort_axis, operand(a), axis=_sortable(axis, order), dtype="int64")
 
 
@@ -248,7 +249,7 @@ def _sortable(axis: int | None, order: object) -> int | None:
 
 
 def isclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-5, atol: ArrayLike = 1e-8, equal_nan: bool = False) -> ndarray:
-    """Whether ``|a - b| <= atol + rtol |b|``, element by element; infinities only equal themselves, NaN nothing or, if so told, NaN."""
+    """Whether ``|a - b| <= atol + rtol |b|``, element by element. An infinity equals itself; NaN equals NaN only with ``equal_nan``."""
     x, y, relative, absolute = _unless_numbers(a, b, rtol, atol)
     if isinstance(x, NUMBERS) and isinstance(y, NUMBERS):
         x = operand(x)
@@ -271,13 +272,13 @@ def allclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-5, atol: ArrayLike
 
 
 def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> bool:
-    """Whether two arrays have one shape and equal elements."""
+    """Whether two arrays have the same shape and equal elements."""
     x, y = operands(a1, a2)
     return x.shape == y.shape and _all_equal(x, y, equal_nan)
 
 
 def array_equiv(a1: ArrayLike, a2: ArrayLike) -> bool:
-    """Whether two arrays broadcast to one shape and have equal elements there."""
+    """Whether two arrays can be broadcast and then have equal elements."""
     try:
         x, y = operands(a1, a2)
         return _all_equal(x, y, False)
@@ -293,7 +294,7 @@ def _all_equal(x: ArrayLike, y: ArrayLike, equal_nan: bool) -> bool:
 
 
 def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike | None = None, append: ArrayLike | None = None) -> ndarray:
-    """The ``n``-th differences of neighbours along an axis, with ``prepend`` and ``append`` (arrays, or numbers) joined to it before.
+    """The ``n``-th differences of adjacent elements along an axis, after adding ``prepend`` and ``append`` (arrays or numbers).
 
     Raises
     ------

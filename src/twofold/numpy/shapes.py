@@ -1,7 +1,7 @@
-"""Functions of ``twofold.np`` that rearrange elements: views where NumPy makes views, joining, repeating, padding.
+"""Functions of ``twofold.np`` that rearrange elements: views where NumPy returns views, joining, repeating, padding.
 
-What has no operator of its own is `rearranged`: NumPy's function is run on the places of the elements, and the elements are taken
-from there. So it gives NumPy's results by construction, and gradients flow through it.
+Functions without an operator are `rearranged`: NumPy's function is applied to the elements' indices, and the elements are gathered by
+the result. So results are NumPy's by construction, and gradients flow.
 """
 
 import math
@@ -27,7 +27,7 @@ from .ufuncs import chosen, deliver
 
 
 def reshape(a: ArrayLike, /, shape: Shape, order: Order = "C", *, copy: bool | None = None) -> ndarray:
-    """The elements in another shape; see `ndarray.reshape`."""
+    """The elements in a new shape; see `ndarray.reshape`."""
     return operand(a).reshape(shape, order=order, copy=copy)
 
 
@@ -37,43 +37,43 @@ def ravel(a: ArrayLike, order: Order = "C") -> ndarray:
 
 
 def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> ndarray:
-    """A view with the axes in another order, reversed if none is given."""
+    """A view with the axes in the given order, reversed by default."""
     return operand(a).transpose(axes)
 
 
 def matrix_transpose(x: ArrayLike, /) -> ndarray:
-    """A view with the last two axes exchanged."""
+    """A view with the last two axes swapped."""
     return operand(x).mT
 
 
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> ndarray:
-    """A view with two axes exchanged."""
+    """A view with two axes swapped."""
     return operand(a).swapaxes(axis1, axis2)
 
 
 def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Sequence[int]) -> ndarray:
-    """A view with axes moved to other places, the others in order.
+    """A view with axes moved to new positions; the others keep their order.
 
     Raises
     ------
     ShapeError
         If an axis is out of range or named twice.
     ParameterError
-        If source and destination differ in number.
+        If source and destination differ in length.
     """
     x = operand(a)
     return x.transpose(moved_axes(source, destination, x.ndim))
 
 
 def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> ndarray:
-    """A view with one axis rolled back to before another one."""
+    """A view with one axis moved before another one."""
     x = operand(a)
     at, to = normalized_axis(axis, x.ndim), start + x.ndim if start < 0 else start
     return moveaxis(x, at, to - 1 if at < to else to)
 
 
 def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> ndarray:
-    """A view with new axes of size 1 at places of the result."""
+    """A view with new axes of size 1 at the given positions of the result."""
     x = operand(a)
     given = [axis] if isinstance(axis, int) else list(axis)
     ndim = x.ndim + len(given)
@@ -82,17 +82,17 @@ def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> ndarray:
 
 
 def squeeze(a: ArrayLike, axis: Axis = None) -> ndarray:
-    """A view without axes of size 1: those given, or all."""
+    """A view without axes of size 1 (the given ones, or all)."""
     return operand(a).squeeze(axis)
 
 
 def broadcast_to(array: ArrayLike, shape: Shape, subok: bool = False) -> ndarray:
-    """A view repeated along axes of size 1 and new leading axes, which cannot be written.
+    """A read-only view, repeated along axes of size 1 and new leading axes.
 
     Raises
     ------
     ShapeError
-        If the shape does not fit.
+        If the array cannot be broadcast to the shape.
     """
     x, target = operand(array), (shape,) if isinstance(shape, int) else tuple(shape)
     if broadcast_shapes("broadcast_to", [x.shape, target]) != target:
@@ -101,7 +101,7 @@ def broadcast_to(array: ArrayLike, shape: Shape, subok: bool = False) -> ndarray
 
 
 def broadcast_arrays(*args: ArrayLike, subok: bool = False) -> tuple[ndarray, ...]:
-    """Views of arrays in their common shape, which cannot be written."""
+    """Read-only views of arrays, broadcast to their common shape."""
     arrays = operands(*args)
     shape = broadcast_shapes("broadcast_arrays", [a.shape for a in arrays])
     return tuple(broadcast_view(a, shape) for a in arrays)
@@ -122,7 +122,7 @@ atleast_3d = _at_least(3, lambda ndim: ((None, None, None), (None, slice(None), 
 
 
 def flip(m: ArrayLike, axis: Axis = None) -> ndarray:
-    """A view reversed along axes, along all if None."""
+    """A view reversed along axes (all if None)."""
     x = operand(m)
     axes = normalized_axes(axis, x.ndim)
     return x[(..., *(slice(None, None, -1 if k in axes else None) for k in range(x.ndim)))]
@@ -139,7 +139,7 @@ def flipud(m: ArrayLike) -> ndarray:
 
 
 def rot90(m: ArrayLike, k: int = 1, axes: Sequence[int] = (0, 1)) -> ndarray:
-    """A view turned by ``k`` quarters in the plane of two axes, from the first towards the second."""
+    """A view rotated by ``k`` times 90 degrees in the plane of two axes, from the first toward the second."""
     x = operand(m)
     a, b = (normalized_axis(n, x.ndim) for n in axes)
     if a == b:
@@ -150,7 +150,7 @@ def rot90(m: ArrayLike, k: int = 1, axes: Sequence[int] = (0, 1)) -> ndarray:
 
 
 def array_split(ary: ArrayLike, indices_or_sections: int | Sequence[int], axis: int = 0) -> list[ndarray]:
-    """Views of parts along an axis: as many as said, their sizes differing by one at most, or cut before places."""
+    """Views of parts along an axis: a number of them, whose sizes differ by at most one, or split at the given indices."""
     x = operand(ary)
     at = normalized_axis(axis, x.ndim)
     size = x.shape[at]
@@ -166,12 +166,12 @@ def array_split(ary: ArrayLike, indices_or_sections: int | Sequence[int], axis: 
 
 
 def split(ary: ArrayLike, indices_or_sections: int | Sequence[int], axis: int = 0) -> list[ndarray]:
-    """Views of parts along an axis: equal ones, or cut before places.
+    """Views of parts along an axis: a number of equal ones, or split at the given indices.
 
     Raises
     ------
     ParameterError
-        If the axis has no equal parts of that number.
+        If the axis cannot be divided into that number of equal parts.
     """
     size = operand(ary).shape[axis]
     if isinstance(indices_or_sections, (int, np.integer)) and size % indices_or_sections:
@@ -180,7 +180,7 @@ def split(ary: ArrayLike, indices_or_sections: int | Sequence[int], axis: int = 
 
 
 def hsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int]) -> list[ndarray]:
-    """`split` along the second axis, of vectors along the only one."""
+    """`split` along the second axis; vectors along their only axis."""
     return split(ary, indices_or_sections, 1 if operand(ary).ndim > 1 else 0)
 
 
@@ -199,7 +199,7 @@ def dsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int]) -> list[nda
 
 
 def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[ndarray, ...]:
-    """Views of the slices along an axis, which is gone."""
+    """Views of the slices along an axis, which is removed."""
     return tuple(moveaxis(operand(x), axis, 0))
 
 
@@ -209,14 +209,14 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[ndarray, ...]:
 def concatenate(
     arrays: Sequence[ArrayLike], axis: int | None = 0, out: Out = None, *, dtype: DTypeLike = None, casting: Casting = "same_kind"
 ) -> ndarray:
-    """Arrays joined along an axis, flattened first if it is None.
+    """Arrays joined along an axis, flattened first if None.
 
     Raises
     ------
     ParameterError
         If there are none.
     ShapeError
-        If shapes differ off the axis.
+        If shapes differ in other axes.
     """
     parts = operands(*arrays)
     if not parts:
@@ -245,7 +245,7 @@ concat = concatenate
 def stack(
     arrays: Sequence[ArrayLike], axis: int = 0, out: Out = None, *, dtype: DTypeLike = None, casting: Casting = "same_kind"
 ) -> ndarray:
-    """Arrays of one shape joined along a new axis."""
+    """Arrays of equal shape joined along a new axis."""
     parts = operands(*arrays)
     if not parts:
         raise ParameterError("need at least one array to stack", None, "pass arrays")
@@ -268,7 +268,7 @@ row_stack = vstack
 
 
 def hstack(tup: Sequence[ArrayLike], *, dtype: DTypeLike = None, casting: Casting = "same_kind") -> ndarray:
-    """Arrays joined along the second axis, vectors along the only one."""
+    """Arrays joined along the second axis; vectors along their only axis."""
     parts = _several(atleast_1d(*tup))
     return concatenate(parts, 0 if parts[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
@@ -285,17 +285,17 @@ def column_stack(tup: Sequence[ArrayLike]) -> ndarray:
 
 
 def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> ndarray:
-    """An array with others behind it along an axis, flattened first if it is None."""
+    """The array with values appended along an axis, flattened first if None."""
     return concatenate([arr, values], axis)
 
 
 def tile(A: ArrayLike, reps: Shape) -> ndarray:
-    """The whole array repeated along each axis, aligned at the last one."""
+    """The whole array repeated along each axis; repeats align with the last axes."""
     return run(reshaping.tile, operand(A), reps=(reps,) if isinstance(reps, (int, np.integer)) else tuple(int(n) for n in reps))
 
 
 def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None) -> ndarray:
-    """Each element repeated along an axis (flattened first if it is None): as often as the others, or as its own number says."""
+    """Each element repeated along an axis (flattened first if None): all equally often, or each by a count of its own."""
     x, counts = operand(a), np.asarray(repeats)
     if counts.size != 1:
         return _repeat(x, counts, axis)
@@ -303,7 +303,7 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None) -> ndarray
 
 
 def roll(a: ArrayLike, shift: int | Sequence[int], axis: Axis = None) -> ndarray:
-    """Elements moved along axes, those beyond the end to the front; flattened meanwhile if no axis is given."""
+    """Elements shifted along axes, wrapping around; without an axis, over the flattened array, which keeps its shape."""
     x = operand(a)
     if axis is None:
         return roll(x.reshape(-1), int(np.sum(shift)), 0).reshape(x.shape)
@@ -315,9 +315,10 @@ def roll(a: ArrayLike, shift: int | Sequence[int], axis: Axis = None) -> ndarray
 
 
 def pad(array: ArrayLike, pad_width: ArrayLike, mode: str | Callable[..., object] = "constant", **options: ArrayLike) -> ndarray:
-    """The array with elements added before and behind along each axis, as ``numpy.pad``.
+    """The array padded before and after each axis, as in ``numpy.pad``.
 
-    Modes that only move elements (``edge``, ``reflect``, ``symmetric``, ``wrap``) have gradients, ``constant`` with a single value too.
+    Modes that only move elements (``edge``, ``reflect``, ``symmetric``, ``wrap``) have gradients, and so does ``constant`` with a single
+    value.
     """
     x = operand(array)
     if isinstance(mode, str) and mode in ("edge", "reflect", "symmetric", "wrap") and options.get("reflect_type", "even") == "even":
@@ -333,7 +334,7 @@ def pad(array: ArrayLike, pad_width: ArrayLike, mode: str | Callable[..., object
 
 
 def rearranged(function: Callable[..., np.ndarray]) -> Callable[..., ndarray]:
-    """A function of NumPy that only moves elements of its first argument, as one of arrays of ours, with gradients."""
+    """A NumPy function that only moves elements of its first argument, wrapped for our arrays, with gradients."""
 
     @wraps(function, assigned=("__name__", "__qualname__"), updated=())
     def call(a: ArrayLike, *args: object, **options: object) -> ndarray:
@@ -356,7 +357,7 @@ delete, resize, diagonal = rearranged(np.delete), rearranged(np.resize), rearran
 
 
 def diag(v: ArrayLike, k: int = 0) -> ndarray:
-    """Diagonal ``k`` of a matrix, or the matrix that has a vector there and zeros elsewhere."""
+    """Diagonal ``k`` of a matrix, or the matrix with a vector on that diagonal and zeros elsewhere."""
     x = operand(v)
     if x.ndim not in (1, 2):
         raise ShapeError("Input must be 1- or 2-d.", str(x.shape), "use diagonal")
@@ -364,7 +365,7 @@ def diag(v: ArrayLike, k: int = 0) -> ndarray:
 
 
 def diagflat(v: ArrayLike, k: int = 0) -> ndarray:
-    """The matrix that has the flattened array on its diagonal ``k`` and zeros elsewhere."""
+    """The matrix with the flattened array on diagonal ``k`` and zeros elsewhere."""
     return diag(operand(v).reshape(-1), k)
 
 
@@ -401,7 +402,7 @@ def ndim(a: ArrayLike) -> int:
 
 
 def size(a: ArrayLike, axis: int | Iterable[int] | None = None) -> int:
-    """Number of elements, or along axes."""
+    """Number of elements, in total or along axes."""
     x = operand(a)
     return x.size if axis is None else math.prod(x.shape[k] for k in normalized_axes(axis, x.ndim))
 
@@ -418,7 +419,7 @@ def _memory(a: ndarray) -> tuple[Array, np.ndarray]:
 
 
 def shares_memory(a: ArrayLike, b: ArrayLike, max_work: int | None = None) -> bool:
-    """Whether two arrays show an element of the same memory; ``max_work`` has no effect: the answer is exact."""
+    """Whether two arrays have an element's memory in common; ``max_work`` has no effect, since the answer is exact."""
     if not isinstance(a, ndarray) or not isinstance(b, ndarray):
         return False
     (root, places), (other, others) = _memory(a), _memory(b)

@@ -1,6 +1,6 @@
-"""``ufunc``: NumPy's element-wise functions with their arguments and methods; made for every ufunc of NumPy when first asked for.
+"""``ufunc``: NumPy's element-wise functions with their arguments and methods, created for each of NumPy's ufuncs on first use.
 
-Those that are operators run as such: recorded, folded, on any device. The others are computed by NumPy on the host.
+Those with an operator run as such: recorded, fused, on any device. The others are computed by NumPy on the host.
 """
 
 from collections.abc import Callable
@@ -42,7 +42,7 @@ class ufunc:  # NumPy's name
     Parameters
     ----------
     numpys
-        NumPy's function of that name.
+        NumPy's function of the same name.
     """
 
     def __init__(self, numpys: np.ufunc) -> None:
@@ -54,21 +54,21 @@ class ufunc:  # NumPy's name
         self._short = short(self._op) if self._op is not None and self._op.primitive else None
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        """The function of its operands.
+        """Apply the function to its operands.
 
         Parameters
         ----------
         *args
-            As many array-likes as the function takes; after them, arrays for the results.
+            As many array-likes as the function takes, followed by arrays to write the results to.
         **options
-            ``out``: array for the result, or a tuple of them; ``where``: where to compute (elsewhere ``out`` keeps its elements, without
-            one they are 0); ``dtype``: in which to compute; ``casting``: what may be written into ``out``; ``order`` and ``subok`` have no
-            effect.
+            ``out``: array to write the result to, or a tuple of them; ``where``: where to compute (elsewhere ``out`` keeps its elements,
+            or without it they are 0); ``dtype``: the dtype to compute in; ``casting``: which casts to ``out`` are allowed; ``order`` and
+            ``subok`` have no effect.
 
         Raises
         ------
         DTypeError
-            If an operand is no array of numbers.
+            If an operand is not an array of numbers.
         ParameterError
             For an unknown option.
         """
@@ -131,7 +131,7 @@ class ufunc:  # NumPy's name
     def reduce(
         self, array: ArrayLike, axis: Axis = 0, dtype: DTypeLike = None, out: Out = None, keepdims: bool = False, **options: Any
     ) -> ndarray:
-        """The array combined along axes by the function."""
+        """The array reduced along axes by the function."""
         function = REDUCE.get(self.__name__)
         if function is None or (dtype is not None and self.__name__ not in ACCUMULATE):
             given = {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims}
@@ -140,7 +140,7 @@ class ufunc:  # NumPy's name
         return function(array, axis=axis, out=out, keepdims=keepdims, **typed, **options)
 
     def accumulate(self, array: ArrayLike, axis: int = 0, dtype: DTypeLike = None, out: Out = None) -> ndarray:
-        """The results of combining the elements along an axis so far."""
+        """The cumulative results of the function along an axis."""
         function = ACCUMULATE.get(self.__name__)
         if not operands(array)[0].ndim:
             raise DTypeError("cannot accumulate on a scalar", None, "give it an axis")
@@ -149,7 +149,7 @@ class ufunc:  # NumPy's name
         return function(array, axis=axis, dtype=dtype, out=out)
 
     def outer(self, A: ArrayLike, B: ArrayLike, **options: object) -> ndarray:
-        """The function of all pairs of elements of two arrays."""
+        """Apply the function to all pairs of elements of two arrays."""
         a, b = operands(A, B)
         return self(a.reshape(a.shape + (1,) * b.ndim), b, **options)
 
@@ -158,9 +158,9 @@ class ufunc:  # NumPy's name
         return by_numpy(self._numpys.reduceat, (array, indices), {"axis": axis, "dtype": dtype, "out": out})
 
     def at(self, a: ndarray, indices: Index, b: ArrayLike | None = None) -> None:
-        """Apply the function in place at indices, of which those that occur several times count as often.
+        """Apply the function in place at indices; repeated indices count repeatedly.
 
-        ``add`` is recorded, and so are other operators on recorded arrays; all else NumPy computes on the host.
+        ``add`` is recorded, and so are other operators on recorded arrays; NumPy computes everything else on the host.
 
         Raises
         ------
@@ -216,14 +216,14 @@ def chosen(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> ndarray:
 
 
 def deliver(result: ndarray, out: Any, casting: Casting = "same_kind", *, widens: bool = False) -> Any:
-    """Return a result or, if the caller passed ``out``, write it there and return that; with ``widens`` it is broadcast to ``out``.
+    """Return a result, or write it to ``out`` if given and return that; with ``widens`` it is broadcast to ``out``.
 
     Raises
     ------
     DTypeError
-        If ``out`` is no array, or of a dtype that the result may not be cast to.
+        If ``out`` is not an array, or the result may not be cast to its dtype.
     ParameterError, ShapeError
-        If it has another shape.
+        If its shape differs.
     """
     if out is None:
         return result
@@ -248,6 +248,6 @@ def deliver(result: ndarray, out: Any, casting: Casting = "same_kind", *, widens
 
 @cache
 def function_of(name: str) -> ufunc:
-    """The ufunc of NumPy's name (aliases give the same object)."""
+    """The ufunc with NumPy's name (aliases give the same object)."""
     numpys = getattr(np, name)
     return ufunc(numpys) if numpys.__name__ == name else function_of(numpys.__name__)
