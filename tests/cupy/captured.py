@@ -1,4 +1,4 @@
-"""What tests of captured programs have in common: nets that are trained, and results held to those without graphs."""
+"""Shared by tests of captured programs: nets to train, and comparisons with results computed without graphs."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ import twofold as mx
 from twofold import autograd, gluon, nd
 from twofold.config import SETTINGS
 
-#: Iterations: enough for two runs that are only observed, captures after changes, and some launches.
+#: Iterations: enough for two observed runs, captures after changes, and some launches.
 STEPS = 9
 
 
@@ -19,14 +19,14 @@ def bits(arrays):
 
 
 def step_by_step(run, monkeypatch):
-    """What a function gives without graphs."""
+    """A function's results without graphs."""
     with monkeypatch.context() as patch:
         patch.setattr(SETTINGS, "cuda_graphs", False)
         return bits(run())
 
 
 def same(run, monkeypatch, graphs, least=STEPS - 4):
-    """Hold what a function gives with graphs to what it gives without, bit for bit; at least so many graphs were launched."""
+    """Check that a function gives the same bits with and without graphs, and that at least that many graphs were launched."""
     want = step_by_step(run, monkeypatch)
     assert graphs.counts.launched == 0
     got = bits(run())
@@ -39,7 +39,7 @@ def same(run, monkeypatch, graphs, least=STEPS - 4):
 def perceptron(ctx, *layers, units=(20, 12, 5)):
     mx.random.seed(3)
     net = gluon.nn.HybridSequential()
-    hidden = gluon.nn.Dense(units[1], activation="tanh", in_units=units[1])  # an activation that is no part of the product
+    hidden = gluon.nn.Dense(units[1], activation="tanh", in_units=units[1])  # an activation that is not fused into the product
     first, last = gluon.nn.Dense(units[1], activation="relu", in_units=units[0]), gluon.nn.Dense(units[2], in_units=units[1])
     net.add(first, hidden, *layers, last)
     net.initialize(mx.init.Xavier(), ctx=ctx)
@@ -48,7 +48,7 @@ def perceptron(ctx, *layers, units=(20, 12, 5)):
 
 
 def trained(ctx, net, optimizer="sgd", options=None, batches=None, each=None):
-    """Train for some steps; the losses and the weights."""
+    """Train for some steps; return the losses and the weights."""
     trainer = gluon.Trainer(net.collect_params(), optimizer, options or {"learning_rate": 0.1})
     loss_of = gluon.loss.SoftmaxCrossEntropyLoss()
     fixed = nd.array(drawn(16, 20), ctx=ctx), nd.array(np.arange(16) % 5, ctx=ctx)

@@ -1,7 +1,7 @@
 """The CuPy adapter's tests run on simulated GPUs, or with TWOFOLD_TEST_GPU=device on a real one.
 
-CuPy can be simulated only where nobody imported it before: so that happens here, when tests are collected. The simulation has no
-devices but in the tests of this folder, and other tests see a machine without GPUs.
+CuPy can be simulated only if it has not been imported yet, so this happens here, at collection. The simulation has no
+devices except in the tests of this folder; other tests see a machine without GPUs.
 """
 
 import gc
@@ -24,24 +24,24 @@ REAL = os.environ.get("TWOFOLD_TEST_GPU") == "device"
 WHY_NOT = None if REAL else simulation.missing()
 SIMULATION = None if REAL or WHY_NOT else simulation.install()
 DEVICES = 2
-#: Set by `make test-gpu-sanitizer`: each array has memory of its own, so that what lies beside it is nobody's.
+#: Set by `make test-gpu-sanitizer`: each array has its own allocation, so that the sanitizer sees accesses out of bounds.
 SANITIZED = os.environ.get("TWOFOLD_TEST_SANITIZER") == "1"
 
-#: What only the simulation has: schedules, poisoned memory, counts of all that is issued, failures on demand, memory that returns at once.
+#: Fixtures that need the simulation: schedules, poisoned memory, counts of issued work, failures on demand, memory returned at once.
 simulated = pytest.mark.skipif(SIMULATION is None, reason="needs the simulation's schedules, counts or memory")
-#: What computes on ``gpus[1]`` too.
+#: Tests that compute on ``gpus[1]`` too.
 two_gpus = pytest.mark.usefixtures("second_gpu")
 
 
 def launches_of(run: Callable[[], Any]) -> int | None:
-    """How much a call launches; None on a real device, where nobody counts."""
+    """The number of launches of a call; None on a real device, where they are not counted."""
     before = SIMULATION.counts().launches if SIMULATION else None
     run()
     return None if SIMULATION is None or before is None else SIMULATION.counts().launches - before
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what needs a real device where there is none, and all where CuPy cannot be simulated."""
+    """Skip tests that need a real device if there is none, and all tests if CuPy cannot be simulated."""
     for item in items:
         if "tests/cupy" not in item.nodeid:
             continue
@@ -53,7 +53,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="module")
 def gpus() -> Iterator[list[mx.Context]]:
-    """``mx.gpu(0)`` and, simulated or where there is one, ``mx.gpu(1)``, on CuPy."""
+    """``mx.gpu(0)`` and, if simulated or present, ``mx.gpu(1)``, on CuPy."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TWOFOLD_BACKEND_GPU", "cupy")
         patch.delenv("TWOFOLD_FAKE_GPUS", raising=False)
@@ -77,7 +77,7 @@ def gpus() -> Iterator[list[mx.Context]]:
 
 @pytest.fixture
 def second_gpu(gpus: list[mx.Context]) -> mx.Context:
-    """``mx.gpu(1)``; a test that asks for it is skipped where there is none."""
+    """``mx.gpu(1)``; tests that use it are skipped if there is none."""
     if len(gpus) < DEVICES:
         pytest.skip("needs two GPUs")
     return gpus[1]
@@ -91,7 +91,7 @@ def backend(gpus: list[mx.Context]) -> loader.Backend:
 
 @pytest.fixture(params=simulation.SCHEDULES)
 def schedule(request: pytest.FixtureRequest, gpus: list[mx.Context]) -> str:
-    """Each order in which simulated streams run; a real device has its own."""
+    """Each order in which simulated streams can run; a real device has its own."""
     if SIMULATION is None:
         if request.param != "late":
             pytest.skip("a real device has a schedule of its own")
@@ -102,7 +102,7 @@ def schedule(request: pytest.FixtureRequest, gpus: list[mx.Context]) -> str:
 
 @pytest.fixture
 def graphs(backend: loader.Backend) -> Any:
-    """The adapter's graphs: none of another test's, nothing known of any program, in memory that holds no right numbers of one."""
+    """The adapter's graphs, without graphs or observations of other tests, in memory that holds no correct results of theirs."""
     from twofold_cupy.capture import GraphCounts
 
     drop_generation()

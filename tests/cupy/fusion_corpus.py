@@ -1,6 +1,6 @@
-"""Programs whose kernels fuse: chains with gradients, norms, losses, updates of weights, recurrent cells, measures.
+"""Programs whose kernels fuse: chains with gradients, norms, losses, weight updates, recurrent cells, metrics.
 
-Each is a function of a context that issues the program once; what it computes is looked at elsewhere.
+Each is a function of a context that issues the program once; its results are checked elsewhere.
 """
 
 from collections.abc import Callable
@@ -55,7 +55,7 @@ LAYOUTS = {
 
 
 def broadcast(chain, x, y):
-    """A chain over operands that are broadcast first."""
+    """A chain over broadcast operands."""
     shape = np.broadcast_shapes(x.shape, y.shape)
     return CHAINS[chain](x.broadcast_to(shape), y.broadcast_to(shape))
 
@@ -66,7 +66,7 @@ def chain(ctx, name, dtype="float32", layout="alike"):
 
 
 def turned(ctx, dtype):
-    """A chain over a transposed array, a reversed part, and a view of every second row."""
+    """A chain over a transposed array, a reversed slice, and a view of every second row."""
     x = drawn(ctx, ROWS, COLUMNS, dtype=dtype)
     with_gradients(lambda x: (x.T[1:].T * 2 + nd.reverse(x, axis=1)[:, 1:]).tanh()[::2] * 3, x)
 
@@ -152,7 +152,7 @@ def loss(ctx, name, dtype):
 
 
 def trained(ctx, net, data, optimizer, **options):
-    """A loop of training, which is captured after two rounds."""
+    """A training loop, which is captured after two iterations."""
     net.initialize(mx.init.Normal(0.1), ctx=ctx)
     net.hybridize()
     trainer = gluon.Trainer(net.collect_params(), optimizer, options)
@@ -165,7 +165,7 @@ def trained(ctx, net, data, optimizer, **options):
 
 
 def updates(ctx, name, dtype="float32"):
-    by_rows = name == "groupadagrad"  # knows neither vectors nor decay
+    by_rows = name == "groupadagrad"  # supports neither vectors nor weight decay
     net, own = gluon.nn.HybridSequential(), {"use_bias": not by_rows}
     net.add(gluon.nn.Dense(5, activation="relu", **own), gluon.nn.Dense(5, activation="tanh", **own), gluon.nn.Dense(3, **own))
     net.cast(dtype)
@@ -174,7 +174,7 @@ def updates(ctx, name, dtype="float32"):
 
 
 def cells(ctx, name):
-    """Five steps of a cell, and a layer of the kind in both directions."""
+    """Five steps of a cell, and a bidirectional layer of the same kind."""
     cell = getattr(gluon.rnn, f"{name}Cell")(4, input_size=3)
     cell.initialize(ctx=ctx)
     x = drawn(ctx, 2, 5, 3)
@@ -201,7 +201,7 @@ def measure(ctx, name, dtype):
     MEASURES[name](out, label.astype(dtype)).wait_to_read()
 
 
-#: (group, program's name) to the program.
+#: The programs by (group, name).
 CORPUS: dict[tuple[str, str], Program] = {
     **{("chains", f"{c}, {d}"): partial(chain, name=c, dtype=d) for c, d in product(CHAINS, FLOATS)},
     **{("broadcasting", f"{c}, {a}"): partial(chain, name=c, layout=a) for c, a in product(list(CHAINS)[:4], list(LAYOUTS)[1:])},

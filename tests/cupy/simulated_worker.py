@@ -1,4 +1,4 @@
-"""A worker of a benchmark on simulated GPUs: run in the place of ``python -m asv_benchmarks.peers.worker``, with its arguments."""
+"""A benchmark worker on simulated GPUs: run in place of ``python -m asv_benchmarks.peers.worker``, with its arguments."""
 
 import runpy
 import sys

@@ -1,4 +1,4 @@
-"""Kernels are compiled ahead: dry runs predict what programs launch, touch nothing, and never delay the program."""
+"""Kernels are compiled ahead: dry runs predict what programs launch, have no side effects, and never delay the program."""
 
 import os
 import signal
@@ -32,12 +32,12 @@ capture = pytest.importorskip("twofold_cupy.capture")
 launch = pytest.importorskip("twofold_cupy.launch")
 dry_run = pytest.importorskip("twofold_cupy.dry_run")
 GPU = Device("gpu", 0)
-#: Into how many parts the operators' samples fall, of which one is run at each push.
+#: The number of parts into which the operators' samples are divided; one part is run at each push.
 PARTS = 12
 
 
 class Seen:
-    """The kernels that dry runs predicted, and those launched since the last look, by name and source."""
+    """The kernels that dry runs predicted, and those launched since the last call, by name and source."""
 
     def __init__(self):
         self.foreseen, self.launched = set(), set()
@@ -57,7 +57,7 @@ def seen(backend, monkeypatch):
             (found.foreseen if dry_run.in_dry_run() else found.launched).add((kernel._name, kernel._module))
         call(kernel, *args)
 
-    def copied(*args, copy=backend.copy):  # of a constant: an array is made, outside of programs
+    def copied(*args, copy=backend.copy):  # for a constant, an array is created outside of programs
         making.append(copy)
         try:
             return copy(*args)
@@ -70,7 +70,7 @@ def seen(backend, monkeypatch):
     return found
 
 
-# what dry runs find
+# what dry runs predict
 
 
 class Recurrent(gluon.HybridBlock):
@@ -136,7 +136,7 @@ def test_dry_runs_predict_every_kernel_of_a_training_step(gpus, graphs, seen, na
     data = nd.array(np.arange(np.prod(shape)).reshape(shape) % 7, ctx=gpus[0])
     loss_of, trainer = gluon.loss.SoftmaxCrossEntropyLoss(), gluon.Trainer(net.collect_params(), optimizer)
     nd.waitall()
-    seen.missed()  # of arrays that were made
+    seen.missed()  # for arrays that were created
     for _ in range(5):
         with autograd.record():
             loss = loss_of(net(data), label)
@@ -160,7 +160,7 @@ def test_dry_runs_of_operators_have_no_side_effects_and_find_their_kernels(backe
     def rehearsed(run, arrays, dry_run=dry_run.dry_run):
         before = SIMULATION.counts()._replace(allocations=0)
         dry_run(run, arrays)
-        assert SIMULATION.counts()._replace(allocations=0) == before  # cuBLAS has its workspace, and notes have theirs
+        assert SIMULATION.counts()._replace(allocations=0) == before  # cuBLAS has allocated its workspace, and index checks their notes
         found["rehearsals"] += 1
 
     def graph_runner(run, traits):
@@ -221,7 +221,7 @@ def test_a_loop_ends_a_dry_run(gpus, seen):
 
 
 def test_other_calls_during_a_dry_run_compute_normally(backend, seen):
-    """As a finalizer or a signal handler does during a dry run."""
+    """Finalizers and signal handlers may do so."""
     x, found = backend.from_host(np.arange(4, dtype=np.float32), GPU), []
 
     def run(arrays):
@@ -285,7 +285,7 @@ def program_of(name, text):
 
 
 def foreseen(backend, program):
-    """A kernel that is compiled ahead, with its operands."""
+    """A kernel that is compiled ahead, and its operands."""
     kernel = backend.compile(program)
     backend.compile_in_background(lambda arrays: kernel(*arrays, backend.xp.empty((2,), "float32")), [ArrayType((2,), "float32")])
     x, out = backend.from_host(np.array([1, 2], np.float32), GPU), backend.empty((2,), "float32")
@@ -294,7 +294,7 @@ def foreseen(backend, program):
 
 @pytest.fixture
 def compiler(monkeypatch):
-    """Counts the texts that are compiled, by a word in them, and lets those wait that have another one."""
+    """Counts compilations whose source contains one word, and blocks those whose source contains another."""
 
     class Compiler:
         def __init__(self):
@@ -354,7 +354,7 @@ def test_a_compile_error_is_raised_at_launch(backend, compiler):
 
 @simulated
 def test_a_signal_handler_compiles_the_kernel_whose_compilation_it_interrupted(backend):
-    """The thread that does a job may come to it again."""
+    """The thread that runs a job may need its result meanwhile."""
     job = background.Job(lambda: (job.finish(), done.append(1)))
     done = []
     job.run()
@@ -364,7 +364,7 @@ def test_a_signal_handler_compiles_the_kernel_whose_compilation_it_interrupted(b
 
 
 def test_workers_do_not_wait_for_one_another(monkeypatch):
-    """As finalizers may want, which the collector calls in them."""
+    """Finalizers called by the garbage collector in a worker might."""
     monkeypatch.setattr(SETTINGS, "compile_threads", 2)
     meet, jobs, done = threading.Barrier(3), [], []
 
@@ -426,7 +426,7 @@ for _ in range(400):
     start = time.monotonic()
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    assert time.monotonic() - start < 25  # of 30 s, with four threads
+    assert time.monotonic() - start < 25  # instead of 30 s, with four threads
 
 
 def test_results_do_not_depend_on_background_compilation(gpus, graphs, monkeypatch):
@@ -441,7 +441,7 @@ def test_results_do_not_depend_on_background_compilation(gpus, graphs, monkeypat
 
 
 def test_changing_scalars_are_right_after_a_graph_was_dropped(gpus, graphs, monkeypatch):
-    """One that was launched so often that all is looked at anew: the numbers of the first run then are not those known before."""
+    """After enough launches the program is observed anew, and its first run then has other scalars than those last seen."""
     monkeypatch.setattr(capture, "PROVEN_LAUNCHES", 3)
     batches = [nd.array(drawn(6, 6, seed=k), ctx=gpus[0]) for k in (1, 2)]
 

@@ -1,4 +1,4 @@
-"""`make bench-gpu`: all that simulated GPUs can run of it runs, in the processes in which it would; what they cannot is said."""
+"""`make bench-gpu`: everything that simulated GPUs support runs, in the same processes; the rest is reported as unsupported."""
 
 import json
 import stat
@@ -23,7 +23,7 @@ MODULE = "tests.cupy.simulated_worker"
 
 @pytest.fixture
 def workers(tmp_path, monkeypatch):
-    """Have workers run on simulated GPUs, where there are no others; what was compiled before is found."""
+    """Make workers run on simulated GPUs if there are no others; earlier compilations are reused."""
     interpreter = Path(sys.executable)
     if SIMULATION is not None:
         interpreter = tmp_path / "python"
@@ -52,7 +52,7 @@ def test_a_group_of_items_is_measured(tmp_path, capsys):
     assert str(ROOT) not in json.dumps(record["libraries"])
 
 
-@pytest.mark.slow  # a process for each way whose launches are counted
+@pytest.mark.slow  # one process for each mode whose launches are counted
 @pytest.mark.usefixtures("workers")
 def test_launches_are_counted(tmp_path, capsys):
     status, record = run(tmp_path, "--only", "launches")
@@ -63,11 +63,11 @@ def test_launches_are_counted(tmp_path, capsys):
     assert SIMULATION is None or medians[f"{WITHOUT_GRAPHS} hybridized"] == 12, "as the simulation counts in test_horizontal_fusion"
 
 
-@pytest.mark.slow  # CuPy's own texts, with its headers, take g++ long
+@pytest.mark.slow  # g++ takes long for CuPy's own sources, with its headers
 @pytest.mark.timeout(1800)
 @pytest.mark.usefixtures("workers")
 def test_every_supported_benchmark_runs(tmp_path, capsys, monkeypatch):
-    """On simulated GPUs all but CuPy's matrix products, as it has no cuBLAS of CuPy's, and cuDNN, which is not there."""
+    """On simulated GPUs everything except CuPy's matrix products and cuDNN, whose libraries are not simulated."""
     monkeypatch.setattr(process, "PATIENCE", 1500)
     status, record = run(tmp_path)
     capsys.readouterr()

@@ -1,4 +1,4 @@
-"""Captured programs: bit for bit what they are step by step, in one launch, with results that nobody overwrites."""
+"""Captured programs: the same bits as step by step, in one launch, with results that nobody overwrites."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def test_a_training_loop(gpus, monkeypatch, graphs):
 
 
 def mnist_step(ctx, fresh):
-    """A function that trains the perceptron on 64 digits, on the same or on new ones each time."""
+    """A function that trains the perceptron on 64 digits, the same ones or new ones each time."""
     net = perceptron(ctx, units=(784, 128, 10))
     trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
     loss_of = gluon.loss.SoftmaxCrossEntropyLoss()
@@ -43,7 +43,7 @@ def mnist_step(ctx, fresh):
 @simulated
 @pytest.mark.parametrize(("fresh", "launches"), [(False, 1), (True, 2)])
 def test_an_mnist_perceptron_step_is_one_launch(gpus, graphs, fresh, launches):
-    """And one more where the batch is another each time: it copies the batch to where the graph reads it. The host never waits."""
+    """Plus one if the batch changes: it copies the batch to where the graph reads it. The host never waits."""
     step = mnist_step(gpus[0], fresh)
     for k in range(6):
         step(k)
@@ -60,7 +60,7 @@ def test_an_mnist_perceptron_step_is_one_launch(gpus, graphs, fresh, launches):
 @simulated
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 def test_a_module_step_is_two_launches(gpus, graphs, optimizer):
-    """The graph, and what copies the batch and Adam's rate to it: weights and the optimizer's states stay where they are."""
+    """The graph, and the copy of the batch and Adam's learning rate into it; weights and optimizer states stay in place."""
     net = mx.sym.Activation(mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=128, name="one"), act_type="relu")
     net = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(net, num_hidden=10, name="two"), name="softmax")
     module = mx.mod.Module(net, context=gpus[0])
@@ -120,7 +120,7 @@ def test_fitting_a_module(gpus, monkeypatch, graphs, optimizer):
 
 
 def test_one_program_serves_all_callers(gpus, monkeypatch, graphs):
-    """A hybridized block that is only called: its inputs and results lie elsewhere each time."""
+    """A hybridized block that is only called: its inputs and results have new addresses each time."""
 
     def run():
         net, found = perceptron(gpus[0]), []
@@ -152,7 +152,7 @@ def test_a_symbol_loop_is_captured_with_its_body(gpus, monkeypatch, graphs):
     [("sgd", {"momentum": 0.9, "wd": 0.01}, False), ("adam", {"learning_rate": 0.02}, False), ("sgd", {"momentum": 0.9}, True)],
 )
 def test_changing_hyperparameters(gpus, monkeypatch, graphs, optimizer, options, falls):
-    """Momentum; Adam's count of steps; a rate that falls at each step."""
+    """Momentum; Adam's step count; a learning rate that falls at each step."""
 
     def run():
         rates = {"lr_scheduler": mx.lr_scheduler.FactorScheduler(1, 0.7, base_lr=0.3)} if falls else {}
@@ -172,7 +172,7 @@ def test_a_changing_learning_rate_costs_one_more_launch(gpus, graphs):
 
     trained(gpus[0], perceptron(gpus[0]), each=each)
     nd.waitall()
-    assert np.diff(spent)[4:].tolist() == [1, 1, 2, 2]  # a step runs where the next one begins
+    assert np.diff(spent)[4:].tolist() == [1, 1, 2, 2]  # a step runs when the next one begins
 
 
 @pytest.mark.usefixtures("schedule")
@@ -206,7 +206,7 @@ def test_changing_batches(gpus, monkeypatch, graphs):
 
 @pytest.mark.usefixtures("schedule")
 def test_results_the_user_keeps_are_preserved(gpus, monkeypatch, graphs):
-    """Losses and gradients that the user keeps are those of their step."""
+    """Losses and gradients that the user keeps stay those of their step."""
 
     def each(k, net, trainer, loss, losses):
         if k % 3 != 1:
@@ -234,7 +234,7 @@ def test_gradients_accumulate(gpus, monkeypatch, graphs):
 
 @pytest.mark.usefixtures("schedule")
 def test_views_and_writes_between_steps(gpus, monkeypatch, graphs):
-    """The user writes weights in place, exchanges them, keeps views of them, and shares them with another library."""
+    """The user writes weights in place, replaces them, keeps views of them, and shares them with another library."""
 
     def each(k, net, trainer, loss, losses):
         weight = net[0].weight.data(gpus[0])
@@ -284,7 +284,7 @@ def test_indices_are_checked_at_each_launch(gpus, monkeypatch, graphs):
 
 
 class Picking(gluon.HybridBlock):
-    """Steps around indices that are checked."""
+    """Steps before and after an index check."""
 
     def hybrid_forward(self, F, weight, index):
         return F.softmax(F.dot(F.tanh(F.take(weight, index, mode="raise")), F.transpose(weight)))

@@ -1,4 +1,4 @@
-"""Captured programs: what bounds them, what is not captured and says why, threads, devices, and a search over random programs."""
+"""Captured programs: limits, programs that are not captured and report why, threads, devices, and a search over random programs."""
 
 import gc
 import threading
@@ -29,7 +29,7 @@ GPU = Device("gpu", 0)
 # what bounds graphs
 
 
-@simulated  # how often a graph is made anew depends on when memory returns
+@simulated  # how often a graph is recaptured depends on when memory is returned
 def test_the_most_recently_used_graphs_are_kept(gpus, monkeypatch, graphs):
     monkeypatch.setattr(capture, "MAX_GRAPHS", 3)
     net = perceptron(gpus[0])
@@ -81,7 +81,7 @@ def test_an_executors_graphs_are_freed_with_it(gpus, graphs):
 
 
 def test_executors_of_one_program_have_their_own_graphs(gpus, monkeypatch, graphs):
-    """Taking turns, neither finds its arrays moved."""
+    """When they take turns, neither finds its arrays moved."""
 
     def run():
         executors = [bound(gpus[0]), bound(gpus[0])]
@@ -99,7 +99,7 @@ def test_executors_of_one_program_have_their_own_graphs(gpus, monkeypatch, graph
 @simulated
 @pytest.mark.parametrize("is_lent", [False, True])
 def test_a_dropped_graph_frees_all_its_memory(gpus, backend, graphs, is_lent):
-    """Also the blocks that steps of it had, and the rest of those of which a part is lent."""
+    """Including blocks that its steps used, and the unlent parts of lent blocks."""
     x = nd.array(drawn(4, 250_000), ctx=gpus[0])
 
     def run():
@@ -169,11 +169,11 @@ def test_the_wait_doubles_after_each_capture_without_room(gpus, graphs, monkeypa
         runs.append(k)
         net(data).wait_to_read()
     assert sorted(set(tried)) == [3, 6, 11, 20]  # after 2, 4 and 8 runs without a capture
-    assert len(tried) == 3 * 4  # each allocates again after each way to free memory
+    assert len(tried) == 3 * 4  # each retries the allocation after each way to free memory
     assert (graphs.counts.failed, graphs.counts.refused) == (4, 0)
 
 
-@simulated  # how often a graph is evicted depends on when memory returns
+@simulated  # how often a graph is evicted depends on when memory is returned
 def test_captures_that_do_not_pay_off_are_postponed(gpus, graphs, monkeypatch):
     monkeypatch.setattr(capture, "MAX_CAPTURES", 2)
     net, data = perceptron(gpus[0]), nd.array(drawn(7, 20), ctx=gpus[0])
@@ -188,7 +188,7 @@ def test_captures_that_do_not_pay_off_are_postponed(gpus, graphs, monkeypatch):
 
 
 def test_the_most_recently_used_layouts_are_kept(gpus, graphs, backend):
-    """Five ways to lie take turns with one that all come back to: that keeps its graph."""
+    """Five input layouts alternate with one that recurs after each: that one keeps its graph."""
     xp = backend.xp
     replay = capture.GraphRunner(graphs, lambda a: [xp.exp(xp.add(a[0], a[0]))], ProgramTraits(9, *[frozenset()] * 3, ()))
     x = backend.from_host(drawn(4, 64), GPU)
@@ -204,13 +204,13 @@ def test_the_most_recently_used_layouts_are_kept(gpus, graphs, backend):
 
 @simulated
 def test_a_graph_under_capture_keeps_its_blocks_when_memory_runs_out(gpus, backend, graphs):
-    """While it is captured memory runs out: what the pool of all has is given back, not what earlier steps of the graph have."""
+    """Memory runs out during the capture: the shared pool's blocks are released, not those of earlier steps of the graph."""
     xp = backend.xp
 
     def run(arrays):
         first = xp.add(arrays[0], arrays[0])
         total = xp.sum(first, axis=0)
-        del first  # its block is free, and part of the graph
+        del first  # its block is free, but part of the graph
         return [xp.add(xp.concat(*arrays * 3, axis=0), total)]
 
     replay = capture.GraphRunner(graphs, run, ProgramTraits(9, frozenset(), frozenset(), frozenset(), ()))
@@ -390,7 +390,7 @@ def test_graphs_can_be_switched_off(gpus, monkeypatch, graphs):
 
 
 def test_arrays_that_keep_moving_are_copied(gpus, monkeypatch, graphs):
-    """After a few captures all arrays count as moving, and no more are made."""
+    """After a few captures all arrays count as moving, and no more captures are made."""
 
     def each(k, net, trainer, loss, losses):
         net[k % 2].weight.set_data(net[k % 2].weight.data(gpus[0]) * 1.5)
@@ -405,7 +405,7 @@ def test_arrays_that_keep_moving_are_copied(gpus, monkeypatch, graphs):
 
 @pytest.mark.usefixtures("schedule")
 def test_two_threads(gpus, monkeypatch, graphs):
-    """Both run one program, each on arrays of its own."""
+    """Both run one program, each on its own arrays."""
 
     def run():
         net, found = perceptron(gpus[0]), [None, None]
@@ -427,7 +427,7 @@ def test_two_threads(gpus, monkeypatch, graphs):
 @two_gpus
 @pytest.mark.usefixtures("schedule")
 def test_two_devices(gpus, monkeypatch, graphs):
-    """Data-parallel training: each device has a graph of its own, and gradients are copied between them at each step."""
+    """Data-parallel training: each device has its own graph, and gradients are copied between devices at each step."""
 
     def run():
         net = perceptron(gpus)
@@ -447,7 +447,7 @@ def test_two_devices(gpus, monkeypatch, graphs):
 @two_gpus
 @pytest.mark.usefixtures("schedule")
 def test_a_pending_copy_is_made_before_a_graph_overwrites_its_source(gpus, monkeypatch, graphs):
-    """A result that goes back into the input's memory, which another device copies meanwhile."""
+    """A result goes back into the input's memory while another device copies that."""
 
     def run():
         x, state, copies, others = nd.array(drawn(8, 8), ctx=gpus[0]), nd.zeros((8, 8), ctx=gpus[0]), [], []
@@ -475,19 +475,19 @@ def test_a_device_failure_in_a_graph_is_reported(gpus, graphs, status):
     finally:
         SIMULATION.fail(0)
         with suppress(DeviceError):
-            nd.waitall()  # what has failed is told once more
+            nd.waitall()  # the failure is reported once more
 
 
 # random programs
 
 
 def gathered(seeds, ctx):
-    """Have the texts of programs compiled together, which takes a fraction of the time."""
+    """Compile the sources of all programs together, which takes a fraction of the time."""
     with SIMULATION.gathering():
         for seed in seeds:
             for record in (False, True):
                 for _ in range(3):
-                    with suppress(Exception):  # what they read is nonsense
+                    with suppress(Exception):  # they read garbage
                         random_programs.run(seed, record, ctx, wanders=False)
     drop_generation()
 

@@ -1,4 +1,4 @@
-"""Indices are checked by the device: nothing waits, and who reads what was computed of a wrong one learns it, every time."""
+"""Indices are checked by the device: nothing waits, and every read of a result computed from an invalid index raises."""
 
 import gc
 
@@ -52,7 +52,7 @@ def test_every_read_of_a_result_of_an_invalid_index_raises(gpus):
     with pytest.raises(IndexingError, match="index -2"):
         (wrong + 1).copyto(nd.zeros((3, 3))).asnumpy()
     with pytest.raises(IndexingError, match="index -2"):
-        nd.waitall()  # tells of the copy, a task, once more
+        nd.waitall()  # reports the copy, a task, once more
 
 
 def test_results_independent_of_the_invalid_index_are_computed(gpus):
@@ -86,7 +86,7 @@ def test_the_first_invalid_index_is_named(backend):
 
 
 def test_a_repeated_check_reports_again(backend):
-    """As where kernels are launched again that write the same note."""
+    """As when a graph is launched again, whose kernels write the same note."""
     stream = backend.stream(GPU)
     out = backend.empty((1,), "int64")
     with stream:

@@ -10,19 +10,19 @@ from twofold.testing.backend_cases import REAL, cases
 
 from tests.cupy.conftest import SIMULATION
 
-#: What a push tries; each further dtype takes a compilation of every text.
+#: The dtypes tested at each push; each further one takes a compilation of every source.
 SPREAD = ("float32", "int32", "float16")
 
 
 def gather(backend, name, dtypes):
-    """Have the texts that a primitive's cases need compiled together."""
+    """Compile the sources that a primitive's cases need together."""
     if SIMULATION is None:
         return
     with SIMULATION.gathering():
         for case in cases(name, dtypes):
             for way in (conformance.by_namespace, conformance.by_call, conformance.by_kernel):
                 if way is conformance.by_namespace or not (case.is_weak or not primitives()[name].elementwise):
-                    with suppress(Exception):  # nothing is computed: what reads results finds nothing sensible
+                    with suppress(Exception):  # nothing is computed, so results are garbage
                         way(backend, case)
 
 

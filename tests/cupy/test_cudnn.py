@@ -1,6 +1,6 @@
-"""Convolution by cuDNN: what its front end is asked, in which order, and that the rest falls back on columns.
+"""Convolution by cuDNN: how its front end is called, in which order, and that other cases fall back to columns.
 
-The front end is one of our own that takes what NVIDIA's takes and no more, and computes on the host when the stream gets there.
+A mock front end accepts exactly what NVIDIA's accepts, and computes on the host when the stream gets there.
 """
 
 import ctypes
@@ -20,16 +20,16 @@ from tests.cupy.conftest import simulated
 
 pytest.importorskip("cupy")
 cudnn = pytest.importorskip("twofold_cupy.cudnn")
-pytestmark = simulated  # a real device has the real library: see test_device
+pytestmark = simulated  # a real device uses the real library, see test_device
 GPU = Device("gpu", 0)
 NOTES = ("NONDETERMINISTIC", "TENSOR_CORE", "DOWN_CONVERT_INPUTS", "REDUCED_PRECISION_REDUCTION", *cudnn.WINOGRAD)
 KINDS = {"HALF": "float16", "BFLOAT16": "bfloat16", "FLOAT": "float32", "DOUBLE": "float64"}
-#: What must be called before what.
+#: The required order of calls.
 ORDER = ("validate", "build_operation_graph", "create_execution_plans", "check_support", "build_plans", "get_workspace_size")
 
 
 class NotSupportedError(Exception):
-    """Of the front end."""
+    """The front end's error class."""
 
 
 class Tensor:
@@ -196,7 +196,7 @@ def test_cudnn_computes_convolutions_and_their_gradients(backend, library, kind,
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("at", ["empty", "plan_of"])
 def test_a_convolution_can_be_reentered_on_the_same_thread(backend, library, monkeypatch, at):
-    """A finalizer or a signal handler does, in the middle of an allocation or of a plan."""
+    """A finalizer or a signal handler may do so, in the middle of an allocation or of planning."""
     arrays, params = operands_of("plain", "convolve")
     there = [backend.from_host(a, GPU) for a in arrays]
     want, inner = backend_for(CPU).xp.convolve(*arrays, **params), []

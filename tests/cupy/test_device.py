@@ -1,6 +1,6 @@
-"""What only a real GPU shows: its libraries, its arithmetic, its memory, work at the same time, and graphs as it replays them.
+"""What only a real GPU can show: libraries, arithmetic, memory, concurrency, and graph replay.
 
-Float32 is computed without TF32 and with denormals flushed to 0 (``-ftz=true``); 16-bit floats are added up in float32.
+Float32 is computed without TF32 and with denormals flushed to 0 (``-ftz=true``); 16-bit floats are summed in float32.
 """
 
 import math
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.needs_device
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-14), ("float32", 2e-6), ("float16", 1e-3), ("bfloat16", 8e-3)])
 def test_large_products_are_as_accurate_as_their_dtype(gpus, dtype, tolerance):
-    """TF32 would be off by 3e-4 of the largest magnitude, float16 sums by more than their one rounding."""
+    """TF32 would be off by 3e-4 of the largest magnitude, float16 sums by more than a single rounding."""
     a, b = (drawn(1024, 1024, seed=k).astype(NUMPY[dtype]) for k in range(2))
     got = nd.dot(*(nd.array(x, ctx=gpus[0], dtype=dtype) for x in (a, b))).asnumpy().astype(np.float64)
     want = a.astype(np.float64) @ b.astype(np.float64)
@@ -73,7 +73,7 @@ CONVOLUTIONS = {
     "line": (((2, 8, 33), (8, 8, 5)), {"stride": (2,), "dilate": (1,), "pad": (2,), "groups": 1}),
     "space": (((1, 4, 6, 7, 8), (8, 4, 3, 3, 3)), {"stride": (1,) * 3, "dilate": (1,) * 3, "pad": (1,) * 3, "groups": 1}),
 }
-#: Over the largest magnitude: rounding of the results, and in float32 that of the sums.
+#: Relative to the largest magnitude: rounding of the results, and in float32 of the sums.
 CONVOLVED = {"float64": 1e-13, "float32": 5e-6, "float16": 2e-3, "bfloat16": 1.6e-2}
 
 
@@ -110,7 +110,7 @@ def test_convolutions_and_their_gradients_match_numpy(backend, monkeypatch, case
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
 @pytest.mark.parametrize("epilogue", ["bias", "bias relu", "sums"])
 def test_epilogues_of_large_products_match_numpy(backend, dtype, epilogue):
-    """By cuBLASLt where it proposes them, at sizes that it has kernels for; see test_epilogues for small ones."""
+    """By cuBLASLt, at sizes for which it has kernels; see test_epilogues for small ones."""
     if cublaslt.library() is None:
         pytest.skip("no cuBLASLt")
     x, w = drawn(256, 512).astype(NUMPY[dtype]), drawn(512, 384, seed=1).astype(NUMPY[dtype])
@@ -171,7 +171,7 @@ def test_a_replayed_convolutional_net_matches_its_steps_bitwise(gpus, monkeypatc
     same(run, monkeypatch, graphs, STEPS - 5)
 
 
-# memory, and work at the same time
+# memory and concurrency
 
 
 def test_an_oversized_allocation_raises_and_the_device_stays_usable(gpus):
@@ -181,7 +181,7 @@ def test_an_oversized_allocation_raises_and_the_device_stays_usable(gpus):
 
 
 def milliseconds(backend, work):
-    """Time of the device from before some work to the end of all streams."""
+    """Device time from the start of some work to the end of all streams."""
     start, end = (cupy.cuda.Event() for _ in range(2))
     compute = backend.stream(GPU)
     backend.synchronize(GPU)
@@ -195,7 +195,7 @@ def milliseconds(backend, work):
 
 
 def test_two_streams_compute_concurrently(backend):
-    """Two kernels of one thread each, as integer products have for an element, on the stream that computes and on one that copies."""
+    """Two single-thread kernels (integer products of one element), on the compute stream and on a copy stream."""
     x = backend.from_host(np.ones((1, 1 << 18), np.int32), GPU)
     backend.synchronize(GPU)
 
@@ -204,7 +204,7 @@ def test_two_streams_compute_concurrently(backend):
             backend.xp.matmul(x, x.T)
 
     for purpose in ("compute", "d2h"):
-        summed(purpose)  # compiles
+        summed(purpose)  # the first call compiles
     one = min(milliseconds(backend, lambda: summed("compute")) for _ in range(5))
     both = min(milliseconds(backend, lambda: (summed("compute"), summed("d2h"))) for _ in range(5))
     assert both < 1.6 * one, f"{one:.2f} ms alone, {both:.2f} ms both"
@@ -255,7 +255,7 @@ def test_memory_of_jax_is_read_in_place(gpus):
 
 
 def test_gradients_of_a_full_net_match_the_cpu(gpus):
-    """A net with all of it: convolution, norms, attention-like products, a loss."""
+    """A net with convolution, norms, attention-like products and a loss."""
 
     def run(ctx):
         arrays = [nd.array(drawn(*s, seed=k) * 0.3, ctx=ctx) for k, s in enumerate([(2, 3, 8, 8), (4, 3, 3, 3), (64, 64), (64,), (64,)])]

@@ -1,4 +1,4 @@
-"""Matrix products with what follows from them, by cuBLASLt and where it has none."""
+"""Matrix products with epilogues, by cuBLASLt and by the fallback."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def wide(*arrays):
 
 
 def run(backend, epilogue, operands, *shapes):
-    """Results and the number of launches."""
+    """The results, and the number of launches."""
     there = [backend.from_host(np.ascontiguousarray(a), GPU) if isinstance(a, np.ndarray) else a for a in operands]
     outs = [backend.empty(shape, backend.type_of(there[0]).dtype) for shape in shapes]
     count = launches_of(lambda: backend.quietly(backend.product(epilogue), *there, *outs))
@@ -75,7 +75,7 @@ def test_empty_products(backend):
 
 @pytest.mark.skipif(SIMULATION is None, reason="counts calls of the simulated library")
 def test_library_descriptors_are_freed_with_the_cache(backend, monkeypatch):
-    """A few kinds of products are kept; what described the others is given back, though not while a call has it."""
+    """A few kinds of products are cached; descriptors of the others are destroyed, though not while a call uses them."""
     alive = {"Layout": 0, "Desc": 0}
     library = cublaslt.library()
 

@@ -1,4 +1,4 @@
-"""User code runs unchanged on CuPy: NDArray, autograd, Symbol, Gluon, convolution, KVStore and copies give what they give on the CPU."""
+"""User code runs unchanged on CuPy: NDArray, autograd, Symbol, Gluon, convolution, KVStore and copies match the CPU."""
 
 import ctypes
 import gc
@@ -21,7 +21,7 @@ def drawn(*shape, seed=0):
 
 
 def alike(run, gpu, rtol=2e-5):
-    """Hold what a function of a context gives on the GPU to what it gives on the CPU."""
+    """Compare a function's results on the GPU with those on the CPU."""
     for there, here in zip(run(gpu), run(CPU), strict=True):
         np.testing.assert_allclose(there.asnumpy(), here.asnumpy(), rtol, rtol)
 
@@ -148,7 +148,7 @@ def test_a_capsule_can_be_consumed_once(gpus):
 
 
 def capsule_on(kind, number):
-    """A capsule that says so of its device."""
+    """A producer that reports another device."""
     capsule = np.ones(2, np.float32).__dlpack__()
     api = ctypes.pythonapi
     api.PyCapsule_GetPointer.restype, api.PyCapsule_GetPointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
@@ -167,7 +167,7 @@ def test_a_capsule_of_another_device_is_rejected(gpus):
 def test_a_chain_is_one_kernel(backend, gpus):
     x = nd.array(drawn(64, 64), ctx=gpus[0])
     gc.collect()
-    backend.trim()  # also what other libraries were given, or what looks into that, has come back
+    backend.trim()  # memory shared with other libraries, and views of it, have been returned
     before = SIMULATION.counts()
     y = (x * 2 + 1).exp() * x - 3
     y.wait_to_read()

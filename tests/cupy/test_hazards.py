@@ -1,4 +1,4 @@
-"""Each wait, and each rule about memory, is needed: without it a search over schedules finds a wrong result."""
+"""Each wait and each memory rule is needed: without it a search over schedules finds a wrong result."""
 
 import contextlib
 import gc
@@ -19,17 +19,17 @@ graph_io = pytest.importorskip("twofold_cupy.graph_io")
 limits = pytest.importorskip("twofold_cupy.limits")
 pytestmark = simulated
 GPU, OTHER = Device("gpu", 0), Device("gpu", 1)
-SEEDS, SEARCHED = 8, 100  # what is right is right in so many; what is wrong is looked for in more, up to the first that shows it
+SEEDS, SEARCHED = 8, 100  # correct code is run in this many schedules; a failure is searched for in more, up to the first that shows it
 X = np.arange(40_000, dtype=np.float32)
 
 
 def schedules(seeds=SEEDS):
-    """All schedules that are tried, the seeded ones last."""
+    """The schedules to try, the seeded ones last."""
     return [(SCHEDULES[0], 0), (SCHEDULES[1], 0), *[(SCHEDULES[2], seed) for seed in range(seeds)]]
 
 
 def pipeline(backend):
-    """Copies to a device, between devices and back, and computations in between, each in its stream, as the core issues them."""
+    """Copies to a device, between devices and back, with computations in between, each in its stream, as the core issues them."""
     h2d, compute, d2h = (backend.stream(GPU, purpose) for purpose in ("h2d", "compute", "d2h"))
     arriving, there = backend.stream(OTHER, "h2d"), backend.stream(OTHER)
     with h2d:
@@ -50,7 +50,7 @@ def pipeline(backend):
 
 
 def is_right(run, backend, schedule, seed):
-    pool = cupy.cuda.MemoryPool()  # new memory is poisoned, and holds no right numbers of an earlier run
+    pool = cupy.cuda.MemoryPool()  # new memory is poisoned, so it holds no correct results of an earlier run
     SIMULATION.schedule(schedule, seed)
     try:
         with cupy.cuda.using_allocator(pool.malloc):
@@ -68,7 +68,7 @@ def waits_of(run, backend):
     SIMULATION.ignore_wait(-1)
     assert is_right(run, backend, "late", 0)
     before = SIMULATION.counts().waits
-    SIMULATION.ignore_wait(-1)  # counts from 0 again
+    SIMULATION.ignore_wait(-1)  # restart the counts
     assert is_right(run, backend, "late", 0)
     assert before
     return SIMULATION.counts().waits
@@ -93,7 +93,7 @@ def test_every_missing_wait_is_detected(backend):
 
 
 def short_lived(backend):
-    """What a copy stream filled dies while the compute stream has not used it yet, and more is copied."""
+    """Memory that a copy stream filled dies before the compute stream has used it, and more is copied."""
     h2d, compute = backend.stream(GPU, "h2d"), backend.stream(GPU)
     sums = []
     for _ in range(3):
@@ -109,7 +109,7 @@ def short_lived(backend):
 
 
 def dying_source(backend):
-    """The source of a copy between devices dies, and what comes next on its device takes memory."""
+    """The source of a copy between devices dies, and later work on its device allocates memory."""
     compute = backend.stream(GPU)
     with compute:
         x = backend.from_host(X, GPU)
@@ -139,7 +139,7 @@ def small(backend, number):
 
 
 def chained(backend, wrap, length=2):
-    """A program of a matrix and a number."""
+    """A program on a matrix and a scalar."""
     xp = backend.xp
 
     def run(arrays):
@@ -188,7 +188,7 @@ def kept_longer_than_the_graph(backend, wrap):
 
 
 def written_over(backend, wrap):
-    """An input that a result takes, elsewhere each time."""
+    """A donated input at a new address each time."""
     xp, states = backend.xp, [small(backend, k) for k in range(RUNS)]
 
     def run(arrays):
@@ -201,7 +201,7 @@ def written_over(backend, wrap):
 
 
 def given_back(backend, wrap):
-    """A result is the next input, for whose memory nobody looks then."""
+    """A result is the next input, whose memory is then not checked."""
     xp, state = backend.xp, small(backend, 0)
     program = wrap(lambda arrays: [xp.tanh(xp.add(xp.matmul(arrays[0], arrays[0]), arrays[0]))], TRAITS._replace(dead=frozenset({0})))
     found = []
@@ -222,7 +222,7 @@ def turned_elsewhere(backend, wrap):
 
 
 def two(backend, wrap):
-    """Results of some programs are kept while another one runs."""
+    """Results of some programs are kept while another program runs."""
     first, x, kept = chained(backend, wrap, 4), small(backend, 0), []
     for _ in range(4):
         first(x)
@@ -238,7 +238,7 @@ def two(backend, wrap):
 
 @pytest.mark.parametrize("locked", [True, False])
 def test_threads_take_turns_with_a_graph(backend, monkeypatch, locked):
-    """A second thread runs the program between the first one's numbers and its launch, if nothing keeps it from that."""
+    """A second thread tries to run the program between the first one's writing of scalars and its launch."""
     replays, results = [], []
     program = chained(backend, lambda run, traits: replays.append(capture.GraphRunner(backend.graphs, run, traits)) or replays[-1])
     x = small(backend, 0)
@@ -277,7 +277,7 @@ def test_threads_take_turns_capturing(backend):
 
 
 def test_a_program_in_a_copy_stream_is_not_captured(backend):
-    """It would be launched among what that stream copies, and in no order to its operands."""
+    """Its graph would be launched among that stream's copies, unordered with its operands."""
     program, x = chained(backend, lambda run, traits: capture.GraphRunner(backend.graphs, run, traits)), small(backend, 0)
     before = backend.graphs.counts.captured
     with backend.stream(GPU, "h2d") as queue:
@@ -302,7 +302,7 @@ SCENES = (
 
 
 class Shared(cupy.cuda.MemoryPool):
-    """A pool that several graphs have their memory of."""
+    """A pool that several graphs allocate from."""
 
     def release(self):
         """Release nothing."""

@@ -1,4 +1,4 @@
-"""Kernels that are alike as one launch: the bits of separate ones, however the operands lie and however many there are."""
+"""Similar kernels as one launch: the same bits as separate launches, for any layout and number of operands."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def momentum_program(shape, dtype="float32"):
 
 
 def operands(backend, shapes, dtype="float32"):
-    """For each shape weight, gradient, state, the rate, and memory for results."""
+    """For each shape the weight, gradient, state, learning rate, and memory for results."""
     draw = np.random.default_rng(0)
     rate = backend.scalar(0.1, dtype)
     found = []
@@ -42,7 +42,7 @@ def operands(backend, shapes, dtype="float32"):
 
 
 def check(backend, shapes, given, dtype="float32"):
-    """What programs give at once is what each gives; returns the number of launches."""
+    """Check that grouped programs match separate ones; return the number of launches."""
     programs = [momentum_program(shape, dtype) for shape in shapes]
     kernel = backend.compile(*programs)
     count = launches_of(lambda: backend.quietly(kernel, *[a for own in given for a in own]))

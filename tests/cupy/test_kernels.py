@@ -1,4 +1,4 @@
-"""Fused kernels against NumPy: chains and row programs over dtypes, broadcasting, strides, empty arrays and places beyond 32 bits."""
+"""Fused kernels against NumPy: chains and row programs over dtypes, broadcasting, strides, empty arrays and offsets beyond 32 bits."""
 
 import math
 
@@ -20,7 +20,7 @@ rows = pytest.importorskip("twofold_cupy.rows")
 
 
 def softmax_program(shape, dtype="float32"):
-    """Softmax over the last axis with a scale and a mask for each row, whose sum leaves the kernel too."""
+    """Softmax over the last axis with a scale and a mask per row, whose sum is an output too."""
     steps = (
         step("multiply", Ref("in", 0), Ref("in", 1), dtype=dtype, operand_dtype=dtype),
         step("max", Ref("step", 0), dtype=dtype, axis=-1, keepdims=True)._replace(row=True),

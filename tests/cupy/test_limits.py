@@ -1,4 +1,4 @@
-"""A part of each GPU's memory that arrays and graphs together do not take: TWOFOLD_GPU_MEMORY_RESERVE."""
+"""The share of each GPU's memory that arrays and graphs together leave free: TWOFOLD_GPU_MEMORY_RESERVE."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ MIB = 1 << 20
 
 @pytest.fixture
 def limit(backend, graphs, monkeypatch):
-    """The bytes of gpu(0) that may be taken: a tenth of them, and what cuBLAS' workspaces and the like have already."""
+    """The bytes of gpu(0) that may be used: a tenth of the total, plus what cuBLAS workspaces and the like already occupy."""
     backend.trim()
     total = backend.memory_info(GPU)[1]
     monkeypatch.setattr(SETTINGS, "gpu_memory_reserve", 89 - -(-100 * max(taken(backend, 0), taken(backend, 1)) // total))
@@ -50,11 +50,11 @@ def test_arrays_stay_within_the_limit(backend, limit):
     rest = backend.empty((free - MIB,), "uint8")
     assert taken(backend) <= limit
     assert rest.size + mine.nbytes <= limit
-    np.testing.assert_array_equal(backend.to_host(mine)[0, :2], [1, 1])  # and goes on
+    np.testing.assert_array_equal(backend.to_host(mine)[0, :2], [1, 1])  # and the process continues
 
 
 def test_unused_memory_is_released_for_new_allocations(backend, limit):
-    """Blocks of the pool that are too small, and memory that waits for a mark."""
+    """Pool blocks that are too small, and memory held until a mark."""
     room = backend.memory_info(GPU)[0]
     parts = [backend.empty((room // 8,), "uint8") for _ in range(7)]
     backend.hold(parts[0], backend.record(backend.stream(GPU)))
@@ -88,7 +88,7 @@ def test_graphs_and_arrays_share_one_limit(gpus, backend, limit, graphs):
     assert cupy.get_default_memory_pool().get_limit() <= limit - own
     rest = backend.empty((free - MIB,), "uint8")
     assert (len(graphs), taken(backend) <= limit) == (1, True)
-    more = backend.empty((3 * MIB,), "uint8")  # in place of the graph
+    more = backend.empty((3 * MIB,), "uint8")  # replacing the graph
     assert (len(graphs), graphs.nbytes(0)) == (0, 0)
     assert taken(backend) <= limit
     assert rest.size + more.size > free

@@ -1,4 +1,4 @@
-"""Axes of any length: which blocks work on them, the order of adding where they are cut into parts, and what is found across parts."""
+"""Axes of any length: their thread blocks, the order of addition when they are split into parts, and extrema across parts."""
 
 import math
 
@@ -17,12 +17,12 @@ launch = pytest.importorskip("twofold_cupy.launch")
 reductions = pytest.importorskip("twofold_cupy.reductions")
 dry_run = pytest.importorskip("twofold_cupy.dry_run")
 scans = pytest.importorskip("twofold_cupy.scans")
-#: Outer sizes, what is reduced, inner sizes: more parts than a grid has along y, more rows and columns than it has blocks along x.
+#: Outer, reduced and inner sizes: more parts than a grid has along y, more rows and columns than it has blocks along x.
 HUGE = [(1, 2**32 + 1, 1), (1, 2**34, 3), (2**33, 9, 1), (2**31, 2, 2), (2**40, 1, 1), (2**36, 2, 40), (70_000, 70_000, 1), (1, 10, 2**38)]
 
 
 class Nowhere:
-    """Arrays that take no memory."""
+    """Arrays without memory."""
 
     def empty(self, shape, dtype):
         return dry_run.placeholder(shape, dtype)
@@ -95,14 +95,14 @@ def test_blocks_loop_if_there_is_more_work_than_a_grid_holds(backend, monkeypatc
 
 @pytest.mark.parametrize(("inner", "order"), [((), (0, 1, 2)), ((2,), (0, 2, 1))])
 def test_a_long_sum_adds_the_sums_of_its_parts(backend, inner, order):
-    """Parts have 65,536 elements. A thread adds a row's three sums one after another; of columns three threads have one each, and halve."""
+    """Parts have 65,536 elements. One thread adds a row's three sums in turn; for columns three threads have one each and combine them."""
     x = drawn(3 * 65_536, *inner)
     sums = [on_gpu(backend, "sum", part, axis=0) for part in np.split(x, 3)]
     first, second, third = (sums[k] for k in order)
     np.testing.assert_array_equal(on_gpu(backend, "sum", x, axis=0), first + second + third)
 
 
-# places of extrema
+# indices of extrema
 
 
 @pytest.mark.sanitizer
@@ -111,7 +111,7 @@ def test_a_long_sum_adds_the_sums_of_its_parts(backend, inner, order):
     ("shape", "axis"), [((9000,), 0), ((3, 9000), 1), ((4097, 3), 0), ((2, 4100, 2), 1), ((300, 3), 1), ((40, 2, 5), 1)]
 )
 def test_extrema_have_numpys_indices(backend, dtype, shape, axis):
-    x = np.random.default_rng(1).integers(0, 100, shape).astype(NUMPY[dtype])  # many are equal, in all parts
+    x = np.random.default_rng(1).integers(0, 100, shape).astype(NUMPY[dtype])  # many elements are equal, in all parts
     np.testing.assert_array_equal(on_gpu(backend, "argmax", x, axis=axis), np.argmax(x, axis=axis))
     np.testing.assert_array_equal(on_gpu(backend, "argmin", x, axis=axis), np.argmin(x, axis=axis))
 
@@ -146,7 +146,7 @@ def test_a_long_row_takes_few_launches(backend, length, searches, scanned):
 
 
 def by_pieces(x):
-    """The running sum of a row in the order of adding: pieces of 256, in which distances double, on top of what came before."""
+    """The running sum of a row in the kernel's order: segments of 256, each scanned by doubling, plus the prefix before it."""
     out, carried = [], np.float32(0)
     for begin in range(0, len(x), 256):
         piece = x[begin : begin + 256].copy()
@@ -200,7 +200,7 @@ def test_the_sums_of_very_many_parts_are_scanned_in_parts(backend, monkeypatch):
     np.testing.assert_array_equal(on_gpu(backend, "cumulative_sum", x, axis=1), np.cumsum(x, axis=1))
 
 
-# texts
+# sources
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int8", "bool"])

@@ -1,4 +1,4 @@
-"""Captures on several streams: independent steps become branches of the graph, in every order that it allows."""
+"""Multi-stream capture: independent steps become branches of the graph, right in every order that it allows."""
 
 from functools import partial
 from types import SimpleNamespace
@@ -21,7 +21,7 @@ capture = pytest.importorskip("twofold_cupy.capture")
 
 
 class Beside(gluon.HybridBlock):
-    """Blocks on one input, their results joined."""
+    """Blocks on one input, with their results concatenated."""
 
     def __init__(self, *blocks):
         super().__init__()
@@ -49,14 +49,14 @@ def sequence(*blocks):
 
 
 def wide(ctx, count=3):
-    """A net of some paths from one input, which are joined."""
+    """A net with several paths from one input, which are joined."""
     dense, norm = gluon.nn.Dense, gluon.nn.LayerNorm
     paths = [sequence(dense(8 + k, activation="tanh"), norm(), dense(6, activation="sigmoid")) for k in range(count)]
     return started(ctx, dense(12, activation="tanh"), Beside(*paths), dense(5))
 
 
 def images(ctx, *blocks):
-    """A net of convolutions on paths of different lengths."""
+    """A net with convolutions on paths of different lengths."""
     convolution = gluon.nn.Conv2D
     joined = [
         Beside(sequence(convolution(4, 3, padding=1), gluon.nn.BatchNorm(), gluon.nn.Activation("relu")), convolution(3, 1))
@@ -66,11 +66,11 @@ def images(ctx, *blocks):
 
 
 def steps_of(net, ctx, shape, optimizer="sgd"):
-    """Train for some steps; all losses and the weights."""
+    """Train for some steps; return all losses and the weights."""
     trainer = gluon.Trainer(net.collect_params(), optimizer, {"learning_rate": 0.05})
     loss_of = gluon.loss.SoftmaxCrossEntropyLoss()
     losses = []
-    for k in range(STEPS):  # what a step left in the graph's memory is wrong in the next
+    for k in range(STEPS):  # a step's leftovers in the graph's memory are wrong for the next step
         data, label = nd.array(drawn(*shape, seed=k), ctx=ctx), nd.array((np.arange(shape[0]) + k) % 5, ctx=ctx)
         with autograd.record():
             loss = loss_of(net(data), label)
@@ -91,7 +91,7 @@ NETS = {
 
 @pytest.fixture
 def used(monkeypatch):
-    """How many streams each capture used."""
+    """The number of streams of each capture."""
     found = []
     real = multi_stream.MultiStreamCapture.run
 
@@ -128,7 +128,7 @@ def test_one_stream_has_no_branches(gpus, monkeypatch, graphs, used):
 
 
 def paths(ctx):
-    """An executor of two paths with indices that are checked."""
+    """An executor with two paths that check indices."""
     data, first, second = mx.sym.var("data"), mx.sym.var("first"), mx.sym.var("second")
     ends = [mx.sym.take(mx.sym.dot(data, data), at, mode="raise").sum(axis=0).tanh() for at in (first, second)]
     return mx.sym.concat(*ends, dim=0).simple_bind(ctx, data=(4, 4), first=(3,), second=(2,))
@@ -141,7 +141,7 @@ def test_indices_are_checked_in_every_branch(gpus, graphs, used, wrong):
     executor.arg_dict["data"][:] = drawn(4, 4)
     for _ in range(5):
         want = executor.forward()[0].asnumpy()
-    assert used == [3]  # one checks indices
+    assert used == [3]  # one branch checks indices
     assert "on 3 streams" in executor.explain()
     executor.arg_dict[wrong][:] = 7
     with pytest.raises(IndexingError):
@@ -180,19 +180,19 @@ def test_an_error_in_a_branch_leaves_all_streams(gpus, monkeypatch, graphs, used
         for _ in range(5):
             np.testing.assert_array_equal(executor.forward()[0].asnumpy(), want)
     assert "step by step for now: ValueError: not here" in executor.explain()
-    other = paths(gpus[0])  # of the same program, with graphs of its own
+    other = paths(gpus[0])  # of the same program, with its own graphs
     for _ in range(5):
         np.testing.assert_array_equal(other.forward()[0].asnumpy(), want)
-    assert used == [3]  # one checks indices
+    assert used == [3]  # one branch checks indices
 
 
 def test_blocks_are_split_and_merged():
     blocks, block = multi_stream.Blocks(), multi_stream.Block
     blocks.put(0, block(100, ((0, 1),), ()))
     blocks.put(100, block(200, ((1, 1),), ((0, 2),)))
-    assert blocks.pop_merged(20, 60) == (0, block(100, ((0, 1),), ()))  # removed as a whole
+    assert blocks.pop_merged(20, 60) == (0, block(100, ((0, 1),), ()))  # the whole block is removed
     blocks.put(0, block(100, ((0, 1),), ()))
-    assert blocks.pop_merged(50, 250) == (0, block(250, ((0, 1), (1, 1), (0, 2)), ()))  # a reader waits for all of them
+    assert blocks.pop_merged(50, 250) == (0, block(250, ((0, 1), (1, 1), (0, 2)), ()))  # a reader waits for all writers
     assert blocks.pop_overlapping(0, 1000) == []
     blocks.put(40, block(60, (), ()))
     assert blocks.pop_overlapping(0, 40) == blocks.pop_overlapping(60, 80) == []
@@ -229,7 +229,7 @@ def test_a_step_that_allocates_follows_the_memorys_earlier_users(gpus, backend):
         for _ in range(3):
             own.step((), ())
         assert own._step == (1, 1)
-        own.malloc(0x200)  # which dies
+        own.malloc(0x200)  # this array dies
         own.step((), ())
         assert own._after[2] == (0, 0, 0, 0)
         own.malloc(0x200)
@@ -246,7 +246,7 @@ def test_a_step_that_writes_follows_all_readers(gpus, backend):
         own.step((), ())
         for written in (first, second):
             own.step((read,), (written,))
-        assert own._step == (1, 1)  # those that read do not wait for one another
+        assert own._step == (1, 1)  # readers do not wait for one another
         assert own._after[1] == (0, 0, 0, 0)
         own.step((), (read,))
         assert own._step == (0, 3)
@@ -255,7 +255,7 @@ def test_a_step_that_writes_follows_all_readers(gpus, backend):
 
 
 def ignoring(number, run, monkeypatch):
-    """What a function gives whose capture leaves a wait between streams out; and of each wait the step that waits and for which."""
+    """A function's results when its capture omits one wait between streams; and for each wait the waiting step and the awaited one."""
     waits = []
     real, follow = multi_stream.MultiStreamCapture.run, multi_stream.MultiStreamCapture._wait_for
 
@@ -279,7 +279,7 @@ def ignoring(number, run, monkeypatch):
 
 
 def needed(waits):
-    """The numbers of the waits that are not also part of what their step waits for later on, for memory that it allocates.
+    """The numbers of the waits that are not repeated by a later wait of the same step, for memory that it allocates.
 
     Those for the begin of all are left out: nothing runs there.
     """
@@ -294,7 +294,7 @@ def needed(waits):
 @simulated
 @pytest.mark.parametrize("net", ["paths", "convolutions"])
 def test_each_wait_between_branches_is_needed(gpus, monkeypatch, graphs, net):
-    """One left out at a time: a result is wrong in some order, or CUDA refuses the capture."""
+    """With each omitted in turn, a result is wrong in some order, or CUDA rejects the capture."""
     run = partial(NETS[net], gpus[0])
     SIMULATION.schedule("late")
     want, waits = ignoring(-1, run, monkeypatch)

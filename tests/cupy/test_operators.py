@@ -1,4 +1,4 @@
-"""Every operator gives on CuPy what it gives on NumPy: a spread sample of the table at each push, all of it in `make test-gpu-sim`."""
+"""Every operator matches NumPy on CuPy: a sample of the table at each push, all of it in `make test-gpu-sim`."""
 
 from contextlib import suppress
 
@@ -12,7 +12,7 @@ from twofold.testing.op_conformance import check_backend
 from tests.cupy.conftest import SIMULATION
 
 SAMPLES = [(op, k, sample) for op in OPS.values() for k, sample in enumerate(samples_of(op))]
-#: Every so many-th sample is run at each push.
+#: One in this many samples is run at each push.
 SPREAD = 6
 
 
@@ -22,6 +22,6 @@ SPREAD = 6
 )
 def test_operator_matches_numpy(op, sample, backend):
     if SIMULATION is not None:
-        with SIMULATION.gathering(), suppress(Exception):  # nothing is computed: what it reads is nonsense
+        with SIMULATION.gathering(), suppress(Exception):  # nothing is computed, so it reads garbage
             check_backend(op, sample, backend)
     check_backend(op, sample, backend, 2e-5)

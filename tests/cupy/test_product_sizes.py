@@ -1,4 +1,4 @@
-"""Products of matrices by cuBLAS: sizes that need 64 bits, and which library computes them."""
+"""Matrix products by cuBLAS: sizes that need 64 bits, and the choice of library."""
 
 import ctypes
 from types import SimpleNamespace
@@ -30,7 +30,7 @@ def nowhere(shape, strides):
     ],
 )
 def test_sizes_strides_and_counts_are_passed_in_64_bits(gpus, monkeypatch, a, b, given):
-    """No memory is there: what the library would be told is looked at."""
+    """Without memory: only the arguments of the library's calls are checked."""
     told = []
 
     def gemm(handle, op_b, op_a, m, n, k, one, x, x_kind, ldx, x_step, y, y_kind, ldy, y_step, zero, c, c_kind, ldc, c_step, count, *rest):
@@ -49,7 +49,7 @@ def test_sizes_strides_and_counts_are_passed_in_64_bits(gpus, monkeypatch, a, b,
 
 @simulated
 def test_a_library_of_another_cuda_version_is_ignored(backend, monkeypatch):
-    """Where two are installed the finder takes the newest."""
+    """If two versions are installed, the finder takes the newest."""
     from cuda import pathfinder
 
     opened = []

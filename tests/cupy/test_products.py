@@ -1,7 +1,7 @@
 """Matrix products as users ask for them against NumPy: dtypes, transposes, broadcast batches, empty and strided operands.
 
-No product of float32 uses TF32. 16-bit floats are multiplied exactly and added up in float32, then rounded once: tolerances are that
-rounding's. Numbers below the smallest normal float32 may be 0 (``-ftz=true``), so none are drawn.
+No float32 product uses TF32. 16-bit floats are multiplied exactly and summed in float32, then rounded once: tolerances are that
+rounding's. Numbers below the smallest normal float32 may be flushed to 0 (``-ftz=true``), so none are drawn.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from twofold.dtype import NUMPY
 
 pytest.importorskip("cupy")
 GPU = Device("gpu", 0)
-#: Largest difference over the largest magnitude.
+#: Largest difference relative to the largest magnitude.
 TOLERANCE = {"float16": 1e-3, "bfloat16": 8e-3, "float32": 1e-6, "float64": 1e-14}
 sanitizer = pytest.mark.sanitizer
 
@@ -58,7 +58,7 @@ EMPTY = [((0, 4), (4, 3)), ((3, 0), (0, 2)), ((2, 0, 4), (2, 4, 3)), ((0, 2, 4),
 @pytest.mark.parametrize("dtype", TOLERANCE)
 @pytest.mark.parametrize(("left", "right"), BROADCAST)
 def test_batch_axes_broadcast(gpus, dtype, left, right):
-    """With strides of 0: no operand is written out."""
+    """With strides of 0: no operand is materialized."""
     a, b = drawn(*left, dtype=dtype), drawn(*right, dtype=dtype, seed=1)
     got = mx.np.matmul(*(mx.np.array(x, ctx=gpus[0], dtype=dtype) for x in (a, b)))
     close(got.asnumpy(), np.matmul(a.astype(np.float64), b.astype(np.float64)), dtype)

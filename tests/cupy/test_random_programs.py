@@ -1,6 +1,6 @@
-"""Random programs of NDArrays that wander between the host and two GPUs: NumPy's bits in every schedule.
+"""Random NDArray programs that move data between the host and two GPUs: NumPy's bits in every schedule.
 
-Without a wait, or without a rule about memory, a search over programs and schedules finds wrong bits.
+Without some wait or memory rule, a search over programs and schedules finds wrong bits.
 """
 
 import gc
@@ -23,10 +23,10 @@ memory = pytest.importorskip("twofold_cupy.memory")
 streams = pytest.importorskip("twofold_cupy.streams")
 transfers = pytest.importorskip("twofold_cupy.transfers")
 pytestmark = pytest.mark.skipif(SIMULATION is None, reason="needs the simulation's schedules")
-#: More than CUDA stages by itself, so that pinned memory is used.
+#: Larger than what CUDA stages by itself, so that pinned memory is used.
 SIZE, SLOTS, LENGTH = 20_000, 4, 24
 PROGRAMS = 12
-#: Each program runs in so many seeded mixtures, and late and at once.
+#: Each program runs in this many seeded schedules, and in "late" and "issue".
 MIXTURES = 3
 TURN = np.random.default_rng(0).permutation(SIZE)
 
@@ -36,7 +36,7 @@ def host(number):
 
 
 class Arrays:
-    """The arrays under test: slots on two GPUs, and what was copied to the host meanwhile."""
+    """The arrays under test: slots on two GPUs, and arrays copied to the host meanwhile."""
 
     def __init__(self, gpus: list[mx.Context]) -> None:
         self.gpus = gpus
@@ -64,7 +64,7 @@ class Arrays:
         return nd.concat(x[SIZE // 2 :], x[: SIZE // 2], dim=0) + self.beside(a, b)
 
     def lent(self, number, a):
-        """Memory of another library's, which it computes in a stream of its own, and has back at once."""
+        """Another library's memory, which it computes in its own stream and reuses at once."""
         at = self.gpus.index(a.context)
         with cupy.cuda.Device(at), self.theirs[at]:
             given = cupy.empty(SIZE, np.float32)
@@ -78,7 +78,7 @@ class Arrays:
         return out
 
     def seen(self, a):
-        """Twice an array, as another library computes it in a stream of its own."""
+        """Doubles an array, as another library would in its own stream."""
         at = self.gpus.index(a.context)
         with cupy.cuda.Device(at), self.theirs[at]:
             out = cupy.from_dlpack(a) * 2
@@ -93,7 +93,7 @@ class Arrays:
 
 
 class Plain:
-    """The same on NumPy's."""
+    """The same on NumPy arrays."""
 
     def __init__(self) -> None:
         self.slots = [host(k) for k in range(SLOTS)]
@@ -109,7 +109,7 @@ class Plain:
 
 
 def executed(seed, api):
-    """What the program of a seed leaves: what it copied to the host, and its slots."""
+    """The results of a seed's program: the arrays copied to the host, and its slots."""
     draw, slots, found = random.Random(seed), api.slots, []
     for number in range(LENGTH):
         i, j, u = draw.randrange(SLOTS), draw.randrange(SLOTS), draw.randrange(1, 8) / 8
@@ -141,13 +141,13 @@ def executed(seed, api):
 
 
 def is_right(seed, gpus, backend, schedule):
-    """Whether a program gives NumPy's bits in a schedule; new memory holds no right numbers of an earlier run."""
+    """Whether a program gives NumPy's bits in a schedule; new memory holds no correct results of an earlier run."""
     gc.collect()
     backend.trim()
     SIMULATION.schedule(*schedule)
     try:
         got = executed(seed, Arrays(gpus))
-    except IndexingError:  # of indices that were overwritten
+    except IndexingError:  # from overwritten indices
         return False
     finally:
         SIMULATION.schedule("late")
@@ -159,7 +159,7 @@ def schedules(seed):
 
 
 def wrong(gpus, backend):
-    """The first program and schedule that is wrong; None if there is none."""
+    """The first program and schedule with a wrong result; None if there is none."""
     for seed in range(PROGRAMS):
         for schedule in schedules(seed):
             if not is_right(seed, gpus, backend, schedule):
@@ -171,7 +171,7 @@ def test_programs_are_correct_in_every_schedule(gpus, backend):
     assert wrong(gpus, backend) is None
 
 
-#: What is left out, each by a function in its place.
+#: The omitted rules, each with the function that replaces it.
 RULES = {
     "waits": (streams.Stream, "wait", lambda self, mark: None),
     "the host waits for what it reads": (streams.Stream, "synchronize", lambda self: None),

@@ -1,4 +1,4 @@
-"""Writes to computed places: elements that go to one place are added in a fixed order, by several threads where they are many."""
+"""Scatters: values for one element are added in a fixed order, by several threads if there are many."""
 
 import numpy as np
 import pytest
@@ -14,12 +14,12 @@ pytest.importorskip("cupy")
 gathers = pytest.importorskip("twofold_cupy.gathers")
 CHUNK = gathers.CHUNK
 SHORT = (1, 2, CHUNK - 1, CHUNK, 5, CHUNK)
-#: How often each place is written: ends, and beginnings of chunks, lie in every way beside one another.
+#: How often each element is written: run ends and chunk boundaries meet in every combination.
 LONG = [(CHUNK + 1,), (CHUNK, CHUNK + 1, CHUNK), (1000,), (1, 65, 65, 64, 1, 130, 3, 66, 67), (500, 1, 2, 1, 70), (128, 128, 129, 127)]
 
 
 def writes(counts, dtype="float32", rest=(), seed=0):
-    """Zeros, values of very different sizes, and their places in a random order."""
+    """Zeros, values of very different magnitudes, and their indices in random order."""
     draw = np.random.default_rng(seed)
     places = draw.permutation(np.repeat(np.arange(len(counts)), counts))
     values = draw.normal(size=(len(places), *rest)) * 10.0 ** draw.integers(-3, 2, (len(places), *[1] * len(rest)))
@@ -39,7 +39,7 @@ def added(out, values, places):
 
 
 def by_chunks(out, values):
-    """A place's sum: first the values of which no whole chunk is left, then the sums of the chunks."""
+    """An element's sum: first the values that fill no whole chunk, then the sums of the chunks."""
     head = (len(values) - 1) % CHUNK + 1
     for value in values[:head]:
         out = out + value
@@ -110,7 +110,7 @@ def test_a_scalar_is_added_repeatedly(backend):
 
 
 def test_no_thread_adds_many_elements(backend, monkeypatch):
-    """32,000 elements of a place: 499 sums of 64, then one thread adds the 64 that are left and these sums."""
+    """32,000 values for one element: 499 sums of 64, then one thread adds the remaining 64 values and these sums."""
     threads = {}
     monkeypatch.setattr(gathers, "run", lambda kernel, count, *arguments: threads.setdefault(kernel, count))
     monkeypatch.setattr(gathers, "function", lambda text, name: name)

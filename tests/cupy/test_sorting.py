@@ -1,4 +1,4 @@
-"""What libraries of NVIDIA's would do elsewhere and the adapter does itself, or by NumPy: sorting; transforms and decompositions."""
+"""What the adapter does itself (sorting) or through NumPy (transforms, decompositions) instead of with NVIDIA's libraries."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ DTYPES = ("float16", "float32", "float64", "int32", "int64", "uint8")
 
 
 def shuffled(shape, dtype, seed=0):
-    """Numbers with many equal ones; of floats also infinities and NaN."""
+    """Numbers with many duplicates; for floats also infinities and NaN."""
     draw = np.random.default_rng(seed)
     x = draw.integers(0, 50, shape).astype(dtype)
     if np.issubdtype(x.dtype, np.floating):
@@ -60,7 +60,7 @@ BY_NUMPY = {
 
 @pytest.mark.parametrize("name", BY_NUMPY)
 def test_results_computed_by_numpy_return_to_the_device(gpus, name):
-    """The operator table has no decompositions and no transforms: `mx.np` has NumPy's, on the host."""
+    """The operator table has no such decompositions or transforms: `mx.np` uses NumPy's, on the host."""
     x = np.random.default_rng(0).normal(size=(5, 5)).astype(np.float32)
     function = BY_NUMPY[name]
     with gpus[0]:

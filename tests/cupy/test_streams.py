@@ -1,4 +1,4 @@
-"""Streams, memory and failures of the CuPy adapter: order where someone waits, no memory used too early, errors that say what to do."""
+"""Streams, memory and failures of the CuPy adapter: ordering by waits, no premature reuse of memory, errors that say what to do."""
 
 import contextlib
 import gc
@@ -54,9 +54,9 @@ def test_redundant_waits_are_elided(backend, streams):
     first, second = backend.record(h2d), backend.record(h2d)
     counted = compute.waits - compute.elided
     backend.wait(compute, second)
-    backend.wait(compute, first)  # reached before the second
+    backend.wait(compute, first)  # reached before the second mark
     backend.wait(compute, second)
-    backend.wait(h2d, second)  # its own
+    backend.wait(h2d, second)  # its own mark
     assert compute.waits - compute.elided == counted + 1
 
 
@@ -113,13 +113,13 @@ def test_a_source_can_die_before_its_copy_to_another_device_is_done(backend):
 @pytest.mark.usefixtures("schedule")
 @pytest.mark.parametrize("purpose", [None, "compute", "h2d"])
 def test_a_copy_between_devices_waits_for_its_source(backend, streams, purpose):
-    """By whatever stream, and what does not lie in row-major order is packed before, where it is."""
+    """From any stream; a source not in row-major order is packed on its own device first."""
     backend.trim()  # memory has no right numbers
     with streams["compute"]:
         x = backend.from_host(ONES.reshape(100, -1), GPU)
         x = backend.xp.add(x, x)
     stream = contextlib.nullcontext() if purpose is None else backend.stream(OTHER, purpose)
-    if purpose == "h2d":  # whoever enters it waits for what he copies
+    if purpose == "h2d":  # whoever enters it waits for what is to be copied
         backend.wait(stream, backend.record(streams["compute"]))
     with stream:
         copies = [backend.copy(x, OTHER), backend.copy(x.T, OTHER)]
@@ -131,8 +131,8 @@ def test_held_memory_is_released(backend, streams):
     backend.from_host(ONES, GPU)
     for stream in streams.values():
         stream.synchronize()
-    for _ in range(2):  # the first time marks are set behind what was given back meanwhile
-        for number in range(backend.device_count()):  # tests before have left something there
+    for _ in range(2):  # the first call records marks after what was returned meanwhile
+        for number in range(backend.device_count()):  # earlier tests have left something there
             backend.synchronize(Device("gpu", number))
     assert backend.memory.held == 0
 
@@ -144,12 +144,12 @@ def test_a_full_device_is_trimmed_once_then_reported_with_its_largest_arrays(bac
         backend.empty((1 << 28, 4), "float32")
     assert "use smaller batches" in str(caught.value)
     assert mine.shape == (1000, 250)
-    np.testing.assert_array_equal(backend.to_host(backend.xp.add(mine, mine))[0, :2], [0, 0])  # and goes on
+    np.testing.assert_array_equal(backend.to_host(backend.xp.add(mine, mine))[0, :2], [0, 0])  # and the process continues
 
 
 @simulated
 def test_held_memory_is_waited_for_if_an_allocation_needs_it(backend, streams):
-    """So much that it fits only if what waits for a mark is waited for."""
+    """So large that it fits only once held memory has been waited for."""
     backend.trim()
     free, _ = backend.memory_info(GPU)
     big = int(free * 0.7) // 4
@@ -217,7 +217,7 @@ def test_a_device_failure_is_raised_as_a_deviceerror(backend, status, says):
 @simulated
 def test_nothing_uses_the_legacy_stream(backend, gpus):
     gc.collect()
-    backend.trim()  # also what other libraries were given, or what looks into that, has come back
+    backend.trim()  # memory shared with other libraries, and views of it, have been returned
     before = SIMULATION.counts().legacy_uses
     x = nd.array(np.ones((40, 50)), ctx=gpus[0])
     y = (nd.dot(x, x.T) + 1).copyto(gpus[1])
@@ -253,7 +253,7 @@ def test_pending_work_behind_a_bare_capsule_is_waited_for(backend):
     with theirs:
         given = cupy.empty(ONES.size, np.float32)
         given.fill(3)
-        mine = nd.from_dlpack(given.__dlpack__(stream=-1))  # which has nobody wait
+        mine = nd.from_dlpack(given.__dlpack__(stream=-1))  # which makes nobody wait
     np.testing.assert_array_equal((mine + 1).asnumpy(), ONES * 4)
 
 
@@ -283,7 +283,7 @@ def test_exported_memory_is_not_reused_before_its_consumer_has_read_it(gpus, bac
         del seen
     del x
     gc.collect()
-    for _ in range(2):  # what is kept for our own stream would be free then
+    for _ in range(2):  # memory held only for our own stream would be free then
         nd.waitall()
     others = [nd.full((1000,), 7, ctx=gpus[0]) * k for k in range(5)]
     nd.waitall()
@@ -322,7 +322,7 @@ def test_complex_numbers_are_rejected(gpus):
 
 @pytest.mark.needs_device
 def test_a_copy_and_a_computation_overlap(backend, streams):
-    """By events with times: both together take less than one after the other."""
+    """By timed events: both together take less time than one after the other."""
     data = np.ones((4096, 4096), np.float32)
     x = backend.from_host(data, GPU)
     backend.synchronize(GPU)

@@ -1,4 +1,4 @@
-"""The front ends' suites with gpu(0) as the default context: a sample at each push, all of them in `make test-gpu-sim`."""
+"""The front ends' test suites with gpu(0) as the default context: a sample at each push, all of them in `make test-gpu-sim`."""
 
 import os
 import subprocess
@@ -9,9 +9,9 @@ import pytest
 from tests.cupy.conftest import SIMULATION
 from tests.on_gpu import SUITES
 
-#: One test of so many is run at each push.
+#: One in this many tests is run at each push.
 EVERY = 60
-#: Nothing is sampled that takes long, or needs what not every machine has.
+#: Tests that take long, or need what not every machine has, are not sampled.
 QUICK = "not slow and not mnist and not oracle and not fuzz"
 
 

@@ -1,4 +1,4 @@
-"""Every text that the operator table and the fusion corpus have the adapter print compiles for GPUs, by NVIDIA's own compiler."""
+"""Every source that the adapter prints for the operator table and the fusion corpus compiles with NVIDIA's compiler."""
 
 import gc
 from collections.abc import Iterable
@@ -19,14 +19,14 @@ from tests.cupy.test_operators import SAMPLES
 
 batched_copy = pytest.importorskip("twofold_cupy.batched_copy")
 pytestmark = simulated
-#: Every so many-th sample and program is taken at each push, and of all texts that there are then so many.
+#: At each push one in this many samples and programs is taken, and this many of the resulting sources.
 SPREAD, FEW = 10, 12
-#: Runs of a program after which its graph was captured: the last one of steps has its numbers in the device's memory.
+#: Runs until a program's graph is captured; the last step-by-step run has its scalars in device memory.
 ROUNDS = 4
 
 
 def issued(programs: Iterable[Program], backend: Any) -> int:
-    """Issue programs step by step and as graphs, launching nothing; how many graphs were captured."""
+    """Issue programs step by step and as graphs, launching nothing; returns the number of graphs captured."""
     before = backend.graphs.counts.captured
     try:
         with SIMULATION.gathering(compiles=False), pytest.MonkeyPatch.context() as patch:
@@ -35,7 +35,7 @@ def issued(programs: Iterable[Program], backend: Any) -> int:
                 for program in programs:
                     for _ in range(ROUNDS if as_graphs else 1):
                         program(mx.gpu(0))
-    finally:  # what was captured does nothing, and must serve nobody
+    finally:  # the captured graphs do nothing and must not be used again
         drop_generation()
         gc.collect()
         backend.trim()
@@ -43,10 +43,10 @@ def issued(programs: Iterable[Program], backend: Any) -> int:
 
 
 def texts(backend, samples):
-    """The texts that operators and all tests before have printed, in the order of their names."""
+    """The sources that operators and all earlier tests have printed, in the order of their names."""
     with SIMULATION.gathering(compiles=False):
         for op, _, sample in samples:
-            with suppress(Exception):  # nothing is computed: what it reads is nonsense
+            with suppress(Exception):  # nothing is computed, so it reads garbage
                 check_backend(op, sample, backend)
     own = {source: names for source, names in SIMULATION.sources.items() if "#include <cupy" not in source}
     return sorted(own, key=lambda source: (own[source], source))
@@ -54,7 +54,7 @@ def texts(backend, samples):
 
 @pytest.fixture
 def every_text(gpus, backend):
-    """All that there are, of the corpus and of the operators."""
+    """All sources, of the corpus and of the operators."""
     programs = list(CORPUS.values())
     assert issued(programs, backend) > len(programs)
     return texts(backend, SAMPLES)

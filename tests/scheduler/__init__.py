@@ -1,1 +1,1 @@
-"""The scheduler: the queue by itself, and what runs side by side."""
+"""Tests of the scheduler: the queue by itself, and what runs concurrently."""

@@ -1,4 +1,4 @@
-"""An executor that runs later reads what was there when it was called, whatever is written afterwards, and writes nothing of others."""
+"""An asynchronous executor reads its arguments as they were when it was called, and overwrites nothing that others see."""
 
 import numpy as np
 import pytest

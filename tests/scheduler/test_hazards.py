@@ -1,4 +1,4 @@
-"""What a task or a copy still reads is not written over, whatever runs first."""
+"""Memory that a task or a copy still reads is not overwritten, whatever runs first."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ CPU1 = mx.cpu(1)
 
 
 def later(x: NDArray) -> NDArray:
-    """Twice an array, by a task that nobody has begun."""
+    """Twice an array, computed by a task that nobody has started."""
     (out,) = issue(lambda arrays: [arrays[0] * 2], [x._capture()], [KIND], CPU1, float("inf"))
     return wrap(NDArray, out)
 
@@ -110,7 +110,7 @@ def test_the_source_of_a_copy_can_be_overwritten_right_away(schedule: str, targe
             a.wait_to_read()
             copies = [a.as_in_context(target)]
             donated = COUNTERS.donated
-            a *= 0  # the old content is dead: its memory takes the new one
+            a *= 0  # the old content is dead, so its memory takes the new one
             a += 7
             np.testing.assert_array_equal(a.asnumpy(), np.full(BIG, 7))
             assert target is mx.cpu() or COUNTERS.donated > donated

@@ -1,4 +1,4 @@
-"""What runs side by side: devices, copies, branches; on a simulated clock, in real time, and in any order with the same results."""
+"""What runs concurrently: devices, copies, branches; on a simulated clock, in real time, and in any order with the same results."""
 
 import os
 import time
@@ -23,13 +23,13 @@ from tests.devices import fake_gpus
 
 
 def timeline_of(device: mx.Context) -> list:
-    """From now on, the intervals of what runs on fake GPUs."""
+    """The intervals of what runs on fake GPUs from now on."""
     backend_for(device).streams.timeline = found = []
     return found
 
 
 def busy(intervals: list, *words: str) -> float:
-    """How long the streams whose title holds the words are at work."""
+    """The busy time of the streams whose title contains the words."""
     return sum(i.end - i.start for i in intervals if all(w in i.stream for w in words))
 
 
@@ -38,7 +38,7 @@ def span_of(intervals: list) -> float:
 
 
 def steps(x: nd.NDArray, count: int) -> nd.NDArray:
-    """Operations that do not fuse: each is one piece of work of its device."""
+    """Operations that do not fuse: each is one piece of work for its device."""
     for _ in range(count):
         x = nd.dot(x, x)
     return x
@@ -69,7 +69,7 @@ def test_a_copy_overlaps_computation_on_both_devices():
 
 
 def lstm(length: int, hidden: int) -> mx.sym.Symbol:
-    """Two layers on two groups of devices, unrolled: layer 0 of a step and layer 1 of the step before it can run side by side."""
+    """Two unrolled layers on two groups of devices: layer 0 of a step and layer 1 of the previous step can run concurrently."""
     cells = []
     for layer, group in enumerate(("below", "above")):
         with mx.AttrScope(ctx_group=group):
@@ -156,7 +156,7 @@ def test_the_host_goes_on_while_another_cpu_device_computes():
 
 
 class Flushes:
-    """Begin and end of windows that run, by device."""
+    """Start and end of each window's run, by device."""
 
     def __init__(self) -> None:
         self.found: dict = {}
@@ -176,7 +176,7 @@ def test_two_branches_on_two_cpu_devices_run_at_the_same_time():
     flushes = Flushes()
     listen(flushes)
     try:
-        for r in [nd.sort(a * 2) for a in arrays]:  # sorting is one thread's work
+        for r in [nd.sort(a * 2) for a in arrays]:  # sorting uses a single thread
             r.wait_to_read()
     finally:
         forget(flushes)

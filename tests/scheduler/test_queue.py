@@ -1,4 +1,4 @@
-"""The queue alone: random tasks over variables give what running them one after another gives, whatever the schedule."""
+"""The queue alone: random tasks over variables give the results of running them in sequence, whatever the schedule."""
 
 import os
 import random
@@ -18,7 +18,7 @@ LANES = [Lane("cpu", "compute"), Lane("cpu", "copy"), Lane("disk", "io")]
 
 
 class Memory:
-    """Lists of numbers, each guarded by a variable; what reads and writes one at the wrong time sees it."""
+    """Lists of numbers, each guarded by a variable; a read or write at the wrong time is detected."""
 
     def __init__(self, count: int) -> None:
         self.vars = [Var() for _ in range(count)]
@@ -96,7 +96,7 @@ def test_a_seed_fixes_the_schedule_and_seeds_differ():
 def test_lanes_run_concurrently(queue: Queue):
     meeting = threading.Barrier(2, timeout=10)
     for lane in LANES[:2]:
-        queue.push(meeting.wait, lane=lane)  # each needs the other one to run at the same time
+        queue.push(meeting.wait, lane=lane)  # each needs the other to run at the same time
     assert queue.drain() == []
 
 
@@ -260,7 +260,7 @@ def test_a_task_that_raises_systemexit_does_not_end_the_lane(queue: Queue):
 
 
 def test_a_signal_handler_can_push_at_any_point(queue: Queue):
-    with queue._lock:  # where a handler may find its own thread
+    with queue._lock:  # points at which a handler may interrupt its own thread
         task = queue.push(lambda: None, nanoseconds=1.0)
     assert task.is_done
 
@@ -303,7 +303,7 @@ def test_long_chains_do_not_recurse(queue: Queue):
 def test_a_fork_waits_for_all_tasks_and_the_child_runs_them_inline(queue: Queue):
     for _ in range(3):
         QUEUE.push(lambda: time.sleep(0.05), lane=LANES[0])
-    pid = os.fork()  # prepared for by imperative/window.py
+    pid = os.fork()  # forks are prepared for by imperative/window.py
     if pid == 0:
         left = list(QUEUE._open)
         task = QUEUE.push(lambda: None, lane=LANES[0])

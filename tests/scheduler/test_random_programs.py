@@ -1,4 +1,4 @@
-"""Random programs of several CPU devices, whose windows other threads run: the same bits as one operation after another."""
+"""Random programs on several CPU devices, whose windows other threads run: the same bits as operation by operation."""
 
 import os
 
