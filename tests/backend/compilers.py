@@ -1,4 +1,4 @@
-"""Compilers of generated C text for tests: NVRTC for the GPUs, g++ for the host."""
+"""Compilers of generated C source for tests: NVRTC for GPUs, g++ for the host."""
 
 import ctypes
 import importlib.util
@@ -28,7 +28,7 @@ def nvrtc() -> ctypes.CDLL:
 
 
 def compile_for_gpu(source: str, architecture: str) -> str:
-    """Compile a CUDA text and return the compiler's messages; fails the test if it is refused."""
+    """Compile CUDA source and return the compiler's messages; fails the test if compilation fails."""
     library = nvrtc()
     program, size = ctypes.c_void_p(), ctypes.c_size_t()
     library.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"kernels.cu", 0, None, None)
@@ -43,7 +43,7 @@ def compile_for_gpu(source: str, architecture: str) -> str:
 
 
 def compile_for_host(source: str, folder: Path) -> ctypes.CDLL:
-    """Compile a text as C++17 with g++ and load it."""
+    """Compile source as C++17 with g++ and load it."""
     compiler = shutil.which("g++")
     if compiler is None:
         pytest.skip("no g++")
@@ -57,6 +57,6 @@ def compile_for_host(source: str, folder: Path) -> ctypes.CDLL:
 
 
 def run_on_host(library: ctypes.CDLL, name: str, *arrays: np.ndarray) -> None:
-    """Run a kernel of a compiled text on C-contiguous arrays: inputs, then outputs."""
+    """Run a compiled kernel on C-contiguous arrays: inputs, then outputs."""
     assert all(a.flags.c_contiguous for a in arrays)
     getattr(library, name)(*[ctypes.c_void_p(a.ctypes.data) for a in arrays])

@@ -1,4 +1,4 @@
-"""What the tests of compiled kernels share: a backend that compiles at once, and a comparison of bits."""
+"""Shared by the tests of compiled kernels: a backend that compiles at first use, and a bitwise comparison."""
 
 import math
 
@@ -27,9 +27,9 @@ SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -2.5, math.inf, -math.inf, math.nan, 1e-31
 
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch, tmp_path):
-    """Kernels are on, small ones too at the second use, nothing is known of any structure, files are this test's own, counts are 0.
+    """Enable kernels, small ones too at the second use, with no known structures, a cache folder of the test's own, and counts at 0.
 
-    No thread waits for work: each hand-off goes by Python.
+    No thread spins for work: each hand-off goes through Python.
     """
     monkeypatch.setattr(SETTINGS, "jit", True)
     monkeypatch.setattr(tiering, "helper", lambda own: None)
@@ -56,7 +56,7 @@ class EagerBackend(NumpyBackend):
 
 
 def machine_code(program):
-    """The compiled kernel of a program that must be supported."""
+    """The compiled kernel of a program, which must be supported."""
     kernel = EagerBackend().compile(program)
 
     def run(*arrays):
@@ -69,7 +69,7 @@ def machine_code(program):
 
 
 def outputs_of(program):
-    """Memory of a program's outputs, with content that no result has."""
+    """Memory for a program's outputs, filled with a value that no result has."""
     return [np.full(program.shape, 77).astype(NUMPY[program.steps[s].dtype]) for s in program.outputs]
 
 
@@ -87,7 +87,7 @@ def chain(shape=(7,), op="exp"):
 
 
 def same_bits(got, want):
-    """Whether arrays are equal, signs of zeros included; NaNs are one."""
+    """Whether arrays are equal, signs of zeros included; all NaNs count as equal."""
     if got.dtype != want.dtype or not np.array_equal(got, want, equal_nan=got.dtype.kind == "f"):
         return False
     return got.dtype.kind != "f" or np.array_equal(np.signbit(got)[got == 0], np.signbit(want)[got == 0])

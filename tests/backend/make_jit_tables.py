@@ -1,7 +1,7 @@
 """Prints backends/twofold_numpy/jit/tables.py: the polynomials of the compiled functions; needs mpmath.
 
 Run: python tests/backend/make_jit_tables.py > backends/twofold_numpy/jit/tables.py. Each polynomial has the least largest relative
-error of the function that is made of it, found with 100 digits by Remez' exchange algorithm (E. Remez 1934, "Sur la détermination des
+error of the function built from it, found with 100 digits by Remez' exchange algorithm (E. Remez 1934, "Sur la détermination des
 polynômes d'approximation de degré donnée"), its coefficients then rounded to the format. Beside each stands that error before rounding.
 """
 
@@ -72,7 +72,7 @@ def extremes(errors: list[mp.mpf], count: int) -> list[int]:
 
 
 def away_from_zero(t: mp.mpf) -> mp.mpf:
-    """``t`` itself, but for a 0, at which the targets are limits."""
+    """``t`` itself, except for 0, where the targets are limits."""
     return t if abs(t) > mp.mpf("1e-22") else mp.mpf("1e-22")
 
 
@@ -181,7 +181,7 @@ TARGETS = {
 
 
 def rounded(value: mp.mpf, kind: str) -> float:
-    """The nearest number of the format."""
+    """The nearest number in the format."""
     return struct.unpack("f", struct.pack("f", float(value)))[0] if kind == "float" else float(value)
 
 

@@ -17,7 +17,7 @@ Function = Callable[[mp.mpf], mp.mpf]
 
 
 def rational(f: Function, a: float, b: float, degree: int) -> tuple[list[mp.mpf], list[mp.mpf]]:
-    """Coefficients of P and Q, lowest first, both of that degree."""
+    """Coefficients of P and Q, both of that degree, lowest power first."""
     count = 2 * degree + 1
     system, right = mp.matrix(count, count), mp.matrix(count, 1)
     for i in range(count):
@@ -33,13 +33,13 @@ def rational(f: Function, a: float, b: float, degree: int) -> tuple[list[mp.mpf]
 
 
 def largest_error(f: Function, p: list[float], q: list[float], a: float, b: float) -> float:
-    """The largest relative error of P/Q (with its coefficients rounded to doubles) at 1000 places."""
+    """The largest relative error of P/Q (with coefficients rounded to doubles) at 1000 points."""
     places = [mp.mpf(a) + (mp.mpf(b) - a) * (k + mp.mpf("0.37")) / 1000 for k in range(1000)]
     return float(max(abs(mp.polyval(p[::-1], x) / mp.polyval(q[::-1], x) / f(x) - 1) for x in places))
 
 
 def away_from_zero(t: mp.mpf) -> mp.mpf:
-    """``t`` itself, but for a 0, at which the targets are limits."""
+    """``t`` itself, except for 0, where the targets are limits."""
     return t if abs(t) > mp.mpf("1e-20") else mp.mpf("1e-20")
 
 

@@ -1,4 +1,4 @@
-"""Writes special_values.json beside it: values of special functions by mpmath with 50 digits, each at a few dozen random places.
+"""Writes special_values.json next to it: values of special functions by mpmath with 50 digits, each at a few dozen random points.
 
 Run: python tests/backend/make_special_values.py (needs mpmath). Numbers are hexadecimal doubles: [argument, nearest value].
 """
@@ -43,7 +43,7 @@ FUNCTIONS: dict[str, tuple[Callable[[mp.mpf], mp.mpf], tuple[Range, ...]]] = {
 
 
 def values(name: str) -> dict[str, list[tuple[str, str]]]:
-    """For each range of a function its places and values."""
+    """The arguments and values for each range of a function."""
     function, ranges = FUNCTIONS[name]
     out = {}
     for label, draw in ranges:

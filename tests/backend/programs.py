@@ -1,4 +1,4 @@
-"""Ordinary programs, each giving arrays by name: run as a script, it writes what all of them give into a file.
+"""Ordinary programs, each returning arrays by name; run as a script, this writes the results of all to a file.
 
 Run: python tests/backend/programs.py results.npz (TWOFOLD_BACKEND_CPU and TWOFOLD_ARRAY_API say on what)
 """
@@ -22,7 +22,7 @@ def program(function):
 
 
 def real(*shape, seed=0):
-    """Reals of a shape, the same in every run."""
+    """Real numbers of a shape, the same in every run."""
     return nd.array(numpy.random.RandomState(seed).uniform(-1, 1, shape))
 
 
@@ -203,7 +203,7 @@ def numpy_front_end():
 
 
 class Cube(autograd.Function):
-    """A user's function with a gradient of its own."""
+    """A user's function with its own gradient."""
 
     def forward(self, x):
         self.save_for_backward(x)

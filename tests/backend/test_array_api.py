@@ -1,4 +1,4 @@
-"""The generic adapter: which library it takes, and what it says where the library has no such dtype."""
+"""The generic adapter: which library it uses, and its errors for unsupported dtypes."""
 
 import array_api_strict
 import ml_dtypes
@@ -57,7 +57,7 @@ def storing(monkeypatch):
 
 @pytest.fixture
 def on_host(storing, monkeypatch):
-    """What the host was asked for."""
+    """The calls that ran on the host."""
     seen = []
     run = type(storing.xp).on_host
     monkeypatch.setattr(type(storing.xp), "on_host", lambda xp, function, *arrays: seen.append(function) or run(xp, function, *arrays))

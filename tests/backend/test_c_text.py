@@ -1,4 +1,4 @@
-"""The C printer: every element-wise primitive and fused programs compile for GPUs, and as host C++ give what NumPy gives."""
+"""The C printer: every element-wise primitive and fused programs compile for GPUs, and match NumPy as host C++."""
 
 import math
 import random
@@ -19,7 +19,7 @@ from tests.backend.compilers import ARCHITECTURES, compile_for_gpu, compile_for_
 
 ELEMENTWISE = [name for name in names() if primitives()[name].elementwise]
 CASES = [case for name in ELEMENTWISE for case in cases(name) if not case.is_weak]
-#: Each compilation takes seconds: one architecture stands for all in the quick run.
+#: Each compilation takes seconds, so the quick run uses a single architecture.
 EACH_GPU = [a if a == "sm_90" else pytest.param(a, marks=pytest.mark.slow) for a in ARCHITECTURES]
 #: Ufuncs of random programs, with the dtype that they take and give.
 RANDOM_OPS = (
@@ -32,7 +32,7 @@ RANDOM_OPS = (
 
 
 def differ(got, want):
-    """Whether a result is not NumPy's: floats within the conformance suite's tolerance."""
+    """Whether a result differs from NumPy's; floats may differ by the conformance suite's tolerance."""
     dtype = NAME_OF[want.dtype]
     if dtype not in TOLERANCE:
         return not np.array_equal(got, want)
@@ -41,7 +41,7 @@ def differ(got, want):
 
 
 def random_program(seed):
-    """A fused program of random steps over broadcast inputs, its operands, and what NumPy gives step by step."""
+    """A fused program of random steps over broadcast inputs, its operands, and NumPy's results step by step."""
     draw = random.Random(seed)
     shape = draw.choice([(3, 4), (2, 1, 5), (7,), (2, 3, 2, 2)])
     dtypes = ["float32", "float32", "int32", "bool"]
@@ -99,7 +99,7 @@ def test_every_primitive_compiles_for_gpus_without_warnings(architecture):
 
 @pytest.mark.parametrize("architecture", EACH_GPU)
 def test_fused_programs_compile_for_gpus(architecture):
-    compile_for_gpu(kernel_unit(*[random_program(seed)[0] for seed in range(60)]).source, architecture)  # fails the test by itself
+    compile_for_gpu(kernel_unit(*[random_program(seed)[0] for seed in range(60)]).source, architecture)  # else fails the test
 
 
 def test_index_spaces_beyond_32_bits_use_64_bit_indices():

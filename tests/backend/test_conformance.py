@@ -1,4 +1,4 @@
-"""Every adapter of the repository keeps the backend protocol: the conformance suite that ships, on NumPy, the array API and the fake."""
+"""Every adapter in the repository keeps the backend protocol: the shipped conformance suite on NumPy, the array API and the fake."""
 
 from dataclasses import FrozenInstanceError
 
@@ -15,7 +15,7 @@ from twofold_fake import FakeBackend
 from twofold_numpy import NumpyBackend
 from twofold_numpy.namespace import NumpyNamespace
 
-STANDARD = ("bool", *INTEGERS, *FLOATS[2:])  # what the array-API standard has: no 16-bit floats
+STANDARD = ("bool", *INTEGERS, *FLOATS[2:])  # the array-API standard's dtypes: no 16-bit floats
 ADAPTERS: dict[str, tuple[Backend, tuple[str, ...]]] = {
     "numpy": (NumpyBackend(), REAL),
     "fake": (FakeBackend(poison=True), REAL),
@@ -40,7 +40,7 @@ def test_adapter_keeps_the_protocol(adapter, behaviour):
 
 
 class AliasingBackend(NumpyBackend):
-    """Copies and arrays from the host share memory, which they must not."""
+    """A broken adapter: copies and arrays from the host share memory."""
 
     def from_host(self, array, device):
         return array
@@ -50,7 +50,7 @@ class AliasingBackend(NumpyBackend):
 
 
 class WideningBackend(NumpyBackend):
-    """Single precision becomes double in every call of a program."""
+    """A broken adapter: single precision becomes double in every call of a program."""
 
     def call(self, op, params, inputs, output, *others):
         inner = super().call(op, params, inputs, output, *others)
@@ -64,7 +64,7 @@ class NegatingNamespace(NumpyNamespace):
 
 
 class NegatingBackend(NumpyBackend):
-    """Its namespace is wrong, its calls and kernels are right."""
+    """Its namespace is wrong, but its calls and kernels are right."""
 
     @property
     def xp(self):

@@ -1,4 +1,4 @@
-"""NumPy's algorithms of convolution: each against the definition, alike in every mode, in bounded memory; their table."""
+"""The NumPy adapter's convolution algorithms: each against the definition, equal in every mode, in bounded memory; and their table."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ BYTES = (1, 4000, 1 << 22)
 
 
 def operands(kind, g, dtype=F64):
-    """Whole numbers, whose sums are exact in any order."""
+    """Integers, whose sums are exact in any order."""
     draw = np.random.default_rng(0)
     arrays = {k: draw.integers(-4, 5, shape_of(k, g)).astype(dtype) for k in KINDS}
     pair = {"forward": ("data", "weight"), "data": ("forward", "weight"), "weight": ("data", "forward")}[kind]
@@ -66,7 +66,7 @@ def by_definition(kind, g, first, second):
     if kind == "weight":
         y = second.reshape(g.n, g.groups, per, -1)
         return np.einsum("ngcpt,ngfp->gfct", windows(g, first), y).reshape(shape_of(kind, g))
-    units = np.eye(math.prod(g.size)).reshape(-1, 1, *g.size)  # the transpose, place by place
+    units = np.eye(math.prod(g.size)).reshape(-1, 1, *g.size)  # the transpose, position by position
     one = Geometry(len(units), 1, 1, 1, *[getattr(g, name) for name in ("size", "kernel", "stride", "dilate", "pad")])
     reach = windows(one, units).reshape(len(units), -1, g.taps)
     y, w = first.reshape(g.n, g.groups, per, -1), second.reshape(g.groups, per, -1, g.taps)
@@ -149,7 +149,7 @@ def test_operands_can_be_strided():
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", [name for name in GEOMETRIES if len(GEOMETRIES[name].size) > 1])
 def test_memory_order_changes_no_bit(name, kind, nbytes):
-    """What the layout pass stands on: of algorithms that take images with their channels last."""
+    """The layout pass relies on this for algorithms that take channels-last images."""
     g = GEOMETRIES[name]
     draw = np.random.default_rng(2)
     arrays = [draw.standard_normal(a.shape).astype(F32) for a in operands(kind, g)] + [np.empty(shape_of(kind, g), F32)]
@@ -247,7 +247,7 @@ def test_memory_does_not_grow_with_the_number_of_images(name, kind, monkeypatch)
 
 
 def run(x, w, head):
-    """A convolution with its gradients and a gradient of a gradient."""
+    """A convolution with its gradients and a second-order gradient."""
     x, w = mx.nd.array(x), mx.nd.array(w)
     x.attach_grad()
     w.attach_grad()

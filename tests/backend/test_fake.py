@@ -1,4 +1,4 @@
-"""The fake adapter: its schedules find forgotten waits, its memory shows what is read before it is written or after it is freed."""
+"""The fake adapter: its schedules expose missing waits, its memory exposes reads before a write or after a free."""
 
 import gc
 
@@ -14,7 +14,7 @@ GPU = Device("gpu")
 
 
 def launched(backend, op, array, out=None):
-    """A unary primitive issued as a program does it."""
+    """A unary primitive, issued as in a program."""
     kind = ArrayType(array.shape, "float32")
     call = backend.call(op, {}, [kind], kind)
     out = backend.empty(array.shape, "float32") if out is None else out
@@ -23,7 +23,7 @@ def launched(backend, op, array, out=None):
 
 
 def copied_and_squared(backend, *, waits):
-    """4 squared: copied to the device by one stream, squared by another, which waits for the copy or forgets to."""
+    """4 squared: copied to the device by one stream, squared by another, which may or may not wait for the copy."""
     h2d, compute = backend.stream(GPU, "h2d"), backend.stream(GPU)
     with h2d:
         array = backend.from_host(np.full(3, 4, np.float32), GPU)
@@ -44,7 +44,7 @@ def test_late_streams_expose_a_missing_wait_for_an_operand():
 
 
 def overwritten_after_read(backend, *, waits):
-    """-3, computed by one stream from memory that another overwrites, which waits for the reader or forgets to."""
+    """-3, computed by one stream from memory that another overwrites, which may or may not wait for the reader."""
     h2d, compute = backend.stream(GPU, "h2d"), backend.stream(GPU)
     array = backend.from_host(np.full(3, 3, np.float32), GPU)
     backend.synchronize(GPU)

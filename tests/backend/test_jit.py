@@ -31,7 +31,7 @@ from tests.backend.jit import FLOATS, SPECIAL, EagerBackend, chain, fresh, machi
 
 __all__ = ["fresh"]
 
-#: Units in the last place that a compiled function may be wrong by.
+#: Allowed error of a compiled function, in units in the last place.
 ULPS = 2.0
 FUNCTIONS = ("exp", "expm1", "log", "log1p", "tanh", "erf", "sin", "cos")
 
@@ -40,7 +40,7 @@ FUNCTIONS = ("exp", "expm1", "log", "log1p", "tanh", "erf", "sin", "cos")
 
 
 def samples(op, dtype):
-    """Arguments all over the format, and dense where the function bends or ends."""
+    """Arguments over the whole range of the format, dense near features and limits of the function."""
     generator = np.random.default_rng(FUNCTIONS.index(op))
     kind = NUMPY[dtype]
     bits = generator.integers(0, 2 ** (8 * kind.itemsize), 700, np.uint64).astype(f"u{kind.itemsize}").view(kind)
@@ -136,7 +136,7 @@ def test_compiled_kernels_keep_the_protocol(behaviour):
     behaviour(EagerBackend())
 
 
-#: Primitives whose compiled result has the same bits: number of operands, dtype of operands, dtype of the result.
+#: Primitives whose compiled results are bitwise equal: number of operands, dtype of operands, dtype of the result.
 EXACT = (
     *[(op, 2, d, d) for op in ("add", "subtract", "multiply", "divide", "maximum", "minimum", "copysign") for d in FLOATS],
     *[(op, 1, d, d) for op in ("negative", "absolute", "sign", "square", "sqrt", "floor", "ceil", "trunc", "round_even") for d in FLOATS],
@@ -153,7 +153,7 @@ BOUNDED = tuple((op, 1, d, d) for op in ("tanh", "erf") for d in FLOATS)
 
 
 def random_program(seed, table, values):
-    """A program of random steps over inputs of which some lack axes, and its operands."""
+    """A program of random steps over inputs, some of which lack axes, and its operands."""
     draw = random.Random(seed)
     shape = draw.choice([(1,), (37,), (3, 50), (5, 1, 17), (2, 3, 2, 2), (0, 4), (33, 3)])
     generator = np.random.default_rng(seed)
@@ -179,7 +179,7 @@ def random_program(seed, table, values):
 
 
 def by_default(program, inputs):
-    """What the default kernel gives."""
+    """The default kernel's results."""
     outs = outputs_of(program)
     with np.errstate(all="ignore"):
         compile_kernel(program)(*inputs, *outs)
@@ -337,7 +337,7 @@ def test_both_halves_reject_operands_together(monkeypatch):
     monkeypatch.setattr(tiering, "SPLIT_WITH_HELPER", 0)
     monkeypatch.setattr(tiering.workers, "THREADS", 2)
     memory, turned = np.arange(401, dtype=np.float32), np.ones((20, 20), np.float32).T
-    x, y = (memory[k:][:400].reshape(20, 20) for k in (1, 0))  # the result lies where the input does, one element before
+    x, y = (memory[k:][:400].reshape(20, 20) for k in (1, 0))  # the result overlaps the input, one element before it
     steps = step("add", Ref("in", 0), Ref("in", 1)), step("add", Ref("step", 0), Ref("in", 2))
     program = RowProgram("add", (20, 20), (ArrayType((20, 20), "float32"),) * 3, steps, (1,), ((0, 2),))
     want = x + turned + y
@@ -510,7 +510,7 @@ def test_sources_for_other_vector_lengths_compile(bits):
 
 
 def use_twice(program):
-    """Compile a program as in a new process."""
+    """Compile a program as a new process would."""
     tiering._entries.clear()
     x = np.linspace(-1, 1, 7, dtype=np.float32)
     out = np.empty_like(x)
@@ -574,7 +574,7 @@ def test_the_folder_is_in_the_users_cache(monkeypatch, tmp_path):
 
 
 def test_programs_of_the_package_are_compiled():
-    """From arrays to machine code: a window of operations that no other test has."""
+    """From arrays to machine code, with a window of operations that no other test uses."""
     import twofold as mx
 
     x = mx.nd.array(np.linspace(-3, 3, 70_000, dtype=np.float32))

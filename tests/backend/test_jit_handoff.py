@@ -1,4 +1,4 @@
-"""Halves of kernels on two threads, without the interpreter between them: the bits of one thread, whoever waits, forks or ends."""
+"""Kernels split over two threads without the interpreter in between: the bits of one thread, whichever thread waits, forks or exits."""
 
 import gc
 import os
@@ -34,7 +34,7 @@ def _all_sizes(fresh, monkeypatch):
 
 @pytest.fixture
 def waiting():
-    """A thread that always waits for work."""
+    """A worker thread that always spins for work."""
     stop = threading.Event()
 
     def serve():
@@ -52,7 +52,7 @@ def waiting():
 
 
 def turns(count):
-    """So many numbers; the interpreter's lock is let go before some of them, so that who waits can begin to do so again."""
+    """That many numbers; the GIL is released before some of them, so that the worker can resume waiting."""
     for k in range(count):
         if k % 10 == 0:
             time.sleep(0.001)
@@ -114,7 +114,7 @@ def test_rows_and_results_over_operands():
 @pytest.mark.usefixtures("waiting")
 def test_rejected_arrays_are_computed_once():
     memory = np.arange(401, dtype=np.float32)
-    x, y = (memory[k:][:400].reshape(20, 20) for k in (1, 0))  # the result lies where the input does, one element before
+    x, y = (memory[k:][:400].reshape(20, 20) for k in (1, 0))  # the result overlaps the input, one element before it
     turned = np.ones((20, 20), np.float32).T
     steps = step("add", Ref("in", 0), Ref("in", 1)), step("add", Ref("step", 0), Ref("in", 2))
     kernel = machine_code(RowProgram("add", (20, 20), (ArrayType((20, 20), "float32"),) * 3, steps, (1,), ((0, 2),)))
@@ -132,7 +132,7 @@ def test_rejected_arrays_are_computed_once():
 
 @pytest.mark.usefixtures("waiting")
 def test_a_single_half_that_refuses_is_an_error(monkeypatch):
-    """As where memory for its scratch is missing: the other half may have been written over what was read."""
+    """As when its scratch cannot be allocated: the other half may have overwritten the inputs."""
     made = []
 
     def noted(address, library, numbers, refused, lock):
@@ -234,7 +234,7 @@ def test_a_woken_thread_waits_for_more(monkeypatch):
     kernel = machine_code(chain((400_000,), "tanh"))
     for _ in range(200):
         kernel(x, y, np.empty_like(x))
-    assert waited  # unless the machine was busy each time: then the one thread did both halves
+    assert waited  # unless the machine was busy each time, so that one thread ran both halves
     assert isinstance(waited[0], type(compiler()))
 
 

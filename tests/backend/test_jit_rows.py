@@ -73,7 +73,7 @@ def test_softmax_reads_each_row_three_times(shape):
 
 
 def random_rows(seed):
-    """A program of random steps and reductions, of inputs of which some lack axes; each operand's kind is right by construction."""
+    """A program of random steps and reductions over inputs, some of which lack axes; operand kinds are right by construction."""
     draw, generator = random.Random(seed), np.random.default_rng(seed)
     shape = draw.choice([(4, 50), (1, 129), (3, 2, 17), (6, 8), (2, 300), (5, 2)])
     dtype = draw.choice(FLOATS)
@@ -107,13 +107,13 @@ def random_rows(seed):
 
 
 def row_outputs(program):
-    """Memory of a program's outputs, one element for each row where there is one."""
+    """Memory for a program's outputs, with one element per row for per-row outputs."""
     row = (*program.shape[:-1], 1)
     return [np.full(row if program.steps[s].row else program.shape, 77).astype(NUMPY[program.steps[s].dtype]) for s in program.outputs]
 
 
 def check_bits(seed):
-    """Hold the machine code of a random program to the bits of the default kernel."""
+    """Compare the machine code of a random program bitwise with the default kernel."""
     program, inputs = random_rows(seed)
     with np.errstate(all="ignore"):
         want = row_outputs(program)

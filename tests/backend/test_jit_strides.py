@@ -1,4 +1,4 @@
-"""Kernels compiled by LLVM over strided inputs: NumPy's bits for any layout, few texts, and arrays that may not be read where they lie."""
+"""Kernels compiled by LLVM over strided inputs: NumPy's bits for any layout, few sources, and inputs that must be copied."""
 
 import pickle
 import random
@@ -41,14 +41,14 @@ def copied(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def nothing_is_copied(request, monkeypatch):
-    """Strided inputs are read where they lie, but where a test is about copies."""
+    """Strided inputs are read in place, except in tests about copies."""
     monkeypatch.setattr(tiering, "SHORT", 0)
     if "copied" not in request.fixturenames:
         monkeypatch.setattr(tiering, "as_kernel_input", lambda array, outputs: pytest.fail("an input was copied"))
 
 
 def relaid(draw, array):
-    """An array with the same elements in a larger one: axes in another order, reversed, with gaps; or with stride 0 where it may."""
+    """The same elements as a view of a larger array: axes permuted, reversed, with gaps, or with stride 0 where possible."""
     if array.ndim and draw.random() < 0.2 and array.size and all((array == array.take([0], k)).all() for k in range(array.ndim)):
         return np.broadcast_to(array.reshape(-1)[0], array.shape)
     steps = [draw.choice([1, 1, 1, 2, 2, 3, -1, -2]) for _ in array.shape]
@@ -76,7 +76,7 @@ def test_random_programs_over_random_layouts_match_the_default_kernel_bitwise(se
 
 
 def check_rows(seed):
-    """Hold rows of strided inputs to the bits that contiguous ones give."""
+    """Compare rows of strided inputs bitwise with contiguous ones."""
     program, inputs = random_rows(seed)
     run, draw = machine_code(program), random.Random(seed)
     want = run(*inputs, *row_outputs(program))
@@ -110,7 +110,7 @@ def test_every_dtype_and_length(dtype, size):
 
 
 def test_nothing_is_read_beyond_an_array():
-    """Every second element up to a page's end, behind which there is nothing."""
+    """Every second element up to the end of a page, after which nothing is mapped."""
     import ctypes
     import mmap
 
@@ -207,7 +207,7 @@ def test_earlier_layouts_are_found_again():
             out = np.empty_like(y)
             kernel(x, y, out)
             assert same_bits(out, -(x * 2 + y))
-    assert tiering.Stats.compiled == 4  # of contiguous ones, of rows, of every second element, and of those that lie apart
+    assert tiering.Stats.compiled == 4  # contiguous, rows, every second element, and widely spaced
     assert len(kernel._variants) == 4
 
 
@@ -251,7 +251,7 @@ def test_an_output_over_an_input_of_equal_layout_needs_no_copy():
 @pytest.mark.parametrize("other", [np.float64, np.int32, ">f4", np.float16])
 @pytest.mark.parametrize("every", [1, 2])
 def test_an_input_of_another_dtype_is_not_reinterpreted(copied, other, every):
-    """Nor is it one of as many bytes: the default kernel computes with what it is given."""
+    """Not even one of the same size: the default kernel computes with what it is given."""
     x = (np.arange(14) - 3).astype(other)[:: 2 // every][:7]
     good = np.arange(14, dtype=np.float32)[::every][:7]
     kernel, out = EagerBackend().compile(chain((7,), "negative")), np.empty(7, np.float32)

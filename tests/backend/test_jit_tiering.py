@@ -1,4 +1,4 @@
-"""When kernels are compiled: by threads that meet, in the midst of other work, around forks, at once, and never if they are long."""
+"""When kernels are compiled: concurrently, during interrupts, around forks, at first use, and never if they are too long."""
 
 import os
 import signal
@@ -30,7 +30,7 @@ X = np.linspace(-1, 1, 7, dtype=np.float32)
 
 
 def used(kernel):
-    """What a kernel of `chain` gives."""
+    """The result of a kernel of `chain`."""
     out = np.empty_like(X)
     kernel(X, X, out)
     return out
@@ -38,7 +38,7 @@ def used(kernel):
 
 @pytest.fixture
 def slowly(monkeypatch):
-    """Compilations that wait in the middle until they may go on: (begun, may go on)."""
+    """Compilations that pause in the middle until they may continue: (started, may continue)."""
     begun, on, code_of = threading.Event(), threading.Event(), tiering._machine_code
 
     def slow(structure):
@@ -151,14 +151,14 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 
 def test_a_fork_waits_for_lanes_that_need_to_compile():
-    """It takes no lock of theirs before they end."""
+    """It takes none of their locks before they end."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "TWOFOLD_JIT": "1"}
     done = subprocess.run([sys.executable, "-c", FORKING], capture_output=True, text=True, timeout=60, check=False, env=environment)
     assert (done.stdout, done.stderr) == ("3\n", "")
 
 
 def test_a_fork_waits_for_code_between_threads(monkeypatch):
-    """What two threads need for their halves is made by the same library as kernels."""
+    """The code that splits kernels over two threads is compiled by the same library."""
     own, begun, finished = compiler(), threading.Event(), []
     object_code = own.object_code
 

@@ -1,4 +1,4 @@
-"""Forms of NumPy's functions that are faster than the obvious ones give the same bits."""
+"""Calls of NumPy that are faster than the obvious ones give the same bits."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The pool of large arrays: memory comes back when nobody sees it any more, and never before."""
+"""The pool of large arrays: memory is returned once nothing refers to it, and never before."""
 
 import gc
 import threading
@@ -43,7 +43,7 @@ def test_memory_is_reused_once_no_array_refers_to_it(pool):
     view = a[10:].reshape(-1, 1)
     del a
     other = pool.empty(SHAPE, KIND)
-    assert address(other) != where  # the view still looks into it
+    assert address(other) != where  # the view still refers to it
     del view
     assert address(pool.empty(SHAPE, KIND)) == where
 
@@ -88,7 +88,7 @@ def test_garbage_collection_during_an_allocation_does_not_deadlock_the_pool(pool
 def test_an_interrupting_handler_takes_new_memory(pool, monkeypatch):
     inner, collect = [], Pool._collect
 
-    def interrupted(self):  # as by a signal handler, in the midst of taking a block
+    def interrupted(self):  # as by a signal handler, in the middle of taking a block
         monkeypatch.setattr(Pool, "_collect", collect)
         inner.append(self.empty(SHAPE, KIND))
         monkeypatch.setattr(memory, "LOCK_TIMEOUT", 0.01)

@@ -1,4 +1,4 @@
-"""Ordinary programs give on the generic adapter, as the backend of the CPU, what they give on NumPy's."""
+"""Ordinary programs on the CPU give the same results with the generic adapter as with NumPy's."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ SCRIPT = Path(__file__).with_name("programs.py")
 
 
 def results_on(folder, **variables):
-    """What the programs give in a process of their own, by program and name."""
+    """The programs' results in a separate process, by program and name."""
     path = folder / f"{'_'.join(variables.values())}.npz"
     result = subprocess.run(
         [sys.executable, str(SCRIPT), str(path)], capture_output=True, text=True, timeout=250, check=False, env={**os.environ, **variables}

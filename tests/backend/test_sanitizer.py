@@ -1,4 +1,4 @@
-"""`make test-gpu-sanitizer`: what is called, by a compute-sanitizer that only writes down how it is called."""
+"""`make test-gpu-sanitizer`: its calls, recorded by a stand-in for compute-sanitizer."""
 
 import json
 import stat
@@ -20,7 +20,7 @@ sys.exit({fails} if sys.argv[2] == {failing!r} else 0)
 
 @pytest.fixture
 def calls(tmp_path, monkeypatch):
-    """Put such a program on PATH, that finds something with one tool; returns a function that gives its calls."""
+    """Put the stand-in on PATH; it reports a finding with one tool. Returns a function that lists its calls."""
     log = tmp_path / "calls"
 
     def installed(failing="", status=sanitizer.FOUND):

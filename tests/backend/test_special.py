@@ -14,7 +14,7 @@ from twofold_numpy import special
 VALUES = json.loads(Path(__file__).with_name("special_values.json").read_text(encoding="utf-8"))
 CASES = [(name, label) for name, ranges in VALUES.items() for label in ranges]
 #: Largest error in units in the last place of the result. Below 0 the functions have zeros between their poles: there the error
-#: is measured against the size of what is added up.
+#: is measured relative to the magnitude of the terms.
 ULPS = {
     "erf": 3,
     "erfinv": 6,
@@ -43,7 +43,7 @@ def stored(name, label):
 
 
 def largest_term(name, x):
-    """The largest term of the reflection formula, which passes its rounding errors to the result at x < 0."""
+    """The largest term of the reflection formula, whose rounding errors enter the result at x < 0."""
     order = int(name.partition(" ")[2] or 0)
     if name == "gammaln":
         return special.gammaln(-x)

@@ -1,1 +1,1 @@
-"""Tests of operators: against MXNet, and what their table promises."""
+"""Tests of operators: against MXNet, and against their declarations."""

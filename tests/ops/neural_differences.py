@@ -70,7 +70,7 @@ ROWS = [
 ]
 ROWS = [(title, case, kind, ours.replace("{0}", SOFTMAX.format(dtype="float32", sign=1))) for title, case, kind, ours in ROWS]
 
-#: Cases that MXNet runs on a GPU only and else answers without what was asked: see test_recurrent.py.
+#: Cases that MXNet supports on a GPU only; elsewhere it ignores what was requested: see test_recurrent.py.
 ELSEWHERE = {"RNN.22", "RNN.23"}
 
 #: Operators whose float64 values MXNet computes with float32 constants.

@@ -1,4 +1,4 @@
-"""Every operator, on every sample, in every way: the tests generated from the operator table."""
+"""Every check on every sample of every operator: the tests generated from the operator table."""
 
 import pytest
 

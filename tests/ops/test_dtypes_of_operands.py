@@ -1,4 +1,4 @@
-"""Which dtypes operators of ``nd`` and ``sym`` take together: those that MXNet takes, so that none comes out of a mixture."""
+"""Which dtypes operators of ``nd`` and ``sym`` accept together: those that MXNet accepts, so that dtypes never mix."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def update(name, states, **params):
     return lambda a: getattr(nd, name)(ones(2), *[a(2)] * (1 + states), lr=0.1, **params)
 
 
-#: Calls in which ``a`` makes operands that the real MXNet wants in the dtype of the others.
+#: Calls in which ``a`` creates operands that the real MXNet requires in the dtype of the others.
 ALIKE = {
     "dot": lambda a: nd.dot(ones(2, 3), a(3, 2)),
     "batch_dot": lambda a: nd.batch_dot(ones(2, 2, 3), a(2, 3, 2)),
@@ -61,7 +61,7 @@ ALIKE = {
     "rmspropalex_update": update("rmspropalex_update", 3),
 }
 
-#: Calls whose operands serve different ends: MXNet takes any dtype for ``a``.
+#: Calls whose operands have different roles: MXNet accepts any dtype for ``a``.
 FREE = {
     "take": lambda a: nd.take(ones(2), a(2)),
     "pick": lambda a: nd.pick(ones(2, 2), a(2)),

@@ -1,4 +1,4 @@
-"""Operators are declared as MXNet 1.9.1's registry has them: aliases, inputs, parameters in order, defaults."""
+"""Operators are declared as in MXNet 1.9.1's registry: aliases, inputs, parameters in order, defaults."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from twofold.opdef.params import Param
 
-#: What the inventory says wrongly or leaves open: (operator, parameter).
+#: Where the inventory is wrong or silent: (operator, parameter).
 EXCEPTIONS = {("_linspace", "*"), ("_set_value", "src"), ("smooth_l1", "scalar")}
 
 
@@ -28,12 +28,12 @@ def registered(shared: Path) -> dict[str, Any]:
 
 
 def params_of(name: str, row: dict[str, Any]) -> list[dict[str, Any]]:
-    """The inventory's parameters, but for the device and the number of arrays, which front ends take."""
+    """The inventory's parameters, except the device and the number of arrays, which front ends handle."""
     return [p for p in row.get("params", []) if p["name"] not in ("ctx", NAMES[name].count_param)]
 
 
 def same_default(param: Param, text: str) -> bool:
-    """Whether the registry's text spells the default; it prints floats with six to nine digits, and empty shapes as ``[]``."""
+    """Whether the registry's text denotes the default; it prints floats with six to nine digits, and empty shapes as ``[]``."""
     if param.default is None or param.default == ():
         return text in ("None", "[]", "")
     found = param.kind.parse(text)

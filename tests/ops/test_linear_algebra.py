@@ -17,7 +17,7 @@ from twofold.config import SETTINGS
 from twofold.errors import DTypeError, LinearAlgebraError, MXNetError, ShapeError
 
 linalg = nd.linalg
-#: Functions of symmetric positive definite matrices (2, 3, 3) that depend on no sign of a vector.
+#: Functions of symmetric positive definite matrices (2, 3, 3) that do not depend on the signs of eigenvectors.
 SYMMETRIC: dict[str, Callable[[Any], Any]] = {
     "potrf": linalg.potrf,
     "potri of potrf": lambda a: linalg.potri(linalg.potrf(a)),
@@ -36,7 +36,7 @@ def start(seed: int = 0, n: int = 3) -> np.ndarray:
 
 
 def loss(function: Callable[[Any], Any], x: Any) -> Any:
-    """A sum over the function of x · xᵀ, which is symmetric wherever x goes."""
+    """The sum of the function of x · xᵀ, which is symmetric for every x."""
     result = function(linalg.syrk(x))
     weights = np.cos(np.arange(result.size)).reshape(result.shape)
     return (result * nd.array(weights, dtype="float64")).sum()
@@ -138,7 +138,7 @@ def test_symbols_and_hybridized_blocks_match_arrays():
 def test_failed_decompositions_raise_numpys_error_too(monkeypatch, run, defer):
     monkeypatch.setattr(SETTINGS, "defer_elements", defer)
     with pytest.raises(LinearAlgebraError) as caught:
-        run(nd.ones((2, 2))).asnumpy()  # an error of mx.nd may come with the read
+        run(nd.ones((2, 2))).asnumpy()  # mx.nd may raise only when the result is read
     assert isinstance(caught.value, np.linalg.LinAlgError)
     assert isinstance(caught.value, MXNetError)
 
@@ -146,7 +146,7 @@ def test_failed_decompositions_raise_numpys_error_too(monkeypatch, run, defer):
 @pytest.mark.parametrize("text", ["inv(a)", "solve(a, a)", "cholesky(-a)", "tensorinv(a, 1)", "tensorsolve(a, a[0])"])
 @pytest.mark.parametrize("defer", [1, 1 << 40])
 def test_np_linalg_functions_raise_at_the_call(monkeypatch, text, defer):
-    """Scripts ask ``try: np.linalg.cholesky(a)`` whether a matrix is positive definite."""
+    """Scripts use ``try: np.linalg.cholesky(a)`` to test whether a matrix is positive definite."""
     monkeypatch.setattr(SETTINGS, "defer_elements", defer)
     a = mx.np.ones((2, 2))
     with pytest.raises(np.linalg.LinAlgError):

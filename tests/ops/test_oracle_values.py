@@ -1,4 +1,4 @@
-"""Operators give what the real MXNet 1.9.1 gave: results, gradients, states and refusals of every stored case."""
+"""Operators match the real MXNet 1.9.1: results, gradients, states and errors of every stored case."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.oracle_values.reader import Case, load_cases
 
 #: (relative, absolute) tolerance by dtype; of results that are exact in neither library only.
 TOLERANCE = {"float16": (2e-3, 1e-3), "float32": (2e-5, 1e-6), "float64": (1e-9, 1e-12)}
-#: Cases of which the first output alone was stored; the others are tested elsewhere.
+#: Cases of which only the first output was stored; the others are tested elsewhere.
 FIRST_ONLY = ("LeakyReLU.14", "LeakyReLU.15")
 CASES = {case.name: case for case in load_cases()}
 
@@ -70,7 +70,7 @@ def differs(case: Case, kind: str) -> bool:
 
 
 def cases(kind: str, of: Callable[[Case], bool]) -> pytest.MarkDecorator:
-    """Parametrize a test over the cases that it is about, without those that differ on purpose."""
+    """Parametrize a test over its cases, without those that differ on purpose."""
     return pytest.mark.parametrize("case", [pytest.param(c, id=c.name) for c in CASES.values() if of(c) and not differs(c, kind)])
 
 

@@ -1,4 +1,4 @@
-"""The samplers draw from their distributions; equal seeds give equal draws, in one piece and on any schedule."""
+"""The samplers draw from their distributions; equal seeds give equal draws, deferred or not, on any schedule."""
 
 from __future__ import annotations
 

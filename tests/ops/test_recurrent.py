@@ -21,7 +21,7 @@ def sigmoid(x):
 
 
 def lstm(clip: float = np.inf, lengths: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Outputs and last states of one layer by the equations."""
+    """Outputs and final states of one layer by the equations."""
     into, over, bias, more = WEIGHTS
     h, c = STATES[0, 0], STATES[1, 0]
     outputs = np.zeros((STEPS, BATCH, HIDDEN))
@@ -73,7 +73,7 @@ def test_the_backward_direction_starts_at_the_last_step_of_each_sequence():
 
 
 def gradient_error(more=(), size=None, **params) -> float:
-    """How far the derivative along a random direction is from the difference quotient, of a random projection of all results."""
+    """The error of the derivative of a random projection of all results along a random direction, against the difference quotient."""
     draw = np.random.default_rng(2)
     hidden = params.get("projection_size", HIDDEN)
     vector = np.concatenate([w.ravel() for w in WEIGHTS]) if size is None else draw.uniform(-0.5, 0.5, size)

@@ -1,4 +1,4 @@
-"""16-bit floats inside composites: sums and squares that only exist on the way do not overflow, vanish or round."""
+"""16-bit floats inside composites: intermediate sums and squares do not overflow, underflow or round."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import twofold as mx
 
 nd = mx.nd
 EPSILON = {"float16": 2.0**-10, "bfloat16": 2.0**-7}
-#: More ones than float16 can count, and a value whose square it cannot hold.
+#: More ones than float16 can count, and a value whose square overflows.
 MANY, LARGE = 300, 400.0
 
 
@@ -32,7 +32,7 @@ def expect(array, want, dtype):
 
 
 def gradient(function, x, head=1.0):
-    """The gradient of a function's result, whose head gradient is a number."""
+    """The gradient of a function's result, with a scalar head gradient."""
     x.attach_grad()
     with mx.autograd.record():
         y = function(x)

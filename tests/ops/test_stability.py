@@ -1,4 +1,4 @@
-"""Logits of ten thousand give finite losses and gradients, and the right ones; norms of any size of number are exact."""
+"""Logits of ten thousand give finite, correct losses and gradients; norms are accurate for numbers of any magnitude."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convolution, Deconvolution and Pooling give what their definitions give, whatever the geometry."""
+"""Convolution, Deconvolution and Pooling match their definitions for any geometry."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def count_launches() -> None:
 
 
 def launches_of(call: Callable[[], Any]) -> int:
-    """How much a call launches."""
+    """The number of launches of a call."""
     from asv_benchmarks.gpu import launches
 
     return launches.of(call, backend_for(GPU))
@@ -78,7 +78,7 @@ def _to_numpy(a: Any) -> Any:
 
 
 def issued(function: Callable[[], Any], result: Callable[[Any], list[Any]], operations: int = 1) -> Case:
-    """A case of a function whose work is issued, and waited for with all others; ``result`` turns what it gives into arrays."""
+    """A case that calls a function, whose work is waited for once at the end; ``result`` converts what it returns to arrays."""
 
     def call() -> Any:
         out = function()
@@ -97,7 +97,7 @@ def _changes(weights: list[Any], old: Arrays) -> list[Any]:
 
 
 def add(alone: bool, arrays: Arrays) -> Case:
-    """An array and a number, in a window with others or each issued by itself."""
+    """An array and a scalar, in a window with other operations or each issued alone."""
     (x,) = _arrays(arrays)
 
     def function() -> list[Any]:
@@ -112,13 +112,13 @@ def add(alone: bool, arrays: Arrays) -> Case:
 
 
 def pure(function: Callable[..., Any], arrays: Arrays, dtype: str | None = None) -> Case:
-    """A function of the arrays."""
+    """A case that calls a function of the arrays."""
     values = _arrays(arrays, dtype)
     return issued(lambda: function(*values), _listed)
 
 
 def gradients(forward: Callable[..., Any], arrays: Arrays) -> Case:
-    """The gradients of a function of all arrays but the last, which is the gradient of what it gives."""
+    """The gradients of a function of all arrays but the last, which is the gradient of the result."""
     *values, dout = _arrays(arrays)
     for x in values:
         x.attach_grad()
@@ -133,13 +133,13 @@ def gradients(forward: Callable[..., Any], arrays: Arrays) -> Case:
 
 
 def batch_norm(x: Any, gamma: Any, beta: Any) -> Any:
-    """By the batch's own statistics."""
+    """With the statistics of the batch."""
     mean, var = nd.zeros(gamma.shape, ctx=x.context), nd.ones(gamma.shape, ctx=x.context)
     return nd.BatchNorm(x, gamma, beta, mean, var, fix_gamma=False, eps=1e-5)
 
 
 def cross_entropy(arrays: Arrays) -> Case:
-    """Loss and gradient."""
+    """The loss and its gradient."""
     x, label = _arrays(arrays)
     x.attach_grad()
     loss_of = mx.gluon.loss.SoftmaxCrossEntropyLoss()
@@ -154,7 +154,7 @@ def cross_entropy(arrays: Arrays) -> Case:
 
 
 def adam_many(arrays: Arrays) -> Case:
-    """All weights by one optimizer."""
+    """Update all weights with one optimizer."""
     values = dict(zip(arrays, _arrays(arrays), strict=True))
     grads, weights = ([v for name, v in values.items() if name[0] == letter] for letter in "gw")
     update = mx.optimizer.get_updater(mx.optimizer.Adam(learning_rate=chains.RATE))
@@ -163,7 +163,7 @@ def adam_many(arrays: Arrays) -> Case:
 
 
 def network(work: str, arrays: Arrays) -> Case:
-    """A step of training of a hybridized net of Gluon's layers: forward, backward and `Trainer.step`."""
+    """A training step of a hybridized net of Gluon layers: forward, backward and `Trainer.step`."""
     net, loss_of = mx.gluon.nn.HybridSequential(), mx.gluon.loss.SoftmaxCrossEntropyLoss()
     net.add(*layers_of(mx, work))
     net.initialize(ctx=mx.gpu(0))
@@ -186,7 +186,7 @@ def network(work: str, arrays: Arrays) -> Case:
 
 
 def resnet(dtype: str, arrays: Arrays) -> Case:
-    """A step of training of ResNet-50 in 16-bit floats, with float32 weights beside them; the result is what it gave untrained."""
+    """A training step of ResNet-50 in 16-bit floats with float32 weights; the result compared is the untrained network's output."""
     step, untrained = trained_resnet(arrays, dtype, mx.gpu(0))
     return issued(step, lambda loss: [untrained])
 

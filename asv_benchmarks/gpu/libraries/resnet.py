@@ -1,4 +1,4 @@
-"""ResNet-50 of Gluon's layers, and its training in 16-bit floats. Source: He et al., 2015, with the stride in the 3x3 convolution."""
+"""ResNet-50 from Gluon layers, and its training in 16-bit floats. Source: He et al., 2015, with the stride in the 3x3 convolution."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from asv_benchmarks.peers import inputs
 from twofold import autograd, gluon, nd
 from twofold.gluon import nn
 
-#: Momentum of the networks' stochastic gradient descent.
+#: Momentum of stochastic gradient descent.
 MOMENTUM = 0.9
 
 
 def convolved(channels: int, kernel: int, stride: int, inner: int) -> Iterator[Any]:
-    """A convolution without bias that keeps height and width but for its stride, and batch norm."""
+    """A convolution without bias, padded to keep height and width except for its stride, and batch norm."""
     yield nn.Conv2D(channels, kernel, stride, kernel // 2, use_bias=False, in_channels=inner)
     yield nn.BatchNorm(in_channels=channels)
 
 
 class Bottleneck(gluon.HybridBlock):
-    """Three convolutions and what goes past them.
+    """Three convolutions and a shortcut.
 
     Parameters
     ----------
     inner, width
-        Channels of the data, and of the middle convolution; four times as many come out.
+        Channels of the data and of the middle convolution; the output has four times as many.
     stride
         Of the middle convolution.
     is_first
-        Whether what goes past is convolved too, since its shape changes.
+        Whether the shortcut has a convolution, since the shape changes.
     """
 
     def __init__(self, inner: int, width: int, stride: int, is_first: bool) -> None:
@@ -48,7 +48,7 @@ class Bottleneck(gluon.HybridBlock):
 
 
 def resnet(stages: tuple[tuple[int, int], ...]) -> Any:
-    """Images (n, 3, h, w) to (n, 1000), through stages of so many blocks and such a width."""
+    """Images (n, 3, h, w) to (n, 1000), through stages with the given numbers of blocks and widths."""
     net = nn.HybridSequential()
     net.add(*convolved(64, 7, 2, 3), nn.Activation("relu"), nn.MaxPool2D(3, 2, 1))
     inner = 64
@@ -61,7 +61,7 @@ def resnet(stages: tuple[tuple[int, int], ...]) -> Any:
 
 
 def trained_resnet(arrays: dict[str, Any], dtype: str, ctx: Any) -> tuple[Callable[[], Any], Any]:
-    """A step of training, and what the network gives before the first one: (n, 1000)."""
+    """A training step, and the untrained network's output (n, 1000)."""
     net = resnet(inputs.stages(len(arrays["x"])))
     net.initialize(ctx=ctx)
     weights = [p for name, p in net.collect_params().items() if name.endswith("weight")]

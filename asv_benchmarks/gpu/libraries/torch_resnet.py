@@ -1,4 +1,4 @@
-"""ResNet-50 in PyTorch, layer for layer as `resnet` has it, and its training by `torch.autocast` with channels last, as is usual there."""
+"""ResNet-50 in PyTorch, layer for layer as in `resnet`, and its training with `torch.autocast` and channels last, as is usual there."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from torch.nn import functional as tf
 from asv_benchmarks.peers import inputs
 from asv_benchmarks.peers.libraries.by_torch import compiled_anew
 
-#: Momentum of the networks' stochastic gradient descent.
+#: Momentum of stochastic gradient descent.
 MOMENTUM = 0.9
 
 
 def convolved(channels: int, kernel: int, stride: int, inner: int) -> Iterator[nn.Module]:
-    """A convolution without bias that keeps height and width but for its stride, and batch norm."""
+    """A convolution without bias, padded to keep height and width except for its stride, and batch norm."""
     yield nn.Conv2d(inner, channels, kernel, stride, kernel // 2, bias=False)
     yield nn.BatchNorm2d(channels)
 
 
 class Bottleneck(nn.Module):
-    """Three convolutions and what goes past them."""
+    """Three convolutions and a shortcut."""
 
     def __init__(self, inner: int, width: int, stride: int, is_first: bool) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class Bottleneck(nn.Module):
 
 
 def resnet(stages: tuple[tuple[int, int], ...]) -> nn.Module:
-    """Images (n, 3, h, w) to (n, 1000), through stages of so many blocks and such a width."""
+    """Images (n, 3, h, w) to (n, 1000), through stages with the given numbers of blocks and widths."""
     layers = [*convolved(64, 7, 2, 3), nn.ReLU(), nn.MaxPool2d(3, 2, 1)]
     inner = 64
     for stage, (blocks, width) in enumerate(stages):
@@ -48,7 +48,7 @@ def resnet(stages: tuple[tuple[int, int], ...]) -> nn.Module:
 
 
 def trained_resnet(arrays: dict[str, Any], dtype: Any, device: str, is_compiled: bool) -> tuple[Callable[[], Any], Any]:
-    """A step of training, and what the network gives before the first one: (n, 1000)."""
+    """A training step, and the untrained network's output (n, 1000)."""
     net = resnet(inputs.stages(len(arrays["x"])))
     weights = [p for p in net.parameters() if p.ndim > 1]
     with torch.no_grad():

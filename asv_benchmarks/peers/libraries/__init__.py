@@ -1,1 +1,1 @@
-"""How each library does the items: in every module ``about()`` and ``CASES``, which makes a case from arrays, by work and by way."""
+"""The items in each library: modules with ``about()`` and ``CASES``, functions from arrays to a case by workload and variant."""

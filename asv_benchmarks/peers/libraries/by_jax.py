@@ -1,4 +1,4 @@
-"""The items in JAX, by ``jax.jit``; every call waits for what it gives."""
+"""The items in JAX, with ``jax.jit``; every call waits for its results."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def add(jit: bool, arrays: Arrays) -> Case:
 
 
 def chain(function: Callable[..., Any], arrays: Arrays) -> Case:
-    """A chain without state."""
+    """A stateless chain."""
     values, f = _arrays(arrays), jax.jit(partial(function, jnp))
     return pure(lambda: f(*values), np.asarray, jax.block_until_ready)
 
 
 def adam(arrays: Arrays) -> Case:
-    """Adam, its state donated."""
+    """Adam, with donated state."""
     gradient, *state = _arrays(arrays)
     f = jax.jit(partial(chains.adam, jnp), donate_argnums=(1, 2, 3))
 
@@ -62,7 +62,7 @@ def cross_entropy(arrays: Arrays) -> Case:
 
 
 def new_chain(arrays: Arrays) -> Case:
-    """Chains that are new."""
+    """New chains."""
     (x,) = _arrays(arrays)
     made = chains.NewChains()
     first = made()
@@ -121,7 +121,7 @@ def perceptron(arrays: Arrays) -> Case:
 
 
 def _trained(loss: Callable[..., Any], learned: Arrays, data: list[Any]) -> Case:
-    """Steps of SGD on a loss of weights and data."""
+    """SGD steps on a loss of weights and data."""
     state, rate = [_arrays(learned)], inputs.LEARNING_RATE
     f = jax.jit(lambda weights, *data: [w - rate * dw for w, dw in zip(weights, jax.grad(loss)(weights, *data), strict=True)])
 
@@ -138,7 +138,7 @@ def network(function: Callable[..., Any], arrays: Arrays) -> Case:
 
 
 def lstm(arrays: Arrays) -> Case:
-    """Forward, backward and update of the LSTM by ``lax.scan``."""
+    """Forward, backward and update of the LSTM with ``lax.scan``."""
     return _trained(_lstm_loss, inputs.parameters(arrays), [jnp.array(arrays["x"])])
 
 

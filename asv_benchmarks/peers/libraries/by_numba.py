@@ -86,7 +86,7 @@ def _cross_entropy(x: Any, label: Any) -> Any:
 
 
 def pure_case(function: Callable[..., Any]) -> Callable[[Arrays], Case]:
-    """What makes the case of a function without state."""
+    """Creates the case of a stateless function."""
 
     def made(arrays: Arrays) -> Case:
         values = list(arrays.values())

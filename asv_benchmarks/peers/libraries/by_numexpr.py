@@ -41,7 +41,7 @@ def add(arrays: Arrays) -> Case:
 
 
 def chain(text: str, arrays: Arrays) -> Case:
-    """A chain without state, into a new array."""
+    """A stateless chain, into a new array."""
     names = {**_CONSTANTS, **arrays}
     return pure(lambda: numexpr.evaluate(text, local_dict=names, global_dict={}), np.asarray)
 

@@ -1,4 +1,4 @@
-"""The items in plain NumPy: chains as one writes them, networks by hand with ``out=`` (see `hand_written`)."""
+"""The items in plain NumPy: chains as users write them, networks by hand with ``out=`` (see `hand_written`)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def add(arrays: Arrays) -> Case:
 
 
 def chain(function: Callable[..., Any], arrays: Arrays) -> Case:
-    """A chain without state."""
+    """A stateless chain."""
     values = list(arrays.values())
     return pure(lambda: function(np, *values), np.asarray)
 
@@ -50,7 +50,7 @@ def adam(arrays: Arrays) -> Case:
 
 
 def adam_new(arrays: Arrays) -> Case:
-    """Adam written as a formula, which makes new arrays."""
+    """Adam written as a formula, which creates new arrays."""
     gradient, *state = arrays.values()
 
     def call() -> None:
@@ -60,7 +60,7 @@ def adam_new(arrays: Arrays) -> Case:
 
 
 def cross_entropy(arrays: Arrays) -> Case:
-    """Loss and gradient of the softmax cross-entropy, mean over rows."""
+    """Loss and gradient of the softmax cross-entropy, averaged over rows."""
     x, label = arrays["x"], arrays["label"]
     rows = np.arange(len(x))
 
@@ -78,7 +78,7 @@ def cross_entropy(arrays: Arrays) -> Case:
 
 
 def new_chain(arrays: Arrays) -> Case:
-    """Chains that are new."""
+    """New chains."""
     x, made = arrays["x"], chains.NewChains()
     first = made()
 
@@ -129,19 +129,19 @@ def lenet(arrays: Arrays) -> Case:
 
 
 def mlp(arrays: Arrays) -> Case:
-    """Forward, backward and update of a perceptron of three layers."""
+    """Forward, backward and update of a three-layer perceptron."""
     net = MultilayerPerceptron(arrays, inputs.LEARNING_RATE)
     return Case(net.step, lambda: [net.values[k] - arrays[k] for k in net.values])
 
 
 def lstm(arrays: Arrays) -> Case:
-    """Forward, backward and update of an LSTM of two layers."""
+    """Forward, backward and update of a two-layer LSTM."""
     net = LSTM(arrays, inputs.LEARNING_RATE)
     return Case(net.step, lambda: [net.values[k] - arrays[k] for k in net.values])
 
 
 def convolution(arrays: Arrays) -> Case:
-    """Forward and backward of a 3x3 convolution by patches of each image."""
+    """Forward and backward of a 3x3 convolution by patches, image by image."""
     net = Convolution(**arrays)
     return Case(net.step, lambda: [net.y, net.dx, net.dw])
 

@@ -1,4 +1,4 @@
-"""The items in PyTorch: eager, and by ``torch.compile`` for chains and small networks."""
+"""The items in PyTorch: eager, and with ``torch.compile`` for chains and small networks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _to_numpy(a: Any) -> Any:
 
 
 def compiled_anew(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function by ``torch.compile``, for the shapes that it is called with alone."""
+    """A function compiled by ``torch.compile``, specialized to the shapes of its calls."""
     torch._dynamo.reset()  # one function of each kind is enough; more would meet the limit on recompilations
     return torch.compile(function, dynamic=False)
 
@@ -42,14 +42,14 @@ def add(arrays: Arrays) -> Case:
 
 
 def add_recorded(arrays: Arrays) -> Case:
-    """``x + x``, with what backward needs."""
+    """``x + x``, recorded for backward."""
     (x,) = _tensors(arrays)
     x.requires_grad_()
     return in_a_row(lambda: x + x, _to_numpy)
 
 
 def chain(function: Callable[..., Any], compiled: bool, arrays: Arrays) -> Case:
-    """A chain without state."""
+    """A stateless chain."""
     values = _tensors(arrays)
     with_torch = partial(function, torch)
     f = compiled_anew(lambda *a: with_torch(*a)) if compiled else with_torch
@@ -57,7 +57,7 @@ def chain(function: Callable[..., Any], compiled: bool, arrays: Arrays) -> Case:
 
 
 def adam(arrays: Arrays) -> Case:
-    """Adam by the operations in place that ``torch.optim`` uses."""
+    """Adam by the in-place operations that ``torch.optim`` uses."""
     g, w, m, v = _tensors(arrays)
 
     def call() -> None:
@@ -96,7 +96,7 @@ def cross_entropy(compiled: bool, arrays: Arrays) -> Case:
 
 
 def new_chain(compiled: bool, arrays: Arrays) -> Case:
-    """Chains that are new."""
+    """New chains."""
     (x,) = _tensors(arrays)
     made = chains.NewChains()
     first = made()
@@ -125,7 +125,7 @@ def lenet(x: Any, w1: Any, b1: Any, w2: Any, b2: Any, w3: Any, b3: Any, w4: Any,
 
 
 def network(function: Callable[..., Any], update: bool, compiled: bool, arrays: Arrays) -> Case:
-    """Forward and backward of a network, and SGD's update where it is asked for."""
+    """Forward and backward of a network and, if requested, SGD's update."""
     x, label, *weights = _tensors(arrays)
     for w in weights:
         w.requires_grad_()

@@ -1,4 +1,4 @@
-"""The items in Twofold: MXNet's programs, and NumPy's chains by ``mx.np``; `TWOFOLD_JIT` says whether chains are compiled."""
+"""The items in Twofold: MXNet's programs, and NumPy's chains with ``mx.np``; `TWOFOLD_JIT` selects whether chains are compiled."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from twofold.config import TABLE
 
 
 class NotCompiled(Exception):
-    """The extra ``jit`` was asked for, and cannot be had."""
+    """The extra ``jit`` was requested but is not available."""
 
 
 def about() -> dict[str, Any]:
@@ -26,7 +26,7 @@ def about() -> dict[str, Any]:
     Raises
     ------
     NotCompiled
-        If `TWOFOLD_JIT` is 1 and this Twofold knows no such setting, or llvmlite is not installed.
+        If `TWOFOLD_JIT` is 1 and this Twofold has no such setting, or llvmlite is not installed.
     """
     jit = os.environ.get("TWOFOLD_JIT") == "1"
     if jit and all(setting.name != "jit" for setting in TABLE):

@@ -1,4 +1,4 @@
-"""The table of MXNet's programs by work and by way: what MXNet and Twofold have in common."""
+"""The table of MXNet programs by workload and variant, common to MXNet and Twofold."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def cases(mx: Any) -> dict[str, dict[str, Callable[[dict[str, Any]], Case]]]:
-    """The table for ``mx``, which is either."""
+    """The table for ``mx``, which is one or the other."""
     return {
         "add": {"nd": partial(programs.add, mx), "nd, each waited for": partial(programs.add_waited, mx)},
         "add_recorded": {"nd": partial(programs.add_recorded, mx)},

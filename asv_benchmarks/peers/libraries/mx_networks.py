@@ -1,4 +1,4 @@
-"""Training steps as programs for MXNet 1.x, which the real one and Twofold run alike: ``mx`` is either."""
+"""Training steps as programs for MXNet 1.x, which the real one and Twofold run alike; ``mx`` is one or the other."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from asv_benchmarks.peers.libraries.mx_programs import mean_cross_entropy
 
 
 def perceptron_outputs(F: Any, x: Any, w1: Any, b1: Any, w2: Any, b2: Any) -> Any:
-    """The outputs of the perceptron of two layers."""
+    """The outputs of the two-layer perceptron."""
     h = F.relu(F.FullyConnected(x, w1, b1, num_hidden=32))
     return F.FullyConnected(h, w2, b2, num_hidden=10)
 
 
 def perceptron_imperative(mx: Any, arrays: dict[str, Any]) -> Case:
-    """Forward and backward by functions of ``mx.nd``."""
+    """Forward and backward with functions of ``mx.nd``."""
     x, label = mx.nd.array(arrays["x"]), mx.nd.array(arrays["label"])
     weights = [mx.nd.array(a) for a in inputs.parameters(arrays).values()]
     for w in weights:
@@ -53,7 +53,7 @@ def perceptron_executor(mx: Any, arrays: dict[str, Any]) -> Case:
 
 
 def _with_loss(mx: Any, layers: list[Any]) -> Any:
-    """A block of layers and the mean cross-entropy of what they give: one graph where it is hybridized."""
+    """Layers in sequence and the mean cross-entropy of their output: a single graph when hybridized."""
 
     class WithLoss(mx.gluon.HybridBlock):
         def __init__(self) -> None:
@@ -69,7 +69,7 @@ def _with_loss(mx: Any, layers: list[Any]) -> Any:
 
 
 def layers_of(mx: Any, work: str) -> list[Any]:
-    """Gluon's layers of a network."""
+    """A network's Gluon layers."""
     nn = mx.gluon.nn
     if work == "perceptron":
         return [nn.Dense(32, activation="relu"), nn.Dense(10)]
@@ -80,7 +80,7 @@ def layers_of(mx: Any, work: str) -> list[Any]:
 
 
 def gluon(mx: Any, work: str, hybrid: bool, arrays: dict[str, Any]) -> Case:
-    """A network of Gluon's layers: forward, backward and, but for the perceptron, ``Trainer.step``."""
+    """A network of Gluon layers: forward, backward and, except for the perceptron, ``Trainer.step``."""
     block = _with_loss(mx, layers_of(mx, work))
     block.initialize()
     if hybrid:
@@ -112,7 +112,7 @@ def gluon(mx: Any, work: str, hybrid: bool, arrays: dict[str, Any]) -> Case:
 
 
 def _symbol(mx: Any, work: str) -> Any:
-    """The network with ``SoftmaxOutput``, its parameters named as `inputs` names them."""
+    """The network with ``SoftmaxOutput``, with the parameter names of `inputs`."""
     sym = mx.sym
 
     def dense(x: Any, k: int, units: int) -> Any:
@@ -139,7 +139,7 @@ def module(mx: Any, work: str, arrays: dict[str, Any]) -> Case:
     mod = mx.mod.Module(_symbol(mx, work), data_names=["x"], label_names=["label"], context=mx.cpu())
     mod.bind(data_shapes=[("x", x.shape)], label_shapes=[("label", label.shape)])
     mod.init_params(arg_params={name: mx.nd.array(a) for name, a in learned.items()}, aux_params={})
-    # without `rescale_grad` a Module divides by the batch once more
+    # without `rescale_grad` a Module divides by the batch size once more
     mod.init_optimizer(optimizer="sgd", optimizer_params={"learning_rate": inputs.LEARNING_RATE, "rescale_grad": 1.0, "wd": 0.0})
     batch = mx.io.DataBatch(data=[x], label=[label])
 

@@ -1,4 +1,4 @@
-"""The items as programs for MXNet 1.x, which the real one and Twofold run alike: ``mx`` is either."""
+"""The items as programs for MXNet 1.x, which the real one and Twofold run alike; ``mx`` is one or the other."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def add(mx: Any, arrays: dict[str, Any]) -> Case:
 
 
 def add_waited(mx: Any, arrays: dict[str, Any]) -> Case:
-    """``x + x``, each waited for."""
+    """``x + x``, waiting for each."""
     x = mx.nd.array(arrays["x"])
     return pure(lambda: x + x, _to_numpy, _wait)
 
@@ -59,13 +59,13 @@ def block_of(mx: Any, function: Callable[..., Any]) -> Any:
 
 
 def chain_nd(mx: Any, function: Callable[..., Any], arrays: dict[str, Any]) -> Case:
-    """A chain by functions of ``mx.nd``."""
+    """A chain with functions of ``mx.nd``."""
     values = [mx.nd.array(a) for a in arrays.values()]
     return pure(lambda: function(mx.nd, *values), _to_numpy, _wait)
 
 
 def chain_np(mx: Any, function: Callable[..., Any], arrays: dict[str, Any]) -> Case:
-    """A chain by functions of ``mx.np``: the text of the plain NumPy program."""
+    """A chain with functions of ``mx.np``: the source of the plain NumPy program."""
     values = [mx.np.array(a) for a in arrays.values()]
     return pure(lambda: function(mx.np, *values), _to_numpy, _wait)
 
@@ -77,7 +77,7 @@ def chain_hybridized(mx: Any, function: Callable[..., Any], arrays: dict[str, An
 
 
 def _stepped(function: Callable[..., Any], gradient: Any, state: list[Any]) -> Case:
-    """A case whose calls replace the state by what the function gives."""
+    """A case whose calls replace the state with the function's result."""
 
     def call() -> None:
         state[:] = function(gradient, *state)
@@ -87,13 +87,13 @@ def _stepped(function: Callable[..., Any], gradient: Any, state: list[Any]) -> C
 
 
 def adam_nd(mx: Any, arrays: dict[str, Any]) -> Case:
-    """Adam as a formula of ``mx.nd``."""
+    """Adam as a formula in ``mx.nd``."""
     gradient, *state = (mx.nd.array(a) for a in arrays.values())
     return _stepped(lambda *a: chains.adam(mx.nd, *a), gradient, state)
 
 
 def adam_np(mx: Any, arrays: dict[str, Any]) -> Case:
-    """Adam as a formula of ``mx.np``."""
+    """Adam as a formula in ``mx.np``."""
     gradient, *state = (mx.np.array(a) for a in arrays.values())
     return _stepped(lambda *a: chains.adam(mx.np, *a), gradient, state)
 
@@ -118,12 +118,12 @@ def adam_operator(mx: Any, arrays: dict[str, Any]) -> Case:
 
 
 def mean_cross_entropy(F: Any, y: Any, label: Any) -> Any:
-    """The mean over the batch of the softmax cross-entropy."""
+    """The softmax cross-entropy, averaged over the batch."""
     return F.negative(F.mean(F.pick(F.log_softmax(y), label)))
 
 
 def _recorded(mx: Any, forward: Callable[[], Any], marked: list[Any]) -> Callable[[], Any]:
-    """A call that records, goes backward, and waits for the loss and the gradients of the marked arrays."""
+    """A call that records, runs backward, and waits for the loss and the gradients of the marked arrays."""
 
     def call() -> Any:
         with mx.autograd.record():
@@ -138,7 +138,7 @@ def _recorded(mx: Any, forward: Callable[[], Any], marked: list[Any]) -> Callabl
 
 
 def cross_entropy_nd(mx: Any, arrays: dict[str, Any]) -> Case:
-    """Loss and gradient by functions of ``mx.nd``."""
+    """Loss and gradient with functions of ``mx.nd``."""
     x, label = mx.nd.array(arrays["x"]), mx.nd.array(arrays["label"])
     x.attach_grad()
     call = _recorded(mx, lambda: mean_cross_entropy(mx.nd, x, label), [x])
@@ -154,7 +154,7 @@ def cross_entropy_hybridized(mx: Any, arrays: dict[str, Any]) -> Case:
 
 
 def new_chain(mx: Any, is_new: bool, arrays: dict[str, Any]) -> Case:
-    """Chains that are new, each called thrice; or one and the same, for what that costs without compilation."""
+    """New chains, each called three times; or the same chain throughout, to measure the cost without compilation."""
     x, made = mx.nd.array(arrays["x"]), chains.NewChains()
     first = made()
 
@@ -168,7 +168,7 @@ def new_chain(mx: Any, is_new: bool, arrays: dict[str, Any]) -> Case:
 
 
 def convolution_nd(mx: Any, arrays: dict[str, Any]) -> Case:
-    """Forward and backward by ``nd.Convolution``."""
+    """Forward and backward with ``nd.Convolution``."""
     x, w, dout = (mx.nd.array(arrays[name]) for name in ("x", "w", "dout"))
     return _convolution(mx, x, w, dout, lambda: mx.nd.Convolution(x, w, kernel=(3, 3), pad=(1, 1), num_filter=w.shape[0], no_bias=True))
 
@@ -219,6 +219,6 @@ def deep(mx: Any, hybrid: bool, arrays: dict[str, Any]) -> Case:
 
 
 def deep_recomputed(mx: Any, arrays: dict[str, Any]) -> Case:
-    """The same where backward computes again what it needs; the process is of no other use afterwards."""
+    """The same with recomputation in backward; the process cannot be used for anything else afterwards."""
     os.environ["MXNET_BACKWARD_DO_MIRROR"] = "1"
     return deep(mx, True, arrays)

@@ -1,4 +1,4 @@
-"""Training steps by hand in NumPy that `hand_written` has not: a perceptron of three layers, an LSTM, a 3x3 convolution."""
+"""Hand-written NumPy training steps that `hand_written` lacks: a three-layer perceptron, an LSTM, a 3x3 convolution."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Arrays = dict[str, np.ndarray]
 
 
 class MultilayerPerceptron:
-    """Dense layers with ReLU between them, softmax cross-entropy (mean over the batch), and an update in place.
+    """Dense layers with ReLU between them, softmax cross-entropy (mean over the batch), and an in-place update.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class LSTM:
     Parameters
     ----------
     arrays
-        What `inputs` draws for ``lstm``.
+        The arrays that `inputs` draws for ``lstm``.
     rate
         The learning rate.
     """
@@ -131,7 +131,7 @@ class LSTM:
         return x, gates, h, c, tanh_c
 
     def _backward(self, k: int, kept: tuple[np.ndarray, ...], dy: np.ndarray, changes: Arrays) -> np.ndarray:
-        """Gradients of the layer's parameters into ``changes``; that of its input."""
+        """Write the gradients of the layer's parameters to ``changes``; return that of its input."""
         x, gates, h, _, _ = kept
         dgates = self._gate_gradients(k, kept, dy).reshape(-1, gates.shape[2])
         changes[f"wx{k}"] = np.dot(dgates.T, x.reshape(-1, x.shape[2]))
@@ -141,7 +141,7 @@ class LSTM:
         return np.dot(dgates, self.values[f"wx{k}"]).reshape(x.shape) if k else dy
 
     def _gate_gradients(self, k: int, kept: tuple[np.ndarray, ...], dy: np.ndarray) -> np.ndarray:
-        """Gradients of the sums that the gates are made of, the factors known beforehand computed for all times at once."""
+        """Gradients of the gates' pre-activations; factors known in advance are computed for all time steps at once."""
         _, gates, _, c, tanh_c = kept
         units, wh = inputs.UNITS, self.values[f"wh{k}"]
         i, f, z, o = (gates[..., n * units : (n + 1) * units] for n in range(4))
@@ -186,7 +186,7 @@ class Convolution:
         self.windows = np.lib.stride_tricks.sliding_window_view(self.padded, (height, width), axis=(1, 2))
 
     def step(self) -> None:
-        """Forward and backward once."""
+        """Run forward and backward once."""
         rows, drows = self.patches.reshape(self.w.shape[1], -1), self.dpatches.reshape(self.w.shape[1], -1)
         dw = self.dw.reshape(self.w.shape)
         dw.fill(0)
