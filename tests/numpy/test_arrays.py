@@ -5,6 +5,7 @@ import pickle
 import sys
 import warnings
 
+import ml_dtypes
 import numpy
 import pytest
 
@@ -290,6 +291,11 @@ def test_recorded_results_stay_on_their_device(gpu):
             z.wait_to_read()
         z.backward()
         assert [v.context for v in (y, z, x.grad)] == [gpu] * 3
+
+
+def test_nan_to_num_replaces_an_infinity_by_the_largest_bfloat16():
+    largest = float(ml_dtypes.finfo(ml_dtypes.bfloat16).max)
+    assert np.nan_to_num(np.array([numpy.inf, -numpy.inf], "bfloat16")).astype("float32").tolist() == [largest, -largest]
 
 
 @pytest.mark.parametrize(("text", "most"), [("x + x", 1), ("x * 2", 1), ("2 - x", 1), ("-x", 1), ("np.exp(x)", 2)])

@@ -76,6 +76,7 @@ class ndarray(Array):  # NumPy's name
     @property
     def flags(self) -> Any:
         """NumPy's record of the memory layout; as for any view, ``owndata`` is false."""
+        # only shape and strides count: a one-element dummy stands for memory that may be on a device or not computed yet
         writeable = all(sig.op.writes_through for sig in getattr(self, "_chain", ()))
         return np.lib.stride_tricks.as_strided(np.empty(1, self.dtype), self.shape, self.strides, writeable=writeable).flags
 
@@ -96,6 +97,7 @@ class ndarray(Array):  # NumPy's name
         """The elements in row-major order: a view if the memory layout allows it, else a read-only copy."""
         if self._strided.reshaped((self.size,)) is not None:
             return self.reshape(-1)
+        # writes to a copy would not reach this array: a broadcast view refuses them
         return self.copy().reshape(-1)._view(broadcast_to.sig(shape=(self.size,)))
 
     # copies
@@ -170,6 +172,7 @@ class ndarray(Array):  # NumPy's name
 
     def as_nd_ndarray(self) -> NDArray:
         """A view of the array as an array of ``mx.nd``: it shares memory, and gradients flow through it."""
+        # ``mx.nd`` has no 0-d arrays: a single element has shape (1,)
         chain = () if self.shape else (primitive_shape.reshape.sig(shape=(1,)),)
         return view_of(NDArrayView, self, chain)
 
@@ -215,8 +218,9 @@ class ndarray(Array):  # NumPy's name
         given: Any = shape[0] if len(shape) == 1 and not isinstance(shape[0], (int, np.integer)) else shape
         sizes = tuple([n.__index__() for n in given])
         sig = _reshape_to(filled_shape(sizes, self.size, "reshape") if -1 in sizes or math.prod(sizes) != self.size else sizes)
-        if order == "F":
+        if order == "F":  # the reversed axes in row-major order
             return self.transpose().reshape(sig.params["shape"][::-1], copy=copy).transpose()
+        # a root is row-major, so every shape is a view of it; the strides of a view may not allow one
         fits = self.__class__ is ndarray or self._strided.reshaped(sig.params["shape"]) is not None
         if not fits and copy is False:
             raise ParameterError("reshape: a view of that shape is not possible", f"{self.shape} as {sizes}", "allow a copy")
@@ -227,7 +231,7 @@ class ndarray(Array):  # NumPy's name
         flat = self.reshape(-1, order=order)
         if self.__class__ is ndarray or flat.size < 2 or flat.strides[0] == flat.itemsize:
             return flat
-        return flat.copy()  # where `reshape` makes a view of elements at other strides
+        return flat.copy()  # NumPy's `ravel` returns adjacent elements, `reshape` also views with gaps between them
 
     def transpose(self, *axes: int | Sequence[int] | None) -> "ndarray":
         """A view with the axes in the given order, reversed by default."""
@@ -259,13 +263,13 @@ class ndarray(Array):  # NumPy's name
 
     def __len__(self) -> int:
         if not self.shape:
-            raise DTypeError("len() of unsized object", "an array without axes", "reshape it")
+            raise DTypeError("len() of unsized object", "a 0-d array", "reshape it")
         return self.shape[0]
 
     def __iter__(self) -> Iterator["ndarray"]:
         if not self.shape:
-            raise DTypeError("iteration over a 0-d array", "an array without axes", "reshape it")
-        return (self[k] for k in range(len(self)))
+            raise DTypeError("iteration over a 0-d array", None, "reshape it")
+        return (self[k] for k in range(len(self)))  # not a generator function: it would raise only at the first item
 
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).any())
@@ -292,6 +296,7 @@ class ndarray(Array):  # NumPy's name
         return math.trunc(self.item())
 
     def __hash__(self) -> int:
+        # 0-d arrays stand for NumPy's scalars, which are keys of dictionaries and members of sets
         if self.shape:
             raise DTypeError("unhashable type: 'ndarray'", f"shape {self.shape}", "use a tuple of numbers, or id()")
         return hash(self.item())
@@ -321,7 +326,7 @@ class ndarray(Array):  # NumPy's name
         self[...] = value
 
 
-@lru_cache(4096)
+@lru_cache(4096)  # a repeated reshape costs a look-up instead of parsing the operator's parameters
 def _reshape_to(shape: tuple[int, ...]) -> Sig:
     return primitive_shape.reshape.sig(shape=shape)
 
@@ -342,5 +347,5 @@ class ndarrayView(ViewMixin, ndarray):
         return strided_view(self._base.shape, self._chain)
 
 
-#: An array for the result, or None.
+#: The ``out`` argument: an array to write the result to, or None.
 Out: TypeAlias = ndarray | None

@@ -65,8 +65,9 @@ def array(
         A NumPy array if the dtype is not supported here.
     """
     if isinstance(object, Array):
-        out = _of_ours(object, dtype, copy, None if device is None and ctx is None else device_of_keywords(device, ctx))
+        out = _converted(object, dtype, copy, None if device is None and ctx is None else device_of_keywords(device, ctx))
     elif tls.tape is not None and isinstance(object, (list, tuple)) and is_recorded(object):
+        # NumPy's conversion would drop these arrays from the tape, so it only tells the dtype
         out = _stacked(object, _host(object, dtype, {"ndmax": ndmax} if ndmax else {})[0].dtype)
         out = out if device is None and ctx is None else out.as_in_ctx(device_of_keywords(device, ctx))
     else:
@@ -80,9 +81,10 @@ def array(
     return out if out.ndim >= ndmin else out.reshape((1,) * (ndmin - out.ndim) + out.shape)
 
 
-def _of_ours(source: Array, dtype: DTypeLike, copy: bool | None, device: Device | None) -> ndarray:
+def _converted(source: Array, dtype: DTypeLike, copy: bool | None, device: Device | None) -> ndarray:
     out = source if isinstance(source, ndarray) else source.as_np_ndarray()
     where = out.context if device is None else device
+    # a transfer or a cast is a copy already: no second one for ``copy=True``
     fresh = where is not out.context or (dtype is not None and dtype_name(dtype) != out._dtype)
     if copy is False and fresh:
         raise ParameterError("array: a copy is needed", f"{out._dtype} on {out.context}", "leave copy out")
@@ -92,7 +94,7 @@ def _of_ours(source: Array, dtype: DTypeLike, copy: bool | None, device: Device 
 
 
 def _stacked(items: ArrayLike, dtype: np.dtype) -> ndarray:
-    """Nested sequences with recorded arrays among them as an array that is computed from these."""
+    """Nested sequences that contain recorded arrays, joined by recorded operations."""
     if isinstance(items, (list, tuple)):
         parts = [_stacked(item, dtype) for item in items]
         return apply_op(primitive_shape.concat, *[p.reshape(1, *p.shape) for p in parts], cls=ndarray, axis=0)
@@ -100,8 +102,9 @@ def _stacked(items: ArrayLike, dtype: np.dtype) -> ndarray:
 
 
 def _host(object: ArrayLike, dtype: Any, limits: dict[str, Any]) -> tuple[Any, bool]:
-    """A NumPy array of something, and whether nobody else holds it."""
+    """An array-like as a NumPy array, and whether it is the only owner of its memory."""
     host = np.array(hosts(object), dtype, copy=None, **limits)
+    # an object with a buffer or ``__array__`` may share its memory with the result; sequences and scalars never do
     return host, host is not object and isinstance(object, (list, tuple, int, float, complex, np.generic))
 
 
@@ -120,7 +123,7 @@ def asarray(
     return array(a, dtype, copy=copy, device=device, ctx=ctx)
 
 
-class NotOurs(DTypeError):
+class UnsupportedDType(DTypeError):
     """An operand has a dtype that is not supported here; NumPy may support it."""
 
 
@@ -129,19 +132,20 @@ def operand(a: ArrayLike, device: Device | None = None) -> ndarray:
 
     Raises
     ------
-    NotOurs
+    UnsupportedDType
         If it remains a NumPy array.
     """
     if isinstance(a, ndarray):
         return a
     found = array(a, copy=None, device=None if isinstance(a, Array) else device)
     if not isinstance(found, ndarray):
-        raise NotOurs("an operand is not an array of numbers", repr(a)[:60], "compute with numpy")
+        raise UnsupportedDType("an operand is not an array of numbers", repr(a)[:60], "compute with numpy")
     return found
 
 
 def operands(*values: ArrayLike) -> list[ndarray]:
     """The operands of a function. New arrays are placed on the device of the first operand that already is an `ndarray`."""
+    # the usual case, arrays that are no views, takes one loop without a call
     for v in values:
         if v.__class__ is not ndarray:
             device = next((v.context for v in values if isinstance(v, Array)), None)
@@ -159,7 +163,7 @@ def ascontiguousarray(a: ArrayLike, dtype: DTypeLike = None) -> ndarray:
 
 def _is_row_major(a: ndarray) -> bool:
     from_front = a.size
-    for n, s in zip(a.shape, a._strided.strides, strict=True):
+    for n, s in zip(a.shape, a._strided.strides, strict=True):  # axes of size 1 may have any stride
         from_front //= max(n, 1)
         if n != 1 and s != from_front:
             return False
@@ -250,7 +254,7 @@ def full_like(
     return full(model.shape if shape is None else shape, fill_value, model.dtype if dtype is None else dtype, device=where)
 
 
-# ranges and such: NumPy's own values
+# ranges: NumPy computes them on the host, so every value is NumPy's to the last bit
 
 
 def computed(host: ArrayLike, device: DeviceLike = None, ctx: DeviceLike = None) -> ndarray:
@@ -326,7 +330,7 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
     Parameters
     ----------
     *xi
-        Vectors, or numbers.
+        Vectors or scalars.
     copy
         If false, return read-only views of the vectors.
     sparse

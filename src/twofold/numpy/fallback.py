@@ -20,10 +20,11 @@ from ..ndarray.host_calls import arrays_in, hosts, is_recorded, refuse_cut, repl
 from ..ndarray.types import DeviceLike
 from ..ops import primitive_gather, primitive_shape
 from .array import ndarray
-from .creation import NotOurs, operand
+from .creation import UnsupportedDType, operand
 
 T = TypeVar("T")
-#: Functions that write elements into their first argument, and which argument gives these, by position and keyword (None: itself).
+#: Functions that write to their first argument, with the position and keyword of the argument that holds the new elements. None: the
+#: elements of the first argument are reordered.
 WRITES_FIRST: dict[str, tuple[int, str] | None] = {
     "copyto": (1, "src"),
     "fill_diagonal": (1, "val"),
@@ -33,9 +34,9 @@ WRITES_FIRST: dict[str, tuple[int, str] | None] = {
     "putmask": (2, "values"),
     "shuffle": None,
 }
-#: Functions that only ask for dtypes: arrays are not copied for them.
+#: Functions that only read dtypes: no array is copied to the host for them.
 ASKS_DTYPES = frozenset({"can_cast", "common_type", "min_scalar_type", "promote_types", "result_type", "isdtype"})
-#: NumPy's functions that are left as they are, though arrays of ours may be given to them.
+#: Functions that are passed on unwrapped: they set or print NumPy's state, and `errstate` and `printoptions` are context managers.
 PLAIN_FUNCTIONS = frozenset({"errstate", "geterr", "seterr", "printoptions", "set_printoptions", "get_printoptions", "show_config", "info"})
 
 
@@ -56,39 +57,39 @@ def by_numpy(function: Callable[..., object], args: tuple[Any, ...], options: di
         if is_recorded(arrays):
             _move_recorded(function, target, args, options)
             return None
-        host = target.asnumpy()  # a copy of its own: what NumPy writes reaches the array only by the assignment below
+        host = target.asnumpy()  # a copy: NumPy's writes reach the array only through the assignment below, which the tape sees
         given = [host if k == writes else hosts(a) for k, a in enumerate(args)]
         result = function(*given, **hosts(options))
         target[...] = host
-        return _ours(result, device)
-    result = _ours(host_calls.by_numpy(function, args, options), device)
+        return _arrays_from(result, device)
+    result = _arrays_from(host_calls.by_numpy(function, args, options), device)
     refuse_cut(getattr(function, "__qualname__", "a function of NumPy"), arrays, result)
     return result
 
 
 def _move_recorded(function: Callable[..., Any], target: Any, args: tuple[Any, ...], options: dict[str, Any]) -> None:
-    """Write into a recorded array, or recorded values into an array, as an operation that has a gradient.
+    """Write to a recorded array, or write recorded values to an array, as an operation with a gradient.
 
-    NumPy's function runs on the numbers of the elements instead of the elements: those of the target first, then those of the
-    values. So places, repetitions and broadcasting are NumPy's by construction.
+    NumPy's function runs on element numbers instead of elements: first those of the target, then those of the values. Positions,
+    repetitions and broadcasting are therefore NumPy's by construction.
 
     Raises
     ------
     AutogradError
-        If the function does more than to move elements.
+        If the function does more than move elements.
     """
     name = getattr(function, "__name__", "")
     if name not in WRITES_FIRST:
         refuse_cut(name, (args, options), target)
     numbers, sources = np.arange(target.size).reshape(target.shape), [target.reshape(-1)]
     given, named, values = list(args), dict(options), WRITES_FIRST.get(name)
-    # the target is given as the numbers of its elements, so what NumPy writes there says where each element comes from
+    # NumPy writes to the array of element numbers, which afterwards says where each element of the target comes from
     given[0] = numbers
     if values is not None:
         place, keyword = values
         new = operand(given[place] if place < len(given) else named[keyword], target.context)
-        if name == "copyto":
-            np.copyto(np.empty((), target.dtype), np.empty((), new.dtype), casting=named.get("casting", "same_kind"))  # may it be cast?
+        if name == "copyto":  # element numbers have one dtype, so the cast that NumPy may refuse is tried on dummies
+            np.copyto(np.empty((), target.dtype), np.empty((), new.dtype), casting=named.get("casting", "same_kind"))
         sources.append(new.astype(target.dtype, copy=False).reshape(-1))
         numbered = np.arange(target.size, target.size + new.size).reshape(new.shape)
         if place < len(given):
@@ -100,17 +101,18 @@ def _move_recorded(function: Callable[..., Any], target: Any, args: tuple[Any, .
     target[...] = apply_op(primitive_gather.take, elements, adopted(ndarray, numbers, target.context), cls=ndarray, axis=0)
 
 
-def _ours(value: object, device: Device) -> Any:
-    """The value with arrays of ours in place of NumPy's arrays and scalars whose dtypes exist here."""
+def _arrays_from(value: object, device: Device) -> Any:
+    """The value with Twofold arrays in place of NumPy arrays and scalars, unless Twofold lacks their dtype."""
 
-    def ours(item: Any) -> Any:
+    def array_from(item: Any) -> Any:
         is_scalar = isinstance(item, np.generic)
         if not (is_scalar or item.__class__ is np.ndarray) or item.dtype not in NAME_OF:
             return item
+        # a view is copied: it may show an argument's memory, or keep a large array alive
         own = is_scalar or (item.flags.owndata and item.flags.c_contiguous)
         return adopted(ndarray, np.asarray(item) if own else np.array(item, order="C"), device)
 
-    return replaced(value, ours)
+    return replaced(value, array_from)
 
 
 def wrapped(function: Callable[..., object]) -> Callable[..., Any]:
@@ -122,6 +124,7 @@ def wrapped(function: Callable[..., object]) -> Callable[..., Any]:
     def call(*args: object, device: DeviceLike = None, ctx: DeviceLike = None, **options: object) -> Any:
         if name in ASKS_DTYPES:
             return function(*[a.dtype if isinstance(a, ndarray) else a for a in args], **options)
+        # results of a call without arrays are put on the current device
         with Device(device or ctx or current_device()):
             return by_numpy(function, args, options, writes=writes)
 
@@ -136,7 +139,7 @@ def guarded(function: Callable[..., T], numpys: Callable[..., object]) -> Callab
     def call(*args: object, **options: object) -> T:
         try:
             return function(*args, **options)
-        except NotOurs:
+        except UnsupportedDType:
             return by_numpy(numpys, args, options)
 
     return call

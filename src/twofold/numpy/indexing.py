@@ -31,7 +31,7 @@ def _is_view(shape: tuple[int, ...], items: Sequence[object], key: object, targe
 
 
 def _places(item: ArrayLike) -> np.ndarray:
-    """An item of an index as a NumPy array: of bools (a mask) or integers.
+    """An item of an index as a NumPy array of bools (a mask) or integers.
 
     Raises
     ------
@@ -44,6 +44,7 @@ def _places(item: ArrayLike) -> np.ndarray:
         raise IndexingError("an index is not an array", str(error), "pass integers, slices, None, ... or arrays") from None
     if host.dtype == bool:
         return host
+    # an empty list is a valid index, though NumPy makes it a float64 array
     if host.dtype.kind not in "iu" and (host.size or isinstance(item, (Array, np.ndarray))):
         what = "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid indices"
         raise IndexingError(what, repr(item)[:60])
@@ -51,7 +52,7 @@ def _places(item: ArrayLike) -> np.ndarray:
 
 
 def _value(value: Any, x: ndarray) -> Any:
-    """A value to be written as something that fits: a number, or an array in the array's dtype on its device."""
+    """The value of an assignment: a Python scalar, or an array in the target's dtype and on its device."""
     if isinstance(value, Array):
         value = asarray(value)
         if not value.context.shares_memory_with(x.context):
@@ -59,6 +60,7 @@ def _value(value: Any, x: ndarray) -> Any:
         return value if value._dtype == x._dtype else value.astype(x._dtype)
     if isinstance(value, (bool, int, float)) and x._dtype not in INTEGERS:
         return bool(value) if x._dtype == "bool" else value
+    # Python integers go through `asarray`, which raises where the dtype cannot hold them; arrays wrap around, as in NumPy
     host = np.asarray(value, x.dtype) if not isinstance(value, np.ndarray) else value.astype(x.dtype)
     if host.dtype.kind == "O":
         raise ShapeError("item assignment: the value is not an array of numbers", repr(value)[:60], "pass numbers")
@@ -70,6 +72,7 @@ INDEXER = Indexer(Rules((), _is_view, _is_basic, _places, _value, ellipsis_separ
 
 def get(x: ndarray, index: Any) -> ndarray:
     """``x[index]``."""
+    # fast path: a root that holds a NumPy array, which no tape or window watches
     if x.__class__ is ndarray:
         v = x._v
         if v.__class__ is PLAIN:
@@ -78,12 +81,12 @@ def get(x: ndarray, index: Any) -> ndarray:
                 return wrap(ndarray, HOST.as_array(v[index]))
             basic = INDEXER.basic(v.shape, index)
             if basic is None:
-                COUNTERS.inline += 1
+                COUNTERS.inline += 1  # NumPy's result of an index with arrays is a copy, so nothing is shared
                 return wrap(ndarray, content(HOST.as_array(v[hosts(index)]), CPU))
             return x._view(*basic.chain) if basic.is_view else INDEXER.get(x, index)
     if INDEXER.basic(x.shape, index) is None:
         single = _without_arrays(index)
-        if single is not None:
+        if single is not None:  # 0-d integer arrays select as integers do, but NumPy then returns a copy
             return get(x, single).copy()
     return INDEXER.get(x, index)
 
@@ -94,6 +97,7 @@ def put(x: ndarray, index: Index, value: ArrayLike) -> None:
         v = x._v
         if v.__class__ is PLAIN:
             new = value._v if isinstance(value, Array) else value
+            # a `Value` may be pending, on a device, or recorded: the general path decides
             if new.__class__ is not Value:
                 COUNTERS.in_place += 1
                 v[index if _is_basic(index) else hosts(index)] = new
@@ -103,7 +107,7 @@ def put(x: ndarray, index: Index, value: ArrayLike) -> None:
 
 def add_at(x: ndarray, index: Index, value: ArrayLike) -> None:
     """``x[index] += value``, accumulating at repeated indices."""
-    if INDEXER.basic(x.shape, index) is not None:
+    if INDEXER.basic(x.shape, index) is not None:  # every position occurs once
         x[index] = x[index] + value
     else:
         x[...] = wrap(ndarray, INDEXER.added(x, index, value))
@@ -114,7 +118,7 @@ def _is_integer(item: object) -> bool:
 
 
 def _without_arrays(index: Any) -> Any:
-    """The index with integers for arrays of integers without axes; None if there are other arrays."""
+    """The index with integers in place of 0-d integer arrays; None if it contains other arrays."""
     items = index if isinstance(index, tuple) else (index,)
     plain = [i.__index__() if isinstance(i, (ndarray, np.ndarray)) and not i.ndim and i.dtype.kind in "iu" else i for i in items]
     return tuple(plain) if all(map(_is_basic, plain)) else None

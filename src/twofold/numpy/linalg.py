@@ -25,7 +25,7 @@ from ..opdef.spec import Op
 from ..ops import einsum, linear_algebra, ordering, primitive_gather
 from . import shapes
 from .array import Out, ndarray
-from .creation import NotOurs, broadcast_view, eye, operand, operands
+from .creation import UnsupportedDType, broadcast_view, eye, operand, operands
 from .fallback import attribute, by_numpy
 from .linear import outer as outer
 from .linear import tensordot as tensordot
@@ -70,12 +70,13 @@ def real_operands(count: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
 
         @wraps(function)
         def call(*args: Any, **options: Any) -> T:
+            # fast path: nothing to convert
             if count == 1 and args and args[0].__class__ is ndarray and args[0]._dtype in ("float32", "float64"):
                 return function(*args, **options)
             given = [*args[:count], *[options.pop(n) for n in names[len(args) :] if n in options]]
             try:
                 arrays = operands(*given)
-            except NotOurs:
+            except UnsupportedDType:
                 return by_numpy(numpys, (*given, *args[count:]), options)
             dtype = promote(*[a._dtype for a in arrays]) if arrays else "float64"
             if dtype.startswith("complex"):
@@ -93,7 +94,7 @@ def real_operands(count: int) -> Callable[[Callable[..., T]], Callable[..., T]]:
 
 @real_operands(2)
 def solve(a: ndarray, b: ndarray) -> ndarray:
-    """``x`` with a · x = b: matrices (…, n, n) and a vector (n,) or matrices (…, n, k)."""
+    """Solve ``a · x = b`` for ``x``, for matrices (…, n, n) and a vector (n,) or matrices (…, n, k)."""
     return squeeze(run_and_wait(linear_algebra.solve, a, b.reshape(-1, 1)), -1) if b.ndim == 1 else run_and_wait(linear_algebra.solve, a, b)
 
 
@@ -153,12 +154,14 @@ def lstsq(a: ndarray, b: ndarray, rcond: ArrayLike | None = None) -> tuple[ndarr
 
     If recorded, ``x`` is computed with `pinv`.
     """
+    # detached: NumPy's results are not to raise for a cut gradient, as the recorded ones below replace them
     x, residuals, rank, values = by_numpy(np.linalg.lstsq, (a.detach(), b.detach(), rcond), {})
     if not is_recorded((a, b)):
         return x, residuals, rank, values
     x = matmul(pinv(a, rcond), b)
     rest = b - matmul(a, x)
     squares = sum(rest * rest, 0, keepdims=b.ndim == 1)
+    # NumPy returns no residuals if the rank is deficient or the system is not overdetermined
     return x, squares if residuals.size else residuals, rank, svdvals(a)
 
 
@@ -193,6 +196,7 @@ def matrix_power(a: ArrayLike, n: SupportsIndex) -> ndarray:
             result = x if result is None else matmul(result, x)
         times //= 2
         x = matmul(x, x) if times else x
+    # the power 1 is the operand itself, which the result must not share memory with
     return result.copy() if n == 1 else result  # type: ignore[union-attr]
 
 
@@ -202,11 +206,12 @@ def multi_dot(arrays: Sequence[ArrayLike], *, out: Out = None) -> ndarray:
     Raises
     ------
     ParameterError
-        If there are fewer.
+        If there are fewer than two.
     """
     if len(arrays) < 2:
         raise ParameterError("Expecting at least two arrays.", str(len(arrays)), "pass more")
     matrices = operands(*arrays)
+    # as one sum of products: einsum chooses the order
     letters = ascii_letters[: len(matrices) + 1]
     terms = [letters[k : k + 2] for k in range(len(matrices))]
     if matrices[0].ndim == 1:
@@ -223,15 +228,15 @@ def multi_dot(arrays: Sequence[ArrayLike], *, out: Out = None) -> ndarray:
 
 @real_operands(1)
 def cholesky(a: ndarray, /, *, upper: bool = False) -> ndarray:
-    """Lower triangular L with L · Lᵀ = a of symmetric positive definite matrices, or its transpose if ``upper``; reads that triangle."""
-    return (
-        matrix_transpose(run_and_wait(linear_algebra.cholesky, matrix_transpose(a))) if upper else run_and_wait(linear_algebra.cholesky, a)
-    )
+    """The lower triangular factor L of symmetric positive definite matrices L · Lᵀ, or the upper one. Reads the same triangle of ``a``."""
+    if upper:
+        return matrix_transpose(run_and_wait(linear_algebra.cholesky, matrix_transpose(a)))
+    return run_and_wait(linear_algebra.cholesky, a)
 
 
 @real_operands(1)
 def qr(a: ndarray, mode: str = "reduced") -> Any:
-    """Q with orthonormal columns and upper triangular R, with Q · R = a; R alone for ``mode="r"``.
+    """QR decomposition: Q with orthonormal columns and upper triangular R, with Q · R = a; only R for ``mode="r"``.
 
     There is no gradient for ``mode="raw"``, nor for ``"complete"`` with more rows than columns.
     """
@@ -249,6 +254,7 @@ def svd(a: ndarray, full_matrices: bool = True, compute_uv: bool = True, hermiti
     matrices have no gradient.
     """
     if hermitian:
+        # singular values are the magnitudes of eigenvalues, in another order; their signs go to V
         values, vectors = run_several(linear_algebra.eigh, a)
         size = abs(values)
         places = run(ordering.argsort_axis, -size, axis=-1, dtype="int64")
@@ -323,7 +329,7 @@ def norm(x: ndarray, ord: float | str | None = None, axis: Axis = None, keepdims
     return expand_dims(result, tuple(axes)) if keepdims else result
 
 
-#: Norms of matrices (…, m, n) that are not norms of their elements.
+#: Norms of matrices (…, m, n), other than those of the vector of their elements.
 MATRIX_NORMS: dict[object, Callable[[ndarray], ndarray]] = {
     1: lambda x: max(sum(abs(x), -2), -1),
     -1: lambda x: min(sum(abs(x), -2), -1),
@@ -337,6 +343,7 @@ MATRIX_NORMS: dict[object, Callable[[ndarray], ndarray]] = {
 
 def _vector_norm(a: ndarray, ord: float, axis: tuple[int, ...], keepdims: bool) -> ndarray:
     """The norm of the vectors along axes."""
+    # NumPy has the same special cases: they are faster and more accurate than powers
     if ord == 2:
         return function_of("sqrt")(sum(function_of("square")(a), axis, keepdims=keepdims))
     size = function_of("absolute")(a)
@@ -352,7 +359,7 @@ def _vector_norm(a: ndarray, ord: float, axis: tuple[int, ...], keepdims: bool) 
 def vector_norm(x: ArrayLike, /, *, axis: Axis = None, keepdims: bool = False, ord: float = 2) -> ndarray:
     """Norm of vectors along an axis (of the flattened array if None); the array API's name."""
     a = operand(x)
-    result = norm(a.reshape(-1) if axis is None else a, ord, None if axis is None else axis)
+    result = norm(a.reshape(-1) if axis is None else a, ord, axis)
     return result if not keepdims else result.reshape([1] * a.ndim) if axis is None else norm(a, ord, axis, True)
 
 
@@ -363,16 +370,16 @@ def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: float | str | N
 
 @real_operands(1)
 def cond(x: ndarray, p: float | str | None = None) -> ndarray:
-    """Condition numbers of matrices (…, n, n): the norm ``p`` times that of the inverse; by singular values for None, 2 and -2."""
+    """Condition numbers of matrices (…, n, n): their norm ``p`` times that of their inverses, from singular values for None, 2 and -2."""
     if x.ndim > 1 and x.size and p in (None, 2, -2):
         s = svdvals(x)
         largest, smallest = s[..., 0], s[..., -1]
         with np.errstate(all="ignore"):
             ratio = smallest / largest if p == -2 else largest / smallest
-        # as in NumPy: the quotient of two zeros, of a matrix of zeros, counts as infinite
+        # as in NumPy, 0 / 0 (a zero matrix) counts as infinite, but NaN elements stay NaN
         return chosen(function_of("isnan")(ratio) & ~function_of("isnan")(sum(x, (-2, -1))), np.inf, ratio)
     if not is_recorded(x):
-        return by_numpy(np.linalg.cond, (x, p), {})  # singular ones have an infinite one there
+        return by_numpy(np.linalg.cond, (x, p), {})  # infinite for singular matrices, for which `inv` raises
     return norm(x, p, (-2, -1)) * norm(inv(x), p, (-2, -1))
 
 

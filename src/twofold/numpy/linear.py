@@ -1,5 +1,6 @@
 """Products of vectors and matrices in ``twofold.np``."""
 
+import math
 from collections.abc import Sequence
 from operator import index
 from string import ascii_lowercase, ascii_uppercase
@@ -63,20 +64,12 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: int | Sequence[Shape] = 2) -> nd
     if [x.shape[k] for k in left] != [y.shape[k] for k in right]:
         raise ShapeError("shape-mismatch for sum", f"axes {left} of {x.shape}, {right} of {y.shape}", "make the sizes equal")
     free, others = [k for k in range(x.ndim) if k not in left], [k for k in range(y.ndim) if k not in right]
-    count = 1
-    for k in left:
-        count *= x.shape[k]
+    # as one product of matrices: the paired axes are merged at the end of the first array and at the front of the second
+    count = math.prod([x.shape[k] for k in left])
     rows, columns = [x.shape[k] for k in free], [y.shape[k] for k in others]
-    first = x.transpose([*free, *left]).reshape(_product(rows), count)
-    second = y.transpose([*right, *others]).reshape(count, _product(columns))
+    first = x.transpose([*free, *left]).reshape(math.prod(rows), count)
+    second = y.transpose([*right, *others]).reshape(count, math.prod(columns))
     return function_of("matmul")(first, second).reshape([*rows, *columns])
-
-
-def _product(sizes: Sequence[int]) -> int:
-    total = 1
-    for n in sizes:
-        total *= n
-    return total
 
 
 def einsum(
@@ -94,9 +87,9 @@ def einsum(
     out
         Array for the result.
     optimize
-        Has no effect: the order of contractions is always chosen by cost.
+        Has no effect: the order of contractions is always optimized.
     dtype
-        In which to compute.
+        Dtype to compute in.
     **options
         ``order`` and ``casting`` have no effect.
 
@@ -106,7 +99,7 @@ def einsum(
         If an index is invalid or an option unknown.
     """
     if set(options) - {"order", "casting"}:
-        raise ParameterError("einsum: there is no such option", f"options {sorted(options)}", "leave it out")
+        raise ParameterError("einsum: unknown option", f"options {sorted(options)}", "leave it out")
     if not isinstance(subscripts, str):
         subscripts, operands_ = _as_text(subscripts, *operands_)
     arrays = operands(*operands_)
@@ -114,12 +107,12 @@ def einsum(
     return deliver(run(sum_of_products, *arrays, subscripts=subscripts), out)
 
 
-#: What einsum's indices are as letters; in this order, which is that of a result whose indices are not given.
+#: Letters for einsum's integer indices. Capitals come first: a result without given indices has them in alphabetical order.
 LETTERS = ascii_uppercase + ascii_lowercase
 
 
 def _as_text(*given: Any) -> tuple[str, tuple[Any, ...]]:
-    """The subscripts as text, and the arrays, of arrays each followed by its list of indices."""
+    """The subscripts and the arrays, given arrays that are each followed by a list of indices."""
     arrays, lists = given[: len(given) // 2 * 2 : 2], [*given[1::2], *given[len(given) // 2 * 2 :]]
     try:
         texts = ["".join(["..." if k is Ellipsis else LETTERS[range(52).index(k)] for k in indices]) for indices in lists]
@@ -147,6 +140,7 @@ def kron(a: ArrayLike, b: ArrayLike) -> ndarray:
     x, y = operands(a, b)
     ndim = max(x.ndim, y.ndim)
     x, y = x.reshape((1,) * (ndim - x.ndim) + x.shape), y.reshape((1,) * (ndim - y.ndim) + y.shape)
+    # axes (m, 1) and (1, n) broadcast to (m, n), which are merged to m · n
     apart = x.reshape([n for m in x.shape for n in (m, 1)]) * y.reshape([n for m in y.shape for n in (1, m)])
     return apart.reshape([m * n for m, n in zip(x.shape, y.shape, strict=True)])
 
@@ -208,14 +202,14 @@ def vecdot(
 
 
 def _vector_axes(axes: Sequence[int | tuple[int, ...]] | None, axis: int | None) -> list[int]:
-    """The axes of two arrays' vectors, and that of the result where it is kept, of what a caller gave.
+    """The axes of the vectors in both arrays, and in the result if it keeps the axis, from the arguments of `vecdot`.
 
     Raises
     ------
     DTypeError
         If both are given.
     ParameterError
-        If there is not one for each array.
+        If an array has none.
     """
     if axes is None:
         return [-1 if axis is None else axis] * 3

@@ -13,7 +13,7 @@ from .fallback import by_numpy
 from .namespace import find_attribute
 from .ufuncs import function_of
 
-#: Functions whose first argument is the method's own array.
+#: Functions that become methods as they are: their first argument is the array.
 METHODS = {
     reductions: "all any argmax argmin cumprod cumsum max mean min prod std sum var",
     selecting: "argsort clip nonzero round take",
@@ -25,32 +25,32 @@ BY_NUMPY = ("argpartition", "choose", "searchsorted", "tobytes")
 
 
 def _real(self: ndarray) -> ndarray:
-    """The real parts; of real numbers the array itself."""
+    """The real parts; the array itself if it is not complex."""
     return by_numpy(np.real, (self,), {}) if self._dtype.startswith("complex") else self
 
 
 def _imag(self: ndarray) -> ndarray:
-    """The imaginary parts; of real numbers zeros."""
+    """The imaginary parts; zeros if the array is not complex."""
     return by_numpy(np.imag, (self,), {})
 
 
 def _conj(self: ndarray) -> ndarray:
-    """The complex conjugates; of real numbers the array itself."""
+    """The complex conjugate; the array itself if it is not complex."""
     return function_of("conjugate")(self) if self._dtype.startswith("complex") else self
 
 
 def _compress(self: ndarray, condition: ArrayLike, axis: int | None = None, out: Out = None) -> ndarray:
-    """The slices along an axis where a vector holds, elements of the flattened array if it is None."""
+    """The slices along an axis for which a vector is true, or such elements of the flattened array."""
     return selecting.compress(condition, self, axis, out)
 
 
 def _sort(self: ndarray, axis: int = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None) -> None:
-    """Put the elements in order along an axis, in place; parameters as of the function."""
+    """Sort in place along an axis; parameters as for the function."""
     self[...] = selecting.sort(self, axis, kind, order, stable=stable)
 
 
 def _partition(self: ndarray, kth: Shape, axis: int = -1, kind: str = "introselect") -> None:
-    """Put elements in place as ``numpy.partition`` does."""
+    """``numpy.partition`` in place."""
     self[...] = by_numpy(np.partition, (self, kth, axis, kind), {})
 
 
@@ -60,18 +60,18 @@ def _put(self: ndarray, indices: ArrayLike, values: ArrayLike, mode: str = "rais
 
 
 def _array_ufunc(self: ndarray, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-    """What NumPy's ufunc gives where an operand is an array of ours: what ours of that name gives."""
+    """Call the Twofold ufunc of the same name: NumPy asks for it if an operand is a Twofold array."""
     # another package's ufunc may have the name of one of NumPy's (ml_dtypes, scipy.special)
     if getattr(np, ufunc.__name__, None) is not ufunc:
         return by_numpy(getattr(ufunc, method), inputs, options)
-    ours = function_of(ufunc.__name__)
-    return ours(*inputs, **options) if method == "__call__" else getattr(ours, method)(*inputs, **options)
+    found = function_of(ufunc.__name__)
+    return found(*inputs, **options) if method == "__call__" else getattr(found, method)(*inputs, **options)
 
 
 def _array_function(self: ndarray, function: Callable[..., Any], types: object, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """What a function of NumPy gives where an argument is an array of ours: what ours of that name gives, else NumPy's."""
-    ours = counterpart(function)
-    return by_numpy(function, args, options) if ours is None else ours(*args, **options)
+    """Call the Twofold function of the same name if there is one, else NumPy's. NumPy asks for it if an argument is a Twofold array."""
+    found = counterpart(function)
+    return by_numpy(function, args, options) if found is None else found(*args, **options)
 
 
 @cache
@@ -80,7 +80,7 @@ def counterpart(function: Callable[..., object]) -> Callable[..., Any] | None:
     name = function.__name__
     if getattr(np, name, None) is function:
         return find_attribute(name)
-    # a name may mean different functions in the two modules (`diagonal`), so the function itself is compared
+    # one name may be two functions, one per module (`diagonal`): hence the comparison of the functions themselves
     return getattr(linalg, name) if getattr(np.linalg, name, None) is function else None
 
 
@@ -90,7 +90,7 @@ def _by_numpy(name: str) -> Callable[..., Any]:
     def method(self: ndarray, *args: object, **options: object) -> Any:
         return by_numpy(numpys, (self, *args), options)
 
-    method.__doc__ = f"As NumPy's method of that name, computed on the host.\n\n{numpys.__doc__}"
+    method.__doc__ = f"NumPy's method of that name, computed on the host.\n\n{numpys.__doc__}"
     return method
 
 

@@ -19,11 +19,12 @@ MODULES = (creation, linear, reductions, selecting, shapes)
 
 def functions_in(module: ModuleType) -> dict[str, Callable[..., Any]]:
     """The functions that a module defines under NumPy's names."""
+    # not those that it imports: several modules import `sum`, say
     named = {name: f for name, f in vars(module).items() if name in np.__all__ and isinstance(f, FunctionType)}
     return {name: f for name, f in named.items() if f.__globals__ is vars(module)}
 
 
-#: Functions that make arrays, whatever the dtype, and functions of arrays.
+#: Functions that create arrays return NumPy's for dtypes that Twofold lacks; functions of arrays need `guarded` for such operands.
 MAKERS = functions_in(creation)
 OWN = functions_in(linear) | functions_in(reductions) | functions_in(selecting) | functions_in(shapes)
 
@@ -45,7 +46,7 @@ def find_attribute(name: str) -> Any:
     else:
         numpys = getattr(np, name)
         found = function_of(name) if isinstance(numpys, np.ufunc) else attribute(np, name)
-    vars(sys.modules[PACKAGE])[name] = found
+    vars(sys.modules[PACKAGE])[name] = found  # later look-ups find it without calling the package's ``__getattr__``
     return found
 
 

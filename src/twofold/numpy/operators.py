@@ -48,9 +48,10 @@ def element_operand(value: Any, like: ndarray | None) -> Any:
     if isinstance(value, ndarray) or (like is not None and value.__class__ in NUMBERS):
         return value
     if isinstance(value, Array):
-        raise DTypeError("an operand is an array of mx.nd among those of np", repr(value)[:60], "use as_np_ndarray() or as_nd_ndarray()")
+        raise DTypeError("arrays of mx.nd and mx.np cannot be combined", repr(value)[:60], "use as_np_ndarray() or as_nd_ndarray()")
     if like is not None and isinstance(value, NUMBERS) and not isinstance(value, np.generic):
-        return float(value) if isinstance(value, float) else int(value)  # a number of a class of its own
+        return float(value) if isinstance(value, float) else int(value)  # of a subclass, such as an enumeration
+    # NumPy's complex scalars are weak, and Twofold's are not: given the narrow dtype they do not widen these arrays either
     if isinstance(value, complex) and like is not None and like._dtype in ("float16", "float32", "complex64"):
         value = np.complex64(value)
     return operand(value, None if like is None else like.context)
@@ -64,6 +65,7 @@ def element_operands(op: Op, values: tuple[Any, ...]) -> list[Any]:
     OverflowError
         If a Python integer is out of range of the dtype used for the operation.
     """
+    # arrays alone, the usual case, need nothing
     for v in values:
         if v.__class__ is not ndarray:
             break
@@ -83,9 +85,10 @@ def holds(dtype: str, value: int) -> bool:
 
 
 def _beyond(op: Op, values: list[Any], place: int) -> np.ndarray:
-    """A whole number that the integers beside it cannot hold: its truth, a float, or for exact comparisons what is as far beyond them."""
+    """An array for a Python integer that the dtype of the other operands cannot hold: of bool or floats, or infinite for comparisons."""
     value, names = values[place], [name_of_operand(v) for v in values]
     if op.compares and "bool" not in names:
+        # NumPy compares exactly: every element is on the same side of such an integer, as of an infinity
         return np.asarray(np.inf if value > 0 else -np.inf)
     dtype = promote(*names) if op.ufunc is None else loop_dtypes(op.ufunc, *names)[place]
     if dtype in INTEGERS or (dtype == "bool" and not holds("int64", value)):
@@ -94,20 +97,20 @@ def _beyond(op: Op, values: list[Any], place: int) -> np.ndarray:
 
 
 def name_of_operand(value: ndarray | bool | int | float) -> str:
-    """The dtype of an array, or the weak one of a Python number."""
+    """The dtype of an array or Python scalar."""
     return value._dtype if isinstance(value, ndarray) else scalar_dtype(value)
 
 
 @cache
 def loop_dtypes(ufunc: str, *names: str) -> tuple[str, ...]:
-    """The dtypes in which NumPy's ufunc of that name combines operands of these dtypes, weak ones among them.
+    """The dtypes to which NumPy's ufunc of that name casts operands of the given dtypes, which may be weak.
 
     Raises
     ------
     DTypeError
         If it has no loop for them.
     """
-    if "bfloat16" in names:  # not NumPy's own
+    if "bfloat16" in names:  # `resolve_dtypes` knows only NumPy's own dtypes
         return (promote(*names),) * len(names)
     function = getattr(np, ufunc)
     try:
@@ -131,7 +134,7 @@ def evaluated(op: Op, operands: Sequence[ndarray | bool | int | float]) -> list[
 
 
 def _is_negative(exponent: Any) -> bool:
-    """Whether a whole number is negative, or an element of an array of them in a device's memory."""
+    """Whether an exponent is a negative integer, or an array of integers on a device with a negative element."""
     if exponent.__class__ is int:
         return exponent < 0
     return isinstance(exponent, ndarray) and exponent._dtype in SIGNED and not exponent.context.is_host and bool((exponent < 0).any())
@@ -144,7 +147,7 @@ def applied(op: Op, *values: ArrayLike) -> ndarray:
 
 @cache
 def short(op: Op, reverse: bool = False, squares: bool = False) -> Callable[..., Any]:
-    """The function of an element-wise primitive (or of ``matmul``) of one or two operands, of which the first is an `ndarray`.
+    """The fast function of an element-wise primitive (or ``matmul``) with one or two operands, of which the first is an `ndarray`.
 
     It returns NotImplemented if the second is not array-like, so that Python tries its class. If ``squares``, the power 2 of bools is
     their square in int8.
@@ -162,6 +165,7 @@ def short(op: Op, reverse: bool = False, squares: bool = False) -> Callable[...,
     if op.ufunc is not None:
         return quick
 
+    # ``matmul`` refuses scalars, so its fast path is for arrays only
     def of_arrays(self: ndarray, other: Any) -> Any:
         return quick(self, other) if isinstance(other, ndarray) else general(self, other)
 
@@ -174,12 +178,13 @@ def is_array_like(value: object) -> bool:
 
 
 def _compared(dunder: str, op: Op) -> Callable[..., Any]:
-    """The comparison's method: with what is no array, as with None, nothing is equal."""
+    """The method of a comparison. Nothing equals a value that is not array-like, such as None."""
     run, compare = short(op), getattr(operator, dunder)
 
     def method(self: ndarray, other: Any) -> Any:
         if (is_array_like(other) and not isinstance(other, np.ndarray)) or (isinstance(other, np.ndarray) and other.dtype in NAME_OF):
             return run(self, other)
+        # text, objects, None: NumPy decides, element by element where that makes sense
         found = compare(self.asnumpy(), other)
         return array(found, device=self.context) if isinstance(found, (np.ndarray, np.generic)) else found
 
@@ -193,6 +198,7 @@ def in_place(op: Op) -> Callable[..., Any]:
     def method(self: ndarray, other: Any) -> Any:
         whole = self.__class__ is ndarray
         a: Any = self._v if whole else self._base._v
+        # fast path: NumPy writes to host memory that no tape or window watches
         if is_ufunc and a.__class__ is PLAIN and (a.ndim or not whole):
             b = other._v if isinstance(other, ndarray) else other
             kind = b.__class__
@@ -201,9 +207,9 @@ def in_place(op: Op) -> Callable[..., Any]:
                 try:
                     fn(target, b, target)
                     return self
-                except (TypeError, ValueError):  # NumPy's refusal is said below, in our words
+                except (TypeError, ValueError):  # `_update` raises for it, with an error that says what to do
                     pass
-        # in NumPy this is a scalar, which is immutable: Python then computes a new one
+        # NumPy has an immutable scalar here: on NotImplemented Python evaluates ``self = self + other``
         if whole and not self.shape and getattr(self, "_g", None) is None:
             return NotImplemented
         if not is_array_like(other):
@@ -220,7 +226,7 @@ def _update(op: Op, fn: Any, target: ndarray, other: Any) -> None:
     Raises
     ------
     DTypeError
-        If the result's dtype is of a higher kind.
+        If the result's dtype is of a higher kind (float for integers, say).
     ShapeError
         If the result has another shape.
     """
@@ -231,6 +237,7 @@ def _update(op: Op, fn: Any, target: ndarray, other: Any) -> None:
         what = f"Cannot cast ufunc '{op.name}' output from {NUMPY[result]} to {NUMPY[dtype]} with casting rule 'same_kind'"
         raise DTypeError(what, None, "write the result to a new array")
     root, chain = (target, ()) if target.__class__ is ndarray else (target._base, target._chain)
+    # a ufunc writes in place only if neither operand nor result needs a cast
     alike = result == dtype and (given == dtype or given in WEAK)
     if fn is not None and alike and update_in_place(root, chain, fn, other):
         return

@@ -1,4 +1,4 @@
-"""``twofold.np.random``: NumPy's own generators and streams, drawn on the host; results are arrays on the current device.
+"""``twofold.np.random``: NumPy's own generators, which draw on the host; results are arrays on the current device.
 
 A seed gives the same numbers as in NumPy. ``mx.random.seed`` applies only to the samplers of ``nd``, ``sym`` and ``npx``.
 """
@@ -14,12 +14,12 @@ from ..opdef.frontend import named
 from .creation import device_of_keywords
 from .fallback import attribute, by_numpy
 
-#: Methods that write into their first argument.
+#: Methods that write to their first argument.
 IN_PLACE = frozenset({"shuffle"})
 
 
 class _Draws:
-    """What draws numbers, by NumPy's: its methods with arrays of ours as arguments and results."""
+    """A generator that wraps NumPy's: the methods are NumPy's, with Twofold arrays as arguments and results."""
 
     def __init__(self, numpys: Any) -> None:
         self._numpys = numpys
@@ -60,6 +60,7 @@ def drawing(function: Callable[..., object], name: str) -> Callable[..., Any]:
 
     @named(name, f"As NumPy's ``{name}``, from its stream; the result is on ``device``, else the current one.\n\n{function.__doc__}")
     def draw(*args: object, device: DeviceLike = None, ctx: DeviceLike = None, **options: object) -> Any:
+        # a list or NumPy array is shuffled itself, not a copy of it
         if name in IN_PLACE and args and not isinstance(args[0], Array):
             return function(*args, **options)
         with device_of_keywords(device, ctx):

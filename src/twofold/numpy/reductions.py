@@ -35,7 +35,8 @@ def run(op: Op, *arrays: ndarray, **params: object) -> ndarray:
 
 
 def _reducer(op: Op) -> Callable[[ndarray, Axis, bool], ndarray]:
-    """An operator that combines along axes: ``(array, axis, keepdims) -> array``."""
+    """The function ``(array, axis, keepdims) -> array`` of a reduction."""
+    # parsed parameters, by axis and keepdims: a repeated reduction costs one look-up
     sigs: dict[tuple[Axis, bool], Sig] = {}
 
     def reduced(x: ndarray, axis: Axis, keepdims: bool) -> ndarray:
@@ -50,7 +51,7 @@ def _reducer(op: Op) -> Callable[[ndarray, Axis, bool], ndarray]:
 
 
 def _ready(a: Any, dtype: DTypeLike = None, out: Out = None) -> ndarray:
-    """The operand of a reduction: an array, in the dtype that it is computed in, which is not narrower than that of ``out``."""
+    """The operand of a reduction, cast to the dtype to compute in, which is at least as wide as that of ``out``."""
     x = a if a.__class__ is ndarray else operand(a)
     if dtype is None and isinstance(out, (ndarray, np.ndarray)):
         dtype = NAME_OF.get(np.result_type(x.dtype, out.dtype))
@@ -58,17 +59,17 @@ def _ready(a: Any, dtype: DTypeLike = None, out: Out = None) -> ndarray:
 
 
 def _initial(value: Scalar, result: ndarray) -> ndarray:
-    """What a result starts from, in its dtype.
+    """The start value, in the dtype of the result.
 
     Raises
     ------
     MXNetError
-        If it is no number, or none of that dtype.
+        If it is not a scalar, or the dtype cannot hold it.
     """
     try:
         host = np.asarray(hosts(value), NUMPY[result._dtype])
     except (TypeError, ValueError) as error:
-        raise own_error("initial: this dtype has no such number", error) from error
+        raise own_error("initial: the dtype cannot hold the value", error) from error
     if host.ndim:
         raise DTypeError("initial is not a number", str(host.shape), "pass a number")
     return operand(host, result.context)
@@ -81,7 +82,7 @@ def _axis(axis: Any) -> Axis:
 
 
 def _axis_of(x: ndarray, axis: Axis) -> Axis:
-    """The axes of a reduction that lets a single number have one: all but means, as in NumPy."""
+    """The axes of a reduction, which may be 0 or -1 for a 0-d array. NumPy allows that for all reductions but means."""
     if axis is None:
         return None
     given = _axis(axis)
@@ -105,7 +106,7 @@ def _total(primitive: str, neutral: int, combine: str, noun: str) -> Callable[..
     ) -> ndarray:
         x = _ready(a, dtype, out)
         if where is not True:
-            x = chosen(where, x, neutral)
+            x = chosen(where, x, neutral)  # masked elements become the neutral one, which changes no result
         result = reduced(x, _axis_of(x, axis), bool(keepdims))
         if dtype is not None:
             result = result.astype(dtype, copy=False)
@@ -137,6 +138,7 @@ def _extremum(primitive: str, combine: str, worst: str) -> Callable[..., ndarray
                 raise ParameterError(
                     f"zero-size array to reduction operation {combine} which has no identity", str(x.shape), "pass initial"
                 )
+            # operators have no start value: NumPy fills the result with it
             return by_numpy(getattr(np, primitive), (x,), {"axis": axis, "keepdims": keepdims, "initial": initial, "out": out})
         result = reduced(x, axis, bool(keepdims))
         return deliver(result if start is None else function_of(combine)(result, start), out, "unsafe")
@@ -166,8 +168,8 @@ def _test(primitive: str, neutral: bool, doc: str) -> Callable[..., ndarray]:
     return test
 
 
-any = _test("any", False, "Whether some element along axes is not 0.")
-all = _test("all", True, "Whether every element along axes is not 0.")
+any = _test("any", False, "Whether any element along axes is non-zero.")
+all = _test("all", True, "Whether all elements along axes are non-zero.")
 
 
 def _place(primitive: str, doc: str) -> Callable[..., ndarray]:
@@ -204,10 +206,11 @@ def mean(
     """Arithmetic mean along axes (of all elements if ``axis`` is None); integers are averaged in float64."""
     x = _ready(a, out=out)
     if where is not True:
+        # the mask counts the elements, broadcast as it is applied
         counted = count_nonzero(broadcast_view(operands(x, where)[1], x.shape), axis, keepdims=keepdims)
         total = sum(x if is_float(x._dtype) or dtype is not None else x.astype("float64"), axis, dtype, keepdims=keepdims, where=where)
         return deliver(function_of("divide")(total, counted).astype(total.dtype, copy=False), out, "unsafe")
-    if not _is_real(x, dtype):
+    if not _is_real(x, dtype):  # the operator is for real numbers
         return by_numpy(np.mean, (x,), {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims})
     if dtype is None:
         return deliver(_mean(x, _axis(axis), bool(keepdims)), out, "unsafe")
@@ -249,7 +252,7 @@ def _spread(op: Op, name: str, doc: str) -> Callable[..., ndarray]:
 var = _spread(
     numpy_reduction.numpy_var,
     "var",
-    "Variance along axes; the squares are divided by the number of elements less ``ddof`` (``correction``).",
+    "Variance along axes: the sum of squared deviations, divided by the number of elements minus ``ddof`` (``correction``).",
 )
 std = _spread(numpy_reduction.numpy_std, "std", "Standard deviation along axes: the square root of `var`.")
 
@@ -294,20 +297,20 @@ def average(a: ArrayLike, axis: Axis = None, weights: ArrayLike | None = None, r
     return (result, scale) if returned else result
 
 
-# running sums and counts
+# cumulative sums and counts
 
 
 def cumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, out: Out = None) -> ndarray:
     """Cumulative sums along an axis, or of the flattened array if None."""
-    return _running(primitive_reduce.cumulative_sum, a, axis, dtype, out)
+    return _scan(primitive_reduce.cumulative_sum, a, axis, dtype, out)
 
 
 def cumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, out: Out = None) -> ndarray:
     """Cumulative products along an axis, or of the flattened array if None."""
-    return _running(primitive_reduce.cumulative_prod, a, axis, dtype, out)
+    return _scan(primitive_reduce.cumulative_prod, a, axis, dtype, out)
 
 
-def _running(op: Op, a: ArrayLike, axis: int | None, dtype: DTypeLike, out: Out) -> ndarray:
+def _scan(op: Op, a: ArrayLike, axis: int | None, dtype: DTypeLike, out: Out) -> ndarray:
     x = _ready(a, dtype, out)
     x = x.reshape(-1) if axis is None or not x.ndim else x
     result = run(op, x, axis=0 if axis is None else normalized_axis(axis, x.ndim))
@@ -371,8 +374,10 @@ def nanmean(
         return mean(x, axis, dtype, out, keepdims, where=where)
     counted = sum(~function_of("isnan")(x), axis, keepdims=keepdims, where=where)
     total = nansum(x, axis, dtype, keepdims=keepdims, where=where)
+    # 0 / 0, which is NaN, where every element is NaN
     return deliver(function_of("divide")(total, counted.astype(total.dtype)), out, "same_kind")
 
 
+# here, since `ufuncs` stands below this module and cannot import it
 REDUCE.update(add=sum, multiply=prod, maximum=max, minimum=min, logical_and=all, logical_or=any)
 ACCUMULATE.update(add=cumsum, multiply=cumprod)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, TypeAlias, overload
 
+import ml_dtypes
 import numpy as np
 
 from ..dtype import INTEGERS, is_float, promote
@@ -46,8 +47,8 @@ def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None 
 
 
 def _wrapped(value: Any, other: Any) -> Any:
-    """A choice of `where`; a whole number beside integers wraps around in their dtype, as NumPy's does."""
-    if value.__class__ is not int or 0 <= value < 128:
+    """A choice of `where`: a Python integer beside integers wraps around in their dtype, as in NumPy."""
+    if value.__class__ is not int or 0 <= value < 128:  # every dtype holds these
         return value
     dtype = promote(name_of_operand(other if isinstance(other, NUMBERS) else operand(other)), "weaki")
     return value if holds(dtype, value) else int(np.asarray(value).astype(dtype))
@@ -56,6 +57,7 @@ def _wrapped(value: Any, other: Any) -> Any:
 def nonzero(a: ArrayLike) -> tuple[ndarray, ...]:
     """The indices of the non-zero elements: one array per axis."""
     x = operand(a)
+    # on the host: the shape of the result depends on the values, which no operator can express
     return tuple(adopted(ndarray, np.ascontiguousarray(k), x.context) for k in np.nonzero(host_of(x)))
 
 
@@ -80,7 +82,7 @@ def take(a: ArrayLike, indices: ArrayLike, axis: int | None = None, out: Out = N
     indices
         Integers of any shape s…; the result has shape (…, s…, …).
     axis
-        The axis.
+        The axis; None for the flattened array.
     out
         Array for the result.
     mode
@@ -101,6 +103,7 @@ def take(a: ArrayLike, indices: ArrayLike, axis: int | None = None, out: Out = N
 
 
 def _places(indices: ArrayLike, size: int, mode: str) -> np.ndarray:
+    # on the host, so that an index out of range raises here; the kernels do not check
     index = np.asarray(hosts(indices))
     if index.dtype.kind not in "iub" and isinstance(indices, (ndarray, np.ndarray)):
         raise DTypeError("indices must be integers", str(index.dtype), "cast them with astype")
@@ -123,7 +126,7 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None = -1) -
     Raises
     ------
     ShapeError
-        If the numbers of axes differ.
+        If the arrays differ in number of axes.
     """
     x, index = operands(arr, indices)
     x, at = (x.reshape(-1), 0) if axis is None else (x, normalized_axis(axis, x.ndim))
@@ -153,7 +156,7 @@ def clip(
     if low.__class__ is int or high.__class__ is int:
         low, high = _inside(low, high, result)
     if low.__class__ in (int, float) and high.__class__ in (int, float) and is_float(result._dtype) and not options:
-        result = wrap(ndarray, invoke(_CLIP, (result, low, high))[0])  # in one go
+        result = wrap(ndarray, invoke(_CLIP, (result, low, high))[0])  # one kernel instead of two
         return deliver(result, out)
     if low is None and high is None:
         result = result.copy()
@@ -165,7 +168,7 @@ def clip(
 
 
 def _inside(low: Any, high: Any, x: ndarray) -> tuple[Any, Any]:
-    """Limits without those whole numbers that no element of an integer array can pass."""
+    """Limits, without those beyond the range of an integer array's dtype: no element passes them, and the dtype cannot hold them."""
     kind = np.dtype(x.dtype)
     if kind.kind not in "iu":
         return low, high
@@ -186,7 +189,7 @@ def round(a: ArrayLike, decimals: int = 0, out: Out = None) -> ndarray:
     """
     x = operand(a)
     if x._dtype == "bool" and decimals:
-        raise DTypeError("round: bools have no decimals", f"decimals={decimals}", "cast the array with astype")
+        raise DTypeError("round: bools cannot be rounded to decimals", f"decimals={decimals}", "cast the array with astype")
     if x._dtype in INTEGERS and decimals >= 0:
         result = x.copy()
     elif not is_float(x._dtype) and x._dtype != "bool":
@@ -194,7 +197,7 @@ def round(a: ArrayLike, decimals: int = 0, out: Out = None) -> ndarray:
     elif decimals == 0:
         result = applied(primitive_math.round_even, x)
     else:
-        scale = 10.0 ** abs(decimals)
+        scale = 10.0 ** abs(decimals)  # as NumPy does: positive powers are exact up to 22, negative ones never
         result = (
             applied(primitive_math.round_even, x * scale) / scale if decimals > 0 else applied(primitive_math.round_even, x / scale) * scale
         )
@@ -209,7 +212,7 @@ def nan_to_num(x: ArrayLike, copy: bool = True, nan: float = 0.0, posinf: float 
     a = operand(x)
     if not is_float(a._dtype):
         return a.copy() if copy else a
-    limits = np.finfo(np.float32 if a._dtype == "bfloat16" else a.dtype)
+    limits = ml_dtypes.finfo(a.dtype)  # knows bfloat16 too
     high, low = float(limits.max) if posinf is None else posinf, float(limits.min) if neginf is None else neginf
     result = chosen(function_of("isnan")(a), nan, a)
     result = chosen(result == np.inf, high, result)
@@ -253,21 +256,22 @@ def isclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-5, atol: ArrayLike 
     x, y, relative, absolute = _unless_numbers(a, b, rtol, atol)
     if isinstance(x, NUMBERS) and isinstance(y, NUMBERS):
         x = operand(x)
+    # a float, so that neither ``abs`` of the smallest integer nor the difference of unsigned ones wraps around
     y = y.astype(promote(y._dtype, "weakf"), copy=False) if isinstance(y, ndarray) else float(y)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore"):  # inf - inf is NaN, which counts as far; equal infinities come in through ``x == y``
         near = function_of("less_equal")(abs(x - y), absolute + relative * abs(y))
         result = near & function_of("isfinite")(y) | (x == y)
     return result | function_of("isnan")(x) & function_of("isnan")(y) if equal_nan else result
 
 
 def _unless_numbers(*values: ArrayLike) -> list[Any]:
-    """Operands of one function as arrays, on one device, but for Python numbers, which have no dtype."""
+    """Operands of one function as arrays on one device, except for Python scalars, whose dtypes stay weak."""
     arrays = iter(operands(*[v for v in values if v.__class__ not in NUMBERS]))
     return [v if v.__class__ in NUMBERS else next(arrays) for v in values]
 
 
 def allclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-5, atol: ArrayLike = 1e-8, equal_nan: bool = False) -> bool:
-    """Whether `isclose` holds everywhere."""
+    """Whether `isclose` is true everywhere."""
     return bool(all(isclose(a, b, rtol, atol, equal_nan)))
 
 
@@ -299,7 +303,7 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike | None = N
     Raises
     ------
     ParameterError
-        If ``n`` is negative or the array has no axes.
+        If ``n`` is negative or the array 0-d.
     """
     x = operand(a)
     if n < 0 or not x.ndim:
@@ -309,6 +313,7 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike | None = N
     if len(ends) > 1:
         x = concatenate([e if e.ndim else broadcast_to(e, shape) for e in ends], axis)
     x = moveaxis(x, axis, -1)
+    # bools have no subtraction: NumPy says where neighbours differ
     minus: Callable[..., Any] = function_of("not_equal" if x._dtype == "bool" else "subtract")
     for _ in range(n):
         x = minus(x[..., 1:], x[..., :-1])

@@ -108,7 +108,7 @@ def broadcast_arrays(*args: ArrayLike, subok: bool = False) -> tuple[ndarray, ..
 
 
 def _at_least(ndim: int, where: Callable[[int], Index]) -> Callable[..., ndarray | tuple[ndarray, ...]]:
-    @named(f"atleast_{ndim}d", f"Views of arrays with at least {ndim} axes, as NumPy places the new ones.")
+    @named(f"atleast_{ndim}d", f"Views of arrays with at least {ndim} axes; new ones are placed as in NumPy.")
     def function(*arys: ArrayLike) -> ndarray | tuple[ndarray, ...]:
         results = [a if a.ndim >= ndim else a[where(a.ndim)] for a in operands(*arys)]
         return results[0] if len(results) == 1 else tuple(results)
@@ -185,7 +185,7 @@ def hsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int]) -> list[nda
 
 
 def vsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int]) -> list[ndarray]:
-    """`split` along the first axis of at least two."""
+    """`split` along the first axis, for arrays with at least two."""
     if operand(ary).ndim < 2:
         raise ShapeError("vsplit only works on arrays of 2 or more dimensions", str(operand(ary).shape), "use split")
     return split(ary, indices_or_sections, 0)
@@ -214,7 +214,7 @@ def concatenate(
     Raises
     ------
     ParameterError
-        If there are none.
+        If there are no arrays.
     ShapeError
         If shapes differ in other axes.
     """
@@ -230,8 +230,8 @@ def concatenate(
 
 
 def _alike(parts: list[ndarray], dtype: DTypeLike, casting: Casting) -> list[ndarray]:
-    """Arrays of one dtype: that given, or what theirs are promoted to."""
-    if dtype is None:
+    """The arrays cast to one dtype: the given one, or the one that theirs are promoted to."""
+    if dtype is None:  # usually there is nothing to cast
         dtypes = {p._dtype for p in parts}
         if len(dtypes) == 1:
             return parts
@@ -260,7 +260,7 @@ def _several(result: ndarray | tuple[ndarray, ...]) -> list[ndarray]:
 
 
 def vstack(tup: Sequence[ArrayLike], *, dtype: DTypeLike = None, casting: Casting = "same_kind") -> ndarray:
-    """Arrays of at least two axes joined along the first."""
+    """Arrays joined along the first axis, after `atleast_2d`."""
     return concatenate(_several(atleast_2d(*tup)), 0, dtype=dtype, casting=casting)
 
 
@@ -274,7 +274,7 @@ def hstack(tup: Sequence[ArrayLike], *, dtype: DTypeLike = None, casting: Castin
 
 
 def dstack(tup: Sequence[ArrayLike]) -> ndarray:
-    """Arrays of at least three axes joined along the third."""
+    """Arrays joined along the third axis, after `atleast_3d`."""
     return concatenate(_several(atleast_3d(*tup)), 2)
 
 
@@ -297,7 +297,7 @@ def tile(A: ArrayLike, reps: Shape) -> ndarray:
 def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None) -> ndarray:
     """Each element repeated along an axis (flattened first if None): all equally often, or each by a count of its own."""
     x, counts = operand(a), np.asarray(repeats)
-    if counts.size != 1:
+    if counts.size != 1:  # the operator takes a single count, as a parameter
         return _repeat(x, counts, axis)
     return run(reshaping.repeat, x, repeats=int(counts.reshape(())), axis=axis)
 
@@ -311,7 +311,7 @@ def roll(a: ArrayLike, shift: int | Sequence[int], axis: Axis = None) -> ndarray
         k = normalized_axis(int(at), x.ndim)
         cut = x.shape[k] - int(by) % x.shape[k] if x.shape[k] else 0
         x = concatenate(array_split(x, [cut], k)[::-1], k)
-    return x if x is not a else x.copy()
+    return x if x is not a else x.copy()  # ``axis=()`` shifts nothing, but the result must not be the argument
 
 
 def pad(array: ArrayLike, pad_width: ArrayLike, mode: str | Callable[..., object] = "constant", **options: ArrayLike) -> ndarray:
@@ -330,7 +330,7 @@ def pad(array: ArrayLike, pad_width: ArrayLike, mode: str | Callable[..., object
     return run(primitive_shape.pad, x, width=tuple(map(tuple, width)), value=value)
 
 
-# by places
+# by positions
 
 
 def rearranged(function: Callable[..., np.ndarray]) -> Callable[..., ndarray]:
@@ -342,12 +342,12 @@ def rearranged(function: Callable[..., np.ndarray]) -> Callable[..., ndarray]:
         places = function(np.arange(x.size).reshape(x.shape), *hosts(args), **hosts(options))
         return _taken(x, places)
 
-    call.__doc__ = f"As ``numpy.{function.__name__}``, always a copy."
+    call.__doc__ = f"``numpy.{function.__name__}``. The result is always a copy."
     return call
 
 
 def _taken(x: ndarray, places: np.ndarray) -> ndarray:
-    """The elements at places of the flattened array."""
+    """The elements at positions of the flattened array."""
     index = adopted(ndarray, np.array(places, np.int64, order="C"), x.context)
     return run(primitive_gather.index, x.reshape(-1), index, key=(0,))
 
@@ -375,7 +375,7 @@ def _triangle(name: str, keep_low: bool) -> Callable[..., ndarray]:
         x = operand(m)
         low = np.tri(*x.shape[-2:], k=k if keep_low else k - 1, dtype=bool)
         mask = adopted(ndarray, low if keep_low else ~low, x.context)
-        return chosen(mask, x, False)  # the zero of any dtype
+        return chosen(mask, x, False)  # False is a zero that widens no dtype
 
     return function
 
@@ -384,11 +384,11 @@ tril, triu = _triangle("tril", True), _triangle("triu", False)
 
 
 def trace(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike = None, out: Out = None) -> ndarray:
-    """The sum along diagonal ``offset`` of two axes."""
+    """Sums along diagonal ``offset`` of two axes."""
     return sum(diagonal(a, offset, axis1, axis2), -1, dtype, out)
 
 
-# shapes as numbers
+# sizes
 
 
 def shape(a: ArrayLike) -> tuple[int, ...]:
@@ -408,7 +408,7 @@ def size(a: ArrayLike, axis: int | Iterable[int] | None = None) -> int:
 
 
 def _memory(a: ndarray) -> tuple[Array, np.ndarray]:
-    """The root of an array and the places that it shows of it."""
+    """The root of an array, and the positions of the array's elements in the root's memory."""
     layout = a._strided
     root = a.base if a.base is not None else a
     steps = [

@@ -20,12 +20,12 @@ from ..opdef.shapes import broadcast_shapes
 from ..opdef.spec import Op
 from ..ops import primitive_arithmetic
 from .array import Out, ndarray, ndarrayView
-from .creation import NotOurs, broadcast_view, operands, zeros
+from .creation import UnsupportedDType, broadcast_view, operands, zeros
 from .fallback import by_numpy
 from .indexing import add_at
 from .operators import applied, element_operand, element_operands, evaluated, loop_dtypes, name_of_operand, short
 
-#: What ``reduce`` and ``accumulate`` of these ufuncs are, filled by `reductions`, which stands on this module.
+#: The functions for ``reduce`` and ``accumulate`` of some ufuncs, entered by `reductions`, which imports this module.
 REDUCE: dict[str, Callable[..., ndarray]] = {}
 ACCUMULATE: dict[str, Callable[..., ndarray]] = {}
 
@@ -72,6 +72,7 @@ class ufunc:  # NumPy's name
         ParameterError
             For an unknown option.
         """
+        # fast path: an array first, and no options, where comparing classes is faster than `isinstance`
         if not options and len(args) == self.nin and self._short is not None:
             kind = args[0].__class__
             if kind is ndarray or kind is ndarrayView:
@@ -99,7 +100,7 @@ class ufunc:  # NumPy's name
             raise DTypeError(f"{self.__name__}() takes {self.nin} operands", given, "see its documentation")
         try:
             results = self._computed(inputs, dtype)
-        except NotOurs:
+        except UnsupportedDType:
             return by_numpy(self._numpys, inputs, {k: v for k, v in {"out": out, "dtype": dtype}.items() if v is not None})
         targets = out if isinstance(out, tuple) else (out,) * (out is not None)
         targets += (None,) * (len(results) - len(targets))
@@ -108,17 +109,17 @@ class ufunc:  # NumPy's name
 
     def _computed(self, inputs: tuple[Any, ...], dtype: DTypeLike) -> list[ndarray]:
         op = self._op
-        if self.__name__ == "divmod" and dtype is None:
+        if self.__name__ == "divmod" and dtype is None:  # two operators, which have gradients
             return [function_of(name)(*inputs) for name in ("floor_divide", "remainder")]
         if op is None or (op.result == "bool" and dtype is not None):
             got = by_numpy(self._numpys, inputs, {} if dtype is None else {"dtype": dtype})
             return list(got) if isinstance(got, tuple) else [got]
-        # what a number's dtype is must not depend on how a composite's definition combines it
+        # a composite's definition may combine a scalar with a constant first, so its dtype is settled here
         values = element_operands(op, inputs) if dtype is None and op.primitive else self._cast(inputs, dtype)
         return [wrap(ndarray, c) for c in evaluated(op, values)]
 
     def _cast(self, inputs: tuple[Any, ...], dtype: DTypeLike) -> list[ndarray]:
-        """The operands in a dtype, or in those that NumPy computes in."""
+        """The operands cast to a dtype, or to those that NumPy computes in."""
         like = next((v for v in inputs if isinstance(v, ndarray)), None)
         values = [element_operand(v, like) for v in inputs]
         names = [name_of_operand(v) for v in values]
@@ -154,7 +155,7 @@ class ufunc:  # NumPy's name
         return self(a.reshape(a.shape + (1,) * b.ndim), b, **options)
 
     def reduceat(self, array: ArrayLike, indices: ArrayLike, axis: int = 0, dtype: DTypeLike = None, out: Out = None) -> ndarray:
-        """Reductions of slices between indices; computed by NumPy on the host."""
+        """Reductions of the slices between indices; NumPy computes them on the host."""
         return by_numpy(self._numpys.reduceat, (array, indices), {"axis": axis, "dtype": dtype, "out": out})
 
     def at(self, a: ndarray, indices: Index, b: ArrayLike | None = None) -> None:
@@ -165,7 +166,7 @@ class ufunc:  # NumPy's name
         Raises
         ------
         ParameterError
-            If the array is not one of ours.
+            If ``a`` is not a Twofold array.
         """
         if not isinstance(a, ndarray):
             raise ParameterError(f"{self.__name__}.at: only arrays can be updated", type(a).__name__, "create one with np.array")
@@ -178,10 +179,11 @@ class ufunc:  # NumPy's name
         by_numpy(self._numpys.at, (a, indices) if b is None else (a, indices, b), {}, writes=0)
 
     def _at_recorded(self, a: ndarray, indices: Index, b: ArrayLike | None) -> None:
-        """`at` as recorded assignments: each writes the next occurrence of every place."""
+        """`at` as recorded assignments: the k-th one updates the k-th occurrence of every position."""
         flat = np.asarray(np.arange(a.size).reshape(a.shape)[hosts(indices)])
         order = flat.ravel().argsort(kind="stable")
         places = flat.ravel()[order]
+        # in sorted order equal positions are adjacent: the distance from the first one counts the occurrences
         first = np.searchsorted(places, places)
         occurrence = np.empty_like(order)
         occurrence[order] = np.arange(len(order)) - first
@@ -199,7 +201,7 @@ class ufunc:  # NumPy's name
 
 
 def _deliver_where(result: ndarray, out: Out, where: ArrayLike, casting: Casting) -> ndarray:
-    """A result written into ``out``, or completed, where ``where`` says."""
+    """Write a result to ``out`` where the mask is true; without ``out`` the other elements are 0."""
     if where is not True:
         where = operands(where, result)[0]
         shape = broadcast_shapes("where", (result.shape, where.shape))
@@ -209,7 +211,7 @@ def _deliver_where(result: ndarray, out: Out, where: ArrayLike, casting: Casting
 
 
 def chosen(condition: ArrayLike, x: ArrayLike, y: ArrayLike) -> ndarray:
-    """``x`` where the condition holds, else ``y``."""
+    """``x`` where the condition is true, else ``y``."""
     if not isinstance(condition, ndarray) or condition._dtype != "bool":
         condition = operands(condition, x, y)[0].astype("bool", copy=False)
     return applied(primitive_arithmetic.where, condition, x, y)
