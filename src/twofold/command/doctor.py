@@ -177,7 +177,7 @@ def _variables() -> Rows:
         yield name, f"{os.environ.get(name, 'not set')}: {meaning}"
     known = {*VARIABLES, *(f"TWOFOLD_{setting.name.upper()}" for setting in TABLE)}
     for name in sorted(os.environ):
-        # a misspelt variable is otherwise silent, and MXNet has many that mean nothing here
+        # a misspelled variable is otherwise silent, and MXNet has many that mean nothing here
         if name.startswith(("TWOFOLD_", "MXNET_")) and name not in known:
             yield name, "set, but has no effect: unknown to Twofold"
 

@@ -315,9 +315,9 @@ class Block:
         Raises
         ------
         ParameterError
-            If an array is missing, belongs to no parameter, or has another dtype than its parameter.
+            If an array is missing, belongs to no parameter, or its dtype differs from that of its parameter.
         ShapeError
-            If an array has another shape than its parameter.
+            If the shape of an array differs from that of its parameter.
         """
         block_files.load_parameters(
             self._collect_params_with_prefix(), self.collect_params(), self.prefix,

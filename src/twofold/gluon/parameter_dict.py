@@ -280,9 +280,9 @@ class ParameterDict:
         Raises
         ------
         ParameterError
-            If an array is missing, belongs to no parameter, or has another dtype than its parameter.
+            If an array is missing, belongs to no parameter, or its dtype differs from that of its parameter.
         ShapeError
-            If an array has another shape than its parameter.
+            If the shape of an array differs from that of its parameter.
         """
         check_dtype_source(cast_dtype, dtype_source)
         source = "param_dict" if filename is None else f"file: {filename}"

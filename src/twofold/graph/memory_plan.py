@@ -212,6 +212,6 @@ def plan_memory(
     fixed
         Nodes whose results the backend allocates.
     in_place, share
-        Switch the two optimisations off, to measure them.
+        Switch the two optimizations off, to measure them.
     """
     return _Planner(steps, outputs, donated, fixed, in_place, share).run(leaves)

@@ -1,6 +1,6 @@
 """Copies between devices, through which gradients flow back.
 
-CPU devices share one memory: a copy between them is an operation whose result is labelled with the other device. A copy to another kind
+CPU devices share one memory: a copy between them is an operation whose result is labeled with the other device. A copy to another kind
 of memory starts a new leaf, linked to the record of the original: backward runs a program on each side of the link. Copies have queues
 and lanes of their own, so that both devices go on computing meanwhile.
 """
@@ -28,7 +28,7 @@ def on_device(cell: Cell, device: Device) -> Content:
     v = cell._v
     source = device_of(v)
     if source.shares_memory_with(device):
-        return relabelled(invoke(primitive_shape.contiguous.sig(), (cell,))[0], device)
+        return relabeled(invoke(primitive_shape.contiguous.sig(), (cell,))[0], device)
     copied = _copied(v, source, device)
     tape = tls.tape
     if tape is not None and isinstance(v, Value) and is_tracked(v):
@@ -89,7 +89,7 @@ def _copy(data: Array, source: Device, target: Device) -> Array:
     return backend.quietly(backend.from_host, data, target)
 
 
-def relabelled(new: Content, device: Device) -> Content:
+def relabeled(new: Content, device: Device) -> Content:
     """A fresh content in host memory as that of another CPU device."""
     if isinstance(new, Value):
         new.device = device

@@ -235,7 +235,7 @@ class Load:
         Raises
         ------
         ShapeError
-            If the loaded array has another shape.
+            If the shape of the loaded array differs.
         ParameterError
             If there is neither an entry of that name nor a default.
         """

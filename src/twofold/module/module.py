@@ -375,7 +375,7 @@ class Module(BaseModule):
         ParameterError
             If a name is missing, or unknown and not ignored.
         ShapeError
-            If an array has another shape than its parameter.
+            If the shape of an array differs from that of its parameter.
         """
         if self.params_initialized and not force_init:
             text = "Parameters already initialized and force_init=False. init_params call ignored."

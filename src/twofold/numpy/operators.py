@@ -228,7 +228,7 @@ def _update(op: Op, fn: Any, target: ndarray, other: Any) -> None:
     DTypeError
         If the result's dtype is of a higher kind (float for integers, say).
     ShapeError
-        If the result has another shape.
+        If the shape of the result differs.
     """
     dtype = target._dtype
     given = name_of_operand(other)

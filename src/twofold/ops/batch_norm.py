@@ -63,7 +63,7 @@ def batch_norm(
 ):
     """``(data - mean) / sqrt(var + eps) * gamma + beta`` for each channel along ``axis``; with ``fix_gamma`` gamma is taken as 1.
 
-    Training uses the batch's mean and (biased) variance, and the backward pass moves the moving averages towards them by 1 - momentum.
+    Training uses the batch's mean and (biased) variance, and the backward pass moves the moving averages toward them by 1 - momentum.
     Outside training, and with ``use_global_stats``, the moving averages are used. With ``output_mean_var`` the mean and
     ``1 / sqrt(var + eps)`` in use are additional results, without gradient. ``cudnn_off`` and the calibration ranges have no effect.
     Source: Ioffe & Szegedy, "Batch normalization", ICML 2015.

@@ -160,7 +160,7 @@ def round_away(xp, data):
 
 @elementwise("rint", "_sparse_rint", method=True, differentiable=False)
 def round_half_down(xp, data):
-    """Nearest integer, with halves rounded towards minus infinity (NumPy's ``rint`` rounds them to even)."""
+    """Nearest integer, with halves rounded toward minus infinity (NumPy's ``rint`` rounds them to even)."""
     floor = xp.floor(data)
     nearest = floor + xp.greater(data - floor, 0.5)
     return xp.where(xp.equal(nearest, 0), data * 0, nearest)  # -0.2 rounds to -0.0
@@ -168,7 +168,7 @@ def round_half_down(xp, data):
 
 @elementwise("fix", "_sparse_fix", method=True, differentiable=False)
 def fix(xp, data):
-    """Nearest integer towards zero."""
+    """Nearest integer toward zero."""
     return xp.trunc(data)
 
 

@@ -335,7 +335,7 @@ def ceil(xp, data):
 
 @flat("trunc", "_sparse_trunc", c="tf_trunc({0})", method=True)
 def trunc(xp, data):
-    """Rounds towards zero to an integer."""
+    """Rounds toward zero to an integer."""
 
 
 @flat(ufunc="rint", c="rint({0})")

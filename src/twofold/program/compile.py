@@ -48,7 +48,7 @@ class Program:
     big
         Minimum number of elements for nodes to fuse into kernels; None for the backend's choice or the setting ``defer_elements``.
     in_place, share
-        Memory optimisations, which measurements switch off.
+        Memory optimizations, which measurements switch off.
     fold
         Whether to compute what depends on no leaf now, once.
     title

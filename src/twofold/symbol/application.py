@@ -11,7 +11,7 @@ from .node import SymbolNode
 
 
 def apply_node(node: SymbolNode, sig: Sig, arrays: Sequence[Node], key: Node | None = None) -> tuple[Node, ...]:
-    """Apply a node's operator to typed inputs. Gives all results, hidden ones included.
+    """Apply a node's operator to typed inputs. Returns all results, including hidden ones.
 
     Parameters
     ----------

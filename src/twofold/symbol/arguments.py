@@ -1,7 +1,7 @@
-"""Which array inputs an application has, and which initializer MXNet gives the variables made for them.
+"""Which array inputs an operator has in an application, and MXNet's initializers for the variables created for them.
 
-An operator declares all inputs, and for optional ones the parameter that says whether they are there (`Input.present`): the bias unless
-``no_bias``, a length where ``use_length`` says so, what only one mode of the operator reads.
+An operator declares all its inputs, and for each optional one when it is present (`Input.present`): a bias unless ``no_bias``, lengths if
+``use_length``, inputs that only one mode of the operator reads.
 """
 
 from collections.abc import Mapping
@@ -23,13 +23,13 @@ def _is_there(op: Op, given: Input, attrs: Attrs) -> bool:
 
 
 def argument_inputs(op: Op, attrs: Attrs) -> list[Input]:
-    """The array inputs of an application with these attributes, in order; of a variadic operator those before the variadic one."""
+    """The array inputs for these attributes, in order; for a variadic operator, those before the variadic one."""
     inputs = op.inputs[:-1] if op.variadic else op.inputs
     return [i for i in inputs if _is_there(op, i, attrs)]
 
 
 def argument_names(op: Op, attrs: Attrs, count: int) -> list[str]:
-    """What the operator calls its ``count`` inputs; optional ones beyond those expected follow from how many there are."""
+    """The operator's names of its ``count`` inputs; the count determines which further optional ones are present."""
     expected = [i.name for i in argument_inputs(op, attrs)]
     if op.variadic:
         return [*expected, *(f"arg{k}" for k in range(count - len(expected)))][:count]
@@ -41,5 +41,5 @@ def argument_names(op: Op, attrs: Attrs, count: int) -> list[str]:
 
 
 def initializer_of(op: Op, argument: str) -> str | None:
-    """The initializer that a variable fed to an input gets unless it has one, or None."""
+    """The default initializer of a variable passed to an input, or None."""
     return next((i.initial for i in op.inputs if i.name == argument), None)

@@ -1,4 +1,4 @@
-"""Binding: a symbol and arrays, given or allocated, become an executor."""
+"""Binding: creates an executor from a symbol and arrays, which are given or allocated."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -83,12 +83,12 @@ def _device(ctx: Any, what: str) -> Device:
 
 
 def distinct_names(heads: Sequence[Head]) -> tuple[list[str], list[str]]:
-    """Names of arguments, and of states.
+    """Names of arguments and of states.
 
     Raises
     ------
     ParameterError
-        If two variables have one name.
+        If two variables have the same name.
     """
     arguments, states = ([v.name for v in vs] for vs in variables(topological(heads)))
     every = [*arguments, *states]
@@ -108,31 +108,31 @@ def bind(
     group2ctx: Groups | None = None,
     shared_exec: Executor | None = None,
 ) -> Executor:
-    """An executor of this symbol on given arrays.
+    """Create an executor of this symbol on given arrays.
 
     Parameters
     ----------
     ctx
-        Where it runs.
+        The device.
     args
-        Arrays of all arguments, in order or by name.
+        Arrays for all arguments, in order or by name.
     args_grad
-        Arrays for gradients, in order (None: not wanted) or by name; none are computed if None.
+        Gradient arrays, in order (None for no gradient) or by name; if None, no gradients are computed.
     grad_req
-        ``"write"``, ``"add"`` or ``"null"``, for all arguments, in order or by name.
+        ``"write"``, ``"add"`` or ``"null"``: one for all arguments, or one each in order or by name.
     aux_states
-        Arrays of all auxiliary states, in order or by name.
+        Arrays for all auxiliary states, in order or by name.
     group2ctx
-        Where nodes with the attribute ``ctx_group`` run, by group.
+        Devices of the nodes with a ``ctx_group`` attribute, by group.
     shared_exec
-        An executor to share scratch memory with; all programs of a process share what they can, so nothing more is done.
+        An executor to share scratch memory with. Has no effect: programs in a process share memory anyway.
 
     Raises
     ------
     ParameterError
         If an array is missing.
     ShapeError, DTypeError
-        If the arrays do not fit the symbol, or gradients' arrays their arguments; the message names the node or the argument.
+        If arrays do not match the symbol, or gradient arrays their arguments; the message names the node or argument.
     """
     names, state_names = distinct_names(self.heads)
     arguments = _by_name(args, names, "args")
@@ -160,31 +160,31 @@ def simple_bind(
     shared_buffer: dict[str, NDArray] | None = None,
     **kwargs: Sequence[int],
 ) -> Executor:
-    """An executor of this symbol on new arrays of zeros, whose shapes are inferred.
+    """Create an executor of this symbol on new arrays of zeros, whose shapes are inferred.
 
     Parameters
     ----------
     ctx
-        Where it runs.
+        The device.
     grad_req
-        ``"write"``, ``"add"`` or ``"null"``, for all arguments, in order or by name.
+        ``"write"``, ``"add"`` or ``"null"``: one for all arguments, or one each in order or by name.
     type_dict
-        Dtypes of arguments by name; what does not follow from them is float32.
+        Dtypes of arguments by name; dtypes that cannot be inferred from them are float32.
     stype_dict
-        Storage of arguments by name: ``"default"`` only.
+        Storage types of arguments by name; only ``"default"`` is supported.
     group2ctx
-        Where nodes and variables with the attribute ``ctx_group`` live, by group.
+        Devices of the nodes and variables with a ``ctx_group`` attribute, by group.
     shared_arg_names, shared_exec
-        Arguments whose arrays (and gradients) are those of another executor; its auxiliary states are shared too.
+        Arguments whose arrays and gradients are shared with another executor, as are its auxiliary states.
     shared_buffer
-        Arrays by name that are used where their type fits; new ones are entered.
+        Arrays by name, which are used if their types match; new arrays are added.
     **kwargs
-        Shapes of arguments by name; names that the symbol does not have are passed over.
+        Shapes of arguments by name; unknown names are ignored.
 
     Raises
     ------
     ShapeError, DTypeError
-        If the shapes do not fit together, or do not follow; the message names nodes and variables.
+        If shapes contradict one another or cannot be inferred; the message names nodes and variables.
     """
     names, state_names = distinct_names(self.heads)
     for name, stype in (stype_dict or {}).items():
@@ -239,12 +239,12 @@ class _Memory:
 
 
 def eval_(self: Composition, ctx: Device | None = None, **kwargs: NDArray) -> list[NDArray]:
-    """The outputs for arrays of all arguments, by name.
+    """Compute the outputs for arrays of all arguments, by name.
 
     Parameters
     ----------
     ctx
-        Where to compute; the current context if None.
+        The device; the current context if None.
     **kwargs
         The arrays.
 

@@ -1,4 +1,4 @@
-"""Making nodes: variables, groups, and an operator applied to symbols, with automatic names, variables and attributes."""
+"""Creates nodes: variables, groups, and operators applied to symbols, with automatic names, variables and attributes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
@@ -18,11 +18,11 @@ STORAGE = {"default": "0", "row_sparse": "1", "csr": "2"}
 
 
 class NotASymbol(ParameterError, TypeError, AssertionError):
-    """Something else than a symbol was given as an input (MXNet raises an AssertionError)."""
+    """An input is not a symbol (MXNet raises an AssertionError)."""
 
 
 class Dumpable(Protocol):
-    """An initializer: packages below initializers name it by what they call."""
+    """An initializer, as seen by lower packages."""
 
     def dumps(self) -> str:
         """Its configuration as JSON text."""
@@ -30,7 +30,7 @@ class Dumpable(Protocol):
 
 
 def spelling(value: object) -> str:
-    """A parameter's value as the attribute string that MXNet stores for it."""
+    """A parameter's value as MXNet's attribute string."""
     if isinstance(value, str):
         return value
     return dtype_name(value) if isinstance(value, (type, np.dtype)) else str(_plain(value))
@@ -61,22 +61,22 @@ def variable(
     name
         Its name.
     attr
-        Further attributes, strings by name.
+        Other attributes, strings by name.
     shape, dtype
-        Its shape (0: unknown size) and dtype, where inference shall not find them.
+        Its shape (0 for an unknown size) and dtype, if they are not to be inferred.
     lr_mult, wd_mult
-        Multipliers of the learning rate and of weight decay, for optimizers.
+        Multipliers of the learning rate and of weight decay.
     init
-        Its initializer: an object with ``dumps()``, or the text of one.
+        Its initializer: an object with ``dumps()``, or the resulting text.
     stype
-        Its storage: ``"default"``, ``"row_sparse"`` or ``"csr"``.
+        Its storage type: ``"default"``, ``"row_sparse"`` or ``"csr"``.
     **kwargs
-        Further attributes of the form ``__name__``.
+        Other attributes, of the form ``__name__``.
 
     Raises
     ------
     ParameterError
-        If the name or an attribute is not a string, or an attribute's name has another form.
+        If the name or an attribute is not a string, or an attribute's name does not have that form.
     """
     if not isinstance(name, str):
         raise _NameError("Expect a string for variable `name`", repr(name), "pass the variable's name first")
@@ -103,7 +103,7 @@ class _NameError(ParameterError, TypeError):
 
 
 def group(symbols: Iterable[Symbol]) -> Symbol:
-    """The outputs of several symbols as one symbol.
+    """Combine the outputs of several symbols in one symbol.
 
     Raises
     ------
@@ -130,18 +130,18 @@ def apply_op(
     attr: Mapping[str, str] | None = None,
     subgraphs: tuple[tuple[Head, ...], ...] = (),
 ) -> Symbol:
-    """An operator applied to symbols.
+    """Apply an operator to symbols.
 
     Parameters
     ----------
     op, hint
-        The operator, and what its automatic names start with.
+        The operator, and the prefix of its automatic names.
     arrays
-        Symbols in the order of the operator's inputs, None where left out: a variable ``<name>_<input>`` is made there.
+        Symbols in the order of the operator's inputs; for None a variable ``<name>_<input>`` is created.
     params
-        Parameters of the operator, attributes, and (of a variadic operator) further symbols by name.
+        Parameters of the operator, attributes, and, for a variadic operator, more symbols by name.
     name, attr
-        Name of the node, and attributes, over those of the open scopes.
+        Name and attributes of the node; they override those of the enclosing scopes.
     subgraphs
         Bodies of control flow.
 

@@ -1,7 +1,7 @@
-"""``mx.sym.contrib.foreach``, ``while_loop``, ``cond``: nodes with sub-graphs. Composition; their inference and replay stand in `loops`.
+"""``mx.sym.contrib.foreach``, ``while_loop``, ``cond``: nodes with subgraphs. This file composes them; `loops` infers and replays them.
 
-A body is composed once, on variables of its own. What it reads from outside becomes a further input of the node: variables
-under their own names, computed symbols as new variables (the body is cut there, by the attribute ``__subgraph_name__``).
+A body is composed once, on variables of its own. What it reads from outside becomes an additional input of the node: variables under their
+own names, computed symbols as new variables (the attribute ``__subgraph_name__`` marks where the body is cut).
 """
 
 from collections.abc import Callable, Sequence
@@ -186,7 +186,7 @@ def _places(body: _Body, own: Sequence[Symbol], inputs: Sequence[Head]) -> list[
 
 
 def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any], name: str = "cond") -> Any:
-    """``then_func()`` if the one element of ``pred`` is non-zero, else ``else_func()``, as one node that runs only one of them."""
+    """``then_func()`` if the single element of ``pred`` is non-zero, else ``else_func()``, as one node that runs only one of them."""
     chosen, make_pred = _traced(_scope(f"{name}_pred"), [], lambda: pred() if callable(pred) and not isinstance(pred, Symbol) else pred)
     test = make_pred([chosen])
     branches, forms = [], []

@@ -1,4 +1,4 @@
-"""Functions of ``mx.sym`` that are no generated ones: filled symbols, ranges, splitting, histograms; reading files."""
+"""Functions of ``mx.sym`` that are not generated: filled symbols, ranges, splitting, histograms; reading files."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,17 +21,17 @@ def _made(op: Op, params: dict[str, Any], name: str | None = None, attr: dict[st
 
 
 def zeros(shape: Shape, dtype: DTypeLike | None = None, **kwargs: object) -> Symbol:
-    """Zeros of a shape (a size of 0 follows from what reads them) and dtype (float32 if None)."""
+    """Zeros of a shape (a size of 0 is inferred from use) and dtype (float32 if None)."""
     return _filled(creation.zeros, shape, dtype, kwargs)
 
 
 def ones(shape: Shape, dtype: DTypeLike | None = None, **kwargs: object) -> Symbol:
-    """Ones of a shape (a size of 0 follows from what reads them) and dtype (float32 if None)."""
+    """Ones of a shape (a size of 0 is inferred from use) and dtype (float32 if None)."""
     return _filled(creation.ones, shape, dtype, kwargs)
 
 
 def full(shape: Shape, val: float, dtype: DTypeLike | None = None, **kwargs: object) -> Symbol:
-    """One value in a shape and dtype (float32 if None)."""
+    """A value repeated in a shape and dtype (float32 if None)."""
     return _filled(creation.full_value, shape, dtype, {"value": float(val), **kwargs})
 
 
@@ -49,16 +49,16 @@ def arange(
     name: str | None = None,
     dtype: DTypeLike | None = None,
 ) -> Symbol:
-    """Evenly spaced values from ``start`` (0 if only one number is given) to below ``stop``, each ``repeat`` times.
+    """Evenly spaced values in [start, stop), or in [0, start) with a single number, each ``repeat`` times.
 
     Parameters
     ----------
     start, stop, step
         The range.
     repeat
-        How often each value comes.
+        Number of times each value is repeated.
     infer_range
-        Whether the length follows from what reads the values.
+        Whether to infer the length from use.
     name
         Name of the node.
     dtype
@@ -69,29 +69,29 @@ def arange(
 
 
 def linspace(start: float, stop: float, num: int, endpoint: bool = True, name: str | None = None, dtype: DTypeLike | None = None) -> Symbol:
-    """``num`` evenly spaced values from ``start`` to ``stop``, itself included if ``endpoint``."""
+    """``num`` evenly spaced values from ``start`` to ``stop``, inclusive if ``endpoint``."""
     params = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
     return _made(creation.linspace, {**params, "dtype": "float32" if dtype is None else dtype}, name)
 
 
 def eye(N: int, M: int = 0, k: int = 0, dtype: DTypeLike | None = None, **kwargs: object) -> Symbol:
-    """A matrix (N, M or N) of zeros with ones on the ``k``-th diagonal."""
+    """A matrix (N, M), square if ``M`` is 0, with ones on diagonal ``k`` and zeros elsewhere."""
     options: dict[str, Any] = {"N": N, "M": M, "k": k, **kwargs}
     name, attr = options.pop("name", None), options.pop("attr", None)
     return _made(creation.eye, {"dtype": "float32" if dtype is None else dtype, **options}, name, attr)
 
 
 def split_v2(ary: Symbol, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False) -> Symbol:
-    """An array cut along an axis, into equal parts or before each of several indices.
+    """An array split along an axis, into equal parts or at indices.
 
     Parameters
     ----------
     ary
         The array.
     indices_or_sections
-        The number of parts, or the indices.
+        The number of parts, or the indices at which to split.
     axis, squeeze_axis
-        Where to cut, and whether to drop that axis, which must then be of size 1 in each part.
+        The axis, and whether to remove it from parts, in which it must then have size 1.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def split_v2(ary: Symbol, indices_or_sections: int | Sequence[int], axis: int = 
 
 
 def histogram(a: Symbol, bins: int | Symbol = 10, range: tuple[float, float] | None = None, **kwargs: object) -> Symbol:
-    """Counts of values in bins, and the bins' edges.
+    """Number of values in each bin, and the bins' edges.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def histogram(a: Symbol, bins: int | Symbol = 10, range: tuple[float, float] | N
     Raises
     ------
     ParameterError
-        If a number of bins is given without a range: a symbol has no values to find it from.
+        If a number of bins is given without a range, which cannot be computed without values.
     """
     if isinstance(bins, Symbol):
         return apply_op(find("_histogram"), "_histogram", (a, bins), kwargs)
@@ -134,14 +134,14 @@ def histogram(a: Symbol, bins: int | Symbol = 10, range: tuple[float, float] | N
 
 
 def load(fname: str) -> Symbol:
-    """A symbol from a file (a path or an address such as ``s3://…``) that MXNet 1.x or `Symbol.save` wrote.
+    """Read a symbol from a file (a path, or a URL such as ``s3://…``) written by MXNet 1.x or `Symbol.save`.
 
     Raises
     ------
     MissingFileError, FileAccessError
         If it cannot be read.
     FormatError
-        If it is not a symbol, or a node does not fit its operator; it names the node.
+        If it is not a symbol, or a node does not match its operator; the message names the node.
     """
     data = read_file(fname)
     try:
@@ -151,7 +151,7 @@ def load(fname: str) -> Symbol:
 
 
 def load_json(json_str: str) -> Symbol:
-    """A symbol from JSON text.
+    """Read a symbol from JSON text.
 
     Raises
     ------

@@ -66,7 +66,7 @@ class _Gradient(SpecialNode):
 
     def replay(self, replay: Replaying, node: SymbolNode, arrays: Sequence[Node]) -> Sequence[Node]:
         """The gradients as typed nodes, given those of the node's inputs."""
-        # before differentiation: the gradient of a stabilised softmax does not overflow either
+        # before differentiation: the gradient of a stabilized softmax does not overflow either
         heads, wrt = stabilise(arrays[: len(arrays) - node.outputs]), arrays[len(arrays) - node.outputs :]
         return tuple(gradient(heads, [ones_head(h) for h in heads], wrt))
 

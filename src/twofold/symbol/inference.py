@@ -1,9 +1,9 @@
-"""Shapes and dtypes of a symbol from those of some of its variables: ``infer_shape`` and ``infer_type``, forwards and backwards.
+"""Infers shapes and dtypes of a symbol from those of some variables, forward and backward: ``infer_shape`` and ``infer_type``.
 
-Inside an unknown shape is None and an unknown size a None in the shape; outside they are MXNet's ``()`` and 0. Each node is
-visited in order and in reverse order until nothing changes: the operator's own completion of its inputs, the unification of
-element-wise operators, and, once all inputs are known, the typed node itself. If that leaves unknowns, a second round *probes*:
-the operator is typed with several stand-in sizes, and where an output's size follows one of them they are the same unknown.
+Internally an unknown shape is None, and an unknown size is None in the shape; in the interface they are MXNet's ``()`` and 0. Nodes are
+visited in order and in reverse order until nothing changes, applying the operator's own inference of its inputs, unification for
+element-wise operators, and, once all inputs are known, the typed node itself. If unknowns remain, a second round *probes*: the operator is
+typed with several trial sizes, and if an output's size varies with one of them, the two are the same unknown.
 """
 
 import warnings
@@ -21,14 +21,14 @@ MAX_ROUNDS = 100
 
 
 class Inference:
-    """What is known of each output of each node below some heads.
+    """What is known about the outputs of all nodes that some heads depend on.
 
     Parameters
     ----------
     heads
         The graph.
     shapes, dtypes
-        What is known of variables, by name; beside what their own attributes say.
+        What is known about variables, by name, in addition to their attributes.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Inference:
         Raises
         ------
         ShapeError, DTypeError
-            Naming the node where what is known does not fit together.
+            If what is known is contradictory; the message names the node.
         """
         # probing types a node several times over: only for the few graphs that leave unknowns without it
         self._settle(probing=False)
@@ -68,7 +68,7 @@ class Inference:
     def _settle(self, probing: bool) -> None:
         for _ in range(MAX_ROUNDS):
             changed = False
-            # forwards and backwards in turn: a chain of n nodes settles in two passes either way, not in n
+            # forward and backward in turn: a chain of n nodes settles in two passes either way, not in n
             for order in (self.order, self.order[::-1]):
                 for node in order:
                     changed |= self._visit(node, probing)
@@ -92,12 +92,12 @@ class Inference:
         return before != [(k.shape, k.dtype) for k in (*inputs, *outputs)]
 
     def of(self, head: Head) -> PartialType:
-        """What is known of an output."""
+        """What is known about an output."""
         return self.known[head.node][head.place]
 
 
 def inferred_inside(heads: Sequence[Head], given: Sequence[PartialType]) -> Inference:
-    """What is known of a sub-graph whose arguments, in order, are known so far."""
+    """What is known about a subgraph, given what is known about its arguments, in order."""
     names = [n.name for n in topological(heads) if n.is_variable]
     shapes = {name: k.shape for name, k in zip(names, given, strict=True) if k.shape is not None}
     dtypes = {name: k.dtype for name, k in zip(names, given, strict=True) if k.dtype is not None}
@@ -119,7 +119,7 @@ def _naming(error: MXNetError, node: SymbolNode, inputs: Sequence[PartialType]) 
 
 
 def declared_shape(node: SymbolNode) -> PartialShape:
-    """The shape that a variable's attributes give it.
+    """The shape declared in a variable's attributes.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def declared_shape(node: SymbolNode) -> PartialShape:
 
 
 def declared_dtype(node: SymbolNode) -> str | None:
-    """The dtype that a variable's attributes give it.
+    """The dtype declared in a variable's attributes.
 
     Raises
     ------
@@ -152,12 +152,12 @@ def declared_dtype(node: SymbolNode) -> str | None:
 
 
 def inside_shape(shape: Sequence[int | None]) -> tuple[int | None, ...]:
-    """A shape from outside: sizes of 0 and below are unknown."""
+    """The internal form of a shape: sizes of 0 and below are unknown."""
     return tuple(None if n is None or n <= 0 else int(n) for n in shape)
 
 
 def outside_shape(shape: PartialShape) -> tuple[int, ...]:
-    """A shape as MXNet shows it: () if unknown, 0 for an unknown size."""
+    """MXNet's form of a shape: () if unknown, 0 for an unknown size."""
     return () if shape is None else tuple(0 if n is None else n for n in shape)
 
 
@@ -207,7 +207,7 @@ GivenShape = Sequence[int] | None
 
 
 def infer_shape(self: Composition, *args: GivenShape, **kwargs: GivenShape) -> "Shapes | Unknowns":
-    """Shapes of arguments, outputs and auxiliary states from those of some arguments, forwards and backwards.
+    """Infer the shapes of arguments, outputs and auxiliary states from those of some arguments, forward and backward.
 
     Parameters
     ----------
@@ -219,12 +219,12 @@ def infer_shape(self: Composition, *args: GivenShape, **kwargs: GivenShape) -> "
     Returns
     -------
     tuple
-        Three lists of shapes; (None, None, None), with a warning, if they do not follow from what is given.
+        Three lists of shapes; (None, None, None), with a warning, if they cannot be inferred.
 
     Raises
     ------
     ShapeError
-        If what is given does not fit together; it names the node, what it got and what it needs.
+        If shapes are contradictory; the message names the node, the shape given and the one needed.
     """
     arguments, outputs, states = infer_shape_partial(self, *args, **kwargs)
     if all(0 not in s and s != () for s in (*arguments, *outputs, *states)):
@@ -235,7 +235,7 @@ def infer_shape(self: Composition, *args: GivenShape, **kwargs: GivenShape) -> "
 
 
 def infer_shape_partial(self: Composition, *args: GivenShape, **kwargs: GivenShape) -> Shapes:
-    """As `infer_shape`, but what does not follow is () if nothing is known of a shape, and 0 for an unknown size."""
+    """Like `infer_shape`, but with () for an unknown shape and 0 for an unknown size."""
     found = Inference(self.heads, _shapes(_given(self, args, kwargs, "shape")), {}).run()
     arguments, outputs, states = _listed(self, found)
     return [outside_shape(k.shape) for k in arguments], [outside_shape(k.shape) for k in outputs], [outside_shape(k.shape) for k in states]
@@ -245,7 +245,7 @@ Types = tuple[list[type | None], list[type | None], list[type | None]]
 
 
 def infer_type(self: Composition, *args: DTypeLike | None, **kwargs: DTypeLike) -> "Types | Unknowns":
-    """Dtypes of arguments, outputs and auxiliary states from those of some arguments.
+    """Infer the dtypes of arguments, outputs and auxiliary states from those of some arguments.
 
     Parameters
     ----------
@@ -257,12 +257,12 @@ def infer_type(self: Composition, *args: DTypeLike | None, **kwargs: DTypeLike) 
     Returns
     -------
     tuple
-        Three lists of NumPy scalar classes; (None, None, None), with a warning, if they do not follow from what is given.
+        Three lists of NumPy scalar classes; (None, None, None), with a warning, if they cannot be inferred.
 
     Raises
     ------
     DTypeError
-        If what is given does not fit together; it names the node.
+        If dtypes are contradictory; the message names the node.
     """
     arguments, outputs, states = infer_type_partial(self, *args, **kwargs)
     if None not in (*arguments, *outputs, *states):
@@ -272,7 +272,7 @@ def infer_type(self: Composition, *args: DTypeLike | None, **kwargs: DTypeLike) 
 
 
 def infer_type_partial(self: Composition, *args: DTypeLike | None, **kwargs: DTypeLike) -> Types:
-    """As `infer_type`, but what does not follow is None."""
+    """Like `infer_type`, but with None for an unknown dtype."""
     given = {name: dtype_name(dtype) for name, dtype in _given(self, args, kwargs, "type").items()}
     found = Inference(self.heads, {}, given).run()
     arguments, outputs, states = _listed(self, found)
@@ -289,7 +289,7 @@ def infer_all(heads: Sequence[Head], shapes: Mapping[str, PartialShape], dtypes:
     Raises
     ------
     ShapeError
-        If shapes remain unknown; it names the variables.
+        If shapes remain unknown; the message names the variables.
     """
     found = Inference(heads, shapes, dtypes).run()
     if not found.is_complete():

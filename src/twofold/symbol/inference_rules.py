@@ -1,4 +1,4 @@
-"""One step of inference at one node: what its operator says of shapes and dtypes, forwards and backwards."""
+"""One step of inference at one node: its operator's rules for shapes and dtypes, forward and backward."""
 
 from collections.abc import Sequence
 from itertools import zip_longest
@@ -13,24 +13,24 @@ from .partial_types import PartialShape, PartialType
 
 
 def infer_node(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[PartialType], probing: bool) -> bool:
-    """Learn what a node says of the values around it.
+    """Infer types of the values around a node.
 
     Parameters
     ----------
     node, inputs, outputs
-        The node, and what is known around it; changed.
+        The node, and what is known about its inputs and outputs, which is updated.
     probing
-        Whether to try stand-in sizes where some are unknown.
+        Whether to try trial sizes for unknown ones.
 
     Returns
     -------
     bool
-        Whether the node has nothing more to say.
+        Whether nothing more can be inferred at the node.
 
     Raises
     ------
     ShapeError, DTypeError
-        If what is known does not fit together.
+        If what is known is contradictory.
     """
     if node.special is not None:
         node.special.infer(node, inputs, outputs)
@@ -51,7 +51,7 @@ def infer_node(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequenc
 
 
 def infer_dtypes(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[PartialType]) -> None:
-    """Unify dtypes at a node: all arrays that are not indices have one; the outputs too, unless the operator or a parameter says theirs.
+    """Unify dtypes at a node: all arrays except indices have the same; so do outputs unless the operator or a parameter determines theirs.
 
     Raises
     ------
@@ -124,13 +124,13 @@ def _open_sizes(node: SymbolNode, outputs: Sequence[PartialType]) -> None:
 
 
 def is_open(node: SymbolNode) -> bool:
-    """Whether a node without inputs leaves sizes of its result to who reads it."""
+    """Whether sizes of a node without inputs are inferred from its users."""
     shape = None if node.inputs else node.sig().params.get("shape")
     return shape is not None and (0 in shape or shape == ())
 
 
 def same_shaped(node: SymbolNode) -> list[int] | None:
-    """Positions of the inputs that have the result's shape; None if the operator broadcasts, or makes another shape."""
+    """Positions of the inputs that have the result's shape; None if the operator broadcasts or changes the shape."""
     op = node.operator
     if isinstance(op.keeps_shape, tuple):
         return [node.input_names.index(name) for name in op.keeps_shape]
@@ -162,7 +162,7 @@ def _unify(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[Pa
 
 
 def broadcast_unknown(shapes: Sequence[PartialShape]) -> PartialShape:
-    """The common shape of broadcast operands; a size is unknown where that of an operand is."""
+    """The common shape of broadcast operands; a size is unknown if that of an operand is."""
     if any(s is None for s in shapes):
         return None
     rank = max(len(s or ()) for s in shapes)

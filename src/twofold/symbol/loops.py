@@ -1,4 +1,4 @@
-"""Inference and replay of control-flow nodes: sub-graphs typed on their own, then one typed node of `graph.control_flow`."""
+"""Inference and replay of control-flow nodes: subgraphs are typed separately, then form one typed node of `graph.control_flow`."""
 
 import ast
 from abc import abstractmethod
@@ -16,16 +16,16 @@ from .partial_types import PartialType
 
 
 class Loop(NamedTuple):
-    """What the attributes of a loop say.
+    """The attributes of a loop.
 
     Attributes
     ----------
     outputs
-        How many results are outputs of the steps; the others are states.
+        Number of results that are outputs of the steps; the others are states.
     states, streams
-        Numbers of the node's inputs that are states, and that are sliced.
+        Positions of the node's inputs that are states, and of those that are sliced.
     places
-        For each sub-graph: for each of its arguments the number of the node's input.
+        For each subgraph and each of its arguments, the position of the node's input.
     """
 
     outputs: int

@@ -1,4 +1,4 @@
-"""The functions of ``mx.sym`` that are operators, made when first used; and `Symbol`'s methods of the same names."""
+"""The functions of ``mx.sym`` that are operators, generated on first use; and `Symbol`'s methods of the same names."""
 
 from collections.abc import Callable, Sequence
 from types import ModuleType
@@ -27,7 +27,7 @@ def made(registered: str, name: str, place: str = PACKAGE) -> Callable[..., Symb
     name
         Name of the function; automatic names of nodes start with it in lower case.
     place
-        The module that it says it is from.
+        Its ``__module__``.
     """
 
     def call(op: Op, arrays: Sequence[Any], params: dict[str, Any], label: str | None) -> Symbol:
@@ -37,14 +37,14 @@ def made(registered: str, name: str, place: str = PACKAGE) -> Callable[..., Symb
 
 
 class Operators(ModuleType):
-    """A namespace of operators, whose functions are made when first used.
+    """A namespace of operators, whose functions are generated on first use.
 
     Parameters
     ----------
     name, doc
-        Of the module.
+        Name and docstring of the module.
     prefixes
-        What the operators' registered names start with where the namespace's names do not.
+        Prefixes of the operators' registered names that the namespace omits.
     """
 
     def __init__(self, name: str, doc: str, prefixes: Sequence[str]) -> None:
@@ -78,7 +78,7 @@ for _name in control_flow.__all__:
 
 
 def find_attribute(name: str) -> Operators | Callable[..., Symbol]:
-    """What the package has under a name beside what is written by hand: a sub-namespace, or a public operator's function.
+    """The attributes of the package that are not written by hand: sub-namespaces, and the functions of public operators.
 
     Raises
     ------
@@ -95,12 +95,12 @@ def find_attribute(name: str) -> Operators | Callable[..., Symbol]:
 
 
 def attribute_names() -> list[str]:
-    """Names that `find_attribute` finds."""
+    """The names that `find_attribute` knows."""
     return sorted([*NAMESPACES, *(n for n in NAMES if not n.startswith("_"))])
 
 
 def attach() -> None:
-    """Attach to `Symbol` the methods that operators give."""
+    """Attach the methods that operators declare to `Symbol`."""
     for name in [op.method_name for op in OPS.values() if op.method_name and op.symbol_method]:
         method = made(name, name)
         method.__qualname__ = f"Symbol.{name}"

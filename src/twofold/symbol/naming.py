@@ -1,4 +1,4 @@
-"""Automatic names and attributes of what is composed: ``mx.name`` and ``mx.AttrScope``, each a stack of scopes per thread."""
+"""Automatic names and attributes of nodes: ``mx.name`` and ``mx.AttrScope``, each a stack of scopes per thread."""
 
 import threading
 from collections.abc import Mapping
@@ -38,13 +38,13 @@ class _Scope:
 
 
 class NameManager(_Scope):
-    """Gives nodes without a name one: a hint and a running number, from 0 in each manager."""
+    """Names unnamed nodes: a hint followed by a counter, which starts at 0 in each manager."""
 
     def __init__(self) -> None:
         self._counter: dict[str, int] = {}
 
     def get(self, name: str | None, hint: str) -> str:
-        """The given name, or ``hint`` followed by how many nodes of that hint came before."""
+        """The given name, or ``hint`` followed by the number of earlier nodes with that hint."""
         if name:
             return name
         count = self._counter.get(hint, 0)
@@ -53,7 +53,7 @@ class NameManager(_Scope):
 
 
 class Prefix(NameManager):
-    """Puts a prefix before every name, given or automatic.
+    """Adds a prefix to every name, given or automatic.
 
     Examples
     --------
@@ -67,17 +67,17 @@ class Prefix(NameManager):
         self._prefix = prefix
 
     def get(self, name: str | None, hint: str) -> str:
-        """The prefix and the name that the node would have without it."""
+        """The prefix followed by the name that the node would have without it."""
         return self._prefix + super().get(name, hint)
 
 
 class AttrScope(_Scope):
-    """Attributes for every node composed inside the scope, beside those of the scopes around it.
+    """Attributes of every node created inside the scope, in addition to those of enclosing scopes.
 
     Parameters
     ----------
     **attributes
-        Strings by name, such as ``ctx_group="dev1"``; other names than MXNet's own should have the form ``__name__``.
+        Strings by name, such as ``ctx_group="dev1"``; names other than MXNet's own should have the form ``__name__``.
 
     Raises
     ------
@@ -92,7 +92,7 @@ class AttrScope(_Scope):
         self._attributes = dict(attributes)
 
     def get(self, attributes: Mapping[str, str] | None) -> dict[str, str]:
-        """These attributes over those of the scope."""
+        """The scope's attributes, overridden by the given ones."""
         return {**self._attributes, **(attributes or {})}
 
     def __enter__(self) -> Self:

@@ -1,7 +1,7 @@
-"""The untyped graph behind symbols: nodes with names and attribute strings, and what is listed by walking it.
+"""The untyped graph behind symbols: nodes with names and attribute strings, and its traversals.
 
-Nothing here knows a shape or a device. A node keeps what its author wrote (the operator's registered name, attribute strings,
-subgraphs, keys that nobody here knows) beside what it means (the operator, parsed parameters), so that files survive.
+Nothing here depends on shapes or devices. A node keeps what was written (the operator's registered name, attribute strings, subgraphs,
+unknown keys) as well as its meaning (the operator, parsed parameters), so that files are preserved.
 """
 
 from abc import ABC, abstractmethod
@@ -57,7 +57,7 @@ class Replaying(Protocol):
 
 
 class Composition(Protocol):
-    """What functions on whole graphs need of a symbol, which is defined above them."""
+    """What functions on whole graphs use of a symbol, which is defined in a higher module."""
 
     heads: tuple[Head, ...]
 
@@ -71,7 +71,7 @@ class Composition(Protocol):
 
 
 class SpecialNode(ABC):
-    """All that is known of nodes whose operator is no function of arrays: control flow, gradients, users' operators."""
+    """The behavior of nodes whose operator is not a function of arrays: control flow, gradients, custom operators."""
 
     @abstractmethod
     def check(self, node: "SymbolNode") -> int:
@@ -80,20 +80,20 @@ class SpecialNode(ABC):
         Raises
         ------
         ParameterError
-            If its attributes, inputs and subgraphs do not fit one another.
+            If its attributes, inputs and subgraphs do not match.
         """
 
     def written(self, node: "SymbolNode") -> Iterable[int]:
-        """Positions of the inputs that running a node changes."""
+        """Positions of the inputs that executing a node updates."""
         return ()
 
     def output_names(self, node: "SymbolNode") -> Sequence[str]:
-        """What the outputs are called, in order, where they have names of their own."""
+        """Names of the outputs, in order, if they have names of their own."""
         return ()
 
     @abstractmethod
     def infer(self, node: "SymbolNode", inputs: Sequence[PartialType], outputs: Sequence[PartialType]) -> None:
-        """Learn shapes and dtypes around a node, both ways."""
+        """Infer shapes and dtypes around a node, in both directions."""
 
     @abstractmethod
     def replay(self, replay: Replaying, node: "SymbolNode", arrays: Sequence[Node]) -> Sequence[Node]:
@@ -105,22 +105,22 @@ SPECIAL_NODES: dict[str, SpecialNode] = {}
 
 
 class SymbolNode:
-    """A variable, or an operator applied to outputs of other nodes. Its attributes may change, nothing else.
+    """A variable, or an operator applied to outputs of other nodes. Only its attributes may change.
 
     Parameters
     ----------
     op_name
-        The registered name it was made under, ``"null"`` for a variable.
+        The registered name of its operator, ``"null"`` for a variable.
     name
         Name of the node.
     attrs
         Parameters of the operator and attributes of the node, as strings.
     inputs
-        What it reads.
+        The outputs that it reads.
     subgraphs
         Bodies of control flow, each as its outputs.
     extra
-        What a file said about the node under keys that MXNet does not know, and ``control_deps``.
+        A file's entries about the node under keys that MXNet does not know, and ``control_deps``.
     outputs
         Number of outputs, for an operator that is not registered here.
     """
@@ -150,7 +150,7 @@ class SymbolNode:
 
     @property
     def special(self) -> SpecialNode | None:
-        """What is known of it, if its operator is no function of arrays; users' operators may be registered after the node is made."""
+        """Its special behavior, if its operator is not a function of arrays; custom operators may be registered after it is created."""
         # looked up each time: importing this file must not import `loops` and `custom`, which enter themselves
         return SPECIAL_NODES.get(self.op_name) if self.op is None else None
 
@@ -166,7 +166,7 @@ class SymbolNode:
         Raises
         ------
         OperatorError
-            If none of its name is registered.
+            If none is registered under its name.
         """
         if self.op is None:
             raise OperatorError(f"symbol: node {self.name!r} uses an operator that does not exist here", self.op_name, "register it first")
@@ -180,12 +180,12 @@ class SymbolNode:
         training
             The training flag, for operators that have one.
         **replaced
-            Parameters that count instead of the node's own.
+            Parameters that replace the node's own.
 
         Raises
         ------
         ParameterError
-            If the node's attributes do not fit the operator.
+            If the node's attributes do not match the operator.
         """
         # parsed once for each mode: inference visits a node many times, and each visit asks for it
         key = training, tuple(replaced.items())
@@ -198,7 +198,7 @@ class SymbolNode:
         return found
 
     def check(self) -> None:
-        """Raise a `ParameterError` unless the attributes fit the operator; nothing is known of one that is not registered."""
+        """Raise a `ParameterError` unless the attributes match the operator; unregistered operators are not checked."""
         if self.op is not None:
             self.sig()
             list(self.scalars)
@@ -218,11 +218,11 @@ class SymbolNode:
 
     @property
     def input_names(self) -> list[str]:
-        """What the operator calls the arrays of `inputs`."""
+        """The operator's names of the arrays in `inputs`."""
         return argument_names(self.operator, self.attrs, len(self.inputs))
 
     def operands(self, values: Sequence[T]) -> list[T | None]:
-        """One value per array input of the operator, in its order, None for those left out."""
+        """One value per array input of the operator, in its order, None for omitted ones."""
         op = self.operator
         if op.variadic:
             return list(values)
@@ -231,7 +231,7 @@ class SymbolNode:
 
     @property
     def written(self) -> frozenset[int]:
-        """Positions in `inputs` of the states that running the operator changes."""
+        """Positions in `inputs` of the states that the operator updates."""
         if self.op is None:
             return frozenset() if self.special is None else frozenset(self.special.written(self))
         states = {*self.op.auxiliary, *self.op.mutates}
@@ -241,18 +241,18 @@ class SymbolNode:
 
     @property
     def visible(self) -> int:
-        """How many outputs others may read."""
+        """The number of outputs that others may read."""
         return 1 if self.is_variable else self.outputs if self.op is None else self.sig().visible
 
     @property
     def count(self) -> int:
-        """How many outputs it has, hidden ones included (new values of its states are not outputs of a symbol)."""
+        """The number of outputs, including hidden ones (new values of its states are not outputs of a symbol)."""
         if self.is_variable:
             return 1
         return self.outputs if self.op is None else self.sig().count - len(self.op.mutates)
 
     def output_name(self, index: int) -> str:
-        """Name of an output: the variable's own, ``<name>_output`` or ``<name>_<what the operator calls it>``."""
+        """Name of an output: the variable's own, ``<name>_output`` or ``<name>_<the operator's name of it>``."""
         if self.is_variable:
             return self.name
         special = self.special
@@ -272,7 +272,7 @@ class SymbolNode:
 
 
 def operator_params(op: Op, attrs: Mapping[str, str], inputs: int) -> dict[str, Any]:
-    """Those attributes of a node that are parameters of its operator; the number of inputs where the operator counts them."""
+    """The attributes of a node that are parameters of its operator, including the number of inputs if the operator has that parameter."""
     params: dict[str, Any] = {k: v for k, v in attrs.items() if not (k.startswith("__") and k.endswith("__"))}
     counted = op.count_param  # MXNet's files give the number of inputs as a parameter, such as num_args
     if counted is not None and counted in op.params:
@@ -283,7 +283,7 @@ def operator_params(op: Op, attrs: Mapping[str, str], inputs: int) -> dict[str, 
 
 
 def checked_attrs(attr: Mapping[str, str] | None) -> Mapping[str, str]:
-    """Attributes, once they are known to be strings."""
+    """The attributes, checked to be strings."""
     for key, value in (attr or {}).items():
         if not isinstance(value, str):
             raise ParameterError("Set Attr only accepts string values", f"{key}={value!r}", "pass the value as a string")
@@ -291,23 +291,23 @@ def checked_attrs(attr: Mapping[str, str] | None) -> Mapping[str, str]:
 
 
 def hidden(attrs: Mapping[str, str]) -> dict[str, str]:
-    """Attributes with those that MXNet hides spelt ``__name__``."""
+    """The attributes, with those that MXNet hides spelled ``__name__``."""
     return {f"__{k}__" if k in HIDDEN else k: v for k, v in attrs.items()}
 
 
 def names_of_inputs(node: SymbolNode) -> list[str]:
-    """What a node calls the arrays of its inputs, in order; numbers where it is no operator on arrays."""
+    """A node's names of its input arrays, in order; numbers if it is not an operator on arrays."""
     return node.input_names if node.op is not None else [f"arg{k}" for k in range(len(node.inputs))]
 
 
 def topological(heads: Iterable[Head]) -> list[SymbolNode]:
-    """The nodes below heads, inputs before users, each once, in the order in which MXNet lists them."""
+    """The nodes that heads depend on, inputs before users, each once, in MXNet's order."""
     # iterative: unrolled recurrent networks are deeper than Python's stack
     return post_order([h.node for h in heads], lambda n: [h.node for h in n.inputs])
 
 
 def variables(order: Iterable[SymbolNode]) -> tuple[list[SymbolNode], list[SymbolNode]]:
-    """(arguments, auxiliary states) among nodes: a variable that some node writes is a state."""
+    """(arguments, auxiliary states) among nodes: a variable that a node writes is a state."""
     order = list(order)
     states = {n.inputs[k].node for n in order for k in n.written}
     found = [n for n in order if n.is_variable]

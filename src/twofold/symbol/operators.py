@@ -1,4 +1,4 @@
-"""Python's operators on symbols, and ``maximum``, ``minimum``, ``hypot``, ``power``: tables of what they stand for."""
+"""Python's operators on symbols, and ``maximum``, ``minimum``, ``hypot``, ``power``: tables of the operators they apply."""
 
 import math
 from collections.abc import Callable
@@ -18,14 +18,14 @@ NUMBERS = (int, float, np.generic)
 
 
 class Target(NamedTuple):
-    """An operator, and what its nodes' automatic names start with."""
+    """An operator, and the prefix of its nodes' automatic names."""
 
     op: Op
     hint: str
 
 
 class Binary(NamedTuple):
-    """What a binary operation is on two symbols, on a symbol and a number, on a number and a symbol."""
+    """The operators of a binary operation on two symbols, on a symbol and a number, and on a number and a symbol."""
 
     symbols: Target
     number: Target
@@ -63,12 +63,12 @@ def _applied(target: Target, *arrays: Symbol, **params: Any) -> Symbol:
 
 
 def _scalar(number: Any) -> Any:
-    """A number as it is spelt in attributes; a bool as the integer it is."""
+    """A number as spelled in attributes; a bool as the integer it is."""
     return int(number) if isinstance(number, (bool, np.bool_)) else number
 
 
 def combined(row: Binary, left: object, right: object) -> Symbol:
-    """A binary operation on two symbols, or a symbol and a number.
+    """Apply a binary operation to two symbols, or a symbol and a number.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Which device runs which nodes: the attribute ``ctx_group`` of nodes, and stretches of nodes that one device runs at once."""
+"""Assigns nodes to devices by the attribute ``ctx_group``, and groups them in stretches that one device runs as a whole."""
 
 from collections.abc import Iterable, Mapping
 
@@ -7,21 +7,21 @@ from .node import SymbolNode
 
 
 def device_of(node: SymbolNode, default: Device, groups: Mapping[str, Device]) -> Device:
-    """The device of a node's group; the default where it has none, or one that is not placed."""
+    """The device of a node's group; the default if it has no group or the group has no device."""
     return groups.get(node.attrs.get("__ctx_group__", ""), default)
 
 
 def stretches(order: Iterable[SymbolNode], default: Device, groups: Mapping[str, Device]) -> list[tuple[Device, list[SymbolNode]]]:
-    """The operators of a graph as stretches on one device, in an order in which each reads only itself and earlier ones.
+    """Split a graph's operators into stretches on one device, ordered so that each reads only from itself and earlier ones.
 
-    A stretch ends where another device reads what it makes, so that this device can begin: layers on several devices form a pipeline.
+    A stretch ends where another device reads its results, so that this device can begin: layers on several devices form a pipeline.
 
     Parameters
     ----------
     order
         All nodes, inputs before users.
     default, groups
-        Where nodes without a group run, and where groups run.
+        The device of nodes without a group, and the devices of groups.
     """
     operators = [n for n in order if not n.is_variable]
     if not groups:

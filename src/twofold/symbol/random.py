@@ -1,4 +1,4 @@
-"""``mx.sym.random``: draws from distributions. Parameters are numbers (one distribution) or symbols (one for each element)."""
+"""``mx.sym.random``: samples from distributions. Parameters are numbers (one distribution) or symbols (one per element)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -58,51 +58,51 @@ def _draw(name: str, parameters: dict[str, Any], shape: object, dtype: object, o
 
 
 def uniform(low: Parameter = 0, high: Parameter = 1, shape: object = NULL, dtype: object = NULL, **kwargs: object) -> Symbol:
-    """Draws from the uniform distribution on [low, high)."""
+    """Samples from the uniform distribution on [low, high)."""
     return _draw("uniform", {"low": low, "high": high}, shape, dtype, kwargs)
 
 
 def normal(loc: Parameter = 0, scale: Parameter = 1, shape: object = NULL, dtype: object = NULL, **kwargs: object) -> Symbol:
-    """Draws from the normal distribution of mean ``loc`` and standard deviation ``scale``."""
+    """Samples from the normal distribution with mean ``loc`` and standard deviation ``scale``."""
     return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, kwargs)
 
 
 def randn(*shape: int, **kwargs: object) -> Symbol:
-    """Draws from the normal distribution (``loc`` 0, ``scale`` 1 unless given) in a shape given by position."""
+    """Samples from the normal distribution (by default ``loc`` 0, ``scale`` 1) in a shape given as positional sizes."""
     loc, scale, dtype = kwargs.pop("loc", 0), kwargs.pop("scale", 1), kwargs.pop("dtype", NULL)
     return _draw("normal", {"loc": loc, "scale": scale}, shape, dtype, kwargs)
 
 
 def poisson(lam: Parameter = 1, shape: object = NULL, dtype: object = NULL, **kwargs: object) -> Symbol:
-    """Draws from the Poisson distribution of mean ``lam``."""
+    """Samples from the Poisson distribution with mean ``lam``."""
     return _draw("poisson", {"lam": lam}, shape, dtype, kwargs)
 
 
 def exponential(scale: Parameter = 1, shape: object = NULL, dtype: object = NULL, **kwargs: object) -> Symbol:
-    """Draws from the exponential distribution of mean ``scale``."""
+    """Samples from the exponential distribution with mean ``scale``."""
     # the operator takes the rate
     return _draw("exponential", {"lam": 1.0 / scale}, shape, dtype, kwargs)  # type: ignore[operator]
 
 
 def gamma(alpha: Parameter = 1, beta: Parameter = 1, shape: object = NULL, dtype: object = NULL, **kwargs: object) -> Symbol:
-    """Draws from the gamma distribution of shape ``alpha`` and scale ``beta``."""
+    """Samples from the gamma distribution with shape ``alpha`` and scale ``beta``."""
     return _draw("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, kwargs)
 
 
 def negative_binomial(k: Parameter = 1, p: Parameter = 1, shape: object = NULL, dtype: object = NULL, **kwargs: object) -> Symbol:
-    """Draws of how many failures come before ``k`` successes of probability ``p``."""
+    """Samples of the number of failures before ``k`` successes of probability ``p``."""
     return _draw("negative_binomial", {"k": k, "p": p}, shape, dtype, kwargs)
 
 
 def generalized_negative_binomial(
     mu: Parameter = 1, alpha: Parameter = 1, shape: object = NULL, dtype: object = NULL, **kwargs: object
 ) -> Symbol:
-    """Draws from the negative binomial distribution of mean ``mu`` and dispersion ``alpha``."""
+    """Samples from the negative binomial distribution with mean ``mu`` and dispersion ``alpha``."""
     return _draw("generalized_negative_binomial", {"mu": mu, "alpha": alpha}, shape, dtype, kwargs)
 
 
 def multinomial(data: Symbol, shape: object = NULL, get_prob: bool = True, dtype: object = "int32", **kwargs: object) -> Symbol:
-    """Draws of indices with the probabilities in the last axis of ``data``, and with ``get_prob`` their log-probabilities."""
+    """Sampled indices with the probabilities in the last axis of ``data``, and with ``get_prob`` their log probabilities."""
     given: dict[str, Any] = {"get_prob": get_prob, "dtype": dtype, **({} if shape is NULL else {"shape": shape})} | kwargs
     return apply_op(
         random_sampling.sample_multinomial,
@@ -121,12 +121,12 @@ def shuffle(data: Symbol, **kwargs: object) -> Symbol:
 
 
 def randint(low: int, high: int, shape: object = NULL, dtype: object = NULL, **kwargs: object) -> Symbol:
-    """Draws of integers in [low, high)."""
+    """Random integers from [low, high)."""
     return _draw("randint", {"low": low, "high": high}, shape, dtype, kwargs)
 
 
 def __getattr__(name: str) -> Any:
-    """Draws in the shape of another array: ``uniform_like`` and its relatives."""
+    """``uniform_like`` and the like, which sample in the shape of another array."""
     registered = f"_random_{name}"
     if not name.endswith("_like") or registered not in NAMES:
         raise OperatorError(f"module {__name__!r} has no attribute {name!r}", None, f"it has {', '.join(__all__)}")

@@ -9,7 +9,7 @@ Change = Callable[[SymbolNode, tuple[Head, ...]], "Callable[[int], Head] | None"
 
 
 def rebuilt(heads: Iterable[Head], change: Change) -> list[Head]:
-    """The graph with every node copied, or replaced where ``change`` says by what."""
+    """The graph with every node copied, or replaced by what ``change`` returns for it."""
     heads = list(heads)
     new: dict[SymbolNode, Callable[[int], Head]] = {}
     for node in topological(heads):
@@ -29,14 +29,14 @@ def _outputs_of(node: SymbolNode) -> Callable[[int], Head]:
 
 
 def with_variables(heads: Iterable[Head], given: Mapping[str, Head], name: str | None = None) -> list[Head]:
-    """A copy in which other outputs stand for variables of those names.
+    """A copy in which other outputs replace the variables of the given names.
 
     Parameters
     ----------
     heads
         The graph.
     given
-        What stands for which variable.
+        The replacements by variable name.
     name
         New name of the first output's node.
     """
@@ -52,7 +52,7 @@ def with_variables(heads: Iterable[Head], given: Mapping[str, Head], name: str |
 
 
 def without_casts(heads: Iterable[Head]) -> list[Head]:
-    """The graph without the casts that automatic mixed precision put in; itself if there are none."""
+    """The graph without the casts inserted by automatic mixed precision; the same graph if there are none."""
     heads = list(heads)
 
     def change(node: SymbolNode, inputs: tuple[Head, ...]) -> Callable[[int], Head] | None:

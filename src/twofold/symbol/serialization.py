@@ -63,7 +63,7 @@ def _node_record(node: SymbolNode, number: Mapping[SymbolNode, int], versions: d
 
 
 def from_json(text: str | bytes) -> list[Head]:
-    """The outputs of the graph that JSON text describes.
+    """The outputs of a graph in JSON text.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def heads_of(graph: GraphRecord) -> list[Head]:
     Raises
     ------
     FormatError
-        If a node does not fit its operator, or an entry is of an output that its node does not have; it names the node.
+        If a node does not match its operator, or an entry refers to a missing output; the message names the node.
     """
     made: list[SymbolNode] = []
     for position, record in enumerate(graph.nodes):
@@ -155,7 +155,7 @@ def _complete(node: SymbolNode) -> None:
 
 
 def to_text(heads: Sequence[Head]) -> str:
-    """The graph as text, one paragraph for each node."""
+    """The graph as text, one paragraph per node."""
     lines = ["Symbol Outputs:", *(f"\toutput[{k}]={h.node.name}({h.place})" for k, h in enumerate(heads))]
     versions: dict[Any, int] = {}
     for node in topological(heads):

@@ -1,4 +1,4 @@
-"""``Symbol``: outputs of an untyped graph. Its structure, names, attributes and composition; inference, files and binding call theirs.
+"""``Symbol``: outputs of an untyped graph. Structure, names, attributes and composition; inference, files and binding are elsewhere.
 
 Operators and fluent methods are attached by `operators` and `namespace`.
 """
@@ -15,12 +15,12 @@ from .rebuild import with_variables
 
 
 class Symbol:
-    """Outputs of a graph of named operators over variables: a program before it has shapes, values or a device.
+    """Outputs of a graph of named operators over variables: a program without shapes, values or a device.
 
     Parameters
     ----------
     heads
-        The outputs. Symbols are made by `Variable`, by the functions of this package and by Python's operators on symbols.
+        The outputs. Symbols are created by `Variable`, by the functions of this package and by Python's operators on symbols.
     """
 
     __slots__ = ("heads",)
@@ -47,7 +47,7 @@ class Symbol:
 
     @property
     def name(self) -> str | None:
-        """Name of the node whose outputs these are; None for a group of several nodes' outputs."""
+        """Name of the node whose outputs these are; None for outputs of several nodes."""
         nodes = {h.node for h in self.heads}
         return nodes.pop().name if len(nodes) == 1 else None
 
@@ -58,7 +58,7 @@ class Symbol:
         return (Symbol([h]) for h in self.heads)
 
     def __getitem__(self, index: int | slice | str) -> "Symbol":
-        """An output by position or by name, or several by a slice.
+        """An output by position or name, or several by a slice.
 
         Raises
         ------
@@ -89,7 +89,7 @@ class Symbol:
         return [v.name for v in variables(topological(self.heads))[0]]
 
     def list_auxiliary_states(self) -> list[str]:
-        """Names of the variables that operators change, such as BatchNorm's moving mean."""
+        """Names of the variables that operators update, such as BatchNorm's moving mean."""
         return [v.name for v in variables(topological(self.heads))[1]]
 
     def list_inputs(self) -> list[str]:
@@ -101,37 +101,37 @@ class Symbol:
         return [h.node.output_name(h.place) for h in self.heads]
 
     def get_internals(self) -> "Symbol":
-        """Every output of every node, as a group: ``get_internals()["fc_output"]`` picks an inner value."""
+        """Every output of every node, as a group: ``get_internals()["fc_output"]`` selects an inner value."""
         return Symbol([Head(n, k) for n in topological(self.heads) for k in range(n.visible)])
 
     def get_children(self) -> "Symbol | None":
-        """What the outputs' nodes read, as a group; None for variables."""
+        """The inputs of the outputs' nodes, as a group; None for variables."""
         below = [i for node in dict.fromkeys(h.node for h in self.heads) for i in node.inputs]
         return Symbol(below) if below else None
 
     # attributes
 
     def attr(self, key: str) -> str | None:
-        """One attribute of the node, or None; ``"name"`` is the node's name. For a group always None."""
+        """An attribute of the node, or None; ``"name"`` is the node's name. Always None for a group."""
         if self.name is None:
             return None
         node = self.heads[0].node
         return node.shown_attrs().get(key, node.name if key == "name" else None)
 
     def list_attr(self, recursive: bool = False) -> dict[str, str]:
-        """The attributes of the node; of a group none.
+        """The attributes of the node; none for a group.
 
         Raises
         ------
         ParameterError
-            If ``recursive`` is asked for: `attr_dict` lists all nodes' attributes.
+            If ``recursive`` is true: use `attr_dict` for the attributes of all nodes.
         """
         if recursive:
             raise ParameterError("Symbol.list_attr with recursive=True has been deprecated", "recursive=True", "use attr_dict instead")
         return {} if self.name is None else self.heads[0].node.shown_attrs()
 
     def attr_dict(self) -> dict[str, dict[str, str]]:
-        """The attributes of every node that has some, by the node's name."""
+        """The attributes of every node that has any, by node name."""
         return {n.name: n.shown_attrs() for n in topological(self.heads) if n.attrs}
 
     def _set_attr(self, **attributes: str) -> None:
@@ -143,12 +143,12 @@ class Symbol:
     # composition
 
     def __call__(self, *args: "Symbol", name: str | None = None, **kwargs: "Symbol") -> "Symbol":
-        """A copy of this graph in which other symbols stand for variables.
+        """A copy of this graph in which other symbols replace variables.
 
         Parameters
         ----------
         *args
-            For the arguments in the order of `list_arguments`; or
+            Replacements of the arguments in the order of `list_arguments`; or
         **kwargs
             by their names.
         name
@@ -178,7 +178,7 @@ class Symbol:
         return self.__copy__()
 
     def grad(self, wrt: "str | Symbol | Sequence[str | Symbol]") -> "Symbol":
-        """The gradient of the sum of all outputs with respect to variables, as a symbol with one output for each.
+        """The gradient of the sum of all outputs with respect to variables, as a symbol with one output per variable.
 
         Parameters
         ----------
@@ -205,18 +205,18 @@ class Symbol:
     # files
 
     def tojson(self, remove_amp_cast: bool = True) -> str:
-        """The graph as MXNet's JSON text, without the casts of automatic mixed precision unless they are to stay."""
+        """The graph as MXNet's JSON text, by default without the casts of automatic mixed precision."""
         return serialization.to_json(self.heads, remove_amp_cast)
 
     def save(self, fname: str, remove_amp_cast: bool = True) -> None:
-        """Write the JSON text to a file (a path or an address such as ``s3://…``)."""
+        """Write the JSON text to a file (a path, or a URL such as ``s3://…``)."""
         write_file(fname, [self.tojson(remove_amp_cast).encode()])
 
     def __reduce__(self) -> Any:
         return _from_json, (self.tojson(remove_amp_cast=False),)
 
     def debug_str(self) -> str:
-        """The graph as text, one paragraph for each node."""
+        """The graph as text, one paragraph per node."""
         return serialization.to_text(self.heads)
 
     # execution

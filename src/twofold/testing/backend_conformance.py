@@ -151,7 +151,7 @@ def one_step(case: Case) -> RowProgram:
     return RowProgram(op.name, case.want.shape, types, (step,), (0,))
 
 
-# behaviours
+# behaviors
 
 
 def values_survive_a_round_trip(backend: Backend, dtypes: Sequence[str] = REAL) -> None:

@@ -40,7 +40,7 @@ class TripletLoss(Loss, arrays="nd"):
 
 
 class CosineEmbeddingLoss(Loss, arrays="nd"):
-    """``1 − cos(input1, input2)`` for pairs labelled 1, ``max(0, cos(input1, input2) − margin)`` for pairs labelled −1.
+    """``1 − cos(input1, input2)`` for pairs labeled 1, ``max(0, cos(input1, input2) − margin)`` for pairs labeled −1.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class CosineEmbeddingLoss(Loss, arrays="nd"):
     batch_axis
         The batch axis.
     margin
-        The largest cosine of a pair labelled −1 that is not penalized.
+        The largest cosine of a pair labeled −1 that is not penalized.
     **kwargs
         ``prefix`` and ``params``, see `Block`.
     """
