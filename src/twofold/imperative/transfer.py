@@ -28,7 +28,7 @@ def on_device(cell: Cell, device: Device) -> Content:
     v = cell._v
     source = device_of(v)
     if source.shares_memory_with(device):
-        return relabeled(invoke(primitive_shape.contiguous.sig(), (cell,))[0], device)
+        return relabelled(invoke(primitive_shape.contiguous.sig(), (cell,))[0], device)
     copied = _copied(v, source, device)
     tape = tls.tape
     if tape is not None and isinstance(v, Value) and is_tracked(v):
@@ -89,7 +89,7 @@ def _copy(data: Array, source: Device, target: Device) -> Array:
     return backend.quietly(backend.from_host, data, target)
 
 
-def relabeled(new: Content, device: Device) -> Content:
+def relabelled(new: Content, device: Device) -> Content:
     """A fresh content in host memory as that of another CPU device."""
     if isinstance(new, Value):
         new.device = device
