@@ -11,7 +11,8 @@ PACKAGES = sorted(path.parent.name for path in (ROOT / "backends").glob("*/__ini
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 TOOLS = PROJECT["tool"]
 CONTRACTS = {contract["id"]: contract for contract in TOOLS["importlinter"]["contracts"]}
-WITHOUT_HARDWARE = [name for name in PACKAGES if name != "twofold_cupy"]  # its suite needs a GPU, or a simulated one: tests/cupy/test_conformance.py
+# CuPy runs its suite on a GPU or a simulated one, in tests/cupy
+WITHOUT_HARDWARE = [name for name in PACKAGES if name != "twofold_cupy"]
 LISTS = {
     "entry points": [place.partition(":")[0] for place in PROJECT["project"]["entry-points"]["twofold.backends"].values()],
     "wheel": [path.removeprefix("backends/") for path in TOOLS["hatch"]["build"]["targets"]["wheel"]["packages"]],
