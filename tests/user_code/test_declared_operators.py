@@ -37,6 +37,18 @@ def _(draw):
     return draw(draw.real((3, 4)), axis=0)
 
 
+@mx.op("own_weighted")
+def own_weighted(xp, data, weight=None, shift=None):
+    """Data * weight + shift; what is omitted has no effect."""
+    data = data if weight is None else data * weight
+    return data if shift is None else data + shift
+
+
+@own_weighted.sample
+def _(draw):
+    return draw(draw.real((3, 4)), draw.real((4,)))
+
+
 X = np.random.default_rng(0).standard_normal((3, 4)).astype("f4")
 
 
@@ -59,8 +71,36 @@ def test_they_are_nodes_of_symbols_with_inference_and_json():
     np.testing.assert_allclose(got.asnumpy(), X - X.mean(1, keepdims=True), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("optional", [(), ("weight",), ("weight", "shift")], ids=["none", "first", "all"])
+def test_a_symbol_has_the_optional_inputs_that_are_given(optional):
+    symbol = mx.sym.own_weighted(mx.sym.var("x"), **{name: mx.sym.var(name) for name in optional})
+    again = mx.sym.load_json(symbol.tojson())
+    assert again.list_arguments() == ["x", *optional]
+    assert again.infer_shape(x=(3, 4), **dict.fromkeys(optional, (4,)))[1] == [(3, 4)]
+    values = {"weight": 3.0, "shift": 5.0}
+    given = {name: mx.nd.full((4,), values[name]) for name in optional}
+    (got,) = again.eval(ctx=mx.current_context(), x=mx.nd.array(X), **given)
+    want = X * (3 if "weight" in optional else 1) + (5 if "shift" in optional else 0)
+    np.testing.assert_allclose(got.asnumpy(), want, rtol=1e-6)
+
+
+def test_a_symbol_cannot_have_an_optional_input_after_an_omitted_one():
+    with pytest.raises(ParameterError, match="own_weighted: a symbol cannot have the input shift without weight"):
+        mx.sym.own_weighted(mx.sym.var("x"), shift=mx.sym.var("b"))
+
+
+def test_a_hybridized_call_with_an_optional_input_equals_the_imperative_one():
+    class Weighted(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F, x, weight):
+            return F.own_weighted(x, weight)
+
+    block = Weighted()
+    block.hybridize()
+    np.testing.assert_array_equal(block(mx.nd.array(X), mx.nd.full((4,), 2)).asnumpy(), X * 2)
+
+
 @pytest.mark.parametrize("check", CHECKS)
-@pytest.mark.parametrize("op", [own_swish, own_centred], ids=lambda op: op.name)
+@pytest.mark.parametrize("op", [own_swish, own_centred, own_weighted], ids=lambda op: op.name)
 def test_they_pass_the_generated_checks(op, check):
     (sample,) = samples_of(op)
     CHECKS[check](op, sample)

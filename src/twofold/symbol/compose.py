@@ -196,15 +196,24 @@ def _single(op: Op, argument: str, symbol: Any) -> Any:
 
 def _named(op: Op, attrs: Mapping[str, str], arrays: Sequence[Any]) -> list[tuple[str, Any]]:
     expected = {i.name for i in argument_inputs(op, attrs)}
-    out = []
+    out, omitted = [], ""
     for place, symbol in zip([i for i in op.inputs if not i.injected], arrays, strict=True):
         _single(op, place.name, symbol)
         if place.name in expected:
             out.append((place.name, symbol))
-        elif symbol is not None:
+        elif symbol is None:
+            omitted = omitted or (place.name if place.present is None else "")
+        elif place.present is not None:
             raise ParameterError(
                 f"{op.title}: with these parameters there is no input {place.name}", symbol.name, "leave it out, or set what uses it"
             )
+        elif omitted:
+            # a node stores its inputs without their names, as MXNet's files do: which are there follows from how many there are
+            raise ParameterError(
+                f"{op.title}: a symbol cannot have the input {place.name} without {omitted}", symbol.name, f"pass {omitted} too"
+            )
+        else:
+            out.append((place.name, symbol))
     return out
 
 

@@ -25,6 +25,9 @@ from ..opdef.samples import Sample
 from ..opdef.spec import Op, Sig
 from ..program.compile import Program
 from ..program.namespace import namespace_of
+from ..symbol.compose import apply_op as apply_symbol
+from ..symbol.compose import variable
+from ..symbol.functions import load_json
 from .operands import KEY, make_operands
 
 #: A deferral threshold that no sample reaches: everything runs inline.
@@ -260,6 +263,26 @@ def check_parameters(op: Op, sample: Sample) -> None:
             assert kind.parse(text(value)) == value or value is None, f"{op.title}: {name}={value!r} prints as {text(value)!r}"
 
 
+def check_symbol(op: Op, sample: Sample) -> None:
+    """A symbol gives the results of the imperative call, before and after JSON."""
+    arrays, names = make_operands(op, sample), [i.name for i in op.inputs]
+    if not op.names or op.variadic or op.random or op.dynamic_shape:
+        return
+    given = {n: a for n, a in zip(names, arrays, strict=False) if a is not None}
+    attrs = {k: v for k, v in sample.params.items() if k not in op.training}
+    symbol = apply_symbol(op, op.title.lower(), [variable(n) if n in given else None for n in names], attrs, "s")
+    if set(symbol.list_inputs()) != set(given):
+        return  # MXNet's convention makes variables for inputs that the sample omits
+    want = [host_of(r) for r in eager(sig_of(op, sample, training=False), arrays)[0]]
+    states = symbol.list_auxiliary_states()
+    for form in (symbol, load_json(symbol.tojson())):
+        args = {n: from_host(NDArray, a, CPU) for n, a in given.items() if n not in states}
+        bound = form.bind(CPU, args, aux_states={n: from_host(NDArray, given[n], CPU) for n in states})
+        for a, b in zip(bound.forward(), want, strict=False):
+            assert (a.shape, a.asnumpy().dtype) == (b.shape, b.dtype), f"{op.title} symbol: {a.shape} {a.dtype}"
+            np.testing.assert_allclose(a.asnumpy(), b, rtol=1e-5, atol=1e-6, err_msg=f"{op.title} symbol")
+
+
 def check_backend(op: Op, sample: Sample, backend: Backend, tolerance: float = 1e-5) -> None:
     """Another backend gives NumPy's results."""
     arrays = make_operands(op, sample)
@@ -283,4 +306,5 @@ CHECKS: dict[str, Callable[[Op, Sample], None]] = {
     "recorded gradient": check_recorded_gradient,
     "dtypes": check_dtypes,
     "parameters": check_parameters,
+    "symbol": check_symbol,
 }
