@@ -37,7 +37,7 @@ class NDArray(Array):
     @property
     def dtype(self) -> type:
         """The dtype as NumPy's scalar class."""
-        return NUMPY[self._dtype].type
+        return NUMPY[self._dtype].type  # as in MXNet, not an instance of ``np.dtype``
 
     @property
     def stype(self) -> str:
@@ -86,7 +86,7 @@ class NDArray(Array):
             return wrap(NDArray, on_device(self, other))
         if not isinstance(other, NDArray):
             raise DTypeError("copyto: the target is neither an array nor a context", type(other).__name__, "pass an NDArray or a Context")
-        if other is self:
+        if other is self:  # MXNet warns and returns False too
             warnings.warn("copyto: an array is copied to itself", RuntimeWarning, stacklevel=2)
             return False
         if other.shape != self.shape:
@@ -106,6 +106,7 @@ class NDArray(Array):
 
     def as_np_ndarray(self) -> Array:
         """A view of the array as an array of ``mx.np``: it shares memory, and gradients flow through it."""
+        # ``mx.np`` is built on this package, so its class is not imported but found through a hook
         return view_of(LOADERS["numpy", "ndarrayView"](), self, ())
 
     def tostype(self, stype: str) -> "NDArray":
@@ -170,6 +171,7 @@ class NDArray(Array):
     def flatten(self, inplace: bool = False) -> "NDArray":
         """The array in two dimensions, (first size, product of the others); with ``inplace`` a view."""
         rows = self.shape[:1] or (1,)
+        # an empty first axis is no divisor
         return self._reshaped((*rows, self.size // rows[0] if rows[0] else 0), inplace)
 
     def squeeze(self, axis: int | Sequence[int] | None = None, inplace: bool = False) -> "NDArray":
@@ -180,6 +182,7 @@ class NDArray(Array):
             if not -ndim <= a < ndim or self.shape[a] != 1:
                 raise ShapeError("squeeze: the axis is not of size 1", f"axis {a} of shape {self.shape}", "name axes of size 1")
         removed = {a % ndim for a in given}
+        # at least one axis remains: MXNet has no 0-d arrays
         return self._reshaped(tuple(n for k, n in enumerate(self.shape) if k not in removed) or (1,), inplace)
 
     def broadcast_to(self, shape: Sequence[int]) -> "NDArray":
@@ -246,7 +249,7 @@ class NDArray(Array):
         raise DTypeError("only integer arrays can be an index", self._dtype, "cast it with astype('int32')")
 
     def __hash__(self) -> int:
-        return id(self) >> 4
+        return id(self) >> 4  # by identity, since `==` compares elements; objects lie 16 bytes apart
 
     def __getitem__(self, key: Index) -> "NDArray":
         return indexing.get(self, key)
@@ -280,6 +283,7 @@ def _reshape_sig(shape: tuple[int, ...], codes: Any, reverse: bool) -> Any:
     DTypeError
         If the codes are not integers.
     """
+    # a list is no key of a dictionary; other codes are: a single size, or an object with ``__index__``
     key = shape, tuple(codes) if isinstance(codes, (tuple, list)) else codes, reverse
     found = _RESHAPES.get(key)
     if found is None:

@@ -45,7 +45,7 @@ class Calls:
         scalars = [_scalar(op, name, params) for name in op.scalars]
         sig = self._sig_of(op, params)
         contents = invoke(sig, [*operands, *scalars], device)
-        if op.mutates:
+        if op.mutates:  # the last results are the new contents of states, such as the moving averages of BatchNorm
             for name, new in zip(op.mutates, contents[len(contents) - len(op.mutates) :], strict=True):
                 target = operands[[i.name for i in op.inputs].index(name)]
                 if target is not None:
@@ -59,14 +59,14 @@ class Calls:
             if a.__class__ is not cls and a is not None and not isinstance(a, cls):
                 raise self._not_an_array(sig.op, a)
         contents = invoke(sig, (*operands, *scalars) if scalars else operands)
-        if sig.visible == 1:
+        if sig.visible == 1:  # as `wrap` does, without its frame
             result = new(cls)
             result._v = contents[0]
             return result
         return [wrap(self.cls, c) for c in contents[: sig.visible]]
 
     def _sig_of(self, op: Op, params: dict[str, Any]) -> Sig:
-        given = dict.fromkeys(op.training, tls.training) | params
+        given = dict.fromkeys(op.training, tls.training) | params  # an explicit parameter overrides the mode
         dtype = given.get("dtype")
         if dtype is not None and dtype.__class__ is not str:  # NumPy's scalar classes and dtypes are accepted too
             given["dtype"] = dtype_name(dtype)
@@ -113,7 +113,7 @@ class Calls:
             arrays = [wrap(self.cls, c) for c in contents]
             return arrays[0] if len(arrays) == 1 else arrays
         targets = [out] if isinstance(out, Array) else out
-        for target, result in zip(targets, contents, strict=False):
+        for target, result in zip(targets, contents, strict=False):  # ``out`` may leave out the last results
             shape, dtype = type_of(result)
             if target.shape != shape:
                 raise ShapeError(

@@ -140,6 +140,7 @@ def while_loop(
             )
         rows.append(flat)
         variables = new
+    # MXNet's outputs have ``max_iterations`` rows, so that their shape does not depend on values
     padded = [_pad(_stack(column), max_iterations) for column in zip(*rows, strict=True)]
     return (nest(padded, form) if rows else []), (variables[0] if single else variables)
 

@@ -53,6 +53,7 @@ def array(source_array: object, ctx: DeviceLike = None, dtype: DTypeLike = None)
             "array: source_array must be array like object", str(error), "pass numbers, nested lists of numbers or an array"
         ) from None
     device = _device(ctx)
+    # a conversion of a list is nobody else's, so its memory is taken over; a NumPy array of the right dtype must be copied
     fresh = fresh or (host is not source_array and isinstance(source_array, (list, tuple)))
     return adopted(NDArray, host, device) if fresh else from_host(NDArray, host, device)
 
@@ -128,6 +129,7 @@ def from_dlpack(dlpack: object) -> NDArray:
             "from_dlpack: invalid DLPack tensor", f"{type(dlpack).__name__}: {error}", "pass an array or an unused capsule"
         ) from None
     if isinstance(data, np.ndarray):
+        # NumPy marks every bare capsule read-only, so that says something about arrays only
         if not data.flags.c_contiguous or (source is dlpack and not data.flags.writeable):
             return from_host(NDArray, data, device)
         data = _adopt_host(data if data.flags.writeable else np.asarray(WritableMemory(data)))
@@ -135,7 +137,7 @@ def from_dlpack(dlpack: object) -> NDArray:
 
 
 def _on_gpu(source: Exporter, device: Device, is_bare: bool) -> Any:
-    """The producer's memory as an array of our adapter."""
+    """The producer's memory as an array of this package's adapter."""
     backend = backend_for(device)
     if is_bare:
         backend.synchronize(device, others=True)
@@ -284,6 +286,7 @@ def arange(
     target = NUMPY[dtype_name(dtype)]
     scalar: Any = target.type
     count = max(0, int(np.ceil((stop - start) / step)))
+    # MXNet rounds each product and sum to the dtype, where ``np.arange`` computes in float64; integers may wrap around
     with np.errstate(all="ignore"):
         values = scalar(start) + np.arange(count).astype(target) * scalar(step)
     return adopted(NDArray, np.repeat(values.astype(target, copy=False), repeat), _device(ctx))

@@ -186,6 +186,7 @@ class CustomHandle(Handle):
                 self._op = self._prop.create_operator(self._device, shapes, dtypes)
         return self._op
 
+    # users' functions get arrays over the program's memory, off the tape: the gradient is `_backward`'s
     def _cells(self, arrays: Sequence[Any]) -> list[NDArray]:
         return [wrap(NDArray, Value(a, device=self._device)) for a in arrays]
 
@@ -207,6 +208,7 @@ class CustomHandle(Handle):
         saved = [kept[k] if k in kept else Undeclared(self.label) for k in range(width + count)]
         grads = self._empty(self._types["in"])
         assert self._op is not None  # created by forward
+        # always "write": whoever called adds the gradients to what the arrays hold
         with Scope(False, self._training):
             self._op.backward(["write"] * len(grads), cells[:count], saved[:width], saved[width:], grads, self._states)
         return arrays_of(f"{self.label}: backward", grads, self._types["in"], self._device)
@@ -263,14 +265,14 @@ def backward_needs(label: str, prop: CustomOpProp, names: Names) -> tuple[int, .
         If it declares a number that it was not given.
     """
     heads, width = len(names.outputs), len(names.arguments)
-    total = heads + width + heads
+    total = heads + width + heads  # head gradients, operands, results: MXNet's order
     numbers = list(range(total))
     with user_code(f"{label}: declare_backward_dependency"):
         declared = prop.declare_backward_dependency(numbers[:heads], numbers[heads : heads + width], numbers[heads + width :])
         found = {int(number) for number in declared}
     if not found <= set(numbers):
         raise ParameterError(f"{label}: declare_backward_dependency returned unknown numbers", str(declared), "return numbers it was given")
-    return tuple(sorted(number - heads for number in found if number >= heads))
+    return tuple(sorted(number - heads for number in found if number >= heads))  # head gradients are passed anyway
 
 
 def infer(label: str, prop: CustomOpProp, method: str, given: list[Any]) -> list[list[Any]]:
@@ -278,7 +280,7 @@ def infer(label: str, prop: CustomOpProp, method: str, given: list[Any]) -> list
     names = names_of(label, prop)
     with user_code(f"{label}: {method}"):
         found = [[_entry(method, e) for e in part] for part in getattr(prop, method)(given)]
-    found += [[]] * (3 - len(found))
+    found += [[]] * (3 - len(found))  # MXNet's programs leave out auxiliary states where there are none
     counts = [len(part) for part in found]
     if counts != [len(n) for n in names]:
         what = f"{label}: {method} must return one entry for each argument, output and auxiliary state"

@@ -44,10 +44,10 @@ def _device_of(capsule: Any) -> tuple[int, int]:
     api = ctypes.pythonapi
     api.PyCapsule_GetName.restype, api.PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
     api.PyCapsule_GetPointer.restype, api.PyCapsule_GetPointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    if type(capsule).__name__ != "PyCapsule":
+    if type(capsule).__name__ != "PyCapsule":  # Python exports the class itself only from 3.13
         raise _invalid(f"{type(capsule).__name__}, which has no __dlpack__ and is not a capsule")
     name = api.PyCapsule_GetName(capsule)
-    if name not in OFFSETS:
+    if name not in OFFSETS:  # a consumer renames the capsule, as its memory must not be released twice
         raise _invalid("a capsule already consumed" if name in {b"used_" + known for known in OFFSETS} else f"a capsule named {name!r}")
     address = api.PyCapsule_GetPointer(capsule, name) + OFFSETS[name]
     kind, number = (ctypes.c_int32 * 2).from_address(address)

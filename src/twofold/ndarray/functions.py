@@ -37,6 +37,7 @@ def _binary(name: str, primitive: str, doc: str, on_numbers: Binary, *, fast: bo
         for operand in (lhs, rhs):
             if not isinstance(operand, (NDArray, bool, int, float, np.generic)):
                 raise DTypeError(f"{name}: type {type(operand)} not supported", repr(operand)[:60], "pass NDArrays or numbers")
+        # operators of arrays have fast paths, and two numbers give a number
         if fast or not (isinstance(lhs, NDArray) or isinstance(rhs, NDArray)):
             return on_numbers(lhs, rhs)
         plain: list[Any] = [v.item() if isinstance(v, np.generic) else v for v in (lhs, rhs)]
@@ -149,7 +150,7 @@ def split_v2(ary: NDArray, indices_or_sections: int | Sequence[int], axis: int =
                 "pass a divisor, or indices",
             )
         part = size // indices_or_sections
-        indices = tuple(range(part, size, part)) if part else (0,) * (indices_or_sections - 1)
+        indices = tuple(range(part, size, part)) if part else (0,) * (indices_or_sections - 1)  # an empty axis has empty parts
     elif isinstance(indices_or_sections, (tuple, list)):
         indices = tuple(indices_or_sections)
     else:
@@ -212,5 +213,5 @@ def waitall() -> None:
 def _synchronize(device: Device) -> None:
     try:
         backend_for(device).synchronize(device)
-    except BackendUnavailable:  # then nothing can be pending on it
+    except BackendUnavailable:  # without a library nothing can be pending on the device
         return

@@ -15,12 +15,12 @@ from ..imperative.way import is_tracked
 
 
 def hosts(value: Any) -> Any:
-    """The value with NumPy arrays in place of ours, in lists, tuples and dictionaries too.
+    """The value with NumPy arrays in place of Twofold's, in lists, tuples and dictionaries too.
 
     They are read-only: the memory may be shared with other arrays, and a write would escape the tape.
     """
     if isinstance(value, Cell):
-        host = host_of(value).view()
+        host = host_of(value).view()  # a view, so that the owner's array stays writable
         host.flags.writeable = False
         return host
     if value.__class__ in (list, tuple):
@@ -29,7 +29,7 @@ def hosts(value: Any) -> Any:
 
 
 def by_numpy(function: Callable[..., Any], args: tuple[object, ...], options: dict[str, Any]) -> Any:
-    """Call NumPy on the arrays' contents, and write the result to ``out`` if that is an array of ours.
+    """Call NumPy on the arrays' contents, and write the result to ``out`` if that is a Twofold array.
 
     Raises
     ------
@@ -91,6 +91,7 @@ def refuse_cut(name: str, args: object, results: object) -> None:
     AutogradError
         If the gradient would be cut.
     """
+    # the cheap conditions first: results are few, while arguments may be long lists
     if tls.tape is not None and any(is_float(a._dtype) or a._dtype.startswith("complex") for a in arrays_in(results)) and is_recorded(args):
         raise AutogradError(
             f"{name} has no gradient",

@@ -20,7 +20,7 @@ def _is_basic(item: object) -> bool:
 
 
 def _index_array(item: ArrayLike) -> np.ndarray:
-    """An index array: a mask for an array of ours of dtype bool, else int64.
+    """An index array: a mask for a Twofold array of dtype bool, else int64.
 
     Raises
     ------
@@ -32,6 +32,7 @@ def _index_array(item: ArrayLike) -> np.ndarray:
             f"NDArray does not support slicing with key {item} of type {type(item)}", None, "use integers, slices, None, ... or arrays"
         )
     host = item.asnumpy() if isinstance(item, Array) else np.asarray(item)
+    # MXNet's arrays are float32 by default, so indices in arrays may be floats; NumPy's bool arrays index as 0 and 1
     if isinstance(item, Array) and host.dtype == bool:
         return host
     if host.dtype.kind not in "biuf" or (host.dtype.kind == "f" and not isinstance(item, Array) and host.size):
@@ -83,6 +84,7 @@ def _put_inline(x: Any, index: Any, value: Any) -> bool:
     if v.__class__ is not PLAIN or v.dtype.kind != "f" or (index.__class__ is not slice and index.__class__ is not int):
         return False
     if value.__class__ is float or value.__class__ is int:
+        # a cached 0-d array of this dtype, with which NumPy is faster than with a Python scalar
         new: Any = HOST.scalar(value, NAME_OF[v.dtype])
     else:
         new = value._v if isinstance(value, Array) else None
@@ -90,7 +92,7 @@ def _put_inline(x: Any, index: Any, value: Any) -> bool:
             return False
     try:
         v[index] = new
-    except (IndexError, ValueError, TypeError):
+    except (IndexError, ValueError, TypeError):  # the general path raises an error that says what to do
         return False
     COUNTERS.in_place += 1
     return True

@@ -16,7 +16,7 @@ from .host_calls import by_numpy, is_recorded, replaced
 from .namespace import find_attribute
 from .operators import operands
 
-#: NumPy's function to (our function, NumPy's keyword to ours). A call with any other keyword goes to NumPy.
+#: For each NumPy function the name of the operator, and its keyword for each of NumPy's. A call with another keyword goes to NumPy.
 FUNCTIONS: dict[Callable[..., Any], tuple[str, dict[str, str]]] = {
     np.argmax: ("argmax", {"axis": "axis", "keepdims": "keepdims"}),
     np.argmin: ("argmin", {"axis": "axis", "keepdims": "keepdims"}),
@@ -51,12 +51,12 @@ def _operators() -> dict[Callable[..., Any], str]:
 def _array_ufunc(self: NDArray, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
     """Apply a NumPy ufunc to operands of which at least one is an `NDArray`.
 
-    A plain call runs as our operator and returns an `NDArray`. ``reduce``, ``outer``, ``where=`` and the like run in NumPy and return
+    A plain call runs as an operator and returns an `NDArray`. ``reduce``, ``outer``, ``where=`` and the like run in NumPy and return
     NumPy arrays.
     """
     out = options.get("out", ())
     name = _operators().get(ufunc)
-    # NumPy's arrays in ``out`` can only be written by NumPy
+    # only NumPy can write to NumPy arrays in ``out``
     is_plain_call = method == "__call__" and set(options) <= {"out"} and all(isinstance(o, NDArray) for o in out)
     if name is None or not is_plain_call or not all(isinstance(i, (NDArray, np.ndarray, np.generic, bool, int, float)) for i in inputs):
         return _without_operator(getattr(ufunc, method), inputs, options)
@@ -68,14 +68,14 @@ def _array_ufunc(self: NDArray, ufunc: np.ufunc, method: str, *inputs: Any, **op
 
 
 def _array_function(self: NDArray, function: Callable[..., Any], types: object, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Call our function for one of NumPy's if there is one, else NumPy's."""
+    """Call the `mx.nd` function for one of NumPy's if there is one, else NumPy's."""
     found = FUNCTIONS.get(function)
     if found is not None:
         name, keywords = found
         (_, array), *rest = inspect.signature(function).bind(*args, **options).arguments.items()
-        given = {k: v for k, v in rest if v is not None and v is not np._NoValue}
+        given = {k: v for k, v in rest if v is not None and v is not np._NoValue}  # NumPy's mark of arguments that were not passed
         fits = set(given) <= set(keywords) and not any(isinstance(v, np.ndarray) for v in given.values())
-        if isinstance(array, NDArray) and fits and (function is not np.clip or len(given) == 2):  # ours needs both limits
+        if isinstance(array, NDArray) and fits and (function is not np.clip or len(given) == 2):  # MXNet's needs both limits
             return find_attribute(name)(array, **{keywords[k]: v for k, v in given.items()})
     return _without_operator(function, args, options)
 

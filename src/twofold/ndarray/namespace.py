@@ -40,7 +40,7 @@ def find_attribute(name: str) -> Any:
     if name in NAMESPACES:
         return NAMESPACES[name]
     found = LOADERS["ndarray", name]() if name in HIGHER else getattr(NAMESPACES["op"], name)
-    vars(sys.modules[PACKAGE])[name] = found
+    vars(sys.modules[PACKAGE])[name] = found  # later look-ups find it without calling the package's ``__getattr__``
     return found
 
 

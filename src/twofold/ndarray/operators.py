@@ -47,9 +47,9 @@ def _general(op: Op, reverse: bool) -> Callable[..., Any]:
 
 
 def operands(values: Sequence[Any]) -> list[Any]:
-    """The operands of an operation with at least one `NDArray`: NumPy arrays become ours, NumPy scalars Python's.
+    """The operands of an operation with at least one `NDArray`: NumPy arrays are converted to `NDArray`, NumPy scalars to Python's.
 
-    A NumPy array is cast to our array's dtype if that is of the same kind or a higher one, as Python scalars are. Otherwise all
+    A NumPy array is cast to the `NDArray`'s dtype if that is of the same kind or a higher one, as Python scalars are. Otherwise all
     operands are cast to the dtype that NumPy promotes to.
     """
     own = next(v for v in values if isinstance(v, NDArray))
@@ -80,17 +80,18 @@ def _comparison(op: Op) -> Callable[..., Any]:
 
     def method(self: NDArray, other: Any) -> NDArray:
         a: Any = self._v
+        # fast path: floats in host memory. MXNet's comparisons return the operands' dtype, not bool
         if a.__class__ is PLAIN and a.dtype.kind == "f":
             kind = other.__class__
             b: Any = scalar(other, NAME_OF[a.dtype]) if kind is float or kind is int else other._v if isinstance(other, NDArray) else None
-            if b.__class__ is PLAIN and a.dtype is b.dtype:
+            if b.__class__ is PLAIN and a.dtype is b.dtype:  # NumPy's own dtypes are singletons, and identity is faster
                 try:
                     v = fn(a, b)
                     if v.__class__ is PLAIN:  # not so for 0-d results, which NumPy returns as scalars
                         result = new(NDArray)
                         result._v = v.astype(a.dtype)
                         return result
-                except ValueError:
+                except ValueError:  # shapes that do not broadcast: the general path raises for them
                     pass
         result = compare(self, other)
         if result is NotImplemented:  # Python would fall back to comparing identities and hide the mistake
@@ -114,7 +115,7 @@ def _in_place(op: Op) -> Callable[..., Any]:
                 try:
                     run(fn, a, b, a)
                     return self
-                except (RuntimeError, ValueError):
+                except (RuntimeError, ValueError):  # `quick` is not reentrant and was in use, or the shapes do not match
                     pass
         if isinstance(other, NUMPYS):
             other = _cast(self, other, name)
@@ -166,6 +167,7 @@ def _unary(op: Op) -> Callable[[Any], Any]:
 
 def with_fast_path(op: Op, general: Callable[..., Any]) -> Callable[..., Any]:
     """The function of an operator, with a fast path if the operator is a unary ufunc without parameters."""
+    # other functions have the shorter way of generated functions (`Fast`), which is a few frames longer than this
     if not (op.primitive and op.ufunc is not None and op.result == "ufunc" and len(op.inputs) == 1 and not op.params):
         return general
     quick = _unary(op)

@@ -51,7 +51,7 @@ def _draw(name: str, parameters: dict[str, Any], shape: Shape, dtype: DTypeLike,
     if all(isinstance(v, NUMBERS) for v in values):
         if out is not None and shape is NULL:
             options["shape"] = out.shape
-        options.setdefault("shape", (1,))
+        options.setdefault("shape", (1,))  # one sample: MXNet has no 0-d arrays
         numbers = {k: v.item() if isinstance(v, np.generic) else v for k, v in parameters.items()}
         return call(find(f"_random_{name}"), (), numbers | options | {"ctx": ctx}, out)
     types = ", ".join(type(v).__name__ for v in values)
@@ -99,6 +99,7 @@ def normal(
     out: NDArray | None = None,
 ) -> NDArray:
     """Samples from the normal distribution with mean ``loc`` and standard deviation ``scale``; other parameters as for `uniform`."""
+    # MXNet's operators name the parameters differently for arrays and for numbers
     arrays = isinstance(loc, NDArray) or isinstance(scale, NDArray)
     return _draw("normal", {"mu": loc, "sigma": scale} if arrays else {"loc": loc, "scale": scale}, shape, dtype, ctx, out)
 
@@ -125,6 +126,7 @@ def exponential(
         raise ParameterError(
             "random.exponential: Distribution parameters must be NDArrays or numbers", type(scale).__name__, "pass one of these"
         )
+    # the operators take the rate
     rate: Any = 1.0 / scale  # type: ignore[operator]
     return _draw("exponential", {"lam": rate}, shape, dtype, ctx, out)
 

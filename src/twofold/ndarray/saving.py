@@ -102,7 +102,7 @@ def load_frombuffer(buf: bytes | str) -> Loaded:
         If it is not in MXNet's format.
     """
     if isinstance(buf, str):
-        buf = buf.encode("latin-1")
+        buf = buf.encode("latin-1")  # the encoding that maps characters 0 to 255 to bytes of the same value
     if not isinstance(buf, (bytes, bytearray, memoryview)):
         raise DTypeError("load_frombuffer: buf required to be a string or bytes", type(buf).__name__, "pass the contents of a file")
     return _from_params(bytes(buf), NDArray)
@@ -146,6 +146,7 @@ def array_of(record: ArrayRecord, cls: type[A] = NDArray) -> A:
     """
     if record.stype != "default":
         raise FormatError("load: storage type is not supported", record.stype, "convert the arrays with MXNet's tostype('default')")
+    # MXNet can also save an array without a shape; here it is empty
     shape = (0,) if record.shape is None else record.shape
     host = np.frombuffer(record.data, NUMPY[record.dtype]).reshape(shape)
     return from_host(cls, host, _device(*record.device))
