@@ -29,6 +29,8 @@ class Elementwise(NamedTuple):
 
 # Tables of what operators declare about primitives, by name. `program.primitives`, a layer above, fills them.
 
+#: All primitives.
+PRIMITIVES: set[str] = set()
 #: Element-wise primitives.
 ELEMENTWISE: dict[str, Elementwise] = {}
 #: Primitives whose elements take no longer than reading and writing them.

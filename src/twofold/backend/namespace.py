@@ -1,8 +1,8 @@
 """Default primitives for adapters, in terms of other primitives or of NumPy on the host.
 
-A namespace that derives from `PortableNamespace` defines the members used here: ``slice``, ``slice_update``, ``full``, ``concat``,
-``reshape``, ``permute_dims``, ``contiguous``, ``matmul``, ``add``, ``multiply``, ``maximum``, ``minimum``, ``sum``, ``astype`` and
-``dtype_of``.
+A namespace that derives from `PortableNamespace` defines ``on_host``, ``dtype_of`` and the members used here: ``slice``,
+``slice_update``, ``full``, ``concat``, ``reshape``, ``permute_dims``, ``contiguous``, ``matmul``, ``sum`` and ``astype``. Every other
+primitive has a default: a definition below, its declared reference, or its function in `HOST_DEFAULTS`.
 """
 # ruff: noqa: D102 (members without a docstring are the primitives of their names)
 
@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from ..dtype import NAME_OF, NUMPY, float_of
 from ..errors import IndexingError
-from . import convolution
+from . import convolution, special_functions
 from .convolution import in_either_order
-from .kernel import ELEMENTWISE, REFERENCES, Array
+from .kernel import ELEMENTWISE, PRIMITIVES, REFERENCES, Array
 
 Key = tuple[tuple[int | None, int | None, int | None], ...]
 FULL = (None, None, None)
@@ -30,6 +31,9 @@ class Referenced(ABC):
     def __getattr__(self, name: str) -> Any:
         """A primitive by its reference; cached."""
         if name not in REFERENCES:
+            if name in PRIMITIVES:
+                lacking = f"{type(self).__name__} lacks the primitive {name}, which has neither a reference nor a default"
+                raise AttributeError(f"{lacking}: define it in the adapter's namespace")
             raise AttributeError(f"a rule may not use xp.{name}: it is neither a primitive nor listed in opdef/vocabulary.py")
         found = vars(self)[name] = partial(self.by_reference, name)
         return found
@@ -67,8 +71,51 @@ class Library:
         return Library(found) if isinstance(found, ModuleType) else found
 
 
+def _in_float64(formula: Callable[..., Array]) -> Callable[..., Array]:
+    """A special function of NumPy arrays, computed in float64, with a result in the operand's floating-point dtype."""
+
+    def default(x: np.ndarray, **params: object) -> Array:
+        return formula(np, x.astype(np.float64), **params).astype(NUMPY[float_of(NAME_OF[x.dtype])])
+
+    return default
+
+
+def _argsort(x: np.ndarray, *, axis: int, descending: bool = False) -> np.ndarray:
+    if not descending:
+        return np.argsort(x, axis, kind="stable")
+    # equal elements must stay in order: sort from the end, so that reversing the result restores their order
+    return np.flip(x.shape[axis] - 1 - np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
+
+
+#: Functions of NumPy arrays for the primitives without a reference. A table and not members: an adapter whose ``__getattr__`` makes
+#: kernels of the element-wise primitives finds those first.
+HOST_DEFAULTS: dict[str, Callable[..., Array]] = {
+    "broadcast_to": np.broadcast_to,
+    "where": np.where,
+    "take": np.take,
+    "iota": lambda *, size, dtype: np.arange(size).astype(NUMPY[dtype]),
+    "argsort": _argsort,
+    "cumulative_sum": np.cumsum,
+    "cumulative_prod": np.cumprod,
+    **{name: getattr(np, name) for name in ("prod", "max", "min", "any", "all", "argmax", "argmin")},
+    **{name: _in_float64(getattr(special_functions, name)) for name in ("erf", "erfinv", "gammaln", "polygamma")},
+}
+
+
 class PortableNamespace(Referenced):
     """Defaults for primitives that few array libraries have."""
+
+    def __getattr__(self, name: str) -> Any:
+        """A primitive by its default on the host or its reference; cached."""
+        default = HOST_DEFAULTS.get(name)
+        if default is None:
+            return super().__getattr__(name)
+
+        def run(*operands: Array, **params: object) -> Array:
+            return self.on_host(partial(default, **params), *operands)
+
+        found = vars(self)[name] = run
+        return found
 
     @abstractmethod
     def on_host(self, function: Callable[..., Array], *operands: Array) -> Array:

@@ -1,7 +1,7 @@
 """Fills the tables of `backend.kernel` as operators are declared, since adapters cannot import the operators."""
 
 from .. import ops  # noqa: F401  (registers the primitives)
-from ..backend.kernel import ELEMENTWISE, REFERENCES, ROW_REDUCTIONS, SIMPLE, Elementwise, Reference
+from ..backend.kernel import ELEMENTWISE, PRIMITIVES, REFERENCES, ROW_REDUCTIONS, SIMPLE, Elementwise, Reference
 from ..opdef import registry
 from ..opdef.spec import Op
 
@@ -9,6 +9,7 @@ from ..opdef.spec import Op
 def _enter(op: Op) -> None:
     if not op.primitive:
         return
+    PRIMITIVES.add(op.name)
     if op.elementwise:
         ELEMENTWISE[op.name] = Elementwise(op.ufunc, op.c, op.result)
     if op.simple:
