@@ -1,6 +1,6 @@
-"""Twofold in miniature: one table of operators, interned nodes, gradient, fusion, a memory plan, cells, a window. For reading.
+"""Twofold in miniature, for reading: a table of operators, interned nodes, gradients, fusion, a memory plan, cells and a window.
 
-Left out: dtypes, devices, threads, views, errors, saved values, most operators. A test compares the results with the package's.
+It omits dtypes, devices, threads, views, errors, saved values and most operators. A test compares its results with the package's.
 """
 
 import math
@@ -12,7 +12,7 @@ from weakref import ref
 
 import numpy as np
 
-BLOCK = 4096  # elements that a fused kernel works on at a time
+BLOCK = 4096  # elements that a fused kernel processes at a time
 
 # ------------------------------------------------------------------------------------ 1. one table of operators
 
@@ -27,17 +27,17 @@ class Op(NamedTuple):
 
 
 def same(*shapes: tuple[int, ...], param: Any) -> tuple[int, ...]:
-    """Shape of a result: the parameter of what changes shapes, else that of the operands that have axes."""
+    """Shape of a result: the parameter of operators that change shapes, else the shape of the operands that have axes."""
     return max(shapes, key=len) if param is None else param
 
 
 def sum_to(x: np.ndarray, param: tuple[int, ...]) -> np.ndarray:
-    """Undo broadcasting: the sum over the axes that a shape does not have, or has with size 1."""
+    """Undo broadcasting: sum over the axes that are missing from a shape or have size 1 in it."""
     axes = [k for k, n in enumerate((1,) * (x.ndim - len(param)) + param) if n == 1]
     return x.sum(tuple(axes)).reshape(param)
 
 
-# A rule gets the head gradient, the result and the operands, all of them nodes, and gives one node for each operand.
+# A rule receives the head gradient, the result and the operands, all as nodes, and returns one node per operand.
 OPS = {
     "add": Op(np.add, same, lambda d, y, a, b: (d, d), True),
     "subtract": Op(np.subtract, same, lambda d, y, a, b: (d, -d), True),
@@ -61,7 +61,7 @@ OPS = {
 
 
 class Node:
-    """An operator applied to nodes, or (``op`` is None) a leaf or a constant. Equal ones are one object: identity is structure."""
+    """An operator applied to nodes, or (``op`` is None) a leaf or a constant. Equal nodes are one object: identity means equality."""
 
     def __init__(self, op: str | None, inputs: tuple["Node", ...], param: Any, shape: tuple[int, ...]) -> None:
         self.op, self.inputs, self.param, self.shape, self.size = op, inputs, param, shape, math.prod(shape)
@@ -69,24 +69,24 @@ class Node:
 
 @cache
 def node(op: str, *inputs: Node, param: Any = None) -> Node:
-    """The application of an operator: looked up, or made with its shape inferred, once for each structure."""
+    """The application of an operator: created, with its shape inferred, once per structure, and looked up after that."""
     return Node(op, inputs, param, OPS[op].shape(*[i.shape for i in inputs], param=param))
 
 
 @cache
 def leaf(number: int, shape: tuple[int, ...]) -> Node:
-    """Input ``number`` of a program; its value is no part of the structure."""
+    """Input ``number`` of a program; its value is not part of the structure."""
     return Node(None, (), number, shape)
 
 
 @cache
 def constant(value: float, shape: tuple[int, ...] = ()) -> Node:
-    """A number, or an array of one value."""
+    """A number, or an array filled with one value."""
     return Node(None, (), float(value), shape)
 
 
 def binary(op: str, a: Any, b: Any) -> Node:
-    """An element-wise operator of nodes and numbers: they are brought to one shape first, but for those without axes."""
+    """An element-wise operator on nodes and numbers, which are broadcast to one shape first, except for those without axes."""
     a, b = [x if isinstance(x, Node) else constant(x) for x in (a, b)]
     shape = np.broadcast_shapes(a.shape, b.shape)
     return node(op, *[x if x.shape in (shape, ()) else node("broadcast_to", x, param=shape) for x in (a, b)])
@@ -100,7 +100,7 @@ Node.__neg__ = lambda a: node("negative", a)
 
 
 def topological(outputs: Iterable[Node]) -> list[Node]:
-    """The nodes below outputs, operands before their users."""
+    """The nodes that outputs depend on, operands before their users."""
     order: dict[Node, None] = {}
     stack = [(o, False) for o in outputs][::-1]
     while stack:
@@ -116,7 +116,7 @@ def topological(outputs: Iterable[Node]) -> list[Node]:
 
 
 def gradient(output: Node, wrt: Sequence[Node]) -> list[Node]:
-    """Derivatives of the sum of a result with respect to nodes, as nodes: rules applied in reverse, contributions added."""
+    """Derivatives of the sum of a result with respect to nodes, as nodes: rules are applied in reverse and contributions added."""
     grads = {output: constant(1.0, output.shape)}
     for n in reversed(topological([output])):
         if n.op is not None and n in grads:
@@ -130,7 +130,7 @@ def gradient(output: Node, wrt: Sequence[Node]) -> list[Node]:
 
 
 def steps_of(outputs: Sequence[Node], fuse: bool) -> list[list[Node]]:
-    """The applications in order; neighbours that are element-wise and of one shape form one step, a kernel."""
+    """The applications in order; adjacent element-wise ones of the same shape form one step, a kernel."""
     steps: list[list[Node]] = []
     for n in topological(outputs):
         if n.op is not None:
@@ -141,7 +141,7 @@ def steps_of(outputs: Sequence[Node], fuse: bool) -> list[list[Node]]:
 
 
 class Program:
-    """Nodes compiled to one Python function of the leaves' arrays; ``nbytes`` are those of leaves and buffers."""
+    """Nodes compiled to one Python function of the leaves' arrays; ``nbytes`` counts leaves and buffers."""
 
     def __init__(self, outputs: Sequence[Node], donated: Sequence[int] = (), fuse: bool = True, in_place: bool = True) -> None:
         self.steps, order = steps_of(outputs, fuse), topological(outputs)
@@ -169,7 +169,7 @@ class Program:
             for k, n in enumerate(step):
                 self.place[n] = f"k{k}" if n in inner else self._memory(n, dying, later[k])
             self._kernel(step, inner)
-        else:  # matrix products, transposes, sums: NumPy makes the result
+        else:  # matrix products, transposes, sums: NumPy allocates the result
             self.place[first] = self._new(first)
             param = "" if first.param is None else f", {first.param}"
             operands = ", ".join(f"full({i.shape}, {i.param})" if isinstance(i.param, float) else self.place[i] for i in first.inputs)
@@ -178,7 +178,7 @@ class Program:
             self.free.setdefault(i.shape, []).append(self.place[i])
 
     def _memory(self, n: Node, dying: list[Node], later: set[Node]) -> str:
-        """Memory of an operand that dies and that the kernel does not read any more, free memory, or new memory."""
+        """Memory for a result: that of a dying operand that the kernel no longer reads, free memory, or new memory."""
         for i in [i for i in dying if i not in later]:
             dying.remove(i)
             return self.place[i]
@@ -193,7 +193,7 @@ class Program:
         return f"v{len(self.writable) - 1}"
 
     def _kernel(self, step: list[Node], inner: set[Node]) -> None:
-        """A loop over blocks that stay in the cache: what is read and written once crosses the memory bus once."""
+        """A loop over blocks that fit in the cache, so that every input and output crosses the memory bus once."""
         size, used = step[0].size, [n for m in step for n in (*m.inputs, m) if n not in inner]
         outside = [n for n in used if n.shape == step[0].shape and not isinstance(n.param, float)]
         flat = {name: f"f{k}" for k, name in enumerate(dict.fromkeys(self.place[n] for n in outside))}
@@ -214,17 +214,17 @@ def program_of(outputs: tuple[Node, ...]) -> Program:
 
 
 class Value(SimpleNamespace):
-    """An immutable content: ``data`` once it is computed, and which ``node`` it is in which ``scope``."""
+    """Immutable contents: ``data`` once computed, and the ``node`` that stands for it in a ``scope``."""
 
 
 class Scope:
-    """A window of waiting operations, over numbered leaves; while recording also the tape that gradients are taken of."""
+    """A window of deferred operations over numbered leaves; while recording, also the tape for gradients."""
 
     def __init__(self, recording: bool = False) -> None:
         self.recording, self.leaves, self.variables, self.results = recording, [], {}, []
 
     def node_of(self, cell: "Array") -> Node:
-        """An array's node here; what was made elsewhere enters as a leaf."""
+        """An array's node in this scope; an array from elsewhere becomes a leaf."""
         v = cell.value
         if v.scope is not self:
             self.leaves.append(cell.asnumpy())
@@ -234,7 +234,7 @@ class Scope:
         return v.node
 
     def flush(self) -> None:
-        """Compute all results that somebody still holds, in one program; a dead reference is a result that is never made."""
+        """Compute all results that are still referenced, in one program; the others are never computed."""
         global current
         live = [v for v in [r() for r in self.results] if v is not None]
         for v, data in zip(live, program_of(tuple(v.node for v in live)).run(self.leaves), strict=True):
@@ -256,14 +256,14 @@ current = Scope()
 
 
 class Array:
-    """A cell: its content may be exchanged, the content itself never changes. A write is therefore seen by no one else."""
+    """A cell: its contents may be replaced but never change themselves, so nothing else sees a write."""
 
     def __init__(self, content: Any) -> None:
         self.value = content if isinstance(content, Value) else Value(data=np.array(content, float), scope=None)
         self.grad: Array | None = None
 
     def asnumpy(self) -> np.ndarray:
-        """The content; this is what makes the window run."""
+        """The contents; reading them flushes the window."""
         if self.value.data is None:
             self.value.scope.flush()
         return self.value.data
@@ -272,11 +272,11 @@ class Array:
         self.value = (other + 0.0).value
 
     def attach_grad(self) -> None:
-        """Ask for the gradient with respect to this array."""
+        """Request the gradient with respect to this array."""
         self.grad = Array(np.zeros_like(self.asnumpy()))
 
     def backward(self) -> None:
-        """Write the gradients of the sum of this array into those that asked for them."""
+        """Store the gradients of the sum of this array in the arrays that requested them."""
         tape, wrt = self.value.scope, list(self.value.scope.variables)
         program = program_of(tuple(gradient(self.value.node, wrt)))
         for n, data in zip(wrt, program.run(tape.leaves), strict=True):
@@ -284,7 +284,7 @@ class Array:
 
 
 def apply(build: Callable[..., Node], *operands: Any) -> Array:
-    """Note an operation in the current scope; numbers become leaves, so that another number is the same structure."""
+    """Record an operation in the current scope; numbers become leaves, so that other numbers give the same structure."""
     nodes = [current.node_of(x if isinstance(x, Array) else Array(x)) for x in operands]
     value = Value(data=None, node=build(*nodes), scope=current)
     current.results.append(ref(value))

@@ -145,11 +145,11 @@ class Backend(ABC):
 
     @abstractmethod
     def from_host(self, array: np.ndarray, device: Device) -> Array:
-        """A new array with the content of a NumPy array, which may be changed as soon as this returns."""
+        """A new array with the contents of a NumPy array, which may be modified as soon as this returns."""
 
     @abstractmethod
     def to_host(self, array: Array) -> np.ndarray:
-        """The content as a NumPy array, which may share memory if the library's arrays are in host memory."""
+        """The contents as a NumPy array, which may share memory if the library's arrays are in host memory."""
 
     @abstractmethod
     def copy(self, array: Array, device: Device) -> Array:
@@ -172,7 +172,7 @@ class Backend(ABC):
         return self.xp.full(shape=shape, value=value, dtype=dtype)
 
     def for_each_device(self, make: Callable[[], Array]) -> Callable[[], Array]:
-        """A function that returns an array which is never written, on the current device; it may make a new one at each call."""
+        """A function that returns a read-only array on the current device, possibly a new one at each call."""
         return make
 
     # programs

@@ -112,7 +112,7 @@ class Array(Cell):
     ctx = device = context
 
     def asnumpy(self) -> np.ndarray:
-        """A NumPy copy of the array; waits until it is computed."""
+        """A copy of the array as a NumPy array. Waits until it is computed."""
         return np.array(host_of(self))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -174,9 +174,9 @@ class Array(Cell):
         Parameters
         ----------
         grad_req
-            ``"write"`` replaces the content of ``grad``, ``"add"`` adds to it, ``"null"`` leaves it unchanged.
+            ``"write"`` replaces the contents of ``grad``, ``"add"`` adds to it, ``"null"`` leaves it unchanged.
         stype
-            Storage of the gradient: ``"default"`` only.
+            Storage type of the gradient; only ``"default"`` is supported.
 
         Raises
         ------
@@ -197,7 +197,7 @@ class Array(Cell):
 
     @property
     def grad(self) -> Any:
-        """The array of the gradient, always the same one, which each backward rewrites; None if this array is no variable."""
+        """The gradient: the same array object always, overwritten by each backward pass; None if this array is not a variable."""
         g = getattr(self, "_g", None)
         return None if g is None else g.cell
 
@@ -222,16 +222,16 @@ class Array(Cell):
         Parameters
         ----------
         out_grad
-            Head gradient, of this array's shape; ones if None.
+            Head gradient, with this array's shape; ones if None.
         retain_graph
-            Keep the recorded graph for another backward.
+            Keep the recorded graph for another backward pass.
         train_mode
-            Kept for MXNet's signature: the mode was fixed when the operations were recorded.
+            Has no effect: the mode was determined when the operations were recorded.
 
         Raises
         ------
         AutogradError
-            If the array was not recorded, or an earlier backward has used its graph and did not retain it.
+            If the array was not recorded, or an earlier backward pass did not retain its graph.
         """
         backward([self], [out_grad], retain_graph)
 
@@ -264,13 +264,13 @@ def _restore(cls: type[AnyCell], array: np.ndarray, dtype: str, device: Device) 
 
 
 def from_host(cls: type[AnyCell], array: np.ndarray, device: Device = CPU) -> AnyCell:
-    """A new array object with the content of a NumPy array."""
+    """A new array with the contents of a NumPy array."""
     dtype_name(array.dtype)
     return wrap(cls, content(backend_for(device).from_host(array, device), device))
 
 
 def adopted(cls: type[AnyCell], array: np.ndarray, device: Device = CPU) -> AnyCell:
-    """`from_host` for a NumPy array that nobody else holds: it is not copied if the device's arrays are NumPy's."""
+    """`from_host` for a NumPy array that has no other owner: it is not copied if the device's arrays are NumPy's."""
     if device.is_host and array.__class__ is PLAIN and array.flags.c_contiguous:
         return wrap(cls, content(array, device))
     return from_host(cls, array, device)
@@ -332,7 +332,7 @@ def backward(heads: Sequence[Array], head_grads: Sequence[Array | None] | None, 
     AutogradError
         See `Array.backward`.
     ShapeError
-        If a head gradient's shape is not its head's.
+        If a head gradient's shape differs from its head's.
     """
     grads: Sequence[Array | Cell | None] = [None] * len(heads) if head_grads is None else head_grads
     if len(grads) != len(heads):
@@ -373,7 +373,7 @@ class ViewMixin:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Sizes of the axes, found without reading the view."""
+        """Sizes of the axes, determined without reading the view."""
         return view_shape(self._base.shape, self._chain)
 
     @property
@@ -389,7 +389,7 @@ class ViewMixin:
 
     @property
     def grad(self) -> Any:
-        """The array of the gradient, as in `Array.grad`; a view of a whole array shows that array's gradient, in the view's class."""
+        """The gradient, as in `Array.grad`; a view of a whole array returns that array's gradient, in the view's class."""
         base = self._base
         if self._g is not None or self._chain or getattr(base, "_g", None) is None:
             return None if self._g is None else self._g.cell
@@ -456,5 +456,5 @@ def view_of(cls: type[AnyView], cell: Any, chain: Chain) -> AnyView:
 
 
 def apply_op(op: Op, *args: Argument, cls: type[AnyArray], **params: object) -> AnyArray:
-    """An operator applied to arrays, as an array of a class."""
+    """Apply an operator to arrays; the result is an array of the given class."""
     return wrap(cls, invoke(op.sig(cls._legacy, **params), args)[0])

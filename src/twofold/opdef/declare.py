@@ -1,8 +1,8 @@
 """The decorators that declare operators: a rule's signature is the declaration.
 
-``@op`` declares a composite (any operator written over ``xp``), ``@elementwise`` one that is a scalar function over broadcast
+``@op`` declares a composite (an operator defined in terms of ``xp``), ``@elementwise`` a composite that is a scalar function of broadcast
 inputs, ``@primitive`` a member of the closed vocabulary that backends implement. Positional arguments of the rule are arrays
-(default None: optional; ``*data``: any number), keyword-only arguments are parameters, their annotations the kinds.
+(default None: optional; ``*data``: any number), keyword-only arguments are parameters, their annotations are the kinds.
 """
 
 import inspect
@@ -25,7 +25,7 @@ def op(name: str | None = None, *aliases: str, aux: tuple[str, ...] = (), **fact
     name
         The registered name (MXNet's); the function's own name if not given.
     *aliases
-        Further registered names.
+        Additional registered names.
     aux
         Names of the inputs that are auxiliary states.
     **facts
@@ -61,15 +61,15 @@ def primitive(
     Parameters
     ----------
     name, *aliases
-        Registered names, if users are to see it; without any it is visible to rules only, as ``xp.<function's name>``.
+        Registered names, if it is available to users; without any, only rules can use it, as ``xp.<function's name>``.
     ufunc
         NumPy's ufunc of the same function, if there is one.
     reference
-        What it computes, over NumPy's functions: ``lambda np, x, *, upper: np.linalg.cholesky(x)``. Every adapter then has it: it
-        runs the reference with its own library as ``np`` where that has the functions, else on the host. The generated
-        tests hold adapters that override it to the reference, on the samples of the declaration. A ufunc is its own reference.
+        Its definition with NumPy's functions: ``lambda np, x, *, upper: np.linalg.cholesky(x)``. Every adapter then supports it: it runs
+        the reference with its own library as ``np`` if that has the functions, else on the host. The generated tests compare adapters that
+        override it with the reference, on the declared samples. A ufunc is its own reference.
     **facts
-        Other fields of `Op`. An element-wise primitive has ``elementwise=True``, a C text ``c`` (``"expf({0})"``), and
+        Other fields of `Op`. An element-wise primitive has ``elementwise=True``, a C expression ``c`` (``"expf({0})"``), and
         ``result``: ``"promote"`` (default), ``"float"``, ``"bool"``, ``"ufunc"``. Any other needs a ``.type`` rule.
     """
     if reference is None and ufunc is not None:
@@ -80,7 +80,7 @@ def primitive(
 def of_ufunc(
     name: str | None = None, *aliases: str, ufunc: str | None = None, numpy_names: tuple[str, ...] | None = None, **facts: object
 ) -> Callable[[Rule], Op]:
-    """Declare an element-wise primitive that is NumPy's ufunc of the function's name (or ``ufunc``) and has that name in ``np``."""
+    """Declare an element-wise primitive that is NumPy's ufunc with the function's name (or ``ufunc``), also available as ``np.<name>``."""
 
     def declare(rule: Rule) -> Op:
         own = ufunc or rule.__name__

@@ -1,4 +1,4 @@
-"""Parameter kinds: what an annotation of a rule's keyword means. Each kind parses MXNet's strings and prints itself for JSON.
+"""Parameter kinds: the meanings of the annotations of a rule's keywords. A kind parses MXNet's strings and prints values for JSON.
 
 Annotate with ``int``, ``float``, ``bool``, ``str``, ``Literal["a", "b"]``, ``X | None`` or one of the names below.
 A ``Scalar`` is a run-time input (a leaf of graphs); every other kind is structure: part of a program's key.
@@ -20,16 +20,16 @@ UNREADABLE = (ValueError, TypeError, AttributeError, SyntaxError, OverflowError,
 
 @dataclass(frozen=True)
 class Kind:
-    """How values of one kind are read and written.
+    """How values of a parameter kind are parsed and printed.
 
     Attributes
     ----------
     name
-        What error messages call it.
+        Its name in error messages.
     parse
-        Converts any accepted value, strings included, to the canonical (hashable) one; raises ValueError or TypeError.
+        Converts any accepted value, including strings, to the canonical (hashable) one; raises ValueError or TypeError.
     runtime
-        True where the value is an input of the program rather than part of its structure.
+        Whether the value is an input of the program rather than part of its structure.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Param:
     required: bool
 
     def value(self, given: object, op: str) -> Any:
-        """The canonical form of what the caller gave.
+        """The canonical form of an argument.
 
         Raises
         ------

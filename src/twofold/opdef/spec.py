@@ -19,7 +19,7 @@ Rule = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Input:
-    """One array input of an operator; rules give such facts by annotation (see `opdef.inputs`).
+    """An array input of an operator; rules declare these properties by annotations (see `opdef.inputs`).
 
     Attributes
     ----------
@@ -30,13 +30,13 @@ class Input:
     auxiliary
         Whether it is an auxiliary state.
     present
-        (parameter, value): a symbol has this optional input if the parameter has that value; None: only if it is given.
+        (parameter, value): a symbol has this optional input if the parameter has that value. None: only if it is passed.
     initial
-        The initializer of the variable that a symbol makes for it, as MXNet's JSON text.
+        The initializer of the variable that a symbol creates for it, as MXNet's JSON text.
     own_dtype
-        Whether its dtype is independent of the other inputs'.
+        Whether its dtype is independent of those of the other inputs.
     dtype_param
-        The parameter that gives its dtype if nothing else does.
+        The parameter that determines its dtype if nothing else does.
     wide
         Whether it is float32 for 16-bit data.
     """
@@ -60,7 +60,7 @@ class Input:
 class Op:
     """An operator: everything the package knows about it, set where it is declared.
 
-    The comment above each field says what it means; a decorator such as `opdef.declare.op` takes any of them by keyword. The rules at
+    The comment above each field describes it; decorators such as `opdef.declare.op` accept all of them as keyword arguments. The rules at
     the end are attached by decorators (``@relu.grad``), each at most once.
     """
 
@@ -246,7 +246,7 @@ class Op:
 
     @cached_property
     def title(self) -> str:
-        """The name in messages: the registered one, or that inside the package."""
+        """The name in messages: the registered name, or else the internal one."""
         return self.names[0] if self.names else self.name
 
     @cached_property
@@ -271,12 +271,12 @@ class Op:
 
     @property
     def writes_through(self) -> bool:
-        """Whether a write into the view changes the array that it is a view of."""
+        """Whether writing to the view changes the array that it is a view of."""
         return self.detaches or self.put_back_rule is not None
 
     @cached_property
     def infers_results(self) -> bool:
-        """Whether the rule of `infer` takes what is known of the results' shapes."""
+        """Whether the rule of `infer` accepts what is known about the results' shapes."""
         if self.infer_rule is None:
             return False
         kinds = [p.kind for p in inspect.signature(self.infer_rule).parameters.values()]
@@ -294,10 +294,10 @@ class Op:
         return rule
 
     def grad(self, rule: Rule) -> Rule:
-        """Attach the gradient rule: ``(xp, dout, out, <inputs by name>, *, <params by name>)``, each asked for only if wanted.
+        """Attach the gradient rule: ``(xp, dout, out, <inputs by name>, *, <params by name>)``, all arguments optional.
 
-        Returns one gradient per array input (a tuple; a single value where there is one input); None means no gradient.
-        With several outputs ``dout`` and ``out`` are tuples (``dout`` holds None for an output nothing depends on).
+        Returns one gradient per array input (a tuple, or a single value if there is one input); None means no gradient.
+        With several outputs ``dout`` and ``out`` are tuples (``dout`` contains None for an output on which nothing depends).
         """
         return self._attach("grad_rule", rule)
 
@@ -309,17 +309,17 @@ class Op:
         return self._attach("type_rule", rule)
 
     def infer(self, rule: Rule) -> Rule:
-        """Attach completion of input shapes: ``(shapes, **params) -> shapes``; unknown shapes and sizes are None.
+        """Attach inference of input shapes: ``(shapes, **params) -> shapes``; unknown shapes and sizes are None.
 
-        With a second positional argument, ``(shapes, results, **params) -> (shapes, results)``, the rule is told what is known of
-        the results' shapes, and completes these too.
+        With a second positional argument, ``(shapes, results, **params) -> (shapes, results)``, the rule receives what is known about the
+        results' shapes, and completes them too.
         """
         return self._attach("infer_rule", rule)
 
     def dtypes(self, rule: Rule) -> Rule:
-        """Attach the results' dtypes, if neither the operands' nor a parameter ``dtype``: ``(dtypes, **params) -> dtypes``.
+        """Attach the results' dtypes, if they are neither the operands' nor a parameter ``dtype``: ``(dtypes, **params) -> dtypes``.
 
-        ``dtypes`` has one entry for each array input, None where it is not known yet; so may the list that the rule returns.
+        ``dtypes`` has one entry per array input, None if not known yet; the list that the rule returns may contain None too.
         """
         return self._attach("dtype_rule", rule)
 
@@ -330,40 +330,40 @@ class Op:
     def on_backward(self, rule: Rule) -> Rule:
         """Attach new values of inputs, written when backward runs: ``(xp, out, <inputs by name>, *, <params>) -> {input: value}``.
 
-        A rule with a keyword ``tracked`` gets there which inputs have a gradient.
+        A rule with a keyword argument ``tracked`` receives which inputs have a gradient.
         """
         return self._attach("backward_rule", rule)
 
     def simplify(self, rule: Rule) -> Rule:
-        """Attach algebra that is exact in floating point: ``(xp, node) -> node``, None if nothing is simpler.
+        """Attach algebra that is exact in floating point: ``(xp, node) -> node``, None if there is nothing simpler.
 
         ``xp`` builds nodes and answers questions about them (`graph.rewrite.Simplifier`); the operands of ``node`` are simplified.
         """
         return self._attach("simplify_rule", rule)
 
     def logarithm(self, rule: Rule) -> Rule:
-        """Attach how to compute the result's logarithm without overflow: ``(xp, node) -> node``, None if no formula is known.
+        """Attach a formula for the result's logarithm without overflow: ``(xp, node) -> node``, None if no formula is known.
 
-        ``xp`` gives the operands' logarithms (`graph.logarithms.Logarithms`). Operators with ``moves`` need no rule.
+        ``xp`` provides the operands' logarithms (`graph.logarithms.Logarithms`). Operators with ``moves`` need no rule.
         """
         return self._attach("log_rule", rule)
 
     def stable(self, rule: Rule) -> Rule:
-        """Attach a formula that replaces the operator where it would overflow: ``(xp, node) -> node``, None if it would not.
+        """Attach a formula that replaces the operator if it might overflow: ``(xp, node) -> node``, None if it cannot.
 
-        ``xp`` is that of `logarithm`, with the formulas of `graph.stabilise.Stabiliser`.
+        ``xp`` is as for `logarithm`, with the formulas of `graph.stabilise.Stabiliser`.
         """
         return self._attach("stable_rule", rule)
 
     def channels_last(self, rule: Rule) -> Rule:
-        """Attach the parameters that change for images (n, d…, c): ``(last, *inputs, **params) -> params``, None without such a form.
+        """Attach the parameters that change for images (n, d…, c): ``(last, *inputs, **params) -> params``, None if there is no such form.
 
         ``last`` moves item 1 of a sequence to the end. Element-wise operators need no rule.
         """
         return self._attach("channels_rule", rule)
 
     def strides(self, rule: Rule) -> Rule:
-        """Attach where the elements of a view lie: ``(view, **params) -> view``, None if the operation has to copy.
+        """Attach the memory layout of a view: ``(view, **params) -> view``, None if the operation must copy.
 
         ``view`` is an `imperative.strided_view.StridedView`.
         """
@@ -372,7 +372,7 @@ class Op:
     def put_back(self, rule: Rule) -> Rule:
         """Attach how a write through a view reaches the viewed array: ``(shape of that array, **params) -> sig``.
 
-        The sig is applied to the view's new content, or to the array and that content if it takes two arrays. A view without the rule
+        The sig is applied to the view's new contents, or to the array and those contents if it takes two arrays. A view without the rule
         is read-only.
         """
         return self._attach("put_back_rule", rule)
@@ -383,14 +383,14 @@ class Op:
         return rule
 
     def cases(self, rule: Rule) -> Rule:
-        """Attach a primitive's conformance cases for adapters, where samples and a reference do not say enough: ``(make) -> cases``.
+        """Attach a primitive's conformance cases for adapters, if samples and a reference are not sufficient: ``(make) -> cases``.
 
         ``make`` is a `testing.backend_cases.CaseMaker`; ``make(*operands, want=function, **params)`` is a case.
         """
         return self._attach("case_rule", rule)
 
     def completed(self, shapes: Sequence[Any], results: Sequence[Any], params: Mapping[str, Any]) -> tuple[Sequence[Any], Sequence[Any]]:
-        """(shapes of inputs, shapes of results) as completed by the rule of `infer`; unchanged if there is none."""
+        """(shapes of inputs, shapes of results), completed by the rule of `infer`; unchanged if there is none."""
         if self.infer_rule is None:
             return shapes, results
         if self.infers_results:
@@ -398,14 +398,14 @@ class Op:
         return self.infer_rule(shapes, **params), results
 
     def moved(self, xp: Any, out: Sequence[Any], inputs: Sequence[Any], params: Mapping[str, Any], tracked: Sequence[bool]) -> Any:
-        """What the rule of `on_backward` gives: new values by input.
+        """The result of the rule of `on_backward`: new values by input.
 
         Parameters
         ----------
         xp, out, inputs, params
             See `on_backward`.
         tracked
-            For each input whether it has a gradient.
+            For each input, whether it has a gradient.
         """
         asked = {"tracked": tracked} if self._asks_tracked else {}
         return self.backward_rule(xp, out, *inputs, **asked, **params)  # type: ignore[misc]
@@ -422,7 +422,7 @@ class Op:
         Raises
         ------
         ParameterError
-            If a parameter is unknown, missing or not of its kind.
+            If a parameter is unknown, missing or of the wrong kind.
         """
         try:
             found = self.sigs.get((legacy, tuple(params.items())))
@@ -465,7 +465,7 @@ class Op:
 class Sig:
     """An operator with its structural parameters fixed. ``typed`` maps input nodes to the (interned) typed application.
 
-    ``inline`` is one opaque table for the layer that runs single operations.
+    ``inline`` is an opaque table for the layer that runs single operations.
     """
 
     __slots__ = ("count", "inline", "legacy", "op", "params", "typed", "visible")
@@ -484,6 +484,6 @@ class Sig:
 
 
 def unregistered(name: str, rule: Rule, inputs: int, outputs: int) -> Sig:
-    """An operator that the package makes for itself, with that many arrays or scalars and without a gradient."""
+    """An internal operator with the given number of arrays or scalars and without a gradient."""
     given = tuple(Input(f"x{k}", optional=True) for k in range(inputs))
     return Op(name, rule, inputs=given, outputs=outputs, differentiable=False).sig()
