@@ -137,7 +137,7 @@ def test_missing_and_unknown_arrays_are_named():
         f(a=doubles(1), b=doubles(1), c=doubles(1))
     with pytest.raises(ShapeError, match="_mul"):
         f(a=doubles(1), b=doubles(1, 2))
-    with pytest.raises(ParameterError, match="donate has an unknown argument"):
+    with pytest.raises(ParameterError, match="donate contains an unknown argument"):
         mx.compile(textbook(), donate=["z"])
     with pytest.raises(ParameterError, match="variables have the same name"):
         mx.compile([sym.var("a"), sym.var("a")])

@@ -188,7 +188,7 @@ class Executor:
         if isinstance(given, Mapping):
             unknown = ", ".join(sorted(set(given) - set(self._names)))
             if unknown:
-                raise ParameterError("backward: not an output", unknown, f"the outputs are {', '.join(self._names)}")
+                raise ParameterError("backward: unknown output", unknown, f"the outputs are {', '.join(self._names)}")
             given = [given.get(name) for name in self._names]
         heads: list[Array | None] = [given] if isinstance(given, Array) else list(given or ())
         if len(heads) > len(self._names):

@@ -82,7 +82,7 @@ class _Gzipped:
 
 
 def _wrong_size(found: str, expected: int, start: int) -> FormatError:
-    return FormatError(f"the header promises {expected} bytes of elements", f"{found} bytes", "the file is damaged", offset=start)
+    return FormatError(f"the header declares {expected} bytes of elements", f"{found} bytes", "the file is damaged", offset=start)
 
 
 def _little_endian(elements: Buffer, itemsize: int) -> Buffer:

@@ -30,7 +30,7 @@ def parse_json(data: Buffer | str, what: str) -> object:
     encoded = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(data)
     estimate = sum(encoded.count(mark) * cost for mark, cost in COSTS.items())
     if estimate > EXPANSION * len(encoded) + ALLOWANCE:
-        raise FormatError(f"{what}: its values would take far more memory than the file", f"{len(encoded)} bytes for about {estimate}")
+        raise FormatError(f"{what}: its values would need far more memory than the file", f"{len(encoded)} bytes for about {estimate}")
     try:
         return _check_surrogates(json.loads(encoded.decode("utf-8"), strict=False), encoded)
     except json.JSONDecodeError as error:
@@ -38,7 +38,7 @@ def parse_json(data: Buffer | str, what: str) -> object:
     except UnicodeError as error:
         raise FormatError(f"{what} is not UTF-8 text", str(error)) from None
     except RecursionError:
-        raise FormatError(f"{what} is nested too deeply", todo="no file of this format is") from None
+        raise FormatError(f"{what} is nested too deeply", todo="files of this format never are") from None
     except ValueError as error:
         raise FormatError(f"{what}: a number cannot be read", str(error)) from None
 

@@ -74,7 +74,7 @@ class Budget:
         self.left -= size
         if self.left < 0:
             raise FormatError(
-                "pickle: its objects would take far more memory than the file", f"more than {self.total} bytes", "save fewer objects in it"
+                "pickle: its objects would need far more memory than the file", f"more than {self.total} bytes", "save fewer objects in it"
             )
 
 
@@ -145,7 +145,7 @@ class _Machine:
 
     def pop(self) -> object:
         if not self.stack or self.stack[-1] is _MARK:
-            raise FormatError("pickle: an opcode finds nothing on the stack", todo="the file is damaged")
+            raise FormatError("pickle: an opcode finds the stack empty", todo="the file is damaged")
         return self.stack.pop()
 
     def pop_to_mark(self) -> list[object]:
@@ -164,7 +164,7 @@ class _Machine:
 
     def discard(self) -> None:
         if not self.stack:
-            raise FormatError("pickle: an opcode finds nothing on the stack", todo="the file is damaged")
+            raise FormatError("pickle: an opcode finds the stack empty", todo="the file is damaged")
         self.stack.pop()
 
     def discard_to_mark(self) -> None:

@@ -103,7 +103,9 @@ class _Resolver:
             return node
         if id(node) not in self.done:
             if depth > MAX_DEPTH or id(node) in self.open:
-                raise FormatError("pickle: an object is nested too deeply or contains itself", f"depth {depth}", "no optimizer state is")
+                raise FormatError(
+                    "pickle: an object is nested too deeply or contains itself", f"depth {depth}", "optimizer states never are"
+                )
             self.open.add(id(node))
             # `open` holds the nodes above this one: meeting one of them again is a cycle
             children = _children(node)
@@ -120,7 +122,9 @@ class _Resolver:
         values = 1 + sum(values for _, values in sizes)
         self.budget.spend(NODE_COST + 24 * len(children))
         if levels > MAX_DEPTH or values > MAX_VALUES:
-            raise FormatError("pickle: its objects are nested too deeply", f"{levels} levels, {values} values", "no optimizer state is")
+            raise FormatError(
+                "pickle: its objects are nested too deeply", f"{levels} levels, {values} values", "optimizer states never are"
+            )
         self.sizes[id(node)] = (levels, values)
 
     def make(self, node: object, values: list[object]) -> object:
@@ -173,7 +177,7 @@ def _object_of(target: Name, parts: Parts) -> ObjectRecord:
 def _refuse_names(values: list[object]) -> None:
     for value in values:
         if isinstance(value, Name):
-            raise FormatError("pickle: a class or function where a value belongs", f"{value.module}.{value.name}")
+            raise FormatError("pickle: a class or function in place of a value", f"{value.module}.{value.name}")
 
 
 def _check_key(value: object) -> object:

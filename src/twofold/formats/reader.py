@@ -51,7 +51,7 @@ class Reader:
     def take(self, size: int, what: str) -> memoryview:
         """Return a view of the next ``size`` bytes, called ``what`` in errors, and advance past them."""
         if not 0 <= size <= self.remaining:
-            raise self.error(f"the file ends inside {what}", f"{self.remaining} of {size} bytes", "the file is damaged or cut off")
+            raise self.error(f"the file ends inside {what}", f"{self.remaining} of {size} bytes", "the file is damaged or truncated")
         start = self.offset
         self.offset = start + size
         return self.view[start : self.offset]

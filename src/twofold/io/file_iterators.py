@@ -156,7 +156,7 @@ class MNISTIter(MXDataIter):
         images, labels = _idx_array(image, 3), _idx_array(label, 1)
         if len(images) != len(labels):
             raise ShapeError(
-                "MNISTIter: the numbers of images and labels differ", f"{len(images)} and {len(labels)}", "pass files that belong together"
+                "MNISTIter: the numbers of images and labels differ", f"{len(images)} and {len(labels)}", "pass matching files"
             )
         part = slice(len(images) * part_index // num_parts, len(images) * (part_index + 1) // num_parts)
         rows = images[part].reshape(-1, *_row_shape(images.shape[1:], flat, input_shape))

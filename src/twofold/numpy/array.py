@@ -154,7 +154,7 @@ class ndarray(Array):  # NumPy's name
     def to_device(self, device: Device | str, stream: None = None) -> "ndarray":
         """As `as_in_ctx`, by the array API's name; ``stream`` must be None."""
         if stream is not None:
-            raise ParameterError("to_device: streams cannot be chosen", repr(stream), "leave stream out")
+            raise ParameterError("to_device: streams cannot be chosen", repr(stream), "omit stream")
         return self.as_in_ctx(Device(device))
 
     def copyto(self, other: "ndarray | Device") -> "ndarray":

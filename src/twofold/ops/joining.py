@@ -104,7 +104,7 @@ def slice_channel(xp, data, *, num_outputs: int, axis: int = 1, squeeze_axis: bo
     at = normalized_axis(axis, len(data.shape), "SliceChannel: axis")
     size = data.shape[at]
     if num_outputs < 1 or size % num_outputs:
-        raise ShapeError("SliceChannel: the pieces are not equal", f"size {size} into {num_outputs}", "pass a divisor of the size")
+        raise ShapeError("SliceChannel: the array does not split evenly", f"size {size} into {num_outputs}", "pass a divisor of the size")
     step = size // num_outputs
     parts = pieces(xp, data, [k * step for k in range(num_outputs + 1)], at, squeeze_axis, "SliceChannel")
     return parts if num_outputs > 1 else parts[0]
@@ -137,7 +137,7 @@ def split_v2(xp, data, *, indices: Shape, axis: int = 1, squeeze_axis: bool = Fa
     edges = [*[k + size if k < 0 else k for k in indices], size]
     if edges[0] != 0 or edges != sorted(edges):
         raise ParameterError(
-            "_split_v2: the pieces do not follow one another", f"indices={indices} of size {size}", "begin with 0 and ascend"
+            "_split_v2: the indices do not ascend from 0", f"indices={indices} of size {size}", "pass ascending indices that start with 0"
         )
     parts = pieces(xp, data, edges, at, squeeze_axis, "_split_v2")
     return parts if len(indices) > 1 else parts[0]

@@ -120,7 +120,9 @@ def gemm2(xp, A, B, *, transpose_a: bool = False, transpose_b: bool = False, alp
     """``alpha`` · op(A) · op(B) over the last axis (columns) and ``axis`` (rows) of arrays whose other axes agree."""
     ndim = len(A.shape)
     if ndim < 2 or len(B.shape) != ndim:
-        raise ShapeError("linalg.gemm2: needs matrices of equal dimensions", f"{A.shape} and {B.shape}", "pass (…, m, k) and (…, k, n)")
+        raise ShapeError(
+            "linalg.gemm2: needs matrices with equal numbers of dimensions", f"{A.shape} and {B.shape}", "pass (…, m, k) and (…, k, n)"
+        )
     rows = normalized_axis(axis, ndim, "linalg.gemm2: axis")
     a, b = xp.moveaxis(A, rows, -2), xp.moveaxis(B, rows, -2)
     a, b = (xp.matrix_transpose(a) if transpose_a else a), (xp.matrix_transpose(b) if transpose_b else b)
@@ -171,7 +173,9 @@ def khatri_rao(xp, *args):
     """Column-wise Kronecker product of matrices (m1, k), (m2, k), … : (m1·m2·…, k)."""
     columns = args[0].shape[-1]
     if any(len(a.shape) != 2 or a.shape[1] != columns for a in args):
-        raise ShapeError("khatri_rao: needs matrices of equal columns", ", ".join(str(a.shape) for a in args), "pass (m1, k), (m2, k), …")
+        raise ShapeError(
+            "khatri_rao: needs matrices with equal numbers of columns", ", ".join(str(a.shape) for a in args), "pass (m1, k), (m2, k), …"
+        )
     out = args[0]
     for a in args[1:]:
         pairs = xp.expand_dims(out, 1) * xp.expand_dims(a, 0)

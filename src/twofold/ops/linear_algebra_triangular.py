@@ -159,7 +159,7 @@ def maketrian(xp, A, *, offset: int = 0, lower: bool = True):
     """Square matrices with vectors (…, k (k + 1) / 2) as triangles, zeros elsewhere; undoes `extracttrian`."""
     rows = rows_of_packed(A.shape[-1]) if A.shape else None
     if rows is None:
-        raise ShapeError("the size is not that of a triangle", f"shape {A.shape}", "pass (…, k (k + 1) / 2)")
+        raise ShapeError("the size is not a triangular number", f"shape {A.shape}", "pass (…, k (k + 1) / 2)")
     n = rows + abs(offset)
     column = xp.iota(size=n, dtype="int64")
     row = xp.reshape(column, shape=(n, 1)) - abs(offset)

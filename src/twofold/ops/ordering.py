@@ -58,7 +58,7 @@ def topk(
     x, at = flattened(xp, data, axis, "topk")
     size = x.shape[at]
     if k > size:
-        raise ParameterError("topk: k is larger than the axis", f"k={k} of size {size}", "pass at most the size")
+        raise ParameterError("topk: k is larger than the size of the axis", f"k={k} of size {size}", "pass at most the size")
     order = xp.argsort(x, axis=at, descending=not is_ascend)
     count = k if k > 0 else size
     if ret_typ == "mask":

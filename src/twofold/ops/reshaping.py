@@ -271,7 +271,9 @@ def depth_to_space(xp, data, *, block_size: int):
     b = block_size
     if b < 1 or depth % (b * b):
         raise ShapeError(
-            "depth_to_space: the channels do not fill blocks", f"{depth} channels, block_size={b}", "make them a multiple of block_size²"
+            "depth_to_space: the channels cannot be divided into blocks",
+            f"{depth} channels, block_size={b}",
+            "make them a multiple of block_size²",
         )
     # the block's position is the slow part of the channel index (ONNX calls this DCR)
     blocks = xp.reshape(data, shape=(n, b, b, depth // (b * b), h, w))
@@ -285,7 +287,9 @@ def space_to_depth(xp, data, *, block_size: int):
     b = block_size
     if b < 1 or h % b or w % b:
         raise ShapeError(
-            "space_to_depth: blocks do not fill the image", f"{h} by {w}, block_size={b}", "make both sides multiples of block_size"
+            "space_to_depth: the image cannot be divided into blocks",
+            f"{h} by {w}, block_size={b}",
+            "make both sides multiples of block_size",
         )
     blocks = xp.reshape(data, shape=(n, depth, h // b, b, w // b, b))
     return xp.reshape(xp.permute_dims(blocks, axes=(0, 3, 5, 1, 2, 4)), shape=(n, depth * b * b, h // b, w // b))

@@ -64,11 +64,11 @@ def slice_like(xp, data, shape_like, *, axes: Shape = ()):
     """The leading part of ``data`` with the sizes of ``shape_like`` along the given axes (all if none)."""
     ndim = len(data.shape)
     if not axes and len(shape_like.shape) != ndim:
-        raise ShapeError("slice_like: the dimensions differ", f"{data.shape} and {shape_like.shape}", "name the axes to cut")
+        raise ShapeError("slice_like: the numbers of dimensions differ", f"{data.shape} and {shape_like.shape}", "pass the axes to slice")
     cut = normalized_axes(axes or None, ndim)
     sizes = {k: shape_like.shape[normalized_axis(k, len(shape_like.shape), "slice_like: axes")] for k in cut}
     if any(n > data.shape[k] for k, n in sizes.items()):
-        raise ShapeError("slice_like: the data is smaller", f"{data.shape} to {shape_like.shape}", "pass sizes that fit into the data")
+        raise ShapeError("slice_like: the data is too small", f"{data.shape} to {shape_like.shape}", "pass sizes that fit into the data")
     return xp.slice(data, key=tuple((0, sizes[k], None) if k in sizes else FULL for k in range(ndim)))
 
 
@@ -89,13 +89,13 @@ def crop_image(xp, *data, offset: Shape = (0, 0), h_w: Shape = (0, 0), center_cr
     """A window of images (n, c, h, w) of the second array's size, or of ``h_w``, at ``offset`` or in the center."""
     image, *like = data
     if len(image.shape) != 4 or len(like) > 1:
-        raise ShapeError("Crop: needs images and at most one array like them", f"{[a.shape for a in data]}", "pass (n, c, h, w)")
+        raise ShapeError("Crop: needs images, and at most one reference array", f"{[a.shape for a in data]}", "pass (n, c, h, w)")
     size = like[0].shape[2:] if like else h_w
     room = [n - m for n, m in zip(image.shape[2:], size, strict=True)]
     first = [r // 2 for r in room] if center_crop else list(offset)
     if min(room) < 0 or min(first) < 0 or any(f > r for f, r in zip(first, room, strict=True)):
         raise ShapeError(
-            "Crop: the window is not inside", f"{size} at {tuple(first)} of {image.shape[2:]}", "pass a smaller window or offset"
+            "Crop: the window exceeds the image", f"{size} at {tuple(first)} of {image.shape[2:]}", "pass a smaller window or offset"
         )
     return xp.slice(image, key=(FULL, FULL, *[(f, f + m, None) for f, m in zip(first, size, strict=True)]))
 

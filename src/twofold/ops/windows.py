@@ -23,7 +23,7 @@ def per_axis(name, ndim, default, **given):
             what = f"{name}: {key} needs one value for each spatial axis"
             raise ShapeError(what, f"{key} {values} for data of {ndim} dimensions", f"pass {ndim - 2} values")
         if min(filled, default=1) < (0 if key in ("pad", "adj") else 1):
-            raise ParameterError(f"{name}: {key} is too small", values, "sizes and steps are positive, padding is not negative")
+            raise ParameterError(f"{name}: {key} is too small", values, "pass positive sizes and steps, and non-negative padding")
         out.append(filled)
     return out
 

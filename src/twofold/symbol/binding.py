@@ -195,7 +195,7 @@ def simple_bind(
     unknown = set(type_dict or {}) - {*names, *state_names}
     if unknown:
         raise ParameterError(
-            "simple_bind error: type_dict has an unknown argument", ", ".join(sorted(unknown)), f"it has {', '.join(names)}"
+            "simple_bind error: type_dict contains an unknown argument", ", ".join(sorted(unknown)), f"it has {', '.join(names)}"
         )
     shapes = {n: inside_shape(s) for n, s in kwargs.items() if n in names or n in state_names}
     dtypes = {n: dtype_name(d) for n, d in (type_dict or {}).items() if d is not None}

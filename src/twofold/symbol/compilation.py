@@ -71,7 +71,7 @@ class CompiledSymbol:
         unknown = set(donate) - set(self.arguments)
         if unknown:
             raise ParameterError(
-                "compile: donate has an unknown argument", ", ".join(sorted(unknown)), f"the arguments are {', '.join(self.arguments)}"
+                "compile: donate contains an unknown argument", ", ".join(sorted(unknown)), f"the arguments are {', '.join(self.arguments)}"
             )
         self._donate = frozenset(donate)
         self._graphs = Cache(REMEMBERED)

@@ -205,7 +205,7 @@ def _named(op: Op, attrs: Mapping[str, str], arrays: Sequence[Any]) -> list[tupl
             omitted = omitted or (place.name if place.present is None else "")
         elif place.present is not None:
             raise ParameterError(
-                f"{op.title}: with these parameters there is no input {place.name}", symbol.name, "leave it out, or set what uses it"
+                f"{op.title}: these parameters allow no input {place.name}", symbol.name, "omit it, or set the parameter that enables it"
             )
         elif omitted:
             # a node stores its inputs without their names, as MXNet's files do: which are there follows from how many there are

@@ -82,4 +82,4 @@ def _named(op: Op, params: Params, scalar: list[bool], numbers: list[Any]) -> tu
         given = params if op.symbol_params is None else op.symbol_params(**params)
         attrs = {k: text(v) for k, v in given.items() if v is not None}
         return name, attrs | ({"scalar": str(numbers[0])} if numbers else {})
-    raise AutogradError("get_symbol: an operation has no symbol counterpart", op.title, "compute it with an operator of mx.nd")
+    raise AutogradError("get_symbol: an operation has no counterpart in mx.sym", op.title, "compute it with an operator of mx.nd")

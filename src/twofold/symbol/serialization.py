@@ -124,7 +124,7 @@ def _check(node: SymbolNode) -> None:
         return
     node.check()
     if node.count > MOST_OUTPUTS:
-        raise ParameterError("more outputs than an operator can have", f"{node.count}", f"there may be {MOST_OUTPUTS}")
+        raise ParameterError("more outputs than an operator can have", f"{node.count}", f"at most {MOST_OUTPUTS}")
     if node.op is not None and len(node.input_names) != len(node.inputs):
         names = ", ".join(node.input_names)
         raise ParameterError("more inputs than the operator has", f"{len(node.inputs)}", f"it reads {names or 'nothing'}")
