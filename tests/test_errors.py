@@ -44,11 +44,11 @@ def test_a_message_has_what_given_and_todo():
     assert str(error) == "dot: shapes do not match: given lhs (2, 3), rhs (4, 5); transpose one of them"
 
 
-def test_what_is_given_is_shown_by_its_repr_unless_it_is_text():
+def test_given_values_are_shown_by_repr_unless_strings():
     assert str(ShapeError("bad shape", (2, 3))) == "bad shape: given (2, 3)"
 
 
-def test_given_may_be_left_out():
+def test_given_can_be_omitted():
     assert str(MXNetError("no device", todo="use cpu()")) == "no device; use cpu()"
 
 
@@ -70,7 +70,7 @@ def test_an_error_is_caught_as_the_builtin_it_stands_for(cls: type[MXNetError], 
 
 @pytest.mark.parametrize("cls", CLASSES)
 @pytest.mark.parametrize("protocol", [2, pickle.HIGHEST_PROTOCOL])
-def test_a_pickled_error_comes_back_whole(cls: type[MXNetError], protocol: int):
+def test_errors_round_trip_through_pickle(cls: type[MXNetError], protocol: int):
     error = cls("what")
     copy = pickle.loads(pickle.dumps(error, protocol))
     assert (type(copy), str(copy), vars(copy)) == (cls, str(error), vars(error))
@@ -86,13 +86,13 @@ def test_a_format_error_says_where():
     assert str(error) == "a.params: byte 24: no array starts here: given 0x1"
 
 
-def test_a_format_error_can_be_told_its_path_later():
+def test_a_format_errors_path_can_be_set_later():
     error = FormatError("cut off", offset=3, todo="copy it again").at_path("a.params")
     assert str(error) == "a.params: byte 3: cut off; copy it again"
     assert (error.reason, error.offset, error.path) == ("cut off", 3, "a.params")
 
 
-def test_a_path_that_is_known_stays():
+def test_a_known_path_is_kept():
     assert FormatError("cut off", path="inner").at_path("outer").path == "inner"
 
 

@@ -47,7 +47,7 @@ def test_a_recorded_operation_enters_few_functions(name):
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("net", [Perceptron(), LeNet(batch=4)], ids=["perceptron", "lenet"])
-def test_a_step_compiles_nothing_from_the_third_on(net, way):
+def test_from_the_third_on_steps_compile_nothing(net, way):
     step = steady(WAYS[way](net).step, 2)
     with counting.programs() as compiled:
         for _ in range(5):
@@ -122,7 +122,7 @@ def test_a_constant_of_a_program_is_computed_once():
     assert x.grad.asnumpy().tolist() == [0, 1, 1, 0]
 
 
-def test_a_gradient_that_is_a_constant_is_a_new_array_at_each_step():
+def test_a_constant_gradient_is_a_new_array_at_each_step():
     x = mx.nd.array([1, 2, 3, 4])
     x.attach_grad()
     for _ in range(4):
@@ -134,7 +134,7 @@ def test_a_gradient_that_is_a_constant_is_a_new_array_at_each_step():
 
 
 @pytest.mark.parametrize("hybrid", [False, True], ids=["imperative", "hybridized"])
-def test_training_keeps_no_memory(hybrid):
+def test_training_leaks_no_memory(hybrid):
     step = networks.trained(networks.gluon(Perceptron(), hybrid=hybrid))
     for _ in range(50):
         step()

@@ -27,7 +27,7 @@ def test_twofold_and_the_hand_written_step_agree(name, way):
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-def test_the_hand_written_loss_falls_along_its_gradient_as_the_gradient_says(name):
+def test_the_hand_written_gradient_predicts_the_change_of_the_loss(name):
     net = NETWORKS[name]()
     before = net.step()
     weights = [net.w2, net.b1] if name == "perceptron" else [net.conv1.w, net.conv2.b, net.w3]
@@ -39,7 +39,7 @@ def test_the_hand_written_loss_falls_along_its_gradient_as_the_gradient_says(nam
     assert (before - net.step()) / (length * square) == pytest.approx(1, abs=0.1)
 
 
-def test_a_hand_written_step_allocates_nothing_that_stays():
+def test_a_hand_written_step_leaks_no_memory():
     net = Perceptron()
     memory = {id(v) for v in vars(net).values() if isinstance(v, np.ndarray)}
     net.step()

@@ -29,13 +29,13 @@ def trained(optimizer, lists):
 @pytest.mark.parametrize(
     "options", [{}, {"momentum": 0.9}, {"clip_gradient": 0.5, "wd": 0.1}, {"momentum": 0.9, "wd": 0.1, "rescale_grad": 0.25}]
 )
-def test_updates_together_are_bitwise_those_of_one_after_the_other(options):
+def test_joint_updates_are_bitwise_equal_to_single_ones(options):
     made = [mx.optimizer.SGD(learning_rate=0.1, param_idx2name={0: "a_weight", 1: "a_bias"}, **options) for _ in range(2)]
     for together, alone in zip(trained(made[0], True), trained(made[1], False), strict=True):
         np.testing.assert_array_equal(together, alone)
 
 
-def test_weights_with_rates_of_their_own_keep_them():
+def test_weights_keep_their_own_learning_rates():
     made = [mx.optimizer.SGD(learning_rate=0.1) for _ in range(2)]
     for optimizer in made:
         optimizer.set_lr_mult({1: 3.0})
@@ -62,7 +62,7 @@ def test_an_exported_weight_is_written_in_place():
     assert seen.tolist() == [0.75, 0.75]
 
 
-def test_a_weight_elsewhere_stays_there():
+def test_a_weight_on_another_device_stays_there():
     weights = [mx.nd.ones((2,), ctx=mx.cpu(1)) for _ in range(2)]
     grads = [mx.nd.ones((2,), ctx=mx.cpu(1)) for _ in range(2)]
     mx.optimizer.get_updater(mx.optimizer.SGD(learning_rate=0.25))([0, 1], grads, weights)

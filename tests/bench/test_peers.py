@@ -46,7 +46,7 @@ def test_a_figure_is_met_or_missed(target, own, peer, value, word):
     assert (found.value, found.word) == (value, word)
 
 
-def test_a_figure_without_peer_stands_for_itself():
+def test_a_figure_without_peers_is_absolute():
     assert verdict(replace(GELU, peers=(), limit=1e-3, measure="s"), {"twofold nd": 2e-3}).word == "missed"
     assert verdict(replace(GELU, peers=(), limit=None, measure="GB/s", scale=4e9), {"twofold nd": 2.0}).value == 2.0
 
@@ -78,7 +78,7 @@ def test_under_a_kernel_both_numpy_and_twofold_run_under_it():
         ({"twofold nd": 1.0}, {"numpy": "a", "numpy plain": "b"}, "numpy plain: b"),
     ],
 )
-def test_what_is_not_measured_says_why(times, absent, reason):
+def test_unmeasured_items_give_a_reason(times, absent, reason):
     found = judged(GELU, {} if times is None else {"gelu 1e6": times}, absent)
     assert (found.value, found.word, found.reason) == (None, "not measured", reason)
 
@@ -125,7 +125,7 @@ def test_the_distance_is_relative_to_the_largest_magnitude():
     assert distance([], [np.zeros(3)]) == float("inf")
 
 
-def test_turns_that_began_at_rest_count_where_there_are_enough():
+def test_turns_started_on_idle_cores_count_if_there_are_enough():
     rested, other = {"wall": 1.0, "rested": True}, {"wall": 2.0, "rested": False}
     assert undisturbed([rested] * 3 + [other]) == [rested] * 3
     assert undisturbed([rested] * 2 + [other] * 2) == [rested] * 2 + [other] * 2
@@ -152,7 +152,7 @@ def test_groups_and_quickness_select_items():
     assert len({item.key for item in ITEMS}) == len(ITEMS)
 
 
-def test_an_unknown_group_is_refused(capsys):
+def test_an_unknown_group_is_rejected(capsys):
     with pytest.raises(SystemExit):
         command.main(["--only", "chains,loops"])
     assert "no group loops; give some of overhead, " in capsys.readouterr().err
@@ -167,7 +167,7 @@ def test_a_preset_kernel_adds_the_libraries_that_it_changes():
     assert added[0].environment(base, Path("scratch"))["OPENBLAS_CORETYPE"] == "Haswell"
 
 
-def test_a_library_that_cannot_be_had_is_reported_and_takes_no_part(tmp_path):
+def test_an_unavailable_library_is_reported_and_skipped(tmp_path):
     candidates = [
         Library("unknown", "by_nobody", Path(sys.executable)),
         Library("elsewhere", f"{LIBRARIES}.by_numpy", tmp_path / "python"),

@@ -116,13 +116,13 @@ def test_without_a_terminal_progress_is_lines_of_text(capsys):
     assert re.fullmatch(r"one way +\[#{20}\] +8/8  loss 7\.0000", lines[-1])
 
 
-def test_what_is_missing_is_one_line_and_the_exit_status(tmp_path, capsys):
+def test_a_missing_file_is_one_line_and_an_exit_status(tmp_path, capsys):
     assert main(["demo", "--data", str(tmp_path)]) == 1
     assert capsys.readouterr().err.startswith("twofold: MNIST: files are missing from the folder")
 
 
 @pytest.mark.parametrize("given", ["0", "-1", "x", "1.5"])
-def test_a_number_of_epochs_is_from_1(given, capsys):
+def test_the_number_of_epochs_is_at_least_1(given, capsys):
     with pytest.raises(SystemExit):
         main(["demo", "--epochs", given])
     assert f"must be a positive integer, not '{given}'" in capsys.readouterr().err

@@ -99,7 +99,7 @@ def test_without_cupy_the_page_says_what_to_install_where_there_is_a_driver(mach
     assert re.search(r"mx\.gpu\(0\) +not usable: .*No module named 'cupy'", page)
 
 
-def test_without_cupy_and_driver_nothing_is_to_be_installed(machine):
+def test_without_cupy_and_driver_nothing_needs_installing(machine):
     page = machine(raising(ImportError("No module named 'cupy'")), cupy=None)
     assert "not found: no NVIDIA GPU is visible on this machine" in page
     assert re.search(r"CuPy +not installed$", page, re.MULTILINE)
@@ -122,7 +122,7 @@ OLD = "there is no NVIDIA driver, or it is older than CuPy's CUDA; install a new
         (46, "570.1", "all GPUs are busy, or not available to this process; check the compute mode in nvidia-smi"),
     ],
 )
-def test_why_cuda_refuses_is_said_with_what_to_do(machine, status, driver, says):
+def test_cuda_failures_are_explained_with_what_to_do(machine, status, driver, says):
     pytest.importorskip("cupy")
     page = machine(refusing(status), driver=driver)
     assert ("found: NVRM" in page) == bool(driver)
@@ -136,7 +136,7 @@ def test_no_visible_device_is_pointed_out(machine, monkeypatch):
     assert "none: CUDA_VISIBLE_DEVICES is empty" in machine(refusing(100), driver="570.1")
 
 
-def test_what_an_adapter_can_do_is_said_in_a_line():
+def test_an_adapters_capabilities_are_one_line():
     target = Target("cupy", "gpu", row_reductions=True, epilogues=frozenset({"bias"}), keeps_scratch=False)
     assert capabilities(target) == "serves gpu: cupy (row reductions; epilogues bias)"
     assert capabilities(Target("plain", "cpu", keeps_scratch=False)) == "serves cpu: plain"

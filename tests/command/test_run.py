@@ -21,7 +21,7 @@ def run(tmp_path):
     return execute
 
 
-def test_every_form_of_import_of_mxnet_means_twofold(run):
+def test_every_form_of_importing_mxnet_imports_twofold(run):
     text = """
 import mxnet as mx
 import mxnet.ndarray as F
@@ -79,11 +79,11 @@ def test_module_without_counterpart_says_why(run):
     assert "write the operator with mx.operator.CustomOp" in run("import mxnet.rtc", fails=True)
 
 
-def test_scripts_may_ask_whether_a_name_is_there(run):
+def test_scripts_can_test_whether_a_name_exists(run):
     assert run("import mxnet as mx\nprint(hasattr(mx, 'nothing'), hasattr(mx.nd, 'dot'))") == "False True\n"
 
 
-def test_names_that_old_numpy_had_are_back(run):
+def test_names_removed_from_numpy_are_restored(run):
     text = """
 import collections, inspect, time
 import numpy as np
@@ -111,12 +111,12 @@ def test_numpy_of_the_script_is_replaced_on_demand(run, after):
     assert printed == "twofold [1.0, 2.0, 3.0]\n"
 
 
-def test_numpy_of_what_the_script_imports_stays(run, tmp_path):
+def test_numpy_in_modules_the_script_imports_is_unchanged(run, tmp_path):
     (tmp_path / "library.py").write_text("import numpy\nkind = type(numpy.ones(1)).__module__\n", encoding="utf-8")
     assert run("import library\nprint(library.kind)", "--numpy") == "numpy\n"
 
 
-def test_script_that_is_not_there_is_named(capfd):
+def test_missing_script_is_named(capfd):
     result = subprocess.run([sys.executable, "-m", "twofold", "run", "nowhere.py"], capture_output=True, text=True, timeout=60, check=False)
     assert result.returncode != 0
     assert "there is no such script: given nowhere.py" in result.stderr

@@ -93,7 +93,7 @@ def test_the_state_of_a_stream_can_be_restored(mode):
     np.testing.assert_array_equal(between(shape=(SIZE,)).asnumpy(), first)
 
 
-def test_concurrent_draws_never_share_a_key():
+def test_threads_never_draw_the_same_key():
     found = [t.result() for t in [in_thread(lambda: [between(shape=(2,)).asnumpy()[0] for _ in range(50)]) for _ in range(3)]]
     assert len({v for values in found for v in values}) == 150
 

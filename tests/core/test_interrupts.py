@@ -16,7 +16,7 @@ from .operators import ramp
 
 
 @pytest.mark.usefixtures("deferred")
-def test_reading_a_window_from_within_its_own_run_is_an_error(monkeypatch):
+def test_a_thread_reading_a_window_within_its_own_run_is_an_error(monkeypatch):
     y = nd.array(ramp()) * 2.5
     raised, run = [], window._run
 

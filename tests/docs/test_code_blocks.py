@@ -31,11 +31,11 @@ def test_blocks_are_found_with_their_lines():
     assert list(blocks("a\n\n```python\nx = 1\n```\n")) == [Block("python", "x = 1\n", 4)]
 
 
-def test_directives_are_no_blocks():
+def test_directives_are_not_blocks():
     assert [b.text for b in blocks("```{table}\n```\n\n```python\nx = 1\n```\n")] == ["x = 1\n"]
 
 
-def test_a_block_that_prints_something_else_is_found():
+def test_a_block_that_prints_something_else_fails():
     assert list(run_block(Block("python", "x = 1\nprint(x)  # 2\n", 4), "page", {})) == ["page:5: printed '1', the page says '2'"]
 
 

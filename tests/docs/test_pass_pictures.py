@@ -21,7 +21,7 @@ PICTURES = loaded().PICTURES
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_a_picture_is_fresh(name, monkeypatch):
+def test_a_picture_is_up_to_date(name, monkeypatch):
     monkeypatch.setattr(SETTINGS, "jit", False)
     drawn = (DOCS / "inside" / "passes" / f"{name}.svg").read_text(encoding="utf-8")
     assert drawn == PICTURES[name](), "write them anew: python docs/pass_pictures.py"

@@ -54,12 +54,12 @@ def test_names_are_found_in_classes_and_assignments():
     assert [defines(text, name) for name in ("A", "A.b", "c", "d", "b", "A.c", "e")] == [True, True, True, True, False, False, False]
 
 
-def test_every_name_that_a_page_gives_is_there():
+def test_every_name_on_a_page_exists():
     named = ((page, *found) for page, text in ABOUT_CODE.items() for found in NAMED.findall(text))
     expect_none(f"{page}: {path}:{name}" for page, path, name in named if not defines(file_named(path), name))
 
 
-def test_every_file_that_a_page_gives_is_there():
+def test_every_file_on_a_page_exists():
     named = ((page, path) for page, text in ABOUT_CODE.items() for path in FILE.findall(text) if "/" in path)
     expect_none(f"{page}: {path}" for page, path in named if not file_named(path))
 

@@ -36,7 +36,7 @@ def test_a_signature_is_that_of_the_declaration(front):
     assert [defaults.get(n) for n in names[:6]] == [required, required, "None", "...", "False", "True"]
 
 
-def test_any_number_of_arrays_is_taken_where_the_rule_takes_them(front):
+def test_variadic_inputs_are_variadic_in_the_stub(front):
     function = functions(front)["concat"]
     assert function.args.vararg.arg == "data"
     assert function.args.kwonlyargs[0].arg == "dim"

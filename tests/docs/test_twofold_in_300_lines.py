@@ -41,7 +41,7 @@ def test_it_has_at_most_300_lines():
     assert len(SOURCE.read_text(encoding="utf-8").splitlines()) <= 300
 
 
-def test_values_are_the_packages(mini):
+def test_values_match_the_package(mini):
     arrays = drawn((5, 4), (4, 3), (3,), (3, 2))
     mine = perceptron(*[mini.Array(a) for a in arrays]).asnumpy()
     data, weight, bias, top = mxnets(arrays)
@@ -50,7 +50,7 @@ def test_values_are_the_packages(mini):
     np.testing.assert_allclose(mine, want.asscalar(), rtol=1e-12)
 
 
-def test_gradients_are_the_packages(mini):
+def test_gradients_match_the_package(mini):
     arrays = drawn((5, 4), (4, 3), (3,), (3, 2))
     mine, theirs = [mini.Array(a) for a in arrays], mxnets(arrays)
     for a in [*mine, *theirs]:

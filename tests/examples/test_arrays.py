@@ -22,7 +22,7 @@ def test_updates_in_place_are_seen_through_every_name(gpus):
     assert copy.asnumpy().tolist() == [[1] * 3] * 2
 
 
-def test_a_copy_on_another_device_goes_its_own_way(gpus):
+def test_a_copy_on_another_device_is_independent(gpus):
     a = nd.ones((2, 3), mx.cpu())
     b = a.copyto(gpus[0])
     c = b.copyto(gpus[1])
@@ -54,7 +54,7 @@ def test_copying_into_an_array_writes_its_memory(gpus):
     assert other_name.asnumpy().tolist() == [1, 2]
 
 
-def test_what_is_computed_lives_where_its_operands_do(gpus):
+def test_results_are_on_the_device_of_their_operands(gpus):
     a, b = nd.ones((2,), gpus[0]), nd.ones((2,), gpus[1])
     assert (a + 1).context == gpus[0]
     assert (b * b).context == gpus[1]

@@ -34,7 +34,7 @@ def chained(cp, *, waits):
         return z.get(stream=second).tolist()
 
 
-def test_a_forgotten_wait_shows_when_streams_are_late(cp):
+def test_late_streams_expose_a_missing_wait(cp):
     SIMULATION.schedule("late")
     cp.get_default_memory_pool().free_all_blocks()
     assert chained(cp, waits=True) == [7] * 4
@@ -42,7 +42,7 @@ def test_a_forgotten_wait_shows_when_streams_are_late(cp):
     assert chained(cp, waits=False) != [7] * 4
 
 
-def test_memory_that_is_free_too_early_shows(cp):
+def test_memory_freed_too_early_is_detected(cp):
     SIMULATION.schedule("late")
     home, other = (cp.cuda.Stream(non_blocking=True) for _ in range(2))
     with home:
@@ -108,12 +108,12 @@ def test_threads_of_a_block_wait_for_one_another(cp):
         assert out.get(stream=stream).tolist() == list(range(63, -1, -1))
 
 
-def test_more_memory_than_there_is_is_refused(cp):
+def test_allocating_more_memory_than_available_fails(cp):
     with pytest.raises(cp.cuda.memory.OutOfMemoryError):
         cp.ndarray((1 << 28, 4), np.float32)
 
 
-def test_another_version_of_cupy_is_refused_with_a_reason(monkeypatch):
+def test_another_version_of_cupy_is_rejected_with_a_reason(monkeypatch):
     monkeypatch.setattr(simulation, "CUPY", "13.0.0")
     assert "knows the inside of 13.0.0 alone" in simulation.missing()
 
@@ -133,7 +133,7 @@ def captured(cp, stream, work):
     return graph
 
 
-def test_a_graph_runs_when_it_is_launched_and_as_often(cp):
+def test_a_graph_runs_once_per_launch(cp):
     stream = cp.cuda.Stream(non_blocking=True)
     with stream:
         x, y = cp.ndarray((4,), np.float32), cp.ndarray((4,), np.float32)
@@ -209,7 +209,7 @@ def forked(cp, stream, x, y, is_joined=True, is_awaited=True):
 
 
 @pytest.mark.parametrize("schedule", simulation.SCHEDULES)
-def test_a_graph_of_two_streams_keeps_the_order_that_was_asked_for(cp, schedule):
+def test_a_graph_of_two_streams_keeps_the_requested_order(cp, schedule):
     SIMULATION.schedule(schedule, 3)
     stream = cp.cuda.Stream(non_blocking=True)
     found = set()
@@ -243,7 +243,7 @@ def test_memory_can_be_allocated_in_a_capture(cp):
         stream.synchronize()
 
 
-def test_a_graph_of_another_device_is_refused(cp):
+def test_a_graph_of_another_device_is_rejected(cp):
     with cp.cuda.Stream(non_blocking=True) as stream:
         graph = captured(cp, stream, lambda: None)
     with (

@@ -34,7 +34,7 @@ def test_every_element_type_is_read(dtype: str, pack):
     assert_same(load_idx(pack(idx(array))), array)
 
 
-def test_mnist_files_hold_what_mxnet_reads_from_them(shared: Path):
+def test_mnist_files_are_read_as_by_mxnet(shared: Path):
     expected = np.load(shared / "fixtures" / "mnist.expected.npz")
     images = load_idx((shared / "fixtures" / "tiny-images-idx3-ubyte").read_bytes())
     labels = load_idx((shared / "fixtures" / "tiny-labels-idx1-ubyte").read_bytes())
@@ -68,19 +68,19 @@ def test_bytes_of_a_plain_file_are_not_copied():
         (idx(np.zeros(0, "uint8"), (0, 2**32 - 1, 2**32 - 1)), "more elements than can be addressed"),
     ],
 )
-def test_a_damaged_file_is_refused(pack, data: bytes, reason: str):
+def test_a_damaged_file_is_rejected(pack, data: bytes, reason: str):
     with pytest.raises(FormatError, match=reason):
         load_idx(pack(data))
 
 
-def test_damaged_compression_is_refused():
+def test_damaged_compression_is_rejected():
     packed = bytearray(gzip.compress(idx(np.arange(200, dtype="uint8"))))
     packed[20] ^= 0xFF
     with pytest.raises(FormatError):
         load_idx(packed)
 
 
-def test_no_more_is_unpacked_than_the_header_asks_for():
+def test_no_more_is_decompressed_than_the_header_calls_for():
     packer = zlib.compressobj(wbits=16 + zlib.MAX_WBITS)
     packed = packer.compress(idx(np.zeros(4, "uint8"))) + packer.compress(bytes(10**7)) + packer.flush()
     with pytest.raises(FormatError, match="given more bytes"):

@@ -26,7 +26,7 @@ def mode_of(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_what_is_written_is_read(tmp_path: Path):
+def test_written_files_can_be_read(tmp_path: Path):
     write_file(tmp_path / "a", [b"one", memoryview(b"two"), bytearray(b"")])
     assert read_file(tmp_path / "a") == b"onetwo"
     assert list(tmp_path.iterdir()) == [tmp_path / "a"]
@@ -51,7 +51,7 @@ def test_an_interrupted_write_of_a_new_file_leaves_nothing(tmp_path: Path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_is_on_the_disk_before_it_gets_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_file_is_synced_before_it_is_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     events = []
     monkeypatch.setattr(os, "fsync", lambda descriptor: events.append("sync"))
     monkeypatch.setattr(Path, "replace", lambda self, target: events.append("rename"))
@@ -89,14 +89,14 @@ def test_a_device_is_written_and_not_replaced():
     assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
 
 
-def test_a_file_that_is_not_there_is_an_error_of_both_kinds(tmp_path: Path):
+def test_a_missing_file_is_an_error_of_both_kinds(tmp_path: Path):
     with pytest.raises(MissingFileError, match="no such file") as caught:
         read_file(tmp_path / "a")
     assert isinstance(caught.value, FileNotFoundError)
     assert isinstance(caught.value, MXNetError)
 
 
-def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path):
+def test_a_missing_folder_is_an_error(tmp_path: Path):
     with pytest.raises(MissingFileError, match="cannot write"):
         write_file(tmp_path / "no" / "a", [b"x"])
 
@@ -108,7 +108,7 @@ def test_a_folder_cannot_be_read_or_written(tmp_path: Path):
         write_file(tmp_path, [b"x"])
 
 
-def test_an_address_without_fsspec_names_what_to_install(monkeypatch: pytest.MonkeyPatch):
+def test_a_url_without_fsspec_names_what_to_install(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "fsspec", None)
     with pytest.raises(MissingDependency, match="pip install 'fsspec'"):
         read_file("s3://bucket/key")
@@ -149,7 +149,7 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Store:
     return store
 
 
-def test_an_address_is_opened_by_fsspec(store: Store):
+def test_a_url_is_opened_by_fsspec(store: Store):
     write_file("s3://bucket/key", [b"one", b"two"])
     assert store.files == {"bucket/key": b"onetwo"}
     assert read_file("s3://bucket/key") == b"onetwo"
@@ -161,7 +161,7 @@ def test_an_interrupted_write_sends_nothing(store: Store):
     assert store.files == {}
 
 
-def test_an_address_where_nothing_is_is_a_missing_file(store: Store):
+def test_a_url_without_content_is_a_missing_file(store: Store):
     with pytest.raises(MissingFileError):
         read_file("s3://bucket/key")
 
@@ -171,6 +171,6 @@ def test_a_scheme_whose_package_is_missing_says_which(store: Store):
         read_file("gs://bucket/key")
 
 
-def test_a_scheme_that_nobody_knows_is_refused(store: Store):
+def test_an_unknown_scheme_is_rejected(store: Store):
     with pytest.raises(FileAccessError, match="unknown file system"):
         read_file("nonsense://bucket/key")

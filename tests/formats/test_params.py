@@ -58,7 +58,7 @@ def block(*shape: int, magic: int = V2, stype: int = 0, dtype: int = 0) -> bytes
 
 
 @pytest.mark.parametrize("name", WRITTEN_BY_MXNET)
-def test_a_file_of_mxnet_is_written_again_byte_for_byte(shared: Path, name: str):
+def test_mxnets_parameter_files_round_trip_byte_for_byte(shared: Path, name: str):
     data = (shared / "fixtures" / name).read_bytes()
     assert dump_params(load_params(data)) == data
 
@@ -121,14 +121,14 @@ def test_bytes_after_the_end_are_ignored_as_mxnet_ignores_them(shared: Path):
     assert load_params(data + b"rest") == load_params(data)
 
 
-def test_slack_behind_the_last_row_of_a_csr_array_is_not_checked():
+def test_unused_capacity_after_the_last_csr_row_is_not_checked():
     indptr = to_record(np.array([0, 0, 1], "int64"))
     record = ArrayRecord("float32", (2, 2), bytes(8), "csr", (indptr, to_record(np.array([1, 10**9], "int64"))))
     assert load_array(dump_array(record)) == record
 
 
 @given(st.lists(RECORDS, max_size=4))
-def test_any_dense_arrays_survive_writing_and_reading(records: list[ArrayRecord]):
+def test_dense_arrays_round_trip(records: list[ArrayRecord]):
     for numpy_shape in (False, True):
         file = ParameterFile(tuple(records), tuple(f"n{i}" for i in range(len(records))), numpy_shape and bool(records))
         assert load_params(dump_params(file)) == file
@@ -159,7 +159,7 @@ def test_an_array_is_written_without_copying_its_elements():
         (struct.pack("<QQQQQ", 0x112, 0, 0, 1, 9) + b"a", "a name's length is beyond the end", 32),
     ],
 )
-def test_a_damaged_file_is_refused_with_the_place(data: bytes, reason: str, offset: int):
+def test_a_damaged_file_is_rejected_with_the_position(data: bytes, reason: str, offset: int):
     with pytest.raises(FormatError, match=reason) as caught:
         load_params(data)
     assert caught.value.offset == offset
@@ -169,13 +169,13 @@ def test_a_damaged_file_is_refused_with_the_place(data: bytes, reason: str, offs
     ("indptr", "indices"),
     [([0, 1, 1], [4]), ([0, 1, 1], [-1]), ([1, 1, 1], [0]), ([0, 1, 0], [0]), ([0, 1, 2], [0]), ([0, 1], [0])],
 )
-def test_a_csr_array_whose_indices_point_outside_is_refused(indptr: list[int], indices: list[int]):
+def test_a_csr_array_with_out_of_range_indices_is_rejected(indptr: list[int], indices: list[int]):
     aux = (to_record(np.array(indptr, "int64")), to_record(np.array(indices, "int64")))
     with pytest.raises(FormatError, match="csr array"):
         load_array(dump_array(ArrayRecord("float32", (2, 4), bytes(4 * len(indices)), "csr", aux)))
 
 
-def test_a_row_sparse_array_whose_rows_are_outside_is_refused():
+def test_a_row_sparse_array_with_out_of_range_rows_is_rejected():
     record = ArrayRecord("float32", (2, 1), bytes(4), "row_sparse", (to_record(np.array([2])),))
     with pytest.raises(FormatError, match="row_sparse array: an index is out of range"):
         load_array(dump_array(record))
@@ -191,7 +191,7 @@ def test_a_row_sparse_array_whose_rows_are_outside_is_refused():
         (lambda: ArrayRecord("uint8", (1, 1), b"a", "row_sparse", (ArrayRecord("int64", (), bytes(8)),)), "must be 1-d"),
     ],
 )
-def test_a_record_whose_parts_do_not_fit_cannot_be_made(record, reason: str):
+def test_a_record_with_inconsistent_parts_cannot_be_created(record, reason: str):
     with pytest.raises(FormatError, match=reason):
         record()
 
@@ -209,7 +209,7 @@ def test_a_sparse_array_cannot_be_written_under_numpy_shapes():
         dump_array(record, numpy_shape=True)
 
 
-def test_names_must_be_as_many_as_arrays_when_written():
+def test_written_names_and_arrays_must_have_equal_counts():
     with pytest.raises(FormatError, match="numbers of names and arrays differ"):
         dump_params(ParameterFile((), ("a",)))
 
@@ -227,7 +227,7 @@ print(json.dumps([told, {name: [array.shape, array.tolist()] for name, array in 
 
 
 @pytest.mark.oracle
-def test_what_is_written_is_read_by_mxnet(oracle, tmp_path: Path):
+def test_mxnet_reads_our_parameter_files(oracle, tmp_path: Path):
     # MXNet 1.9.1 has no arrays of the other integers, though codes for them.
     dtypes = ["bool", "uint8", "int8", "int32", "int64", "float16", "float32", "float64", "bfloat16"]
     arrays = {dtype: np.array([[0, 1, 3], [1, 0, 2]]).astype(numpy_dtype(dtype)) for dtype in dtypes}

@@ -8,7 +8,7 @@ from twofold.errors import FormatError
 from twofold.formats.reader import Reader
 
 
-def test_numbers_are_little_endian_and_follow_one_another():
+def test_numbers_are_little_endian_and_consecutive():
     reader = Reader(b"\1\0\0\0\xff\xff\xff\xff\2\0\0\0\0\0\0\0\3\0\0\0\4\0\0\0" + b"\xff" * 8)
     assert (reader.u32("a"), reader.i32("b"), reader.u64("c"), reader.u32s(2, "d"), reader.i64s(1, "e")) == (1, -1, 2, (3, 4), (-1,))
     assert reader.remaining == 0
@@ -19,21 +19,21 @@ def test_peeking_does_not_move():
     assert reader.peek_u32("a") == reader.u32("a")
 
 
-def test_a_stretch_is_a_read_only_view():
+def test_a_span_is_a_read_only_view():
     data = bytearray(b"abcdef")
     view = Reader(data, 2).take(3, "it")
     assert (bytes(view), view.readonly, view.obj) == (b"cde", True, data)
 
 
 @pytest.mark.parametrize("size", [5, -1, 2**64])
-def test_what_is_not_there_cannot_be_taken(size: int):
+def test_reading_past_the_end_raises(size: int):
     reader = Reader(b"abcd")
     with pytest.raises(FormatError, match="byte 0: the file ends inside it: given 4 of"):
         reader.take(size, "it")
     assert reader.offset == 0
 
 
-def test_a_number_of_things_must_fit_into_the_rest():
+def test_a_count_must_fit_the_remaining_bytes():
     with pytest.raises(FormatError, match="beyond the end of the file: given 3 with 5 bytes left"):
         Reader(b"\3\0\0\0\0\0\0\0abcde").count(2, "the number")
 

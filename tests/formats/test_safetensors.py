@@ -33,7 +33,7 @@ def one(dtype: str = "U8", shape: object = (2,), offsets: object = (0, 2), data:
 
 
 @pytest.mark.parametrize("metadata", [None, {"format": "np"}])
-def test_the_bytes_are_those_of_the_package(metadata: dict[str, str] | None):
+def test_the_bytes_match_the_safetensors_package(metadata: dict[str, str] | None):
     from safetensors.numpy import save
 
     # The package takes bfloat16 from NumPy in some of its versions only.
@@ -41,7 +41,7 @@ def test_the_bytes_are_those_of_the_package(metadata: dict[str, str] | None):
     assert dump_safetensors({name: RECORDS[name] for name in arrays}, metadata) == save(arrays, metadata)
 
 
-def test_what_the_package_writes_is_read():
+def test_we_read_files_of_the_safetensors_package():
     from safetensors.numpy import save
 
     arrays, metadata = load_safetensors(save({"a": ARRAYS["of float32"], "b": ARRAYS["0-d"]}, {"by": "us"}))
@@ -51,7 +51,7 @@ def test_what_the_package_writes_is_read():
     assert_same(arrays["b"], ARRAYS["0-d"])
 
 
-def test_the_package_reads_what_is_written():
+def test_the_safetensors_package_reads_our_files():
     from safetensors import deserialize
 
     read = dict(deserialize(dump_safetensors(RECORDS)))
@@ -61,7 +61,7 @@ def test_the_package_reads_what_is_written():
     assert read["of bfloat16"]["dtype"] == "BF16"
 
 
-def test_every_element_type_survives_writing_and_reading():
+def test_every_element_type_round_trips():
     assert load_safetensors(dump_safetensors(RECORDS, {"a": "b"})) == (RECORDS, {"a": "b"})
 
 
@@ -93,7 +93,7 @@ def test_arrays_are_views_into_the_file():
         (one(data=b"abc"), "leave gaps"),
     ],
 )
-def test_a_damaged_file_is_refused(data: bytes, reason: str):
+def test_a_damaged_file_is_rejected(data: bytes, reason: str):
     with pytest.raises(FormatError, match=reason):
         load_safetensors(data)
 
@@ -106,6 +106,6 @@ def test_a_damaged_file_is_refused(data: bytes, reason: str):
         ("__metadata__", ArrayRecord("float32", (0,))),
     ],
 )
-def test_what_the_format_cannot_hold_is_refused(name: str, record: ArrayRecord):
+def test_values_the_format_cannot_represent_are_rejected(name: str, record: ArrayRecord):
     with pytest.raises(FormatError, match="cannot be written"):
         dump_safetensors({name: record})

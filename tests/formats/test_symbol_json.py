@@ -58,7 +58,7 @@ def dense_layer(attr: dict[str, str], weight: dict[str, str] | None = None, **fi
 
 
 @pytest.mark.parametrize("name", WRITTEN_BY_MXNET)
-def test_a_symbol_of_mxnet_is_written_again_byte_for_byte(shared: Path, name: str):
+def test_mxnets_symbol_files_round_trip_byte_for_byte(shared: Path, name: str):
     data = (shared / "fixtures" / f"{name}-symbol.json").read_bytes()
     assert dump_symbol(load_symbol(data)).encode() == data
 
@@ -105,7 +105,7 @@ def test_old_parameters_and_attributes_become_one():
     assert load_symbol(dense_layer({"ctx_group": "a"})).nodes[3].attrs == {"num_hidden": "3", "__ctx_group__": "a"}
 
 
-def test_of_attr_and_attrs_the_later_counts_and_both_come_before_param():
+def test_the_later_of_attr_and_attrs_wins_over_param():
     node = {"op": "null", "name": "x", "attr": {"a": "1", "c": "1"}, "attrs": {"a": "2"}, "param": {"a": "3", "d": "3"}, "inputs": []}
     assert load_symbol(graph(node)).nodes[0].attrs == {"a": "2", "d": "3"}
 
@@ -117,7 +117,7 @@ def test_unknown_keys_are_kept():
 
 
 @pytest.mark.parametrize("pointer", [[0, 5], [0, "1"], [1, 1, 2], [0, 2, 1], 7])
-def test_a_row_pointer_that_does_not_fit_is_dropped_as_mxnet_drops_it(pointer: object):
+def test_an_inconsistent_row_pointer_is_dropped_as_in_mxnet(pointer: object):
     assert load_symbol(graph(variable("x"), relu(), node_row_ptr=pointer)).node_row_ptr is None
 
 
@@ -129,7 +129,7 @@ def test_control_characters_stand_for_themselves_in_strings():
 
 
 @given(st.lists(st.tuples(TEXT, st.dictionaries(TEXT, TEXT, max_size=3)), max_size=13))
-def test_any_graph_survives_writing_and_reading(described: list[tuple[str, dict[str, str]]]):
+def test_graphs_round_trip(described: list[tuple[str, dict[str, str]]]):
     nodes = tuple(
         NodeRecord("op" if position else "null", name, attrs, tuple((index, 0, 0) for index in range(position)))
         for position, (name, attrs) in enumerate(described)
@@ -175,12 +175,12 @@ def test_any_graph_survives_writing_and_reading(described: list[tuple[str, dict[
         (graph(variable("x"), relu(subgraphs=[{"nodes": [1]}])), r"node 1 \('r'\): subgraph: "),
     ],
 )
-def test_what_is_no_symbol_is_refused(data: str | bytes, reason: str):
+def test_invalid_symbol_files_are_rejected(data: str | bytes, reason: str):
     with pytest.raises(FormatError, match=reason):
         load_symbol(data)
 
 
-def test_graphs_within_graphs_have_a_bound():
+def test_nesting_of_subgraphs_is_bounded():
     inner = json.loads(graph(variable("x")))
     for _ in range(40):
         inner = json.loads(graph(variable("x"), relu(subgraphs=[inner])))
@@ -245,7 +245,7 @@ def test_old_files_are_upgraded_as_mxnet_upgrades_them(loaded_by_mxnet):
 
 
 @pytest.mark.oracle
-def test_what_is_written_is_read_by_mxnet_and_written_the_same(shared: Path, loaded_by_mxnet):
+def test_mxnet_round_trips_our_symbol_files(shared: Path, loaded_by_mxnet):
     records = [load_symbol((shared / "fixtures" / f"{name}-symbol.json").read_bytes()) for name in WRITTEN_BY_MXNET]
     version = {"mxnet_version": ("int", 10901)}
     names = ["x", 'tab\tquote"back\\slash\nline', "ünï", "c\x01"]

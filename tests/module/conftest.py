@@ -1,4 +1,4 @@
-"""What tests of modules need: GPUs that are not there."""
+"""Fixtures for the tests of modules: fake GPUs."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def gpus() -> Iterator[list[mx.Context]]:
-    """Two fake GPUs, whose operations run late: a forgotten wait shows."""
+    """Two fake GPUs whose operations run late, which exposes missing waits."""
     with fake_gpus(2) as devices:
         yield devices

@@ -1,4 +1,4 @@
-"""Runs the programs of modules with the real MXNet and writes what they return into `values.json`.
+"""Runs the module programs with the real MXNet and writes their results to `values.json`.
 
 ../shared/tools/oracle tests/module/make_values.py
 """

@@ -1,4 +1,4 @@
-"""Buckets, sequences and modules in Python, where MXNet has no answer to compare with."""
+"""Buckets, sequences and Python modules, where MXNet gives no result to compare with."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.module.programs.samples import X, Y, batches, params, perceptron
 
 
 def nets(key: str) -> Any:
-    """Nets of two weights, a and b: both, both in the other order, or the first alone; the loss is the sum of what comes out."""
+    """Nets of two weights, a and b: both, both in reverse order, or the first alone; the loss is the sum of the output."""
     out = mx.sym.Variable("data")
     for name in {"both": "ab", "turned": "ba", "first": "a"}[key]:
         out = mx.sym.dot(out, mx.sym.Variable(f"{name}_weight", shape=(4, 4)))
@@ -48,14 +48,14 @@ def test_buckets_update_their_parameters_by_name(key: str) -> None:
     np.testing.assert_allclose(learnt["b_weight"].asnumpy(), b - 0.5 * grads[1], rtol=1e-4, atol=1e-5)
 
 
-def test_a_bucket_with_parameters_of_its_own_is_refused() -> None:
+def test_a_bucket_with_its_own_parameters_is_rejected() -> None:
     module = bucketing(key="first")
     module.init_params()
     with pytest.raises(ParameterError, match="b_weight"):
         module.forward(bucket("both"))
 
 
-def test_a_batch_of_a_new_bucket_that_does_not_describe_its_data_is_refused() -> None:
+def test_a_batch_of_a_new_bucket_without_data_descriptions_is_rejected() -> None:
     module = bucketing()
     module.init_params()
     with pytest.raises(ParameterError, match="provide_data"):
@@ -92,7 +92,7 @@ def test_a_monitor_watches_buckets_that_come_later() -> None:
     assert [name for _, name, _ in monitor.toc()] == ["loss_output"]
 
 
-def test_keys_that_the_file_of_keys_cannot_hold_are_refused(tmp_path: Any) -> None:
+def test_bucket_keys_that_cannot_be_saved_are_rejected(tmp_path: Any) -> None:
     module = bucketing()
     module.init_params()
     with pytest.raises(ParameterError, match="integers"):
@@ -100,7 +100,7 @@ def test_keys_that_the_file_of_keys_cannot_hold_are_refused(tmp_path: Any) -> No
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_loss_in_python_may_be_a_subclass() -> None:
+def test_a_loss_in_python_can_be_a_subclass() -> None:
     class Squares(mx.mod.PythonLossModule):
         def _backward_impl(self) -> None:
             self._scores_grad = self._scores - mx.nd.one_hot(self._labels, 4)
@@ -120,7 +120,7 @@ def test_a_loss_in_python_without_a_gradient_says_what_to_define() -> None:
         module.backward()
 
 
-def test_a_sequence_takes_parameters_by_name_and_refuses_unknown_ones() -> None:
+def test_a_sequence_takes_parameters_by_name_and_rejects_unknown_ones() -> None:
     hidden = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=5, name="fc1")
     module = mx.mod.SequentialModule().add(mx.mod.Module(hidden, label_names=None))
     module.bind([("data", (4, 4))])

@@ -41,11 +41,11 @@ def test_two_gpus_train_as_mxnet_does_with_any_store(gpus: list[mx.Context], kvs
     assert_equal_params(module, EXPECTED["training.momentum"][0][0])
 
 
-def test_two_gpus_without_a_store_train_apart_as_in_mxnet(gpus: list[mx.Context]) -> None:
+def test_two_gpus_without_a_store_train_separately_as_in_mxnet(gpus: list[mx.Context]) -> None:
     assert_equal_params(fitted(gpus, None), EXPECTED["several_devices.fit"][2][0])
 
 
-def test_outputs_of_two_gpus_are_joined_on_the_first(gpus: list[mx.Context]) -> None:
+def test_outputs_of_two_gpus_are_concatenated_on_the_first(gpus: list[mx.Context]) -> None:
     module = bound(mx, size=5, context=gpus, inputs_need_grad=True)
     module.forward_backward(batch(mx, 0, 5))
     one = bound(mx, size=5, inputs_need_grad=True)
@@ -56,7 +56,7 @@ def test_outputs_of_two_gpus_are_joined_on_the_first(gpus: list[mx.Context]) -> 
     assert [part.context for part in module.get_outputs(merge_multi_context=False)[0]] == gpus
 
 
-def test_parameters_of_gpus_are_handed_out_on_the_cpu(gpus: list[mx.Context]) -> None:
+def test_get_params_returns_parameters_on_the_cpu(gpus: list[mx.Context]) -> None:
     assert {value.context for value in fitted(gpus).get_params()[0].values()} == {mx.cpu()}
 
 
@@ -69,7 +69,7 @@ def test_moving_statistics_of_gpus_are_averaged(gpus: list[mx.Context]) -> None:
 
 
 @pytest.mark.parametrize("form", [dict, list])
-def test_groups_of_nodes_run_on_their_devices(gpus: list[mx.Context], form: type) -> None:
+def test_ctx_groups_run_on_their_devices(gpus: list[mx.Context], form: type) -> None:
     with mx.AttrScope(ctx_group="front"):
         hidden = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=5, name="fc1")
     with mx.AttrScope(ctx_group="back"):
@@ -93,7 +93,7 @@ def step(module: mx.mod.Module) -> None:
 
 
 @pytest.mark.parametrize(("before", "after"), [(1, 2), (2, 1), (2, 2), (1, 1)])
-def test_optimizer_states_go_on_with_another_number_of_devices(tmp_path: Path, before: int, after: int) -> None:
+def test_optimizer_states_can_be_loaded_with_another_number_of_devices(tmp_path: Path, before: int, after: int) -> None:
     first, second, whole = with_optimizer(before), with_optimizer(after), with_optimizer(1)
     step(first)
     step(whole)
@@ -116,7 +116,7 @@ def test_optimizer_states_without_a_store_belong_to_every_device(tmp_path: Path,
     assert len({id(state) for state in second._updater.states.values()}) == 8
 
 
-def test_optimizer_states_of_other_parameters_are_refused(tmp_path: Path) -> None:
+def test_optimizer_states_of_other_parameters_are_rejected(tmp_path: Path) -> None:
     store, module = mx.kv.create("local"), with_optimizer(1)
     store.init("other_weight", mx.nd.ones((2,)))
     store.set_optimizer(mx.optimizer.SGD(momentum=0.9))
@@ -127,7 +127,7 @@ def test_optimizer_states_of_other_parameters_are_refused(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_parameters_that_are_set_in_training_are_not_undone_by_the_store(count: int) -> None:
+def test_the_store_does_not_undo_parameters_set_during_training(count: int) -> None:
     module = with_optimizer(count, learning_rate=0.0)
     step(module)
     module.set_params({"fc1_bias": mx.nd.ones((5,)) * 7}, {}, allow_missing=True)

@@ -1,4 +1,4 @@
-"""`FeedForward`, where MXNet has no answer to compare with."""
+"""`FeedForward`, where MXNet gives no result to compare with."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_a_function_of_bucket_keys_is_trained_as_a_bucketing_module() -> None:
         np.testing.assert_array_equal(model.arg_params[name].asnumpy(), value.asnumpy())
 
 
-def test_it_trains_as_a_module_does() -> None:
+def test_feed_forward_trains_as_a_module_does() -> None:
     model = mx.model.FeedForward(perceptron(mx), num_epoch=3, arg_params=params(mx), aux_params={}, learning_rate=0.5, momentum=0.9)
     model.fit(batches(mx))
     module = mx.mod.Module(perceptron(mx))
@@ -31,7 +31,7 @@ def test_it_trains_as_a_module_does() -> None:
     np.testing.assert_array_equal(model.predict(X), module.predict(batches(mx)).asnumpy())
 
 
-def test_predictions_follow_parameters_that_change() -> None:
+def test_predictions_use_changed_parameters() -> None:
     model = mx.model.FeedForward(perceptron(mx), num_epoch=1, arg_params=params(mx), aux_params={}, learning_rate=0.5)
     before = model.predict(X)
     model.fit(batches(mx))
@@ -54,12 +54,12 @@ def test_several_outputs_are_predicted_in_a_list() -> None:
         (X.tolist(), Y, DTypeError, "list"),
     ],
 )
-def test_data_that_does_not_fit_is_refused(data: object, labels: object, error: type[Exception], text: str) -> None:
+def test_data_that_does_not_match_is_rejected(data: object, labels: object, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         mx.model.FeedForward(perceptron(mx), num_epoch=1).fit(data, labels)
 
 
-def test_training_without_a_number_of_epochs_is_refused() -> None:
+def test_training_without_a_number_of_epochs_is_rejected() -> None:
     with pytest.raises(ParameterError, match="num_epoch"):
         mx.model.FeedForward(perceptron(mx)).fit(X, Y)
 

@@ -1,4 +1,4 @@
-"""`Module` where MXNet has no answer to compare with: what errors say, and what MXNet refuses or gets wrong."""
+"""`Module` where MXNet gives no result to compare with: error messages, and what MXNet rejects or gets wrong."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def features() -> Any:
-    """A net that has no labels."""
+    """A net without labels."""
     return mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
 
 
@@ -71,7 +71,7 @@ def test_a_parameter_of_another_shape_is_named_with_both_shapes() -> None:
         bound(mx).set_params(dict(params(mx), fc1_bias=mx.nd.ones((6,))), {})
 
 
-def test_a_checkpoint_that_lacks_a_parameter_is_refused_when_bound(tmp_path: Path) -> None:
+def test_binding_a_checkpoint_that_lacks_a_parameter_raises(tmp_path: Path) -> None:
     some = {name: value for name, value in params(mx).items() if name != "fc2_bias"}
     mx.model.save_checkpoint(tmp_path / "m", 1, perceptron(mx), some, {})
     module = mx.mod.Module.load(tmp_path / "m", 1)
@@ -79,7 +79,7 @@ def test_a_checkpoint_that_lacks_a_parameter_is_refused_when_bound(tmp_path: Pat
         module.bind([("data", (4, 4))])
 
 
-def test_a_batch_that_does_not_fit_names_the_layer_and_leaves_the_module_usable() -> None:
+def test_a_mismatched_batch_names_the_layer_and_leaves_the_module_usable() -> None:
     module = bound(mx)
     module.forward(batch(mx))
     expected = module.get_outputs()[0].asnumpy()
@@ -90,25 +90,25 @@ def test_a_batch_that_does_not_fit_names_the_layer_and_leaves_the_module_usable(
     np.testing.assert_array_equal(module.get_outputs()[0].asnumpy(), expected)
 
 
-def test_a_batch_of_another_number_of_arrays_is_refused() -> None:
+def test_a_batch_with_the_wrong_number_of_arrays_is_rejected() -> None:
     with pytest.raises(ParameterError, match="data"):
         bound(mx).forward(mx.io.DataBatch([mx.nd.ones((4, 4))] * 2, [mx.nd.ones((4,))]))
 
 
-def test_more_devices_than_rows_are_refused() -> None:
+def test_more_devices_than_rows_are_rejected() -> None:
     with pytest.raises(ParameterError, match="2 rows for 3 devices"):
         bound(mx, size=2, context=[mx.cpu(k) for k in range(3)])
 
 
-def test_a_misspelt_label_is_refused() -> None:
+def test_a_misspelled_label_is_rejected() -> None:
     with pytest.raises(ParameterError, match="label_names"):
         mx.mod.Module(perceptron(mx)).bind([("data", (4, 4))], [("softmax_labels", (4,))])
 
 
-# what MXNet refuses
+# what MXNet rejects
 
 
-def test_labels_that_the_symbol_lacks_are_for_metrics_only() -> None:
+def test_labels_the_symbol_lacks_go_to_metrics_only() -> None:
     module = mx.mod.Module(features(), label_names=None)
     module.bind(batches(mx).provide_data, batches(mx).provide_label, for_training=False)
     module.init_params(mx.init.One())
@@ -116,14 +116,14 @@ def test_labels_that_the_symbol_lacks_are_for_metrics_only() -> None:
     assert module.score(batches(mx, 5), "acc") == [("accuracy", expected)]
 
 
-def test_a_module_that_trains_predicts_batches_without_labels_of_any_size() -> None:
+def test_a_training_module_predicts_unlabeled_batches_of_any_size() -> None:
     module = bound(mx)
     module.forward_backward(batch(mx))
     whole = module.predict(X).asnumpy()
     np.testing.assert_allclose(module.predict(X[:3]).asnumpy(), whole[:3], rtol=1e-5)
 
 
-def test_executors_of_shapes_that_come_again_are_kept() -> None:
+def test_executors_of_recurring_shapes_are_kept() -> None:
     module = bound(mx)
     module.forward(batch(mx))
     first = module._exec_group.execs
@@ -142,7 +142,7 @@ def test_a_monitor_sees_batches_of_every_size() -> None:
         assert [name for _, name, _ in monitor.toc() if name.endswith("output")] == ["fc2_output"]
 
 
-def test_an_array_store_of_ones_own_without_an_optimizer_sums_gradients() -> None:
+def test_a_custom_store_without_an_optimizer_sums_gradients() -> None:
     class Summing(mx.kv.KVStoreBase):
         type = "summing"
 
@@ -179,7 +179,7 @@ def test_compressed_gradients_are_multiples_of_the_threshold() -> None:
 # what MXNet gets wrong
 
 
-def test_binding_again_keeps_what_was_learnt() -> None:
+def test_rebinding_keeps_learned_parameters() -> None:
     module = bound(mx)
     module.init_optimizer(optimizer_params={"learning_rate": 0.5})
     module.forward_backward(batch(mx))
@@ -192,13 +192,13 @@ def test_binding_again_keeps_what_was_learnt() -> None:
     assert not np.array_equal(module.get_params()[0]["fc1_weight"].asnumpy(), learnt)
 
 
-def test_moving_statistics_are_handed_out_before_the_first_update() -> None:
+def test_get_params_returns_moving_statistics_before_the_first_update() -> None:
     module = bound(mx, normalized(mx))
     module.forward_backward(batch(mx))
     np.testing.assert_allclose(module.get_params()[1]["bn_moving_mean"].asnumpy(), 0.1 * X[:4].mean(axis=0), rtol=1e-4)
 
 
-def test_a_bias_learns_though_the_weight_of_its_layer_is_fixed() -> None:
+def test_a_bias_is_trained_if_only_its_layers_weight_is_fixed() -> None:
     both = [mx.mod.Module(perceptron(mx), fixed_param_names=names) for names in ([], ["fc1_weight"])]
     for module in both:
         module.bind([("data", (4, 4))], [("softmax_label", (4,))])
@@ -228,7 +228,7 @@ def test_the_learning_rate_can_change_between_steps() -> None:
     np.testing.assert_array_equal(module.get_params()[0]["fc1_weight"].asnumpy(), params(mx)["fc1_weight"].asnumpy())
 
 
-def test_parameters_that_were_handed_out_are_copies() -> None:
+def test_get_params_returns_copies() -> None:
     module = bound(mx)
     module.get_params()[0]["fc2_bias"][:] = 100
     module.forward(batch(mx))
@@ -237,7 +237,7 @@ def test_parameters_that_were_handed_out_are_copies() -> None:
 
 
 def test_parameters_for_more_layers_than_the_symbol_has_are_ignored() -> None:
-    """How features are extracted: MXNet ignores names that the symbol lacks, unless ``allow_missing`` is set."""
+    """Feature extraction relies on it: MXNet ignores names that the symbol lacks, unless ``allow_missing`` is set."""
     given, extra = {"fc_weight": mx.nd.ones((3, 4)), "fc_bias": mx.nd.ones(3)}, {"top_weight": mx.nd.ones((2, 3))}
     for module in (mx.mod.Module(features(), label_names=None), mx.mod.SequentialModule().add(mx.mod.Module(features(), label_names=None))):
         module.bind([("data", (2, 4))])

@@ -1,4 +1,4 @@
-"""Every program of modules gives what the real MXNet gave (values.json, written by make_values.py)."""
+"""Every module program gives the results of the real MXNet (values.json, written by make_values.py)."""
 
 from __future__ import annotations
 

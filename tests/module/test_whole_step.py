@@ -1,4 +1,4 @@
-"""A module's training step (forward, backward and the optimizer's update) is one planned program, and gives what its pieces give."""
+"""A module's training step (forward, backward and the optimizer's update) is one planned program, with the results of its parts."""
 
 import numpy as np
 import pytest
@@ -52,7 +52,7 @@ def test_a_step_is_one_window():
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adam", "rmsprop"])
-def test_it_gives_the_same_bits_as_one_operation_after_another(optimizer: str, monkeypatch: pytest.MonkeyPatch):
+def test_a_step_is_bitwise_equal_to_running_operation_by_operation(optimizer: str, monkeypatch: pytest.MonkeyPatch):
     def trained(engine: str, reads: bool) -> list[np.ndarray]:
         monkeypatch.setattr(SETTINGS, "engine", engine)
         m = module(optimizer, learning_rate=0.01)
@@ -70,7 +70,7 @@ def test_it_gives_the_same_bits_as_one_operation_after_another(optimizer: str, m
             np.testing.assert_array_equal(one, other)
 
 
-def test_writes_between_forward_and_backward_are_not_seen_by_it():
+def test_a_step_does_not_see_writes_between_forward_and_backward():
     m = module()
     step(m)
     executor = m._exec_group.execs[0]
@@ -83,7 +83,7 @@ def test_writes_between_forward_and_backward_are_not_seen_by_it():
     np.testing.assert_array_equal(executor.grad_dict["one_weight"].asnumpy(), expected)
 
 
-def test_outputs_and_gradients_of_a_step_stay_what_they_were():
+def test_outputs_and_gradients_of_a_step_are_not_changed_by_the_next():
     m = module()
     step(m)
     first = m.get_outputs()[0].copy()

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Difference(NamedTuple):
-    """One row: which expression of which topic, after a setup that holds these words, and the value here.
+    """One row: an expression of a topic, after a setup that contains these words, and the value here.
 
     ``ours`` is an expression of NumPy and Python; ``"raises X"`` names an exception.
     """

@@ -1,4 +1,4 @@
-"""Properties and methods of `NDArray`, and the functions that are no operators."""
+"""Properties and methods of `NDArray`, and the functions that are not operators."""
 
 import math
 
@@ -35,7 +35,7 @@ def test_properties():
     assert vector.T is vector
 
 
-#: MXNet's fluent methods that are functions of one array, and take what the function of that name takes.
+#: MXNet's fluent methods of a single array, with the parameters of the function of the same name.
 FLUENT = (  # noqa: SIM905  (a list would take seventy lines)
     "abs arccos arccosh arcsin arcsinh arctan arctanh argmax argmax_channel argmin argsort broadcast_axes cbrt ceil clip cos cosh "
     "degrees depth_to_space diag exp expm1 fix flip floor log log10 log1p log2 log_softmax max mean min nanprod nansum norm one_hot "

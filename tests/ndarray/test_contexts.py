@@ -1,4 +1,4 @@
-"""Arrays on several devices: made there, copied between them, refused together, and differentiated through copies."""
+"""Arrays on several devices: created there, copied between devices, rejected as mixed operands, and differentiated through copies."""
 
 import pickle
 

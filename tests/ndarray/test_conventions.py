@@ -1,4 +1,4 @@
-"""`mx.nd` and autograd behave as MXNet 1.9.1 does, row by row, but for the differences that are listed with their reasons."""
+"""`mx.nd` and autograd behave like MXNet 1.9.1, row by row, except for differences listed with their reasons."""
 
 import copy
 import re
@@ -23,7 +23,7 @@ def difference_of(row):
     return found[0] if found else None
 
 
-#: Rows of what is not there yet: a piece of the row, and what it waits for.
+#: Rows of missing features: a part of the row, and what it waits for.
 WAITING = {
     "nd.contrib.boolean_mask": "an operator of another family",
 }
@@ -39,7 +39,7 @@ def identity(row):
 
 
 def described(value):
-    """What of a value is compared, in the words of the stored rows: NumPy's scalars and classes as its version 1 shows them."""
+    """The compared properties of a value, in the form of the stored rows: NumPy's scalars and classes as printed by version 1."""
     if isinstance(value, (Array, np.ndarray)):
         host = value.asnumpy() if isinstance(value, Array) else value
         return {"shape": list(host.shape), "dtype": str(host.dtype), "values": host.tolist()}
@@ -50,7 +50,7 @@ def described(value):
 
 
 def expected_of(result):
-    """A stored result, reduced to what `described` gives."""
+    """A stored result in the form of `described`."""
     if "items" in result:
         return {"items": [expected_of(i) for i in result["items"]]}
     return {k: result[k] for k in (("shape", "dtype", "values") if "shape" in result else ("repr",))}

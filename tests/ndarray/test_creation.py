@@ -1,4 +1,4 @@
-"""Functions that make arrays give MXNet's values, dtypes and devices."""
+"""Functions that create arrays give MXNet's values, dtypes and devices."""
 
 import ml_dtypes
 import numpy as np

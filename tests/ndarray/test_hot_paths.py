@@ -1,4 +1,4 @@
-"""What one operation on small arrays costs, in counts: Python frames, and paths taken."""
+"""The cost of one operation on small arrays, as counts: Python frames, and execution paths."""
 
 import sys
 
@@ -10,7 +10,7 @@ from twofold.imperative.counters import COUNTERS
 
 
 def frames(function):
-    """Names of the Python functions that a call enters, itself not counted."""
+    """Names of the Python functions that a call enters, excluding itself."""
     entered = []
 
     def profile(frame, event, argument):

@@ -1,4 +1,4 @@
-"""Reading and writing by index is as in NumPy (but for MXNet's at-least-one axis), through views, in every kind of content."""
+"""Reading and writing by index as in NumPy (except that results have at least one axis), through views, for every kind of content."""
 
 import numpy as np
 import pytest
@@ -64,20 +64,20 @@ def array_items(draw, shape):
 
 
 def between_arrays(index):
-    """Whether an ellipsis for no axes stands between index arrays: MXNet leaves these adjacent, NumPy does not."""
+    """Whether an empty ellipsis separates index arrays: MXNet still treats these as adjacent, NumPy does not."""
     at = next((k for k, i in enumerate(index) if i is Ellipsis), 0)
     return 0 < at < len(index) - 1 and all(isinstance(i, (int, np.ndarray)) for i in (index[at - 1], index[at + 1]))
 
 
 def as_mxnet_reads(index):
-    """The index in NumPy that selects what MXNet's selects."""
+    """The NumPy index that selects what MXNet's index selects."""
     if not isinstance(index, tuple) or not any(isinstance(i, np.ndarray) for i in index) or not between_arrays(index):
         return index
     return tuple(i for i in index if i is not Ellipsis)
 
 
 def numbered(shape):
-    """An array of 0, 1, 2 …, ours and NumPy's."""
+    """The array 0, 1, 2 …, ours and NumPy's."""
     host = np.arange(int(np.prod(shape)), dtype="float32").reshape(shape)
     return nd.array(host), host
 
@@ -159,7 +159,7 @@ def test_recorded_assignment_has_numpys_values_and_the_right_gradients(data):
     numbers = np.arange(host[index].size).reshape(selected)
     holders = np.zeros(host.shape, int)
     holders[index] = numbers
-    written = np.where(holders[index] == numbers, weights[index], 0)  # of the values written to one place only the last stays
+    written = np.where(holders[index] == numbers, weights[index], 0)  # of several values written to one element only the last remains
     np.testing.assert_array_equal(value.grad.asnumpy().reshape(selected), written)
 
 

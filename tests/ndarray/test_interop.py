@@ -138,7 +138,7 @@ def operand(module, record):
 
 
 def gradient_of(call, module):
-    """What a call gives the variable below its only argument: a gradient, an `AutogradError`, or nothing at all."""
+    """What a call gives the variable behind its only argument: a gradient, an `AutogradError`, or nothing."""
     y, variable = operand(module, True)
     try:
         with autograd.record():
@@ -154,7 +154,7 @@ def gradient_of(call, module):
 
 
 def functions_of_one_array():
-    """NumPy's functions that return floating-point results for one array alone, but for those that only read its shape and dtype."""
+    """NumPy's functions that return floating-point results for a single array, except those that only read its shape and dtype."""
     skipped = {"asmatrix", "bmat", "empty_like", "ones_like", "row_stack", "zeros_like", "info", "save", "savetxt", "test"}
     for module in (np, np.linalg, np.fft):
         for name in sorted(set(module.__all__) - skipped):

@@ -1,4 +1,4 @@
-"""`mx.nd.random` draws from numbers or arrays, `mx.random` seeds the streams and resumes them."""
+"""`mx.nd.random` takes scalar or array parameters, `mx.random` seeds the streams and resumes them."""
 
 import json
 
@@ -50,7 +50,7 @@ def test_array_parameters_give_one_distribution_per_element(name, parameters, me
 
 
 def check_moments(values, mean, variance):
-    """Within five standard errors; that of the variance for a kurtosis of at most 9."""
+    """Within five standard errors; for the variance, assuming a kurtosis of at most 9."""
     assert abs(values.mean() - mean) < 5 * np.sqrt(variance / N)
     assert abs(values.var() - variance) < 5 * variance * np.sqrt(8 / N)
 

@@ -1,4 +1,4 @@
-"""Fixtures of the tests of ``np``: fake GPUs, graphs verified, nothing left over from another test."""
+"""Fixtures for the tests of ``np``: fake GPUs, verified graphs, and no leftovers from other tests."""
 
 import pytest
 
@@ -12,7 +12,7 @@ from tests.devices import fake_gpus as fake
 
 @pytest.fixture
 def fake_gpus():
-    """Two fake GPUs, whose operations run late: a forgotten wait shows."""
+    """Two fake GPUs whose operations run late, which exposes missing waits."""
     with fake(2) as devices:
         yield devices
 

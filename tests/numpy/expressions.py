@@ -1,4 +1,4 @@
-"""Expressions that give in ``twofold.np`` what they give in NumPy: values, dtypes, shapes. Data only; `variables` makes their operands."""
+"""Expressions with equal values, dtypes and shapes in ``twofold.np`` and NumPy. Data only; `variables` creates their operands."""
 
 import numpy
 
@@ -6,7 +6,7 @@ KINDS = {"f": "float32", "d": "float64", "i": "int64", "h": "int32", "u": "uint8
 
 
 def variables(np):
-    """The operands: one matrix, vector and number of each kind, and some of other shapes."""
+    """The operands: a matrix, a vector and a scalar of each kind, and some of other shapes."""
     draw = numpy.random.default_rng(5)
     out = {}
     for letter, dtype in KINDS.items():
@@ -24,7 +24,7 @@ def variables(np):
 
 
 def listed(text):
-    """The expressions of a text, separated by semicolons and line ends."""
+    """The expressions in a string, separated by semicolons and newlines."""
     return [part.strip() for line in text.splitlines() for part in line.split(";") if part.strip()]
 
 
@@ -63,7 +63,7 @@ _BINARY = (
     "remainder subtract true_divide"
 )
 _TO_FLOAT = ("hypot", "arctan2", "logaddexp", "logaddexp2", "copysign", "nextafter", "heaviside", "float_power")
-#: Whole numbers that an array's integers cannot hold, and integers of two kinds.
+#: Integers outside an array's dtype, and mixed integer dtypes.
 _BEYOND = (("u", 300), ("u", -1), ("u.astype('i1')", 300), ("h", "2**40"), ("i", "2**70"), ("b", "2**64"))
 _MIXED = (("u", "u.astype('i1')"), ("u", "h"), ("u", "h.astype('i2')"), ("h", "h.astype('u4')"), ("b", "u"), ("u", "e"), ("i", "e"))
 UFUNCS = [

@@ -1,6 +1,6 @@
-"""Random programs on arrays of ``np``: views of all kinds, masks, writes in place, recording. One text for twofold and for NumPy.
+"""Random programs on ``np`` arrays: views of all kinds, masks, writes in place, recording. The same code runs on twofold and on NumPy.
 
-Every array of the pool has `SIZE` elements, in shapes that views change; a program is a list of moves drawn from a seed. In both
+Every array in the pool has `SIZE` elements, in shapes that views change; a program is a list of moves drawn from a seed. In both
 worlds a view is a view: what is written through one is seen through the others.
 """
 
@@ -83,7 +83,7 @@ class Program:
         return self.pool[self.moves.randrange(len(self.pool))]
 
     def own(self) -> Any:
-        """An array that is no variable, nor a view of one."""
+        """An array that is neither a variable nor a view of one."""
         free = [p for p in self.pool if all(p is not v and getattr(p, "base", None) is not v for v in self.variables)]
         return free[self.moves.randrange(len(free))]
 
@@ -172,10 +172,10 @@ class Program:
 
 
 def run(seed: int, record: bool, device: Any = None, length: int = 16, detach: bool = True) -> list[numpy.ndarray]:
-    """Execute the program of a seed; the arrays it leaves and, if recorded, the gradients of its loss."""
+    """Execute the program of a seed: the arrays left at the end and, if recorded, the gradients of its loss."""
     return executed(Program(seed, Twofold(device), detach=detach), record, length, "add" if seed % 5 == 0 else "write")
 
 
 def reference(seed: int, length: int = 16, shift: numpy.ndarray | None = None, detach: bool = True) -> list[numpy.ndarray]:
-    """The arrays that the same program leaves in NumPy, its loss last."""
+    """The arrays that the same program leaves in NumPy, with its loss last."""
     return executed_in_numpy(Program(seed, Numpy(), shift, detach), length)

@@ -1,4 +1,4 @@
-"""What NumPy refuses is refused here: by an error of the same built-in class that is one of the library's own, or NumPy's."""
+"""What raises in NumPy raises here: one of the library's errors derived from the same built-in class, or NumPy's own."""
 
 import numpy
 import pytest

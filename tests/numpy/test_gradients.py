@@ -1,4 +1,4 @@
-"""Gradients flow through every function with operators, through views and writes in place; functions of NumPy's give none."""
+"""Gradients flow through every function with operators, through views and writes in place; NumPy's own functions have none."""
 
 import numpy
 import pytest
@@ -82,7 +82,7 @@ def test_the_gradient_matches_finite_differences(text):
     assert have == pytest.approx((ahead - behind) / (2 * step), rel=1e-5 if step < 1e-3 else 1e-3, abs=1e-6)
 
 
-#: Statements that write into ``y`` (9,), computed from ``x``, recorded as the moves or products that they are.
+#: Statements that write into ``y`` (9,), computed from ``x``, and are recorded as moves or products.
 WRITES = listed("""
     np.copyto(y, x[::-1], where=y > 1); np.put(y, [0, 2, 0], w); y.put([1, -1], w[0]); np.putmask(y, y > 1, w)
     np.place(y, y > 1.2, w[:2]); np.fill_diagonal(y.reshape(3, 3), w)

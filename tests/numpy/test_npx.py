@@ -1,4 +1,4 @@
-"""``npx``: operators of ``nd`` on arrays of ``np``, files, MXNet's switches, draws from MXNet's streams."""
+"""``npx``: operators of ``nd`` on ``np`` arrays, files, MXNet's switches, draws from MXNet's streams."""
 
 import threading
 

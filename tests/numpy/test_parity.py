@@ -1,4 +1,4 @@
-"""What an expression gives in ``twofold.np`` is what it gives in NumPy: values, dtypes, shapes, and errors of the same classes."""
+"""Expressions match NumPy in ``twofold.np``: values, dtypes, shapes, and errors of the same classes."""
 
 import numpy
 import pytest
@@ -17,7 +17,7 @@ def evaluated(np, text):
     try:
         with numpy.errstate(all="ignore"):
             return eval(text, {"np": np, "numpy": numpy} | variables(np)), None
-    except Exception as error:  # compared with what NumPy raises
+    except Exception as error:  # compared with NumPy's exception
         return None, error
 
 
@@ -76,7 +76,7 @@ def assert_same_bits(a, b, what):
         for x, y in zip(a, b, strict=True):
             assert_same_bits(x, y, what)
     elif isinstance(a, tnp.ndarray):
-        if a.dtype == "float16" and a.ctx.device_type == "gpu":  # rounded once for each kernel
+        if a.dtype == "float16" and a.ctx.device_type == "gpu":  # rounded once per kernel
             numpy.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=2.0**-10, err_msg=what, strict=True)
         else:
             numpy.testing.assert_array_equal(a.asnumpy(), b.asnumpy(), err_msg=what, strict=True)

@@ -1,4 +1,4 @@
-"""Seeded random programs on arrays of ``np`` give NumPy's results and right gradients, bitwise the same in every mode of execution."""
+"""Seeded random programs on ``np`` arrays give NumPy's results and right gradients, bitwise the same in every execution mode."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Views are where NumPy has them: what shares memory there shares it here, and what is copied there is copied here."""
+"""Views are as in NumPy: what shares memory there shares it here, and what is copied there is copied here."""
 
 import numpy
 import pytest
@@ -120,7 +120,7 @@ def test_chains_of_views_match_numpys_values_and_sharing(data):
 @given(st.data())
 @settings(max_examples=150, deadline=None)
 def test_views_and_pending_arrays_read_and_write_at_every_index_as_numpy(data):
-    """Of plain arrays NumPy itself selects, of all others our own indexing does."""
+    """Plain arrays use NumPy's indexing, all others our own."""
     host = numbered(numpy).transpose(2, 0, 1)
     view, pending = numbered().transpose(2, 0, 1), numbered().transpose(2, 0, 1) + 0
     pending._capture()

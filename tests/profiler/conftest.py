@@ -1,4 +1,4 @@
-"""The profiler for a test: set up, and as if it had never run afterwards."""
+"""The profiler for a test: set up, and reset afterwards as if it had never run."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -32,6 +32,6 @@ def profile(tmp_path) -> Iterator[Callable[..., list[dict[str, Any]]]]:
 
 
 def names(events: list[dict[str, Any]], category: str, phase: str = "X") -> list[str]:
-    """Names of the events of a category, in order of time."""
+    """Names of a category's events, in order of time."""
     found = [e for e in events if e.get("cat") == category and e["ph"] == phase]
     return [e["name"] for e in sorted(found, key=lambda e: e["ts"])]

@@ -1,4 +1,4 @@
-"""The switches: what is accepted, pauses, what costs nothing when off, forks, the start by the environment."""
+"""The controls: accepted options, pauses, no overhead when off, forks, starting by an environment variable."""
 
 import json
 import os
@@ -21,7 +21,7 @@ def functions_of_places():
     return [place._env[place._key] for place in observers._places]
 
 
-def test_nothing_is_recorded_while_it_is_off(profile, tmp_path):
+def test_nothing_is_recorded_while_the_profiler_is_off(profile, tmp_path):
     x = nd.ones((3,))
     events = profile(lambda: None)
     x + x
@@ -44,7 +44,7 @@ def test_the_fast_path_is_restored(profile):
     assert len(entered) == 1
 
 
-def test_a_function_made_while_it_runs_is_recorded_and_restored(profile):
+def test_a_function_created_while_profiling_is_recorded_and_restored(profile):
     from twofold.imperative.fast import specialise
 
     made = []
@@ -73,10 +73,10 @@ def test_pause_and_resume(profile):
 
     assert names(profile(run), "operator") == ["add", "subtract"]
     profiler.resume()
-    assert not observers.LISTENERS  # it is stopped
+    assert not observers.LISTENERS  # the profiler is stopped
 
 
-def test_starting_twice_and_stopping_twice_is_starting_and_stopping(profile):
+def test_starting_or_stopping_twice_has_no_further_effect(profile):
     x = nd.ones((3,))
 
     def run():
@@ -88,7 +88,7 @@ def test_starting_twice_and_stopping_twice_is_starting_and_stopping(profile):
     assert names(profile(run), "operator") == ["add"]
 
 
-def test_a_failing_operator_takes_the_general_path_as_ever(profile):
+def test_a_failing_operator_still_takes_the_general_path(profile):
     def run():
         with pytest.raises(mx.MXNetError):
             nd.ones((3,)) + nd.ones((4,))
@@ -99,7 +99,7 @@ def test_a_failing_operator_takes_the_general_path_as_ever(profile):
 @pytest.mark.parametrize(
     "given", [{"bogus": 1}, {"profile_all": "no"}, {"profile_all": 2}, {"dump_period": 0}, {"dump_period": "x"}, {"filename": 3}]
 )
-def test_a_wrong_keyword_is_refused_and_changes_nothing(given):
+def test_an_unknown_keyword_is_rejected_and_changes_nothing(given):
     before = dict(vars(RECORDER.config))
     with pytest.raises(mx.MXNetError):
         profiler.set_config(profile_symbolic=False, **given)
@@ -112,7 +112,7 @@ def test_booleans_as_mxnet_takes_them(value, profile):
     assert RECORDER.config.profile_all is True
 
 
-def test_keywords_that_are_left_out_get_their_defaults(profile):
+def test_omitted_keywords_get_their_defaults(profile):
     profiler.set_config(aggregate_stats=True)
     profiler.set_config(profile_all=True)
     assert RECORDER.config.aggregate_stats is False
@@ -130,13 +130,13 @@ def test_keywords_that_are_left_out_get_their_defaults(profile):
         lambda: profiler.dumps(sort_by="foo"),
     ],
 )
-def test_a_wrong_word_is_refused(call):
+def test_an_invalid_value_is_rejected(call):
     with pytest.raises(mx.MXNetError):
         call()
     assert profiler.state() == "stop"
 
 
-def test_dump_before_any_run_is_refused(profile):
+def test_dump_before_any_run_raises(profile):
     with pytest.raises(mx.MXNetError, match="hasn't been run"):
         profiler.dump()
 
@@ -157,7 +157,7 @@ def test_deprecated_names_say_so_and_work(tmp_path, profile):
         profiler.profiler_set_config("bogus")
 
 
-def test_the_environment_starts_it_and_the_end_writes_it(tmp_path):
+def test_an_environment_variable_starts_profiling_and_exit_writes_the_trace(tmp_path):
     code = "import twofold as mx\nx = mx.nd.ones((3,))\nx + x"
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env={**os.environ, "MXNET_PROFILER_AUTOSTART": "1"}, check=True, timeout=120)
     events = json.loads((tmp_path / "profile.json").read_text(encoding="utf-8"))["traceEvents"]
@@ -177,7 +177,7 @@ def test_a_forked_child_does_not_record(profile):
     assert names(profile(run), "operator") == ["multiply"]
 
 
-def test_a_listener_besides_the_profiler_keeps_hearing(profile):
+def test_other_listeners_keep_receiving_events(profile):
     heard = []
 
     class Ear:
@@ -198,7 +198,7 @@ def test_a_listener_besides_the_profiler_keeps_hearing(profile):
     assert heard == ["add", mx.cpu()]
 
 
-def test_results_are_the_same_while_it_runs(profile):
+def test_results_are_the_same_while_profiling(profile):
     x = nd.array([0.1, 0.7, 2.5])
     want = (x * x + 2.5).exp().asnumpy()
     found = []

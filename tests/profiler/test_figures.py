@@ -1,4 +1,4 @@
-"""Memory and counters: bytes that are alive and the most there were, by the arrays' own life."""
+"""Memory and counters: live and peak bytes, from the lifetimes of arrays."""
 
 import gc
 
@@ -17,13 +17,13 @@ def live(context=None):
     return profiler.memory()[context or mx.cpu()].live
 
 
-def test_live_bytes_are_those_of_the_arrays_that_are_alive():
+def test_live_bytes_count_the_live_arrays():
     before = live()
     x, y = nd.zeros((1000,)), nd.zeros((500,), dtype="float64")
     assert live() - before == 8000
     view = x[10:20]
     del x
-    assert live() - before == 8000  # the view holds the whole
+    assert live() - before == 8000  # the view keeps the whole array alive
     del view
     assert live() - before == 4000
     del y
@@ -57,7 +57,7 @@ def test_devices_are_told_apart():
         del x, y
 
 
-def test_the_peak_is_the_most_that_was_alive(profile):
+def test_the_peak_is_the_maximum_of_live_bytes(profile):
     x = nd.zeros((1000,))
     start = live()
 
@@ -75,7 +75,7 @@ def test_the_peak_is_the_most_that_was_alive(profile):
     assert live() == start
 
 
-def test_what_was_not_followed_is_none(monkeypatch):
+def test_untracked_figures_are_none(monkeypatch):
     monkeypatch.setattr(RECORDER.accounts, "ledgers", {})
     found = profiler.memory()[mx.cpu()]
     assert (found.peak, found.allocations, found.allocated) == (None, None, None)
@@ -95,7 +95,7 @@ def test_temporaries_of_programs_count_for_the_peak(profile):
     assert found.peak >= before.live + before.scratch + 2 * 640_000
 
 
-def test_the_course_of_memory_is_in_the_trace(profile):
+def test_the_trace_contains_memory_over_time(profile):
     def run():
         x = nd.zeros((1000,))
         y = x + x
@@ -107,12 +107,12 @@ def test_the_course_of_memory_is_in_the_trace(profile):
     assert [e - first for e in events] == [4000, 8000, 4000, 0]
 
 
-def test_without_profile_memory_nothing_is_followed(profile):
+def test_without_profile_memory_nothing_is_tracked(profile):
     events = profile(lambda: nd.zeros((1000,)) + 1, profile_all=False, profile_memory=False)
     assert not [e for e in events if e["ph"] == "C"]
 
 
-def test_counters_tell_the_ways_that_were_taken(profile):
+def test_counters_report_the_execution_paths(profile):
     x, big = nd.ones((3,)), nd.ones((300, 300))
     big.wait_to_read()
     profiler.counters(reset=True)

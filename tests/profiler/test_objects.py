@@ -13,7 +13,7 @@ def of(events, category):
     return [e for e in events if e.get("cat") == category]
 
 
-def test_tasks_may_overlap(profile):
+def test_tasks_can_overlap(profile):
     domain = profiler.Domain("load")
 
     def run():
@@ -28,7 +28,7 @@ def test_tasks_may_overlap(profile):
     assert events[0]["id"] == events[2]["id"] != events[1]["id"]
 
 
-def test_frames_are_in_a_category_of_their_own(profile):
+def test_frames_have_their_own_category(profile):
     frame = profiler.Domain("load").new_frame("batch")
 
     def run():
@@ -39,7 +39,7 @@ def test_frames_are_in_a_category_of_their_own(profile):
     assert [e["ph"] for e in of(profile(run), "load,frame")] == ["b", "e"] * 2
 
 
-def test_an_event_stands_around_what_runs_in_it(profile):
+def test_an_event_encloses_what_runs_in_it(profile):
     event, x = profiler.Event("part"), nd.ones((3,))
 
     def run():
@@ -54,13 +54,13 @@ def test_an_event_stands_around_what_runs_in_it(profile):
     assert begin["ts"] <= inside["ts"] <= inside["ts"] + inside["dur"] <= end["ts"]
 
 
-def test_stopping_what_has_not_begun_is_nothing(profile):
+def test_stopping_what_was_not_started_has_no_effect(profile):
     task = profiler.Domain("load").new_task("task")
     task.start()  # the profiler is off
     assert of(profile(task.stop), "load") == []
 
 
-def test_a_task_may_stop_in_another_thread(profile):
+def test_a_task_can_stop_in_another_thread(profile):
     task = profiler.Domain("load").new_task("task")
 
     def run():
@@ -73,7 +73,7 @@ def test_a_task_may_stop_in_another_thread(profile):
     assert begin["tid"] != end["tid"]
 
 
-def test_a_counter_shows_its_course(profile):
+def test_a_counter_is_plotted_over_time(profile):
     domain = profiler.Domain("load")
 
     def run():
@@ -102,7 +102,7 @@ def test_a_counter_counts_while_the_profiler_is_off_and_in_many_threads(profile)
         counter.set_value("x")
 
 
-def test_markers_reach_as_far_as_asked(profile):
+def test_markers_have_the_requested_scope(profile):
     marker = profiler.Domain("load").new_marker("here")
     events = profile(lambda: [marker.mark(s) for s in ("process", "thread", "global", "task", "marker")])
     assert [(e["ph"], e["s"]) for e in of(events, "load,instant_marker")] == [("i", s) for s in "ptgpp"]
@@ -129,7 +129,7 @@ def test_scopes_nest_and_name_what_runs_in_them(profile):
     assert outer["ts"] <= inner["ts"] <= inner["ts"] + inner["dur"] <= outer["ts"] + outer["dur"]
 
 
-def test_scopes_are_of_one_thread(profile):
+def test_scopes_apply_to_one_thread(profile):
     x = nd.ones((3,))
 
     def run():
@@ -148,6 +148,6 @@ def test_texts_are_their_names():
 
 
 @pytest.mark.parametrize("make", [lambda: profiler.Domain(3), lambda: profiler.Event(3), lambda: profiler.Task("domain", "task")])
-def test_what_is_no_name_or_domain_is_refused(make):
+def test_invalid_names_and_domains_are_rejected(make):
     with pytest.raises(TypeError):
         make()

@@ -1,4 +1,4 @@
-"""The statistics: MXNet's table, to the letter, and JSON."""
+"""The statistics: MXNet's table, character for character, and JSON."""
 
 import json
 
@@ -7,7 +7,7 @@ import pytest
 from twofold import nd, profiler
 from twofold.profiler.statistics import Statistics
 
-#: From MXNet 1.9.1, in whose table of times the values are made the same as here.
+#: From MXNet 1.9.1, with the times in its table replaced by those used here.
 TABLE = """
 Profile Statistics:
 	Note the difference in units for different entries.
@@ -71,7 +71,7 @@ def test_json_has_the_same_values():
     }
 
 
-def test_what_ran_is_counted(profile):
+def test_executed_operations_are_counted(profile):
     x = nd.ones((3,))
     profile(lambda: [x + x for _ in range(7)], aggregate_stats=True)
     row = json.loads(profiler.dumps(format="json"))["Time"]["operator"]["add"]
@@ -79,7 +79,7 @@ def test_what_ran_is_counted(profile):
     assert 0 < row["Min"] <= row["Avg"] <= row["Max"] <= row["Total"]
 
 
-def test_counters_and_tasks_are_in_it(profile):
+def test_the_statistics_include_counters_and_tasks(profile):
     domain = profiler.Domain("load")
 
     def run():
@@ -99,13 +99,13 @@ def test_without_aggregate_stats_nothing_is_kept(profile):
     assert profiler.dumps() == ""
 
 
-def test_reset_begins_anew(profile):
+def test_reset_starts_over(profile):
     profile(lambda: nd.ones((3,)) + 1, aggregate_stats=True)
     assert "operator" in profiler.dumps(reset=True)
     assert profiler.dumps() == "\nProfile Statistics:\n\tNote the difference in units for different entries.\n"
 
 
-def test_statistics_may_be_read_while_it_runs(profile):
+def test_statistics_can_be_read_while_profiling(profile):
     x, found = nd.ones((3,)), []
 
     def run():

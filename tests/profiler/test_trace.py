@@ -1,4 +1,4 @@
-"""The trace: what runs is in it, under its name, on its device and thread; a file that trace viewers open."""
+"""The trace: everything that runs, under its name, on its device and thread; in a file that trace viewers open."""
 
 import json
 import threading
@@ -39,7 +39,7 @@ def test_operators_on_large_arrays_are_recorded_as_a_window_with_its_kernel(prof
     assert names(events, "program") == ["window"]
     assert names(events, "kernel") == ["multiply_add"]
     (kernel,) = [e for e in events if e.get("cat") == "kernel"]
-    assert kernel["args"]["bytes"] == 2 * 300 * 300 * 4  # x is read, the sum's operand is written
+    assert kernel["args"]["bytes"] == 2 * 300 * 300 * 4  # x is read, and the sum's operand is written
     assert flush["ts"] <= kernel["ts"]
     assert kernel["ts"] + kernel["dur"] <= flush["ts"] + flush["dur"]
 
@@ -53,7 +53,7 @@ def test_recorded_operators_and_their_backward_are_recorded(profile):
             y = (x * x).sum()
         y.backward()
 
-    for _ in range(3):  # interpreted, compiled, and by the fast path
+    for _ in range(3):  # interpreted, compiled, and on the fast path
         events = profile(run)
         assert names(events, "operator")[:2] == ["multiply", "sum"]
         assert names(events, "program") == ["backward"]
@@ -85,7 +85,7 @@ def test_an_executor_is_forward_and_backward(profile):
     assert "matmul" in names(events, "operator")
 
 
-def test_a_module_is_recorded(profile):
+def test_module_training_is_recorded(profile):
     net = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=4), name="softmax")
     module = mx.mod.Module(net)
     data = mx.io.NDArrayIter(nd.ones((8, 3)), nd.zeros((8,)), batch_size=4)
@@ -101,7 +101,7 @@ def test_a_compiled_symbol_is_recorded(profile):
     assert names(events, "compile")[-1] == "compiled"
 
 
-def test_devices_are_processes_and_copies_lie_between_them(profile):
+def test_devices_are_processes_with_copies_between_them(profile):
     with fake_gpus(2, "issue") as (first, second):
 
         def run():
@@ -166,7 +166,7 @@ def test_the_file_is_a_chrome_trace(profile, tmp_path):
         assert event["ph"] != "X" or event["dur"] >= 0
 
 
-def test_what_is_left_out_is_not_recorded(profile):
+def test_disabled_categories_are_not_recorded(profile):
     executor = (mx.sym.Variable("a") * 2).simple_bind(mx.cpu(), a=(2,))
     x = nd.ones((2,))
 
@@ -207,7 +207,7 @@ def test_a_finished_trace_is_followed_by_a_new_one(profile):
     assert (names(first, "operator"), names(second, "operator")) == (["add"], ["multiply"])
 
 
-def test_an_unfinished_trace_goes_on(profile, tmp_path):
+def test_an_unfinished_trace_continues(profile, tmp_path):
     path, x = tmp_path / "trace.json", nd.ones((3,))
     profiler.set_config(filename=str(path), continuous_dump=False)
     for function in (lambda: x + x, lambda: x * x):
@@ -218,7 +218,7 @@ def test_an_unfinished_trace_goes_on(profile, tmp_path):
     assert names(json.loads(path.read_text(encoding="utf-8"))["traceEvents"], "operator") == ["add", "multiply"]
 
 
-def test_the_trace_is_written_every_so_often(profile, tmp_path):
+def test_the_trace_is_written_periodically(profile, tmp_path):
     path = tmp_path / "often.json"
     profiler.set_config(filename=str(path), dump_period=0.01)
     profiler.set_state("run")

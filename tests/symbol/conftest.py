@@ -1,4 +1,4 @@
-"""What tests of symbols share: fake GPUs."""
+"""Shared by the tests of symbols: fake GPUs."""
 
 from collections.abc import Iterator
 
@@ -11,6 +11,6 @@ from tests.devices import fake_gpus
 
 @pytest.fixture
 def gpus() -> Iterator[list[mx.Context]]:
-    """Two fake GPUs, whose operations run late: a forgotten wait shows."""
+    """Two fake GPUs whose operations run late, which exposes missing waits."""
     with fake_gpus(2) as devices:
         yield devices

@@ -1,4 +1,4 @@
-"""``mx.compile``: programs by types, memory, donation, states, recording."""
+"""``mx.compile``: one program per types, memory, donation, states, recording."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def test_a_compiled_symbol_is_a_function_of_arrays():
 
 @pytest.fixture
 def compiled(monkeypatch):
-    """The titles of the programs that symbols, executors and loops compile from now on."""
+    """The titles of all programs that symbols, executors and loops compile from now on."""
     drop_generation()
     titles = []
 

@@ -1,4 +1,4 @@
-"""Loops and branches in symbols: results and gradients of the imperative ones, inference through bodies, JSON, random draws."""
+"""Loops and branches in symbols: the imperative ones' results and gradients, inference through bodies, JSON, random draws."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""`mx.sym` and executors behave as MXNet 1.9.1 does, row by row, but for the differences that are listed with their reasons."""
+"""`mx.sym` and executors behave like MXNet 1.9.1, row by row, except for differences listed with their reasons."""
 
 import ast
 import re
@@ -14,7 +14,7 @@ from tests.oracle_values.reader import load_conventions
 
 ROWS = [r for r in load_conventions() if re.search(r"\bsym\b", r.setup + r.expression)]
 OURS = {d.expression: d for d in DIFFERENCES}
-MESSAGES = "ignore:Cannot decide"  # infer_shape warns of what it does not find
+MESSAGES = "ignore:Cannot decide"  # infer_shape warns about what it cannot determine
 
 
 def evaluated(row):
@@ -25,7 +25,7 @@ def evaluated(row):
 
 
 def described(value):
-    """What of a value is compared, in the words of the stored rows."""
+    """The compared properties of a value, in the form of the stored rows."""
     if isinstance(value, mx.nd.NDArray):
         host = value.asnumpy()
         return [list(host.shape), str(host.dtype), host.tolist()]
@@ -35,7 +35,7 @@ def described(value):
 
 
 def expected_of(result):
-    """A stored result, reduced to what `described` gives; dictionaries of strings without their order."""
+    """A stored result in the form of `described`; the order of dictionaries of strings is ignored."""
     if "items" in result:
         return [expected_of(i) for i in result["items"]]
     if "values" in result:
@@ -43,7 +43,7 @@ def expected_of(result):
     if result["type"] == "dict":
         try:
             return ast.literal_eval(result["repr"])
-        except (SyntaxError, ValueError):  # of arrays
+        except (SyntaxError, ValueError):  # dictionaries of arrays
             pass
     return result["repr"]
 

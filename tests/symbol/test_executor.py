@@ -64,7 +64,7 @@ def test_head_gradients_by_name_and_for_some_outputs():
     executor.forward(is_train=True)
     executor.backward({"s_output": nd.array([2]), "e_output": nd.array([0])})
     assert executor.grad_dict["a"].asnumpy().tolist() == [12]
-    executor.backward([nd.array([1])])  # ones for the other
+    executor.backward([nd.array([1])])  # ones for the other output
     np.testing.assert_allclose(executor.grad_dict["a"].asnumpy(), [6 + np.exp(3)], rtol=1e-6)
     with pytest.raises(ShapeError, match="s_output"):
         executor.backward([nd.array([1, 2])])
@@ -210,7 +210,7 @@ def test_a_monitor_sees_every_inner_output():
     executor.set_monitor_callback(lambda name, value: seen.update({name: value.asnumpy().tolist()}))
     executor.forward()
     assert seen == {"fc_output": [[3, 3]], "sq_output": [[9, 9]]}
-    names = []  # a variable is shown under its own name too, each time a node reads it; as in MXNet, which says sq_input0
+    names = []  # a variable is also reported under its own name each time a node reads it, where MXNet says sq_input0
     executor.set_monitor_callback(lambda name, value: names.append(name), monitor_all=True)
     executor.forward()
     assert names == ["data", "fc_data", "fc_weight", "fc_weight", "fc_bias", "fc_bias", "fc_output", "sq_data", "sq_output"]

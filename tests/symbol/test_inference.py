@@ -175,7 +175,7 @@ def test_a_size_of_a_broadcast_result_is_unknown_where_an_operands_is():
     assert total.infer_shape_partial() == ([(2, 1), (0, 5)], [(0, 5)], [])
 
 
-#: Inputs that may have either of two shapes: what is inferred is the usual one.
+#: Inputs that may have either of two shapes; the usual one is inferred.
 EITHER = {"pick": "index", "where": "condition"}
 SAMPLES = [pytest.param(op, k, s, id=f"{op.title}-{k}") for op in OPS.values() if op.names for k, s in enumerate(samples_of(op))]
 
@@ -195,7 +195,7 @@ def agree(found, true):
 
 @pytest.mark.parametrize(("op", "number", "sample"), SAMPLES)
 def test_inferred_shapes_are_never_wrong(op, number, sample):
-    """With any input or any of its sizes unknown, and the results' shapes given or not, nothing false is inferred."""
+    """With any input or any of its sizes unknown, and the results' shapes given or not, no wrong shape is inferred."""
     if op.dynamic_shape:
         pytest.skip("its shapes are those of the data's values")
     symbol, shapes = symbol_of(op, sample)
@@ -227,7 +227,7 @@ def test_inferred_dtypes_match_the_results(op, number, sample, dtype):
     assert symbol.infer_type(**given)[1] == actual
 
 
-#: Dtypes of the results for data of one dtype, as the real MXNet infers them.
+#: Result dtypes for data of a dtype, as inferred by the real MXNet.
 RESULT_DTYPES = [
     (sym.topk(sym.var("a"), k=2, ret_typ="both"), "float16", ["float16", "float32"]),
     (sym.topk(sym.var("a"), k=2, ret_typ="both", dtype="int64"), "float16", ["float16", "int64"]),
@@ -249,7 +249,7 @@ def test_result_dtypes_other_than_the_datas(symbol, given, want):
 
 @pytest.mark.parametrize("op", [op for op in OPS.values() if op.infer_rule is not None], ids=lambda op: op.title)
 def test_rules_accept_unknown_shapes(op):
-    """Completion of shapes does not fail where little is known, and invents no sizes where only numbers of axes are."""
+    """Shape completion does not fail if little is known, and invents no sizes if only numbers of axes are known."""
     for sample in samples_of(op):
         params = {k: v for k, v in sample.params.items() if k not in op.scalars}
         given = [None if d is None else d.shape for d in sample.inputs]
@@ -266,7 +266,7 @@ def test_rules_accept_unknown_shapes(op):
 
 @pytest.mark.parametrize("layers", [1, 2])
 def test_a_bidirectional_layer_infers_the_size_of_its_input(layers):
-    """Of the packed parameters two have an unknown size, the weights of both directions that read the input: as in MXNet."""
+    """Two of the packed parameters have an unknown size, the input weights of both directions, as in MXNet."""
     layer = mx.gluon.rnn.GRU(3, num_layers=layers, bidirectional=True, prefix="gru_")
     result = layer(sym.var("data"))
     assert "gru__rnn_param_concat0_output" in result.get_internals().list_outputs()

@@ -1,4 +1,4 @@
-"""Files: what MXNet wrote is read and written again as it was; what we write MXNet reads and evaluates equally."""
+"""Files: MXNet's are read and written back unchanged; ours are read by MXNet, with the same results."""
 
 import json
 
@@ -13,7 +13,7 @@ FIXTURES = ("mlp", "convnet", "multi_out", "fused_lstm", "foreach", "deconv_ups"
 
 
 def without_pointer(graph):
-    """A graph without its row pointer, which counts MXNet's hidden outputs and is read by nobody."""
+    """A graph without its row pointer, which counts MXNet's hidden outputs and is never read."""
     if isinstance(graph, dict):
         return {k: without_pointer(v) for k, v in graph.items() if k != "node_row_ptr"}
     return [without_pointer(v) for v in graph] if isinstance(graph, list) else graph
@@ -160,7 +160,7 @@ def test_mxnet_reads_our_files_and_computes_the_same(oracle, tmp_path):
 
 
 def edited(symbol, **fields):
-    """A symbol's JSON text with other fields of its last node."""
+    """A symbol's JSON with some fields of its last node replaced."""
     graph = json.loads(symbol.tojson())
     graph["nodes"][-1].update(fields)
     return json.dumps(graph)
@@ -187,7 +187,7 @@ def dense():
     ],
 )
 def test_a_node_that_does_not_match_its_operator_is_named(fields, message, tmp_path):
-    assert mx.operator.get_all_registered_operators is not None  # users' operators are known once this module is imported
+    assert mx.operator.get_all_registered_operators is not None  # importing this module registers the user's operators
     text = edited(dense(), **fields)
     with pytest.raises(FormatError, match=message):
         sym.load_json(text)
@@ -206,7 +206,7 @@ def test_a_variable_whose_type_is_none_is_named(name, value):
 
 
 def test_attributes_other_than_parameters_survive():
-    # MXNet 1.9.1 takes them too: names of the form __foo__ anywhere, others on variables and operators without parameters
+    # MXNet 1.9.1 accepts them too: names of the form __foo__ anywhere, others on variables and operators without parameters
     text = edited(dense(), attrs={"num_hidden": "3", "__foo__": "1"})
     assert sym.load_json(text).attr_dict()["fc"] == {"num_hidden": "3", "__foo__": "1"}
     again = sym.load_json(sym.load_json(edited(sym.var("a") + sym.var("b"), attrs={"foo": "1"})).tojson())

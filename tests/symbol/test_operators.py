@@ -1,4 +1,4 @@
-"""Every operator gives as a symbol what it gives on arrays, results and gradients, on every sample."""
+"""Every operator gives the same results and gradients as a symbol and on arrays, on every sample."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Formulas written out in small operators are stable in Symbol, hybridized and compiled graphs; others stay what they are."""
+"""Formulas written out in small operators are stabilized in symbols, hybridized and compiled graphs; others are unchanged."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ BINARY: dict[str, tuple[Formula, list[float], list[float]]] = {
     "log of exp": (lambda F, p, k: F.log(F.exp(p)), [1e4, -1e4, 0], [1, 1, 1]),
 }
 
-#: Formulas that are not of the table: nothing in them is rewritten.
+#: Formulas outside the table, which are not rewritten.
 OTHERS: dict[str, Formula] = {
     "an output that makes its own gradient": lambda F, p, k: F.log(F.SoftmaxOutput(p, k)),
     "a stable sum": lambda F, p, k: F.log(F.softmax(p) + 1e-8),
@@ -101,7 +101,7 @@ def hybridized(formula: Formula, data: np.ndarray, label: np.ndarray, active: bo
 
 
 def executed(formula: Formula, data: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, np.ndarray, str]:
-    """(value, gradient of its sum, what `explain` says first) of an executor."""
+    """(value, gradient of its sum, first line of `explain`) of an executor."""
     arrays = {"p": nd.array(data), "l": nd.array(label)}
     symbol = formula(sym, sym.var("p"), sym.var("l"))
     given = {name: arrays[name] for name in symbol.list_arguments()}
@@ -128,7 +128,7 @@ def test_a_logistic_formula_of_huge_logits_is_finite(name):
 
 @pytest.mark.parametrize("name", [*CROSS_ENTROPIES, *BINARY])
 def test_a_rewritten_formula_computes_the_same_function(name):
-    """Of small logits it gives what the operators give one by one."""
+    """For small logits it gives the results of the individual operators."""
     formula = CROSS_ENTROPIES.get(name) or BINARY[name][0]
     data = np.array([[0.5, -1.25, 2]], "float32")
     for got, want in zip(hybridized(formula, data, LABEL), hybridized(formula, data, LABEL, active=False), strict=True):

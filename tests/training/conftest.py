@@ -1,4 +1,4 @@
-"""What tests of training need: GPUs that are not there."""
+"""Fixtures for the tests of training: fake GPUs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs the training programs with the real MXNet and writes what they return into `values.json`.
+"""Runs the training programs with the real MXNet and writes their results to `values.json`.
 
 ../shared/tools/oracle tests/training/make_values.py
 """

@@ -1,4 +1,4 @@
-"""Random initializers by their statistics, seeds and devices; what is logged. The rest is in the programs."""
+"""Random initializers: statistics, seeds, devices and logging. The rest is in the programs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_uniform_weights_fill_their_interval(init, bound):
         (mx.init.MSRAPrelu("out", 0.5), sqrt(2 / (1 + 0.25) / FAN_OUT)),
     ],
 )
-def test_normal_weights_have_their_deviation(init, deviation):
+def test_normal_weights_have_the_right_deviation(init, deviation):
     weights = drawn(init)
     assert weights.std() == pytest.approx(deviation, rel=0.01)
     assert np.abs(weights).max() > 3.5 * deviation
@@ -54,7 +54,7 @@ def test_normal_weights_have_their_deviation(init, deviation):
 
 @pytest.mark.parametrize("kind", ["uniform", "normal"])
 @pytest.mark.parametrize("shape", [(3, 2, 2), (6, 2, 2)])
-def test_orthogonal_rows_or_columns_have_one_length(kind, shape):
+def test_orthogonal_rows_or_columns_have_equal_length(kind, shape):
     weights = drawn(mx.init.Orthogonal(1.5, kind), shape).reshape(shape[0], -1)
     gram = weights @ weights.T if len(weights) < weights.shape[1] else weights.T @ weights
     np.testing.assert_allclose(gram, 1.5**2 * np.eye(len(gram)), atol=1e-5)
@@ -64,7 +64,7 @@ def test_equal_seeds_draw_equal_weights():
     np.testing.assert_array_equal(drawn(mx.init.Xavier()), drawn(mx.init.Xavier()))
 
 
-def test_weights_of_16_bits_are_drawn():
+def test_float16_weights_can_be_drawn():
     array = mx.nd.zeros((50, 50), dtype="float16")
     mx.init.Uniform(1)("a_weight", array)
     assert array.dtype is np.float16
@@ -119,7 +119,7 @@ def test_fused_parameters_of_no_input_size_raise(size):
         mx.init.FusedRNN(mx.init.Zero(), 2, 1, "rnn_tanh")("rnn_weight", mx.nd.zeros((size,)))
 
 
-def test_a_fused_layer_of_another_mode_is_refused():
+def test_a_fused_layer_of_another_mode_is_rejected():
     with pytest.raises(ParameterError, match="unknown mode"):
         mx.init.FusedRNN(None, 2, 1, "mlp")
 

@@ -1,4 +1,4 @@
-"""Iterators: views, threads and what they pass on, files by parts and orders, mistakes. Batches themselves are in the programs."""
+"""Iterators: views, threads and their errors, parts and order of files, mistakes. Batches themselves are in the programs."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ class Failing(mx.io.DataIter):
         raise ZeroDivisionError("from the thread")
 
 
-def test_what_an_iterator_raises_comes_through_its_thread():
+def test_an_iterators_errors_pass_through_its_thread():
     iterator = mx.io.PrefetchingIter(Failing(1))
     with pytest.raises(ZeroDivisionError, match="from the thread"):
         iterator.next()
 
 
 class Made(mx.io.DataIter):
-    """Two batches, made on the current device in the current thread."""
+    """Two batches, created on the current device in the current thread."""
 
     provide_data = (mx.io.DataDesc("data", (1,)),)
     provide_label = ()
@@ -91,7 +91,7 @@ class Made(mx.io.DataIter):
         return mx.io.DataBatch([mx.nd.ones((1,)) * self.at], [], 0)
 
 
-def test_batches_are_made_ahead_in_one_thread_on_the_device_where_the_iterator_was_made():
+def test_batches_are_prefetched_by_one_thread_on_the_iterators_device():
     source = Made()
     with mx.cpu(1):
         iterator = mx.io.PrefetchingIter(source)
@@ -121,7 +121,7 @@ def test_iterators_of_different_lengths_raise():
         iterator.next()
 
 
-def test_a_name_for_each_iterator_is_needed():
+def test_every_iterator_needs_a_name():
     with pytest.raises(ParameterError, match="one rename_data per iterator"):
         mx.io.PrefetchingIter([Made(), Made()], rename_data=[{}])
 
@@ -131,7 +131,7 @@ def test_an_iterator_that_defines_nothing_says_what_to_define():
         mx.io.DataIter(1).next()
 
 
-def test_before_the_first_batch_there_is_none():
+def test_there_is_no_batch_before_the_first():
     with pytest.raises(MXNetError, match="no current batch"):
         mx.io.ResizeIter(Made(), 2).getdata()
 
@@ -158,7 +158,7 @@ def test_upper_layers_add_iterators():
 
 @pytest.fixture
 def digits(tmp_path):
-    """Twenty images (4, 3), each filled with its number, which is its label too; compressed."""
+    """Twenty compressed images (4, 3), each filled with its number, which is also its label."""
     images = np.repeat(np.arange(20, dtype=np.uint8), 12)
     (tmp_path / "images").write_bytes(gzip.compress(struct.pack(">IIII", 2051, 20, 4, 3) + images.tobytes()))
     (tmp_path / "labels").write_bytes(struct.pack(">II", 2049, 20) + bytes(range(20)))
@@ -178,23 +178,23 @@ def test_shuffled_images_come_in_the_order_of_the_seed_in_every_epoch(digits):
     assert numbers(mx.io.MNISTIter(**digits, batch_size=5, seed=4)) != first
 
 
-def test_images_belong_to_their_labels(digits):
+def test_images_keep_their_labels(digits):
     for batch in mx.io.MNISTIter(**digits, batch_size=5):
         np.testing.assert_array_equal(batch.data[0].asnumpy()[:, 0, 0, 0] * 256, batch.label[0].asnumpy())
         np.testing.assert_array_equal(batch.index, batch.label[0].asnumpy())
 
 
-def test_parts_are_all_of_the_file(digits):
+def test_parts_cover_the_whole_file(digits):
     parts = [numbers(mx.io.MNISTIter(**digits, batch_size=1, num_parts=3, part_index=k)) for k in range(3)]
     assert sorted(number for part in parts for number in part) == list(range(20))
 
 
-def test_images_take_the_shape_and_dtype_that_is_asked_for(digits):
+def test_images_have_the_requested_shape_and_dtype(digits):
     data = mx.io.MNISTIter(**digits, batch_size=5, input_shape=(2, 6), dtype="float64").next().data[0]
     assert (data.shape, data.dtype) == ((5, 2, 6), np.float64)
 
 
-def test_a_file_smaller_than_a_batch_gives_none(digits):
+def test_a_file_smaller_than_a_batch_gives_no_batches(digits):
     assert list(mx.io.MNISTIter(**digits, batch_size=30)) == []
 
 

@@ -1,4 +1,4 @@
-"""Key-value stores on several devices, users' stores and mistakes. What they hold is in the programs."""
+"""Key-value stores on several devices, user-defined stores, and mistakes. Their contents are in the programs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from twofold.errors import MXNetError, ParameterError, ShapeError
 
 
 @pytest.mark.parametrize(("kind", "home"), [("local", "cpu(0)"), ("device", "gpu(1)"), ("nccl", "gpu(1)")])
-def test_sums_are_made_on_the_cpu_or_on_the_first_device(kind, home, gpus):
+def test_sums_are_computed_on_the_cpu_or_the_first_device(kind, home, gpus):
     store, seen = mx.kv.create(kind), []
     store.init("w", mx.nd.zeros((2,)))
     store.set_updater(lambda key, merged, stored: seen.append((str(merged.context), str(stored.context), merged.asnumpy().tolist())))
@@ -35,7 +35,7 @@ def test_devices_train_together_as_one_would(kind, gpus):
 
 
 @pytest.mark.parametrize("key", [3, "w"])
-def test_an_updater_is_given_the_key_as_it_is(key):
+def test_an_updater_gets_the_key_unchanged(key):
     store, keys = mx.kv.create(), []
     store.init(key, mx.nd.ones((1,)))
     store.set_updater(lambda *arguments: keys.append(arguments[0]))
@@ -72,10 +72,10 @@ def test_each_device_keeps_what_it_has_not_sent():
         store.push(0, [mx.nd.array([0.5]), mx.nd.array([-0.3])])
         store.pull(0, out=out)
         sums.append(float(out.asscalar()))
-    assert sums == [0, 1, 0, 0]  # 0.5, then 1.0 is sent; -0.3 -0.6 -0.9 -1.2: sent at last, together with the second 1.0
+    assert sums == [0, 1, 0, 0]  # 0.5 stays, then 1.0 is sent; -0.3, -0.6, -0.9 stay, -1.2 is sent, together with the second 1.0
 
 
-def test_compression_can_be_taken_back():
+def test_compression_can_be_switched_off():
     store, out = mx.kv.create("device"), mx.nd.zeros((1,))
     store.set_gradient_compression({"type": "2bit", "threshold": 1.0})
     store.set_gradient_compression({"type": "none"})
@@ -103,7 +103,7 @@ def test_states_need_an_optimizer_not_just_an_updater(tmp_path):
         store.save_optimizer_states(tmp_path / "states")
 
 
-def test_rows_of_sparse_arrays_are_not_there():
+def test_sparse_rows_are_not_supported():
     with pytest.raises(MXNetError, match="dense"):
         mx.kv.create().row_sparse_pull("w", out=mx.nd.ones((1,)), row_ids=mx.nd.ones((1,)))
 

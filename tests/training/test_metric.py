@@ -1,4 +1,4 @@
-"""Where metrics do more than MXNet's: NumPy arrays, 16-bit floats, devices; one transfer for each array. The rest is in the programs."""
+"""Where metrics go beyond MXNet's: NumPy arrays, 16-bit floats, devices; one transfer per array. The rest is in the programs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def make(name):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_each_array_is_brought_to_the_host_once(name, monkeypatch):
+def test_each_array_is_copied_to_the_host_once(name, monkeypatch):
     transfers = []
     original = mx.nd.NDArray.asnumpy
     monkeypatch.setattr(mx.nd.NDArray, "asnumpy", lambda self: transfers.append(id(self)) or original(self))
@@ -30,7 +30,7 @@ def test_each_array_is_brought_to_the_host_once(name, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_numpy_arrays_count_as_arrays_do(name):
+def test_metrics_accept_numpy_arrays(name):
     ours, theirs = make(name), make(name)
     ours.update([mx.nd.array(CLASSES)], [mx.nd.array(SCORES)])
     theirs.update([CLASSES], [SCORES])
@@ -38,13 +38,13 @@ def test_numpy_arrays_count_as_arrays_do(name):
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_floats_of_16_bits_are_summed_in_32(dtype):
+def test_float16_metrics_are_summed_in_float32(dtype):
     metric = mx.metric.Loss()
     metric.update(None, [mx.nd.ones((4096,), dtype=dtype), mx.nd.ones((1,), dtype=dtype)])
     assert metric.sum_metric == 4097
 
 
-def test_arrays_of_several_devices_are_taken_in(gpus):
+def test_metrics_accept_arrays_on_several_devices(gpus):
     metric = mx.metric.create(["acc", "ce"])
     metric.update([mx.nd.array(CLASSES, ctx=g) for g in gpus], [mx.nd.array(SCORES, ctx=g) for g in gpus])
     expected = -(log(0.9) + log(0.2) + log(0.7)) / 3
@@ -76,7 +76,7 @@ def test_classes_may_be_given_instead_of_scores():
     assert metric.get()[1] == pytest.approx(2 / 3)
 
 
-def test_micro_pearson_keeps_a_global_figure():
+def test_micro_pearson_keeps_a_global_value():
     metric = mx.metric.PearsonCorrelation(average="micro")
     x, y = np.arange(6.0), np.array([1.0, 3, 2, 5, 4, 6])
     metric.update([x[:3]], [y[:3]])
@@ -86,7 +86,7 @@ def test_micro_pearson_keeps_a_global_figure():
     assert metric.get()[1] == pytest.approx(np.corrcoef(x[3:], y[3:])[0, 1])
 
 
-def test_correlation_of_many_classes_is_that_of_two_where_there_are_two():
+def test_multiclass_correlation_matches_binary_for_two_classes():
     rng = np.random.default_rng(3)
     labels, scores = rng.integers(0, 2, 50), rng.random((50, 2))
     mcc, pcc = mx.metric.MCC(), mx.metric.PCC()
@@ -96,7 +96,7 @@ def test_correlation_of_many_classes_is_that_of_two_where_there_are_two():
 
 
 @pytest.mark.parametrize("metric", [mx.metric.F1, mx.metric.MCC, mx.metric.PearsonCorrelation])
-def test_an_unknown_average_is_refused(metric):
+def test_an_unknown_average_is_rejected(metric):
     with pytest.raises(ParameterError, match="unknown average"):
         metric(average="median")
 
@@ -106,7 +106,7 @@ def test_errors_name_shapes():
         mx.metric.Accuracy().update([CLASSES], [SCORES, SCORES])
 
 
-def test_a_class_of_metrics_is_made():
+def test_a_metric_class_can_be_instantiated():
     assert isinstance(mx.metric.create(mx.metric.MSE), mx.metric.MSE)
 
 

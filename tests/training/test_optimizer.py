@@ -1,4 +1,4 @@
-"""What the programs cannot say of optimizers: compiled programs, devices, noise, mistakes."""
+"""What the programs cannot test of optimizers: compilation, devices, noise, mistakes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_weights_on_a_gpu_are_updated_as_on_the_cpu(name, gpus):
     np.testing.assert_allclose(*results, rtol=1e-6)
 
 
-def test_weights_that_want_gradients_stay_variables():
+def test_weights_with_gradients_stay_variables():
     weight = mx.nd.array([1.0, 2.0])
     weight.attach_grad()
     updater = mx.optimizer.get_updater(mx.optimizer.SGD(learning_rate=0.1, momentum=0.9))
@@ -59,7 +59,7 @@ def test_weights_that_want_gradients_stay_variables():
     np.testing.assert_allclose(weight.asnumpy(), expected, rtol=1e-6)
 
 
-def test_langevin_steps_have_half_the_gradient_and_noise_of_the_rate():
+def test_langevin_steps_are_half_the_gradient_plus_noise_of_variance_lr():
     mx.random.seed(5)
     weight = mx.nd.zeros((200, 200))
     mx.optimizer.get_updater(mx.optimizer.SGLD(learning_rate=0.04))(0, mx.nd.ones((200, 200)), weight)
@@ -86,23 +86,23 @@ def test_lars_corrects_the_momentum_of_all_weights_of_a_step():
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_weights_of_16_bits_warn_without_a_copy(dtype):
+def test_float16_weights_without_a_master_copy_warn(dtype):
     with pytest.warns(UserWarning, match="multi_precision=True"):
         mx.optimizer.SGD().create_state_multi_precision(0, mx.nd.ones((1,), dtype=dtype))
 
 
 @pytest.mark.parametrize("name", ["sgd", "adam", "lars"])
-def test_steps_too_small_for_16_bits_add_up_in_the_copy(name):
+def test_steps_too_small_for_float16_accumulate_in_the_master_copy(name):
     updater = mx.optimizer.get_updater(mx.optimizer.create(name, learning_rate=1e-4, multi_precision=True))
     weight = mx.nd.ones((2, 2), dtype="bfloat16")
     for _ in range(100):
         updater(0, mx.nd.ones((2, 2), dtype="bfloat16"), weight)
-    assert weight.asnumpy().astype("float32")[0, 0] < 1 or name == "lars"  # its steps are eta times smaller still
+    assert weight.asnumpy().astype("float32")[0, 0] < 1 or name == "lars"  # its steps are smaller by another factor of eta
     assert weight.dtype == mx.nd.ones((1,), dtype="bfloat16").dtype
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-def test_lamb_takes_weights_of_any_dtype(dtype):
+def test_lamb_accepts_weights_of_any_dtype(dtype):
     weight = mx.nd.ones((2, 2), dtype=dtype)
     optimizer = mx.optimizer.LAMB()
     state = optimizer.create_state(0, weight)
@@ -112,14 +112,14 @@ def test_lamb_takes_weights_of_any_dtype(dtype):
     assert {x._dtype for x in (weight, *state)} == {dtype}
 
 
-def test_a_learning_rate_takes_the_place_of_the_schedules():
+def test_an_explicit_learning_rate_overrides_the_schedules():
     schedule = mx.lr_scheduler.FactorScheduler(2, 0.5, base_lr=0.7)
     with pytest.warns(UserWarning, match="overwritten by learning_rate 0.1"):
         mx.optimizer.SGD(learning_rate=0.1, lr_scheduler=schedule)
     assert schedule.base_lr == 0.1
 
 
-def test_groups_of_weights_are_of_one_dtype_and_not_too_large():
+def test_groups_of_weights_have_one_dtype_and_a_size_limit():
     groups = []
 
     class Watcher(mx.optimizer.Optimizer):
@@ -133,18 +133,18 @@ def test_groups_of_weights_are_of_one_dtype_and_not_too_large():
     assert groups == [["a", "c"], ["d"], ["b"]]
 
 
-def test_no_weights_are_no_update():
+def test_an_empty_list_of_weights_updates_nothing():
     updater = mx.optimizer.get_updater(mx.optimizer.SGD())
     updater([], [], [])
     assert updater.states == {}
 
 
-def test_rows_are_needed_for_sums_of_rows():
+def test_row_sums_require_rows():
     with pytest.raises(ShapeError, match="two axes"):
         mx.optimizer.GroupAdaGrad().create_state(0, mx.nd.ones((2,)))
 
 
-def test_the_old_name_of_multipliers_says_the_new_one():
+def test_the_old_name_for_multipliers_points_to_the_new_one():
     with pytest.raises(MXNetError, match="use set_lr_mult"):
         mx.optimizer.SGD().set_lr_scale({})
 
@@ -156,7 +156,7 @@ def test_an_unknown_optimizer_names_those_that_are_known():
 
 @pytest.mark.parametrize(("scale", "weights"), [(1, [0.99, 0.88, 0.67, 0.36, -0.05]), (2, [1.0, 0.835, 0.835, 0.215, 0.215])])
 def test_lbsgd_reads_its_schedule_before_it_counts_an_update(scale, weights):
-    """The weights are those that MXNet 1.9.1 gives."""
+    """The weights are MXNet 1.9.1's."""
     asked = []
 
     class Rising(mx.lr_scheduler.LRScheduler):

@@ -1,4 +1,4 @@
-"""Every training program gives what the real MXNet gave (values.json, written by make_values.py)."""
+"""Every training program gives the results of the real MXNet (values.json, written by make_values.py)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.oracle_programs import difference, plain
 from tests.training.programs import all_programs
 
 EXPECTED = json.loads((Path(__file__).parent / "values.json").read_text(encoding="utf-8"))
-#: MXNet takes 1 - beta of single precision, which is 1e-5 off.
+#: MXNet computes 1 - beta in single precision, with an error of 1e-5.
 TOLERANCES = {"optimizers.weights_of_16_bits": 2e-3, "optimizers.adam": 1e-4, "optimizers.states_survive_a_file": 1e-4}
 
 

@@ -47,23 +47,23 @@ def test_an_instance_is_returned():
 
 
 @pytest.mark.parametrize("wrong", [("nope",), (Other(), 1), (), ('["other"]',), ("[1, 2]",)])
-def test_what_names_no_class_raises(wrong):
+def test_an_unknown_class_name_raises(wrong):
     with pytest.raises(ParameterError):
         create(*wrong)
 
 
 @pytest.mark.parametrize("wrong", [None, 3])
-def test_what_is_no_name_raises(wrong):
+def test_an_invalid_class_name_raises(wrong):
     with pytest.raises(DTypeError, match="thing must be of string type"):
         create(wrong)
 
 
-def test_a_class_of_another_kind_is_refused():
+def test_a_class_of_another_kind_is_rejected():
     with pytest.raises(DTypeError, match="not a subclass of Thing"):
         register(int)
 
 
-def test_taking_a_name_warns():
+def test_reusing_a_name_warns():
     class Taker(Thing):
         pass
 

@@ -1,4 +1,4 @@
-"""Optimizer states in files: exchanged with the real MXNet, never run, classes of users among them."""
+"""Optimizer states in files: exchanged with the real MXNet, never executed, including classes of users."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ print(json.dumps(results))
 
 @pytest.fixture(scope="module")
 def exchanged(oracle, tmp_path_factory):
-    """For each optimizer: what MXNet makes of our states, with the optimizer, after two steps, and a third step of its own."""
+    """For each optimizer: MXNet's result of a third step from our states after two steps, saved with the optimizer."""
     files = {}
     for name in NAMES:
         updater, weight = trained(name, 2)
@@ -74,7 +74,7 @@ def exchanged(oracle, tmp_path_factory):
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("name", NAMES)
-def test_mxnet_goes_on_from_our_states(name, exchanged):
+def test_mxnet_continues_from_our_states(name, exchanged):
     weight, count, kind, _ = exchanged[name]
     _, expected = trained(name, 3)
     assert (count, kind.lower()) == (3, name)
@@ -83,7 +83,7 @@ def test_mxnet_goes_on_from_our_states(name, exchanged):
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("name", NAMES)
-def test_we_go_on_from_mxnets_states(name, exchanged):
+def test_we_continue_from_mxnets_states(name, exchanged):
     weight, _, _, data = exchanged[name]
     updater = mx.optimizer.get_updater(mx.optimizer.create("test"))
     updater.set_states(base64.b64decode(data))
@@ -93,7 +93,7 @@ def test_we_go_on_from_mxnets_states(name, exchanged):
     assert type(updater.optimizer).__name__.lower() == name
 
 
-def test_states_and_optimizer_come_back_as_they_were():
+def test_states_and_optimizer_round_trip():
     schedule = mx.lr_scheduler.MultiFactorScheduler([2, 5], 0.5, base_lr=0.3)
     updater = mx.optimizer.get_updater(mx.optimizer.Adam(learning_rate=0.3, lr_scheduler=schedule, param_idx2name={0: "a_weight"}, wd=0.1))
     weight = mx.nd.array(START)
@@ -140,7 +140,7 @@ def users_optimizer():
     return Users
 
 
-def test_classes_of_users_come_back_if_they_are_defined(users_optimizer):
+def test_user_classes_round_trip_if_they_are_defined(users_optimizer):
     updater = mx.optimizer.get_updater(users_optimizer(scale=3.0, lr_scheduler=Halves(0.4)))
     weight = mx.nd.zeros((1,))
     updater("w", mx.nd.ones((1,)), weight)
@@ -164,19 +164,19 @@ def _run():
 
 
 @pytest.mark.parametrize("value", [Planted(), {0: Planted()}, ({}, Planted())])
-def test_nothing_in_a_file_is_run(value):
+def test_no_code_in_a_file_is_run(value):
     with pytest.raises(FormatError):
         mx.optimizer.get_updater(mx.optimizer.SGD()).set_states(pickle.dumps(value))
     assert not Planted.ran
 
 
-def test_an_optimizer_that_is_not_defined_here_is_refused():
+def test_an_undefined_optimizer_is_rejected():
     data = pickle.dumps(({}, 0)).replace(b"K\x00", b"cmxnet.optimizer.optimizer\nUnheard\n)\x81}b")
     with pytest.raises(FormatError, match=r"mxnet\.optimizer\.optimizer\.Unheard"):
         mx.optimizer.get_updater(mx.optimizer.SGD()).set_states(data)
 
 
-def test_an_optimizer_with_what_is_no_data_cannot_be_written():
+def test_an_optimizer_with_attributes_other_than_data_cannot_be_saved():
     optimizer = mx.optimizer.SGD()
     optimizer.hook = print
     with pytest.raises(FormatError, match="cannot be written"):

@@ -1,4 +1,4 @@
-"""`CustomOpProp.declare_backward_dependency`: which arrays are kept for backward, and what reading another one does."""
+"""`CustomOpProp.declare_backward_dependency`: which arrays are kept for backward, and what happens if others are read."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ X = np.array([0.0, 1.0, -2.0], "f4")
 
 
 class Scaled(mx.operator.CustomOp):
-    """Gradients of a * b, of which the property keeps b alone."""
+    """Gradients of a * b, where the property keeps only b."""
 
     def forward(self, is_train, req, in_data, out_data, aux):
         self.assign(out_data[0], req[0], in_data[0] * in_data[1])
@@ -49,7 +49,7 @@ def scaled_gradients(**parameters):
     return a.grad.asnumpy(), b.grad.asnumpy()
 
 
-def test_backward_gets_the_arrays_that_are_declared_as_its_dependencies():
+def test_backward_gets_its_declared_dependencies():
     da, db = scaled_gradients()
     np.testing.assert_array_equal(da, X + 1)
     np.testing.assert_array_equal(db, [7, 7, 7])
@@ -68,7 +68,7 @@ def test_declared_dependencies_hold_in_symbols():
     np.testing.assert_array_equal(executor.grad_dict["own_a"].asnumpy(), X + 1)
 
 
-def test_a_dependency_that_is_no_number_of_an_array_raises(monkeypatch):
+def test_an_invalid_dependency_number_raises(monkeypatch):
     monkeypatch.setattr(ScaledProp, "declare_backward_dependency", lambda self, out_grad, in_data, out_data: [99])
     with pytest.raises(ParameterError, match="unknown numbers"):
         scaled_gradients()

@@ -98,7 +98,7 @@ def test_a_custom_operator_in_a_symbol_and_from_its_json():
         np.testing.assert_allclose(executor.grad_dict["x"].asnumpy(), 2 * LOGISTIC * (1 - LOGISTIC), rtol=1e-6)
 
 
-def test_variables_are_made_for_arguments_left_out():
+def test_variables_are_created_for_omitted_arguments():
     assert mx.sym.Custom(op_type="tests_logistic", name="own").list_arguments() == ["own_data"]
 
 
@@ -159,7 +159,7 @@ def test_an_exception_of_user_code_is_the_cause():
 
 
 class Visits(mx.operator.CustomOp):
-    """x + visits; forward counts one visit, backward ten."""
+    """x + visits; forward adds one visit, backward ten."""
 
     def forward(self, is_train, req, in_data, out_data, aux):
         self.assign(out_data[0], req[0], in_data[0] + aux[0])
@@ -182,7 +182,7 @@ class VisitsProp(mx.operator.CustomOpProp):
         return Visits()
 
 
-#: Two training steps on ones: output, state after forward, gradient, state after backward; as MXNet 1.9.1 gives them.
+#: Two training steps on ones: output, state after forward, gradient, state after backward; MXNet 1.9.1's values.
 VISITS = [([1, 1], [1], [1, 1], [11]), ([12, 12], [12], [12, 12], [22])]
 
 
@@ -240,7 +240,7 @@ def test_a_state_is_given_by_position_or_name_and_shared():
     assert state.asscalar() == 7
 
 
-def test_a_state_that_is_computed_is_refused():
+def test_a_computed_state_is_rejected():
     with pytest.raises(ParameterError, match="an auxiliary state must be a variable"):
         mx.sym.Custom(mx.sym.var("x"), mx.sym.var("c") * 2, op_type="tests_visits")
 
@@ -322,7 +322,7 @@ def test_custom_operators_within_loops():
     assert e.grad_dict["x"].asnumpy().tolist() == [[0.5], [0.25]]
 
 
-def test_states_within_loops_are_refused():
+def test_states_within_loops_are_rejected():
     out, _ = mx.sym.contrib.foreach(
         lambda row, state: (mx.sym.Custom(row, mx.sym.var("c"), op_type="tests_visits"), state), mx.sym.var("x"), mx.sym.var("s")
     )
@@ -350,7 +350,7 @@ def test_the_gradient_of_a_functions_gradient():
     np.testing.assert_allclose(x.grad.asnumpy(), np.full(3, 17.0))
 
 
-def test_the_gradient_of_a_custom_operators_gradient_is_refused():
+def test_second_order_gradients_of_a_custom_operator_are_rejected():
     x = nd.array(X)
     x.attach_grad()
     with mx.autograd.record():
@@ -378,7 +378,7 @@ def test_errors_of_forward_and_of_a_property_are_wrapped():
     assert isinstance(caught.value.__cause__, KeyError)
 
 
-def test_a_number_among_a_functions_inputs_is_refused():
+def test_a_scalar_among_a_functions_inputs_is_rejected():
     with pytest.raises(mx.base.DTypeError, match="is not an array"):
         Square()(3)
 
@@ -404,7 +404,7 @@ def test_dtypes_reach_create_operator_as_mxnets_codes():
 
 
 def gradients(returned, inputs=1, shape=(2,)):
-    """Gradients of a function's inputs where its backward returns what ``returned()`` gives."""
+    """Gradients of a function's inputs when its backward returns ``returned()``."""
 
     class Given(mx.autograd.Function):
         def forward(self, *arrays):
@@ -497,7 +497,7 @@ def test_a_custom_operator_that_raises_is_named_by_its_type():
         nd.Custom(nd.ones(2), op_type="tests_failing")
 
 
-def test_a_property_that_forgets_an_output_is_told():
+def test_a_property_that_omits_an_output_is_reported():
     @mx.operator.register("tests_forgetful")
     class ForgetfulProp(mx.operator.CustomOpProp):
         def infer_shape(self, in_shape):
@@ -533,7 +533,7 @@ def test_hybridized_custom_operators_run_where_their_operands_are():
         assert places == [place, (place, place)]
 
 
-def test_user_code_is_not_run_again_where_memory_counts_more_than_time(monkeypatch):
+def test_recomputation_does_not_rerun_user_code(monkeypatch):
     calls = []
 
     class Counted(mx.operator.CustomOp):

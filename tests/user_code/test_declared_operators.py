@@ -1,4 +1,4 @@
-"""Operators that users declare with ``@mx.op`` and ``@mx.elementwise`` are operators like any other."""
+"""Operators that users declare with ``@mx.op`` and ``@mx.elementwise`` behave like built-in ones."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def _(draw):
 
 @mx.op("own_centred")
 def own_centred(xp, data, *, axis: int = -1):
-    """Rows less their mean."""
+    """Rows minus their mean."""
     return data - xp.mean(data, axis=axis, keepdims=True)
 
 
@@ -52,7 +52,7 @@ def _(draw):
 X = np.random.default_rng(0).standard_normal((3, 4)).astype("f4")
 
 
-def test_they_are_functions_of_arrays_with_gradients():
+def test_declared_operators_are_array_functions_with_gradients():
     x = mx.nd.array(X)
     x.attach_grad()
     with mx.autograd.record():
@@ -63,7 +63,7 @@ def test_they_are_functions_of_arrays_with_gradients():
     np.testing.assert_allclose(x.grad.asnumpy(), s + 2 * X * s * (1 - s), rtol=1e-4, atol=1e-6)
 
 
-def test_they_are_nodes_of_symbols_with_inference_and_json():
+def test_declared_operators_are_symbol_nodes_with_inference_and_json():
     symbol = mx.sym.own_centred(mx.sym.var("x"), axis=1)
     assert symbol.infer_shape(x=(3, 4))[1] == [(3, 4)]
     again = mx.sym.load_json(symbol.tojson())
@@ -101,12 +101,12 @@ def test_a_hybridized_call_with_an_optional_input_equals_the_imperative_one():
 
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("op", [own_swish, own_centred, own_weighted], ids=lambda op: op.name)
-def test_they_pass_the_generated_checks(op, check):
+def test_declared_operators_pass_the_generated_checks(op, check):
     (sample,) = samples_of(op)
     CHECKS[check](op, sample)
 
 
-def test_a_name_that_is_taken_is_refused():
+def test_a_name_in_use_is_rejected():
     with pytest.raises(OperatorError, match="taken"):
 
         @mx.op("FullyConnected")
@@ -114,14 +114,14 @@ def test_a_name_that_is_taken_is_refused():
             return data
 
 
-def test_the_decorator_is_there_whatever_was_imported_before():
+def test_the_decorator_exists_whatever_was_imported_before():
     import twofold.opdef.spec
 
     assert callable(twofold.op)
     assert twofold.op.__name__ == "op"
 
 
-def test_results_that_are_not_declared_are_not_lost():
+def test_undeclared_results_are_returned_too():
     @mx.op("own_both")
     def own_both(xp, a, b):
         """Sum and difference."""

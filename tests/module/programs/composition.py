@@ -1,4 +1,4 @@
-"""Modules of buckets, of modules, and of Python."""
+"""Bucketing, sequential and Python modules."""
 
 from __future__ import annotations
 

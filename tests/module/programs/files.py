@@ -1,4 +1,4 @@
-"""Checkpoints and files of parameters."""
+"""Checkpoints and parameter files."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def batches_of_another_size(mx: Any) -> Any:
 
 
 def batches_of_a_class_of_ones_own(mx: Any) -> Any:
-    """A namedtuple of data alone, and of data and labels."""
+    """A namedtuple of data alone, and one of data and labels."""
     batch = namedtuple("Batch", ["data"])
     module = mx.mod.Module(perceptron(mx))
     module.bind([("data", (4, 4))], for_training=False)

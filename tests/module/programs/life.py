@@ -1,4 +1,4 @@
-"""What a module is before and after it is bound, given parameters and an optimizer."""
+"""A module's state before and after it is bound and given parameters and an optimizer."""
 
 from __future__ import annotations
 

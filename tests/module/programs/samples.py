@@ -1,4 +1,4 @@
-"""Models, data and parameters that the programs use."""
+"""Models, data and parameters for the programs."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def batches(mx: Any, size: int = 4, **kwargs: Any) -> Any:
 
 
 def batch(mx: Any, begin: int = 0, end: int = 4) -> Any:
-    """A batch of some rows."""
+    """A batch with some rows."""
     return mx.io.DataBatch([mx.nd.array(X[begin:end])], [mx.nd.array(Y[begin:end])])
 
 
 def bound(mx: Any, symbol: Any = None, size: int = 4, context: Any = None, **kwargs: Any) -> Any:
-    """A module that is bound and has its parameters."""
+    """A module that is bound and has parameters."""
     module = mx.mod.Module(perceptron(mx) if symbol is None else symbol, context=context or mx.current_context())
     module.bind([("data", (size, 4))], [("softmax_label", (size,))], **kwargs)
     if symbol is None:

@@ -105,5 +105,5 @@ def metric_forgotten_by_a_callback(mx: Any) -> Any:
 def training_goes_on(mx: Any) -> Any:
     module = mx.mod.Module(perceptron(mx))
     module.fit(batches(mx), num_epoch=1, arg_params=params(mx), aux_params={}, optimizer_params={"learning_rate": 0.5, "momentum": 0.9})
-    module.fit(batches(mx), num_epoch=1)  # parameters and optimizer stay
+    module.fit(batches(mx), num_epoch=1)  # parameters and optimizer are kept
     return module.get_params()[0]

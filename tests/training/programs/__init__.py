@@ -1,6 +1,6 @@
-"""Small training programs that run on the real MXNet and on Twofold alike; `make_values.py` stores what MXNet computes.
+"""Small training programs that run on the real MXNet and on Twofold alike; `make_values.py` stores MXNet's results.
 
-A program is a public function of the package (``mx``) that returns something that `plain` can write as JSON.
+A program is a public function that takes the package (``mx``) and returns a value that `plain` can convert to JSON.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What callbacks log, and what checkpoints hold."""
+"""What callbacks log, and what checkpoints contain."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.oracle_programs import fails
 
 
 class _Log(logging.Handler):
-    """Gathers what is logged, without times and speeds."""
+    """Collects log messages, without times and speeds."""
 
     def __init__(self) -> None:
         super().__init__(logging.INFO)

@@ -1,4 +1,4 @@
-"""What initializers put into arrays, by name, by attribute and by kind; texts that they are written as."""
+"""What initializers write to arrays, by name, attribute and kind; and their string forms."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def _description(desc: Any) -> Any:
 
 
 def _epochs(iterator: Any, count: int = 2) -> Any:
-    """Descriptions, and what each batch of so many epochs holds."""
+    """Descriptions, and the contents of each batch over a number of epochs."""
     epochs = []
     for _ in range(count):
         epochs.append([[list(batch.data), list(batch.label), batch.pad, batch.bucket_key] for batch in iterator])

@@ -1,4 +1,4 @@
-"""Figures of every metric over two batches, local and global, and how metrics are named, made and joined."""
+"""Values of every metric over two batches, local and global, and how metrics are named, created and combined."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TARGETS = RANDOM.rand(6).astype("float32")
 
 
 def _figures(mx: Any, metric: Any, *batches: tuple[np.ndarray, np.ndarray]) -> Any:
-    """The metric's figures after each batch, and then the global ones after a local reset."""
+    """The metric's values after each batch, then the global ones after a local reset."""
     figures = [metric.get()]
     for label, pred in batches:
         metric.update([mx.nd.array(label)], [mx.nd.array(pred)])

@@ -190,7 +190,7 @@ def creation(mx: Any) -> Any:
         name: {key: value for key, value in vars(create(name)).items() if isinstance(value, (int, float, str, bool)) or value is None}
         for name in names
     }
-    for name in ("lars", "lbsgd"):  # what nothing reads, and what is kept otherwise
+    for name in ("lars", "lbsgd"):  # never read, but kept elsewhere
         for key in ("skip", "adaptive", "admult", "lbmult"):
             defaults[name].pop(key, None)
     for each in defaults.values():

@@ -1,4 +1,4 @@
-"""What key-value stores hold and give back."""
+"""What key-value stores hold and return."""
 
 from __future__ import annotations
 
