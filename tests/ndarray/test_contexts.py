@@ -139,6 +139,44 @@ def test_gradients_of_gradients_flow_through_copies():
     np.testing.assert_array_equal(x.grad.asnumpy(), [12, 24])
 
 
+def test_gradients_of_gradients_are_computed_on_the_device_of_their_variable():
+    # one structure, so that all devices of a kind share its programs
+    for device in [*DEVICES, *reversed(DEVICES)]:
+        x = nd.array([1.0, 2.0, 3.0], ctx=device)
+        x.attach_grad()
+        with autograd.record():
+            y = (x * x).sum()
+            (g,) = autograd.grad(y, x, create_graph=True)
+            penalty = (g * g).sum()
+        penalty.backward()
+        assert (g.context, penalty.context, x.grad.context) == (device, device, device)
+        np.testing.assert_array_equal(x.grad.asnumpy(), [8, 16, 24])
+
+
+def test_constant_gradients_recorded_for_another_backward_are_on_the_device_of_their_variable():
+    for device in DEVICES:
+        x = nd.array([1.0, 2.0], ctx=device)
+        x.attach_grad()
+        with autograd.record():
+            (g,) = autograd.grad(x.sum(), x, create_graph=True)
+        assert g.context is device
+        np.testing.assert_array_equal(g.asnumpy(), [1, 1])
+
+
+def test_gradients_of_gradients_through_a_loop_are_computed_on_the_device_of_their_variable():
+    for device in DEVICES:
+        x = nd.array([[1.0, 2.0], [3.0, 4.0]], ctx=device)
+        x.attach_grad()
+        with autograd.record():
+            _, total = nd.contrib.foreach(lambda row, s: (row, s + row * row), x, nd.zeros((2,), ctx=device))
+            (g,) = autograd.grad(total.sum(), x, create_graph=True)
+            penalty = (g * g).sum()
+        penalty.backward()
+        assert (g.context, x.grad.context) == (device, device)
+        np.testing.assert_array_equal(g.asnumpy(), [[2, 4], [6, 8]])
+        np.testing.assert_array_equal(x.grad.asnumpy(), [[8, 16], [24, 32]])
+
+
 def test_copies_are_recorded_again_on_a_later_tape():
     x = nd.array([3.0], ctx=mx.gpu(0))
     x.attach_grad()

@@ -39,20 +39,21 @@ USED = "this graph was already used by backward()"
 class Backward(Entry):
     """For one structure of heads: how to reach the saved values, and the program of the gradients.
 
+    All devices of a kind share it, so it holds none: each call says where it runs.
+
     Parameters
     ----------
     heads
         Records of one instance of the structure.
     given
         For each head whether a head gradient is given (else ones).
-    device
-        Where it runs.
     differentiable
         Whether the gradients are to be differentiated in turn: then residuals are computed again from inputs, on the tape.
     """
 
-    def __init__(self, heads: Sequence[Rec], given: tuple[bool, ...], device: Device, differentiable: bool) -> None:
-        self.device = device
+    _program: Program | None = None
+
+    def __init__(self, heads: Sequence[Rec], given: tuple[bool, ...], differentiable: bool) -> None:
         names, order = self._paths(heads)
         at, saved, owners = self._saved(order, names, residuals=not differentiable)
         variables = {r.node: names[id(r)] for r in order if isinstance(r.node, Leaf) and r.node.tracked}
@@ -87,10 +88,10 @@ class Backward(Entry):
         #: From the heads' records: those of the variables and those of the operations.
         self.reach: Callable[..., Any] = env["reach"]
 
-    @cached_property
-    def program(self) -> Program:
-        """Computes the gradients from the saved values and the head gradients."""
-        return Program(self.outputs, self.leaves, backend_for(self.device), title=Title("backward"), device=self.device)
+    def _compiled(self, device: Device) -> Program:
+        """Computes the gradients from the saved values and the head gradients; compiled on first use, which is on this device."""
+        self._program = found = Program(self.outputs, self.leaves, backend_for(device), title=Title("backward"), device=device)
+        return found
 
     @cached_property
     def sig(self) -> Sig:
@@ -113,7 +114,7 @@ class Backward(Entry):
                 complete(device)
                 return list(found)
             arrays = [data_of(v) for v in values]
-        run: Any = self.program.run
+        run: Any = (self._program or self._compiled(device)).run
         if device is not CPU or LISTENERS:
             return contents_of(run_on(device, run, arrays), device)
         try:
@@ -200,7 +201,7 @@ def compiled_for(heads: Sequence[Rec], given: tuple[bool, ...], device: Device, 
         if any(h.tape is None and isinstance(h.node, Application) for h in heads):
             raise AutogradError(USED, None, "pass retain_graph=True to the first call")
         with TABLES.lock:  # the gradient is built from definitions that are rebuilt, of one generation
-            return Backward(heads, given, device, differentiable)
+            return Backward(heads, given, differentiable)
 
     return PROGRAMS.get_or((tuple([h.node for h in heads]), given, device.device_type, differentiable), new)
 
@@ -284,7 +285,7 @@ class _Pass:
         if found is None:
             saved, owners, *_ = _fetched(b, heads)
             if self.create_graph:
-                return recorded_gradients(b, saved, owners, given, self.cls)
+                return recorded_gradients(b, saved, owners, given, self.cls, device)
             found = b.gradients([*saved, *values], device)
         return [wrap(self.cls, new) for new in found]
 
@@ -416,7 +417,9 @@ def run_backward(
     return [(variable, grad._v) for variable, grad in work.found.values()]
 
 
-def recorded_gradients(b: Backward, saved: Sequence[Any], owners: Sequence[Rec | None], given: Sequence[Any], cls: type) -> list[Any]:
+def recorded_gradients(
+    b: Backward, saved: Sequence[Any], owners: Sequence[Rec | None], given: Sequence[Any], cls: type, device: Device
+) -> list[Any]:
     """The gradients, computed operator by operator on recording cells, so that they can be differentiated."""
     cells: dict[Node, Any] = {}
     for slot, v, owner in zip(b.inputs, saved, owners, strict=True):
@@ -443,7 +446,7 @@ def recorded_gradients(b: Backward, saved: Sequence[Any], owners: Sequence[Rec |
             results = cells[n.inputs[0]].backward_on_cells([cells[i] for i in n.inputs[1:]])  # type: ignore[index]
             cells[n] = results[0] if len(results) == 1 else results
         elif isinstance(n, Application):
-            results = [wrap(cls, r) for r in invoke(n.sig, [None if i is None else cells[i] for i in n.inputs], b.device)]
+            results = [wrap(cls, r) for r in invoke(n.sig, [None if i is None else cells[i] for i in n.inputs], device)]
             cells[n] = results[0] if len(results) == 1 else results
     results = []
     for o, w in zip(outputs, b.wrt, strict=True):
@@ -451,7 +454,7 @@ def recorded_gradients(b: Backward, saved: Sequence[Any], owners: Sequence[Rec |
         if o in taken and isinstance(found, Cell):  # an array that others hold already
             found = wrap(cls, invoke(primitive_shape.contiguous.sig(), (found,))[0])
         taken.add(o)
-        results.append(found if isinstance(found, Cell) else _filled(cls, found, w, b.device))
+        results.append(found if isinstance(found, Cell) else _filled(cls, found, w, device))
     return results
 
 
