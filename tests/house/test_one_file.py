@@ -5,6 +5,8 @@ import shutil
 import subprocess
 import sys
 
+import pytest
+
 from .sources import ROOT
 from tests.backend.test_conformance import ADAPTERS
 from tests.docs.pages import blocks
@@ -101,4 +103,20 @@ def test_an_iterator_is_one_file(tmp_path):
     example = next(blocks((ROOT / "docs/how-to/add-an-iterator.md").read_text(encoding="utf-8")))
     (tree / "src/twofold/io/windows.py").write_text(f'"""An iterator over windows."""\n\n{example.text}', encoding="utf-8")
     said = generated_tests(tree, "WindowIter", ["tests/training/test_iterators.py"])
-    assert "15 passed" in said, said
+    assert "17 passed" in said, said
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "noticed_by"),
+    [
+        ("return max(0, self._start + self.batch_size - len(self._windows))", "return 0", "besides_padding"),
+        ("% len(self._windows)", "% (len(self._windows) - 1)", "declared_rows"),
+    ],
+)
+def test_an_iterator_that_pads_wrongly_is_found(tmp_path, right, wrong, noticed_by):
+    tree = copied(tmp_path)
+    text = next(blocks((ROOT / "docs/how-to/add-an-iterator.md").read_text(encoding="utf-8"))).text
+    assert right in text
+    (tree / "src/twofold/io/windows.py").write_text(f'"""An iterator over windows."""\n\n{text.replace(right, wrong)}', encoding="utf-8")
+    said = generated_tests(tree, "WindowIter", ["tests/training/test_iterators.py"])
+    assert noticed_by in said, said

@@ -10,9 +10,15 @@ from twofold.io.iterator import REGISTERED
 
 
 @pytest.fixture(params=sorted(REGISTERED))
-def iterator(request, tmp_path):
+def registered(request):
+    """The registration of an iterator."""
+    return REGISTERED[request.param]
+
+
+@pytest.fixture
+def iterator(registered, tmp_path):
     """The sample of an iterator."""
-    return REGISTERED[request.param].sample(tmp_path)
+    return registered.sample(tmp_path)
 
 
 def arrays_of(given):
@@ -94,9 +100,26 @@ def test_only_the_last_batch_is_padded(iterator):
     assert 0 <= pads[-1] < iterator.batch_size
 
 
-def test_indices_name_one_row_each(iterator):
+def test_an_epoch_has_the_declared_rows_besides_padding(iterator, registered):
+    assert sum(iterator.batch_size - batch.pad for batch in iterator) == len(registered.rows)
+
+
+def test_indices_are_the_declared_rows(iterator, registered):
+    batches = list(iterator)
+    if batches[0].index is not None:
+        assert {len(batch.index) for batch in batches} == {iterator.batch_size}
+        found = [int(k) for batch in batches for k in batch.index[: iterator.batch_size - batch.pad]]
+        assert found == list(registered.rows)
+
+
+def test_equal_indices_have_equal_rows(iterator):
+    axes = [mx.io.DataDesc.get_batch_axis(x.layout) for x in (*iterator.provide_data, *iterator.provide_label)]
+    known = {}
     for batch in iterator:
-        assert batch.index is None or len(batch.index) == iterator.batch_size
+        arrays = [np.moveaxis(x.asnumpy(), axis, 0) for x, axis in zip((*batch.data, *batch.label), axes, strict=True)]
+        for place, index in enumerate(() if batch.index is None else batch.index):
+            row = [x[place] for x in arrays]
+            np.testing.assert_equal(row, known.setdefault(int(index), row))
 
 
 def test_reading_ahead_in_a_thread_changes_nothing(iterator):

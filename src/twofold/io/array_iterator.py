@@ -22,7 +22,7 @@ def sample_of_arrays(folder: Path) -> "NDArrayIter":
     return NDArrayIter(np.arange(20.0).reshape(5, 4), np.arange(5.0), 2)
 
 
-@register_iterator(sample=sample_of_arrays)
+@register_iterator(sample=sample_of_arrays, rows=range(5))
 class NDArrayIter(DataIter):
     """Iterates over batches of the rows of arrays in memory.
 

@@ -245,27 +245,33 @@ class Registered(NamedTuple):
         The class, or a function that creates an iterator.
     sample
         Creates a small iterator for the generated tests, given a folder for files that it needs.
+    rows
+        The dataset rows that an epoch of the sample visits, in order, without padding.
     """
 
     make: Callable[..., DataIter]
     sample: Callable[[Path], DataIter]
+    rows: Sequence[int]
 
 
 #: The iterators of ``mx.io``, by name.
 REGISTERED: dict[str, Registered] = {}
 
 
-def register_iterator(*, sample: Callable[[Path], DataIter]) -> Callable[[Make], Make]:
+def register_iterator(*, sample: Callable[[Path], DataIter], rows: Sequence[int]) -> Callable[[Make], Make]:
     """Decorator: add an iterator to ``mx.io`` under its own name, and to the tests that hold every iterator to the protocol.
 
     Parameters
     ----------
     sample
         Creates a small iterator of at least two batches, the same ones in each epoch, given an empty folder for files that it needs.
+    rows
+        The dataset rows that an epoch of the sample visits, in order, without padding: ``range(5)`` for five rows. The tests hold the
+        sample's padding and indices to it.
     """
 
     def register(make: Make) -> Make:
-        REGISTERED[make.__name__] = Registered(make, sample)
+        REGISTERED[make.__name__] = Registered(make, sample, rows)
         return make
 
     return register

@@ -54,7 +54,7 @@ class OneBatchAhead(DataIter):
         return self.current_batch
 
 
-@register_iterator(sample=lambda folder: ResizeIter(sample_of_arrays(folder), 2))
+@register_iterator(sample=lambda folder: ResizeIter(sample_of_arrays(folder), 2), rows=range(4))
 class ResizeIter(OneBatchAhead):
     """Wraps an iterator so that an epoch has a given number of batches.
 
@@ -99,7 +99,7 @@ class ResizeIter(OneBatchAhead):
         return True
 
 
-@register_iterator(sample=lambda folder: PrefetchingIter(sample_of_arrays(folder)))
+@register_iterator(sample=lambda folder: PrefetchingIter(sample_of_arrays(folder)), rows=range(5))
 class PrefetchingIter(OneBatchAhead):
     """Prefetches one batch from each of several iterators, in one thread each, and combines their arrays into one batch.
 
