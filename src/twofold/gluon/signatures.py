@@ -6,6 +6,7 @@ from typing import NotRequired, TypeAlias, TypedDict, TypeVar
 
 import numpy as np
 
+from ..initializer import Initializer
 from ..ndarray.array import NDArray
 from ..numpy.array import ndarray
 from ..symbol.symbol import Symbol
@@ -18,8 +19,8 @@ Functions: TypeAlias = ModuleType
 Operand = TypeVar("Operand", NDArray, ndarray, Symbol)
 #: A dtype as a name, a NumPy dtype or scalar class, a Python type, or MXNet's code.
 DTypeLike: TypeAlias = str | type | np.dtype | int
-#: An initializer (an `Initializer`, or a function like `initializer.Mixed`), the name of one, or None for the model's.
-InitializerLike: TypeAlias = Callable[[str, NDArray], None] | str | None
+#: An initializer, its name, or None for the model's.
+InitializerLike: TypeAlias = Initializer | str | None
 #: Called before or after a block's forward; what it returns is ignored.
 Hook: TypeAlias = Callable[..., object]
 #: Called with the name, the operator and the value of each inner output of a graph.

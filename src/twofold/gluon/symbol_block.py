@@ -75,8 +75,9 @@ class SymbolBlock(HybridBlock):
                 continue
             known: ParameterAttributes = {"allow_deferred_init": True}
             # A dtype that inference merely assumes would contradict the file that the parameters are loaded from.
-            if dtypes[name] is not None and "__dtype__" in attributes.get(name, {}):
-                known["dtype"] = dtypes[name]
+            dtype = dtypes[name]
+            if dtype is not None and "__dtype__" in attributes.get(name, {}):
+                known["dtype"] = dtype
             if name in states:
                 known["grad_req"] = "null"
             self._params.get(name, **known)

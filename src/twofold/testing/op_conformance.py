@@ -41,7 +41,7 @@ def sig_of(op: Op, sample: Sample, legacy: bool = True, training: bool = True) -
     return op.sig(legacy, **params, **{flag: training for flag in op.training if flag not in params})
 
 
-def leaves_for(arrays: Sequence[object], sample: Sample | None = None) -> list[Node | None]:
+def leaves_for(arrays: Sequence[np.ndarray | float | None], sample: Sample | None = None) -> list[Node | None]:
     """Leaves with the types of arrays and scalars. Integral inputs (labels, indices) need no gradient."""
     out: list[Node | None] = []
     whole = {k for k, d in enumerate(sample.inputs) if d is not None and d.whole} if sample is not None else set()
