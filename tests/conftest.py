@@ -1,4 +1,4 @@
-"""What tests of several suites need: the shared material beside the repository, and the real MXNet to compare with."""
+"""Shared by several suites: the shared material next to the repository, and the real MXNet to compare with."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def absent(what: str) -> NoReturn:
 
 @pytest.fixture(scope="module", autouse=True)
 def _what_is_older() -> None:
-    """Leave what earlier modules made out of the garbage collector's sight: tests that call it would take seconds each."""
+    """Hide objects of earlier modules from the garbage collector: tests that call it would otherwise take seconds each."""
     gc.collect()
     gc.freeze()
 

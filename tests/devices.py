@@ -1,4 +1,4 @@
-"""Fake GPUs for a test: set up, and forgotten again with everything that refers to them."""
+"""Fake GPUs for a test: set up, and removed afterwards with everything that refers to them."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -20,18 +20,18 @@ def forget_backends() -> None:
     drop_generation()
 
 
-#: What `fake_gpus` gives instead, where whole suites run on other GPUs.
+#: What `fake_gpus` returns instead when whole suites run on other GPUs.
 instead: Callable[[int, str], AbstractContextManager[list[mx.Context]]] | None = None
 
 
 def as_on_cpu(text: str) -> str:
-    """A text with the default device's name as it is where that is cpu(0)."""
+    """A string with the default device's name replaced by cpu(0)."""
     return text.replace(str(mx.current_context()), "cpu(0)")
 
 
 @contextmanager
 def fake_gpus(count: int, schedule: str = "late") -> Iterator[list[mx.Context]]:
-    """``mx.gpu(0)`` … as NumPy arrays whose operations run late (a forgotten wait shows), at once, or in issue order."""
+    """``mx.gpu(0)`` … as NumPy arrays whose operations run late (which exposes missing waits), at once, or in issue order."""
     if instead is not None:
         with instead(count, schedule) as contexts:
             yield contexts

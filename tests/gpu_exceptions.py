@@ -1,4 +1,4 @@
-"""Tests that are not run on GPUs by `tests.on_gpu`: how their names begin, by why not."""
+"""Tests that `tests.on_gpu` does not run on GPUs: prefixes of their names, by reason."""
 
 import re
 
@@ -64,7 +64,7 @@ WHY_NOT = {
         "tests/ndarray/test_interop.py::test_a_pickle_can_be_loaded_in_another_process",
     ),
 }
-#: On a real one, which takes subnormal numbers for 0.
+#: On a real GPU, which flushes subnormal numbers to 0.
 WHY_NOT_REAL = {
     "subnormal numbers are 0 on GPUs": ("tests/ops/test_stability.py::test_a_norm_is_finite_where_its_squares_are_not[subnormal]",),
 }
@@ -74,6 +74,6 @@ EXCEPTIONS, REAL_EXCEPTIONS = (tuple(start for starts in why.values() for start 
 
 
 def is_exception(nodeid: str, real: bool) -> bool:
-    """Whether a test is left out."""
+    """Whether a test is excluded."""
     starts = EXCEPTIONS + REAL_EXCEPTIONS if real else EXCEPTIONS
     return nodeid.startswith(starts) or COMPLEX.match(nodeid) is not None

@@ -1,7 +1,7 @@
-"""The mutation gate: each rule of ownership and order is taken out of a copy of the tree, once, and some test must fail.
+"""The mutation gate: each rule of ownership and order is removed once from a copy of the tree, and some test must fail.
 
-``python -m tests.mutants [--quick] [--jobs N] [words of names …]``. A rule that can be taken out unnoticed lacks a directed test.
-Rules that only save time or memory are here where a test counts them; the others are not rules of ownership. The test that noticed is
+``python -m tests.mutants [--quick] [--jobs N] [words of names …]``. A rule that can be removed unnoticed lacks a directed test.
+Rules that only save time or memory are included if a test counts these. The test that noticed is
 kept in ``mutant_killers.json`` and runs first the next time: a rule whose test still notices takes seconds, another the whole suite.
 """
 
@@ -40,14 +40,14 @@ COPIED = (
         "tests/house/budgets.toml",
     ),
 )
-SECONDS = 1800  # a run that hangs where pytest cannot end it, has failed
+SECONDS = 1800  # a run that hangs and that pytest cannot end has failed
 KILLERS = Path(__file__).with_name("mutant_killers.json")
 ALL = (*MUTANTS, *KERNEL_MUTANTS, *MACHINE_CODE_MUTANTS, *GPU_MUTANTS)
-FAILED = 1  # pytest's exit status where tests ran and some failed
+FAILED = 1  # pytest's exit status if tests ran and some failed
 
 
 class Copy:
-    """A copy of what the tests of the core need, in which a file is changed and set back."""
+    """A copy of what the core's tests need, in which a file is changed and restored."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -74,7 +74,7 @@ class Copy:
         return done.returncode, said[0] if said else done.stdout.strip()[-300:] or done.stderr.strip()[-300:]
 
     def test_without(self, mutant: Mutant, quick: bool, killer: str | None) -> tuple[int, str]:
-        """As `test`, with one rule taken out; the test that noticed the last time goes first."""
+        """Like `test`, with one rule removed; the test that noticed the last time runs first."""
         path = self.folder / mutant.file
         text = path.read_text(encoding="utf-8")
         if text.count(mutant.text) != 1:
@@ -96,14 +96,14 @@ def killer_of(said: str) -> str | None:
 
 
 def keep(killers: dict[str, str]) -> None:
-    """Write which test noticed each rule's absence."""
+    """Write which test noticed the absence of each rule."""
     names = {m.name for m in ALL}
     kept = {name: killer for name, killer in sorted(killers.items()) if name in names}
     KILLERS.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def verdict(status: int) -> str:
-    """What an exit status says of a mutant."""
+    """What an exit status means for a mutant."""
     return {FAILED: "caught", 0: "SURVIVED"}.get(status, "BROKEN")
 
 

@@ -1,8 +1,8 @@
 """Pytest plugin: suites with gpu(0) as the default context, ``pytest -p tests.on_gpu tests/ndarray …``.
 
-The GPUs are simulated ones, or with TWOFOLD_TEST_GPU=device real ones. Fixtures that offer fake GPUs offer these instead. Each test
-has one of the simulation's schedules, drawn from its name. Tests that speak of the CPU alone stand, with why, in `tests.gpu_exceptions`.
-``--every N`` takes one test of N, spread over all by their names. ``python -m tests.on_gpu`` prints which suites are run so.
+The GPUs are simulated or, with TWOFOLD_TEST_GPU=device, real. Fixtures that provide fake GPUs provide these instead. Each test
+has one of the simulation's schedules, drawn from its name. Tests that apply to the CPU only are listed in `tests.gpu_exceptions`.
+``--every N`` runs one test in N, selected by name. ``python -m tests.on_gpu`` prints the suites that are run this way.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from tests.fakes import simulation
 from tests.gpu_exceptions import EXCEPTIONS, REAL_EXCEPTIONS, is_exception
 
 REAL = os.environ.get("TWOFOLD_TEST_GPU") == "device"
-#: The suites that are run so.
+#: The suites that are run this way.
 SUITES = tuple(f"tests/{name}" for name in ("ndarray", "numpy", "ops", "symbol", "module", "gluon", "training", "user_code"))
-#: How many GPUs are simulated: as many as the fixture with the most fake ones offers.
+#: The number of simulated GPUs: the most that any fixture provides as fakes.
 COUNT = 4
 
 
@@ -34,7 +34,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have GPUs, before anything of the suites is imported."""
+    """Set up GPUs before anything of the suites is imported."""
     os.environ["TWOFOLD_BACKEND_GPU"] = "cupy"
     os.environ.pop("TWOFOLD_FAKE_GPUS", None)
     if not REAL:
@@ -50,7 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @contextmanager
 def offered(count: int, schedule: str = "late") -> Iterator[list[mx.Context]]:
-    """In place of `tests.devices.fake_gpus`: as many of these."""
+    """Replaces `tests.devices.fake_gpus`: the same number of these GPUs."""
     if mx.num_gpus() < count:
         pytest.skip(f"needs {count} GPUs")
     if not REAL:
@@ -60,13 +60,13 @@ def offered(count: int, schedule: str = "late") -> Iterator[list[mx.Context]]:
 
 
 def hash_of(nodeid: str) -> int:
-    """A test's number: the same each time, and spread."""
+    """A test's number: a uniform, stable hash of its name."""
     return crc32(nodeid.encode())
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what speaks of the CPU alone, and what is not in the sample; a sample of all suites finds exceptions that name no test."""
+    """Deselect tests for the CPU only and those outside the sample; a sample of all suites finds exceptions that name no test."""
     every = config.getoption("every")
     names = [i.nodeid for i in items]
     stale = [start for start in EXCEPTIONS + REAL_EXCEPTIONS if every > 1 and not any(n.startswith(start) for n in names)]

@@ -1,4 +1,4 @@
-"""Programs that run on the real MXNet and on Twofold alike: which there are, what they return as JSON, the file of what MXNet gives."""
+"""Programs that run on the real MXNet and on Twofold alike: their list, their results as JSON, and the file of MXNet's results."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def fails(action: Callable[[], Any]) -> bool:
 
 
 def difference(found: Any, expected: Any, tolerance: float, place: str = "") -> str | None:
-    """Where two values differ first; None if they do not, numbers up to a tolerance."""
+    """Where two values first differ, with numbers compared up to a tolerance; None if they do not differ."""
     if isinstance(expected, dict) and isinstance(found, dict) and found.keys() == expected.keys():
         pairs = [(f"{place}.{key}", found[key], expected[key]) for key in expected]
     elif isinstance(expected, list) and isinstance(found, list) and len(found) == len(expected):
@@ -65,7 +65,7 @@ def difference(found: Any, expected: Any, tolerance: float, place: str = "") -> 
 
 
 def write_values(script: str, programs: Programs, package: Any, written: Callable[[Any], Any] = plain) -> None:
-    """Write what the programs return into `values.json` beside a script, one a line, and say how many there are."""
+    """Write the programs' results to `values.json` next to a script, one per line, and print their number."""
     lines = [f"{json.dumps(name)}: {json.dumps(written(program(package)), allow_nan=False)}" for name, program in programs.items()]
     text = ",\n".join(lines)
     (Path(script).parent / "values.json").write_text(f"{{\n{text}\n}}\n")

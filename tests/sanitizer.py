@@ -1,7 +1,7 @@
 """``python -m tests.sanitizer``: some tests of the CuPy adapter on a real GPU, under NVIDIA's compute-sanitizer, a tool at a time.
 
-Those marked ``sanitizer`` run: each kind of kernel once, and a captured loop. Arrays have memory of their own meanwhile, not a pool's,
-so that whatever lies beside an array is nobody's.
+Tests marked ``sanitizer`` run: each kind of kernel once, and a captured loop. Arrays are allocated separately, not from a pool,
+so that accesses out of bounds are detected.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from pathlib import Path
 #: What is looked for: reads and writes outside of memory; threads of a block that meet in shared memory; reads of what nobody wrote.
 TOOLS = ("memcheck", "racecheck", "initcheck")
 NAME = "compute-sanitizer"
-#: What it exits with where it has found something.
+#: Its exit status if it has found something.
 FOUND = 86
 MISSING = f"{NAME} is not there: it comes with NVIDIA's CUDA toolkit (cuda-sanitizer); put it on PATH, or set CUDA_PATH"
 
@@ -28,12 +28,12 @@ def located() -> str | None:
 
 
 def command(program: str, tool: str, tests: Sequence[str]) -> list[str]:
-    """The call of a tool on the marked tests.
+    """The command of a tool on the marked tests.
 
     Parameters
     ----------
     program
-        Where compute-sanitizer is.
+        The path of compute-sanitizer.
     tool
         One of `TOOLS`.
     tests
@@ -44,12 +44,12 @@ def command(program: str, tool: str, tests: Sequence[str]) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """A real device, and no limit of time for a test: kernels run many times slower."""
+    """Use a real device without a time limit per test: kernels run many times slower."""
     return {**os.environ, "TWOFOLD_TEST_GPU": "device", "TWOFOLD_TEST_SANITIZER": "1", "PYTEST_TIMEOUT": "0"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run each tool; 0 if none has found anything, or, with ``--optional``, if there is none."""
+    """Run each tool; 0 if none has found anything or, with ``--optional``, if the sanitizer is not installed."""
     parser = argparse.ArgumentParser(prog="python -m tests.sanitizer", description=__doc__)
     parser.add_argument("--optional", action="store_true", help="do nothing where compute-sanitizer is not installed")
     parser.add_argument("--tool", choices=TOOLS, action="append", help="only this one")

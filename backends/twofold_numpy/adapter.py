@@ -107,7 +107,7 @@ class NumpyBackend(Backend):
         return np.asarray(value, order="C")
 
     def quietly(self, function: Callable[..., T], *args: object) -> T:
-        """Call in a context of its own in which NumPy's error state is "ignore"."""
+        """Call in a separate context in which NumPy's error state is "ignore"."""
         try:
             context = _QUIET.pop()
         except IndexError:

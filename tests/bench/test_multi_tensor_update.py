@@ -1,4 +1,4 @@
-"""Several weights updated by one program: the same numbers as one after the other, and only where that is so."""
+"""Several weights updated by one program: the same results as one after the other, and only where that holds."""
 
 import numpy as np
 import pytest

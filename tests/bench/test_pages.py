@@ -1,4 +1,4 @@
-"""`make asv-pages`: every figure that is kept stands on a page."""
+"""`make asv-pages`: every stored figure is on a page."""
 
 import json
 from html import escape

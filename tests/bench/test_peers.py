@@ -1,4 +1,4 @@
-"""The contest with the peers: results agree, verdicts follow from figures, what cannot be had is said; no seconds are asserted."""
+"""The comparison with peers: results agree, verdicts follow from figures, missing libraries are reported; no times are asserted."""
 
 import json
 import socket

@@ -1,4 +1,4 @@
-"""``twofold doctor``: the page names what is there, and every variable that is read."""
+"""``twofold doctor``: the report lists what is installed, and every variable that is read."""
 
 import importlib
 import re

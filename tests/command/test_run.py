@@ -1,4 +1,4 @@
-"""``twofold run``: scripts that import mxnet, old ones, and ones whose numpy is replaced, each in a process of its own."""
+"""``twofold run``: scripts that import mxnet, old ones, and ones whose numpy is replaced, each in its own process."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture
 def run(tmp_path):
-    """Run a script's text; returns what it printed, or its error where it fails."""
+    """Run a script given as text; returns its output, or its error if it fails."""
 
     def execute(text, *options, arguments=(), fails=False):
         script = tmp_path / "script.py"

@@ -1,10 +1,10 @@
-"""The real CuPy on a machine without a GPU: its CUDA runtime, driver and compiler replaced by parts that run on the host.
+"""The real CuPy on a machine without a GPU: its CUDA runtime, driver and compiler are replaced by parts that run on the host.
 
 CuPy's compiled modules reach the runtime and the driver through Cython's capsules. `install` replaces these before anything else of
 CuPy is imported by functions of ``cuda/runtime.cpp``, and NVRTC by g++ with ``cuda/device.h``: so the sources that are really
 launched run, on poisoned memory, when a schedule lets them. There are no devices until `devices` says so.
 
-What CuPy brings compiled (sort, FFT, solvers, its random numbers) cannot run here.
+CuPy's precompiled code (sort, FFT, solvers, random numbers) cannot run here.
 """
 
 import ctypes
@@ -24,12 +24,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-#: The one version whose inside this knows.
+#: The one version whose internals this module knows.
 CUPY = "14.2.0"
 PACKAGE = "cupy-cuda12x"
 SOURCES = Path(__file__).parent / "cuda"
 SCHEDULES = ("late", "eager", "random")
-#: C types in capsules' signatures, as ctypes has them.
+#: C types in capsules' signatures, as ctypes types.
 C_TYPES: dict[str, Any] = {
     "intptr_t": ctypes.c_ssize_t,
     "size_t": ctypes.c_size_t,
@@ -38,14 +38,14 @@ C_TYPES: dict[str, Any] = {
     "PyObject *": ctypes.py_object,
     "float": ctypes.c_float,
 }
-#: The head of a kernel's definition, and whether it is a template.
+#: The start of a kernel's definition, and whether it is a template.
 KERNEL = re.compile(
     r'(template\s*<[^;{}]*>\s*)?(?:TF_KERNEL|(?:extern\s+"C"\s*)?__global__\s+void)\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)\s*\('
 )
 
 
 class Counts(NamedTuple):
-    """What was issued since the process began; a graph is one launch. What went into graphs while they were captured is counted apart."""
+    """Work issued since the process started; a graph is one launch. Work captured into graphs is counted separately."""
 
     launches: int
     copies: int
@@ -79,7 +79,7 @@ class Simulation:
     Attributes
     ----------
     sources
-        Every text that was asked for, with the names of its kernels.
+        Every source that was requested, with the names of its kernels.
     """
 
     def __init__(self) -> None:
@@ -91,31 +91,31 @@ class Simulation:
         self._library.set_locate.argtypes = [ctypes.py_object]
         self._library.set_locate.restype = None
         self._gathering = False
-        #: All texts, those that are not compiled yet, and where those are that are, by key.
+        #: All sources, those not compiled yet, and the libraries of the compiled ones, by key.
         self._texts: dict[str, KernelText] = {}
         self._waiting: dict[str, KernelText] = {}
         self._places: dict[str, tuple[str, str]] = {}
-        self._lock = threading.RLock()  # kernels are compiled by several threads
+        self._lock = threading.RLock()  # several threads compile kernels
         self._library.set_schedule.argtypes = [ctypes.c_int, ctypes.c_ulonglong]
 
     def devices(self, count: int) -> None:
-        """How many devices there are from now on."""
+        """Set the number of devices."""
         self._library.set_devices(count)
 
     def schedule(self, name: str, seed: int = 0) -> None:
-        """When issued work runs from now on: see ``runtime.cpp``."""
+        """Set when issued work runs, see ``runtime.cpp``."""
         self._library.set_schedule(SCHEDULES.index(name), seed)
 
     def ignore_wait(self, number: int) -> None:
-        """Leave the wait of that number, counted from now, out; -1: none."""
+        """Omit the wait of that number, counted from now; -1: none."""
         self._library.set_ignored_wait(number)
 
     def fail(self, status: int) -> None:
-        """Have every launch and every wait of the host report a CUDA status; 0: none."""
+        """Make every launch and every host wait report a CUDA status; 0: none."""
         self._library.set_failing_status(status)
 
     def counts(self) -> Counts:
-        """What was issued until now."""
+        """The work issued so far."""
         out = (ctypes.c_long * len(Counts._fields))()
         self._library.counts(out)
         return Counts(*out)
@@ -123,7 +123,7 @@ class Simulation:
     # installation
 
     def replace_modules(self) -> None:
-        """Put the functions in the place of CUDA's, and g++ in that of NVRTC."""
+        """Replace CUDA's functions with ours, and NVRTC with g++."""
         from cupy_backends.cuda.api import driver, runtime
 
         self._library.set_module(runtime)
@@ -198,7 +198,7 @@ class Simulation:
 
     @contextmanager
     def gathering(self, compiles: bool = True) -> Iterator[None]:
-        """Launch nothing in the block, and compile what it would have launched together later: that takes a fraction of the time.
+        """Launch nothing in the block, and compile what it would have launched together later, in a fraction of the time.
 
         Without `compiles` it is compiled only if it is launched.
         """
@@ -214,7 +214,7 @@ class Simulation:
                 self._waiting = before
 
     def _locate(self, key: str) -> tuple[str, str]:
-        """The library that has a text's kernels, and what stands before their names there; all texts that wait are compiled now."""
+        """The library with a source's kernels, and the prefix of their names there; all waiting sources are compiled now."""
         if key not in self._places:
             with self._lock:
                 self._places |= {k: place for k in self._waiting if (place := _known(k)) is not None}
@@ -224,12 +224,12 @@ class Simulation:
             for group in [{k: t} for k, t in alone.items()] + [{k: t for k, t in waiting.items() if k not in alone}]:
                 self._places |= _compiled_if_right(group) if group else {}
             if key not in self._places:
-                self._places |= _compiled_together({key: self._texts[key]})  # fails, and says why
+                self._places |= _compiled_together({key: self._texts[key]})  # raises, and says why
         return self._places[key]
 
 
 class KernelText(NamedTuple):
-    """A text of kernels: their names and the expressions that stand for them; options that headers ask for."""
+    """A source of kernels, their names and name expressions, and the options that headers need."""
 
     source: str
     names: tuple[tuple[str, str], ...]
@@ -246,7 +246,7 @@ def _known(key: str) -> tuple[str, str] | None:
 
 
 def _compiled_if_right(texts: dict[str, KernelText]) -> dict[str, tuple[str, str]]:
-    """Texts as one library; if one of them is refused, each that is not as a library of its own."""
+    """Sources as one library; if one does not compile, a separate library for each of the others."""
     try:
         return _compiled_together(texts)
     except subprocess.CalledProcessError:
@@ -256,7 +256,7 @@ def _compiled_if_right(texts: dict[str, KernelText]) -> dict[str, tuple[str, str
 
 
 def _compiled_together(texts: dict[str, KernelText]) -> dict[str, tuple[str, str]]:
-    """Texts as one library: each in a namespace of its own, its kernels' names behind its key."""
+    """Sources as one library: each in its own namespace, with its key as prefix of its kernels' names."""
     parts = ['#include "device.h"']
     for key, text in texts.items():
         source = text.source.replace(_prelude(), "")
@@ -290,7 +290,7 @@ def _compiler() -> str:
 
 
 def _python_function(address: int | None, signature: str) -> Any:
-    """A function of a capsule's address for callers in Python; None where its types have no equal."""
+    """A function at a capsule's address for Python callers; None if its types have no equivalent."""
     match = re.match(r"(.*?) ?\((.*)\)$", signature)
     assert match
     result, given = match.group(1), [a.strip() for a in match.group(2).split(",")]
@@ -305,7 +305,7 @@ def _python_function(address: int | None, signature: str) -> Any:
 
 
 def cache_folder() -> Path:
-    """Where compiled texts lie from one run to the next, by their content."""
+    """The cache folder of compiled sources, by content."""
     root = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
     folder = root / "twofold" / "simulation"
     folder.mkdir(parents=True, exist_ok=True)
@@ -318,17 +318,17 @@ def library(name: str, *options: str) -> Path:
 
 
 def _own() -> str:
-    """The end of a name that no other process or thread gives."""
+    """A name suffix that no other process or thread uses."""
     return f".{os.getpid()}.{threading.get_ident()}"
 
 
 def compiled(text: str, options: tuple[str, ...]) -> Path:
-    """A C++ text as a shared library, compiled unless it was before.
+    """C++ source as a shared library, compiled unless cached.
 
     Raises
     ------
     subprocess.CalledProcessError
-        If g++ refuses it.
+        If g++ rejects it.
     """
     target = cache_folder() / f"{_hash(text, *options)}.so"
     if not target.exists():
@@ -341,7 +341,7 @@ def compiled(text: str, options: tuple[str, ...]) -> Path:
 
 @cache
 def _prelude() -> str:
-    """The text in front of all kernels, which is compiled once."""
+    """The source in front of all kernels, which is compiled once."""
     from twofold.backend.c_text import header
 
     return header("c_prelude.h")
@@ -349,7 +349,7 @@ def _prelude() -> str:
 
 @cache
 def _precompiled() -> Path:
-    """A folder with ``device.h``, and the kernels' prelude in it, read by g++ in a tenth of the time that the text takes."""
+    """A folder with a precompiled ``device.h`` that includes the kernels' prelude, which g++ reads in a tenth of the time of the source."""
     text = (SOURCES / "device.h").read_text(encoding="utf-8") + _prelude()
     folder = cache_folder() / _hash(text, *HOST_OPTIONS)
     target = folder / "device.h.gch"

@@ -1,4 +1,4 @@
-"""The simulated CUDA is strict: what a GPU would get wrong now and then is wrong here every time, and what it refuses is refused."""
+"""The simulated CUDA is strict: errors that a GPU shows now and then show every time, and what CUDA rejects is rejected."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def increment(cp, x, out):
 
 
 def chained(cp, *, waits):
-    """X + 1 on one stream, + 1 on another."""
+    """X + 1 on one stream, then + 1 on another."""
     first, second = (cp.cuda.Stream(non_blocking=True) for _ in range(2))
     with first:
         x, y = cp.ndarray((4,), np.float32), cp.ndarray((4,), np.float32)
@@ -124,7 +124,7 @@ def test_without_a_compiler_there_is_a_reason(monkeypatch):
 
 
 def captured(cp, stream, work):
-    """What some work issues as a graph."""
+    """The graph of some issued work."""
     stream.begin_capture()
     try:
         work()
@@ -145,7 +145,7 @@ def test_a_graph_runs_once_per_launch(cp):
         assert y.get(stream=stream).tolist() == [0] * 4
         for _ in range(3):
             graph.launch(stream)
-        del graph  # what was launched runs to its end
+        del graph  # launched work runs to its end
         assert x.get(stream=stream).tolist() == [11] * 4
     after = SIMULATION.counts()
     assert (after.captured - before.captured, after.graph_launches - before.graph_launches, after.launches - before.launches) == (2, 3, 3)

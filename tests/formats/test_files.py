@@ -1,4 +1,4 @@
-"""Whole files: written in one step or not at all, whatever happens in between."""
+"""Whole files: written atomically, whatever happens in between."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ MASK = (1 << 64) - 1
 
 
 class Generator:
-    """One stream of random draws. Each draw gets a key of its own: 4 words of counter, 2 of key (uint64).
+    """One stream of random draws. Each draw gets its own key: 4 words of counter, 2 of key (uint64).
 
     Parameters
     ----------

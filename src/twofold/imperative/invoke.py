@@ -354,7 +354,7 @@ def _legacy_scalars(sig: Sig, contents: list[Any]) -> list[Any]:
 
 
 def _captured(args: Sequence[Any], contents: Sequence[Any]) -> list[Any]:
-    """Contents as Values, which tapes and windows may hold; an injected key becomes a Value of its own."""
+    """Contents as Values, which tapes and windows may hold; an injected key becomes a separate Value."""
     out = []
     for owner, v in zip(args, contents, strict=True):
         if v.__class__ is PLAIN:

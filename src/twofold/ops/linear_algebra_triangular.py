@@ -131,7 +131,7 @@ for _k in (0, -1, 2):
 
 
 def rows_of_packed(size):
-    """The number of rows of a triangle of so many elements, if there is one."""
+    """The number of rows of a triangle with that many elements; None if no triangle has."""
     rows = (math.isqrt(8 * size + 1) - 1) // 2
     return rows if rows * (rows + 1) // 2 == size else None
 

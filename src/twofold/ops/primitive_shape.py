@@ -157,7 +157,7 @@ def _(xp, dout, data, *, key):
 
 @slice.simplify
 def _(xp, node):
-    # all of it in order; but what a pass made to be computed again must stay a node of its own
+    # it selects everything in order; but a view that a pass made for recomputation must stay a separate node
     (data,) = node.operands
     is_all = xp.same_type(data, node) and all(step in (None, 1) for _, _, step in node.sig.params["key"])
     return data if is_all and not xp.is_distinct_view(node) else None

@@ -1,4 +1,4 @@
-"""Programs that an adapter captures and launches as a whole: what it is told about them, and when it is asked to."""
+"""Programs that an adapter captures and launches as a whole: what it needs to know about them, and when it launches them."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
@@ -16,7 +16,7 @@ from .plan import Plan
 
 
 def traits_of(plan: Plan, donated: Collection[int], dead: Collection[int], in_steps: InSteps, device: Device | None) -> ProgramTraits:
-    """What an adapter is told about a program.
+    """What an adapter needs to know about a program.
 
     Parameters
     ----------
