@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import twofold as mx
-from twofold.errors import OperatorError, ParameterError
+from twofold.errors import DTypeError, OperatorError, ParameterError
+from twofold.opdef.declare import primitive
+from twofold.opdef.inputs import Index
 from twofold.opdef.params import Scalar
 from twofold.opdef.samples import samples_of
 from twofold.testing.op_conformance import CHECKS
@@ -47,6 +49,14 @@ def own_weighted(xp, data, weight=None, shift=None):
 @own_weighted.sample
 def _(draw):
     return draw(draw.real((3, 4)), draw.real((4,)))
+
+
+@primitive("own_half_at", "_npx_own_half_at", reference=lambda np, x, at: x[at] / 2, floats=("float32", "float64"), differentiable=False)
+def own_half_at(xp, data, at: Index):
+    """Half of the elements at indices."""
+
+
+own_half_at.type(lambda data, at: (at.shape, data.dtype))
 
 
 X = np.random.default_rng(0).standard_normal((3, 4)).astype("f4")
@@ -112,6 +122,35 @@ def test_a_name_in_use_is_rejected():
         @mx.op("FullyConnected")
         def another(xp, data):
             return data
+
+
+def test_an_element_wise_primitive_without_a_c_text_is_refused():
+    with pytest.raises(
+        OperatorError, match=r"own_cube: an element-wise primitive without a C text: .* or leave out elementwise and declare \.type"
+    ):
+
+        @primitive("own_cube", elementwise=True, reference=lambda np, x: x**3)
+        def own_cube(xp, data):
+            """The cube."""
+
+
+@pytest.mark.parametrize("namespace", [mx.nd, mx.npx], ids=["nd", "npx"])
+def test_a_primitive_that_computes_in_floats_refuses_integers_but_not_as_indices(namespace):
+    array = mx.np.array if namespace is mx.npx else mx.nd.array
+    function, x = namespace.own_half_at, array([3.0, 5.0], dtype="float32")
+    np.testing.assert_array_equal(function(x, array([1], dtype="int32")).asnumpy(), [2.5])
+    with pytest.raises(DTypeError, match="own_half_at: it computes in float32 and float64 only: given int32"):
+        function(x.astype("int32"), array([1], dtype="int32"))
+
+
+def test_a_rule_that_looks_for_a_composite_on_xp_is_told_how_to_call_it():
+    @mx.op("own_looks")
+    def own_looks(xp, data):
+        """Looks for sigmoid in the wrong place."""
+        return xp.sigmoid(data)
+
+    with pytest.raises(AttributeError, match=r"a composite is called as sigmoid\(xp, x\)"):
+        mx.nd.own_looks(mx.nd.ones(2))
 
 
 def test_the_decorator_exists_whatever_was_imported_before():

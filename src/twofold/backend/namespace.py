@@ -34,7 +34,8 @@ class Referenced(ABC):
             if name in PRIMITIVES:
                 lacking = f"{type(self).__name__} lacks the primitive {name}, which has neither a reference nor a default"
                 raise AttributeError(f"{lacking}: define it in the adapter's namespace")
-            raise AttributeError(f"a rule may not use xp.{name}: it is neither a primitive nor listed in opdef/vocabulary.py")
+            what = f"a rule may not use xp.{name}: it is neither a primitive nor listed in opdef/vocabulary.py"
+            raise AttributeError(f"{what}; an operator that is a composite is called as {name}(xp, x)")
         found = vars(self)[name] = partial(self.by_reference, name)
         return found
 

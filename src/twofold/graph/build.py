@@ -42,7 +42,7 @@ def _new(sig: Sig, inputs: tuple[Node | None, ...]) -> Application:
         part = owner.parts[sig.params["place"]] if owner is not None else None
         assert isinstance(part, Application)
         return part
-    check_floats(op, [i.dtype for i in inputs if i is not None])
+    check_floats(op, [None if i is None else i.dtype for i in inputs])
     if op.primitive and not sig.legacy:
         types = _primitive_types(sig, inputs)
         return _node(sig, inputs, types, ())

@@ -57,18 +57,23 @@ def check_legacy(op: Op, dtypes: Sequence[str]) -> None:
         raise DTypeError(f"{op.title}: only floating-point numbers are supported", dtypes[0], 'cast them with astype("float32")')
 
 
-def check_floats(op: Op, dtypes: Sequence[str]) -> None:
-    """Raise if an operand has a floating-point dtype that the operator does not compute in.
+def check_floats(op: Op, dtypes: Sequence[str | None]) -> None:
+    """Raise if an operand has a dtype that an operator with ``floats`` does not compute in.
 
     Raises
     ------
     DTypeError
-        If its dtype is a float that is not among those declared.
+        If its dtype is a float that is not among those declared, or the operator is a primitive and the operand holds integers.
     """
-    if op.floats is not FLOATS:
-        for dtype in dtypes:
-            if dtype in FLOATS and dtype not in op.floats:
-                raise DTypeError(f"{op.title}: it computes in {' and '.join(op.floats)} only", dtype, f'cast with astype("{op.floats[0]}")')
+    if op.floats is FLOATS:
+        return
+    for k, dtype in enumerate(dtypes):
+        if dtype is None or dtype in op.floats or dtype in WEAK:
+            continue
+        # a composite may convert integers itself; a primitive's library would return floats where `.type` says integers
+        given = op.inputs[min(k, len(op.inputs) - 1)]
+        if dtype in FLOATS or (op.primitive and not given.own_dtype and not given.injected):
+            raise DTypeError(f"{op.title}: it computes in {' and '.join(op.floats)} only", dtype, f'cast with astype("{op.floats[0]}")')
 
 
 def legacy_scalar(value: float | int | bool, dtype: str, limit: bool = False) -> float | int:

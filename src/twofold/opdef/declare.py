@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, get_args
 
-from ..errors import ParameterError
+from ..errors import OperatorError, ParameterError
 from . import registry
 from .params import Param, kind_of
 from .spec import Input, Op, Rule
@@ -35,6 +35,8 @@ def op(name: str | None = None, *aliases: str, aux: tuple[str, ...] = (), **fact
     ------
     ParameterError
         If it is used without parentheses.
+    OperatorError
+        If a name is taken, or an element-wise primitive has no C text.
     """
     if callable(name):
         raise ParameterError("an operator's decorator is called", repr(name), "write it with parentheses: @op() or @op('name')")
@@ -42,6 +44,9 @@ def op(name: str | None = None, *aliases: str, aux: tuple[str, ...] = (), **fact
     def declare(rule: Rule) -> Op:
         named = () if name is None and facts.get("primitive") else (name or rule.__name__, *aliases)
         new = build(rule, named, aux, facts)
+        if new.primitive and new.elementwise and new.c is None:
+            todo = 'give one, such as c="expf({0})", or leave out elementwise and declare .type'
+            raise OperatorError(f"{new.title}: an element-wise primitive without a C text", f"c={new.c}", todo)
         registry.register(new)
         return new
 

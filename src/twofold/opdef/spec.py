@@ -123,7 +123,8 @@ class Op:
     reference: Rule | None = None
     #: The reference takes NumPy arrays only, so adapters copy their arrays to the host for it.
     host_only: bool = False
-    #: Floating-point dtypes it computes in; others raise a DTypeError (linear algebra: float32 and float64).
+    #: Floating-point dtypes it computes in (linear algebra: float32 and float64). Other floats raise a DTypeError; so do integers in a
+    #: primitive, except for inputs with ``own_dtype``.
     floats: tuple[str, ...] = FLOATS
     #: The result shares its first input's memory when run on arrays.
     view: bool = False

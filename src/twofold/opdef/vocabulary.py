@@ -37,7 +37,8 @@ class Derived:
 
     def __getattr__(self, name: str) -> Any:
         """Primitives are found by name (each namespace defines or makes them)."""
-        raise AttributeError(f"a rule may not use xp.{name}: it is neither a primitive nor listed in opdef/vocabulary.py")
+        what = f"a rule may not use xp.{name}: it is neither a primitive nor listed in opdef/vocabulary.py"
+        raise AttributeError(f"{what}; an operator that is a composite is called as {name}(xp, x)")
 
     # shapes
 

@@ -13,7 +13,7 @@ matrix only one triangle is read, and the gradient is the symmetric one.
 import math
 
 from ..dtype import promote
-from ..errors import DTypeError, ParameterError, ShapeError
+from ..errors import ParameterError, ShapeError
 from ..opdef.declare import op, primitive
 from ..opdef.params import Shape
 from ..opdef.shapes import broadcast_shapes
@@ -39,24 +39,9 @@ def require_matrices(x, square=True):
         raise ShapeError("Last 2 dimensions of the array must be square", f"shape {x.shape}", "pass (…, n, n)")
 
 
-def require_floats(x, square=True):
-    """Check in typed inference that an operand holds (square) matrices of floats.
-
-    Raises
-    ------
-    DTypeError
-        If it does not hold floats.
-    ShapeError
-        If it does not hold matrices.
-    """
-    if x.dtype not in FLOATS:
-        raise DTypeError("linear algebra supports only float32 and float64", x.dtype, 'cast with astype("float32")')
-    require_matrices(x, square)
-
-
 def type_of_square(A):
     """Type rule of primitives that give square matrices like those they take."""
-    require_floats(A)
+    require_matrices(A)
     return A.shape, A.dtype
 
 
@@ -128,8 +113,8 @@ def solve(xp, a, b):
 
 @solve.type
 def _(a, b):
-    require_floats(a)
-    require_floats(b, square=False)
+    require_matrices(a)
+    require_matrices(b, square=False)
     if b.shape[-2] != a.shape[-1]:
         raise ShapeError("solve: the numbers of equations and unknowns differ", f"{a.shape} and {b.shape}", "pass (…, n, n) and (…, n, k)")
     return (*broadcast_shapes("solve", [a.shape[:-2], b.shape[:-2]]), *b.shape[-2:]), promote(a.dtype, b.dtype)
@@ -177,7 +162,7 @@ def det(xp, A):
 
 @det.type
 def _(A):
-    require_floats(A)
+    require_matrices(A)
     return A.shape[:-2], A.dtype
 
 
@@ -217,7 +202,7 @@ def slogdet(xp, A):
 
 @slogdet.type
 def _(A):
-    require_floats(A)
+    require_matrices(A)
     return [(A.shape[:-2], A.dtype)] * 2
 
 
@@ -266,7 +251,7 @@ def qr(xp, A):
 
 @qr.type
 def _(A):
-    require_floats(A, square=False)
+    require_matrices(A, square=False)
     *batch, m, n = A.shape
     return [((*batch, m, min(m, n)), A.dtype), ((*batch, min(m, n), n), A.dtype)]
 
@@ -324,7 +309,7 @@ def eigh(xp, A, *, upper: bool = False):
 
 @eigh.type
 def _(A, *, upper):
-    require_floats(A)
+    require_matrices(A)
     return [(A.shape[:-1], A.dtype), (A.shape, A.dtype)]
 
 
@@ -388,7 +373,7 @@ def real_eig(xp, A):
 
 @real_eig.type
 def _(A):
-    require_floats(A)
+    require_matrices(A)
     return [(A.shape[:-1], A.dtype), (A.shape, A.dtype)]
 
 
@@ -417,7 +402,7 @@ def svd(xp, A):
 
 @svd.type
 def _(A):
-    require_floats(A, square=False)
+    require_matrices(A, square=False)
     *batch, m, n = A.shape
     k = min(m, n)
     return [((*batch, m, k), A.dtype), ((*batch, k), A.dtype), ((*batch, k, n), A.dtype)]
