@@ -20,7 +20,7 @@ from twofold_numpy.memory import POOL
 from twofold_numpy.namespace import NumpyNamespace
 
 #: Members of a namespace that compute nothing.
-FACTS = ("dtype_of", "by_ufunc")
+FACTS = ("dtype_of", "by_ufunc", "is_by_reference")
 #: Methods whose generated functions call NumPy directly.
 DIRECT = ("__add__", "__sub__", "__mul__", "__truediv__", "__neg__")
 
