@@ -62,9 +62,9 @@ def test_bytes_of_a_plain_file_are_not_copied():
         (b"\0\0\x08", "the file ends inside the type"),
         (b"\0\0\x08\2\0\0", "the file ends inside the shape"),
         (b"\0\0\x08\x40" + bytes(4 * 64), "more than 32 axes"),
-        (idx(np.zeros(3, "uint8"), (4,)), "promises 4 bytes"),
-        (idx(np.zeros(5, "uint8"), (4,)), "promises 4 bytes"),
-        (idx(np.zeros(0, "uint8"), (2**32 - 1, 2**31)), "promises"),
+        (idx(np.zeros(3, "uint8"), (4,)), "declares 4 bytes"),
+        (idx(np.zeros(5, "uint8"), (4,)), "declares 4 bytes"),
+        (idx(np.zeros(0, "uint8"), (2**32 - 1, 2**31)), "declares"),
         (idx(np.zeros(0, "uint8"), (0, 2**32 - 1, 2**32 - 1)), "more elements than can be addressed"),
     ],
 )

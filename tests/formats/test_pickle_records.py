@@ -207,7 +207,7 @@ DAMAGED = {
     "nothing": b"",
     "no end": b"N",
     "not a pickle": b"hello",
-    "finds the stack empty": b".",
+    "nothing on the stack": b".",
     "only a mark": b"(.",
     "no mark": b"Nt.",
     "no such memo": b"h\0.",
