@@ -35,7 +35,7 @@ def _what_is_older() -> None:
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder of fixtures, data and tools beside the repository."""
+    """The folder of fixtures, data and tools next to the repository."""
     if not SHARED.is_dir():
         absent("no shared material beside the repository")
     return SHARED.resolve()

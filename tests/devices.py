@@ -13,7 +13,7 @@ from twofold.scheduler import streams
 
 
 def forget_backends() -> None:
-    """Have adapters loaded anew, programs compiled for the new ones, and devices and copies of the old ones not waited for."""
+    """Make adapters load again, recompile programs for the new ones, and stop waiting for devices and copies of the old ones."""
     loader._backend_of_kind.cache_clear()
     window.USED.clear()
     streams._read_elsewhere.clear()

@@ -1,6 +1,6 @@
-"""Rules of ownership and order, each with how to take it out of the code: what `tests.mutants` tries, one after another.
+"""Rules of ownership and order, each with the change that removes it from the code; `tests.mutants` tries them one by one.
 
-A row is brought up to date where the code is changed; its text stands once in its file.
+Update a row when its code changes; its text must occur exactly once in its file.
 """
 
 from typing import NamedTuple
@@ -10,7 +10,7 @@ CORE = ("tests/core", "tests/scheduler")
 
 
 class Mutant(NamedTuple):
-    """One rule taken out: in a file, a text that occurs there once is replaced."""
+    """One rule removed: a text that occurs once in a file is replaced."""
 
     name: str
     file: str

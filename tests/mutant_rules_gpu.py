@@ -1,6 +1,6 @@
-"""Rules of order, and of memory that waits, of the CuPy adapter, each with how to take it out of the code: see `tests.mutants`.
+"""Rules of order and of held memory in the CuPy adapter, each with the change that removes it: see `tests.mutants`.
 
-Each wait of the adapter is here, and each mark that one is for.
+Every wait of the adapter is included, and every mark that it waits for.
 """
 
 from tests.mutant_rules import Mutant

@@ -1,4 +1,4 @@
-"""Rules of kernels as machine code, each with how to take it out of the code: see `tests.mutant_rules`."""
+"""Rules of kernels as machine code, each with the change that removes it: see `tests.mutant_rules`."""
 
 from tests.mutant_rules import Mutant
 

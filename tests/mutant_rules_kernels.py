@@ -1,4 +1,4 @@
-"""Rules of which nodes become one kernel, each with how to take it out of the code: see `tests.mutants`."""
+"""Rules of which nodes become one kernel, each with the change that removes it: see `tests.mutants`."""
 
 from tests.mutant_rules import FUSE, Mutant
 

@@ -53,7 +53,7 @@ def test_unknown_variable_is_pointed_out(monkeypatch, capsys):
 
 @pytest.fixture
 def machine(monkeypatch, tmp_path, capsys):
-    """A machine with a driver or without, with CuPy or without, whose adapter for GPUs does what it is told; gives the page about GPUs."""
+    """A machine with or without a driver and CuPy, and with a scripted GPU adapter; returns the report's section about GPUs."""
     monkeypatch.delenv("TWOFOLD_BACKEND_GPU", raising=False)
     monkeypatch.delenv("TWOFOLD_FAKE_GPUS", raising=False)
 
@@ -85,7 +85,7 @@ def raising(error):
 
 
 def refusing(status):
-    """An adapter that CUDA refuses, with what CuPy says of it."""
+    """An adapter for which CUDA fails, with CuPy's error."""
     error = RuntimeError("cudaError")
     error.status = status
     return raising(importlib.import_module("twofold_cupy.failures").unavailable(error))

@@ -1,6 +1,6 @@
-"""Runs the Python blocks of a Markdown page in one namespace; what stands behind a ``print(…)`` as a comment must be its output.
+"""Runs the Python blocks of a Markdown page in one namespace; a comment after a ``print(…)`` must be its output.
 
-``python -m tests.docs.pages PAGE`` runs a page in a process of its own: pages register operators and set the environment.
+``python -m tests.docs.pages PAGE`` runs a page in a separate process, since pages register operators and set the environment.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ EXPECTED = re.compile(r"^print\(.*\)\s+# (.*)$")
 
 
 class Block(NamedTuple):
-    """A block of a page: its language, its text, the number of its first line."""
+    """A block of a page: its language, its text, and the number of its first line."""
 
     language: str
     text: str
@@ -27,19 +27,19 @@ class Block(NamedTuple):
 
 
 def blocks(page: str) -> Iterator[Block]:
-    """The fenced blocks of a page that are no directives."""
+    """The fenced blocks of a page, except directives."""
     for match in (m for m in BLOCK.finditer(page) if not m["language"].startswith("{")):
         yield Block(match["language"], match["text"], page.count("\n", 0, match.start("text")) + 1)
 
 
 def same_text(got: str, wanted: str) -> bool:
-    """Whether two texts are equal but for white space; ``…`` in the wanted one stands for anything."""
+    """Whether two texts are equal up to whitespace; ``…`` in the expected one matches anything."""
     parts = ["".join(part.split()) for part in wanted.split("…")]
     return re.fullmatch(".*".join(map(re.escape, parts)), "".join(got.split())) is not None
 
 
 def run_block(block: Block, name: str, namespace: dict[str, Any]) -> Iterator[str]:
-    """Run a block statement by statement; gives what is wrong with what it prints."""
+    """Run a block statement by statement; returns the mismatches in its output."""
     lines = block.text.splitlines()
     for statement in ast.parse(block.text).body:
         ast.increment_lineno(statement, block.line - 1)
@@ -52,7 +52,7 @@ def run_block(block: Block, name: str, namespace: dict[str, Any]) -> Iterator[st
 
 
 def run_page(path: Path) -> list[str]:
-    """Run all Python blocks of a page in order; what is wrong with what they print."""
+    """Run all Python blocks of a page in order; returns the mismatches in their output."""
     namespace: dict[str, Any] = {"__name__": "page"}
     found = [block for block in blocks(path.read_text(encoding="utf-8")) if block.language == "python"]
     return [wrong for block in found for wrong in run_block(block, path.name, namespace)]

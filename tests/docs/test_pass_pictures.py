@@ -1,4 +1,4 @@
-"""The pictures of docs/inside/passes.md are what the passes draw today, and the page shows each of them."""
+"""The pictures in docs/inside/passes.md are up to date with the passes, and the page shows each of them."""
 
 import importlib.util
 from pathlib import Path

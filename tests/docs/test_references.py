@@ -1,4 +1,4 @@
-"""What the pages about the code name exists: files, functions and classes in them, and the tests that hold the laws."""
+"""Everything that the pages about the code mention exists: files, functions and classes in them, and the tests of the laws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The picture of two devices at work is what the code draws today."""
+"""The picture of two devices at work is up to date with the code."""
 
 import runpy
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The miniature of docs/inside computes what the package computes, in as much memory, and keeps its length."""
+"""The miniature in docs/inside matches the package's results and memory use, and stays within its length."""
 
 import importlib.util
 from pathlib import Path

@@ -1,1 +1,1 @@
-"""The examples that say what the framework is for, each as a test that can be read on its own."""
+"""Examples of what the framework is for, each a test that can be read on its own."""

@@ -1,4 +1,4 @@
-"""What the examples need: GPUs that are not there."""
+"""Fixtures for the examples: fake GPUs."""
 
 from collections.abc import Iterator
 
@@ -11,6 +11,6 @@ from tests.devices import fake_gpus
 
 @pytest.fixture
 def gpus() -> Iterator[list[mx.Context]]:
-    """Four fake GPUs, whose operations run late: a forgotten wait shows."""
+    """Four fake GPUs whose operations run late, which exposes missing waits."""
     with fake_gpus(4) as devices:
         yield devices

@@ -9,7 +9,7 @@ import pytest
 import twofold as mx
 from twofold import autograd, nd, sym
 
-# A toy: an operation returns its value and a closure that sends a gradient on to what it was computed from.
+# A toy: an operation returns its value and a closure that passes a gradient on to its operands.
 
 
 class Traced:

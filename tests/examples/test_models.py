@@ -60,7 +60,7 @@ def test_linear_regression_by_gluon_finds_the_plane(points, hybridized):
 
 
 class Scaled(gluon.HybridBlock):
-    """A dense layer without bias whose rows are scaled: 0 stands for the size that its first input decides."""
+    """A dense layer without bias whose rows are scaled; a size of 0 is inferred from the first input."""
 
     def __init__(self, units, **kwargs):
         super().__init__(**kwargs)

@@ -172,7 +172,7 @@ def touched(data: bytes) -> list[bytes]:
 
 
 def in_use(symbol: mx.sym.Symbol) -> None:
-    """What is done with a symbol that a file gave: only what is wrong with its shapes may show later, and says so."""
+    """Use a symbol from a file: only errors in its shapes may surface this late, as errors of the library."""
     symbol.list_arguments(), symbol.list_outputs(), symbol.list_auxiliary_states(), symbol.get_internals().list_outputs()
     assert mx.sym.load_json(symbol.tojson()).list_inputs() == symbol.list_inputs()
     for ask in (symbol.infer_type_partial, symbol.infer_shape_partial):

@@ -10,7 +10,7 @@ import pytest
 
 from tests.house.sources import ROOT, budgets
 
-# Extras and their like: whoever calls what needs them pays for them.
+# Extras and the like: only callers of what needs them pay for them.
 LATE = {"PIL", "cupy", "graphviz", "llvmlite", "matplotlib", "opt_einsum", "rich", "safetensors", "scipy", "sklearn", "torch"}
 SEARCH_PATH = f"import sys; sys.path[:0] = [{str(ROOT / 'src')!r}, {str(ROOT / 'backends')!r}]; "
 LOADED = re.compile(r"^import time:\s+\d+ \|\s+\d+ \|\s*(\S+)$", re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Modules say what they are for, packages list their names and do nothing else, CuPy stays in its adapter."""
+"""Modules have docstrings, packages only list their names, and CuPy is imported only in its adapter."""
 
 from __future__ import annotations
 

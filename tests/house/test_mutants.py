@@ -1,4 +1,4 @@
-"""The rules that `make mutants` takes out are there to be taken out, each once."""
+"""The text of every rule that `make mutants` removes occurs exactly once in its file."""
 
 import ast
 from collections import Counter

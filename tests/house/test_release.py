@@ -1,4 +1,4 @@
-"""What a release is made of: one version everywhere, and a wheel that holds the packages and nothing else."""
+"""The contents of a release: one version everywhere, and a wheel with the packages and nothing else."""
 
 from __future__ import annotations
 

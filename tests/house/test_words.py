@@ -1,4 +1,4 @@
-"""No file says what none may say, and none has a name that says nothing."""
+"""No file contains forbidden words, and no file has a meaningless name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.house.sources import Source, text_files, tracked_paths
 from tests.house.verdict import expect_none
 from tests.house.words import EXEMPT, FORBIDDEN, forbidden_words, silent_names
 
-# A bar stands inside each forbidden word and is taken out before the check, so that this file does not accuse itself.
+# Each forbidden word contains a bar, which is removed before the check, so that this file passes its own check.
 BAD = [
     ("machine path", "cd /wo|rk/main"),
     ("machine path", "DATA = '/ho|me/ann/data'"),

@@ -1,4 +1,4 @@
-"""Checks of wording: what no file of the repository may say, whatever it is about."""
+"""Checks of wording: words that no file in the repository may contain."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tests.house.sources import Source
 
-# One letter of each forbidden word stands in brackets, so that this file does not accuse itself.
+# One letter of each forbidden word is in brackets, so that this file passes its own check.
 FORBIDDEN = {
     "machine path": re.compile(r"(?<![\w.])/(?:wor[k]|roo[t]|hom[e]|User[s]|op[t]|mn[t])(?=[/\s\"'`),;:]|$)|\bC:\\User[s]"),
     "registry host": re.compile(r"\b(?:pyp[i]|pythonhoste[d]|anacond[a]|npmj[s])\.(?:org|com)\b|--(?:extra-)?index-ur[l]|--find-link[s]"),
@@ -20,14 +20,14 @@ FORBIDDEN = {
     "unfinished merge": re.compile(r"^(?:<{7}|>{7}) "),
     "unfinished mark": re.compile(r"\b(?:TOD[O]|FIXM[E]|XX[X])\b|\braise NotImplementedErro[r]\s*(?:\(\s*\)\s*)?(?:#|$)"),
 }
-# Paths that may say something of one kind, each with its reason.
+# Paths that may contain one kind of forbidden word, each with its reason.
 EXEMPT: dict[tuple[str, str], str] = {}
-# Names of files that say nothing about what is in them.
+# File names that say nothing about the contents.
 SILENT_NAMES = frozenset({"common.py", "helper.py", "helpers.py", "misc.py", "util.py", "utils.py"})
 
 
 def forbidden_words(source: Source) -> Iterator[str]:
-    """The lines of a file that say what no file may say."""
+    """The lines of a file that contain forbidden words."""
     kinds = [(kind, pattern) for kind, pattern in FORBIDDEN.items() if (source.path, kind) not in EXEMPT]
     for number, line in enumerate(source.text.splitlines(), 1):
         for kind, pattern in kinds:
@@ -36,5 +36,5 @@ def forbidden_words(source: Source) -> Iterator[str]:
 
 
 def silent_names(paths: Iterable[str]) -> list[str]:
-    """The files whose name says nothing."""
+    """The files with meaningless names."""
     return [f"{path}: name it for what it holds" for path in paths if path.rpartition("/")[2] in SILENT_NAMES]
