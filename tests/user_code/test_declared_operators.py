@@ -1,5 +1,8 @@
 """Operators that users declare with ``@mx.op`` and ``@mx.elementwise`` behave like built-in ones."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -151,6 +154,22 @@ def test_a_rule_that_looks_for_a_composite_on_xp_is_told_how_to_call_it():
 
     with pytest.raises(AttributeError, match=r"a composite is called as sigmoid\(xp, x\)"):
         mx.nd.own_looks(mx.nd.ones(2))
+
+
+METHOD = """
+import twofold as mx
+
+@mx.op("own_next", method="following")
+def own_next(xp, data):
+    return data + 1
+
+assert mx.sym.var("x").following().eval(x=mx.nd.ones(2))[0].asnumpy().tolist() == [2, 2]
+assert mx.nd.ones(2).following().asnumpy().tolist() == [2, 2]
+"""
+
+
+def test_a_method_may_have_another_name_than_its_operator():
+    subprocess.run([sys.executable, "-c", METHOD], check=True)
 
 
 def test_the_decorator_exists_whatever_was_imported_before():

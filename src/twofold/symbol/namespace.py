@@ -101,10 +101,10 @@ def attribute_names() -> list[str]:
 
 def attach() -> None:
     """Attach the methods that operators declare to `Symbol`."""
-    for name in [op.method_name for op in OPS.values() if op.method_name and op.symbol_method]:
-        method = made(name, name)
-        method.__qualname__ = f"Symbol.{name}"
-        setattr(Symbol, name, method)
+    for op in [op for op in OPS.values() if op.method_name and op.symbol_method]:
+        method = made(op.title, op.method_name)
+        method.__qualname__ = f"Symbol.{op.method_name}"
+        setattr(Symbol, op.method_name, method)
     Symbol.astype = made(astype.title, "cast")  # type: ignore[attr-defined]
     Symbol.split_v2 = split_v2  # type: ignore[attr-defined]
 
