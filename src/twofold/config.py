@@ -8,12 +8,16 @@ from .errors import ParameterError
 
 
 class Setting(NamedTuple):
-    """A setting. Its environment variable is ``TWOFOLD_`` followed by the name in capitals."""
+    """A setting. Its environment variable is ``TWOFOLD_`` followed by the name in capitals.
+
+    ``is_compiled_in`` tells whether a program is compiled according to it, so that a change calls for new programs.
+    """
 
     name: str
     default: Any
     parse: Callable[[str], Any]
     meaning: str
+    is_compiled_in: bool = False
 
 
 def _switch(text: str) -> bool:
@@ -40,45 +44,77 @@ def _engine(text: str) -> str:
 
 TABLE = (
     Setting("engine", "window", _engine, "naive: run every operation immediately; window: defer and fuse operations on large arrays"),
-    Setting("defer_elements", 65_536, _count, "number of elements from which an operation is deferred to the window instead of run inline"),
+    Setting(
+        "defer_elements",
+        65_536,
+        _count,
+        "number of elements from which an operation is deferred to the window instead of run inline",
+        is_compiled_in=True,
+    ),
     Setting("window_operations", 256, _count, "number of operations at which a window is flushed; mx.engine.bulk sets it"),
     Setting("window_bytes", 1 << 30, _count, "bytes of pending results at which a window is flushed"),
     Setting("lane_operations", 256, _count, "number of programs and copies queued on other threads at which queueing blocks"),
     Setting("lane_bytes", 1 << 30, _count, "bytes of their results at which queueing blocks"),
-    Setting("jit", True, _switch, "compile fused CPU kernels with LLVM on their second use, if llvmlite is installed"),
-    Setting("jit_eager", False, _switch, "compile them on first use, so that results are bitwise independent of what ran before"),
+    Setting("jit", True, _switch, "compile fused CPU kernels with LLVM on their second use, if llvmlite is installed", is_compiled_in=True),
+    Setting(
+        "jit_eager",
+        False,
+        _switch,
+        "compile them on first use, so that results are bitwise independent of what ran before",
+        is_compiled_in=True,
+    ),
     Setting(
         "winograd",
         True,
         _switch,
         "compute float32 3x3 convolutions with Winograd's algorithm where it is faster; it has larger rounding errors",
+        is_compiled_in=True,
     ),
-    Setting("channels_last", True, _switch, "keep images in channels-last layout inside programs where that makes convolutions faster"),
+    Setting(
+        "channels_last",
+        True,
+        _switch,
+        "keep images in channels-last layout inside programs where that makes convolutions faster",
+        is_compiled_in=True,
+    ),
     Setting(
         "epilogues",
         True,
         _switch,
         "on GPUs, fuse bias, relu and bias gradients into matrix products with cuBLASLt; rounding differs",
+        is_compiled_in=True,
     ),
-    Setting("cudnn", True, _switch, "compute convolutions on GPUs with cuDNN, if nvidia-cudnn-frontend is installed"),
+    Setting("cudnn", True, _switch, "compute convolutions on GPUs with cuDNN, if nvidia-cudnn-frontend is installed", is_compiled_in=True),
     Setting("cuda_graphs", True, _switch, "launch a program that a GPU runs repeatedly as one CUDA graph"),
-    Setting("gpu_streams", 4, _count, "number of streams for independent steps of a captured program; 1: in order"),
+    Setting("gpu_streams", 4, _count, "number of streams for independent steps of a captured program; 1: in order", is_compiled_in=True),
     Setting(
         "compile_threads",
         4,
         _count,
         "number of threads that compile a program's GPU kernels before it runs; 0: each kernel on its first launch",
+        is_compiled_in=True,
     ),
     Setting("gpu_memory_reserve", 0, _percent, "percentage of a GPU's memory to leave to other processes"),
-    Setting("verify", False, _switch, "check the invariants of every compiled graph"),
+    Setting("verify", False, _switch, "check the invariants of every compiled graph", is_compiled_in=True),
 )
 
 #: MXNet variables that are read if a setting's own variable is not set.
 ALSO = {"gpu_memory_reserve": "MXNET_GPU_MEM_POOL_RESERVE"}
 
+COMPILED_IN = frozenset(setting.name for setting in TABLE if setting.is_compiled_in)
+#: Called after one of `COMPILED_IN` has changed: they forget what was compiled under the old value.
+ON_CHANGE: list[Callable[[], None]] = []
+
 
 class Settings:
     """The values of the settings, read from the environment once. Tests and ``mx.engine`` assign to them.
+
+    A new value holds for every operation from then on; only bound executors keep the programs that they have compiled.
+
+    Attributes
+    ----------
+    revision
+        How often a setting of `COMPILED_IN` has changed: part of the keys of caches that outlive ``ON_CHANGE``.
 
     Raises
     ------
@@ -86,6 +122,7 @@ class Settings:
         If an environment variable has an invalid value; the message names it.
     """
 
+    revision: int = 0
     engine: str
     defer_elements: int
     window_operations: int
@@ -116,6 +153,15 @@ class Settings:
                 raise ParameterError(f"setting {variable}: invalid value", repr(given), str(error)) from None
         if "TWOFOLD_ENGINE" not in os.environ and os.environ.get("MXNET_ENGINE_TYPE") == "NaiveEngine":
             self.engine = "naive"
+
+    def __setattr__(self, name: str, value: object) -> None:
+        # here, and not where a program is looked up: a lookup is a hot path, and nodes and operators hold compiled forms without a key
+        before = vars(self).get(name, value)  # none yet in __init__
+        super().__setattr__(name, value)
+        if name in COMPILED_IN and value != before:
+            super().__setattr__("revision", self.revision + 1)
+            for forget in ON_CHANGE:
+                forget()
 
 
 SETTINGS = Settings()

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from ..backend.loader import backend_for
-from ..config import SETTINGS, recomputes
+from ..config import recomputes
 from ..device import Device
 from ..graph.build import G
 from ..graph.ir import Node
@@ -143,5 +143,5 @@ class Function(Entry):
 
 def function_of(steps: Steps, device: Device) -> Function:
     """The function of a graph on a kind of device; equal graphs share one."""
-    key = steps, backend_for(device), recomputes(), *vars(SETTINGS).values()
+    key = steps, backend_for(device), recomputes()
     return PROGRAMS.get_or(key, lambda: Function(steps, device))

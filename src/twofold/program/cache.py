@@ -2,7 +2,7 @@
 
 Windows, backward passes, single operations, `mx.compile` and executors share one table, `PROGRAMS`, so that a structure is compiled once
 for each kind of device: the n executors of a module on n devices share their programs. It is cleared with the tables of interned nodes,
-since nodes are its keys.
+since nodes are its keys. Both are cleared when a setting changes that programs are compiled by, since nodes hold programs too.
 """
 
 from collections.abc import Callable, Collection, Hashable, Sequence
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ..backend.protocol import Backend
-from ..config import SETTINGS
+from ..config import ON_CHANGE
 from ..device import Device
-from ..graph.ir import TABLES, Node
+from ..graph.ir import TABLES, Node, drop_generation
 from .compile import Program
 from .profiling import PROGRAM, Title
 
@@ -79,6 +79,7 @@ class Compiled(Entry):
 
 PROGRAMS = Cache(4096)
 TABLES.dependents.append(PROGRAMS.clear)
+ON_CHANGE.append(drop_generation)
 
 
 def program_of(
@@ -91,6 +92,5 @@ def program_of(
     device: Device | None = None,
 ) -> Program:
     """The program of a graph, from the cache or compiled. See `Program` for the parameters."""
-    # the settings belong to the key because they decide what fuses
-    key = (tuple(outputs), tuple(leaves), frozenset(donated), backend, title, *vars(SETTINGS).values())
+    key = tuple(outputs), tuple(leaves), frozenset(donated), backend, title
     return PROGRAMS.get_or(key, lambda: Compiled(Program(outputs, leaves, backend, donated=donated, title=title, device=device))).program

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from ..backend.loader import backend_for
+from ..config import SETTINGS
 from ..device import CPU, Device
 from ..errors import DeviceError, DTypeError, MXNetError, ParameterError, ShapeError
 from ..executor.function import TypedGraph, random_keys, user_objects, write_states
@@ -119,7 +120,7 @@ class CompiledSymbol:
 
     def _run(self, cells: dict[str, NDArray], device: Device) -> list[Any]:
         own = list(cells.values())
-        key = tuple([(c.shape, c._dtype) for c in own]), tls.training, device.device_type
+        key = tuple([(c.shape, c._dtype) for c in own]), tls.training, device.device_type, SETTINGS.revision
         found = self._graphs.get_or(key, partial(self._compiled, cells, device, tls.training))
         program, graph = found.program, found.graph
         self._last = program
