@@ -34,12 +34,6 @@ from asv_benchmarks.timing import frames, medians
 RECORDED = 50
 #: A ratio fails above its target times this factor.
 GENEROUS = 2
-#: Limits of ratios that are near twice their targets or above: 1.5 times the current value.
-RATIOS_NOW = {
-    "perceptron executor / hand-written": 3.0,
-    "perceptron imperative / hand-written": 4.8,
-    "perceptron hybridized / hand-written": 3.6,
-}
 #: Limits of the Python functions that an operation enters, where they exceed the target: (plain, recorded).
 FRAMES_NOW = {"x[1:3]": (7, 9), "x.sum()": (5, 7)}
 
@@ -104,8 +98,8 @@ class Row:
 
 
 def ratio(name: str, seconds: float, reference: float, target: float | None) -> Row:
-    """A row for a ratio, whose limit is twice its target, or its entry in `RATIOS_NOW`."""
-    limit = RATIOS_NOW.get(name, None if target is None else GENEROUS * target)
+    """A row for a ratio, whose limit is twice its target."""
+    limit = None if target is None else GENEROUS * target
     return Row(name, seconds / reference, "x", target, limit)
 
 
