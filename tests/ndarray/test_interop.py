@@ -323,3 +323,75 @@ def test_a_pickle_can_be_loaded_in_another_process():
     code = "import pickle, sys; print(pickle.loads(bytes.fromhex(sys.argv[1])).asnumpy().tolist())"
     result = subprocess.run([sys.executable, "-c", code, pickle.dumps(x()).hex()], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[[1.0, 2.0], [3.0, 4.0]]"
+
+
+@pytest.mark.parametrize("dtype", [None, "float64", "float16"])
+def test_an_array_built_from_recorded_elements_has_their_gradient(dtype):
+    a = nd.array([1, 2])
+    a.attach_grad()
+    with autograd.record():
+        built = nd.array([[a[0] * 5, [3]], ([4], a[1] * 5)], dtype=dtype, ctx=mx.cpu(1))
+        loss = (a * a).sum() + built.as_in_context(mx.cpu()).astype("float32").sum()
+    loss.backward()
+    np.testing.assert_array_equal(built.asnumpy(), [[[5], [3]], [[4], [10]]])
+    assert (built.dtype, built.context) == (np.dtype(dtype or "float32"), mx.cpu(1))
+    np.testing.assert_array_equal(a.grad.asnumpy(), [7, 9])  # 2 a + 5
+
+
+def test_a_copy_of_a_recorded_array_has_its_gradient():  # as in MXNet
+    a = nd.array([1, 2], dtype="float64")
+    a.attach_grad()
+    with autograd.record():
+        y = a * 5
+        built = nd.array(y)
+        y[:] = 0
+        loss = (a * a).sum() + built.sum()
+    loss.backward()
+    assert built.dtype == np.float64
+    np.testing.assert_array_equal(built.asnumpy(), [5, 10])
+    np.testing.assert_array_equal(a.grad.asnumpy(), [7, 9])
+
+
+@pytest.mark.parametrize("index", [slice(None), [1, 0]])
+def test_an_assigned_list_of_recorded_elements_has_their_gradient(index):
+    a = nd.array([1, 2])
+    a.attach_grad()
+    with autograd.record():
+        y = nd.zeros((2, 1))
+        y[index] = [a[0] * 5, a[1] * 5]
+        loss = (a * a).sum() + y.sum()
+    loss.backward()
+    np.testing.assert_array_equal(a.grad.asnumpy(), [7, 9])
+
+
+@pytest.mark.parametrize("module", [nd, mx.np])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "np.copyto(host, y)",
+        "np.put(host, [0], y)",
+        "np.exp(y, out=host)",
+        "np.modf(y, out=(host, host))",
+        "np.cumsum(y, out=host[0])",
+        "np.median(y, 0, out=host[0])",
+        "host.__iadd__(y)",
+    ],
+)
+def test_a_recorded_array_is_not_written_to_a_numpy_array(text, module):
+    y, _ = operand(module, True)
+    host = np.zeros((2, 2))
+    with autograd.record(), pytest.raises(AutogradError, match="no gradient"):
+        eval(text, {"np": np, "host": host, "y": y})
+    assert not host.any()
+
+
+@pytest.mark.parametrize("module", [nd, mx.np])
+def test_a_numpy_array_takes_what_has_no_gradient(module):
+    y, _ = operand(module, True)
+    host, tests = np.zeros((2, 2)), np.zeros((2, 2), bool)
+    np.copyto(host, y)  # outside `record`
+    with autograd.record():
+        np.add(host, y.detach(), out=host)
+        np.greater(y, 0.5, out=tests)
+    np.testing.assert_allclose(host, 3 * np.array([[0.3, 0.6], [0.2, 0.5]]))
+    np.testing.assert_array_equal(tests, [[False, True], [False, True]])

@@ -130,8 +130,30 @@ def test_an_array_built_from_recorded_ones_keeps_device_and_gradients():
     assert x.grad.tolist() == [5, 5]
 
 
+@pytest.mark.parametrize("index", [slice(None), [1, 0]])
+def test_an_assigned_list_of_recorded_elements_has_their_gradient(index):
+    x = np.array([1.0, 2.0])
+    x.attach_grad()
+    with mx.autograd.record():
+        y = np.zeros(2)
+        y[index] = [x[0] * 5, x[1] * 5]
+        loss = (x * x).sum() + y.sum()
+    loss.backward()
+    assert x.grad.tolist() == [7, 9]
+
+
 @pytest.mark.parametrize(
-    "text", ["np.median(y)", "numpy.median(y)", "np.interp(y, [1, 2], [3, 4])", "np.modf(y)", "np.vectorize(abs)(y)", "y.partition(1)"]
+    "text",
+    [
+        "np.median(y)",
+        "numpy.median(y)",
+        "np.interp(y, [1, 2], [3, 4])",
+        "np.modf(y)",
+        "np.vectorize(abs)(y)",
+        "y.partition(1)",
+        "np.linspace(0, y[0], 3)",
+        "np.arange(y[0], dtype=float)",
+    ],
 )
 def test_a_numpy_function_raises_instead_of_cutting_a_gradient(text):
     x = np.array([3.0, 1.0, 2.0])

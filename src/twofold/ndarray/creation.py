@@ -9,23 +9,25 @@ from ..backend.loader import backend_for
 from ..device import CPU, Device, current_device
 from ..dtype import NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError
-from ..imperative.array import Array, adopted, from_host
+from ..imperative.array import Array, adopted, apply_op, from_host
 from ..imperative.cell import HOST, PINNED, Value, wrap
 from ..imperative.invoke import content, host_of
+from ..ops import primitive_arithmetic
 from .array import NDArray
 from .dlpack import GPU_KINDS, HOST_KINDS, Capsule, Exporter
+from .host_calls import is_recorded, stacked
 from .types import ArrayLike, DeviceLike, DTypeLike, Shape
 
 A = TypeVar("A", bound=Array)
 
 
 def array(source_array: object, ctx: DeviceLike = None, dtype: DTypeLike = None) -> NDArray:
-    """Create an array from anything array-like.
+    """Create an array from anything array-like. Inside ``record`` gradients flow to the arrays that it is made from.
 
     Parameters
     ----------
     source_array
-        An array, a number, or nested lists of numbers.
+        An array, a number, or nested lists of these.
     ctx
         The device; the current one if None.
     dtype
@@ -36,6 +38,8 @@ def array(source_array: object, ctx: DeviceLike = None, dtype: DTypeLike = None)
     DTypeError
         If the source is not array-like.
     """
+    if is_recorded(source_array):
+        return _recorded_copy(source_array, _device(ctx), dtype)
     if isinstance(source_array, Array):
         host: Any = host_of(source_array)
         dtype = source_array._dtype if dtype is None else dtype
@@ -56,6 +60,15 @@ def array(source_array: object, ctx: DeviceLike = None, dtype: DTypeLike = None)
     # a conversion of a list is nobody else's, so its memory is taken over; a NumPy array of the right dtype must be copied
     fresh = fresh or (host is not source_array and isinstance(source_array, (list, tuple)))
     return adopted(NDArray, host, device) if fresh else from_host(NDArray, host, device)
+
+
+def _recorded_copy(source: Any, device: Device, dtype: DTypeLike) -> NDArray:
+    """`array` of a recorded array, or of a list that contains one, as recorded operations."""
+    if isinstance(source, Array):
+        name = source._dtype if dtype is None else dtype_name(dtype)
+        copied = apply_op(primitive_arithmetic.astype, source, cls=NDArray, dtype=name)
+        return copied.as_in_context(device)
+    return stacked(source, NDArray, lambda item: array(item, device, _dtype(dtype)))
 
 
 def from_numpy(ndarray: np.ndarray, zero_copy: bool = True, array_cls: type[A] = NDArray) -> A:

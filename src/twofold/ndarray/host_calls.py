@@ -1,17 +1,20 @@
-"""NumPy's functions on the contents of arrays: finding arrays among a call's arguments, and refusing calls that would cut a gradient."""
+"""NumPy's functions on the contents of arrays: finding arrays among arguments, joining recorded ones, refusing calls that cut gradients."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from ..dtype import is_float
+from ..dtype import NAME_OF, NUMPY, is_float
 from ..errors import AutogradError, DTypeError
-from ..imperative.array import Array
+from ..imperative.array import Array, apply_op
 from ..imperative.cell import Cell
 from ..imperative.invoke import host_of
 from ..imperative.record import tls
 from ..imperative.way import is_tracked
+from ..ops import primitive_shape
+
+A = TypeVar("A", bound=Array)
 
 
 def hosts(value: Any) -> Any:
@@ -59,14 +62,23 @@ def replaced(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def arrays_in(value: object) -> Iterator[Array]:
-    """The arrays in nested sequences and dictionaries."""
-    if isinstance(value, Array):
+    """The arrays of ours in nested sequences and dictionaries."""
+    return (a for a in _all_arrays_in(value) if isinstance(a, Array))
+
+
+def _all_arrays_in(value: object) -> Iterator[Array | np.ndarray]:
+    if isinstance(value, (Array, np.ndarray)):
         yield value
     elif isinstance(value, (list, tuple)):
         for v in value:
-            yield from arrays_in(v)
+            yield from _all_arrays_in(v)
     elif isinstance(value, dict):
-        yield from arrays_in(list(value.values()))
+        yield from _all_arrays_in(list(value.values()))
+
+
+def _may_have_gradient(a: Array | np.ndarray) -> bool:
+    dtype = NUMPY[a._dtype] if isinstance(a, Array) else a.dtype
+    return dtype.kind in "fc" or is_float(NAME_OF.get(dtype, ""))  # the kind of bfloat16 is "V"
 
 
 def is_recorded(value: object) -> bool:
@@ -81,10 +93,22 @@ def _is_recorded(a: Any) -> bool:
     return not any(sig.op.detaches for sig in a._chain) and is_tracked(a._base._v)
 
 
-def refuse_cut(name: str, args: object, results: object) -> None:
-    """Raise where a function without a gradient rule computed floating-point results from recorded arrays.
+def stacked(items: object, cls: type[A], convert: Callable[[Any], A]) -> A:
+    """Nested sequences that contain recorded arrays, converted one by one and joined by recorded operations.
 
-    Integers and bools (indices, counts, tests) have no gradient anyway.
+    NumPy's own conversion of such a sequence would drop the arrays from the tape.
+    """
+    if not isinstance(items, (list, tuple)):
+        return convert(items)
+    parts = [stacked(item, cls, convert) for item in items]
+    rows = [apply_op(primitive_shape.reshape, p, cls=cls, shape=(1, *p.shape)) for p in parts]
+    return apply_op(primitive_shape.concat, *rows, cls=cls, axis=0)
+
+
+def refuse_cut(name: str, args: object, results: object) -> None:
+    """Raise where a function without a gradient rule computes floating-point results, or fills arrays, from recorded arrays.
+
+    Integers and bools (indices, counts, tests) have no gradient anyway. Arrays of NumPy's among the results are outside the tape.
 
     Raises
     ------
@@ -92,7 +116,7 @@ def refuse_cut(name: str, args: object, results: object) -> None:
         If the gradient would be cut.
     """
     # the cheap conditions first: results are few, while arguments may be long lists
-    if tls.tape is not None and any(is_float(a._dtype) or a._dtype.startswith("complex") for a in arrays_in(results)) and is_recorded(args):
+    if tls.tape is not None and any(map(_may_have_gradient, _all_arrays_in(results))) and is_recorded(args):
         raise AutogradError(
             f"{name} has no gradient",
             "a recorded array",

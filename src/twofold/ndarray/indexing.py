@@ -6,12 +6,13 @@ import numpy as np
 
 from ..dtype import NAME_OF, NUMPY
 from ..errors import DTypeError, ParameterError
-from ..imperative.array import Array
+from ..imperative.array import Array, from_host
 from ..imperative.cell import HOST, PLAIN, wrap
 from ..imperative.counters import COUNTERS
 from ..imperative.indexing import Indexer, Rules, is_contiguous
 from ..imperative.transfer import on_device
 from ..opdef.conventions import legacy_scalar
+from .host_calls import is_recorded, stacked
 from .types import ArrayLike, Index
 
 
@@ -48,6 +49,14 @@ def _value(value: Any, x: Any) -> Any:
     DTypeError
         If it is not array-like.
     """
+    if isinstance(value, (list, tuple)) and is_recorded(value):
+        cls = type(x)._root or type(x)
+
+        def element(item: object) -> Array:
+            found = _value(item, x)
+            return found if isinstance(found, Array) else from_host(cls, np.asarray(found, NUMPY[x._dtype]), x.context)
+
+        return stacked(value, cls, element)
     if isinstance(value, Array):
         if not value.context.shares_memory_with(x.context):
             value = wrap(type(value)._root or type(value), on_device(value, x.context))

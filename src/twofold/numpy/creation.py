@@ -12,10 +12,10 @@ import numpy as np
 from ..device import Device, current_device
 from ..dtype import NAME_OF, NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError
-from ..imperative.array import Array, adopted, apply_op, from_host
+from ..imperative.array import Array, adopted, from_host
 from ..imperative.record import tls
 from ..ndarray.creation import allocate, fill
-from ..ndarray.host_calls import hosts, is_recorded
+from ..ndarray.host_calls import hosts, is_recorded, refuse_cut, stacked
 from ..ndarray.types import ArrayLike, DeviceLike, DTypeLike, Order, Shape
 from ..opdef.frontend import named
 from ..ops import primitive_shape
@@ -67,8 +67,8 @@ def array(
     if isinstance(object, Array):
         out = _converted(object, dtype, copy, None if device is None and ctx is None else device_of_keywords(device, ctx))
     elif tls.tape is not None and isinstance(object, (list, tuple)) and is_recorded(object):
-        # NumPy's conversion would drop these arrays from the tape, so it only tells the dtype
-        out = _stacked(object, _host(object, dtype, {"ndmax": ndmax} if ndmax else {})[0].dtype)
+        kind = _host(object, dtype, {"ndmax": ndmax} if ndmax else {})[0].dtype
+        out = stacked(object, ndarray, lambda item: operand(item).astype(kind, copy=False))
         out = out if device is None and ctx is None else out.as_in_ctx(device_of_keywords(device, ctx))
     else:
         host, fresh = _host(object, dtype, {"ndmin": ndmin, "ndmax": ndmax} if ndmax else {})
@@ -91,14 +91,6 @@ def _converted(source: Array, dtype: DTypeLike, copy: bool | None, device: Devic
     out = out.as_in_ctx(where)
     out = out if dtype is None else out.astype(dtype, copy=False)
     return out.copy() if copy and not fresh else out
-
-
-def _stacked(items: ArrayLike, dtype: np.dtype) -> ndarray:
-    """Nested sequences that contain recorded arrays, joined by recorded operations."""
-    if isinstance(items, (list, tuple)):
-        parts = [_stacked(item, dtype) for item in items]
-        return apply_op(primitive_shape.concat, *[p.reshape(1, *p.shape) for p in parts], cls=ndarray, axis=0)
-    return operand(items).astype(dtype, copy=False)
 
 
 def _host(object: ArrayLike, dtype: Any, limits: dict[str, Any]) -> tuple[Any, bool]:
@@ -275,7 +267,9 @@ def arange(
     """Evenly spaced values in [start, stop), or in [0, start) without a stop; the spacing is ``step``, by default 1."""
     bounds = (0, start, 1 if step is None else step) if stop is None else (start, stop, 1 if step is None else step)
     kind: Any = dtype
-    return computed(np.arange(*[b.item() if isinstance(b, Array) else b for b in bounds], dtype=kind), device, ctx)
+    host = np.arange(*[b.item() if isinstance(b, Array) else b for b in bounds], dtype=kind)
+    refuse_cut("arange", bounds, host)
+    return computed(host, device, ctx)
 
 
 def _spaced(function: Callable[..., Any]) -> Callable[..., ndarray]:
@@ -290,6 +284,7 @@ def _spaced(function: Callable[..., Any]) -> Callable[..., ndarray]:
         **options: object,
     ) -> Any:
         got = function(hosts(start), hosts(stop), num, *args, **options)
+        refuse_cut(function.__name__, (start, stop), got)
         return (computed(got[0], device, ctx), got[1]) if isinstance(got, tuple) else computed(got, device, ctx)
 
     return spaced

@@ -51,6 +51,7 @@ def by_numpy(function: Callable[..., object], args: tuple[Any, ...], options: di
         Position of the argument that the function writes to, if any.
     """
     arrays = list(arrays_in((args, options)))
+    name = getattr(function, "__qualname__", "a function of NumPy")
     device = arrays[0].context if arrays else current_device()
     if writes is not None and isinstance(args[writes], Array):
         target: Any = args[writes]
@@ -62,8 +63,9 @@ def by_numpy(function: Callable[..., object], args: tuple[Any, ...], options: di
         result = function(*given, **hosts(options))
         target[...] = host
         return _arrays_from(result, device)
+    refuse_cut(name, arrays, (options.get("out"), () if writes is None else args[writes]))  # before anything is written
     result = _arrays_from(host_calls.by_numpy(function, args, options), device)
-    refuse_cut(getattr(function, "__qualname__", "a function of NumPy"), arrays, result)
+    refuse_cut(name, arrays, result)
     return result
 
 

@@ -13,8 +13,9 @@ from ..imperative.cell import HOST, PLAIN, Value, wrap
 from ..imperative.counters import COUNTERS
 from ..imperative.indexing import Indexer, Rules
 from ..imperative.invoke import content, host_of
+from ..imperative.record import tls
 from ..imperative.transfer import on_device
-from ..ndarray.host_calls import hosts
+from ..ndarray.host_calls import hosts, is_recorded
 from ..ndarray.types import ArrayLike, Index
 from .array import ndarray
 from .creation import asarray
@@ -53,7 +54,7 @@ def _places(item: ArrayLike) -> np.ndarray:
 
 def _value(value: Any, x: ndarray) -> Any:
     """The value of an assignment: a Python scalar, or an array in the target's dtype and on its device."""
-    if isinstance(value, Array):
+    if isinstance(value, Array) or is_recorded(value):
         value = asarray(value)
         if not value.context.shares_memory_with(x.context):
             value = wrap(ndarray, on_device(value, x.context))
@@ -97,8 +98,8 @@ def put(x: ndarray, index: Index, value: ArrayLike) -> None:
         v = x._v
         if v.__class__ is PLAIN:
             new = value._v if isinstance(value, Array) else value
-            # a `Value` may be pending, on a device, or recorded: the general path decides
-            if new.__class__ is not Value:
+            # a `Value` may be pending, on a device, or recorded: the general path decides. So may those in a list
+            if new.__class__ is not Value and (tls.tape is None or not is_recorded(new)):
                 COUNTERS.in_place += 1
                 v[index if _is_basic(index) else hosts(index)] = new
                 return

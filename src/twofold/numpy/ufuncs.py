@@ -13,7 +13,7 @@ from ..dtype import NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError
 from ..imperative.cell import wrap
 from ..imperative.invoke import host_of
-from ..ndarray.host_calls import hosts, is_recorded
+from ..ndarray.host_calls import hosts, is_recorded, refuse_cut
 from ..ndarray.types import ArrayLike, Axis, Casting, DTypeLike, Index
 from ..opdef.registry import OPS
 from ..opdef.shapes import broadcast_shapes
@@ -222,6 +222,8 @@ def deliver(result: ndarray, out: Any, casting: Casting = "same_kind", *, widens
 
     Raises
     ------
+    AutogradError
+        If a recorded result would be written to a NumPy array.
     DTypeError
         If ``out`` is not an array, or the result may not be cast to its dtype.
     ParameterError, ShapeError
@@ -232,6 +234,7 @@ def deliver(result: ndarray, out: Any, casting: Casting = "same_kind", *, widens
     if isinstance(out, tuple) and len(out) == 1:
         out = out[0]
     if isinstance(out, np.ndarray):
+        refuse_cut("writing to an array of NumPy's", result, out)
         np.copyto(out, host_of(result), casting)
         return out
     if not isinstance(out, ndarray):
