@@ -17,6 +17,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, final
 
 from ..dtype import ITEMSIZE, scalar_dtype
+from ..opdef.params import exact
 from ..opdef.spec import Op, Sig
 from ..ops.primitive_shape import full, reshape
 
@@ -175,7 +176,7 @@ def drop_generation() -> None:
 
 
 def bound_tables() -> None:
-    """Drop the generation if it has grown past the limit. Called where a tape or window begins."""
+    """Drop the generation if it has grown past the limit. Called where a tape or window begins, or an operation runs the first time."""
     if TABLES.count > INTERN_LIMIT:
         drop_generation()
 
@@ -192,7 +193,7 @@ def leaf(name: object, shape: tuple[int, ...], dtype: str, tracked: bool = False
 
 def const(number: float | int | bool) -> Constant:
     """The interned constant: a Python scalar of weak type. Constants differ by type and bits: 0.0 is not -0.0."""
-    key = number.__class__, number.hex() if isinstance(number, float) else number
+    key = exact(number)
     found = TABLES.constants.get(key)
     if found is None:
         found = TABLES.constants.setdefault(key, Constant(number, scalar_dtype(number)))

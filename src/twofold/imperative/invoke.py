@@ -13,7 +13,7 @@ from ..device import CPU, Device, current_device
 from ..dtype import FLOATS, is_float
 from ..errors import DeviceError, DTypeError, MXNetError
 from ..graph.build import apply
-from ..graph.ir import Application, Constant, Leaf, Node, const, leaf
+from ..graph.ir import Application, Constant, Leaf, Node, bound_tables, const, leaf
 from ..opdef.conventions import operator_scalar
 from ..opdef.spec import Input, Op, Sig
 from ..scheduler.observers import LISTENERS, report_arrays
@@ -381,6 +381,7 @@ def _inline(sig: Sig, contents: Sequence[Any], device: Device) -> list[Any]:
     key = _key(contents) if device is CPU or device.is_host else None
     found = sig.inline.get(key) if key else None
     if found is None:
+        bound_tables()  # code that neither records nor defers begins no tape or window
         node = _typed(sig, contents)
         given = [k for k, i in enumerate(node.inputs) if i is not None and not isinstance(i, Constant)]
         found = runner(node, backend_for(device)), given, len(node.parts)

@@ -103,16 +103,18 @@ class Fast(NamedTuple):
 def _quick_lines(op: Op, keywords: list[str], operands: str) -> list[str]:
     """Look up the parameters as they were given; required arrays must be present, and scalars must be Python numbers."""
     required = [i.name for i in op.inputs if not i.optional and not i.injected][: -1 if op.variadic else None]
-    parts = [*keywords, *(["is_training()"] if op.training else [])]
+    # 0 and -0.0 are equal, but not as floats: the key has their text
+    parts = [f"{k} if {k} is NULL or {k} else str({k})" if k in op.ambiguous else k for k in keywords]
+    parts += ["is_training()"] if op.training else []
     key = f"({', '.join(parts)}{',' if parts else ''})"
     present = "".join(f" and {a} is not None" for a in required)
     present += "".join(f" and ({s}.__class__ in numbers{'' if op.params[s].required else f' or {s} is NULL'})" for s in op.scalars)
     scalars = "".join(f", {s}" if op.params[s].required else f", default_{s} if {s} is NULL else {s}" for s in op.scalars)
     return [
-        f"    key = {key}",
         "    try:",
+        f"        key = {key}",
         "        sig = cache.get(key)",
-        "    except TypeError:",
+        "    except (TypeError, ValueError):  # not hashable; an array has no truth value",
         "        sig = key = None",
         f"    if sig is not None and out is None and not other{present}:",
         f"        return run(sig, {operands}{scalars})",
@@ -121,6 +123,8 @@ def _quick_lines(op: Op, keywords: list[str], operands: str) -> list[str]:
 
 def _remembering(op: Op, fast: Fast) -> Callable[[dict[object, object], object, dict[str, object]], None]:
     def remember(cache: dict[object, object], key: object, params: dict[str, object]) -> None:
+        if not op.is_plain({name: value for name, value in params.items() if value}):  # the key spells out the others
+            return
         if len(cache) > 256:
             cache.clear()
         cache[key] = fast.sig_of(op, {name: value for name, value in params.items() if name not in op.scalars})

@@ -9,6 +9,7 @@ import types
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Number
 from typing import Annotated, Any, Literal
 
 from ..dtype import dtype_name
@@ -16,6 +17,11 @@ from ..errors import ParameterError
 
 #: What parsing a value raises: a string may also be nested too deeply, or be a number out of range.
 UNREADABLE = (ValueError, TypeError, AttributeError, SyntaxError, OverflowError, RecursionError, MemoryError)
+
+
+def never(value: object) -> bool:
+    """No value is ambiguous; see `Kind`."""
+    return False
 
 
 @dataclass(frozen=True)
@@ -30,11 +36,14 @@ class Kind:
         Converts any accepted value, including strings, to the canonical (hashable) one; raises ValueError or TypeError.
     runtime
         Whether the value is an input of the program rather than part of its structure.
+    ambiguous
+        Whether another value is equal to this one but means something else, as -0.0 is to 0 where a float is wanted.
     """
 
     name: str
     parse: Callable[[Any], Any]
     runtime: bool = False
+    ambiguous: Callable[[object], bool] = never
 
 
 @dataclass(frozen=True)
@@ -58,6 +67,25 @@ class Param:
             return self.kind.parse(given)
         except UNREADABLE as error:
             raise ParameterError(f"{op}: parameter {self.name} must be {self.kind.name}", repr(given), str(error)) from None
+
+
+def exact(value: object) -> object:
+    """A key that differs wherever values do: numbers by class and bits, in tuples too. In Python 0.0 == -0.0 and 1 == 1.0 == True."""
+    if isinstance(value, float):
+        return value.__class__, value.hex()
+    if isinstance(value, int):
+        return value.__class__, value
+    if isinstance(value, tuple):
+        return value.__class__, *map(exact, value)
+    return (value.__class__, repr(value)) if isinstance(value, Number) else value  # NumPy's and complex numbers
+
+
+def _has_number(value: object) -> bool:
+    return any(map(_has_number, value)) if isinstance(value, tuple) else isinstance(value, Number)
+
+
+def _has_zero(value: object) -> bool:
+    return any(map(_has_zero, value)) if isinstance(value, tuple) else isinstance(value, Number) and not value
 
 
 def text(value: object) -> str:
@@ -146,10 +174,11 @@ def _number(spelled: str) -> float | int:
 SHAPE = Kind("a shape (an int or a tuple of ints)", _shape)
 AXIS = Kind("an axis, a tuple of axes or None", _axis)
 DTYPE = Kind("a dtype", dtype_name)
-FLOATS = Kind("a tuple of floats", _floats)
+FLOATS = Kind("a tuple of floats", _floats, ambiguous=_has_zero)
 SCALAR = Kind("a number", _scalar, runtime=True)
 TRAINING = Kind("the training flag (injected)", _bool)
-STATIC = Kind("a hashable value", lambda value: value)
+STATIC = Kind("a hashable value", lambda value: value, ambiguous=_has_number)
+INTEGERS = Kind("a nested tuple of integers and None", lambda value: value)
 
 Shape = Annotated[tuple[int, ...], SHAPE]
 Axis = Annotated[int | tuple[int, ...] | None, AXIS]
@@ -160,10 +189,12 @@ Scalar = Annotated[float, SCALAR]
 Training = Annotated[bool, TRAINING]
 #: Structure that cannot be written as a string: index tuples, nested programs, user callables.
 Static = Annotated[Any, STATIC]
+#: Structure that is made of integers only, such as slices.
+Integers = Annotated[Any, INTEGERS]
 
 _PLAIN = {
     int: Kind("an int", _int),
-    float: Kind("a float", _float),
+    float: Kind("a float", _float, ambiguous=_has_zero),
     bool: Kind("a bool", _bool),
     str: Kind("a string", _str),
 }
@@ -193,7 +224,7 @@ def _choice(values: tuple[Any, ...]) -> Kind:
     def parse(value: object) -> object:
         if value not in values:
             raise ValueError(f"valid values are: {', '.join(map(str, values))}")
-        return value
+        return values[values.index(value)]  # 1 where 1.0 or True was given
 
     return Kind("one of " + ", ".join(map(repr, values)), parse)
 
@@ -204,4 +235,4 @@ def _optional(inner: Kind) -> Kind:
             return None
         return inner.parse(value)
 
-    return Kind(inner.name + " or None", parse, inner.runtime)
+    return Kind(inner.name + " or None", parse, inner.runtime, inner.ambiguous)

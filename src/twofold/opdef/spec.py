@@ -3,18 +3,20 @@
 A ``Sig`` is interned: equal operators, parameters and conventions give the same object, which caches are keyed by.
 """
 
-import contextlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+from weakref import WeakValueDictionary
 
 from ..dtype import FLOATS
 from ..errors import OperatorError, ParameterError
-from .params import Param
+from .params import TRAINING, Param, exact, never
 
 Rule = Callable[..., Any]
+#: Above that number, an operator forgets its sigs; those in use stay interned.
+MOST_SIGS = 4096
 
 
 @dataclass(frozen=True)
@@ -231,8 +233,11 @@ class Op:
     #: See `cases`.
     case_rule: Rule | None = None
 
-    #: The interned `Sig` objects.
+    #: The last sigs asked for, by parameters as they were given; at most `MOST_SIGS`.
     sigs: "dict[Any, Sig]" = field(default_factory=dict, init=False)
+    #: All sigs that are in use, by canonical parameters. Weak: a node, view or program that holds a sig keeps it unique, and
+    #: a loop over ``x[k]`` does not keep one for every ``k``.
+    interned: "WeakValueDictionary[Any, Sig]" = field(default_factory=WeakValueDictionary, init=False)
 
     def __post_init__(self) -> None:
         if any(i.injected for i in self.inputs):
@@ -263,7 +268,7 @@ class Op:
     @cached_property
     def training(self) -> tuple[str, ...]:
         """Name of the parameter that is the training flag, if there is one."""
-        return tuple(p.name for p in self.params.values() if p.kind.name.startswith("the training flag"))
+        return tuple(p.name for p in self.params.values() if p.kind is TRAINING)
 
     @cached_property
     def auxiliary(self) -> tuple[str, ...]:
@@ -429,7 +434,31 @@ class Op:
             found = self.sigs.get((legacy, tuple(params.items())))
         except TypeError:  # an unhashable value, such as a list for a shape
             found = None
-        return found or self._new_sig(legacy, params)
+        return found or self._slow_sig(legacy, params)
+
+    @cached_property
+    def ambiguous(self) -> tuple[str, ...]:
+        """Names of the structural parameters for which equal values may mean different things."""
+        return tuple(p.name for p in self.params.values() if p.kind.ambiguous is not never)
+
+    def is_plain(self, given: Mapping[str, object]) -> bool:
+        """Whether a table may be keyed by these parameters as they were given: all that are equal to them make the same sig."""
+        return not any(self.params[name].kind.ambiguous(given[name]) for name in self.ambiguous if name in given)
+
+    def _slow_sig(self, legacy: bool, given: dict[str, object]) -> "Sig":
+        """The sig for parameters that are unknown as they were given, or ambiguous: those are looked up by `exact`."""
+        values = tuple(given.items())
+        key = (legacy, values) if self.is_plain(given) else (legacy, exact(values))
+        try:
+            found = self.sigs.get(key)
+        except TypeError:
+            return self._new_sig(legacy, given)
+        if found is None:
+            found = self._new_sig(legacy, given)
+            if len(self.sigs) >= MOST_SIGS:
+                self.sigs.clear()
+            self.sigs[key] = found
+        return found
 
     def _new_sig(self, legacy: bool, given: dict[str, object]) -> "Sig":
         unknown = set(given) - set(self.params)
@@ -447,11 +476,8 @@ class Op:
                 raise ParameterError(f"{self.title}: Required parameter {name} of {param.kind.name} is not presented", None, "pass it")
             else:
                 full[name] = param.default
-        key = legacy, tuple(full.items())
-        sig = self.sigs.get(key) or self.sigs.setdefault(key, Sig(self, full, legacy))
-        with contextlib.suppress(TypeError):
-            self.sigs[legacy, tuple(given.items())] = sig
-        return sig
+        values = tuple(full.values())
+        return self.interned.setdefault((legacy, exact(values) if self.ambiguous else values), Sig(self, full, legacy))
 
     def __call__(self, xp: Any, *inputs: Any, **params: Any) -> Any:
         """Apply the operator on a namespace: how one rule uses another operator."""
@@ -469,7 +495,7 @@ class Sig:
     ``inline`` is an opaque table for the layer that runs single operations.
     """
 
-    __slots__ = ("count", "inline", "legacy", "op", "params", "typed", "visible")
+    __slots__ = ("__weakref__", "count", "inline", "legacy", "op", "params", "typed", "visible")
 
     def __init__(self, op: Op, params: dict[str, Any], legacy: bool) -> None:
         self.op, self.params, self.legacy = op, params, legacy

@@ -3,7 +3,7 @@
 import math
 
 from ..opdef.declare import primitive
-from ..opdef.params import Shape, Static
+from ..opdef.params import Integers, Shape
 from ..opdef.shapes import broadcast_shapes
 
 
@@ -91,7 +91,7 @@ def _key(arrays, key):
 
 
 @primitive(moves=True, host_only=True, reference=lambda np, data, *arrays, key: data[_key(arrays, key)])
-def index(xp, data, *arrays, key: Static):
+def index(xp, data, *arrays, key: Integers):
     """``data[key]`` with integer index arrays: ``key[k]`` is the number of the array for axis k, or None. Indices must be in bounds."""
 
 
@@ -129,7 +129,7 @@ def _added(np, data, value, *arrays, key):
 
 
 @primitive(packed=True, host_only=True, reference=_added)
-def index_add(xp, data, value, *arrays, key: Static):
+def index_add(xp, data, value, *arrays, key: Integers):
     """``data`` with ``value`` added at index arrays; duplicate indices accumulate."""
 
 
@@ -152,7 +152,7 @@ def _updated(np, data, value, *arrays, key):
 
 
 @primitive(host_only=True, reference=_updated)
-def index_update(xp, data, value, *arrays, key: Static):
+def index_update(xp, data, value, *arrays, key: Integers):
     """``data`` with the elements at index arrays replaced by ``value``; of duplicate indices the last one wins."""
 
 

@@ -6,10 +6,10 @@ import math
 from ..dtype import promote
 from ..errors import ShapeError
 from ..opdef.declare import primitive
-from ..opdef.params import DType, Shape, Static
+from ..opdef.params import DType, Integers, Shape, Static
 from ..opdef.shapes import broadcast_shapes, filled_shape, normalized_axis, sliced_shape, window_size
 
-Triples = Static
+Triples = Integers
 FULL = (None, None, None)
 
 
