@@ -160,8 +160,9 @@ class Array(Cell):
         """Wait until nothing reads the array any more."""
         self.wait_to_read()
         v = self._v
-        if v.__class__ is Value and v.at is not None:
-            v.at[0].finish()
+        at = v.at if v.__class__ is Value else None  # read once: a thread that runs its window clears it
+        if at is not None:
+            at[0].finish()
             if not v.exclusive:  # ``at`` names only the last reader; there may be others
                 flush_all()
                 QUEUE.settle()

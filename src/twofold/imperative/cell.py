@@ -46,6 +46,12 @@ class Value:
         the Value that this one aliases.
     device
         Where the buffer is.
+
+    Notes
+    -----
+    Threads that record share their operands, and so set ``borrow`` at the same time. No lock protects it, since every recorded operation
+    sets it. Instead, each update tests ``borrow`` once more after its last call and then stores at once: CPython switches threads only at
+    calls and at jumps backwards, so that no borrow of another tape is overwritten between the test and the store.
     """
 
     __slots__ = ("__weakref__", "at", "borrow", "data", "device", "rec")
@@ -61,10 +67,12 @@ class Value:
         """A Value for a tape to save: itself, not written in place while the tape lives, or a copy if code outside may write the buffer."""
         b = self.borrow
         if b is None or b is tape.ref or (b.__class__ is ref and b() is None):
+            if self.borrow is not b:  # another tape has borrowed it meanwhile
+                return self.lend(tape)
             self.borrow = tape.ref
         elif self.pinned:
             return Value(backend_for(self.device).copy(self.data, self.device), device=self.device)
-        elif b.__class__ is not Value:  # an alias keeps its owner alive, so the buffer is never donated
+        elif b.__class__ is not Value and self.borrow is not PINNED:  # an alias keeps its owner alive: the buffer is never donated
             self.borrow = ALWAYS
         return self
 
@@ -75,9 +83,9 @@ class Value:
 
     def shown_by(self, other: "Value") -> None:
         """Mark the buffer as aliased: it is not written in place while the alias lives."""
-        b = self.borrow
-        if b is None or (b.__class__ is ref and b() is None):
-            self.borrow = ref(other)
+        b, seen = self.borrow, ref(other)
+        if (b is None or (b.__class__ is ref and b() is None)) and self.borrow is b:
+            self.borrow = seen
         else:
             self.share()
 

@@ -177,7 +177,8 @@ def join_backward(
         None if the window is closed, or has other head gradients under the same leaves.
     """
     for _, v in given:
-        if v.data is None and v.at[0] is not w:
+        at = v.at  # read before data: a flush writes data first
+        if v.data is None and at[0] is not w:
             force(v)
     user = frame_of_user(1)
     with LOCK:

@@ -314,7 +314,7 @@ def _saved_again(plan: NodePlan, values: list[Any], outs: list[Any], results: li
         if kind == "in":
             v = values[k]
             b = v.borrow
-            if b is None or (b.__class__ is ref and b() is None):
+            if (b is None or (b.__class__ is ref and b() is None)) and v.borrow is b:  # no call from here to the store: see `Value`
                 v.borrow = tape.ref
             elif b is not tape.ref:
                 v = v.lend(tape)
