@@ -14,7 +14,7 @@ from typing import Any, get_args
 from ..errors import OperatorError, ParameterError
 from . import registry
 from .params import Param, kind_of
-from .spec import Input, Op, Rule
+from .spec import Input, Op, ResultDtype, Rule
 
 
 def op(name: str | None = None, *aliases: str, aux: tuple[str, ...] = (), **facts: object) -> Callable[[Rule], Op]:
@@ -114,7 +114,25 @@ def build(rule: Rule, names: tuple[str, ...], aux: tuple[str, ...], facts: dict[
             state = facts_of_input.auxiliary or p.name in aux
             inputs.append(replace(facts_of_input, name=p.name, optional=p.default is None, auxiliary=state))
     plain = Op(rule.__name__.rstrip("_"), rule, names=names, inputs=tuple(inputs), variadic=variadic, params=params)
-    return replace(plain, **facts)
+    return _checked(replace(plain, **facts))
+
+
+def _checked(new: Op) -> Op:
+    """The operator, whose options are valid.
+
+    Raises
+    ------
+    OperatorError
+        If they are not.
+    """
+    if new.primitive and new.scalars:
+        names = ", ".join(new.scalars)
+        raise OperatorError(f"{new.title}: a primitive cannot have a Scalar parameter", names, "make it a positional argument of the rule")
+    if new.result not in get_args(ResultDtype):
+        raise OperatorError(
+            f"{new.title}: unknown rule for the result's dtype", repr(new.result), f"use one of {', '.join(get_args(ResultDtype))}"
+        )
+    return new
 
 
 def _annotated(annotation: Any) -> Input:

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 from weakref import WeakValueDictionary
 
 from ..dtype import FLOATS
@@ -15,6 +15,8 @@ from ..errors import OperatorError, ParameterError
 from .params import TRAINING, Param, exact, never
 
 Rule = Callable[..., Any]
+#: What an element-wise operator's result dtype is; see `Op.result`.
+ResultDtype = Literal["promote", "float", "bool", "ufunc", "first", "tail", "dtype", "index"]
 #: Above that number, an operator forgets its sigs; those in use stay interned.
 MOST_SIGS = 4096
 
@@ -95,7 +97,7 @@ class Op:
     mutates: tuple[str, ...] = ()
     #: Result dtype of an element-wise operator: ``promote``, ``float``, ``bool``, ``ufunc``, ``first``, ``tail`` or ``dtype``;
     #: ``index`` for one that returns indices.
-    result: str = "promote"
+    result: ResultDtype = "promote"
     #: The first result has the first input's shape, whatever that is; with names, that of each of these inputs.
     keeps_shape: bool | tuple[str, ...] = False
     #: Operands of this element-wise operator do not broadcast: their shapes must be equal.
