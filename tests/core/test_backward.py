@@ -262,6 +262,31 @@ def test_backward_through_a_used_graph_raises_and_harms_nothing(mode, work, head
         near(x.grad, 2.0)
 
 
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_backward_to_an_operation_that_another_loss_has_freed_raises(mode, create_graph):
+    for _ in range(3):
+        x = variable()
+        with autograd.record():
+            y = x * x
+            a, b = y * 2.0, y * y
+        a.backward()
+        with pytest.raises(AutogradError, match="already used"):
+            autograd.grad(b, x, create_graph=create_graph)
+        near(x.grad, 4 * X)
+
+
+@pytest.mark.parametrize("head", [False, True])
+def test_a_defect_in_what_was_saved_is_not_reported_as_a_used_graph(inline, head):
+    for _ in range(2):
+        x = variable()
+        with autograd.record():
+            y = x * x
+        y.backward(nd.ones_like(y) if head else None, retain_graph=True)
+        y._v.rec.saved = ()
+        with pytest.raises(IndexError):
+            y.backward(nd.ones_like(y) if head else None)
+
+
 def test_two_losses_share_a_retained_graph(mode):
     x = variable(grad_req="add")
     with autograd.record():

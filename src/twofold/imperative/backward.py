@@ -5,7 +5,7 @@ Gradients of older tapes flow through bridge leaves: the newest tape runs first,
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 from ..backend.loader import backend_for
 from ..device import CPU, Device
@@ -33,7 +33,6 @@ from .way import Way, may_wait, way_of
 from .window import complete
 
 ONES = (False,)
-USED = "this graph was already used by backward()"
 
 
 class Backward(Entry):
@@ -79,11 +78,14 @@ class Backward(Entry):
         reached = f"[{', '.join(variables[n] for n in self.wrt)}], [{', '.join(names[id(r)] for r in operations)}]"
         lines = ["def reach(heads):", *self._path_lines, f" return {reached}"]
         lines += ["def fetch(heads):", *self._path_lines]
+        fetched = dict.fromkeys([saved[k][1].partition(".")[0] for k in self.slots])
+        if fetched:
+            lines += [f" if {' or '.join(f'{r}.tape is None' for r in fetched)}:", "  refuse()"]
         lines.append(f" return [{', '.join(saved[k][1] for k in self.slots)}], [{', '.join(owners[k] for k in self.slots)}], {reached}")
         self.source = "\n".join(lines)
-        env: dict[str, Any] = {"part": _part}
+        env: dict[str, Any] = {"part": _part, "refuse": _refuse}
         exec(self.source, env)
-        #: From the heads' records: the saved values, the records that own them, and what `reach` returns.
+        #: From the heads' records: the saved values, the records that own them, and what `reach` returns. Raises if one has been freed.
         self.fetch: Callable[..., Any] = env["fetch"]
         #: From the heads' records: those of the variables and those of the operations.
         self.reach: Callable[..., Any] = env["reach"]
@@ -189,6 +191,10 @@ def _captured(v: Any) -> Any:
     return Value(HOST.copy(v, CPU)) if v.__class__ is PLAIN else v
 
 
+def _refuse() -> NoReturn:
+    raise AutogradError("this graph was already used by backward()", None, "pass retain_graph=True to the first call")
+
+
 def _part(rec: Rec, k: int) -> Rec:
     """The record of one of several results."""
     return Rec(rec.node.parts[k], (rec,), (), rec.tape)
@@ -199,7 +205,7 @@ def compiled_for(heads: Sequence[Rec], given: tuple[bool, ...], device: Device, 
 
     def new() -> Backward:
         if any(h.tape is None and isinstance(h.node, Application) for h in heads):
-            raise AutogradError(USED, None, "pass retain_graph=True to the first call")
+            _refuse()
         with TABLES.lock:  # the gradient is built from definitions that are rebuilt, of one generation
             return Backward(heads, given, differentiable)
 
@@ -239,7 +245,7 @@ class _Pass:
             grads = [g[0] if len(g) == 1 else self.summed([_ones(self.cls, h) if x is None else x for x in g]) for h, g in here.items()]
             for rec, grad in self._gradients(heads, grads):
                 if rec.inputs:
-                    link = getattr(rec, "devices", None)
+                    link = rec.devices
                     self.head(rec.inputs[0], grad if link is None else wrap(self.cls, on_device(grad, link[0])))
                 if rec.grad is not None:
                     before = self.found.get(id(rec.grad))
@@ -265,7 +271,7 @@ class _Pass:
         if not inner:
             return out
         if any(h.tape is None for h, _ in inner):
-            raise AutogradError(USED, None, "pass retain_graph=True to the first call")
+            _refuse()
         heads, grads = [h for h, _ in inner], [g for _, g in inner]
         device = next((device_of(g._v) for g in grads if g is not None), None) or _device_of_records(heads)
         b = compiled_for(heads, tuple([g is not None for g in grads]), device, self.create_graph)
@@ -301,10 +307,7 @@ def _fetched(b: Backward, heads: Sequence[Rec]) -> Any:
     tape = heads[0].tape
     if tape is not None:
         save_recorded(tape)
-    try:
-        return b.fetch(heads)
-    except (IndexError, AttributeError):
-        raise AutogradError(USED, None, "pass retain_graph=True to the first call") from None
+    return b.fetch(heads)
 
 
 def _serial(rec: Rec) -> float:
@@ -332,9 +335,8 @@ def _device_of_records(heads: Sequence[Rec]) -> Device:
         if rec is None or id(rec) in seen:
             continue
         seen.add(id(rec))
-        link = getattr(rec, "devices", None)
-        if link is not None:
-            return link[1]
+        if rec.devices is not None:
+            return rec.devices[1]
         for v in rec.saved:
             if v.__class__ is Value or v.__class__ is PLAIN:
                 return device_of(v)
@@ -356,10 +358,7 @@ def _known(head: Rec, retain: bool) -> list[tuple[Variable, Any]] | None:
     if deferred:
         variables, recs = b.reach((head,))
     else:
-        try:
-            saved, _, variables, recs = b.fetch((head,))
-        except (IndexError, AttributeError):
-            return None  # the general path raises the error
+        saved, _, variables, recs = b.fetch((head,))
     wanted = set()
     for rec in variables:
         if rec.inputs or rec.grad is None or id(rec.grad) in wanted:

@@ -101,7 +101,7 @@ def enter(v: Value, tape: Tape) -> Rec:
     grad = rec.grad if rec is not None else None
     bridge: tuple[Rec, ...] = ()
     if rec is not None and tracked and grad is None:
-        bridge = (rec,) if isinstance(rec.node, Application) or getattr(rec, "devices", None) is not None else rec.inputs
+        bridge = (rec,) if isinstance(rec.node, Application) or rec.devices is not None else rec.inputs
         COUNTERS.bridged += 1
     rec = v.rec = Rec(node, bridge, (), None, grad)
     tape.enter(rec)

@@ -2,10 +2,13 @@
 
 import threading
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from ..graph.ir import Leaf, Node
+
+if TYPE_CHECKING:
+    from ..device import Device
 
 
 class Rec:
@@ -27,13 +30,12 @@ class Rec:
     hook
         For operators with an ``on_backward`` rule: (sig, operands, cells to write).
     devices
-        For a leaf that is a copy from another device: (from, to); ``inputs`` has the record of the original.
+        For a leaf that is a copy from another device: (from, to), and ``inputs`` has the record of the original. Else None.
     """
 
     __slots__ = ("__weakref__", "devices", "grad", "hook", "inputs", "node", "saved", "tape")
 
     hook: Any
-    devices: Any
 
     def __init__(self, node: Node, inputs: tuple["Rec", ...], saved: Any, tape: "Tape | None", grad: "Variable | None" = None) -> None:
         self.node = node  # one by one: faster than a tuple of five
@@ -41,6 +43,7 @@ class Rec:
         self.saved = saved
         self.tape = tape
         self.grad = grad
+        self.devices: tuple[Device, Device] | None = None
 
     @property
     def is_used(self) -> bool:
