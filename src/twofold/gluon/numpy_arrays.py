@@ -54,7 +54,7 @@ def cast_inputs(values: object, dtype: DTypeLike | None) -> Any:
     # Integers stay: they are indices or labels, which operators take as they are.
     if dtype is not None:
         return _map(lambda a: a.astype(dtype, copy=False) if isinstance(a, NDArray) and is_float(a._dtype) else a, arrays)
-    first = next((a._dtype for a in _flat(arrays) if is_float(a._dtype)), None)
+    first = next((a._dtype for a in _arrays_in(arrays) if is_float(a._dtype)), None)
     return arrays if first is None else _map(lambda a: a.astype(first, copy=False) if isinstance(a, NDArray) else a, arrays)
 
 
@@ -89,9 +89,9 @@ def _map(change: Callable[[Any], object], values: object) -> Any:
     return change(values)
 
 
-def _flat(values: object) -> Iterator[Array]:
+def _arrays_in(values: object) -> Iterator[Array]:
     if isinstance(values, Array):
         yield values
     elif isinstance(values, (list, tuple)):
         for v in values:
-            yield from _flat(v)
+            yield from _arrays_in(v)

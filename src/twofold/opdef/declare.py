@@ -36,7 +36,7 @@ def op(name: str | None = None, *aliases: str, aux: tuple[str, ...] = (), **fact
     ParameterError
         If it is used without parentheses.
     OperatorError
-        If a name is taken, or an element-wise primitive has no C text.
+        If a name is taken, or an option is not valid.
     """
     if callable(name):
         raise ParameterError("an operator's decorator is called", repr(name), "write it with parentheses: @op() or @op('name')")
@@ -44,9 +44,6 @@ def op(name: str | None = None, *aliases: str, aux: tuple[str, ...] = (), **fact
     def declare(rule: Rule) -> Op:
         named = () if name is None and facts.get("primitive") else (name or rule.__name__, *aliases)
         new = build(rule, named, aux, facts)
-        if new.primitive and new.elementwise and new.c is None:
-            todo = 'give one, such as c="expf({0})", or leave out elementwise and declare .type'
-            raise OperatorError(f"{new.title}: an element-wise primitive without a C text", f"c={new.c}", todo)
         registry.register(new)
         return new
 
@@ -125,6 +122,9 @@ def _checked(new: Op) -> Op:
     OperatorError
         If they are not.
     """
+    if new.primitive and new.elementwise and new.c is None:
+        todo = 'give one, such as c="expf({0})", or leave out elementwise and declare .type'
+        raise OperatorError(f"{new.title}: an element-wise primitive without a C text", f"c={new.c}", todo)
     if new.primitive and new.scalars:
         names = ", ".join(new.scalars)
         raise OperatorError(f"{new.title}: a primitive cannot have a Scalar parameter", names, "make it a positional argument of the rule")

@@ -69,7 +69,7 @@ def function_of(
     if quick:
         lines.append("    if out is None and not other and key is not None: remember(cache, key, params)")
     lines.append("    return result")
-    env: dict[str, Any] = {"NULL": NULL, "call": call, "op": op, "flat": _flat, "cache": {}, "numbers": (float, int)}
+    env: dict[str, Any] = {"NULL": NULL, "call": call, "op": op, "flat": _unpacked, "cache": {}, "numbers": (float, int)}
     env |= {f"default_{p}": op.params[p].default for p in op.scalars}
     if fast is not None:
         env |= {"run": fast.run, "is_training": fast.is_training, "remember": _remembering(op, fast)}
@@ -132,7 +132,7 @@ def _remembering(op: Op, fast: Fast) -> Callable[[dict[object, object], object, 
     return remember
 
 
-def _flat(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+def _unpacked(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
     """Variadic inputs may also be given as one list."""
     return tuple(arrays[0]) if len(arrays) == 1 and isinstance(arrays[0], (list, tuple)) else arrays
 

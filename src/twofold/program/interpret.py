@@ -13,7 +13,7 @@ from ..graph.ir import Application, Constant, Node, operators_of, topological
 from ..graph.rewrite import lower
 from ..scheduler.observers import LISTENERS, report, report_arrays, span
 from .kernels import operand_dtype
-from .profiling import Title, nbytes_of
+from .profiling import Title, nbytes_of_nodes
 
 
 def interpretable(outputs: Sequence[Node]) -> list[Node] | None:
@@ -26,7 +26,7 @@ def interpret(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend,
     """The outputs of a lowered graph, given an array or Python scalar per leaf; new arrays that no one else holds."""
     if not LISTENERS:
         return backend.quietly(_interpret, outputs, leaves, backend, arrays, False)
-    with span(title.name, title.category, symbolic=title.symbolic, nbytes=nbytes_of([*leaves, *outputs])):
+    with span(title.name, title.category, symbolic=title.symbolic, nbytes=nbytes_of_nodes([*leaves, *outputs])):
         results = backend.quietly(_interpret, outputs, leaves, backend, arrays, title.category == "program")
     report_arrays(results)
     return results
@@ -48,7 +48,7 @@ def _interpret(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend
         # a library's function may return another dtype than the primitive declares
         value[n] = result if backend.type_of(result).dtype == n.dtype else xp.astype(result, dtype=n.dtype)
         if watched and not n.sig.op.view:
-            report(n.sig.op.name, "operator", start, nbytes_of([*n.inputs, *n.parts]))
+            report(n.sig.op.name, "operator", start, nbytes_of_nodes([*n.inputs, *n.parts]))
     return [xp.contiguous(_operand(backend, o, value, o.dtype if o.dtype not in WEAK else promote(o.dtype))) for o in outputs]
 
 

@@ -44,7 +44,7 @@ class Mark(NamedTuple):
     nbytes: int
 
 
-def nbytes_of(nodes: Sequence[Node | None]) -> int:
+def nbytes_of_nodes(nodes: Sequence[Node | None]) -> int:
     """Bytes of arrays; Python scalars count as 0."""
     return sum(n.nbytes for n in nodes if n is not None and n.dtype not in WEAK)
 
@@ -54,7 +54,7 @@ def mark_of(step: Step, plan: Plan) -> Mark:
     nodes, inside = step.nodes, set[Node](step.nodes)
     results = [n for n in nodes if not step.is_kernel or plan.memory.place[n].kind != "kernel"]
     operands = list(dict.fromkeys(i for n in nodes for i in n.operands if i not in inside))
-    nbytes = nbytes_of(operands) + nbytes_of([p for n in results for p in n.parts])
+    nbytes = nbytes_of_nodes(operands) + nbytes_of_nodes([p for n in results for p in n.parts])
     return Mark(name_of(nodes), "kernel" if step.is_kernel else "operator", nbytes)
 
 
@@ -90,7 +90,7 @@ class Profiled:
         env |= {name: partial(_allocated, env[name]) for name in self._code.allocators}
         env |= {"clock": perf_counter_ns, "note": self._note}
         exec(compile(self._code.source(notes=self._notes), "<twofold program, profiled>", "exec"), env)
-        self._nbytes = nbytes_of(self._plan.leaves) + nbytes_of(self._plan.outputs)
+        self._nbytes = nbytes_of_nodes(self._plan.leaves) + nbytes_of_nodes(self._plan.outputs)
         self._run = env["program"]
         return env["program"]
 

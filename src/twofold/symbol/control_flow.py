@@ -20,7 +20,7 @@ __all__ = ["cond", "foreach", "while_loop"]
 SCOPE = "__subgraph_name__"
 
 
-def _flat(nested: Any, what: str) -> tuple[list[Symbol], Any]:
+def _symbols_of(nested: Any, what: str) -> tuple[list[Symbol], Any]:
     return flatten(
         nested, Symbol, lambda given: NotASymbol(f"{what}: expected a Symbol or (nested) lists of them", given, "return symbols")
     )
@@ -111,16 +111,16 @@ def _node(op_name: str, attrs: dict[str, Any], inputs: Sequence[Head], bodies: S
 
 def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states: Any, name: str = "foreach") -> tuple[Any, Any]:
     """Run ``body(slice, states) -> (output, states)`` over axis 0 of the data, as one node; see ``mx.nd.contrib.foreach``."""
-    streams, data_form = _flat(data, "foreach: data")
-    states, state_form = _flat(init_states, "foreach: init_states")
+    streams, data_form = _symbols_of(data, "foreach: data")
+    states, state_form = _symbols_of(init_states, "foreach: init_states")
     if not streams:
         raise ParameterError("foreach: no data to loop over", repr(data), "pass at least one symbol")
     scope = _scope(name)
     slices, old = _own(streams), _own(states)
     trace = lambda: pair_of(body(nest(slices, data_form), nest(old, state_form)), "foreach: the body")  # noqa: E731
     (outputs, new), make = _traced(scope, [*slices, *old], trace)
-    flat_out, out_form = _flat(outputs, "foreach: outputs of the body")
-    flat_new, new_form = _flat(new, "foreach: states of the body")
+    flat_out, out_form = _symbols_of(outputs, "foreach: outputs of the body")
+    flat_new, new_form = _symbols_of(new, "foreach: states of the body")
     if len(flat_new) != len(old):
         raise ParameterError("foreach: the body returns a different number of states", f"{len(flat_new)} for {len(old)}", "return them all")
     inner = make([*flat_out, *flat_new])
@@ -156,8 +156,8 @@ def while_loop(
     holds, make_test = _traced(_scope(f"{name}_cond"), tested, lambda: cond(*tested))
     test = make_test([holds])
     (outputs, new), make = _traced(_scope(f"{name}_func"), looped, lambda: pair_of(func(*looped), "while_loop: func"))
-    flat_out, out_form = _flat([] if outputs is None else outputs, "while_loop: outputs of func")
-    flat_new, _ = _flat(new, "while_loop: loop variables of func")
+    flat_out, out_form = _symbols_of([] if outputs is None else outputs, "while_loop: outputs of func")
+    flat_new, _ = _symbols_of(new, "while_loop: loop variables of func")
     if len(flat_new) != len(outer):
         raise ParameterError(
             "while_loop: func returns a different number of loop variables", f"{len(flat_new)} for {len(outer)}", "return them all"
@@ -192,7 +192,7 @@ def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any], 
     branches, forms = [], []
     for part, function in (("then", then_func), ("else", else_func)):
         result, make = _traced(_scope(f"{name}_{part}"), [], function)
-        flat, form = _flat(result, f"cond: outputs of {part}_func")
+        flat, form = _symbols_of(result, f"cond: outputs of {part}_func")
         branches.append(make(flat))
         forms.append((form, len(flat)))
     if forms[0][1] != forms[1][1]:
