@@ -394,7 +394,7 @@ MUTANTS = (
     ),
     Mutant("backward does not record", BACKWARD, "    if not create_graph:\n        tls.tape = None\n", ""),
     Mutant("grad_req add adds", BACKWARD, 'if variable.req == "add":', "if False:"),
-    Mutant("grad_req null leaves", BACKWARD, 'elif variable.req != "null":', "else:"),
+    Mutant("grad_req null leaves", BACKWARD, '        if variable.req == "null":\n            continue\n', ""),
     Mutant(
         "bodies are those of this generation",
         RESIDUALS,

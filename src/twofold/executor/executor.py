@@ -10,11 +10,12 @@ from ..graph.memory_plan import MemoryPlan
 from ..imperative.array import Array
 from ..imperative.cell import ALWAYS, Value, new
 from ..imperative.invoke import data_of, device_of
+from ..imperative.transfer import store
 from ..ndarray.array import NDArray
 from ..program.compile import Program
 from .part import Key, Part
 from .run import Run
-from .transport import add_contents, put, zeros
+from .transport import add_contents, zeros
 
 Monitor = Callable[[str, NDArray], None]
 #: Head gradients: of the only output, in the order of the outputs, or by name; None means ones.
@@ -74,7 +75,7 @@ class Executor:
         self._source, self._names, self._keys = source, [name for name, _ in outputs], [key for _, key in outputs]
         self._run = Run(source.parts, arguments, states)
         wanted = [(name, gradients[name]) for name, request in requests.items() if request != "null"]
-        self._targets = [(("arg", name), target, target.context) for name, target in wanted if target is not None]
+        self._targets = [(("arg", name), target) for name, target in wanted if target is not None]
         self._has_backward = bool(wanted)  # backward also updates states, whether or not there are arrays for the gradients
         self._repeated = {key for key in self._keys if self._keys.count(key) > 1}
         self._outputs: list[NDArray] | None = None
@@ -177,11 +178,11 @@ class Executor:
         if not self._has_backward:
             return
         grads = self._run.backward(bool(is_train), zip(self._keys, heads, strict=True))
-        for key, target, device in self._targets:
+        for key, target in self._targets:
             content = grads.get(key)
             if content is None:
                 continue
-            put(target, add_contents(target._v, content) if self.grad_req[key[1]] == "add" else content, device)
+            store(target, add_contents(target._v, content) if self.grad_req[key[1]] == "add" else content)
 
     def _heads(self, given: Heads) -> list[Value | None]:
         """The content of one head gradient, or None, for each output."""

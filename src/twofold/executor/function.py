@@ -15,8 +15,9 @@ from ..config import recomputes
 from ..device import Device
 from ..graph.build import G
 from ..graph.ir import Node
-from ..imperative.cell import Cell
+from ..imperative.cell import Cell, Content
 from ..imperative.generator import STREAMS
+from ..imperative.transfer import store
 from ..opdef.spec import Sig
 from ..program.cache import PROGRAMS, Entry, program_of
 from ..program.compile import Program
@@ -109,10 +110,10 @@ def user_objects(objects: Iterable[UserObject], device: Device, arrays: Sequence
     return [o.make(device, [arrays[k] for k in o.states]) for o in objects]
 
 
-def write_states(cells: Sequence[Cell], written: Iterable[int], contents: Sequence[object]) -> None:
+def write_states(cells: Sequence[Cell], written: Iterable[int], contents: Sequence[Content]) -> None:
     """Write new values into the arrays at these positions."""
     for k, new in zip(written, contents, strict=False):
-        cells[k]._rebind(new)
+        store(cells[k], new)
 
 
 class Function(Entry):

@@ -10,6 +10,7 @@ from ..imperative.deferral import defer
 from ..imperative.invoke import after_failure, content, contents_of, data_of, full_content
 from ..imperative.pending import issue
 from ..imperative.record import Tape
+from ..imperative.transfer import store
 from ..imperative.way import joins_window
 from ..imperative.window import complete, flush_complete
 from ..ndarray.array import NDArray
@@ -20,7 +21,7 @@ from ..scheduler.streams import run_on
 from .function import random_keys, user_objects
 from .part import Key, Part
 from .training import HeadKind, Training
-from .transport import add_contents, arrays_on, put, values_on
+from .transport import add_contents, arrays_on, values_on
 
 
 class Residuals(NamedTuple):
@@ -149,7 +150,7 @@ class Run:
 
     def _write_states(self, states: Sequence[tuple[str, Any]], contents: Sequence[Any]) -> None:
         for (name, _), new in zip(states, contents, strict=False):
-            put(self._states[name], new, self._states[name].context)
+            store(self._states[name], new)
 
     def backward(self, training: bool, heads: Iterable[tuple[Key, object]]) -> dict[Key, object]:
         """Run backward; run forward first if there are no residuals of this mode.

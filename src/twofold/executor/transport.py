@@ -10,7 +10,7 @@ from ..imperative.cell import PLAIN, Cell, Value, wrap
 from ..imperative.invoke import data_of, device_of, full_content, invoke
 from ..imperative.pending import is_pending, issue, steady
 from ..imperative.residuals import runner
-from ..imperative.transfer import on_device, relabelled
+from ..imperative.transfer import on_device
 from ..ndarray.array import NDArray
 from ..ops import primitive_arithmetic
 
@@ -43,17 +43,6 @@ def values_on(cells: Iterable[Cell], device: Device) -> list[Value]:
         v = steady(cell._capture())
         found.append(v if v.device.shares_memory_with(device) else on_device(wrap(Cell, v), device))
     return found
-
-
-def put(cell: Cell, new: object, device: Device) -> None:
-    """Put a content into a cell of a device, copied if it is in another device's memory."""
-    if new.__class__ is PLAIN and cell._v.__class__ is PLAIN:  # both small and on cpu(0): the commonest case, without further tests
-        cell._v = new
-        return
-    here = device_of(new)
-    if here is not device:
-        new = relabelled(new, device) if here.shares_memory_with(device) else on_device(wrap(Cell, new), device)
-    cell._rebind(new)
 
 
 def zeros(shape: tuple[int, ...], dtype: str, device: Device) -> NDArray:

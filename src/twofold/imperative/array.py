@@ -14,14 +14,15 @@ from ..graph.ir import Application, leaf
 from ..opdef.spec import Op
 from ..ops import primitive_arithmetic, primitive_math
 from ..scheduler.queue import QUEUE
-from ..scheduler.streams import before_overwriting, run_on
+from ..scheduler.streams import run_on
 from . import forks  # noqa: F401  (registers its handlers)
 from .backward import assign, run_backward
-from .cell import PINNED, PLAIN, AnyCell, Cell, Content, Value, alias, wrap
+from .cell import PINNED, PLAIN, AnyCell, Cell, Value, alias, wrap
 from .invoke import Argument, check_float, content, data_of, device_of, full_content, host_of, invoke, type_of
 from .record import Rec, Variable, tls
 from .scope import Scope
 from .strided_view import view_shape
+from .transfer import written_out
 from .window import flush_all, force
 from .write import Chain, history_of, look, mark, read, untracked, write
 
@@ -62,8 +63,10 @@ class Array(Cell):
         """Bind the result of a write; a variable stays a variable."""
         grad = getattr(self, "_g", None)
         old = self._v
-        if old.__class__ is Value and old.borrow is PINNED and old is not v:
-            v = _written_out(old, v)
+        if old.__class__ is Value and old is not v:
+            b = old.borrow
+            if b is PINNED or (b.__class__ is Value and old.pinned):  # a variable's content is an alias of what was exported
+                v = written_out(old, v)
         if grad is None:
             history = history_of(old) if old.__class__ is Value and old.rec is not None else None
             if history is not None and (v.__class__ is not Value or v.rec is None):
@@ -275,17 +278,6 @@ def adopted(cls: type[AnyCell], array: np.ndarray, device: Device = CPU) -> AnyC
     if device.is_host and array.__class__ is PLAIN and array.flags.c_contiguous:
         return wrap(cls, content(array, device))
     return from_host(cls, array, device)
-
-
-def _written_out(old: Value, new: Content) -> Value:
-    """A new content, written into the memory of an exported one, where code outside the library looks for it."""
-    if not old.device.is_host:
-        QUEUE.settle()  # copies to the host
-        before_overwriting(old.device)
-    run_on(old.device, backend_for(old.device).write, old.data, ..., data_of(new))
-    out = Value(old.data, new.rec if isinstance(new, Value) else None, device=old.device)
-    out.borrow = PINNED
-    return out
 
 
 def check_gradient(what: str, gradient: object, variable: object) -> None:

@@ -22,13 +22,13 @@ from ..program.compile import Program
 from ..program.profiling import Title
 from ..scheduler.observers import LISTENERS
 from ..scheduler.streams import run_on
-from .cell import ALWAYS, HOST, PLAIN, Cell, Content, Value, alias, wrap
+from .cell import ALWAYS, HOST, PINNED, PLAIN, Cell, Content, Value, alias, wrap
 from .deferral import defer, join_backward, save_recorded
 from .invoke import after_failure, contents_of, data_of, device_of, invoke
 from .record import Rec, Tape, Variable, tls
 from .residuals import plan_of, stands_for
 from .scope import renumber
-from .transfer import on_device, relabelled
+from .transfer import moved, on_device, store, written_out
 from .way import Way, may_wait, way_of
 from .window import complete
 
@@ -471,19 +471,25 @@ def run_hook(rec: Rec) -> None:
     finally:
         tls.tape = was
     for cell, new in zip(targets, results, strict=True):
-        cell._v = new
+        store(cell, new)
 
 
 def assign(gradients: Sequence[tuple[Variable, Content]]) -> None:
-    """Store gradients (contents) in their variables' cells, which remain the same objects."""
+    """Store gradients (contents) in their variables' cells, which remain the same objects.
+
+    Unlike after `store`, nothing is left of a cell's earlier history: it would keep the tape of every gradient of a gradient alive.
+    """
     for variable, grad in gradients:
         cell = variable.cell
         variable.fresh = True
+        if variable.req == "null":
+            continue
         if variable.req == "add":
-            cell._v = invoke(primitive_arithmetic.add.sig(), (cell, wrap(Cell, grad)))[0]
-        elif grad.__class__ is PLAIN and cell._v.__class__ is PLAIN:
-            if variable.req != "null":
-                cell._v = grad
-        elif variable.req != "null":
-            device = device_of(cell._v)
-            cell._v = grad if device_of(grad) is device else relabelled(grad, device)
+            grad = invoke(primitive_arithmetic.add.sig(), (cell, wrap(Cell, grad)))[0]
+        old = cell._v
+        if old.__class__ is not PLAIN or grad.__class__ is not PLAIN:
+            device = device_of(old)
+            grad = grad if device_of(grad) is device else moved(grad, device)
+            if old.__class__ is Value and (old.borrow is PINNED or old.borrow.__class__ is Value) and old.pinned:
+                grad = written_out(old, grad)
+        cell._v = grad

@@ -1,4 +1,4 @@
-"""Copies between devices, through which gradients flow back.
+"""Copies between devices, through which gradients flow back, and results stored in arrays of whatever device.
 
 CPU devices share one memory: a copy between them is an operation whose result is labeled with the other device. A copy to another kind
 of memory starts a new leaf, linked to the record of the original: backward runs a program on each side of the link. Copies have queues
@@ -13,9 +13,10 @@ from ..device import Device
 from ..graph.ir import leaf
 from ..ops import primitive_shape
 from ..scheduler.observers import LISTENERS, report_arrays, span
-from ..scheduler.streams import Arrival
+from ..scheduler.queue import QUEUE
+from ..scheduler.streams import Arrival, before_overwriting, run_on
 from ..scheduler.variable import Lane
-from .cell import Cell, Content, Value
+from .cell import PINNED, PLAIN, Cell, Content, Value, wrap
 from .counters import COUNTERS
 from .invoke import content, data_of, device_of, invoke, rec_of
 from .pending import Arriving, issue
@@ -28,7 +29,7 @@ def on_device(cell: Cell, device: Device) -> Content:
     v = cell._v
     source = device_of(v)
     if source.shares_memory_with(device):
-        return relabelled(invoke(primitive_shape.contiguous.sig(), (cell,))[0], device)
+        return moved(invoke(primitive_shape.contiguous.sig(), (cell,))[0], device)
     copied = _copied(v, source, device)
     tape = tls.tape
     if tape is not None and isinstance(v, Value) and is_tracked(v):
@@ -89,9 +90,33 @@ def _copy(data: Array, source: Device, target: Device) -> Array:
     return backend.quietly(backend.from_host, data, target)
 
 
-def relabelled(new: Content, device: Device) -> Content:
-    """A fresh content in host memory as that of another CPU device."""
+def store(cell: Cell, new: Content) -> None:
+    """Make a fresh result the content of a cell that its caller holds: a state, or an output given by the caller.
+
+    It is copied to the cell's device, and into memory that is visible elsewhere: a view's root, or exported memory.
+    """
+    old = cell._v
+    if new.__class__ is PLAIN and old.__class__ is PLAIN:  # both small and on cpu(0): the commonest case, without further tests
+        cell._v = new
+        return
+    device = device_of(old)
+    cell._rebind(new if device_of(new) is device else moved(new, device))
+
+
+def moved(new: Content, device: Device) -> Content:
+    """A fresh content as one of another device, copied only to another memory."""
+    if not device_of(new).shares_memory_with(device):
+        return on_device(wrap(Cell, new), device)
     if isinstance(new, Value):
         new.device = device
         return new
     return content(new, device)
+
+
+def written_out(old: Value, new: Content) -> Value:
+    """A new content, written into the memory of an exported one, where code outside the library looks for it."""
+    if not old.device.is_host:
+        QUEUE.settle()  # copies to the host
+        before_overwriting(old.device)
+    run_on(old.device, backend_for(old.device).write, old.data, ..., data_of(new))
+    return Value(old.data, new.rec if isinstance(new, Value) else None, None, old.device, PINNED)

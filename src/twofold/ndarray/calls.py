@@ -7,9 +7,10 @@ from ..device import Device
 from ..dtype import dtype_name
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..imperative.array import Array
-from ..imperative.cell import Value, new, wrap
-from ..imperative.invoke import device_of, invoke, type_of
+from ..imperative.cell import Content, new, wrap
+from ..imperative.invoke import invoke, type_of
 from ..imperative.record import tls
+from ..imperative.transfer import store
 from ..opdef.frontend import Fast
 from ..opdef.spec import Op, Sig
 
@@ -49,7 +50,7 @@ class Calls:
             for name, new in zip(op.mutates, contents[len(contents) - len(op.mutates) :], strict=True):
                 target = operands[[i.name for i in op.inputs].index(name)]
                 if target is not None:
-                    target._rebind(new)
+                    store(target, new)
         return self.deliver(op, contents[: sig.visible], out)
 
     def _run(self, sig: Sig, operands: tuple[Any, ...], *scalars: Any) -> Any:
@@ -101,7 +102,7 @@ class Calls:
                 raise ParameterError(f"{op.title}: the array {i.name} is missing", None, f"pass {', '.join(n.name for n in names)}")
         return list(arrays)
 
-    def deliver(self, op: Op, contents: Sequence[object], out: Array | Sequence[Array] | None) -> Any:
+    def deliver(self, op: Op, contents: Sequence[Content], out: Array | Sequence[Array] | None) -> Any:
         """Return results as an array or a list of arrays, or write them to ``out`` and return that.
 
         Raises
@@ -123,20 +124,8 @@ class Calls:
                 raise DTypeError(
                     f"{op.title}: the dtype of out differs from that of the result", f"{target._dtype} for {dtype}", "pass a matching array"
                 )
-            self._write(target, result)
+            store(target, result)
         return out
-
-    def _write(self, target: Any, new: Any) -> None:
-        """Store a result in an array.
-
-        Rebinding the content is free. Data is copied only if the target's memory is visible elsewhere (a view, or exported memory)
-        or on another device.
-        """
-        v = target._v
-        if type(target)._root is not None or (v.__class__ is Value and v.pinned) or device_of(v) is not device_of(new):
-            target[...] = wrap(self.cls, new)
-        else:
-            target._rebind(new)
 
 
 def _scalar(op: Op, name: str, params: dict[str, Any]) -> Any:

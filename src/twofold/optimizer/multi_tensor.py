@@ -5,9 +5,9 @@ from functools import cache
 from typing import Any
 
 from ..graph.build import run_rule
-from ..imperative.cell import Value
 from ..imperative.invoke import device_of, invoke, type_of
 from ..imperative.record import tls
+from ..imperative.transfer import store
 from ..ndarray.array import NDArray
 from ..ndarray.namespace import deliver
 from ..opdef.registry import NAMES
@@ -55,15 +55,13 @@ def update_weights(name: str, operands: Sequence[Sequence[NDArray]], scalars: Se
     for k, group in enumerate(operands):
         _replace(op, group[0], results[k * width])
         for place, new in zip(_places(op), results[k * width + 1 : (k + 1) * width], strict=True):
-            group[place]._rebind(new)
+            store(group[place], new)
 
 
 def _replace(op: Op, weight: NDArray, new: Any) -> None:
-    """Store a new weight: a short form of `deliver` for weights whose memory nobody else sees."""
-    v = weight._v
-    alone = weight.__class__ is NDArray and (v.__class__ is not Value or not v.pinned)
-    if alone and type_of(new) == type_of(v) and device_of(new) is device_of(v):
-        weight._rebind(new)
+    """Store a new weight: a short form of `deliver` for the usual case of a matching type."""
+    if type_of(new) == type_of(weight._v):
+        store(weight, new)
     else:
         deliver(op, [new], weight)
 
