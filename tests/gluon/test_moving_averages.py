@@ -247,3 +247,27 @@ def test_every_step_writes_the_gradients_of_a_normalization_layers_parameters(hy
         y.backward(nd.array([[head], [2 * head]]))
         np.testing.assert_allclose(norm.beta.grad().asnumpy(), [3 * head], rtol=1e-6)
         np.testing.assert_allclose(norm.gamma.grad().asnumpy(), [head], rtol=1e-4)
+
+
+class Two(mx.gluon.HybridBlock):
+    """Two BatchNorm layers, each with an output of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.BatchNorm(momentum=0.5, in_channels=1), nn.BatchNorm(momentum=0.5, in_channels=1)
+
+    def hybrid_forward(self, F, x):
+        return self.first(x), self.second(x)
+
+
+@pytest.mark.parametrize(("hybridized", "second"), [(False, 0), (True, 1)])
+def test_behind_an_unused_output_only_a_hybridized_block_moves_its_averages(hybridized, second):
+    # MXNet does so with hybridize(static_alloc=True), see docs/reference/compatibility.md
+    block = Two()
+    block.initialize()
+    if hybridized:
+        block.hybridize()
+    with autograd.record():
+        used, _ = block(nd.array([[1], [3]]))
+    used.backward()
+    assert [layer.running_mean.data().asscalar() for layer in (block.first, block.second)] == [1, second]
