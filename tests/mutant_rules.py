@@ -151,7 +151,7 @@ MUTANTS = (
         "            if False:  # by another thread",
     ),
     Mutant("a closed window takes no twin", DEFERRAL, "return None if at[0].closed else twin", "return twin"),
-    Mutant("operands of other windows are computed", DEFERRAL, "if v.data is None and at[0] is not w:", "if False:"),
+    Mutant("operands of other windows are computed", DEFERRAL, "force(v)\n    return w", "pass\n    return w"),
     Mutant("a window is bounded", DEFERRAL, "not w.closed and (w.is_full or", "not w.closed and ("),
     Mutant("a window holds the nodes of one tape", DEFERRAL, "w.tape not in (0, tape.serial)", "False"),
     Mutant("a tape that has run an operation at once is not whole", INVOKE, "        tape.whole = False\n", ""),
@@ -495,7 +495,7 @@ MUTANTS = (
     Mutant("the backend's results are in row-major order", NUMPY, 'np.asarray(value, order="C")', "np.asarray(value)"),
     Mutant("einsum of one operand is a copy", NAMESPACE, "return np.array(out) if len(arrays) == 1 else out", "return out"),
     Mutant("zero is not cached with its sign lost", NUMPY, "            if value != 0.0:\n", "            if True:\n"),
-    Mutant("constants are told apart by their bits", IR, "number.hex() if isinstance(number, float) else number", "number"),
+    Mutant("constants are told apart by their bits", "src/twofold/opdef/params.py", ", value.hex()", ", value"),
     # kernels
     Mutant("a choice in a kernel is not made over its operands", BLOCKED, 'if step.op != "where":', "if True:"),
     Mutant("scratch of a kernel lives to its last reader", BLOCKED, "and last[r.value] == t and r.value in held]", "and r.value in held]"),
