@@ -459,8 +459,8 @@ def test_views_of_a_view_that_wants_a_gradient_are_parts_of_it(of, expected):
 @pytest.mark.parametrize(
     ("gradient", "error", "message"),
     [
-        (lambda: nd.zeros((3,)), ShapeError, r"the gradient of variable 1 has another shape: given \(3,\) for \(2,\)"),
-        (lambda: nd.zeros((2,), dtype="float64"), DTypeError, "the gradient of variable 1 has another dtype: given float64 for float32"),
+        (lambda: nd.zeros((3,)), ShapeError, r"the gradient of variable 1 has a different shape: given \(3,\) for \(2,\)"),
+        (lambda: nd.zeros((2,), dtype="float64"), DTypeError, "gradient of variable 1 has a different dtype: given float64 for float32"),
         (lambda: 3, DTypeError, "the gradient of variable 1 needs arrays: given int"),
     ],
 )
