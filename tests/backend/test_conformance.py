@@ -88,7 +88,7 @@ def test_a_wrong_value_is_found_and_named():
 
 
 def test_every_primitive_has_cases():
-    assert all(cases(name) for name in conformance.names())
+    assert [name for name in conformance.names() if not cases(name)] == []
 
 
 def test_the_protocol_stays_narrow():

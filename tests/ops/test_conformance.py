@@ -42,4 +42,5 @@ def test_operator_on_another_backend(op, sample, name, backends):
 
 
 def test_every_operator_has_a_sample():
-    assert [op.title for op in OPS.values() if not op.primitive and not op.samples] == []
+    own = [op for op in OPS.values() if op.rule.__module__.startswith("twofold.")]  # not what another test of the process declared
+    assert [op.title for op in own if not op.primitive and not op.samples] == []

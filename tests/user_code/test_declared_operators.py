@@ -60,6 +60,7 @@ def own_half_at(xp, data, at: Index):
 
 
 own_half_at.type(lambda data, at: (at.shape, data.dtype))
+own_half_at.sample(lambda draw: draw(draw.real((5,)), draw.integer((3,), 0, 5, "int64")))
 
 
 X = np.random.default_rng(0).standard_normal((3, 4)).astype("f4")

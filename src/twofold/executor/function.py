@@ -1,8 +1,9 @@
 """Typed graphs as functions of arrays: their description, their programs, and what every call has to prepare.
 
-Replaying an untyped graph (a symbol) for typed inputs gives a `TypedGraph`. It runs in one of two ways: as an `operation.Operation`, which
-the tape records like any other (hybridized blocks, `mx.compile` while recording), or as a `Function`, with forward and backward programs
-of its own (executors). Both draw random keys, create users' objects and write states through this module.
+Replaying an untyped graph (a symbol) for typed inputs gives a `TypedGraph`. It runs as an `operation.Operation`, which the tape records
+like any other (hybridized blocks, `mx.compile` while recording), or as a `Function`, with forward and backward programs of its own
+(executors). Outside `record`, `mx.compile` uses neither: donated arguments make other programs. All draw random keys and create users'
+objects through this module.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
