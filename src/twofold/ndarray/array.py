@@ -12,10 +12,9 @@ from ..imperative.array import Array, ViewMixin, view_of
 from ..imperative.cell import wrap
 from ..imperative.invoke import invoke
 from ..imperative.transfer import on_device
-from ..opdef.registry import OPS
 from ..opdef.shapes import reshape_codes
-from ..opdef.spec import Sig
-from ..ops import primitive_shape
+from ..opdef.spec import Op, Sig
+from ..ops import primitive_arithmetic, primitive_shape
 from . import indexing
 from .types import ArrayLike, DTypeLike, Index, Shape
 
@@ -52,7 +51,7 @@ class NDArray(Array):
     @property
     def T(self) -> "NDArray":
         """A copy with the axes reversed; the array itself if it has fewer than two axes."""
-        return self if self.ndim < 2 else _apply("permute_dims", self, axes=tuple(range(self.ndim))[::-1])
+        return self if self.ndim < 2 else _apply(primitive_shape.permute_dims, self, axes=tuple(range(self.ndim))[::-1])
 
     # copies
 
@@ -61,11 +60,11 @@ class NDArray(Array):
         name = "float32" if dtype is None else dtype_name(dtype)
         if name == self._dtype:
             return self.copy() if copy else self
-        return _apply("astype", self, dtype=name)
+        return _apply(primitive_arithmetic.astype, self, dtype=name)
 
     def copy(self) -> "NDArray":
         """A copy on the same device."""
-        return _apply("contiguous", self)
+        return _apply(primitive_shape.contiguous, self)
 
     def copyto(self, other: "NDArray | Device") -> Any:
         """Copy into another array, casting to its dtype, or into a new array on a device. Recorded like any operation.
@@ -191,7 +190,7 @@ class NDArray(Array):
         target = tuple(n if m == 0 else m for n, m in zip(wide, shape, strict=False))
         if len(wide) != len(shape) or any(n not in (1, m) for n, m in zip(wide, target, strict=True)):
             raise ShapeError("broadcast_to: shapes do not match", f"{self.shape} to {tuple(shape)}", "only axes of size 1 can be broadcast")
-        return _apply("broadcast_to", self, shape=target)
+        return _apply(primitive_shape.broadcast_to, self, shape=target)
 
     def broadcast_like(self, other: "NDArray") -> "NDArray":
         """The array broadcast to the shape of another one."""
@@ -271,8 +270,8 @@ class NDArrayView(ViewMixin, NDArray):
     _root: ClassVar[Any] = NDArray
 
 
-def _apply(name: str, array: NDArray, **params: Any) -> NDArray:
-    return wrap(NDArray, invoke(OPS[name].sig(True, **params), (array,))[0])
+def _apply(op: Op, array: NDArray, **params: Any) -> NDArray:
+    return wrap(NDArray, invoke(op.sig(True, **params), (array,))[0])
 
 
 def _reshape_sig(shape: tuple[int, ...], codes: Any, reverse: bool) -> Any:

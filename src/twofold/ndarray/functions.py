@@ -13,9 +13,9 @@ from ..imperative.cell import wrap
 from ..imperative.invoke import host_of, invoke
 from ..imperative.window import wait_for_all
 from ..opdef.frontend import named
-from ..opdef.registry import OPS
 from ..opdef.shapes import moved_axes, normalized_axis
-from ..ops import gathering, joining, primitive_shape
+from ..opdef.spec import Op
+from ..ops import gathering, joining, primitive_arithmetic, primitive_shape
 from .array import NDArray
 from .creation import array
 from .namespace import call
@@ -25,12 +25,12 @@ Operand: TypeAlias = NDArray | Scalar
 Binary: TypeAlias = Callable[[Any, Any], Any]
 
 
-def _binary(name: str, primitive: str, doc: str, on_numbers: Binary, *, fast: bool = False) -> Binary:
-    """The function of two arrays or numbers for a primitive.
+def _binary(name: str, op: Op, doc: str, on_numbers: Binary, *, fast: bool = False) -> Binary:
+    """The function of two arrays or numbers for an operator.
 
     ``on_numbers`` computes it for two numbers; if it is ``fast`` it is a Python operator, for which arrays have a fast path.
     """
-    sig = OPS[primitive].sig(True)
+    sig = op.sig(True)
 
     @named(name, f"{doc} of two arrays or numbers, element-wise with broadcasting.")
     def function(lhs: Operand, rhs: Operand) -> NDArray:
@@ -47,24 +47,34 @@ def _binary(name: str, primitive: str, doc: str, on_numbers: Binary, *, fast: bo
     return function
 
 
-add = _binary("add", "add", "Sum", operator.add, fast=True)
-subtract = _binary("subtract", "subtract", "Difference", operator.sub, fast=True)
-multiply = _binary("multiply", "multiply", "Product", operator.mul, fast=True)
-divide = _binary("divide", "divide", "Quotient (of integers truncated)", operator.truediv, fast=True)
-true_divide = _binary("true_divide", "divide", "Quotient (of integers truncated)", operator.truediv, fast=True)
-modulo = _binary("modulo", "remainder", "Remainder with the divisor's sign", operator.mod, fast=True)
-power = _binary("power", "power", "Power", operator.pow, fast=True)
-maximum = _binary("maximum", "maximum", "Maximum", max)
-minimum = _binary("minimum", "minimum", "Minimum", min)
-equal = _binary("equal", "equal", "1 where equal, else 0,", lambda a, b: int(a == b))
-not_equal = _binary("not_equal", "not_equal", "1 where different, else 0,", lambda a, b: int(a != b))
-greater = _binary("greater", "greater", "1 where the first is larger, else 0,", lambda a, b: int(a > b))
-greater_equal = _binary("greater_equal", "greater_equal", "1 where the first is larger or equal, else 0,", lambda a, b: int(a >= b))
-lesser = _binary("lesser", "less", "1 where the first is smaller, else 0,", lambda a, b: int(a < b))
-lesser_equal = _binary("lesser_equal", "less_equal", "1 where the first is smaller or equal, else 0,", lambda a, b: int(a <= b))
-logical_and = _binary("logical_and", "logical_and", "1 where both are non-zero, else 0,", lambda a, b: int(bool(a and b)))
-logical_or = _binary("logical_or", "logical_or", "1 where one or both are non-zero, else 0,", lambda a, b: int(bool(a or b)))
-logical_xor = _binary("logical_xor", "logical_xor", "1 where exactly one is non-zero, else 0,", lambda a, b: int(bool(a) != bool(b)))
+add = _binary("add", primitive_arithmetic.add, "Sum", operator.add, fast=True)
+subtract = _binary("subtract", primitive_arithmetic.subtract, "Difference", operator.sub, fast=True)
+multiply = _binary("multiply", primitive_arithmetic.multiply, "Product", operator.mul, fast=True)
+divide = _binary("divide", primitive_arithmetic.divide, "Quotient (of integers truncated)", operator.truediv, fast=True)
+true_divide = _binary("true_divide", primitive_arithmetic.divide, "Quotient (of integers truncated)", operator.truediv, fast=True)
+modulo = _binary("modulo", primitive_arithmetic.remainder, "Remainder with the divisor's sign", operator.mod, fast=True)
+power = _binary("power", primitive_arithmetic.power, "Power", operator.pow, fast=True)
+maximum = _binary("maximum", primitive_arithmetic.maximum, "Maximum", max)
+minimum = _binary("minimum", primitive_arithmetic.minimum, "Minimum", min)
+equal = _binary("equal", primitive_arithmetic.equal, "1 where equal, else 0,", lambda a, b: int(a == b))
+not_equal = _binary("not_equal", primitive_arithmetic.not_equal, "1 where different, else 0,", lambda a, b: int(a != b))
+greater = _binary("greater", primitive_arithmetic.greater, "1 where the first is larger, else 0,", lambda a, b: int(a > b))
+greater_equal = _binary(
+    "greater_equal", primitive_arithmetic.greater_equal, "1 where the first is larger or equal, else 0,", lambda a, b: int(a >= b)
+)
+lesser = _binary("lesser", primitive_arithmetic.less, "1 where the first is smaller, else 0,", lambda a, b: int(a < b))
+lesser_equal = _binary(
+    "lesser_equal", primitive_arithmetic.less_equal, "1 where the first is smaller or equal, else 0,", lambda a, b: int(a <= b)
+)
+logical_and = _binary(
+    "logical_and", primitive_arithmetic.logical_and, "1 where both are non-zero, else 0,", lambda a, b: int(bool(a and b))
+)
+logical_or = _binary(
+    "logical_or", primitive_arithmetic.logical_or, "1 where one or both are non-zero, else 0,", lambda a, b: int(bool(a or b))
+)
+logical_xor = _binary(
+    "logical_xor", primitive_arithmetic.logical_xor, "1 where exactly one is non-zero, else 0,", lambda a, b: int(bool(a) != bool(b))
+)
 
 
 def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = True) -> NDArray:

@@ -11,41 +11,43 @@ from ..imperative.array import Array
 from ..imperative.cell import wrap
 from ..imperative.invoke import invoke
 from ..opdef.registry import OPS
+from ..opdef.spec import Op
+from ..ops import creation, elementwise_math, linear, ordering, reduction, reshaping
 from .array import NDArray
 from .host_calls import by_numpy, is_recorded, replaced
 from .namespace import find_attribute
 from .operators import operands
 
-#: For each NumPy function the name of the operator, and its keyword for each of NumPy's. A call with another keyword goes to NumPy.
-FUNCTIONS: dict[Callable[..., Any], tuple[str, dict[str, str]]] = {
-    np.argmax: ("argmax", {"axis": "axis", "keepdims": "keepdims"}),
-    np.argmin: ("argmin", {"axis": "axis", "keepdims": "keepdims"}),
-    np.argsort: ("argsort", {"axis": "axis"}),
-    np.clip: ("clip", {"a_min": "a_min", "a_max": "a_max"}),
-    np.diag: ("diag", {"k": "k"}),
-    np.dot: ("dot", {"b": "rhs"}),
-    np.expand_dims: ("expand_dims", {"axis": "axis"}),
-    np.max: ("max", {"axis": "axis", "keepdims": "keepdims"}),
-    np.mean: ("mean", {"axis": "axis", "keepdims": "keepdims"}),
-    np.min: ("min", {"axis": "axis", "keepdims": "keepdims"}),
-    np.ones_like: ("ones_like", {}),
-    np.prod: ("prod", {"axis": "axis", "keepdims": "keepdims"}),
-    np.repeat: ("repeat", {"repeats": "repeats", "axis": "axis"}),
-    np.reshape: ("reshape", {"shape": "shape"}),
-    np.sort: ("sort", {"axis": "axis"}),
-    np.squeeze: ("squeeze", {"axis": "axis"}),
-    np.sum: ("sum", {"axis": "axis", "keepdims": "keepdims"}),
-    np.swapaxes: ("swapaxes", {"axis1": "dim1", "axis2": "dim2"}),
-    np.tile: ("tile", {"reps": "reps"}),
-    np.transpose: ("transpose", {"axes": "axes"}),
-    np.zeros_like: ("zeros_like", {}),
+#: For each NumPy function the operator, and its keyword for each of NumPy's. A call with another keyword goes to NumPy.
+FUNCTIONS: dict[Callable[..., Any], tuple[Op, dict[str, str]]] = {
+    np.argmax: (reduction.argmax_axis, {"axis": "axis", "keepdims": "keepdims"}),
+    np.argmin: (reduction.argmin_axis, {"axis": "axis", "keepdims": "keepdims"}),
+    np.argsort: (ordering.argsort_axis, {"axis": "axis"}),
+    np.clip: (elementwise_math.clip_range, {"a_min": "a_min", "a_max": "a_max"}),
+    np.diag: (creation.diag, {"k": "k"}),
+    np.dot: (linear.dot, {"b": "rhs"}),
+    np.expand_dims: (reshaping.expand_dims, {"axis": "axis"}),
+    np.max: (reduction.max_axis, {"axis": "axis", "keepdims": "keepdims"}),
+    np.mean: (reduction.mean_axis, {"axis": "axis", "keepdims": "keepdims"}),
+    np.min: (reduction.min_axis, {"axis": "axis", "keepdims": "keepdims"}),
+    np.ones_like: (creation.ones_like, {}),
+    np.prod: (reduction.prod_axis, {"axis": "axis", "keepdims": "keepdims"}),
+    np.repeat: (reshaping.repeat, {"repeats": "repeats", "axis": "axis"}),
+    np.reshape: (reshaping.reshape_array, {"shape": "shape"}),
+    np.sort: (ordering.sort, {"axis": "axis"}),
+    np.squeeze: (reshaping.squeeze, {"axis": "axis"}),
+    np.sum: (reduction.sum_axis, {"axis": "axis", "keepdims": "keepdims"}),
+    np.swapaxes: (reshaping.swap_axis, {"axis1": "dim1", "axis2": "dim2"}),
+    np.tile: (reshaping.tile, {"reps": "reps"}),
+    np.transpose: (reshaping.transpose, {"axes": "axes"}),
+    np.zeros_like: (creation.zeros_like, {}),
 }
 
 
 @cache
-def _operators() -> dict[Callable[..., Any], str]:
-    """The NumPy ufuncs that are primitives, with their names."""
-    return {getattr(np, op.ufunc): name for name, op in OPS.items() if op.primitive and op.ufunc is not None} | {np.matmul: "matmul"}
+def _primitives() -> dict[np.ufunc, Op]:
+    """The primitives that are NumPy's ufuncs."""
+    return {getattr(np, name): op for op in OPS.values() if op.primitive for name in op.numpy_names}
 
 
 def _array_ufunc(self: NDArray, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
@@ -55,12 +57,12 @@ def _array_ufunc(self: NDArray, ufunc: np.ufunc, method: str, *inputs: Any, **op
     NumPy arrays.
     """
     out = options.get("out", ())
-    name = _operators().get(ufunc)
+    op = _primitives().get(ufunc)
     # only NumPy can write to NumPy arrays in ``out``
     is_plain_call = method == "__call__" and set(options) <= {"out"} and all(isinstance(o, NDArray) for o in out)
-    if name is None or not is_plain_call or not all(isinstance(i, (NDArray, np.ndarray, np.generic, bool, int, float)) for i in inputs):
+    if op is None or not is_plain_call or not all(isinstance(i, (NDArray, np.ndarray, np.generic, bool, int, float)) for i in inputs):
         return _without_operator(getattr(ufunc, method), inputs, options)
-    result = wrap(NDArray, invoke(OPS[name].sig(True), operands(inputs))[0])
+    result = wrap(NDArray, invoke(op.sig(True), operands(inputs))[0])
     if out:
         out[0][:] = result
         return out[0]
@@ -71,12 +73,12 @@ def _array_function(self: NDArray, function: Callable[..., Any], types: object, 
     """Call the `mx.nd` function for one of NumPy's if there is one, else NumPy's."""
     found = FUNCTIONS.get(function)
     if found is not None:
-        name, keywords = found
+        op, keywords = found
         (_, array), *rest = inspect.signature(function).bind(*args, **options).arguments.items()
         given = {k: v for k, v in rest if v is not None and v is not np._NoValue}  # NumPy's mark of arguments that were not passed
         fits = set(given) <= set(keywords) and not any(isinstance(v, np.ndarray) for v in given.values())
         if isinstance(array, NDArray) and fits and (function is not np.clip or len(given) == 2):  # MXNet's needs both limits
-            return find_attribute(name)(array, **{keywords[k]: v for k, v in given.items()})
+            return find_attribute(op.title)(array, **{keywords[k]: v for k, v in given.items()})
     return _without_operator(function, args, options)
 
 

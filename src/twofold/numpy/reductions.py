@@ -19,7 +19,6 @@ from ..imperative.invoke import invoke
 from ..ndarray.host_calls import hosts
 from ..ndarray.types import ArrayLike, Axis, DTypeLike, Scalar
 from ..opdef.frontend import named
-from ..opdef.registry import OPS
 from ..opdef.shapes import normalized_axes, normalized_axis
 from ..opdef.spec import Op, Sig
 from ..ops import numpy_reduction, primitive_reduce, primitive_shape
@@ -91,10 +90,10 @@ def _axis_of(x: ndarray, axis: Axis) -> Axis:
     return None if x.ndim == 0 and given in (0, -1) else given
 
 
-def _total(primitive: str, neutral: int, combine: str, noun: str) -> Callable[..., ndarray]:
-    reduced = _reducer(OPS[primitive])
+def _total(op: Op, name: str, neutral: int, combine: str, noun: str) -> Callable[..., ndarray]:
+    reduced = _reducer(op)
 
-    @named(primitive, f"{noun} of elements along axes (all if ``axis`` is None); small integers and bools are combined in 64 bits.")
+    @named(name, f"{noun} of elements along axes (all if ``axis`` is None); small integers and bools are combined in 64 bits.")
     def total(
         a: ArrayLike,
         axis: Axis = None,
@@ -115,13 +114,13 @@ def _total(primitive: str, neutral: int, combine: str, noun: str) -> Callable[..
     return total
 
 
-sum, prod = _total("sum", 0, "add", "Sum"), _total("prod", 1, "multiply", "Product")
+sum, prod = _total(primitive_reduce.sum, "sum", 0, "add", "Sum"), _total(primitive_reduce.prod, "prod", 1, "multiply", "Product")
 
 
-def _extremum(primitive: str, combine: str, worst: str) -> Callable[..., ndarray]:
-    reduced = _reducer(OPS[primitive])
+def _extremum(op: Op, name: str, combine: str, worst: str) -> Callable[..., ndarray]:
+    reduced = _reducer(op)
 
-    @named(primitive, f"The {worst} element along axes (of all if ``axis`` is None); NaN if there is one.")
+    @named(name, f"The {worst} element along axes (of all if ``axis`` is None); NaN if there is one.")
     def extremum(
         a: ArrayLike, axis: Axis = None, out: Out = None, keepdims: bool = False, initial: Scalar | None = None, where: ArrayLike = True
     ) -> ndarray:
@@ -139,14 +138,14 @@ def _extremum(primitive: str, combine: str, worst: str) -> Callable[..., ndarray
                     f"zero-size array to reduction operation {combine} which has no identity", str(x.shape), "pass initial"
                 )
             # operators have no start value: NumPy fills the result with it
-            return by_numpy(getattr(np, primitive), (x,), {"axis": axis, "keepdims": keepdims, "initial": initial, "out": out})
+            return by_numpy(getattr(np, name), (x,), {"axis": axis, "keepdims": keepdims, "initial": initial, "out": out})
         result = reduced(x, axis, bool(keepdims))
         return deliver(result if start is None else function_of(combine)(result, start), out, "unsafe")
 
     return extremum
 
 
-max, min = _extremum("max", "maximum", "largest"), _extremum("min", "minimum", "smallest")
+max, min = _extremum(primitive_reduce.max, "max", "maximum", "largest"), _extremum(primitive_reduce.min, "min", "minimum", "smallest")
 amax, amin = max, min
 
 
@@ -155,10 +154,10 @@ def ptp(a: ArrayLike, axis: Axis = None, out: Out = None, keepdims: bool = False
     return deliver(max(a, axis, keepdims=keepdims) - min(a, axis, keepdims=keepdims), out, "same_kind")
 
 
-def _test(primitive: str, neutral: bool, doc: str) -> Callable[..., ndarray]:
-    reduced = _reducer(OPS[primitive])
+def _test(op: Op, name: str, neutral: bool, doc: str) -> Callable[..., ndarray]:
+    reduced = _reducer(op)
 
-    @named(primitive, doc)
+    @named(name, doc)
     def test(a: ArrayLike, axis: Axis = None, out: Out = None, keepdims: bool = False, *, where: ArrayLike = True) -> ndarray:
         x = _ready(a)
         if where is not True:
@@ -168,31 +167,35 @@ def _test(primitive: str, neutral: bool, doc: str) -> Callable[..., ndarray]:
     return test
 
 
-any = _test("any", False, "Whether any element along axes is non-zero.")
-all = _test("all", True, "Whether all elements along axes are non-zero.")
+any = _test(primitive_reduce.any, "any", False, "Whether any element along axes is non-zero.")
+all = _test(primitive_reduce.all, "all", True, "Whether all elements along axes are non-zero.")
 
 
-def _place(primitive: str, doc: str) -> Callable[..., ndarray]:
-    reduced = _reducer(OPS[primitive])
+def _place(op: Op, name: str, doc: str) -> Callable[..., ndarray]:
+    reduced = _reducer(op)
 
-    @named(primitive, doc)
+    @named(name, doc)
     def place(a: ArrayLike, axis: int | None = None, out: Out = None, *, keepdims: bool = False) -> ndarray:
         x = _ready(a)
         if axis is not None:
             axis = None if _axis_of(x, index(axis)) is None else normalized_axis(index(axis), x.ndim)
         if x.size == 0:
             if axis is None or x.shape[axis] == 0:
-                raise ParameterError(f"attempt to get {primitive} of an empty sequence", str(x.shape), "pass at least one element")
-            return by_numpy(getattr(np, primitive), (x, axis), {"out": out, "keepdims": keepdims})
+                raise ParameterError(f"attempt to get {name} of an empty sequence", str(x.shape), "pass at least one element")
+            return by_numpy(getattr(np, name), (x, axis), {"out": out, "keepdims": keepdims})
         if isinstance(out, (ndarray, np.ndarray)) and not np.can_cast(out.dtype, np.int64):
-            raise DTypeError(f"{primitive}: out cannot hold indices", str(out.dtype), "pass an array of integers")
+            raise DTypeError(f"{name}: out cannot hold indices", str(out.dtype), "pass an array of integers")
         return deliver(reduced(x, axis, bool(keepdims)), out, "unsafe")
 
     return place
 
 
-argmax = _place("argmax", "Index of the first largest element along an axis, in the flattened array if it is None.")
-argmin = _place("argmin", "Index of the first smallest element along an axis, in the flattened array if it is None.")
+argmax = _place(
+    primitive_reduce.argmax, "argmax", "Index of the first largest element along an axis, in the flattened array if it is None."
+)
+argmin = _place(
+    primitive_reduce.argmin, "argmin", "Index of the first smallest element along an axis, in the flattened array if it is None."
+)
 
 
 # means

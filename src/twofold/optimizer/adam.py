@@ -5,6 +5,7 @@ from typing import Any
 
 from .. import ndarray as nd
 from ..ndarray.array import NDArray
+from ..ops import optimizer_adaptive
 from .base import Index, Indices, Optimizer, State, Weights, each, register, zeros_like
 from .multi_tensor import are_independent, update_weights
 
@@ -69,7 +70,7 @@ class Adam(Optimizer):
 
     def _apply(self, operands: list[Any], scalars: list[tuple[float, ...]]) -> None:
         params = {"clip_gradient": self.clip_gradient} if self.clip_gradient else {}
-        update_weights("adam_update", operands, scalars, lazy_update=self.lazy_update, **params)
+        update_weights(optimizer_adaptive.adam_update, operands, scalars, lazy_update=self.lazy_update, **params)
 
 
 @register

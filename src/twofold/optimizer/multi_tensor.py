@@ -10,7 +10,6 @@ from ..imperative.record import tls
 from ..imperative.transfer import store
 from ..ndarray.array import NDArray
 from ..ndarray.namespace import deliver
-from ..opdef.registry import NAMES
 from ..opdef.spec import Op, Sig, unregistered
 
 __all__ = ["are_independent", "update_weights"]
@@ -24,13 +23,13 @@ def are_independent(weights: Sequence[NDArray]) -> bool:
     return all(w.__class__ is NDArray for w in weights) and len({device_of(w._v) for w in weights}) == 1
 
 
-def update_weights(name: str, operands: Sequence[Sequence[NDArray]], scalars: Sequence[tuple[float, ...]], **params: Any) -> None:
+def update_weights(op: Op, operands: Sequence[Sequence[NDArray]], scalars: Sequence[tuple[float, ...]], **params: Any) -> None:
     """Apply an update operator to each weight, in place. Several weights must be independent.
 
     Parameters
     ----------
-    name
-        The operator's registered name. Its result is the new weight.
+    op
+        The operator. Its result is the new weight.
     operands
         The arrays of each weight, in the operator's order: weight, gradient, states.
     scalars
@@ -43,7 +42,6 @@ def update_weights(name: str, operands: Sequence[Sequence[NDArray]], scalars: Se
     ShapeError, DTypeError
         If a gradient or state does not match its weight.
     """
-    op = NAMES[name]
     fixed = tuple([(k, IDLE[n]) for k, n in enumerate(op.scalars) if n in IDLE and all(group[k] == IDLE[n] for group in scalars)])
     idle = dict(fixed)
     shared = scalars.count(scalars[0]) == len(scalars)  # the usual case: no weight has its own rate, so pass the scalars once

@@ -6,6 +6,7 @@ from typing import Any
 from .. import ndarray as nd
 from .. import random
 from ..ndarray.array import NDArray
+from ..ops import optimizer_sgd
 from .base import Index, Indices, Optimizer, State, Weights, each, register, zeros_like
 from .multi_tensor import are_independent, update_weights
 
@@ -80,11 +81,11 @@ class SGD(WithMaster):
         if self.clip_gradient:
             params["clip_gradient"] = self.clip_gradient
         if state[0] is None:
-            update_weights("sgd_update", list(zip(weight, grad, strict=True)), [(lr, wd, scale) for lr, wd in rates], **params)
+            update_weights(optimizer_sgd.sgd_update, list(zip(weight, grad, strict=True)), [(lr, wd, scale) for lr, wd in rates], **params)
         else:
             momentum = float(self.momentum)
             scalars = [(lr, momentum, wd, scale) for lr, wd in rates]
-            update_weights("sgd_mom_update", list(zip(weight, grad, state, strict=True)), scalars, **params)
+            update_weights(optimizer_sgd.sgd_mom_update, list(zip(weight, grad, state, strict=True)), scalars, **params)
 
     def _update_through_master(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         mom, master = state
