@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 import array_api_compat.numpy as host
 import numpy as np
 
-from twofold.backend import special_functions
 from twofold.backend.kernel import REFERENCES, Array
 from twofold.backend.namespace import LacksFunctionError, Library, PortableNamespace
+from twofold.backend.special_functions import FORMULAS
 from twofold.dtype import NUMPY, WEAK, float_of, promote, scalar_dtype
 from twofold.errors import DTypeError
 
@@ -198,8 +198,8 @@ def _members() -> Iterator[tuple[str, Any]]:
         yield name, partialmethod(ArrayApiNamespace.ufunc, name=name)
     for name in ("reshape", "permute_dims", "broadcast_to"):
         yield name, partialmethod(ArrayApiNamespace.rearranged, name=name)
-    for name in ("erf", "erfinv", "gammaln", "polygamma"):
-        yield name, partialmethod(ArrayApiNamespace.special, formula=getattr(special_functions, name))
+    for name, formula in FORMULAS.items():
+        yield name, partialmethod(ArrayApiNamespace.special, formula=formula)
     for name in ("max", "min", "any", "all", "argmax", "argmin", "argsort", *TOTALS):
         yield name, partialmethod(ArrayApiNamespace.reduction, name=name)
 

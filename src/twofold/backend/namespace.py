@@ -2,7 +2,7 @@
 
 A namespace that derives from `PortableNamespace` defines ``on_host``, ``dtype_of`` and the members used here: ``slice``,
 ``slice_update``, ``full``, ``concat``, ``reshape``, ``permute_dims``, ``contiguous``, ``matmul``, ``sum`` and ``astype``. Every other
-primitive has a default: a definition below, its declared reference, or its function in `HOST_DEFAULTS`.
+primitive has a default: a definition below, its declared reference, or the formula of a special function.
 """
 # ruff: noqa: D102 (members without a docstring are the primitives of their names)
 
@@ -17,9 +17,10 @@ import numpy as np
 
 from ..dtype import NAME_OF, NUMPY, float_of
 from ..errors import IndexingError
-from . import convolution, special_functions
+from . import convolution
 from .convolution import in_either_order
 from .kernel import ELEMENTWISE, PRIMITIVES, REFERENCES, Array
+from .special_functions import FORMULAS
 
 Key = tuple[tuple[int | None, int | None, int | None], ...]
 FULL = (None, None, None)
@@ -72,51 +73,26 @@ class Library:
         return Library(found) if isinstance(found, ModuleType) else found
 
 
-def _in_float64(formula: Callable[..., Array]) -> Callable[..., Array]:
-    """A special function of NumPy arrays, computed in float64, with a result in the operand's floating-point dtype."""
-
-    def default(x: np.ndarray, **params: object) -> Array:
-        return formula(np, x.astype(np.float64), **params).astype(NUMPY[float_of(NAME_OF[x.dtype])])
-
-    return default
-
-
-def _argsort(x: np.ndarray, *, axis: int, descending: bool = False) -> np.ndarray:
-    if not descending:
-        return np.argsort(x, axis, kind="stable")
-    # equal elements must stay in order: sort from the end, so that reversing the result restores their order
-    return np.flip(x.shape[axis] - 1 - np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
-
-
-#: Functions of NumPy arrays for the primitives without a reference. A table and not members: an adapter whose ``__getattr__`` makes
-#: kernels of the element-wise primitives finds those first.
-HOST_DEFAULTS: dict[str, Callable[..., Array]] = {
-    "broadcast_to": np.broadcast_to,
-    "where": np.where,
-    "take": np.take,
-    "iota": lambda *, size, dtype: np.arange(size).astype(NUMPY[dtype]),
-    "argsort": _argsort,
-    "cumulative_sum": np.cumsum,
-    "cumulative_prod": np.cumprod,
-    **{name: getattr(np, name) for name in ("prod", "max", "min", "any", "all", "argmax", "argmin")},
-    **{name: _in_float64(getattr(special_functions, name)) for name in ("erf", "erfinv", "gammaln", "polygamma")},
-}
-
-
 class PortableNamespace(Referenced):
     """Defaults for primitives that few array libraries have."""
 
     def __getattr__(self, name: str) -> Any:
-        """A primitive by its default on the host or its reference; cached."""
-        default = HOST_DEFAULTS.get(name)
-        if default is None:
+        """A primitive by its formula if it is a special function, else by its reference; cached.
+
+        The formulas are no members: an adapter whose ``__getattr__`` makes kernels of the element-wise primitives finds those first.
+        """
+        if name not in FORMULAS:
             return super().__getattr__(name)
-
-        def run(*operands: Array, **params: object) -> Array:
-            return self.on_host(partial(default, **params), *operands)
-
-        found = vars(self)[name] = run
+        found = vars(self)[name] = partial(self._in_float64, FORMULAS[name])
         return found
+
+    def _in_float64(self, formula: Callable[..., Array], x: Array, **params: object) -> Array:
+        """A special function on the host, computed in float64, with a result in the operand's floating-point dtype."""
+
+        def compute(x: np.ndarray) -> np.ndarray:
+            return formula(np, x.astype(np.float64), **params).astype(NUMPY[float_of(NAME_OF[x.dtype])])
+
+        return self.on_host(compute, x)
 
     @abstractmethod
     def on_host(self, function: Callable[..., Array], *operands: Array) -> Array:

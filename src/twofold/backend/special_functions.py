@@ -8,6 +8,7 @@ them. A table holds the coefficients of the numerator and of the denominator, lo
 """
 
 import math
+from collections.abc import Callable
 
 from .kernel import Array, Namespace
 
@@ -250,3 +251,7 @@ def cotangent_derivative(order: int) -> tuple[float, ...]:
         slope = [k * c for k, c in enumerate(p)][1:]
         p = [-a - b for a, b in zip([*slope, 0, 0], [0, 0, *slope], strict=True)]
     return tuple(math.pi ** (order + 1) * c for c in p)
+
+
+#: The formulas of the primitives of these names.
+FORMULAS: dict[str, Callable[..., Array]] = {formula.__name__: formula for formula in (erf, erfinv, gammaln, polygamma)}

@@ -294,7 +294,15 @@ def right_shift(xp, lhs, rhs):
 
 
 # an adapter may write a part of the result before it has read all operands
-@primitive(elementwise=True, result="tail", simple=True, may_overwrite=False, c="{0} ? {1} : {2}", symbol=("where",))
+@primitive(
+    elementwise=True,
+    result="tail",
+    simple=True,
+    may_overwrite=False,
+    c="{0} ? {1} : {2}",
+    symbol=("where",),
+    reference=lambda np, condition, x, y: np.where(condition, x, y),
+)
 def where(xp, condition, x, y):
     """``x`` where the condition is nonzero, else ``y``; all three broadcast."""
 

@@ -7,7 +7,7 @@ from ..opdef.params import Integers, Shape
 from ..opdef.shapes import broadcast_shapes
 
 
-@primitive(moves=True)
+@primitive(moves=True, reference=lambda np, data, index, *, axis: np.take(data, index, axis))
 def take(xp, data, index, *, axis: int):
     """Elements at indices along an axis: (…, n, …) and an index of shape s to (…, *s, …). Indices must be in [0, n)."""
 

@@ -54,7 +54,7 @@ def _(xp, node):
     return None if found is None else xp.log_sum_exp(found, normalized_axes(axis, len(terms.shape)), node.shape)
 
 
-@reduction(_wide, symbol=("prod",))
+@reduction(_wide, symbol=("prod",), reference=lambda np, data, **params: np.prod(data, **params))
 def prod(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Product over axes."""
 
@@ -76,12 +76,12 @@ def _extremum_grad(xp, dout, data, out, *, axis, keepdims):
     return spread(xp, dout, data, axis, keepdims) * xp.equal(data, spread(xp, out, data, axis, keepdims))
 
 
-@reduction(_same, packed=True, row_reduction=True, symbol=("max",))
+@reduction(_same, packed=True, row_reduction=True, symbol=("max",), reference=lambda np, data, **params: np.max(data, **params))
 def max(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Maximum over axes."""
 
 
-@reduction(_same, packed=True, row_reduction=True, symbol=("min",))
+@reduction(_same, packed=True, row_reduction=True, symbol=("min",), reference=lambda np, data, **params: np.min(data, **params))
 def min(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Minimum over axes."""
 
@@ -100,12 +100,12 @@ for _op in (sum, max, min):
     _op.simplify(_of_single_elements)
 
 
-@reduction(lambda dtype: "bool", differentiable=False)
+@reduction(lambda dtype: "bool", differentiable=False, reference=lambda np, data, **params: np.any(data, **params))
 def any(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Whether any element along axes is nonzero."""
 
 
-@reduction(lambda dtype: "bool", differentiable=False)
+@reduction(lambda dtype: "bool", differentiable=False, reference=lambda np, data, **params: np.all(data, **params))
 def all(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Whether all elements along axes are nonzero."""
 
@@ -132,12 +132,12 @@ for _op in (sum, prod, max, min, any, all):
     _op.cases(_reduction_cases(_op.name))
 
 
-@reduction(lambda dtype: "int64", differentiable=False)
+@reduction(lambda dtype: "int64", differentiable=False, reference=lambda np, data, **params: np.argmax(data, **params))
 def argmax(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Index (int64) of the first maximum along an axis (flattened if None)."""
 
 
-@reduction(lambda dtype: "int64", differentiable=False)
+@reduction(lambda dtype: "int64", differentiable=False, reference=lambda np, data, **params: np.argmin(data, **params))
 def argmin(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Index (int64) of the first minimum along an axis (flattened if None)."""
 
@@ -159,7 +159,7 @@ for _op in (argmax, argmin):
     _op.cases(_extremum_cases(_op.name))
 
 
-@primitive()
+@primitive(reference=lambda np, data, *, axis: np.cumsum(data, axis))
 def cumulative_sum(xp, data, *, axis: int):
     """Running sum along an axis."""
 
@@ -168,7 +168,7 @@ cumulative_sum.type(lambda data, *, axis: (data.shape, _wide(data.dtype)))
 cumulative_sum.grad(lambda xp, dout, *, axis: xp.flip(xp.cumulative_sum(xp.flip(dout, axis), axis=axis), axis))
 
 
-@primitive()
+@primitive(reference=lambda np, data, *, axis: np.cumprod(data, axis))
 def cumulative_prod(xp, data, *, axis: int):
     """Running product along an axis."""
 
@@ -215,7 +215,14 @@ cumulative_sum.cases(_scan_cases("cumsum"))
 cumulative_prod.cases(_scan_cases("cumprod"))
 
 
-@primitive(differentiable=False)
+def _sorting(np, data, *, axis, descending):
+    if not descending:
+        return np.argsort(data, axis, kind="stable")
+    # equal elements must stay in order: sort from the end, so that reversing the result restores their order
+    return np.flip(data.shape[axis] - 1 - np.argsort(np.flip(data, axis), axis, kind="stable"), axis)
+
+
+@primitive(differentiable=False, host_only=True, reference=_sorting)
 def argsort(xp, data, *, axis: int, descending: bool = False):
     """Indices (int64) that sort along an axis; the sort is stable, in descending order too."""
 

@@ -3,7 +3,7 @@
 import builtins
 import math
 
-from ..dtype import promote
+from ..dtype import NUMPY, promote
 from ..errors import ShapeError
 from ..opdef.declare import primitive
 from ..opdef.params import DType, Integers, Shape, Static
@@ -103,7 +103,7 @@ def _(make):
         yield make(make.distinct(shape), axes=axes, want=lambda x, axes: x.transpose(axes))
 
 
-@primitive(view=True, moves=True, symbol=("broadcast_to",))
+@primitive(view=True, moves=True, symbol=("broadcast_to",), reference=lambda np, data, *, shape: np.broadcast_to(data, shape))
 def broadcast_to(xp, data, *, shape: Shape):
     """Broadcasts along axes of size 1 and new leading axes, without a copy."""
 
@@ -394,7 +394,7 @@ def _(make):
     yield make(shape=(), value=math.inf, dtype="float64", want=want)
 
 
-@primitive()
+@primitive(host_only=True, reference=lambda np, *, size, dtype: np.arange(size).astype(NUMPY[dtype]))
 def iota(xp, *, size: int, dtype: DType):
     """0, 1, …, size - 1."""
 
