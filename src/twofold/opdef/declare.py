@@ -96,7 +96,7 @@ def _by_ufunc(ufunc: str, np: Any, *operands: Any) -> Any:
     return getattr(np, ufunc)(*operands)
 
 
-def build(rule: Rule, names: tuple[str, ...], aux: tuple[str, ...], facts: dict[str, object]) -> Op:
+def build(rule: Rule, names: tuple[str, ...], aux: tuple[str, ...], facts: dict[str, Any]) -> Op:
     """Read a rule's signature into an `Op` (unregistered)."""
     inputs, params, variadic = [], {}, False
     for p in list(inspect.signature(rule).parameters.values())[1:]:
@@ -110,8 +110,7 @@ def build(rule: Rule, names: tuple[str, ...], aux: tuple[str, ...], facts: dict[
             facts_of_input = _annotated(p.annotation)
             state = facts_of_input.auxiliary or p.name in aux
             inputs.append(replace(facts_of_input, name=p.name, optional=p.default is None, auxiliary=state))
-    plain = Op(rule.__name__.rstrip("_"), rule, names=names, inputs=tuple(inputs), variadic=variadic, params=params)
-    return _checked(replace(plain, **facts))
+    return _checked(Op(rule.__name__.rstrip("_"), rule, names=names, inputs=tuple(inputs), variadic=variadic, params=params, **facts))
 
 
 def _checked(new: Op) -> Op:
