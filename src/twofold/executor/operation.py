@@ -20,6 +20,7 @@ from ..imperative.cell import Cell, Value
 from ..imperative.invoke import invoke
 from ..imperative.record import tls
 from ..imperative.residuals import plan_of
+from ..imperative.way import is_tracked
 from ..opdef.spec import Input, Op
 from ..program.cache import Cache, Entry
 from ..scheduler.observers import LISTENERS, span
@@ -240,9 +241,7 @@ class _Typed(Entry):
 
 def is_recorded(cells: Iterable[Cell]) -> bool:
     """Whether an operation on these arrays would be recorded now."""
-    if tls.tape is None:
-        return False
-    return any(v.__class__ is Value and v.rec is not None and v.rec.node.tracked for v in (c._v for c in cells))
+    return tls.tape is not None and any(is_tracked(c._v) for c in cells)
 
 
 def _with_signature(rule: Callable[..., Result], names: Iterable[str]) -> Callable[..., Result]:
