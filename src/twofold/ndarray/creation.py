@@ -11,7 +11,7 @@ from ..dtype import NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError
 from ..imperative.array import Array, adopted, apply_op, from_host
 from ..imperative.cell import HOST, PINNED, Value, wrap
-from ..imperative.invoke import content, host_of
+from ..imperative.invoke import content, full_content, host_of
 from ..ops import primitive_arithmetic
 from .array import NDArray
 from .dlpack import GPU_KINDS, HOST_KINDS, Capsule, Exporter
@@ -189,7 +189,7 @@ def fill(cls: type[A], shape: Shape, value: float | int | bool, dtype: object, d
     backend, sizes, name = backend_for(device), shape_of(shape), dtype_name(dtype)
     if not device.is_host:
         # a copy: a constant is never written and may have stride 0, while this array is the caller's to write to
-        return wrap(cls, content(backend.copy(backend.constant(value, sizes, name), device), device))
+        return wrap(cls, full_content(value, sizes, name, device))
     try:
         return wrap(cls, content(backend.xp.full(shape=sizes, value=value, dtype=name), device))
     except MemoryError as error:
