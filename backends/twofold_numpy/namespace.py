@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import opt_einsum
 
 from twofold.backend.forks import IMPORTING
 from twofold.backend.kernel import ELEMENTWISE, REFERENCES, Array
@@ -244,7 +243,10 @@ class NumpyNamespace(Referenced):
     @staticmethod
     @_in_float32
     def einsum(*arrays, subscripts):
-        out = opt_einsum.contract(subscripts, *arrays)
+        with IMPORTING:  # at the first call, since it imports numpy.random too
+            from opt_einsum import contract
+
+        out = contract(subscripts, *arrays)
         return np.array(out) if len(arrays) == 1 else out  # with one operand it may be a view
 
     convolve = staticmethod(_convolution("convolve"))
@@ -300,5 +302,5 @@ class NumpyNamespace(Referenced):
 
 
 #: A free list of generators, and the remainder of a fresh one's state: setting the state takes a quarter of the time of a new generator.
-_PHILOX: list[np.random.Philox] = []
+_PHILOX: "list[np.random.Philox]" = []
 _FRESH = {"buffer": np.zeros(4, np.uint64), "buffer_pos": 4, "has_uint32": 0, "uinteger": 0}

@@ -220,6 +220,7 @@ def test_parameter_files_through_load(shared: Path, tmp_path: Path):
         for array in found.values() if isinstance(found, dict) else found:
             array.asnumpy()
 
+    mx.context.num_gpus()  # a damaged file may name a GPU: importing its adapter is not part of the memory that loading takes
     loaded, refused = outcomes(contents(shared / "fixtures", "*.params", "*.nd"), load)
     assert min(loaded, refused) > CASES // 20
 

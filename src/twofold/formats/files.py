@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import secrets
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -81,7 +80,7 @@ def _write_local(path: Path, chunks: Iterable[Buffer]) -> None:
             file.writelines(chunks)
         return
     # in the same folder, because a rename is atomic only within a file system
-    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
+    temporary = path.with_name(f".{os.urandom(8).hex()}.tmp")
     try:
         with temporary.open("xb") as file:
             file.writelines(chunks)

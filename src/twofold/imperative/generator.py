@@ -115,5 +115,5 @@ def _owner(device: Device) -> Device:
 
 
 #: What the imperative and symbolic samplers draw from.
-STREAMS = Streams(np.random.SeedSequence().entropy or 0)  # type: ignore[arg-type]
+STREAMS = Streams(int.from_bytes(os.urandom(16), "little"))
 os.register_at_fork(after_in_child=STREAMS.renew_locks)

@@ -107,9 +107,7 @@ def build(rule: Rule, names: tuple[str, ...], aux: tuple[str, ...], facts: dict[
             variadic = True
             inputs.append(Input(p.name))
         else:  # default None: optional
-            facts_of_input = _annotated(p.annotation)
-            state = facts_of_input.auxiliary or p.name in aux
-            inputs.append(replace(facts_of_input, name=p.name, optional=p.default is None, auxiliary=state))
+            inputs.append(_input(p.name, p.annotation, optional=p.default is None, auxiliary=p.name in aux))
     return _checked(Op(rule.__name__.rstrip("_"), rule, names=names, inputs=tuple(inputs), variadic=variadic, params=params, **facts))
 
 
@@ -134,6 +132,9 @@ def _checked(new: Op) -> Op:
     return new
 
 
-def _annotated(annotation: Any) -> Input:
-    """The facts that an array input's annotation gives."""
-    return next((a for a in get_args(annotation) if isinstance(a, Input)), Input())
+def _input(name: str, annotation: Any, *, optional: bool, auxiliary: bool) -> Input:
+    """An array input, with the facts that its annotation gives."""
+    given = next((a for a in get_args(annotation) if isinstance(a, Input)), None)
+    if given is None:
+        return Input(name, optional, auxiliary)
+    return replace(given, name=name, optional=optional, auxiliary=auxiliary or given.auxiliary)
