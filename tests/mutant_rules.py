@@ -250,7 +250,7 @@ MUTANTS = (
     ),
     Mutant("what a view shows is an alias", WRITE, "return alias(data, v) if data is seen else", "return Value(data) if data is seen else"),
     # records
-    Mutant("a result that is saved is borrowed", INVOKE, "            out.borrow = ref(twin)  # a write", "            # a write"),
+    Mutant("a result that is saved is borrowed", INVOKE, "        out.borrow = ref(twin)  # a write", "        # a write"),
     Mutant(
         "the second value of a result that is saved is borrowed",
         INVOKE,
@@ -282,12 +282,7 @@ MUTANTS = (
         "        flush_complete()\n    bound_tables()\n",
         "        pass\n    bound_tables()\n",
     ),
-    Mutant(
-        "an operand that is saved is borrowed",
-        INVOKE,
-        "is not tape.ref:\n                v = v.lend(tape)\n        else",
-        "is not tape.ref:\n                pass\n        else",
-    ),
+    Mutant("an operand that is saved is borrowed", INVOKE, "                    v.borrow = tape.ref\n", "                    pass\n"),
     Mutant("exported memory is read at once", INVOKE, "exposed=lazy and is_exposed(contents)", "exposed=False"),
     Mutant(
         "backward reads exported memory at once",
@@ -339,14 +334,14 @@ MUTANTS = (
         "        tls.tape.close()\n        _begin()\n",
         "        pass\n",
     ),
+    Mutant("the short path saves no record", FAST, "save(rec, (a,), (out,), tape)", "save(rec, (a,), (v,), tape)"),
     Mutant(
-        "the short path saves no record",
+        "the short path borrows a result",
         FAST,
-        "            v: Any = out.data\n",
-        "            v: Any = out\n",
+        "    v.borrow = tape.ref\n                return r\n",
+        "    pass\n                return r\n",
     ),
-    Mutant("the short path borrows a result", FAST, "            out.borrow = tape.ref\n", ""),
-    Mutant("the short path borrows an operand", FAST, "                v = v.lend(tape)\n", "                pass\n"),
+    Mutant("a saved operand that others hold is lent", INVOKE, "                    v = v.lend(tape)\n", "                    pass\n"),
     Mutant("the short path asks for equal dtypes", FAST, 'same = "a.dtype is b.dtype"', 'same = "True"'),
     Mutant("the long path asks for equal dtypes", CONVENTIONS, "if (op.elementwise or op.alike) and len(set(same)) > 1:", "if False:"),
     # backward

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 from twofold import autograd, nd
+from twofold.graph.build import G
+from twofold.graph.ir import leaf
 from twofold.imperative.array import Array
 from twofold.imperative.cell import ALWAYS, Value
 from twofold.imperative.deferral import join_backward
-from twofold.imperative.invoke import _saved_again
-from twofold.imperative.record import Tape
+from twofold.imperative.invoke import save_for_backward
+from twofold.imperative.record import Rec, Tape
 from twofold.imperative.residuals import NodePlan
 
 from .operators import in_thread, ramp
@@ -79,16 +81,17 @@ def test_a_reader_may_finish_while_another_thread_waits_to_write():
         np.testing.assert_array_equal(y.asnumpy(), ramp() * np.float32(2))
 
 
-def lent_on_the_short_path(v: Value, tape: Tape) -> None:
-    plan = NodePlan()
-    plan.saves = (("in", 0),)
-    _saved_again(plan, [v], [], [], tape)
+def lent_inline(v: Value, tape: Tape) -> None:
+    node = G.sqrt(leaf("no other test's", (2,), "float32"))
+    node.cache = NodePlan()
+    node.cache.saves = (("in", 0),)
+    save_for_backward(Rec(node, (), (), tape), [v], [], tape)
 
 
 @pytest.mark.parametrize(
     ("lend", "code"),
-    [(Value.lend, Value.lend.__code__), (lent_on_the_short_path, _saved_again.__code__)],
-    ids=["lend", "the short path"],
+    [(Value.lend, Value.lend.__code__), (lent_inline, save_for_backward.__code__)],
+    ids=["lend", "inline"],
 )
 @pytest.mark.parametrize("lent_before", [False, True])
 def test_of_two_threads_that_record_an_operand_neither_loses_its_borrow(lend, code, lent_before):

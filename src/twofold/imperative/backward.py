@@ -24,7 +24,7 @@ from ..scheduler.observers import LISTENERS
 from ..scheduler.streams import run_on
 from .cell import ALWAYS, HOST, PINNED, PLAIN, Cell, Content, Value, alias, wrap
 from .deferral import defer, join_backward, save_recorded
-from .invoke import after_failure, contents_of, data_of, device_of, invoke
+from .invoke import after_failure, contents_of, data_of, device_of, full_content, invoke
 from .record import Rec, Tape, Variable, tls
 from .residuals import plan_of, stands_for
 from .scope import renumber
@@ -318,7 +318,7 @@ def _serial(rec: Rec) -> float:
 
 
 def _ones(cls: type, rec: Rec) -> Any:
-    return _filled(cls, 1, rec.node, _device_of_records([rec]))
+    return wrap(cls, full_content(1, rec.node.shape, rec.node.dtype, _device_of_records([rec])))
 
 
 def _memory_of(rec: Rec) -> Device:
@@ -453,13 +453,8 @@ def recorded_gradients(
         if o in taken and isinstance(found, Cell):  # an array that others hold already
             found = wrap(cls, invoke(primitive_shape.contiguous.sig(), (found,))[0])
         taken.add(o)
-        results.append(found if isinstance(found, Cell) else _filled(cls, found, w, device))
+        results.append(found if isinstance(found, Cell) else wrap(cls, full_content(found, w.shape, w.dtype, device)))
     return results
-
-
-def _filled(cls: type, number: Any, like: Node, device: Device) -> Any:
-    backend = backend_for(device)
-    return wrap(cls, Value(backend.copy(backend.constant(number, like.shape, like.dtype), device), device=device))
 
 
 def run_hook(rec: Rec) -> None:

@@ -6,7 +6,7 @@ entered twice, by another thread or by a finalizer. In that case the general pat
 and for 0-d arrays, of which NumPy's result is a scalar.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from ..config import SETTINGS
@@ -16,9 +16,8 @@ from ..opdef.spec import Op, Sig
 from ..scheduler.observers import exchangeable
 from .cell import HOST, PLAIN, Value, wrap
 from .deferral import join
-from .invoke import invoke
-from .record import Rec, Tape, tls
-from .residuals import Saved
+from .invoke import invoke, save_for_backward
+from .record import Rec, tls
 from .scalars import FLOAT_LEAVES
 
 _BINARY = """
@@ -54,7 +53,9 @@ def {name}(self, other):
                         r = new(cls)
                         r._v = v = Value(out, rec)
                         if node.cache.saves:
-                            keep(rec, node.cache.saves, v, a, b, tape)
+                            save(rec, (a, b), (out,), tape)
+                            if node.cache.read:
+                                v.borrow = tape.ref
                         return r
             elif (v := join(typed, (a, b))) is not None:
                 r = new(cls)
@@ -93,7 +94,9 @@ def {name}(self, other):
                     r = new(cls)
                     r._v = v = Value(out, rec)
                     if node.cache.saves:
-                        keep(rec, node.cache.saves, v, {kept}, tape)
+                        save(rec, ({kept}), (out,), tape)
+                        if node.cache.read:
+                            v.borrow = tape.ref
                     return r
     elif not isinstance(other, operand):
         return {otherwise}
@@ -132,25 +135,12 @@ def {name}(self):
                 r = new(cls)
                 r._v = v = Value(out, rec)
                 if node.cache.saves:
-                    keep(rec, node.cache.saves, v, a, None, tape)
+                    save(rec, (a,), (out,), tape)
+                    if node.cache.read:
+                        v.borrow = tape.ref
                 return r
     return {general}
 """
-
-
-def keep(rec: Rec, saves: Sequence[Saved], out: Value, a: Value, b: Value | float | None, tape: Tape) -> None:
-    """Save what backward reads of one result and at most two operands."""
-    saved = []
-    for kind, k in saves:
-        if kind == "out":  # the array only: the Value's record would close a reference cycle
-            v: Any = out.data
-            out.borrow = tape.ref
-        else:
-            v = b if k else a
-            if v.__class__ is Value and v.borrow is not tape.ref:
-                v = v.lend(tape)
-        saved.append(v)
-    rec.saved = saved
 
 
 def specialise(
@@ -206,7 +196,7 @@ def specialise(
     parts |= {"operands": _pair("a.data", "to_scalar(other, ra.node.dtype)", reverse), "kept": _pair("a", "float(other)", reverse)}
     env: dict[str, Any] = {
         "plain": PLAIN, "new": object.__new__, "cls": cls, "view": view, "operand": operand, "invoke": invoke, "sig": sig, "join": join,
-        "tls": tls, "settings": SETTINGS, "Rec": Rec, "Value": Value, "keep": keep, "cpu": CPU, "float_leaves": FLOAT_LEAVES,
+        "tls": tls, "settings": SETTINGS, "Rec": Rec, "Value": Value, "save": save_for_backward, "cpu": CPU, "float_leaves": FLOAT_LEAVES,
         "typed": sig.typed, "to_scalar": HOST.scalar, "name_of": NAME_OF, "run": HOST.quick, "as_array": HOST.as_array,
         "fn": getattr(HOST.xp, name), "wrap": wrap, "recoverable": (RuntimeError, ValueError, TypeError, MemoryError),
         "general": general, "bools": NUMPY["bool"],

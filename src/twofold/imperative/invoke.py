@@ -303,28 +303,33 @@ def _recorded_again(sig: Sig, args: Sequence[Any], tape: Tape) -> list[Any] | No
     parts = node.parts
     outs = [Value(results[0], rec)] if len(parts) == 1 else [Value(results[k], Rec(p, (rec,), (), tape)) for k, p in enumerate(parts)]
     if plan.saves:
-        rec.saved = _saved_again(plan, values, outs, results, tape)
+        save_for_backward(rec, values, results, tape)
+        for k in plan.read:
+            outs[k].borrow = tape.ref
     return outs
 
 
-def _saved_again(plan: NodePlan, values: list[Any], outs: list[Any], results: list[Any], tape: Tape) -> list[Any]:
-    """The short path of `_save`: what backward reads of the operands, of the results, and of the residuals after them."""
-    saved = []
-    for kind, k in plan.saves or ():
+def save_for_backward(rec: Rec, values: Sequence[Any], results: Sequence[Any], tape: Tape) -> None:
+    """Save what backward reads of an operation's operands (contents), which are lent to the tape, and of its results.
+
+    ``results`` are the results and the residuals after them, as arrays or as Values without records: a result's own Value has the record,
+    which would close a reference cycle. The caller sees to it that those in ``NodePlan.read`` are not written in place.
+    """
+    node: Any = rec.node
+    saved: list[Any] = []
+    for kind, k in node.cache.saves:
         if kind == "in":
             v = values[k]
-            b = v.borrow
-            if (b is None or (b.__class__ is ref and b() is None)) and v.borrow is b:  # no call from here to the store: see `Value`
-                v.borrow = tape.ref
-            elif b is not tape.ref:
-                v = v.lend(tape)
+            if v.__class__ is Value:  # else a scalar
+                b = v.borrow
+                if (b is None or (b.__class__ is ref and b() is None)) and v.borrow is b:  # no call from here to the store: see `Value`
+                    v.borrow = tape.ref
+                elif b is not tape.ref:
+                    v = v.lend(tape)
             saved.append(v)
-        elif kind == "res":
-            saved.append(results[len(outs) + k])
-        else:  # the array only: the Value's record would close a reference cycle
-            saved.append(results[k])
-            outs[k].borrow = tape.ref
-    return saved
+        else:
+            saved.append(results[k if kind == "out" else len(node.parts) + k])
+    rec.saved = saved
 
 
 SCALARS = (float, int, bool)
@@ -465,10 +470,10 @@ def _recorded(sig: Sig, args: Sequence[Any], values: list[Any], device: Device, 
         arrays = _arrays(values, plan.given)
         datas = run(arrays) if device is CPU and not LISTENERS else run_on(device, run, arrays)
         outs = [Value(datas[k], r, None, device) for k, r in enumerate(parts)] if len(parts) > 1 else [Value(datas[0], rec, None, device)]
-        residual = [Value(d, None, None, device) for d in datas[len(parts) :]] if plan.positions else ()
-        kept = _twins(outs, plan, hooked) if plan.keeps_out or hooked else ()
+        kept = _twins(outs, plan, hooked) if plan.read or hooked else [None] * len(outs)
         if plan.saves:
-            _save(rec, plan, values, kept, residual, tape)
+            residual = [Value(d, None, None, device) for d in datas[len(parts) :]]
+            save_for_backward(rec, values, [*kept, *residual], tape)
     if hooked:
         rec.hook = _hook(sig, node, plan, args, kept)
     return outs
@@ -499,24 +504,11 @@ def _on_backward(sig: Sig, node: Node) -> Sig:
 def _twins(outs: Sequence[Value], plan: NodePlan, every: bool) -> list[Value | None]:
     """Second Values, without records (which would be cycles), of the outputs that backward reads, or of all. None may be donated."""
     twins: list[Value | None] = [None] * len(outs)
-    for k, out in enumerate(outs):
-        if every or ("out", k) in (plan.saves or ()):
-            twins[k] = twin = Value(out.data, None, None, out.device, ALWAYS)
-            out.borrow = ref(twin)  # a write to it is not in place while the tape, or a window with backward, reads the twin
+    for k in range(len(outs)) if every else plan.read:
+        out = outs[k]
+        twins[k] = twin = Value(out.data, None, None, out.device, ALWAYS)
+        out.borrow = ref(twin)  # a write to it is not in place while the tape, or a window with backward, reads the twin
     return twins
-
-
-def _save(rec: Rec, plan: NodePlan, values: Sequence[Any], kept: Sequence[Value | None], residual: Sequence[Value], tape: Tape) -> None:
-    saved: list[Any] = []
-    for kind, k in plan.saves or ():
-        if kind == "in":
-            v = values[k]
-            if v.__class__ is Value and v.borrow is not tape.ref:
-                v = v.lend(tape)
-        else:
-            v = kept[k] if kind == "out" else residual[k]
-        saved.append(v)
-    rec.saved = saved
 
 
 def check_float(v: Content, what: str) -> None:

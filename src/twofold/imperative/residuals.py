@@ -40,8 +40,8 @@ class NodePlan:
         The compiled functions, by kind of device, from the arrays of the inputs in ``given`` to all results and residuals.
     given
         Positions of the inputs that are not constants.
-    keeps_out
-        Whether backward reads a result.
+    read
+        Positions of the results that backward reads.
     hook
         The operator's ``on_backward`` rule as an operator of its own, made when first needed.
     short, largest
@@ -51,7 +51,7 @@ class NodePlan:
         Whether the callables in `fast` may record it: an element-wise primitive with a single result.
     """
 
-    __slots__ = ("fast", "given", "hook", "keeps_out", "largest", "positions", "run", "saves", "short", "tracked")
+    __slots__ = ("fast", "given", "hook", "largest", "positions", "read", "run", "saves", "short", "tracked")
 
     def __init__(self) -> None:
         self.hook: Sig | None = None
@@ -60,7 +60,7 @@ class NodePlan:
         self.tracked: tuple[bool, ...] = ()
         self.run: dict[str, Callable[[Sequence[Any]], list[Any]]] = {}
         self.given: tuple[int, ...] = ()
-        self.keeps_out = False
+        self.read: tuple[int, ...] = ()
         self.fast = self.short = False
         self.largest = 0
 
@@ -99,7 +99,7 @@ def _derive(node: Application, plan: NodePlan) -> None:
     plan.positions = tuple(inner.index(n) for n in shared)
     saves += [("res", k) for k in range(len(plan.positions))]
     plan.given = tuple(k for k, i in enumerate(node.inputs) if i is not None and not isinstance(i, Constant))
-    plan.keeps_out = any(kind == "out" for kind, _ in saves)
+    plan.read = tuple([k for kind, k in saves if kind == "out"])
     plan.saves = tuple(saves)
     plan.short = node.tracked and node.sig.op.backward_rule is None and not node.sig.op.dynamic_shape
     plan.largest = max([n.size for n in (*node.inputs, *node.parts) if n is not None], default=0)

@@ -14,6 +14,7 @@ from ..imperative.fast import specialise
 from ..imperative.invoke import invoke, type_of
 from ..imperative.write import update_in_place
 from ..opdef.conventions import legacy_scalar
+from ..opdef.frontend import attach_method
 from ..opdef.registry import NAMES, OPS
 from ..opdef.spec import Op, Sig
 from .array import NDArray, NDArrayView
@@ -186,21 +187,15 @@ def attach() -> None:
     """Attach the operators to `NDArray`."""
     for dunder, op in ARITHMETIC.items():
         for spelled, reverse in ((f"__{dunder}__", False), (f"__r{dunder}__", True)):
-            setattr(NDArray, spelled, _rename(_binary(op, reverse), spelled))
+            attach_method(NDArray, spelled, _binary(op, reverse))
         if op.elementwise and dunder != "pow":  # as in MXNet, a **= b gives a new array
-            setattr(NDArray, f"__i{dunder}__", _rename(_in_place(op), f"__i{dunder}__"))
+            attach_method(NDArray, f"__i{dunder}__", _in_place(op))
     for dunder, op in COMPARISON.items():
-        setattr(NDArray, f"__{dunder}__", _rename(_comparison(op), f"__{dunder}__"))
+        attach_method(NDArray, f"__{dunder}__", _comparison(op))
     for dunder, op in UNARY.items():
-        setattr(NDArray, f"__{dunder}__", _rename(_unary(op), f"__{dunder}__"))
-    NDArray.__divmod__ = _rename(_divmod, "__divmod__")  # type: ignore[attr-defined]
-    NDArray.__pos__ = _rename(NDArray.copy, "copy")  # type: ignore[attr-defined]
-
-
-def _rename(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    function.__name__ = name
-    function.__qualname__ = f"NDArray.{name}"
-    return function
+        attach_method(NDArray, f"__{dunder}__", _unary(op))
+    attach_method(NDArray, "__divmod__", _divmod)
+    NDArray.__pos__ = NDArray.copy  # type: ignore[attr-defined]
 
 
 attach()

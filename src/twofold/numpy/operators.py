@@ -20,6 +20,7 @@ from ..imperative.invoke import invoke, type_of
 from ..imperative.write import look, update_in_place, write
 from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
 from ..ndarray.types import ArrayLike
+from ..opdef.frontend import attach_method
 from ..opdef.spec import Op
 from ..ops import primitive_arithmetic, primitive_math
 from .array import ndarray, ndarrayView
@@ -264,21 +265,16 @@ def _rdivmod(self: ndarray, other: Any) -> Any:
 def attach() -> None:
     """Attach the operators to `ndarray`."""
     for dunder, op in ARITHMETIC.items():
-        _attach(f"__{dunder}__", short(op, squares=dunder == "pow"))
-        _attach(f"__r{dunder}__", short(op, True))
-        _attach(f"__i{dunder}__", in_place(op))
+        attach_method(ndarray, f"__{dunder}__", short(op, squares=dunder == "pow"))
+        attach_method(ndarray, f"__r{dunder}__", short(op, True))
+        attach_method(ndarray, f"__i{dunder}__", in_place(op))
     for dunder, op in COMPARISON.items():
-        _attach(f"__{dunder}__", _compared(dunder, op))
+        attach_method(ndarray, f"__{dunder}__", _compared(dunder, op))
     for dunder, op in UNARY.items():
-        _attach(f"__{dunder}__", short(op))
-    _attach("__divmod__", _divmod)
-    _attach("__rdivmod__", _rdivmod)
-    _attach("__pos__", lambda self: self.copy())
-
-
-def _attach(name: str, function: Callable[..., Any]) -> None:
-    function.__name__, function.__qualname__ = name, f"ndarray.{name}"
-    setattr(ndarray, name, function)
+        attach_method(ndarray, f"__{dunder}__", short(op))
+    attach_method(ndarray, "__divmod__", _divmod)
+    attach_method(ndarray, "__rdivmod__", _rdivmod)
+    attach_method(ndarray, "__pos__", lambda self: self.copy())
 
 
 attach()

@@ -92,6 +92,12 @@ def named(name: str, doc: str) -> Callable[[F], F]:
     return name_it
 
 
+def attach_method(cls: type, name: str, method: Callable[..., Any]) -> None:
+    """Set a generated function as a method of a class, and give it the method's name."""
+    method.__name__, method.__qualname__ = name, f"{cls.__name__}.{name}"
+    setattr(cls, name, method)
+
+
 class Fast(NamedTuple):
     """A front end's short path: ``run(sig, operands, *scalars)``, and what makes the sig."""
 

@@ -5,7 +5,7 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import OperatorError
-from ..opdef.frontend import PREFIXES, function_of
+from ..opdef.frontend import PREFIXES, attach_method, function_of
 from ..opdef.registry import NAMES, OPS
 from ..opdef.spec import Op
 from ..ops.primitive_arithmetic import astype
@@ -102,9 +102,7 @@ def attribute_names() -> list[str]:
 def attach() -> None:
     """Attach the methods that operators declare to `Symbol`."""
     for op in [op for op in OPS.values() if op.method_name and op.symbol_method]:
-        method = made(op.title, op.method_name)
-        method.__qualname__ = f"Symbol.{op.method_name}"
-        setattr(Symbol, op.method_name, method)
+        attach_method(Symbol, op.method_name, made(op.title, op.method_name))
     Symbol.astype = made(astype.title, "cast")  # type: ignore[attr-defined]
     Symbol.split_v2 = split_v2  # type: ignore[attr-defined]
 
