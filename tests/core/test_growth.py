@@ -167,6 +167,7 @@ def test_cost_per_node_does_not_grow_with_the_graph(work):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)  # also where a shorter limit is given: these take a minute each beside another process
 @pytest.mark.parametrize("work", [bind, write_and_read, record, force, compiled(chain), compiled(layers)], ids=range(6))
 def test_nothing_fails_with_a_hundred_thousand_nodes(work):
     work(HUGE)
