@@ -359,11 +359,13 @@ def _known(head: Rec, retain: bool) -> list[tuple[Variable, Any]] | None:
         variables, recs = b.reach((head,))
     else:
         saved, _, variables, recs = b.fetch((head,))
-    wanted = set()
+    wanted: list[Variable] = []
     for rec in variables:
-        if rec.inputs or rec.grad is None or id(rec.grad) in wanted:
+        if rec.inputs or rec.grad is None:
             return None
-        wanted.add(id(rec.grad))
+        wanted.append(rec.grad)
+    if len(set(wanted)) < len(wanted):  # a variable with two leaves: its gradients are added
+        return None
     joined = b.joined(head.tape, recs, (), device) if deferred else None
     if deferred and joined is None:
         saved = _fetched(b, (head,))[0]
@@ -371,7 +373,7 @@ def _known(head: Rec, retain: bool) -> list[tuple[Variable, Any]] | None:
     if not retain:
         for rec in recs:
             rec.saved, rec.tape = (), None
-    return [(rec.grad, new) for rec, new in zip(variables, found, strict=True)]
+    return list(zip(wanted, found, strict=True))
 
 
 def run_backward(

@@ -287,18 +287,18 @@ def _recorded_again(sig: Sig, args: Sequence[Any], tape: Tape) -> list[Any] | No
     if node is None:
         return None
     plan = node.cache
-    if plan is None or not plan.short or plan.largest >= SETTINGS.defer_elements or LISTENERS:
+    if plan is None or plan.again is None or plan.largest >= SETTINGS.defer_elements or LISTENERS:
         return None
-    run = plan.run.get("cpu")
-    if run is None or (tape.device is not CPU and tape.device is not None):
-        return None
-    tape.device = CPU
+    if tape.device is not CPU:
+        if tape.device is not None:
+            return None
+        tape.device = CPU
     COUNTERS.recorded += 1
     tape.whole = False
     try:
-        results = HOST.quick(run.args[0], arrays)
+        results = HOST.quick(plan.again, arrays)
     except Exception as error:
-        results = after_failure(error, run, arrays)
+        results = after_failure(error, plan.run["cpu"], arrays)
     rec = Rec(node, tuple(recs), (), tape)
     parts = node.parts
     outs = [Value(results[0], rec)] if len(parts) == 1 else [Value(results[k], Rec(p, (rec,), (), tape)) for k, p in enumerate(parts)]

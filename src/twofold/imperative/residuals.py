@@ -44,14 +44,15 @@ class NodePlan:
         Positions of the results that backward reads.
     hook
         The operator's ``on_backward`` rule as an operator of its own, made when first needed.
-    short, largest
-        Whether `invoke._recorded_again` may record it: it has a gradient and changes no states. Elements of its largest operand or
-        result.
+    again
+        The function in ``run["cpu"]`` if `invoke._recorded_again` may record the node: it has a gradient and changes no states. Else None.
+    largest
+        Elements of its largest operand or result.
     fast
         Whether the callables in `fast` may record it: an element-wise primitive with a single result.
     """
 
-    __slots__ = ("fast", "given", "hook", "largest", "positions", "read", "run", "saves", "short", "tracked")
+    __slots__ = ("again", "fast", "given", "hook", "largest", "positions", "read", "run", "saves", "tracked")
 
     def __init__(self) -> None:
         self.hook: Sig | None = None
@@ -61,7 +62,8 @@ class NodePlan:
         self.run: dict[str, Callable[[Sequence[Any]], list[Any]]] = {}
         self.given: tuple[int, ...] = ()
         self.read: tuple[int, ...] = ()
-        self.fast = self.short = False
+        self.again: Callable[[Sequence[Any]], list[Any]] | None = None
+        self.fast = False
         self.largest = 0
 
 
@@ -101,7 +103,6 @@ def _derive(node: Application, plan: NodePlan) -> None:
     plan.given = tuple(k for k, i in enumerate(node.inputs) if i is not None and not isinstance(i, Constant))
     plan.read = tuple([k for kind, k in saves if kind == "out"])
     plan.saves = tuple(saves)
-    plan.short = node.tracked and node.sig.op.backward_rule is None and not node.sig.op.dynamic_shape
     plan.largest = max([n.size for n in (*node.inputs, *node.parts) if n is not None], default=0)
     plan.fast = node.is_primitive and len(node.parts) == 1 and node.sig.op.elementwise and node.shape != ()
 
@@ -138,8 +139,8 @@ def _renewed(node: Application) -> Sequence[Node]:
 
 def runner(node: Application, backend: Backend) -> Callable[[Sequence[Any]], list[Any]]:
     """The compiled form of one operation: from an array (or scalar) per non-constant input to its results, then its residuals."""
-    plan = plan_of(node)
-    found = plan.run.get(backend.target.kind)
+    plan, kind = plan_of(node), backend.target.kind
+    found: Any = plan.run.get(kind)
     if found is None:
         inner = inner_nodes(node, node.body) if plan.positions else []
         wanted = [*node.parts, *[inner[k] for k in plan.positions]]
@@ -156,8 +157,10 @@ def runner(node: Application, backend: Backend) -> Callable[[Sequence[Any]], lis
         op = node.sig.op
         title = Title(op.names[0] if op.names else op.name, "operator" if op.names or op.primitive else "program")
         found = _compiled(outputs, leaves, backend, title)
-        if found.__class__ is not Cold:
-            plan.run[backend.target.kind] = found
+        if not isinstance(found, Cold):
+            plan.run[kind] = found
+            if kind == "cpu" and node.tracked and op.backward_rule is None and not op.dynamic_shape:
+                plan.again = found.args[0]
     return found
 
 
