@@ -17,9 +17,7 @@ __all__ = ["add_arguments", "execute"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the program's arguments."""
-    parser.add_argument(
-        "--numpy", action="store_true", help="make the script's own imports of numpy import twofold.np (may follow the script)"
-    )
+    parser.add_argument("--numpy", action="store_true", help="fold the large arrays of the script's own numpy (may follow the script)")
     parser.add_argument("script", help="the script: `import mxnet` in it, and in modules it imports, imports Twofold")
     parser.add_argument("args", nargs=argparse.REMAINDER, help="its arguments")
 
@@ -57,7 +55,7 @@ def run_script(script: Path, arguments: Sequence[str], replaces_numpy: bool) -> 
     script, arguments
         The file, and its ``sys.argv``.
     replaces_numpy
-        Whether its own imports of numpy import `twofold.numpy`. Modules that it imports are not affected.
+        Whether its own imports of numpy import the face of `twofold.numpy_folding`. Modules that it imports are not affected.
     """
     main = ModuleType("__main__")
     main.__dict__["__file__"] = str(script)
@@ -80,12 +78,13 @@ def _import_of_numpy(
     fromlist: Sequence[str] | None = (),
     level: int = 0,
 ) -> Any:
-    """``__import__`` with `twofold.numpy` in place of ``numpy`` and its submodules."""
+    """``__import__`` with the face in place of ``numpy`` and its submodules."""
     head, _, below = name.partition(".")
     if head != "numpy" or level:
         return builtins.__import__(name, globals, locals, fromlist or (), level)
     # `import numpy.linalg` binds the package, `from numpy.linalg import x` the submodule
-    module = import_module(f"{__name__.partition('.')[0]}.numpy")
+    builtins.__import__(name)  # a submodule that NumPy loads on first use
+    module = import_module(f"{__name__.partition('.')[0]}.numpy_folding.face").numpy
     if fromlist:
         for part in filter(None, below.split(".")):
             module = getattr(module, part)

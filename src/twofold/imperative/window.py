@@ -189,6 +189,13 @@ class Window(Task):
         self.data[node] = data
         self.holders[node] = holder
 
+    def keep(self, v: Value) -> None:
+        """Let no result take an input's memory, of which somebody has a view from now on."""
+        with LOCK:
+            for node, holder in self.holders.items():
+                if holder is not None and holder() is v:
+                    self.holders[node] = None
+
     # results
 
     def result(self, node: Node, device: Device, rec: Rec | None = None) -> Value:

@@ -1,0 +1,459 @@
+"""``FoldingArray``: a large array of a NumPy script. Ready: a view of real memory. Pending: one operation, or a result of a window.
+
+This file has the states, indexing and Python's protocols. `operators` and `methods` attach the rest.
+"""
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from ..config import SETTINGS
+from ..dtype import NAME_OF
+from ..imperative.cell import ALWAYS, HOST, Value
+from ..imperative.window import force
+from ..numpy.array import ndarray as Cell
+from . import error_state
+from .memory import LOCK, READ, Memory, is_read_elsewhere
+from .rules import FOLDABLE, Rule
+from .sites import PATHS, Site, site
+
+#: Elements from which arrays fold.
+LEAST = SETTINGS.fold_elements
+NDARRAY = np.ndarray
+#: Classes of indices that cannot contain a folding array.
+PLAIN_KEYS = {int, slice, type(None), type(...), np.ndarray}
+new = object.__new__
+
+
+class _Class(type):
+    """The class of `FoldingArray`: ``type(x) == numpy.ndarray`` holds; ``is`` cannot."""
+
+    def __eq__(cls, other: object) -> bool:
+        return cls is other or other is NDARRAY
+
+    def __hash__(cls) -> int:
+        return hash(NDARRAY)
+
+
+class FoldingArray(metaclass=_Class):
+    """An array of at least `LEAST` elements. To a program it is a ``numpy.ndarray``.
+
+    Attributes
+    ----------
+    array
+        The array over the memory, which is never handed out; None while it is pending.
+    leased
+        The same over the memory's lease, while nothing pending reads the memory: what indexing reads and writes.
+    memory
+        Who looks at the memory.
+    cell
+        Twofold's array: a result of a window, or the leaf by which windows read the memory.
+    single
+        A pending operation that no other has joined: its rule and operands.
+    kind
+        Shape and dtype while it is pending.
+    site
+        Where it was made.
+    """
+
+    __slots__ = ("__weakref__", "array", "cell", "kind", "leased", "memory", "single", "site")
+    __array_priority__ = 1000.0
+    __hash__ = None  # type: ignore[assignment]
+
+    array: np.ndarray | None
+    leased: np.ndarray | None
+    memory: Memory
+    cell: Cell | None
+    single: tuple[Rule, tuple[Any, ...]] | None
+    kind: tuple[tuple[int, ...], np.dtype[Any]]
+    site: Site
+
+    def __new__(cls, *args: Any, **options: Any) -> Any:
+        """What ``type(x)(shape, …)`` gives: NumPy's array."""
+        return NDARRAY(*args, **options)
+
+    __class__: Any = property(lambda self: NDARRAY)
+
+    # states
+
+    def ready(self) -> np.ndarray:
+        """The array over the memory, computed if it is pending; for functions that keep nothing of it."""
+        found = self.array
+        if found is None:
+            with LOCK:
+                found = self.array
+                if found is None:
+                    found = self._computed()
+        return found
+
+    def _computed(self) -> np.ndarray:
+        cell = None
+        PATHS["window" if self.single is None else "single"] += 1
+        if self.single is not None:
+            found = self._by_numpy(*self.single)
+        else:
+            cell = self.cell
+            assert cell is not None
+            value = cell._v
+            found = force(value) if value.__class__ is Value else value
+            # two results of one structure share it, and what is simplified to an operand is the operand's own
+            if value.__class__ is not Value or value.borrow is ALWAYS or not found.flags.c_contiguous or is_read_elsewhere(found):
+                found, cell = found.copy(), None
+        assert (found.shape, found.dtype) == self.kind, (found.shape, found.dtype, self.kind)
+        self.memory = Memory(found, None if cell is None else cell._v)
+        if cell is not None:
+            READ[id(found)] = self.memory
+        self.memory.add(self)
+        self.cell = cell
+        self.array = found
+        self.single = None
+        return found
+
+    def _by_numpy(self, rule: Rule, operands: tuple[Any, ...]) -> np.ndarray:
+        arrays = [x.array if type(x) is FoldingArray else x for x in operands]
+        shape, dtype = self.kind
+        options = {"out": HOST.empty(shape, NAME_OF[dtype])} if type(rule.numpys) is np.ufunc else {}
+        return error_state.call(rule.numpys, arrays, options, self.site)
+
+    def has_run(self) -> bool:
+        """Whether the window of a pending result has run."""
+        cell = self.cell
+        return cell is not None and (cell._v.__class__ is not Value or cell._v.data is not None)
+
+    def shown(self) -> np.ndarray:
+        """The array over the memory's lease, for others to look at and to write; nothing pending reads the memory."""
+        found = self.leased
+        if found is None:
+            array = self.ready()
+            memory = self.memory
+            self.leased = found = over(memory.leased(), memory, array)
+        return found
+
+    def pinned(self) -> np.ndarray:
+        """`shown`, for somebody who takes the address: the memory counts as looked at for good."""
+        found = self.shown()
+        self.memory.pin = self.memory.leased()
+        return found
+
+    def replace(self, array: np.ndarray) -> None:
+        """Look at the same memory in another way, or at other memory that nobody else knows."""
+        memory = self.memory
+        if array.base is not memory.root:
+            self.memory = memory = Memory(array)
+            memory.add(self)
+        self.array, self.leased, self.cell = array, None, None
+
+    # indexing
+
+    def __getitem__(self, key: Any) -> Any:
+        leased = self.leased
+        if leased is None:
+            return self._item(key)
+        found = leased[key if type(key) in PLAIN_KEYS else index_of(key)]
+        if type(found) is not NDARRAY or found.size < LEAST:
+            return found
+        if found.base is (leased.base if type(leased.base) is NDARRAY else leased):
+            return looking(self.memory, self.ready()[key], site())
+        return owned(found, site())
+
+    def _item(self, key: Any) -> Any:
+        array = self.ready()
+        key = index_of(key)
+        found = array[key]
+        if type(found) is not NDARRAY:
+            return found
+        if found.base is self.memory.root:
+            return looking(self.memory, found, site()) if found.size >= LEAST else self.shown()[key]
+        return owned(found, site()) if found.size >= LEAST else found
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        leased = self.leased
+        if leased is None:
+            leased = self.shown()
+        if type(value) is FoldingArray:
+            array = value.ready()
+            if value.memory is self.memory and is_place(leased[index_of(key)], array):
+                return  # what ``x[key] += y`` writes back
+            value = array
+            leased = self.shown()
+        leased[key if type(key) in PLAIN_KEYS else index_of(key)] = value
+
+    def __delitem__(self, key: Any) -> None:
+        del self.ready()[key]  # type: ignore[attr-defined]  # NumPy's error
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.ndim > 1 and self.size // max(len(self), 1) >= LEAST:
+            return (self[k] for k in range(len(self)))
+        return iter(self.shown())
+
+    # what is known before it is computed
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """As NumPy's."""
+        array = self.array
+        return self.kind[0] if array is None else array.shape
+
+    @shape.setter
+    def shape(self, value: Any) -> None:
+        self._set("shape", value)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """As NumPy's."""
+        array = self.array
+        return self.kind[1] if array is None else array.dtype
+
+    @dtype.setter
+    def dtype(self, value: Any) -> None:
+        self._set("dtype", value)
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """As NumPy's."""
+        return self.ready().strides
+
+    @strides.setter
+    def strides(self, value: Any) -> None:
+        self._set("strides", value)
+
+    def _set(self, name: str, value: Any) -> None:
+        view = self.ready().view()
+        setattr(view, name, value)
+        self.replace(view)
+
+    @property
+    def ndim(self) -> int:
+        """As NumPy's."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """As NumPy's."""
+        array = self.array
+        if array is not None:
+            return array.size
+        n = 1
+        for k in self.kind[0]:
+            n *= k
+        return n
+
+    @property
+    def itemsize(self) -> int:
+        """As NumPy's."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """As NumPy's."""
+        return self.size * self.dtype.itemsize
+
+    # who looks
+
+    @property
+    def base(self) -> Any:
+        """None for an array that covers its memory; else the array that owns the memory."""
+        array = self.ready()
+        owner = self.memory.owner
+        if array is owner:
+            return None
+        for r in self.memory.arrays:
+            found = r()
+            if found is not None and found.array is owner:
+                return found
+        return self.memory.leased()
+
+    @property
+    def data(self) -> memoryview:
+        """As NumPy's."""
+        return self.shown().view().data
+
+    @property
+    def ctypes(self) -> Any:
+        """As NumPy's: the memory counts as looked at from now on."""
+        return self.pinned().view().ctypes
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        return self.pinned().__array_interface__
+
+    @property
+    def __array_struct__(self) -> Any:
+        return self.pinned().view().__array_struct__
+
+    @property
+    def flat(self) -> Any:
+        """As NumPy's."""
+        return self.shown().view().flat
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        self.shown().flat[...] = value.ready() if type(value) is FoldingArray else value
+
+    # Python's protocols
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if copy or (dtype is not None and dtype != self.dtype):
+            return np.array(self.ready(), dtype, copy=copy)
+        return self.shown().view()
+
+    def __len__(self) -> int:
+        shape = self.shape
+        return shape[0] if shape else len(self.ready())
+
+    def __contains__(self, value: object) -> bool:
+        return value in self.ready()
+
+    def __bool__(self) -> bool:
+        return bool(self.ready())
+
+    def __int__(self) -> int:
+        return int(self.ready())
+
+    def __float__(self) -> float:
+        return float(self.ready())
+
+    def __complex__(self) -> complex:
+        return complex(self.ready())
+
+    def __index__(self) -> int:
+        return self.ready().__index__()
+
+    def __repr__(self) -> str:
+        return repr(self.ready())
+
+    def __str__(self) -> str:
+        return str(self.ready())
+
+    def __format__(self, spec: str) -> str:
+        return format(self.ready(), spec)
+
+    def __sizeof__(self) -> int:
+        return self.ready().__sizeof__()
+
+    def __bytes__(self) -> bytes:
+        return self.ready().tobytes()
+
+    def __reduce__(self) -> Any:
+        return self.shown().view().__reduce__()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self.shown().view().__reduce_ex__(protocol)
+
+    def __copy__(self) -> Any:
+        return self.copy()  # type: ignore[attr-defined]
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.copy()  # type: ignore[attr-defined]
+
+
+FoldingArray.__name__ = FoldingArray.__qualname__ = "ndarray"
+FoldingArray.__module__ = "numpy"
+
+
+def over(lease: np.ndarray, memory: Memory, array: np.ndarray) -> np.ndarray:
+    """An array over the lease that is like one over the memory."""
+    owner = memory.owner
+    if array is owner and owner.flags.c_contiguous:
+        return lease
+    found = NDARRAY(array.shape, array.dtype, lease, offset_in(owner, array), array.strides)
+    if not array.flags.writeable:
+        found.flags.writeable = False
+    return found
+
+
+def offset_in(owner: np.ndarray, array: np.ndarray) -> int:
+    """Bytes from the begin of the memory to the first element."""
+    return array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+
+
+def is_place(at: Any, array: np.ndarray) -> bool:
+    """Whether two arrays are the same elements."""
+    return (
+        type(at) is NDARRAY
+        and at.shape == array.shape
+        and at.strides == array.strides
+        and at.__array_interface__["data"] == array.__array_interface__["data"]
+    )
+
+
+def index_of(key: Any) -> Any:
+    """An index with NumPy's arrays for folding ones."""
+    if type(key) is FoldingArray:
+        return key.ready()
+    if type(key) is tuple:
+        for k in key:
+            if type(k) is FoldingArray:
+                return tuple([k.ready() if type(k) is FoldingArray else k for k in key])
+    return key
+
+
+# new ones
+
+
+def looking(memory: Memory, array: np.ndarray, where: Site) -> FoldingArray:
+    """A folding array over (part of) another one's memory."""
+    PATHS["view"] += bool(memory.arrays)
+    made = new(FoldingArray)
+    made.array, made.memory, made.site = array, memory, where
+    made.leased = made.cell = made.single = None
+    memory.add(made)
+    return made
+
+
+def owned(array: np.ndarray, where: Site, owners: dict[int, Memory] | None = None) -> Any:
+    """A large array that a function has just made, as a folding one; as it is where folding does not pay, or cannot be.
+
+    Parameters
+    ----------
+    array, where
+        The array, whose memory nobody else knows, and where it was made.
+    owners
+        The memories of other results of the same call, by the ids of their owners.
+    """
+    base = array.base
+    owner = array
+    if base is not None:
+        if type(base) is not NDARRAY or base.base is not None:
+            return array
+        owner = base
+    if array.dtype not in FOLDABLE or not owner.flags.forc or not owner.flags.owndata or where.is_retired():
+        return array
+    memory = None if owners is None else owners.get(id(owner))
+    if memory is None:
+        memory = Memory(owner)
+        if owners is not None:
+            owners[id(owner)] = memory
+    return looking(memory, array, where)
+
+
+def made_in(array: np.ndarray, where: Site) -> Any:
+    """A result in memory that was allocated for it."""
+    return array if array.size < LEAST or where.is_retired() else looking(Memory(array), array, where)
+
+
+def waiting(shape: tuple[int, ...], dtype: np.dtype[Any], where: Site, single: Any, cell: Cell | None) -> FoldingArray:
+    """A pending one."""
+    made = new(FoldingArray)
+    made.array = made.leased = None
+    made.kind, made.single, made.cell, made.site = (shape, dtype), single, cell, where
+    return made
+
+
+def weak(array: FoldingArray) -> Any:
+    """A weak reference, for the memories that a single operation reads."""
+    return ref(array)
+
+
+if sys.version_info >= (3, 12):
+
+    def _buffer(self: FoldingArray, flags: int) -> memoryview:
+        return memoryview(self.shown().view())
+
+    def _release_buffer(self: FoldingArray, view: memoryview) -> None:
+        """Nothing; where there is no such method, NumPy's `frombuffer` does not keep the buffer but the array."""
+
+    FoldingArray.__buffer__, FoldingArray.__release_buffer__ = _buffer, _release_buffer  # type: ignore[attr-defined]

@@ -1,0 +1,61 @@
+"""The buffer protocol of `FoldingArray` before Python 3.12, which has no method for it: a slot of the type is filled by hand.
+
+The layout of a type object up to the slot is the same in every CPython 3 on a machine; it is checked before anything is written. Where the
+check fails, ``memoryview(x)`` and ``file.write(x)`` do not work and ``numpy.asarray(x)`` takes another way.
+"""
+
+import ctypes
+import sys
+from typing import Any
+
+from .array import FoldingArray
+
+#: Pointers in a type object before ``tp_as_buffer``, its header of three words included.
+BEFORE = 20
+WORD = ctypes.sizeof(ctypes.c_void_p)
+
+
+def _slots(cls: type) -> int:
+    """The address of a class's buffer slots; 0 if there are none."""
+    return ctypes.c_void_p.from_address(id(cls) + BEFORE * WORD).value or 0
+
+
+def _is_as_known() -> bool:
+    """Whether type objects are laid out as expected: classes have slots inside themselves, empty unless they have buffers."""
+    if sys.implementation.name != "cpython":
+        return False
+    plain = type("plain", (), {})
+    buffered = type("buffered", (bytearray,), {})
+    for cls, has_buffer in ((plain, False), (buffered, True), (FoldingArray, False)):
+        at = _slots(cls)
+        if not id(cls) < at < id(cls) + type.__sizeof__(cls):
+            return False
+        if bool(ctypes.c_void_p.from_address(at).value) is not has_buffer:
+            return False
+    static = _slots(bytearray)
+    return ctypes.c_void_p.from_address(static).value == ctypes.c_void_p.from_address(_slots(buffered)).value
+
+
+def attach() -> Any:
+    """Fill the slot; returns what must stay alive, or None."""
+    get = ctypes.pythonapi.PyObject_GetBuffer
+    get.argtypes = ctypes.py_object, ctypes.c_void_p, ctypes.c_int
+
+    @ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p, ctypes.c_int)
+    def get_buffer(x: Any, view: int, flags: int) -> int:
+        try:
+            return get(x.shown().view(), view, flags)
+        except Exception:  # an exception cannot leave here: Python raises a SystemError for -1
+            return -1
+
+    @ctypes.PYFUNCTYPE(None, ctypes.py_object, ctypes.c_void_p)
+    def release_buffer(x: Any, view: int) -> None:
+        """Nothing; where the slot is empty, NumPy's `frombuffer` does not keep the buffer but the array."""
+
+    slots = (ctypes.c_void_p * 2).from_address(_slots(FoldingArray))
+    slots[0], slots[1] = (ctypes.cast(f, ctypes.c_void_p).value for f in (get_buffer, release_buffer))
+    return get_buffer, release_buffer
+
+
+#: What the slot points to.
+KEPT = attach() if sys.version_info < (3, 12) and _is_as_known() else None

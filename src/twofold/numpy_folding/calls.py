@@ -1,0 +1,168 @@
+"""Calls of NumPy's functions on folding arrays: what they get, and what of their results folds.
+
+A function that keeps nothing of its operands gets the memory itself. Every other one gets views over the lease, so that whatever it
+keeps or returns counts as looking at the memory.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..dtype import NAME_OF
+from ..imperative.cell import HOST
+from . import error_state
+from .array import LEAST, NDARRAY, FoldingArray, looking, made_in, offset_in, owned
+from .memory import Memory
+from .rules import FOLDABLE, broadcast, loop_type
+from .sites import PATHS, Site
+
+#: Functions whose results never look at their operands, and that call nobody else.
+FRESH = {
+    np.sum, np.prod, np.mean, np.std, np.var, np.max, np.min, np.amax, np.amin, np.argmax, np.argmin, np.any, np.all, np.cumsum,
+    np.cumprod, np.dot, np.inner, np.vdot, np.sort, np.argsort, np.searchsorted, np.nonzero, np.count_nonzero, np.concatenate, np.take,
+    np.repeat, np.where, np.clip, np.round, np.copy, np.bincount, np.lexsort, np.partition, np.argpartition, np.shares_memory,
+    np.may_share_memory, np.result_type, np.can_cast, np.array_equal, np.zeros_like, np.ones_like, np.empty_like, np.full_like,
+}  # fmt: skip
+#: Functions that write into their first operand.
+WRITING = {np.copyto, np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis}
+KNOWN = {FoldingArray, NDARRAY, int, float, bool, complex, str, type(None), tuple, list, dict, type, slice}
+
+
+class Given:
+    """What a call's operands were: folding arrays with the views that stand for them, NumPy's own arrays, and whether it keeps nothing."""
+
+    __slots__ = ("arrays", "fresh", "others")
+
+    def __init__(self, fresh: bool) -> None:
+        self.fresh = fresh
+        self.arrays: list[tuple[FoldingArray, np.ndarray]] = []
+        self.others: list[np.ndarray] = []
+
+    def plain(self, x: Any) -> Any:
+        """An operand with NumPy's arrays for folding ones."""
+        t = type(x)
+        if t is FoldingArray:
+            view = x.ready() if self.fresh else x.shown().view()
+            self.arrays.append((x, view))
+            return view
+        if t is NDARRAY:
+            self.others.append(x)
+        elif t is tuple or t is list:
+            return t([self.plain(y) for y in x])
+        elif t is dict:
+            return {k: self.plain(y) for k, y in x.items()}
+        return x
+
+    def folded(self, found: Any, where: Site, owners: dict[int, Memory] | None = None) -> Any:
+        """What a function gave, with folding arrays for large ones that only this call knows, or that look at their memory."""
+        t = type(found)
+        if t is NDARRAY:
+            return self._folded(found, where, owners)
+        if t is tuple or t is list:
+            owners = {}
+            return t([self.folded(y, where, owners) for y in found])
+        if isinstance(found, tuple) and type(found).__module__.startswith("numpy"):  # a named tuple of NumPy's
+            owners = {}
+            return type(found)(*[self.folded(y, where, owners) for y in found])
+        return found
+
+    def _folded(self, found: np.ndarray, where: Site, owners: dict[int, Memory] | None) -> Any:
+        base = found.base
+        for x, view in self.arrays:
+            if found is view:
+                return x
+            if base is not None and (base is view.base or base is view or base is x.memory.root):
+                return part_of(x.memory, found, where)
+        if found.size < LEAST:
+            return found
+        for other in self.others:
+            if found is other or (base is not None and np.may_share_memory(found, other)):
+                return found
+        return owned(found, where, owners)
+
+
+def part_of(memory: Memory, found: np.ndarray, where: Site) -> Any:
+    """A view of the memory that a function gave: large ones fold, others are handed out over the lease."""
+    folds, is_ours = found.size >= LEAST and found.dtype in FOLDABLE, found.base is memory.root
+    if folds and is_ours:
+        return looking(memory, found, where)
+    if not folds and not is_ours:
+        return found
+    owner = memory.owner
+    flat = owner if owner.flags.c_contiguous else owner.T
+    view = np.ndarray(found.shape, found.dtype, flat if folds else memory.leased(), offset_in(owner, found), found.strides)
+    if not found.flags.writeable:
+        view.flags.writeable = False
+    return looking(memory, view, where) if folds else view
+
+
+def now(fn: Callable[..., Any], args: Any, options: dict[str, Any], where: Site) -> Any:
+    """What a NumPy function gives at once."""
+    PATHS["now"] += 1
+    given = Given(fn in FRESH)
+    if fn in WRITING and type(args[0]) is FoldingArray:
+        args = (args[0].shown(), *args[1:])
+    if "out" in options:
+        options = with_targets(options, given)
+    return given.folded(fn(*given.plain(args), **(given.plain(options) if options else options)), where)
+
+
+def with_targets(options: dict[str, Any], given: Given) -> dict[str, Any]:
+    """The options with what is to be written as views over leases."""
+
+    def target(x: Any) -> Any:
+        if type(x) is not FoldingArray:
+            return x
+        view = x.shown().view()
+        given.arrays.append((x, view))
+        return view
+
+    out = options["out"]
+    return options | {"out": tuple([target(x) for x in out]) if type(out) is tuple else target(out)}
+
+
+def ufunc_now(ufunc: np.ufunc, args: tuple[Any, ...], options: dict[str, Any], where: Site) -> Any:
+    """What a ufunc gives at once, in memory from the pool where it is large."""
+    PATHS["now"] += 1
+    given = Given(all(type(x) in KNOWN or isinstance(x, np.generic) for x in args))
+    if "out" in options:
+        options = with_targets(options, given)
+    args = given.plain(args)
+    if not options and ufunc.nout == 1 and ufunc.signature is None:
+        out = place_of(ufunc, args)
+        if out is not None:
+            return made_in(error_state.call(ufunc, args, {"out": out}, where), where)
+    return given.folded(error_state.call(ufunc, args, given.plain(options) if options else options, where), where)
+
+
+def method_now(ufunc: np.ufunc, method: str, args: tuple[Any, ...], options: dict[str, Any], where: Site) -> Any:
+    """What a method of a ufunc gives."""
+    given = Given(True)
+    if method == "at" and type(args[0]) is FoldingArray:
+        args = (args[0].shown(), *args[1:])
+    if "out" in options:
+        options = with_targets(options, given)
+    found = error_state.call(getattr(ufunc, method), given.plain(args), given.plain(options), where)
+    return given.folded(found, where)
+
+
+def place_of(ufunc: np.ufunc, args: tuple[Any, ...]) -> np.ndarray | None:
+    """Memory for a large result of operands in row-major order; None where NumPy shall find it."""
+    kinds: list[Any] = []
+    shape: tuple[int, ...] | None = ()
+    for x in args:
+        t = type(x)
+        if t is NDARRAY:
+            if not x.flags.c_contiguous:
+                return None
+            kinds.append(x.dtype)
+            shape = x.shape if shape == () or shape == x.shape else broadcast(shape or (), x.shape)
+        elif t is int or t is float or t is complex:
+            kinds.append(t)
+        elif issubclass(t, np.generic):
+            kinds.append(x.dtype)
+        else:
+            return None
+    dtype = loop_type(ufunc, tuple(kinds))
+    return HOST.empty(shape, NAME_OF[dtype]) if dtype is not None and dtype in NAME_OF and shape else None

@@ -1,0 +1,54 @@
+"""The module that a script sees as ``numpy``: every name is NumPy's own object, but for the functions that make arrays.
+
+``numpy.ndarray`` is NumPy's class. Folding arrays are instances of it to ``isinstance`` and equal it by ``type(x) == numpy.ndarray``;
+``type(x) is numpy.ndarray`` is false for them.
+"""
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from .makers import CONVERSIONS, DRAWS, NAMES, conversion, drawing, generator_class, maker, meshgrid, shuffle
+
+
+class Face(ModuleType):
+    """A module that looks like another one, with some names of its own."""
+
+    def __init__(self, module: ModuleType, own: dict[str, Any]) -> None:
+        super().__init__(module.__name__, module.__doc__)
+        self.__dict__.update(vars(module))
+        self.__dict__.update(own)
+        self.__dict__["_module"] = module
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["_module"], name)  # submodules that are loaded on first use, and NumPy's messages
+
+    def __dir__(self) -> list[str]:
+        return dir(self.__dict__["_module"])
+
+
+def _random() -> Face:
+    module = np.random
+    own: dict[str, Any] = {name: drawing(getattr(module, name)) for name in DRAWS if name in vars(module)}
+    own["shuffle"] = shuffle(module.shuffle)
+    generator: Any = generator_class(module.Generator)
+    own |= {"Generator": generator, "RandomState": generator_class(module.RandomState)}
+
+    def default_rng(seed: Any = None) -> Any:
+        found = module.default_rng(seed)
+        return found if isinstance(found, generator) else generator(found.bit_generator)
+
+    default_rng.__doc__ = module.default_rng.__doc__
+    return Face(module, own | {"default_rng": default_rng})
+
+
+def _numpy() -> Face:
+    own: dict[str, Callable[..., Any]] = {name: maker(getattr(np, name), name) for name in NAMES}
+    own |= {name: conversion(getattr(np, name)) for name in (*CONVERSIONS, "array")}
+    return Face(np, own | {"meshgrid": meshgrid, "random": _random()})
+
+
+#: What a script imports as ``numpy``.
+numpy = _numpy()

@@ -1,0 +1,191 @@
+"""NumPy's functions that make arrays, with folding arrays for large results, and arrays of `twofold.numpy` where a GPU is the context."""
+
+from collections.abc import Callable
+from functools import wraps
+from types import MethodType
+from typing import Any
+
+import numpy as np
+
+from .. import numpy as twofolds
+from ..device import Device
+from ..numpy.namespace import MAKERS
+from . import buffers, methods, operators  # noqa: F401  (attach to the class)
+from .array import LEAST, NDARRAY, FoldingArray, owned
+from .calls import Given
+from .sites import site
+
+LOCAL = Device._local
+
+#: Functions whose large results nobody else can know, whatever they are given.
+NAMES = [
+    "zeros",
+    "ones",
+    "empty",
+    "full",
+    "linspace",
+    "logspace",
+    "geomspace",
+    "arange",
+    "eye",
+    "identity",
+    "tri",
+    "vander",
+    "indices",
+    "fromiter",
+    "fromfile",
+    "fromstring",
+    "loadtxt",
+    "genfromtxt",
+    "load",
+]
+#: Functions that may return what they are given.
+CONVERSIONS = ["asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "asarray_chkfinite", "require"]
+#: What certainly has no memory of its own that a conversion could share.
+SEQUENCES = (list, tuple, int, float, complex, range)
+#: Draws of NumPy's generators; large ones fold.
+DRAWS = [
+    "rand",
+    "randn",
+    "random",
+    "random_sample",
+    "ranf",
+    "sample",
+    "normal",
+    "uniform",
+    "standard_normal",
+    "randint",
+    "random_integers",
+    "integers",
+    "choice",
+    "exponential",
+    "poisson",
+    "binomial",
+    "beta",
+    "gamma",
+    "lognormal",
+    "laplace",
+    "logistic",
+    "gumbel",
+    "rayleigh",
+    "weibull",
+    "pareto",
+    "power",
+    "triangular",
+    "vonmises",
+    "wald",
+    "zipf",
+    "chisquare",
+    "noncentral_chisquare",
+    "f",
+    "noncentral_f",
+    "standard_cauchy",
+    "standard_exponential",
+    "standard_gamma",
+    "standard_t",
+    "geometric",
+    "hypergeometric",
+    "logseries",
+    "negative_binomial",
+    "multinomial",
+    "dirichlet",
+    "multivariate_normal",
+    "permutation",
+    "permuted",
+]
+
+
+def is_elsewhere() -> bool:
+    """Whether the current context is a device with memory of its own."""
+    stack = LOCAL.stack
+    return bool(stack) and not stack[-1].is_host
+
+
+def maker(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """A function of NumPy's that makes arrays."""
+    there = MAKERS.get(name)
+
+    @wraps(function)
+    def make(*args: Any, **options: Any) -> Any:
+        if LOCAL.stack and is_elsewhere():
+            return there(*args, **options) if there is not None else moved(function(*args, **options))
+        found = function(*args, **options)
+        return found if type(found) is not NDARRAY or found.size < LEAST else owned(found, site())
+
+    return make
+
+
+def moved(found: Any) -> Any:
+    """What NumPy made, on the device of the context."""
+    return twofolds.array(found) if type(found) is NDARRAY else found
+
+
+def conversion(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of NumPy's that converts to arrays."""
+
+    @wraps(function)
+    def convert(a: Any, *args: Any, **options: Any) -> Any:
+        if type(a) is FoldingArray:
+            given = Given(function is np.array)
+            if type(options.get("like")) is FoldingArray:
+                del options["like"]
+            return given.folded(function(given.plain(a), *args, **options), site())
+        if LOCAL.stack and is_elsewhere():
+            return a if isinstance(a, twofolds.ndarray) and not args and not options else moved(function(a, *args, **options))
+        found = function(a, *args, **options)
+        if type(found) is not NDARRAY or found.size < LEAST:
+            return found
+        is_new = isinstance(a, SEQUENCES) or (function is np.array and not args[1:] and options.get("copy", True) is True)
+        return owned(found, site()) if is_new and found is not a else found
+
+    return convert
+
+
+def meshgrid(*xi: Any, **options: Any) -> Any:
+    """As NumPy's."""
+    found = np.meshgrid(*xi, **options)
+    if options.get("copy", True) is not True or options.get("sparse", False) is not False:
+        return found
+    where = site()
+    return type(found)([owned(x, where) if type(x) is NDARRAY and x.size >= LEAST else x for x in found])
+
+
+def draw(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A generator's function, or a method of a generator's class."""
+
+    @wraps(function)
+    def drawn(*args: Any, **options: Any) -> Any:
+        out = options.get("out")
+        if type(out) is FoldingArray:
+            function(*args, **(options | {"out": out.shown()}))
+            return out
+        found = function(*args, **options)
+        if type(found) is not NDARRAY or (found.size < LEAST and not LOCAL.stack) or found is out:
+            return found
+        return moved(found) if is_elsewhere() else owned(found, site()) if found.size >= LEAST else found
+
+    return drawn
+
+
+def shuffle(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A generator's ``shuffle``, which writes into its operand."""
+
+    @wraps(function)
+    def shuffled(*args: Any, **options: Any) -> None:
+        args = tuple([x.shown() if type(x) is FoldingArray else x for x in args])
+        function(*args, **{k: x.shown() if type(x) is FoldingArray else x for k, x in options.items()})
+
+    return shuffled
+
+
+def generator_class(base: type) -> type:
+    """A class of NumPy's generators whose large draws fold."""
+    own: dict[str, Any] = {name: draw(getattr(base, name)) for name in DRAWS if name in dir(base)}
+    own |= {"shuffle": shuffle(base.shuffle), "__module__": base.__module__, "__doc__": base.__doc__}  # type: ignore[attr-defined]
+    return type(base.__name__, (base,), own)
+
+
+def drawing(function: Any) -> Any:
+    """A function of ``numpy.random`` that draws."""
+    assert isinstance(function, MethodType) or callable(function)
+    return draw(function)

@@ -1,0 +1,228 @@
+"""The other methods and attributes of `FoldingArray`: NumPy's, called on the memory or on its lease."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..dtype import NAME_OF
+from ..imperative.cell import HOST
+from . import error_state
+from .array import LEAST, NDARRAY, FoldingArray, made_in
+from .calls import Given
+from .pending import operation
+from .rules import CASTS
+from .sites import site
+
+#: Methods whose results never look at the memory.
+FRESH = [
+    "sum",
+    "prod",
+    "mean",
+    "std",
+    "var",
+    "min",
+    "max",
+    "argmin",
+    "argmax",
+    "any",
+    "all",
+    "cumsum",
+    "cumprod",
+    "dot",
+    "searchsorted",
+    "argsort",
+    "argpartition",
+    "nonzero",
+    "take",
+    "repeat",
+    "compress",
+    "choose",
+    "trace",
+    "tobytes",
+    "tolist",
+    "item",
+    "flatten",
+    "round",
+    "clip",
+    "tofile",
+    "dump",
+    "dumps",
+]
+#: Methods that write into the array.
+WRITING = ["sort", "fill", "put", "partition", "byteswap", "setfield", "itemset"]
+SKIPPED = {"__array_finalize__", "__array_wrap__", "__array_prepare__", "__class_getitem__"}
+
+
+def _fresh(name: str) -> Callable[..., Any]:
+    function = getattr(NDARRAY, name)
+
+    def method(self: FoldingArray, *args: Any, **options: Any) -> Any:
+        found: Any
+        if not args and not options:
+            found = error_state.call(function, (self.ready(),), options, site())
+            if type(found) is not NDARRAY or found.size < LEAST:
+                return found
+            given = Given(True)
+            given.plain(self)
+            return given.folded(found, site())
+        given = Given(True)
+        where = site()
+        if type(options.get("out")) is FoldingArray:
+            options["out"] = options["out"].shown()
+        found = error_state.call(function, (given.plain(self), *given.plain(args)), given.plain(options), where)
+        return given.folded(found, where)
+
+    return method
+
+
+def _writing(name: str) -> Callable[..., Any]:
+    function = getattr(NDARRAY, name, None)
+
+    def method(self: FoldingArray, *args: Any, **options: Any) -> Any:
+        given = Given(False)
+        found = function(self.shown(), *given.plain(args), **given.plain(options))  # type: ignore[misc]
+        return self if found is self.leased else given.folded(found, site())
+
+    return method
+
+
+def _general(name: str) -> Callable[..., Any]:
+    """A method whose result may look at the memory."""
+    function = getattr(NDARRAY, name)
+
+    def method(self: FoldingArray, *args: Any, **options: Any) -> Any:
+        given = Given(False)
+        return given.folded(function(given.plain(self), *given.plain(args), **given.plain(options)), site())
+
+    return method
+
+
+def _view(name: str) -> Callable[..., Any]:
+    """A method that gives a view where it can: of a large array no lease is needed."""
+    function = getattr(NDARRAY, name)
+
+    def method(self: FoldingArray, *args: Any, **options: Any) -> Any:
+        given = Given(True)
+        return given.folded(function(given.plain(self), *args, **options), site())
+
+    return method
+
+
+def _view_attribute(name: str) -> property:
+    def get(self: FoldingArray) -> Any:
+        given = Given(True)
+        return given.folded(getattr(given.plain(self), name), site())
+
+    def put(self: FoldingArray, value: Any) -> None:
+        setattr(self.shown(), name, value)
+
+    return property(get, put, doc=getattr(NDARRAY, name).__doc__)
+
+
+def _copy(self: FoldingArray, order: Any = "C") -> Any:
+    array = self.ready()
+    if order != "C":
+        given = Given(True)
+        given.plain(self)
+        return given.folded(array.copy(order), site())
+    out = HOST.empty(array.shape, NAME_OF[array.dtype])
+    out[...] = array
+    return made_in(out, site())
+
+
+def _astype(self: FoldingArray, dtype: Any, *args: Any, **options: Any) -> Any:
+    where = site()
+    if not args and not options and self.dtype.kind in "fiub":
+        kind = np.dtype(dtype)
+        if kind in CASTS and kind != self.dtype:
+            found = operation(kind, (self,), where)
+            if not isinstance(found, str):
+                return found
+    given = Given(True)
+    return given.folded(error_state.call(NDARRAY.astype, (given.plain(self), dtype, *args), options, where), where)
+
+
+def _base_view(self: FoldingArray, *args: Any, **options: Any) -> Any:
+    given = Given(True) if not args and not options else Given(False)
+    return given.folded(given.plain(self).view(*args, **options), site())
+
+
+def _resize(self: FoldingArray, *shape: Any, refcheck: bool = True) -> None:
+    array, memory = self.ready(), self.memory
+    if array is not memory.owner:
+        raise ValueError("cannot resize this array: it does not own its data")
+    memory.settle()
+    if refcheck and (memory.is_shared() or not memory.close()):
+        raise ValueError(
+            "cannot resize an array that references or is referenced\nby another array in this way.\n"
+            "Use the np.resize function or refcheck=False"
+        )
+    new = array.copy()
+    new.resize(*shape, refcheck=False)
+    self.replace(new)
+
+
+def _setflags(self: FoldingArray, write: Any = None, align: Any = None, uic: Any = None) -> None:
+    for array in (self.shown(), self.ready()):
+        array.setflags(write=write, align=align, uic=uic)
+
+
+class Flags:
+    """NumPy's record of a memory layout; a flag that is set is set on each array that stands for the same one."""
+
+    __slots__ = ("_array",)
+
+    def __init__(self, array: FoldingArray) -> None:
+        object.__setattr__(self, "_array", array)
+
+    def __getattr__(self, name: str) -> Any:
+        array = self._array
+        return array.base is None if name == "owndata" else getattr(array.ready().flags, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        for array in (self._array.shown(), self._array.ready()):
+            setattr(array.flags, name, value)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.owndata if name in ("O", "OWNDATA") else self._array.ready().flags[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        for array in (self._array.shown(), self._array.ready()):
+            array.flags[name] = value
+
+    def __eq__(self, other: object) -> bool:
+        theirs = other._array.ready().flags if isinstance(other, Flags) else other
+        return self._array.ready().flags == theirs
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        text = repr(self._array.ready().flags)
+        return text.replace("OWNDATA : False", f"OWNDATA : {self.owndata}").replace("OWNDATA : True", f"OWNDATA : {self.owndata}")
+
+
+def attach() -> None:
+    """Attach what `array` and `operators` have left."""
+    own = vars(FoldingArray)
+    special: dict[str, Any] = {
+        "copy": _copy, "astype": _astype, "view": _base_view, "resize": _resize, "setflags": _setflags, "flags": property(Flags),
+    }  # fmt: skip
+    special |= {name: _fresh(name) for name in FRESH}
+    special |= {name: _writing(name) for name in WRITING if name in vars(NDARRAY)}
+    special |= {name: _view(name) for name in ("reshape", "ravel", "transpose", "swapaxes", "squeeze")}
+    special |= {name: _view_attribute(name) for name in ("T", "mT", "real", "imag")}
+    for name in vars(NDARRAY):
+        if name in special or name in own or name in SKIPPED:
+            continue
+        if name.startswith("__") and name not in ("__dlpack__", "__dlpack_device__", "__array_namespace__"):
+            continue
+        attribute = getattr(NDARRAY, name)
+        special[name] = _general(name) if callable(attribute) else _view_attribute(name)
+    for name, value in special.items():
+        if callable(value):
+            value.__name__, value.__qualname__, value.__doc__ = name, f"ndarray.{name}", getattr(NDARRAY, name).__doc__
+        setattr(FoldingArray, name, value)
+
+
+attach()

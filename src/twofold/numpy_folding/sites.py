@@ -1,0 +1,75 @@
+"""Sites: the instructions of a program that compute large arrays. Counts at a site decide whether it folds, never clocks.
+
+A site starts to fold when it has computed so many elements that a compilation is no risk, and stops for good (`Site.is_retired`) if
+nothing that was made there has ever been part of a chain.
+"""
+
+from sys import _getframe
+from types import CodeType
+
+from ..imperative.origin import INSIDE, frame_of_user
+
+#: Elements that a site has computed before it folds: some 10 ms of work, what a compilation takes.
+HOT = 8_000_000
+#: Elements that a site has made, none of them part of a chain, after which its arrays are NumPy's.
+RETIRED = 16 * HOT
+#: Sites are forgotten beyond this many: programs that generate code without end must not keep it all.
+MOST_SITES = 8192
+#: How often each path was taken: single operations and windows that ran, calls at once, views that fold, and operations that did not wait
+#: because somebody looked at the memory.
+PATHS = {"single": 0, "window": 0, "now": 0, "view": 0, "exported": 0}
+
+
+class Site:
+    """An instruction of the program.
+
+    Attributes
+    ----------
+    code, instruction, module
+        Where it is, and the name of its module.
+    elements
+        How many it has computed.
+    joined
+        How many of its arrays became part of a chain.
+    folded
+        How many of its operations waited.
+    reasons
+        Why the others did not, and how many.
+    """
+
+    __slots__ = ("code", "elements", "folded", "instruction", "joined", "module", "reasons")
+
+    def __init__(self, code: CodeType, instruction: int, module: str) -> None:
+        self.code, self.instruction, self.module = code, instruction, module
+        self.elements = self.joined = self.folded = 0
+        self.reasons: dict[str, int] = {}
+
+    def is_hot(self, size: int) -> bool:
+        """Whether so much has been computed here that compiling it is no risk; counts ``size`` elements more."""
+        self.elements += size
+        return self.elements >= HOT
+
+    def is_retired(self) -> bool:
+        """Whether folding has never paid for what is made here."""
+        return not self.joined and self.elements >= RETIRED
+
+    def count(self, reason: str) -> None:
+        """Note why an operation did not wait."""
+        self.reasons[reason] = self.reasons.get(reason, 0) + 1
+
+
+SITES: dict[tuple[CodeType, int], Site] = {}
+
+
+def site() -> Site:
+    """The site in the user's code that has called the package."""
+    frame = _getframe(2)
+    if INSIDE.get(frame.f_globals.get("__name__"), True):
+        frame = frame_of_user(2)
+    place = frame.f_code, frame.f_lasti
+    found = SITES.get(place)
+    if found is None:
+        if len(SITES) >= MOST_SITES:
+            SITES.clear()
+        found = SITES[place] = Site(*place, str(frame.f_globals.get("__name__")))
+    return found
