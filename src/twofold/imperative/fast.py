@@ -19,6 +19,7 @@ from .deferral import join
 from .invoke import invoke, save_for_backward
 from .record import Rec, tls
 from .scalars import FLOAT_LEAVES
+from .way import IS_SMALL
 
 _BINARY = """
 def {name}(self, other):
@@ -42,7 +43,7 @@ def {name}(self, other):
                 rb = b.rec
                 if ra is not None and rb is not None and ra.tape is tape and rb.tape is tape:
                     node = typed.get((ra.node, rb.node))
-                    if node is not None and node.cache is not None and node.cache.fast and node.size < settings.defer_elements \\
+                    if {recordable} \\
                             and a.data is not None and b.data is not None and a.device is cpu and b.device is cpu:
                         try:
                             out = run(fn, a.data, b.data)
@@ -83,7 +84,7 @@ def {name}(self, other):
                 n = tape.leaves
                 lb = float_leaves[n]
                 node = typed.get(({nodes}))
-                if node is not None and node.cache is not None and node.cache.fast and node.size < settings.defer_elements:
+                if {recordable}:
                     try:
                         out = run(fn, {operands})
                     except recoverable:
@@ -125,7 +126,7 @@ def {name}(self):
                 return r
         elif ra is not None and ra.tape is tape and a.data is not None and a.device is cpu:
             node = typed.get((ra.node,))
-            if node is not None and node.cache is not None and node.cache.fast and node.size < settings.defer_elements:
+            if {recordable}:
                 try:
                     out = run(fn, a.data)
                 except recoverable:
@@ -178,6 +179,7 @@ def specialise(
     text = (_UNARY, _BINARY)[arity - 1]
     ordinary = "wrap(cls, invoke(sig, ({operands}))[0])".format(operands="self," if arity == 1 else _pair("self", "other", reverse))
     parts = {"name": name, "general": ordinary if general is None else "general(self)" if arity == 1 else "general(self, other)"}
+    parts["recordable"] = f"node is not None and node.cache is not None and node.cache.fast and {IS_SMALL.format('node')}"
     parts["otherwise"] = "NotImplemented" if general is None else parts["general"]
     # NumPy's result for strided views keeps their order, and for 0-d arrays is a scalar: a content must be a C-contiguous array
     call = "run(fn, {})" if legacy else "(out if (out := fn({})).__class__ is plain and out.flags.c_contiguous else as_array(out))"

@@ -113,6 +113,10 @@ def is_plain(data: Array) -> bool:
     return data.__class__ is PLAIN and data.size < SETTINGS.defer_elements
 
 
+#: `is_plain`'s test of the size as text for generated code, in which a call would cost a frame. `invoke` writes it out for that reason.
+IS_SMALL = "{}.size < settings.defer_elements"
+
+
 def runs_here(device: Device, nanoseconds: float, waits: bool, own_lane: bool) -> bool:
     """Whether a program runs in this thread rather than as a task on a lane.
 

@@ -17,7 +17,7 @@ from ..ops import primitive_shape
 A = TypeVar("A", bound=Array)
 
 
-def hosts(value: Any) -> Any:
+def to_numpy(value: Any) -> Any:
     """The value with NumPy arrays in place of Twofold's, in lists, tuples and dictionaries too.
 
     They are read-only: the memory may be shared with other arrays, and a write would escape the tape.
@@ -27,8 +27,8 @@ def hosts(value: Any) -> Any:
         host.flags.writeable = False
         return host
     if value.__class__ in (list, tuple):
-        return type(value)(map(hosts, value))
-    return {k: hosts(v) for k, v in value.items()} if isinstance(value, dict) else value
+        return type(value)(map(to_numpy, value))
+    return {k: to_numpy(v) for k, v in value.items()} if isinstance(value, dict) else value
 
 
 def by_numpy(function: Callable[..., Any], args: tuple[object, ...], options: dict[str, Any]) -> Any:
@@ -42,8 +42,8 @@ def by_numpy(function: Callable[..., Any], args: tuple[object, ...], options: di
     out = options.get("out")
     targets = out if isinstance(out, tuple) else (out,)
     if not any(isinstance(t, Array) for t in targets):
-        return function(*hosts(args), **hosts(options))
-    result = function(*hosts(args), **hosts({k: v for k, v in options.items() if k != "out"}))
+        return function(*to_numpy(args), **to_numpy(options))
+    result = function(*to_numpy(args), **to_numpy({k: v for k, v in options.items() if k != "out"}))
     for target, new in zip(targets, result if isinstance(result, tuple) else (result,), strict=True):
         if target is None:
             continue
@@ -53,12 +53,12 @@ def by_numpy(function: Callable[..., Any], args: tuple[object, ...], options: di
     return targets[0] if len(targets) == 1 else targets
 
 
-def replaced(value: Any, change: Callable[[Any], Any]) -> Any:
-    """The value with every item of its nested lists, tuples (named ones too) and dictionaries changed."""
+def map_nested(value: Any, change: Callable[[Any], Any]) -> Any:
+    """The value with a function applied to every item of its nested lists, tuples (named ones too) and dictionaries."""
     if isinstance(value, (list, tuple)):
-        items = [replaced(v, change) for v in value]
+        items = [map_nested(v, change) for v in value]
         return value.__class__(items) if value.__class__ in (list, tuple) else value.__class__(*items)
-    return {k: replaced(v, change) for k, v in value.items()} if isinstance(value, dict) else change(value)
+    return {k: map_nested(v, change) for k, v in value.items()} if isinstance(value, dict) else change(value)
 
 
 def arrays_in(value: object) -> Iterator[Array]:

@@ -14,7 +14,7 @@ from ..opdef.registry import OPS
 from ..opdef.spec import Op
 from ..ops import creation, elementwise_math, linear, ordering, reduction, reshaping
 from .array import NDArray
-from .host_calls import by_numpy, is_recorded, replaced
+from .host_calls import by_numpy, is_recorded, map_nested
 from .namespace import find_attribute
 from .operators import operands
 
@@ -90,8 +90,8 @@ def _without_operator(function: Callable[..., Any], args: tuple[Any, ...], optio
     """
     if not is_recorded((args, options)):
         return by_numpy(function, args, options)
-    given, named = replaced((args, options), lambda v: v.as_np_ndarray() if isinstance(v, Array) else v)
-    result = replaced(function(*given, **named), _recorded_or_numpys)
+    given, named = map_nested((args, options), lambda v: v.as_np_ndarray() if isinstance(v, Array) else v)
+    result = map_nested(function(*given, **named), _recorded_or_numpys)
     out = options.get("out")
     return result if out is None else out[0] if isinstance(out, tuple) and len(out) == 1 else out
 

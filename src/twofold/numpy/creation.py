@@ -15,7 +15,7 @@ from ..errors import DTypeError, ParameterError
 from ..imperative.array import Array, adopted, from_host
 from ..imperative.record import tls
 from ..ndarray.creation import allocate, fill
-from ..ndarray.host_calls import hosts, is_recorded, refuse_cut, stacked
+from ..ndarray.host_calls import is_recorded, refuse_cut, stacked, to_numpy
 from ..ndarray.types import ArrayLike, DeviceLike, DTypeLike, Order, Shape
 from ..opdef.frontend import named
 from ..ops import primitive_shape
@@ -95,7 +95,7 @@ def _converted(source: Array, dtype: DTypeLike, copy: bool | None, device: Devic
 
 def _host(object: ArrayLike, dtype: Any, limits: dict[str, Any]) -> tuple[Any, bool]:
     """An array-like as a NumPy array, and whether it is the only owner of its memory."""
-    host = np.array(hosts(object), dtype, copy=None, **limits)
+    host = np.array(to_numpy(object), dtype, copy=None, **limits)
     # an object with a buffer or ``__array__`` may share its memory with the result; sequences and scalars never do
     return host, host is not object and isinstance(object, (list, tuple, int, float, complex, np.generic))
 
@@ -283,7 +283,7 @@ def _spaced(function: Callable[..., Any]) -> Callable[..., ndarray]:
         ctx: DeviceLike = None,
         **options: object,
     ) -> Any:
-        got = function(hosts(start), hosts(stop), num, *args, **options)
+        got = function(to_numpy(start), to_numpy(stop), num, *args, **options)
         refuse_cut(function.__name__, (start, stop), got)
         return (computed(got[0], device, ctx), got[1]) if isinstance(got, tuple) else computed(got, device, ctx)
 

@@ -16,7 +16,7 @@ from ..device import Device, current_device
 from ..dtype import NAME_OF
 from ..imperative.array import Array, adopted, apply_op
 from ..ndarray import host_calls
-from ..ndarray.host_calls import arrays_in, hosts, is_recorded, refuse_cut, replaced
+from ..ndarray.host_calls import arrays_in, is_recorded, map_nested, refuse_cut, to_numpy
 from ..ndarray.types import DeviceLike
 from ..ops import primitive_gather, primitive_shape
 from .array import ndarray
@@ -59,8 +59,8 @@ def by_numpy(function: Callable[..., object], args: tuple[Any, ...], options: di
             _move_recorded(function, target, args, options)
             return None
         host = target.asnumpy()  # a copy: NumPy's writes reach the array only through the assignment below, which the tape sees
-        given = [host if k == writes else hosts(a) for k, a in enumerate(args)]
-        result = function(*given, **hosts(options))
+        given = [host if k == writes else to_numpy(a) for k, a in enumerate(args)]
+        result = function(*given, **to_numpy(options))
         target[...] = host
         return _arrays_from(result, device)
     refuse_cut(name, arrays, (options.get("out"), () if writes is None else args[writes]))  # before anything is written
@@ -98,7 +98,7 @@ def _move_recorded(function: Callable[..., Any], target: Any, args: tuple[Any, .
             given[place] = numbered
         else:
             named[keyword] = numbered
-    function(*[hosts(a) for a in given], **hosts(named))
+    function(*[to_numpy(a) for a in given], **to_numpy(named))
     elements = apply_op(primitive_shape.concat, *sources, cls=ndarray, axis=0)
     target[...] = apply_op(primitive_gather.take, elements, adopted(ndarray, numbers, target.context), cls=ndarray, axis=0)
 
@@ -114,7 +114,7 @@ def _arrays_from(value: object, device: Device) -> Any:
         own = is_scalar or (item.flags.owndata and item.flags.c_contiguous)
         return adopted(ndarray, np.asarray(item) if own else np.array(item, order="C"), device)
 
-    return replaced(value, array_from)
+    return map_nested(value, array_from)
 
 
 def wrapped(function: Callable[..., object]) -> Callable[..., Any]:

@@ -15,7 +15,7 @@ from ..imperative.indexing import Indexer, Rules
 from ..imperative.invoke import content, host_of
 from ..imperative.record import tls
 from ..imperative.transfer import on_device
-from ..ndarray.host_calls import hosts, is_recorded
+from ..ndarray.host_calls import is_recorded, to_numpy
 from ..ndarray.types import ArrayLike, Index
 from .array import ndarray
 from .creation import asarray
@@ -83,7 +83,7 @@ def get(x: ndarray, index: Any) -> ndarray:
             basic = INDEXER.basic(v.shape, index)
             if basic is None:
                 COUNTERS.inline += 1  # NumPy's result of an index with arrays is a copy, so nothing is shared
-                return wrap(ndarray, content(HOST.as_array(v[hosts(index)]), CPU))
+                return wrap(ndarray, content(HOST.as_array(v[to_numpy(index)]), CPU))
             return x._view(*basic.chain) if basic.is_view else INDEXER.get(x, index)
     if INDEXER.basic(x.shape, index) is None:
         single = _without_arrays(index)
@@ -101,7 +101,7 @@ def put(x: ndarray, index: Index, value: ArrayLike) -> None:
             # a `Value` may be pending, on a device, or recorded: the general path decides. So may those in a list
             if new.__class__ is not Value and (tls.tape is None or not is_recorded(new)):
                 COUNTERS.in_place += 1
-                v[index if _is_basic(index) else hosts(index)] = new
+                v[index if _is_basic(index) else to_numpy(index)] = new
                 return
     INDEXER.put(x, index, value)
 

@@ -16,7 +16,7 @@ from ..errors import DTypeError, ParameterError, ShapeError, own_error
 from ..imperative.array import apply_op
 from ..imperative.cell import new
 from ..imperative.invoke import invoke
-from ..ndarray.host_calls import hosts
+from ..ndarray.host_calls import to_numpy
 from ..ndarray.types import ArrayLike, Axis, DTypeLike, Scalar
 from ..opdef.frontend import named
 from ..opdef.shapes import normalized_axes, normalized_axis
@@ -66,7 +66,7 @@ def _initial(value: Scalar, result: ndarray) -> ndarray:
         If it is not a scalar, or the dtype cannot hold it.
     """
     try:
-        host = np.asarray(hosts(value), NUMPY[result._dtype])
+        host = np.asarray(to_numpy(value), NUMPY[result._dtype])
     except (TypeError, ValueError) as error:
         raise own_error("initial: the dtype cannot hold the value", error) from error
     if host.ndim:

@@ -11,7 +11,7 @@ from ..errors import DTypeError, IndexingError, ParameterError, ShapeError
 from ..imperative.array import adopted
 from ..imperative.cell import wrap
 from ..imperative.invoke import host_of, invoke
-from ..ndarray.host_calls import hosts
+from ..ndarray.host_calls import to_numpy
 from ..ndarray.types import ArrayLike
 from ..opdef.shapes import normalized_axis
 from ..ops import elementwise_math, ordering, primitive_gather, primitive_math
@@ -104,7 +104,7 @@ def take(a: ArrayLike, indices: ArrayLike, axis: int | None = None, out: Out = N
 
 def _places(indices: ArrayLike, size: int, mode: str) -> np.ndarray:
     # on the host, so that an index out of range raises here; the kernels do not check
-    index = np.asarray(hosts(indices))
+    index = np.asarray(to_numpy(indices))
     if index.dtype.kind not in "iub" and isinstance(indices, (ndarray, np.ndarray)):
         raise DTypeError("indices must be integers", str(index.dtype), "cast them with astype")
     index = index.astype(np.int64)

@@ -19,7 +19,7 @@ from ..opdef.shapes import broadcast_shapes, distinct_axes, moved_axes, normaliz
 from ..ops import creation, joining, primitive_gather, primitive_shape, reshaping
 from .array import Out, ndarray
 from .creation import broadcast_view, operand, operands
-from .fallback import by_numpy, hosts
+from .fallback import by_numpy, to_numpy
 from .reductions import run, sum
 from .ufuncs import chosen, deliver
 
@@ -339,7 +339,7 @@ def rearranged(function: Callable[..., np.ndarray]) -> Callable[..., ndarray]:
     @wraps(function, assigned=("__name__", "__qualname__"), updated=())
     def call(a: ArrayLike, *args: object, **options: object) -> ndarray:
         x = operand(a)
-        places = function(np.arange(x.size).reshape(x.shape), *hosts(args), **hosts(options))
+        places = function(np.arange(x.size).reshape(x.shape), *to_numpy(args), **to_numpy(options))
         return _taken(x, places)
 
     call.__doc__ = f"``numpy.{function.__name__}``. The result is always a copy."

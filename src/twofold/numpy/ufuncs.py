@@ -13,7 +13,7 @@ from ..dtype import NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError
 from ..imperative.cell import wrap
 from ..imperative.invoke import host_of
-from ..ndarray.host_calls import hosts, is_recorded, refuse_cut
+from ..ndarray.host_calls import is_recorded, refuse_cut, to_numpy
 from ..ndarray.types import ArrayLike, Axis, Casting, DTypeLike, Index
 from ..opdef.registry import OPS
 from ..opdef.shapes import broadcast_shapes
@@ -180,7 +180,7 @@ class ufunc:  # NumPy's name
 
     def _at_recorded(self, a: ndarray, indices: Index, b: ArrayLike | None) -> None:
         """`at` as recorded assignments: the k-th one updates the k-th occurrence of every position."""
-        flat = np.asarray(np.arange(a.size).reshape(a.shape)[hosts(indices)])
+        flat = np.asarray(np.arange(a.size).reshape(a.shape)[to_numpy(indices)])
         order = flat.ravel().argsort(kind="stable")
         places = flat.ravel()[order]
         # in sorted order equal positions are adjacent: the distance from the first one counts the occurrences
