@@ -85,6 +85,31 @@ def test_repeated_eigenvalues_have_gradients_without_eigenvectors():
         np.testing.assert_allclose(a.grad.asnumpy(), np.eye(3), atol=1e-12)
 
 
+def test_pseudo_inverses_have_gradients_where_singular_values_repeat():
+    # d pinv(A) = -A⁻¹ · dA · A⁻¹ for invertible A: here -1/4 of the head gradient
+    for options in ({}, {"hermitian": True}, {"rcond": np.array(1e-15)}):
+        a = 2 * mx.np.eye(2)
+        a.attach_grad()
+        with mx.autograd.record():
+            value = mx.np.linalg.pinv(a, **options).sum()
+        value.backward()
+        np.testing.assert_allclose(a.grad.asnumpy(), np.full((2, 2), -0.25), rtol=1e-12)
+
+
+def test_least_squares_has_a_gradient_for_a_design_matrix_with_orthonormal_columns():
+    design, target = np.linalg.qr(np.vander(np.arange(4.0), 2))[0], np.array([1.0, 3, 2, 5])
+    a, b = mx.np.array(design), mx.np.array(target)
+    for x in (a, b):
+        x.attach_grad()
+    with mx.autograd.record():
+        value = mx.np.linalg.lstsq(a, b)[0].sum()
+    value.backward()
+    # x = (aᵀ·a)⁻¹·aᵀ·b, so with aᵀ·a = 1: da = rest·headᵀ - a·head·xᵀ, db = a·head
+    x, head = design.T @ target, np.ones(2)
+    np.testing.assert_allclose(a.grad.asnumpy(), np.outer(target - design @ x, head) - np.outer(design @ head, x), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(b.grad.asnumpy(), design @ head, rtol=1e-9)
+
+
 @pytest.mark.parametrize("matrix", [[[1, 2], [2, 4]], [[0, 0], [0, 0]], [[1, 2, 3], [4, 5, 6], [7, 8, 9]]])
 def test_a_singular_determinant_has_the_cofactors_as_its_gradient(matrix):
     a = mx.np.array(matrix, dtype="float64")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import twofold as mx
+from twofold.config import SETTINGS
 from twofold.errors import DTypeError, OperatorError, ParameterError
 from twofold.opdef.declare import primitive
 from twofold.opdef.inputs import Index
@@ -63,6 +64,34 @@ own_half_at.type(lambda data, at: (at.shape, data.dtype))
 own_half_at.sample(lambda draw: draw(draw.real((5,)), draw.integer((3,), 0, 5, "int64")))
 
 
+@mx.op("own_rounded")
+def own_rounded(xp, data, *, step: Scalar = 1.0):
+    """Data rounded to multiples of ``step``; the gradient passes straight through."""
+    return xp.round_even(data / step) * step
+
+
+@own_rounded.grad
+def _(xp, dout):
+    return dout
+
+
+@own_rounded.sample
+def _(draw):
+    return draw(draw.real((3, 4)), gradient=False, why="the gradient passes straight through", step=0.5)
+
+
+@mx.op("own_steps", differentiable=False)
+def own_steps(xp, data):
+    """Data without a gradient."""
+    return data * 1
+
+
+@mx.op("own_quantized")
+def own_quantized(xp, data, weight, *, step: Scalar = 1.0):
+    """Rounded data times weight, plus the weight."""
+    return own_rounded(xp, data, step=step) * weight + own_steps(xp, weight)
+
+
 X = np.random.default_rng(0).standard_normal((3, 4)).astype("f4")
 
 
@@ -75,6 +104,29 @@ def test_declared_operators_are_array_functions_with_gradients():
     s = 1 / (1 + np.exp(-2 * X))
     np.testing.assert_allclose(y.asnumpy(), X * s, rtol=1e-5)
     np.testing.assert_allclose(x.grad.asnumpy(), s + 2 * X * s * (1 - s), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("defer", [1, 1 << 40])
+@pytest.mark.parametrize("hybridize", [False, True])
+def test_an_operator_inside_another_keeps_its_own_gradient(monkeypatch, defer, hybridize):
+    class Block(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F, data, weight):
+            return F.own_quantized(data, weight, step=0.5)
+
+    monkeypatch.setattr(SETTINGS, "defer_elements", defer)
+    block = Block()
+    if hybridize:
+        block.hybridize()
+    x, w = mx.nd.array(X), mx.nd.array(2 * X)
+    x.attach_grad()
+    w.attach_grad()
+    with mx.autograd.record():
+        y = block(x, w)
+    y.backward()
+    rounded = np.rint(X / 0.5) * 0.5
+    np.testing.assert_allclose(y.asnumpy(), rounded * 2 * X + 2 * X, rtol=1e-6)
+    np.testing.assert_allclose(x.grad.asnumpy(), 2 * X)  # not 0, the gradient of rint
+    np.testing.assert_allclose(w.grad.asnumpy(), rounded)  # own_steps passes none
 
 
 def test_declared_operators_are_symbol_nodes_with_inference_and_json():

@@ -1,6 +1,7 @@
 """``G``, the namespace that builds nodes when rules run on them, and the typed application of operators."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from ..dtype import float_of, is_float, promote, ufunc_result
@@ -95,7 +96,7 @@ def run_rule(xp: Any, sig: Sig, inputs: Sequence[Any]) -> tuple[Any, ...]:
     arrays, scalars = inputs[:count], dict(zip(op.scalars, inputs[count:], strict=True))
     if sig.legacy:
         check_legacy(op, [xp.dtype_of(a) for a in arrays if a is not None])
-    out = op(xp, *arrays, **sig.params, **scalars)
+    out = (getattr(xp, op.name) if op.primitive else partial(op.rule, xp))(*arrays, **sig.params, **scalars)
     if op.mutates:
         out, new = out
         out = (*(out if isinstance(out, tuple) else (out,)), *[new[name] for name in op.mutates])
@@ -138,14 +139,18 @@ def _elementwise_dtype(sig: Sig, dtypes: list[str]) -> str:
     return float_of(common) if op.result == "float" else common
 
 
+def _as_nodes(inputs: Sequence[Any], count: int) -> list[Node | None]:
+    """Nodes of a rule's operands, with None for those that are omitted at the end."""
+    given = [i if i is None or isinstance(i, Node) else const(i) for i in inputs]
+    return given + [None] * (count - len(given)) if len(given) < count else given
+
+
 def _builder(op: Op) -> Callable[..., Any]:
     count = 0 if op.variadic else len(op.inputs)
     fold = op.fold
 
     def build(*inputs: Any, **params: Any) -> Any:
-        given = [i if i is None or isinstance(i, Node) else const(i) for i in inputs]
-        if len(given) < count:
-            given += [None] * (count - len(given))
+        given = _as_nodes(inputs, count)
         if fold is not None:
             numbers = [i.number for i in given if isinstance(i, Constant)]
             folded = fold(*numbers) if len(numbers) == len(given) else None
@@ -168,6 +173,15 @@ class GraphNamespace(Derived):
         build = _builder(op)
         setattr(self, name, build)
         return build
+
+    def composite(self, op: Op, inputs: Sequence[Any], params: Mapping[str, Any]) -> Any:
+        """The definition, or the operator whole if its gradient is another than the definition's."""
+        if not op.differs_from_definition or op.mutates:
+            return op.rule(self, *inputs, **params)
+        arrays = _as_nodes(inputs, 0 if op.variadic else len(op.inputs))
+        scalars = _as_nodes([params.get(name, op.params[name].default) for name in op.scalars], 0)
+        node = apply(op.sig(**{k: v for k, v in params.items() if k not in op.scalars}), (*arrays, *scalars))
+        return node if len(node.parts) == 1 else node.parts
 
 
 G = GraphNamespace()

@@ -278,6 +278,11 @@ class Op:
         return tuple(i.name for i in self.inputs if i.auxiliary)
 
     @property
+    def differs_from_definition(self) -> bool:
+        """Whether its gradient is not that of its definition."""
+        return not self.differentiable or (self.grad_rule is not None and not self.faithful)
+
+    @property
     def writes_through(self) -> bool:
         """Whether writing to the view changes the array that it is a view of."""
         return self.detaches or self.put_back_rule is not None
@@ -485,7 +490,7 @@ class Op:
         """Apply the operator on a namespace: how one rule uses another operator."""
         if self.primitive:
             return getattr(xp, self.name)(*inputs, **params)
-        return self.rule(xp, *inputs, **params)
+        return xp.composite(self, inputs, params)
 
     def __repr__(self) -> str:
         return f"<operator {self.title}>"

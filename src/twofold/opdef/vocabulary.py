@@ -6,12 +6,12 @@ the registered primitives. Array-API names keep their meaning; the rest is docum
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from ..dtype import FLOATS, HALVES, float_of
 from .shapes import normalized_axes, reduced_shape
-from .spec import Rule
+from .spec import Op, Rule
 
 
 class Operand(Protocol):
@@ -39,6 +39,10 @@ class Derived:
         """Primitives are found by name (each namespace defines or makes them)."""
         what = f"a rule may not use xp.{name}: it is neither a primitive nor listed in opdef/vocabulary.py"
         raise AttributeError(f"{what}; an operator that is a composite is called as {name}(xp, x)")
+
+    def composite(self, op: Op, inputs: Sequence[Any], params: Mapping[str, Any]) -> Any:
+        """What a composite gives inside another's definition; rules call the operator itself: ``sigmoid(xp, x)``."""
+        return op.rule(self, *inputs, **params)
 
     # shapes
 
