@@ -226,7 +226,7 @@ class CupyBackend(Backend):
         types = typed_operands(op, inputs, outputs[0])
         kernel = elementwise(single_step_program(op, tuple(params.items()), types, outputs[0]))
         operands = ", ".join(f"{{{k}}}" for k in range(len(inputs)))
-        return Call(f"run({operands}, {{out}})", {"run": kernel}, into=True)
+        return Call(f"{{run}}({operands}, {{out}})", {"run": kernel}, into=True)
 
     def compile(self, program: RowProgram, *others: RowProgram) -> Callable[..., None]:
         """One kernel. Rows too long for a thread block run primitive by primitive, with the same order of additions.

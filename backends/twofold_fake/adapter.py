@@ -177,11 +177,11 @@ class FakeBackend(NumpyBackend):
             return inner
         operands = ", ".join(f"{{{k}}}" for k in range(len(inputs)))
         if op in VIEWS:
-            return Call(f"view({operands})", {"view": partial(self._view, getattr(NumpyNamespace, op), **params)})
+            return Call(f"{{view}}({operands})", {"view": partial(self._view, getattr(NumpyNamespace, op), **params)})
         run = function_of(inner, len(inputs))
         if inner.into:
             return Call(
-                f"run({', '.join([operands] if operands else [])}, {{out}})", {"run": lambda *a: self.issue(lambda: run(*a))}, into=True
+                f"{{run}}({', '.join([operands] if operands else [])}, {{out}})", {"run": lambda *a: self.issue(lambda: run(*a))}, into=True
             )
 
         def fresh(*arrays: np.ndarray) -> np.ndarray:
@@ -189,7 +189,7 @@ class FakeBackend(NumpyBackend):
             self.issue(lambda: np.copyto(out, run(*arrays, None), "unsafe"))
             return out
 
-        return Call(f"run({operands})", {"run": fresh})
+        return Call(f"{{run}}({operands})", {"run": fresh})
 
     def compile(self, program: RowProgram, *others: RowProgram) -> Callable[..., None]:
         """NumPy's kernel, issued to the current stream when it is called; several run in reverse order, on which nothing may depend."""
@@ -209,7 +209,7 @@ class FakeBackend(NumpyBackend):
 def function_of(call: Call, count: int) -> Callable[..., Array]:
     """The source of a call as a function of its operands and the output's memory."""
     operands = [f"operand_{k}" for k in range(count)]
-    body = call.text.format(*operands, out="out").split("; ")
+    body = call.text.format(*operands, out="out", **{name: name for name in call.names}).split("; ")
     lines = body if call.into else [f"return {body[0]}"]
     env = dict(call.names)
     exec("\n".join([f"def function({', '.join([*operands, 'out'])}):", *[f"    {line}" for line in lines]]), env)

@@ -178,7 +178,7 @@ def _step_template(op: str, params: tuple[tuple[str, Any], ...], count: int, ope
     if not call.names:  # a cast calls nothing
         return call.text, None
     ((name, function),) = call.names.items()
-    return call.text.replace(f"{name}(", "{f}("), function
+    return call.text.replace(f"{{{name}}}", "{f}"), function
 
 
 def compile_kernel(program: RowProgram) -> Callable[..., None]:

@@ -23,7 +23,7 @@ def call_for(op: str, params: Params, inputs: Sequence[OperandType], output: Arr
     if declared is not None and declared.ufunc is not None:
         operands = ", ".join(f"{{{k}}}" for k in range(len(inputs)))
         keyword = "out=" if op in ("maximum", "minimum") else ""  # a positional third operand is deprecated for these two
-        return Call(f"f({operands}, {keyword}{{out}})", {"f": getattr(np, declared.ufunc)}, into=True, or_fresh=True)
+        return Call(f"{{f}}({operands}, {keyword}{{out}})", {"f": getattr(np, declared.ufunc)}, into=True, or_fresh=True)
     maker = _MAKERS.get(op)
     return maker(params, inputs, output) if maker is not None else None
 
@@ -52,10 +52,10 @@ def select(mask: np.ndarray, a: np.ndarray, b: np.ndarray, out: np.ndarray) -> N
 
 def _matmul(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
     if output.dtype in ("float16", "bfloat16") or inputs[0].dtype != inputs[1].dtype:
-        return Call("f({0}, {1})", {"f": NumpyNamespace.matmul})
+        return Call("{f}({0}, {1})", {"f": NumpyNamespace.matmul})
     if len(inputs[0].shape) == len(inputs[1].shape) == 2:
         return Call("{0}.dot({1}, {out})", {}, into=True, or_fresh=True)
-    return Call("f({0}, {1}, {out})", {"f": np.matmul}, into=True, or_fresh=True)
+    return Call("{f}({0}, {1}, {out})", {"f": np.matmul}, into=True, or_fresh=True)
 
 
 def _reduce(ufunc: np.ufunc) -> Maker:
@@ -65,44 +65,44 @@ def _reduce(ufunc: np.ufunc) -> Maker:
         for n in inputs[0].shape:
             size *= n
         if ufunc is np.add and (size > BLOCK or output.dtype in ("float16", "bfloat16")):
-            return Call(f"f({{0}}, {axis}, {keep}, {{out}})", {"f": tree_sum}, into=True, or_fresh=True)
+            return Call(f"{{f}}({{0}}, {axis}, {keep}, {{out}})", {"f": tree_sum}, into=True, or_fresh=True)
         if inputs[0].contiguous:
-            return Call(f"f({{0}}, {axis}, None, {{out}}, {keep})", {"f": ufunc.reduce}, into=True, or_fresh=True)
-        packed = "({0} if {0}.flags.c_contiguous else flat({0}))"
+            return Call(f"{{f}}({{0}}, {axis}, None, {{out}}, {keep})", {"f": ufunc.reduce}, into=True, or_fresh=True)
+        packed = "({0} if {0}.flags.c_contiguous else {flat}({0}))"
         names = {"f": ufunc.reduce, "flat": np.ascontiguousarray}
-        return Call(f"f({packed}, {axis}, None, {{out}}, {keep})", names, into=True, or_fresh=True)
+        return Call(f"{{f}}({packed}, {axis}, None, {{out}}, {keep})", names, into=True, or_fresh=True)
 
     return make
 
 
 def _by_text(text: str, into: bool = False, **names: Any) -> Maker:
-    """A call of a fixed text, which refers to parameters as ``_name``, or to all of them as ``_params``."""
+    """A call of a fixed text, which refers to parameters as ``{_name}``, or to all of them as ``{_params}``."""
 
     def make(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
         given = {f"_{k}": v for k, v in params.items()} | {"_params": params}
-        return Call(text, names | {k: v for k, v in given.items() if k in text}, into)
+        return Call(text, names | {k: v for k, v in given.items() if f"{{{k}}}" in text}, into)
 
     return make
 
 
 def _slice(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
-    return Call("{0}[_key]", {"_key": tuple(slice(*k) for k in params["key"]) or ...})  # an ellipsis keeps 0-d arrays arrays
+    return Call("{0}[{_key}]", {"_key": tuple(slice(*k) for k in params["key"]) or ...})  # an ellipsis keeps 0-d arrays arrays
 
 
 def _slice_update(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
     key = tuple(slice(*k) for k in params["key"])
-    return Call("put({out}, {0}); {out}[_key] = {1}", {"put": np.copyto, "_key": key}, into=True)
+    return Call("{put}({out}, {0}); {out}[{_key}] = {1}", {"put": np.copyto, "_key": key}, into=True)
 
 
 def _concat(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
     operands = ", ".join(f"{{{k}}}" for k in range(len(inputs)))
-    return Call(f"f(({operands},), {params['axis']}, {{out}})", {"f": np.concatenate}, into=True)
+    return Call(f"{{f}}(({operands},), {params['axis']}, {{out}})", {"f": np.concatenate}, into=True)
 
 
 def _pad(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
     inner = tuple(slice(a, a + n) for n, (a, _) in zip(inputs[0].shape, params["width"], strict=True))
     value = NUMPY[output.dtype].type(params["value"])
-    return Call("{out}.fill(_value); {out}[_inner] = {0}", {"_inner": inner, "_value": value}, into=True)
+    return Call("{out}.fill({_value}); {out}[{_inner}] = {0}", {"_inner": inner, "_value": value}, into=True)
 
 
 def _take(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
@@ -116,36 +116,36 @@ def _take_along_axis(params: Params, inputs: Sequence[OperandType], output: Arra
     grids = {
         f"_grid{k}": np.arange(n).reshape([-1 if j == k else 1 for j in range(ndim)]) for k, n in enumerate(inputs[0].shape) if k != axis
     }
-    places = ", ".join("{1}" if k == axis else f"_grid{k}" for k in range(ndim))
+    places = ", ".join("{1}" if k == axis else f"{{_grid{k}}}" for k in range(ndim))
     return Call(f"{{0}}[{places}]", grids)
 
 
 def _index_add(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
-    key = ", ".join("every" if k is None else f"{{{k + 2}}}" for k in params["key"])
-    return Call(f"{{out}}[...] = {{0}}; add({{out}}, ({key},), {{1}})", {"add": np.add.at, "every": slice(None)}, into=True)
+    key = ", ".join("{every}" if k is None else f"{{{k + 2}}}" for k in params["key"])
+    return Call(f"{{out}}[...] = {{0}}; {{add}}({{out}}, ({key},), {{1}})", {"add": np.add.at, "every": slice(None)}, into=True)
 
 
-_CONVOLUTION = "f({0}, {1}, {out}, **_params)"
+_CONVOLUTION = "{f}({0}, {1}, {out}, **{_params})"
 _MAKERS: dict[str, Maker] = {
     "index_add": _index_add,
     "take_along_axis": _take_along_axis,
-    "where": _by_text("select({0}, {1}, {2}, {out})", True, select=select),
+    "where": _by_text("{select}({0}, {1}, {2}, {out})", True, select=select),
     "astype": _by_text("{out}[...] = {0}", True),
-    "contiguous": _by_text("put({out}, {0})", True, put=np.copyto),
-    "clip": _by_text("f({0}, {1}, {2}, {out})", True, f=_clip),
+    "contiguous": _by_text("{put}({out}, {0})", True, put=np.copyto),
+    "clip": _by_text("{f}({0}, {1}, {2}, {out})", True, f=_clip),
     "matmul": _matmul,
     "sum": _reduce(np.add),
     "prod": _reduce(np.multiply),
     "max": _reduce(np.maximum),
     "min": _reduce(np.minimum),
-    "reshape": _by_text("{0}.reshape(_shape)"),
-    "permute_dims": _by_text("{0}.transpose(_axes)"),
-    "broadcast_to": _by_text("f({0}, _shape)", f=np.broadcast_to),
+    "reshape": _by_text("{0}.reshape({_shape})"),
+    "permute_dims": _by_text("{0}.transpose({_axes})"),
+    "broadcast_to": _by_text("{f}({0}, {_shape})", f=np.broadcast_to),
     "slice": _slice,
     "slice_update": _slice_update,
     "concat": _concat,
     "pad": _pad,
-    "fold": _by_text("f({0}, **_params)", f=NumpyNamespace.fold),
+    "fold": _by_text("{f}({0}, **{_params})", f=NumpyNamespace.fold),
     "convolve": _by_text(_CONVOLUTION, True, f=NumpyNamespace.convolve),
     "convolve_data": _by_text(_CONVOLUTION, True, f=NumpyNamespace.convolve_data),
     "convolve_weight": _by_text(_CONVOLUTION, True, f=NumpyNamespace.convolve_weight),

@@ -54,7 +54,7 @@ class WideningBackend(NumpyBackend):
 
     def call(self, op, params, inputs, output, *others):
         inner = super().call(op, params, inputs, output, *others)
-        return Call("wide(0)", {"wide": lambda _: np.zeros(output.shape)}) if output.dtype == "float32" else inner
+        return Call("{wide}(0)", {"wide": lambda _: np.zeros(output.shape)}) if output.dtype == "float32" else inner
 
 
 class NegatingNamespace(NumpyNamespace):

@@ -18,7 +18,8 @@ def launched(backend, op, array, out=None):
     kind = ArrayType(array.shape, "float32")
     call = backend.call(op, {}, [kind], kind)
     out = backend.empty(array.shape, "float32") if out is None else out
-    exec("\n".join(call.text.format("x", out="out").split("; ")), dict(call.names) | {"x": array, "out": out})
+    text = call.text.format("x", out="out", **{name: name for name in call.names})
+    exec("\n".join(text.split("; ")), dict(call.names) | {"x": array, "out": out})
     return out
 
 

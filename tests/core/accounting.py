@@ -62,4 +62,4 @@ class AccountingBackend(NumpyBackend):
             return call._replace(or_fresh=False)
         if op in ("reshape", "permute_dims", "broadcast_to", "slice", "unfold"):
             return call
-        return Call(f"_counted({call.text})", {**call.names, "_counted": self._counted})
+        return Call(f"{{_counted}}({call.text})", {**call.names, "_counted": self._counted})

@@ -105,7 +105,7 @@ def _tap(patch: pytest.MonkeyPatch, backend: Any, seam: Seam) -> None:
             return found
         operands = ", ".join([f"{{{k}}}" for k in range(len(inputs))] + ["{out}"] * found.into)
         run = seam.checked(op, _filled(function_of(found, len(inputs)), found.into))
-        return Call(f"run({operands})", {"run": run}, into=found.into)
+        return Call(f"{{run}}({operands})", {"run": run}, into=found.into)
 
     def compiled(program: Any) -> Callable[..., None]:
         seam.checked("compile", lambda: None)()

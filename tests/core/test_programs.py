@@ -262,7 +262,7 @@ class Hooked(NumpyBackend):
     def call(self, op, params, inputs, *outputs):
         if op != "tanh":
             return super().call(op, params, inputs, *outputs)
-        return Call("hooked({0})", {"hooked": self._tanh})
+        return Call("{hooked}({0})", {"hooked": self._tanh})
 
     def _tanh(self, x):
         self.hook()

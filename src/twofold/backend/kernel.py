@@ -189,7 +189,7 @@ class Call(NamedTuple):
     Attributes
     ----------
     text
-        The source, with ``{0}``, ``{1}`` … for operands, ``{out}`` for the result's memory, and the names of ``names``.
+        The source, with ``{0}``, ``{1}`` … for operands, ``{out}`` for the result's memory, and ``{name}`` for each name in ``names``.
     names
         The objects that the source refers to.
     into

@@ -198,8 +198,8 @@ class Backend(ABC):
     def call(self, op: str, params: Params, inputs: Sequence[OperandType], *outputs: ArrayType) -> Call:
         """How a program calls a primitive, which has at least one output; by default, the namespace's function."""
         run = getattr(self.xp, op)
-        given = ", ".join([f"{{{k}}}" for k in range(len(inputs))] + [f"{k}=_{k}" for k in params])
-        return Call(f"run({given})", {"run": run} | {f"_{k}": v for k, v in params.items()})
+        given = ", ".join([f"{{{k}}}" for k in range(len(inputs))] + [f"{k}={{_{k}}}" for k in params])
+        return Call(f"{{run}}({given})", {"run": run} | {f"_{k}": v for k, v in params.items()})
 
     def compile(self, program: RowProgram, *others: RowProgram) -> Callable[..., None]:
         """Compile a kernel, which is called with the inputs and then the outputs' memory. By default it runs primitive by primitive.

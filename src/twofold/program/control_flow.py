@@ -28,7 +28,7 @@ def call_for_loop(node: Application, backend: Backend, compile_: SubProgram) -> 
     """
     run = _MAKERS[node.sig.op](node, backend, compile_)
     operands = ", ".join(f"{{{k}}}" for k in range(len(node.inputs)))
-    return Call(f"run({operands})", {"run": run})
+    return Call(f"{{run}}({operands})", {"run": run})
 
 
 def _row(backend: Backend, array: Any, t: int) -> Any:

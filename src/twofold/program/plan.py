@@ -109,7 +109,7 @@ def _call_of(node: Application, backend: Backend, compile_: SubProgram) -> Call:
         return call_for_loop(node, backend, compile_)
     if op.user_method:
         operands = ", ".join(f"{{{k}}}" for k in range(len(node.inputs)))
-        return Call(f"run({operands})", {"run": partial(_call_user, op.user_method, backend.xp.contiguous)})
+        return Call(f"{{run}}({operands})", {"run": partial(_call_user, op.user_method, backend.xp.contiguous)})
     inputs = [operand_type(i) for i in node.operands]
     return backend.call(op.name, node.sig.params, inputs, *[ArrayType(part.shape, part.dtype) for part in node.parts])
 

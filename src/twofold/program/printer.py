@@ -4,7 +4,6 @@ The same steps give three forms of source: plain (`Code.source`), with timing ar
 of what each step reads and writes (`Code.in_steps`, for adapters that capture a program).
 """
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -331,11 +330,9 @@ class Printer:
 
     def _text(self, n: Application, out: str | None) -> str:
         call = self.plan.calls[n]
-        text = call.text
-        for key, value in call.names.items():
-            text = _rename(text, key, self._bind(value, key.strip("_")))
+        names = {key: self._bind(value, key.strip("_")) for key, value in call.names.items()}
         dtype = operand_dtype(n) if n.inputs else n.dtype
-        return text.format(*[self._operand(i, dtype) for i in n.operands], out=out)
+        return call.text.format(*[self._operand(i, dtype) for i in n.operands], out=out, **names)
 
     def _single(self, n: Application) -> None:
         op = n.sig.op
@@ -389,8 +386,3 @@ class Printer:
         arguments += [self._result(n) for n in (step.nodes if step.epilogue == "sums" else step.nodes[-1:])]
         run = self._bind(self.backend.product(step.epilogue), "product")
         self._lines.append(f"{run}({', '.join(arguments)})")
-
-
-def _rename(text: str, key: str, whole: str) -> str:
-    """Replace a name in a template, whole words only."""
-    return re.sub(rf"(?<![\w.{{]){re.escape(key)}(?![\w}}])", whole, text)

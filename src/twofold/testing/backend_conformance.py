@@ -123,7 +123,7 @@ def full_params(case: Case) -> dict[str, Any]:
 def _run(call: Call, operands: Sequence[Any], out: Any) -> Any:
     letters = [f"operand_{k}" for k in range(len(operands))]
     env = dict(call.names) | dict(zip(letters, operands, strict=True)) | {"the_output": out}
-    text = call.text.format(*letters, out="the_output")
+    text = call.text.format(*letters, out="the_output", **{name: name for name in call.names})
     if not call.into:
         return eval(text, env)
     exec("\n".join(text.split("; ")), env)
