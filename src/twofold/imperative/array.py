@@ -11,20 +11,20 @@ from ..device import CPU, Device
 from ..dtype import NAME_OF, NUMPY, dtype_name
 from ..errors import AutogradError, DTypeError, ParameterError, ShapeError
 from ..graph.ir import Application, leaf
-from ..opdef.spec import Op
+from ..opdef.spec import Op, Sig
 from ..ops import primitive_arithmetic, primitive_math
 from ..scheduler.queue import QUEUE
 from ..scheduler.streams import run_on
 from . import forks  # noqa: F401  (registers its handlers)
 from .backward import assign, run_backward
-from .cell import PINNED, PLAIN, AnyCell, Cell, Value, alias, wrap
+from .cell import HOST, PINNED, PLAIN, AnyCell, Cell, Value, alias, wrap
 from .invoke import Argument, check_float, content, data_of, device_of, full_content, host_of, invoke, type_of
 from .record import Rec, Variable, tls
 from .scope import Scope
 from .strided_view import view_shape
 from .transfer import written_out
 from .window import flush_all, force
-from .write import Chain, history_of, look, mark, read, untracked, write
+from .write import Chain, history_of, look, mark, read, read_at_once, untracked, write
 
 
 class Array(Cell):
@@ -34,6 +34,8 @@ class Array(Cell):
     #: Whether operators follow MXNet's ``nd`` convention.
     _legacy: ClassVar[bool]
     _root: ClassVar[Any] = None
+    #: The class's `Indexer`.
+    _indexer: ClassVar[Any]
 
     if TYPE_CHECKING:  # operators and further methods are attached to the array classes from tables
 
@@ -348,6 +350,8 @@ def _fitting_head(head: Array, grad: object) -> Cell:
     return wrap(Cell, invoke(primitive_arithmetic.astype.sig(dtype=head._dtype), (grad,))[0])
 
 
+#: The slots of a class of views.
+VIEW_SLOTS = ("_base", "_key", "_of", "_seen", "_steps", "_under")
 AnyView = TypeVar("AnyView", bound="ViewMixin")
 AnyArray = TypeVar("AnyArray", bound=Array)
 
@@ -360,14 +364,31 @@ class ViewMixin:
 
     __slots__ = ()
 
+    _indexer: ClassVar[Any]
     _base: Any
-    _chain: Chain
     _g: Variable | None
+    #: NumPy's view of the memory of ``_of``, the root's content by then. It holds while the root has that very content.
+    _seen: Any
+    _of: Any
+    #: How `items` made the view, until somebody asks for its chain: the array that was indexed, and the index or a view operation.
+    _under: Any
+    _key: Any
+    _steps: Chain | None
+
+    @property
+    def _chain(self) -> Chain:
+        """The view operations."""
+        steps = self._steps
+        if steps is None:
+            under, key = self._under, self._key
+            own = (key,) if key.__class__ is Sig else type(self)._indexer.basic(under.shape, key).chain
+            steps = self._steps = (*under._chain, *own) if under is not self._base else own
+        return steps
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Sizes of the axes, determined without reading the view."""
-        return view_shape(self._base.shape, self._chain)
+        return self._seen.shape if self._of is not None else view_shape(self._base.shape, self._chain)
 
     @property
     def _dtype(self) -> str:
@@ -391,11 +412,26 @@ class ViewMixin:
 
     @property
     def _v(self) -> Any:
-        return read(self._base, self._chain) if self._g is None else self._marked(self._g)
+        of = self._of
+        if of is self._base._v and (of.__class__ is PLAIN or tls.tape is None):
+            return np.ascontiguousarray(self._seen)
+        return self._read() if self._g is None else self._marked(self._g)
 
     @_v.setter
     def _v(self, new: Any) -> None:
         write(self._base, self._chain, None, wrap(Cell, new))
+
+    def _read(self) -> Any:
+        root, chain = self._base, self._chain
+        found = read_at_once(root, chain)
+        if found is None:
+            return read(root, chain)
+        of, seen = found
+        if seen.ndim:  # else `_v` would return one with an axis
+            self._of = None
+            self._seen = seen
+            self._of = of
+        return HOST.as_array(seen)
 
     def _marked(self, variable: Variable) -> Value:
         """The content of a view that is a variable itself: a leaf, unless an operation of this tape has written the root."""
@@ -423,6 +459,7 @@ class ViewMixin:
             tls.tape = None
 
     def _attach(self, grad: Cell, grad_req: str) -> None:
+        self._of = None
         self._g = Variable(grad, grad_req)
 
     def _promote(self, content: Any) -> Value:
@@ -443,8 +480,8 @@ def view_of(cls: type[AnyView], cell: Any, chain: Chain) -> AnyView:
     """A view of an array. A view of a view refers to the root directly, unless the inner view is a variable itself."""
     out = object.__new__(cls)
     whole = type(cell)._root is None or cell._g is not None
-    out._base, out._chain = (cell, chain) if whole else (cell._base, (*cell._chain, *chain))
-    out._g = None
+    out._base, out._steps = (cell, chain) if whole else (cell._base, (*cell._chain, *chain))
+    out._of = out._g = None
     return out
 
 

@@ -2,12 +2,15 @@
 
 There is one template per arity. What a callable uses (NumPy's function, the class, the sig) is looked up once, when it is generated, and
 while contents are plain it reads no mode flag. `HOST.quick` runs a function with floating-point warnings off, in a context that cannot be
-entered twice, by another thread or by a finalizer. In that case the general path takes over, as it does for operands that do not broadcast
-and for 0-d arrays, of which NumPy's result is a scalar.
+entered twice, by another thread or by a finalizer. In that case the general path takes over, as it does for operands that do not broadcast.
+Results without axes, which NumPy returns as scalars, become elements (`element`) where a class has them.
 """
 
+import operator
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from ..config import SETTINGS
 from ..device import CPU
@@ -16,6 +19,7 @@ from ..opdef.spec import Op, Sig
 from ..scheduler.observers import exchangeable
 from .cell import HOST, PLAIN, Value, wrap
 from .deferral import join
+from .element import NATIVE
 from .invoke import invoke, save_for_backward
 from .record import Rec, tls
 from .scalars import FLOAT_LEAVES
@@ -29,10 +33,15 @@ def {name}(self, other):
         b = other._v
         if a.__class__ is plain:
             if b.__class__ is plain and {check}:
-                r = new(cls)
                 try:
-                    r._v = v = {both}
+                    v = {both}
                     if v.__class__ is plain:
+                        r = new(cls)
+                        r._v = v
+                        return r
+                    if v.__class__ in native:
+                        r = new(element)
+                        r._raw = v
                         return r
                 except recoverable:
                     pass
@@ -64,10 +73,15 @@ def {name}(self, other):
                 return r
     elif kind is float or kind is int:
         if a.__class__ is plain{floats}:
-            r = new(cls)
             try:
-                r._v = v = {scalar}
+                v = {scalar}
                 if v.__class__ is plain:
+                    r = new(cls)
+                    r._v = v
+                    return r
+                if v.__class__ in native:
+                    r = new(element)
+                    r._raw = v
                     return r
             except recoverable:
                 pass
@@ -99,6 +113,16 @@ def {name}(self, other):
                         if node.cache.read:
                             v.borrow = tape.ref
                     return r
+    elif kind is element:
+        if a.__class__ is plain:
+            try:
+                v = {single}
+                if v.__class__ is plain:
+                    r = new(cls)
+                    r._v = v
+                    return r
+            except recoverable:
+                pass
     elif not isinstance(other, operand):
         return {otherwise}
     return {general}
@@ -108,10 +132,15 @@ _UNARY = """
 def {name}(self):
     a = self._v
     if a.__class__ is plain and {check}:
-        r = new(cls)
         try:
-            r._v = v = {one}
+            v = {one}
             if v.__class__ is plain:
+                r = new(cls)
+                r._v = v
+                return r
+            if v.__class__ in native:
+                r = new(element)
+                r._raw = v
                 return r
         except recoverable:
             pass
@@ -143,6 +172,47 @@ def {name}(self):
     return {general}
 """
 
+#: The operators of single elements: Python's own on NumPy's scalars, which is faster than any ufunc.
+_ELEMENT = (
+    """
+def {name}(self):
+    try:
+        v = fn(self._raw)
+    except recoverable:
+        return general(self)
+    if v.__class__ not in native:
+        return general(self)
+    r = new(element)
+    r._raw = v
+    return r
+""",
+    """
+def {name}(self, other):
+    kind = other.__class__
+    if kind is element:
+        b = other._raw
+    elif kind is float or kind is int:
+        b = other
+    elif (kind is not cls and kind is not view) or (b := other._v).__class__ is not plain:
+        return general(self, other)
+    try:
+        v = {call}
+    except recoverable:
+        return general(self, other)
+    if v.__class__ is plain:
+        r = new(cls)
+        r._v = v
+        return r
+    if v.__class__ not in native:
+        return general(self, other)
+    r = new(element)
+    r._raw = v
+    return r
+""",
+)
+#: What NumPy raises where the general path raises an error that says what to do, or finds a way.
+RECOVERABLE = (RuntimeError, ValueError, TypeError, MemoryError)
+
 
 def specialise(
     op: Op,
@@ -155,6 +225,7 @@ def specialise(
     reverse: bool = False,
     sig: Sig | None = None,
     general: Callable[..., Any] | None = None,
+    element: type | None = None,
 ) -> Callable[..., Any]:
     """The callable of a primitive for one array class.
 
@@ -174,6 +245,8 @@ def specialise(
         What is applied where the plain path does not hold, if not the primitive itself.
     general
         Called with the operands as they were given if no short path applies; `invoke` if None.
+    element
+        The class of NumPy's scalars, if there is one.
     """
     name, sig = op.name, sig or op.sig(legacy)
     text = (_UNARY, _BINARY)[arity - 1]
@@ -181,13 +254,13 @@ def specialise(
     parts = {"name": name, "general": ordinary if general is None else "general(self)" if arity == 1 else "general(self, other)"}
     parts["recordable"] = f"node is not None and node.cache is not None and node.cache.fast and {IS_SMALL.format('node')}"
     parts["otherwise"] = "NotImplemented" if general is None else parts["general"]
-    # NumPy's result for strided views keeps their order, and for 0-d arrays is a scalar: a content must be a C-contiguous array
-    call = "run(fn, {})" if legacy else "(out if (out := fn({})).__class__ is plain and out.flags.c_contiguous else as_array(out))"
+    call = "run(fn, {})" if legacy else "fn({})"  # of C-contiguous arrays, hence such an array itself; of 0-d ones a scalar
     number = "to_scalar(other, name_of[a.dtype])" if legacy else "other"
     parts |= {"check": _check(op, arity) if legacy else "True", "floats": ' and a.dtype.kind == "f"' if legacy else "", "pending": ""}
     if op.python == "pow" and not legacy:  # ** squares bools (NumPy's int8), where the function power gives int64
         parts |= {"floats": " and (a.dtype is not bools or other != 2)", "pending": ' and (other != 2 or a.type[1] != "bool")'}
-    parts |= {"one": call.format("a"), "both": call.format("a, b"), "scalar": call.format(f"{number}, a" if reverse else f"a, {number}")}
+    parts |= {"one": call.format("a"), "both": call.format("a, b"), "scalar": call.format(_pair("a", number, reverse))}
+    parts["single"] = call.format(_pair("a", "other._raw", reverse))
     # MXNet's float arrays take integers as floats; in NumPy's promotion they are of another kind
     parts |= {
         "numbers": "" if legacy else " and kind is float",
@@ -199,16 +272,50 @@ def specialise(
     env: dict[str, Any] = {
         "plain": PLAIN, "new": object.__new__, "cls": cls, "view": view, "operand": operand, "invoke": invoke, "sig": sig, "join": join,
         "tls": tls, "settings": SETTINGS, "Rec": Rec, "Value": Value, "save": save_for_backward, "cpu": CPU, "float_leaves": FLOAT_LEAVES,
-        "typed": sig.typed, "to_scalar": HOST.scalar, "name_of": NAME_OF, "run": HOST.quick, "as_array": HOST.as_array,
-        "fn": getattr(HOST.xp, name), "wrap": wrap, "recoverable": (RuntimeError, ValueError, TypeError, MemoryError),
-        "general": general, "bools": NUMPY["bool"],
+        "typed": sig.typed, "to_scalar": HOST.scalar, "name_of": NAME_OF, "run": HOST.quick,
+        "fn": host_function(op), "wrap": wrap, "recoverable": RECOVERABLE,
+        "general": general, "bools": NUMPY["bool"], "element": element, "native": native(element),
     }  # fmt: skip
     exec(text.format(**parts), env)
-    exchangeable(env, "fn", sig.op.names[0] if sig.op.names else name, _nbytes)
+    exchangeable(env, "fn", sig.op.names[0] if sig.op.names else name, nbytes)
     return env[name]
 
 
-def _nbytes(x: Any) -> int:
+def of_elements(op: Op, cls: type, view: type, element: type, general: Callable[..., Any], reverse: bool = False) -> Callable[..., Any]:
+    """The method of a Python operator for single elements.
+
+    Parameters
+    ----------
+    op
+        The primitive, with the operator's name.
+    cls, view, element
+        The classes of arrays, views and elements.
+    general, reverse
+        As for `specialise`.
+    """
+    arity = len(op.inputs)
+    env: dict[str, Any] = {
+        "plain": PLAIN, "new": object.__new__, "cls": cls, "view": view, "element": element, "native": native(element),
+        "recoverable": RECOVERABLE, "general": general, "fn": getattr(operator, f"__{op.python}__"),
+    }  # fmt: skip
+    exec(_ELEMENT[arity - 1].format(name=op.name, call=f"fn({_pair('self._raw', 'b', reverse)})"), env)
+    exchangeable(env, "fn", op.name, nbytes)
+    return env[op.name]
+
+
+def host_function(op: Op) -> Callable[..., Any]:
+    """The host library's function of a primitive: NumPy's ufunc itself, if it is one."""
+    found = getattr(np, op.name, None) if PLAIN is np.ndarray else None
+    return found if isinstance(found, np.ufunc) else getattr(HOST.xp, op.name)
+
+
+def native(element: type | None) -> frozenset[type]:
+    """The classes of NumPy's scalars that a class of elements holds."""
+    return frozenset() if element is None else NATIVE
+
+
+def nbytes(x: Any) -> int:
+    """The bytes of an operand or result of generated code, for `exchangeable`."""
     return x.nbytes if x.__class__ is PLAIN else 0
 
 

@@ -5,6 +5,7 @@ the result of `detach`, ``stop_gradient``. A read applies them in turn, a write 
 arrays only, in every mode: a view that is not contiguous is copied when it is read.
 """
 
+import math
 from collections.abc import Callable
 from functools import partial
 from operator import itemgetter
@@ -15,6 +16,8 @@ import numpy as np
 from ..backend.kernel import Array
 from ..backend.loader import backend_for
 from ..backend.protocol import Backend
+from ..config import SETTINGS
+from ..device import CPU
 from ..errors import ParameterError
 from ..graph.ir import Application, leaf
 from ..opdef.spec import Sig
@@ -25,7 +28,8 @@ from .cell import HOST, PLAIN, Cell, Content, Value, alias, wrap
 from .counters import COUNTERS
 from .deferral import twin_of
 from .invoke import content, data_of, device_of, invoke, type_of
-from .record import Rec, Variable
+from .record import Rec, Variable, tls
+from .strided_view import view_shape
 from .way import is_tracked
 
 Chain = tuple[Sig, ...]
@@ -69,6 +73,20 @@ def read(root: Cell, chain: Chain) -> Content:
     return alias(data, v) if data is seen else Value(data, device=v.device)
 
 
+def read_at_once(root: Cell, chain: Chain) -> tuple[Content, Array] | None:
+    """The root's content, and NumPy's view of the part of it that a chain selects; None if it is large, or has to wait or be recorded."""
+    v = root._v
+    if v.__class__ is PLAIN:
+        return v, look(HOST, v, chain)
+    shape, big = v.type[0], SETTINGS.defer_elements
+    if tls.tape is not None or v.device is not CPU or math.prod(view_shape(shape, chain)) >= big:
+        return None
+    if v.data is None and math.prod(shape) < big:
+        return None
+    data = data_of(v)  # a small part of a large pending array: programs must not depend on where it is
+    return (v, look(HOST, data, chain)) if data.__class__ is PLAIN else None
+
+
 def is_visible(v: Value) -> bool:
     """Whether a Value's array is ready and NumPy's, so that parts of it can be viewed and written in place instead of by operations."""
     return v.data.__class__ is PLAIN and v.device.is_host
@@ -96,6 +114,8 @@ def write(root: Cell, chain: Chain, key: Any, value: Any) -> None:
     """
     v = root._v
     val = value._v if isinstance(value, Cell) else value
+    if v.__class__ is Value and tls.tape is None and (v.at is not None or v.data is None) and v.device is CPU:
+        _settle(v, chain, key)
     if is_tracked(v) or is_tracked(val) or (v.__class__ is Value and not is_visible(v)):
         COUNTERS.rebound += 1
         root._rebind(_written(root, chain, key, value))
@@ -114,6 +134,29 @@ def write(root: Cell, chain: Chain, key: Any, value: Any) -> None:
     data = HOST.copy(v.data, v.device)
     _store(look(HOST, data, chain), key, source)
     root._rebind(content(data, v.device))
+
+
+def _settle(v: Value, chain: Chain, key: Any) -> None:
+    """Before a small part of a large array is written: compute the array and what is still to read it. That takes less time than a copy."""
+    at, shape = v.at, v.type[0]
+    if at is None:  # another thread has just computed it
+        return
+    if (
+        v.borrow is None
+        and not at[0].closed
+        and _selected_size(view_shape(shape, chain), key) < SETTINGS.defer_elements <= math.prod(shape)
+    ):
+        at[0].finish()
+    is_done = at[0].is_done and v.data is not None
+    if is_done and v.at is at:
+        v.at = None  # so that the next write need not ask
+
+
+def _selected_size(shape: tuple[int, ...], key: Any) -> int:
+    """How many elements a key of `write` selects."""
+    if key and isinstance(key[0], Sig):
+        return max(math.prod(a.shape) for a in key[1:])
+    return math.prod(shape if key is None else [len(range(*slice(*k).indices(n))) for k, n in zip(key, shape, strict=True)])
 
 
 def _store(target: Any, key: Any, source: Any) -> None:

@@ -4,16 +4,15 @@ from typing import Any
 
 import numpy as np
 
-from ..dtype import NAME_OF, NUMPY
+from ..dtype import NUMPY
 from ..errors import DTypeError, ParameterError
 from ..imperative.array import Array, from_host
-from ..imperative.cell import HOST, PLAIN, wrap
-from ..imperative.counters import COUNTERS
+from ..imperative.cell import wrap
 from ..imperative.indexing import Indexer, Rules, is_contiguous
 from ..imperative.transfer import on_device
 from ..opdef.conventions import legacy_scalar
 from .host_calls import is_recorded, stacked
-from .types import ArrayLike, Index
+from .types import ArrayLike
 
 
 def _is_basic(item: object) -> bool:
@@ -78,30 +77,3 @@ def _value(value: Any, x: Any) -> Any:
 
 
 INDEXER = Indexer(Rules((1,), is_contiguous, _is_basic, _index_array, _value, ellipsis_separates=False))
-get = INDEXER.get
-
-
-def put(x: Array, index: Index, value: ArrayLike) -> None:
-    """``x[index] = value``."""
-    if not _put_inline(x, index, value):
-        INDEXER.put(x, index, value)
-
-
-def _put_inline(x: Any, index: Any, value: Any) -> bool:
-    """Fast path: assign and return True if a number or matching array goes to an integer or slice of a plain float array."""
-    v: Any = x._v if type(x)._root is None else None
-    if v.__class__ is not PLAIN or v.dtype.kind != "f" or (index.__class__ is not slice and index.__class__ is not int):
-        return False
-    if value.__class__ is float or value.__class__ is int:
-        # a cached 0-d array of this dtype, with which NumPy is faster than with a Python scalar
-        new: Any = HOST.scalar(value, NAME_OF[v.dtype])
-    else:
-        new = value._v if isinstance(value, Array) else None
-        if new.__class__ is not PLAIN or new.dtype is not v.dtype or (v.ndim == 1 and index.__class__ is int):
-            return False
-    try:
-        v[index] = new
-    except (IndexError, ValueError, TypeError):  # the general path raises an error that says what to do
-        return False
-    COUNTERS.in_place += 1
-    return True

@@ -10,6 +10,7 @@ import math
 import sys
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from operator import index
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -18,8 +19,9 @@ import numpy as np
 from ..device import Device
 from ..dtype import ITEMSIZE, NAME_OF, NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError, ShapeError
-from ..imperative.array import Array, ViewMixin, apply_op, view_of
+from ..imperative.array import VIEW_SLOTS, Array, ViewMixin, apply_op, view_of
 from ..imperative.cell import wrap
+from ..imperative.element import ElementMixin
 from ..imperative.invoke import host_of
 from ..imperative.strided_view import StridedView, strided_view
 from ..imperative.transfer import on_device
@@ -221,7 +223,7 @@ class ndarray(Array):  # NumPy's name
         if order == "F":  # the reversed axes in row-major order
             return self.transpose().reshape(sig.params["shape"][::-1], copy=copy).transpose()
         # a root is row-major, so every shape is a view of it; the strides of a view may not allow one
-        fits = self.__class__ is ndarray or self._strided.reshaped(sig.params["shape"]) is not None
+        fits = self._root is None or self._strided.reshaped(sig.params["shape"]) is not None
         if not fits and copy is False:
             raise ParameterError("reshape: a view of that shape is not possible", f"{self.shape} as {sizes}", "allow a copy")
         return (self.copy() if copy or not fits else self)._view(sig)
@@ -229,7 +231,7 @@ class ndarray(Array):  # NumPy's name
     def ravel(self, order: Order = "C") -> "ndarray":
         """The elements along one axis: a view if they are adjacent in memory, else a copy."""
         flat = self.reshape(-1, order=order)
-        if self.__class__ is ndarray or flat.size < 2 or flat.strides[0] == flat.itemsize:
+        if self._root is None or flat.size < 2 or flat.strides[0] == flat.itemsize:
             return flat
         return flat.copy()  # NumPy's `ravel` returns adjacent elements, `reshape` also views with gaps between them
 
@@ -269,7 +271,7 @@ class ndarray(Array):  # NumPy's name
     def __iter__(self) -> Iterator["ndarray"]:
         if not self.shape:
             raise DTypeError("iteration over a 0-d array", None, "reshape it")
-        return (self[k] for k in range(len(self)))  # not a generator function: it would raise only at the first item
+        return map(self.__getitem__, range(len(self)))
 
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).any())
@@ -334,7 +336,7 @@ def _reshape_to(shape: tuple[int, ...]) -> Sig:
 class ndarrayView(ViewMixin, ndarray):
     """A view of an `ndarray` or of another array's memory."""
 
-    __slots__ = ("_base", "_chain")
+    __slots__ = VIEW_SLOTS
     _root: ClassVar[Any] = ndarray
 
     @property
@@ -345,6 +347,42 @@ class ndarrayView(ViewMixin, ndarray):
     @property
     def _strided(self) -> StridedView:
         return strided_view(self._base.shape, self._chain)
+
+
+class ndarrayElement(ElementMixin, ndarray):
+    """A single element: an array without axes that holds NumPy's scalar. It becomes an `ndarray` where more than its value is asked for."""
+
+    __slots__ = ()
+    _ordinary: ClassVar[Any] = ndarray
+
+    def __bool__(self) -> bool:
+        return bool(self._raw)
+
+    def __float__(self) -> float:
+        return float(self._raw)
+
+    def __int__(self) -> int:
+        return int(self._raw)
+
+    def __complex__(self) -> complex:
+        return complex(self._raw)
+
+    def __index__(self) -> int:
+        return index(self._raw)
+
+    def __hash__(self) -> int:
+        return hash(self._raw)
+
+    def __format__(self, spec: str) -> str:
+        return format(self._raw.item(), spec)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """NumPy's conversion protocol."""
+        return super().__array__(dtype, copy) if copy is False else np.array(self._raw, dtype)
+
+    def item(self, *index: int) -> Any:
+        """The element as a Python scalar."""
+        return self._raw.item(*index)
 
 
 #: The ``out`` argument: an array to write the result to, or None.

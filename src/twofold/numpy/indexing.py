@@ -8,6 +8,7 @@ import numpy as np
 from ..device import CPU
 from ..dtype import INTEGERS
 from ..errors import IndexingError, ShapeError
+from ..imperative import items
 from ..imperative.array import Array
 from ..imperative.cell import HOST, PLAIN, Value, wrap
 from ..imperative.counters import COUNTERS
@@ -15,9 +16,10 @@ from ..imperative.indexing import Indexer, Rules
 from ..imperative.invoke import content, host_of
 from ..imperative.record import tls
 from ..imperative.transfer import on_device
+from ..imperative.write import read_at_once
 from ..ndarray.host_calls import is_recorded, to_numpy
 from ..ndarray.types import ArrayLike, Index
-from .array import ndarray
+from .array import ndarray, ndarrayElement, ndarrayView
 from .creation import asarray
 
 
@@ -73,28 +75,29 @@ INDEXER = Indexer(Rules((), _is_view, _is_basic, _places, _value, ellipsis_separ
 
 def get(x: ndarray, index: Any) -> ndarray:
     """``x[index]``."""
-    # fast path: a root that holds a NumPy array, which no tape or window watches
-    if x.__class__ is ndarray:
-        v = x._v
+    basic = INDEXER.basic(x.shape, index)
+    if basic is None:
+        v = x._v if x._root is None else None
         if v.__class__ is PLAIN:
-            kind = index.__class__
-            if (kind is int and v.ndim == 1) or (kind is tuple and len(index) == v.ndim and all(map(_is_integer, index))):
-                return wrap(ndarray, HOST.as_array(v[index]))
-            basic = INDEXER.basic(v.shape, index)
-            if basic is None:
-                COUNTERS.inline += 1  # NumPy's result of an index with arrays is a copy, so nothing is shared
-                return wrap(ndarray, content(HOST.as_array(v[to_numpy(index)]), CPU))
-            return x._view(*basic.chain) if basic.is_view else INDEXER.get(x, index)
-    if INDEXER.basic(x.shape, index) is None:
+            COUNTERS.inline += 1  # NumPy's result of an index with arrays is a copy, so nothing is shared
+            return wrap(ndarray, content(HOST.as_array(v[to_numpy(index)]), CPU))
         single = _without_arrays(index)
         if single is not None:  # 0-d integer arrays select as integers do, but NumPy then returns a copy
             return get(x, single).copy()
-    return INDEXER.get(x, index)
+        return INDEXER.get(x, index)
+    if basic.is_view:
+        return x._view(*basic.chain)
+    root, chain = (x, basic.chain) if x._root is None else (x._base, (*x._chain, *basic.chain))  # type: ignore[attr-defined]
+    found = read_at_once(root, chain)
+    if found is None:
+        return INDEXER.get(x, index)
+    _, element = found
+    return wrap(ndarray, HOST.as_array(np.array(element)))
 
 
 def put(x: ndarray, index: Index, value: ArrayLike) -> None:
     """``x[index] = value``."""
-    if x.__class__ is ndarray:
+    if x._root is None:
         v = x._v
         if v.__class__ is PLAIN:
             new = value._v if isinstance(value, Array) else value
@@ -114,10 +117,6 @@ def add_at(x: ndarray, index: Index, value: ArrayLike) -> None:
         x[...] = wrap(ndarray, INDEXER.added(x, index, value))
 
 
-def _is_integer(item: object) -> bool:
-    return item.__class__ is int
-
-
 def _without_arrays(index: Any) -> Any:
     """The index with integers in place of 0-d integer arrays; None if it contains other arrays."""
     items = index if isinstance(index, tuple) else (index,)
@@ -125,5 +124,5 @@ def _without_arrays(index: Any) -> Any:
     return tuple(plain) if all(map(_is_basic, plain)) else None
 
 
-ndarray.__getitem__ = get
-ndarray.__setitem__ = put
+ndarray._indexer = INDEXER
+items.attach(ndarray, ndarrayView, ndarrayElement, get, put)

@@ -15,7 +15,8 @@ from ..dtype import INTEGERS, NAME_OF, NUMPY, WEAK, promote, scalar_dtype, ufunc
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..imperative.array import Array
 from ..imperative.cell import HOST, PLAIN, Cell, wrap
-from ..imperative.fast import specialise
+from ..imperative.element import NATIVE
+from ..imperative.fast import of_elements, specialise
 from ..imperative.invoke import invoke, type_of
 from ..imperative.write import look, update_in_place, write
 from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
@@ -23,10 +24,11 @@ from ..ndarray.types import ArrayLike
 from ..opdef.frontend import attach_method
 from ..opdef.spec import Op
 from ..ops import primitive_arithmetic, primitive_math
-from .array import ndarray, ndarrayView
+from .array import ndarray, ndarrayElement, ndarrayView
 from .creation import array, operand
 
 NUMBERS = (bool, int, float)
+CLASSES = (ndarray, ndarrayView, ndarrayElement)
 RANGES = {name: range(np.iinfo(name).min, np.iinfo(name).max + 1) for name in INTEGERS}
 SIGNED = frozenset(name for name in INTEGERS if name.startswith("int"))
 
@@ -146,14 +148,8 @@ def applied(op: Op, *values: ArrayLike) -> ndarray:
     return wrap(ndarray, evaluated(op, element_operands(op, values))[0])
 
 
-@cache
-def short(op: Op, reverse: bool = False, squares: bool = False) -> Callable[..., Any]:
-    """The fast function of an element-wise primitive (or ``matmul``) with one or two operands, of which the first is an `ndarray`.
-
-    It returns NotImplemented if the second is not array-like, so that Python tries its class. If ``squares``, the power 2 of bools is
-    their square in int8.
-    """
-    arity = len(op.inputs)
+def _general(op: Op, reverse: bool = False, squares: bool = False) -> Callable[..., Any]:
+    """What the short functions of a primitive call where NumPy cannot take the operands as they are."""
 
     def general(*values: Any) -> Any:
         if not all(map(is_array_like, values)):
@@ -162,15 +158,23 @@ def short(op: Op, reverse: bool = False, squares: bool = False) -> Callable[...,
             return applied(primitive_math.square, values[0])
         return applied(op, *(reversed(values) if reverse else values))
 
-    quick = specialise(op, ndarray, ndarrayView, (ndarray,), legacy=False, arity=arity, reverse=reverse, general=general)
-    if op.ufunc is not None:
-        return quick
+    return general
 
-    # ``matmul`` refuses scalars, so its fast path is for arrays only
-    def of_arrays(self: ndarray, other: Any) -> Any:
-        return quick(self, other) if isinstance(other, ndarray) else general(self, other)
 
-    return of_arrays
+def _short(op: Op, general: Callable[..., Any], reverse: bool = False) -> Callable[..., Any]:
+    arity = len(op.inputs)
+    return specialise(
+        op, ndarray, ndarrayView, (ndarray,), legacy=False, arity=arity, reverse=reverse, general=general, element=ndarrayElement
+    )
+
+
+@cache
+def short(op: Op) -> Callable[..., Any]:
+    """The fast function of an element-wise primitive (or ``matmul``) with one or two operands, of which the first is an `ndarray`.
+
+    It returns NotImplemented if the second is not array-like, so that Python tries its class.
+    """
+    return _short(op, _general(op))
 
 
 def is_array_like(value: object) -> bool:
@@ -179,32 +183,33 @@ def is_array_like(value: object) -> bool:
 
 
 def _compared(dunder: str, op: Op) -> Callable[..., Any]:
-    """The method of a comparison. Nothing equals a value that is not array-like, such as None."""
-    run, compare = short(op), getattr(operator, dunder)
+    """The general way of a comparison. Nothing equals a value that is not array-like, such as None."""
+    run, compare = _general(op), getattr(operator, dunder)
 
-    def method(self: ndarray, other: Any) -> Any:
+    def general(self: ndarray, other: Any) -> Any:
         if (is_array_like(other) and not isinstance(other, np.ndarray)) or (isinstance(other, np.ndarray) and other.dtype in NAME_OF):
             return run(self, other)
         # text, objects, None: NumPy decides, element by element where that makes sense
         found = compare(self.asnumpy(), other)
         return array(found, device=self.context) if isinstance(found, (np.ndarray, np.generic)) else found
 
-    return method
+    return general
 
 
 def in_place(op: Op) -> Callable[..., Any]:
     """The method of an in-place operator."""
     fn, is_ufunc = getattr(HOST.xp, op.name), op.ufunc is not None
 
-    def method(self: ndarray, other: Any) -> Any:
-        whole = self.__class__ is ndarray
+    def method(self: Any, other: Any) -> Any:
+        whole = self._root is None
         a: Any = self._v if whole else self._base._v
         # fast path: NumPy writes to host memory that no tape or window watches
         if is_ufunc and a.__class__ is PLAIN and (a.ndim or not whole):
-            b = other._v if isinstance(other, ndarray) else other
+            kind = other.__class__
+            b = other._raw if kind is ndarrayElement else other._v if kind is ndarray or kind is ndarrayView else other
             kind = b.__class__
-            if kind is PLAIN or kind is float or kind is int:
-                target = a if whole else look(HOST, a, self._chain)
+            if kind is PLAIN or kind is float or kind is int or kind in NATIVE:
+                target = a if whole else self._seen if self._of is a else look(HOST, a, self._chain)
                 try:
                     fn(target, b, target)
                     return self
@@ -237,7 +242,7 @@ def _update(op: Op, fn: Any, target: ndarray, other: Any) -> None:
     if not np.can_cast(NUMPY[result], NUMPY[dtype], "same_kind"):
         what = f"Cannot cast ufunc '{op.name}' output from {NUMPY[result]} to {NUMPY[dtype]} with casting rule 'same_kind'"
         raise DTypeError(what, None, "write the result to a new array")
-    root, chain = (target, ()) if target.__class__ is ndarray else (target._base, target._chain)
+    root, chain = (target, ()) if target._root is None else (target._base, target._chain)
     # a ufunc writes in place only if neither operand nor result needs a cast
     alike = result == dtype and (given == dtype or given in WEAK)
     if fn is not None and alike and update_in_place(root, chain, fn, other):
@@ -263,18 +268,24 @@ def _rdivmod(self: ndarray, other: Any) -> Any:
 
 
 def attach() -> None:
-    """Attach the operators to `ndarray`."""
+    """Attach the operators to `ndarray` and, for single elements, to `ndarrayElement`."""
     for dunder, op in ARITHMETIC.items():
-        attach_method(ndarray, f"__{dunder}__", short(op, squares=dunder == "pow"))
-        attach_method(ndarray, f"__r{dunder}__", short(op, True))
+        for reverse in (False, True):
+            _attach_both(f"__{'r' * reverse}{dunder}__", op, _general(op, reverse, squares=dunder == "pow" and not reverse), reverse)
         attach_method(ndarray, f"__i{dunder}__", in_place(op))
+        attach_method(ndarrayElement, f"__i{dunder}__", of_elements(op, *CLASSES, _general(op)))  # as immutable as NumPy's scalars
     for dunder, op in COMPARISON.items():
-        attach_method(ndarray, f"__{dunder}__", _compared(dunder, op))
+        _attach_both(f"__{dunder}__", op, _compared(dunder, op))
     for dunder, op in UNARY.items():
-        attach_method(ndarray, f"__{dunder}__", short(op))
+        _attach_both(f"__{dunder}__", op, _general(op))
     attach_method(ndarray, "__divmod__", _divmod)
     attach_method(ndarray, "__rdivmod__", _rdivmod)
     attach_method(ndarray, "__pos__", lambda self: self.copy())
+
+
+def _attach_both(name: str, op: Op, general: Callable[..., Any], reverse: bool = False) -> None:
+    attach_method(ndarray, name, _short(op, general, reverse))
+    attach_method(ndarrayElement, name, of_elements(op, *CLASSES, general, reverse))
 
 
 attach()

@@ -1,0 +1,151 @@
+"""Generated ``__getitem__`` and ``__setitem__``: NumPy's own indexing of ready memory, in one frame. All else goes to `Indexer`.
+
+What decides is the size of the piece, never that of the array it is cut from: elements and small pieces of a large ready array are read
+and written at once. A view remembers what it showed of which content (``_seen`` and ``_of``), which holds while its base has that very
+content; its view operations (``_chain``) are worked out only if somebody asks for them.
+"""
+
+from collections.abc import Callable
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from ..config import SETTINGS
+from ..device import CPU
+from ..opdef.frontend import attach_method
+from .cell import PLAIN, Value
+from .fast import native
+from .record import tls
+from .way import IS_SMALL
+
+#: Where the elements of a root are: ``v`` is NumPy's array, and ``of`` the content that it belongs to.
+_ROOT = """
+    v = of = self._v
+    if of.__class__ is not plain:
+        if of.__class__ is not Value or of.data.__class__ is not plain or of.device is not cpu or tls.tape is not None{shared}:
+            return {general}
+        v = of.data"""
+#: The same for a view, unless its base has another content by now.
+_VIEW = """
+    of = self._of
+    if of is not self._base._v or (of.__class__ is not plain and (tls.tape is not None{shared})):
+        return {general}
+    v = self._seen"""
+#: Whether others see a Value's memory, so that it cannot be written in place: inlined from `Value.exclusive`.
+_SHARED = " or of.rec is not None or of.at is not None or not ((b := of.borrow) is None or (b.__class__ is ref and b() is None))"
+
+_GET = """
+def __getitem__(self, key):{where}
+    kind = key.__class__
+    try:
+        if kind is slice:
+            r = v[key]
+        elif kind is int:
+            r = {integer}
+        elif kind is tuple:
+            last = None
+            for last in key:
+                if last.__class__ is not int and last.__class__ is not slice:
+                    return get(self, key)
+            r = {items}
+        else:
+            {array}
+    except (IndexError, ValueError, TypeError):
+        return get(self, key)
+    if r.__class__ is plain:
+        if {copied}(of.__class__ is not plain and not {small}):
+            return get(self, key)
+        w = new(view)
+        w._base = {base}
+        w._under = self
+        w._key = key
+        w._of = of
+        w._seen = r
+        w._steps = w._g = None
+        return w
+    if r.__class__ in native:
+        c = new(element)
+        c._raw = r
+        return c
+    return get(self, key)
+"""
+
+_SET = """
+def __setitem__(self, key, value):{where}
+    kind = value.__class__
+    source = value
+    if kind is cls or kind is view:
+        source = value._v
+        if source.__class__ is not plain:
+            return put(self, key, value)
+    elif kind is element:
+        source = value._raw
+    elif kind is not float and kind is not int:
+        return put(self, key, value)
+    at = key
+    kind = key.__class__
+    if kind is tuple:
+        for k in key:
+            if k.__class__ is not int and k.__class__ is not slice:
+                return put(self, key, value)
+    elif kind is not int and kind is not slice:
+        {array}
+    {refused}try:
+        v[at] = source
+    except (IndexError, ValueError, TypeError, OverflowError):
+        put(self, key, value)
+"""
+
+#: NumPy's rules: integers for all axes give a scalar, and an array of indices or a mask gives a copy.
+_NUMPY_GET = {"integer": "v[key]", "items": "v[key]", "copied": ""}
+_NUMPY_GET["array"] = f"""if kind is not cls and kind is not view or (at := key._v).__class__ is not plain:
+                return get(self, key)
+            r = contiguous(v[at])
+            c = new(cls)
+            c._v = r if {IS_SMALL.format("r")} else Value(r)
+            return c"""
+_NUMPY_SET = {"refused": ""}
+_NUMPY_SET["array"] = """if kind is not cls and kind is not view or (at := key._v).__class__ is not plain:
+            return put(self, key, value)"""
+#: MXNet's: a single element is a view of shape (1,), and what is not adjacent in memory is copied.
+_LEGACY_GET = {
+    "integer": "v[key] if v.ndim != 1 else v[key : key + 1 or None]",
+    "items": "v[key] if len(key) != v.ndim or slice in map(type, key) else v[(*key[:-1], slice(last, last + 1 or None))]",
+    "copied": "not r.size or not r.flags.c_contiguous or ",
+    "array": "return get(self, key)",
+}
+_LEGACY_SET = {
+    "array": "return put(self, key, value)",
+    "refused": """if v.dtype.kind != "f" or (source is not value and (kind is tuple or source.dtype is not v.dtype or (kind is int and v.ndim == 1))):
+        return put(self, key, value)
+    """,  # noqa: E501
+}
+
+
+def attach(cls: type, view: type, element: type | None, get: Callable[[Any, Any], Any], put: Callable[[Any, Any, Any], None]) -> None:
+    """Give an array class and the class of its views their ``__getitem__`` and ``__setitem__``.
+
+    Parameters
+    ----------
+    cls, view
+        The classes.
+    element
+        The class of single elements (see `element`), or None if they are views too, as in ``mx.nd``.
+    get, put
+        What is called where NumPy cannot work on the memory at once: for other kinds of indices and values, while recording, on other
+        devices, for pending, shared and large contents, and to raise an error that says what to do.
+    """
+    env: dict[str, Any] = {
+        "plain": PLAIN, "new": object.__new__, "cls": cls, "view": view, "element": element, "native": native(element),
+        "Value": Value, "ref": ref, "cpu": CPU, "tls": tls, "settings": SETTINGS, "contiguous": np.ascontiguousarray,
+        "get": get, "put": put,
+    }  # fmt: skip
+    rules = (_LEGACY_GET, _LEGACY_SET) if element is None else (_NUMPY_GET, _NUMPY_SET)
+    for owner, where, base in ((cls, _ROOT, "self"), (view, _VIEW, "self._base")):
+        for text, shared, general, rule in ((_GET, "", "get(self, key)", rules[0]), (_SET, _SHARED, "put(self, key, value)", rules[1])):
+            found: dict[str, Any] = {}
+            parts = {"where": where.format(shared=shared, general=general), "base": base, "small": IS_SMALL.format("r")} | rule
+            exec(text.format(**parts), env, found)
+            for name, method in found.items():
+                attach_method(owner, name, method)
