@@ -122,6 +122,56 @@ def test_a_singular_determinant_has_the_cofactors_as_its_gradient(matrix):
     np.testing.assert_allclose(a.grad.asnumpy(), minors, atol=1e-12)
 
 
+def higher_gradients(function, at: np.ndarray, directions: list[np.ndarray]) -> list[np.ndarray]:
+    """The gradient of a function, that of its component along the first direction, and so on."""
+    x = mx.np.array(at)
+    x.attach_grad()
+    found = []
+    with mx.autograd.record():
+        value = function(x)
+        for direction in [*directions, np.zeros_like(at)]:
+            gradient = mx.autograd.grad(value, x, create_graph=True, retain_graph=True)[0]
+            value = (gradient * mx.np.array(direction)).sum()
+            found.append(gradient.asnumpy())
+    return found
+
+
+def test_the_gradient_penalty_of_a_singular_determinant_is_its_polynomials():
+    # det = ad - bc, so the penalty of its gradient is a² + b² + c² + d²
+    for matrix in ([[1.0, 2], [2, 4]], [[0.0, 0], [0, 0]], [[2.0, 0], [0, 2]]):
+        a = mx.np.array(matrix)
+        a.attach_grad()
+        with mx.autograd.record():
+            gradient = mx.autograd.grad(mx.np.linalg.det(a), a, create_graph=True)[0]
+            penalty = (gradient * gradient).sum()
+        penalty.backward()
+        np.testing.assert_allclose(a.grad.asnumpy(), 2 * np.array(matrix), atol=1e-12)
+
+
+def test_determinants_of_a_batch_have_gradients_of_any_order_whatever_their_ranks():
+    rows = np.random.default_rng(3).standard_normal((4, 3, 3))
+    batch = rows * np.array([[1, 1, 1], [1, 1, 0], [1, 0, 0], [0, 0, 0]])[:, :, None]  # of rank 3, 2, 1, 0
+    x, y, z = batch, *np.random.default_rng(4).standard_normal((2, 4, 3, 3))
+
+    def det(a: np.ndarray) -> np.ndarray:
+        """The determinant of (…, 3, 3) as the triple product of the rows."""
+        return (a[..., 0, :] * np.cross(a[..., 1, :], a[..., 2, :])).sum(-1)
+
+    units = np.eye(9).reshape(9, 1, 3, 3)
+    # det is a cubic polynomial, of which these sums over signs are the derivatives along several matrices, exactly
+    first = (det(x + units) - det(x - units)) / 2 - det(units)
+    second = (det(x + y + units) - det(x + y - units) - det(x - y + units) + det(x - y - units)) / 4
+    third = sum(s * t * det(s * y + t * z + units) for s in (1, -1) for t in (1, -1)) / 4
+    found = higher_gradients(lambda a: mx.np.linalg.det(a).sum(), x, [y, z])
+    for gradient, want in zip(found, (first, second, third), strict=True):
+        np.testing.assert_allclose(gradient.reshape(4, 9), want.T, rtol=1e-9, atol=1e-9)
+
+
+def test_the_determinant_of_one_number_has_a_zero_second_gradient():
+    _, second = higher_gradients(lambda a: mx.np.linalg.det(a), np.zeros((1, 1)), [np.ones((1, 1))])
+    np.testing.assert_array_equal(second, [[0]])
+
+
 def test_symbols_and_hybridized_blocks_match_arrays():
     at = start().astype("float32")
     x = nd.array(at)
