@@ -55,6 +55,56 @@ def test_outputs_gradients_and_states_are_the_same_bits(convnet: Callable[[], An
     assert np.array_equal(plain(images).asnumpy(), compiled(images).asnumpy())
 
 
+class Composite(mx.gluon.HybridBlock):
+    """A layer that applies an operator with a definition of its own."""
+
+    def __init__(self, function: Callable[[Any, Any], Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return self.function(F, x)
+
+
+@pytest.mark.parametrize("dropped", [False, True])
+@pytest.mark.parametrize("hybridized", [(True, False), (False, True), (True, True)])
+@pytest.mark.parametrize(
+    "layer",
+    [
+        lambda: nn.LayerNorm(in_channels=3),
+        lambda: nn.BatchNorm(in_channels=3),
+        lambda: nn.Dense(3, in_units=3),
+        lambda: Composite(lambda F, x: F.log_softmax(x)),
+        lambda: Composite(lambda F, x: F.L2Normalization(x)),
+        lambda: Composite(lambda F, x: F.LeakyReLU(x, act_type="gelu")),
+        lambda: Composite(lambda F, x: F.softsign(x)),
+    ],
+)
+def test_an_operator_may_occur_inside_and_outside_of_a_hybridized_block(
+    layer: Callable[[], Any], hybridized: tuple[bool, bool], dropped: bool
+) -> None:
+    """Also if all cached nodes are dropped between forward and backward."""
+    values = np.random.default_rng(0).normal(size=(6, 3))
+
+    def gradient(first: bool, second: bool) -> np.ndarray:
+        mx.random.seed(0)
+        layers = [layer(), layer()]
+        for block, active in zip(layers, (first, second), strict=True):
+            block.initialize()
+            block.cast("float64")
+            block.hybridize(active)
+        x = nd.array(values, dtype="float64")
+        x.attach_grad()
+        with autograd.record():
+            y = layers[1](layers[0](x) * x)
+        if dropped:
+            drop_generation()
+        y.backward(nd.array(values**2, dtype="float64"))
+        return x.grad.asnumpy()
+
+    np.testing.assert_allclose(gradient(*hybridized), gradient(False, False), rtol=1e-10, atol=1e-12)
+
+
 def test_large_arrays_give_the_same_bits() -> None:
     x = nd.array(np.random.default_rng(0).normal(size=(300, 400)))
     plain, compiled = nn.Dense(300, activation="tanh", prefix="d_"), nn.Dense(300, activation="tanh", prefix="d_")

@@ -1,12 +1,15 @@
-"""Random networks of shared and frozen layers: imperative, hybridized and bound execution agree, up to second-order gradients.
+"""Random networks of shared and frozen layers: all ways of running them agree, up to second-order gradients.
 
-``NETWORK_CASES`` networks; the second order is also compared with finite differences.
+They run imperatively, hybridized as a whole, hybridized and compiled in parts, and bound. ``NETWORK_CASES`` networks; the second order is
+also compared with finite differences. Operators with a definition (LayerNorm, log_softmax, ...) occur as layers and between layers, so
+that with parts hybridized the same operator stands inside and outside of a graph.
 """
 
 from __future__ import annotations
 
 import os
 import random
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -27,6 +30,45 @@ WIDTH = 3
 STEPS = 3
 
 
+#: Element-wise functions and normalizations: by name the application to an array or a symbol.
+FUNCTIONS = {
+    "tanh": lambda F, x: F.tanh(x),
+    "sigmoid": lambda F, x: F.sigmoid(x),
+    "softsign": lambda F, x: F.softsign(x),
+    "gelu": lambda F, x: F.LeakyReLU(x, act_type="gelu"),
+    "log_softmax": lambda F, x: F.log_softmax(x),
+    "L2Normalization": lambda F, x: F.L2Normalization(x),
+}
+
+
+class Function(mx.gluon.HybridBlock):
+    """One of the functions, as a layer."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.function = FUNCTIONS[name]
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return self.function(F, x)
+
+
+class CompiledLayer:
+    """A layer as a compiled symbol.
+
+    Parameters
+    ----------
+    layer
+        A hybridizable block of one input.
+    """
+
+    def __init__(self, layer: Any) -> None:
+        self.params = layer.collect_params()
+        self.function = mx.compile(layer(mx.sym.var("x")))
+
+    def __call__(self, x: Any) -> Any:
+        return self.function(x=x, **{name: p.data() for name, p in self.params.items()})
+
+
 class Network(mx.gluon.HybridBlock):
     """A random composition of dense layers, BatchNorm and element-wise functions, some of them applied more than once.
 
@@ -42,11 +84,18 @@ class Network(mx.gluon.HybridBlock):
         super().__init__(prefix="")
         self.layers: list[Any] = []
         for k in range(draw.randint(2, 4)):
-            layer = nn.BatchNorm(in_channels=WIDTH, momentum=0.5, prefix=f"n{k}_") if draw.random() < 0.6 else None
-            layer = layer or nn.Dense(WIDTH, in_units=WIDTH, flatten=False, prefix=f"d{k}_", use_bias=draw.random() < 0.5)
+            kind = draw.choices(["batch", "layer", "dense", "function"], [4, 2, 3, 2])[0]
+            if kind == "batch":
+                layer: Any = nn.BatchNorm(in_channels=WIDTH, momentum=0.5, prefix=f"n{k}_")
+            elif kind == "layer":
+                layer = nn.LayerNorm(in_channels=WIDTH, prefix=f"l{k}_")
+            elif kind == "dense":
+                layer = nn.Dense(WIDTH, in_units=WIDTH, flatten=False, prefix=f"d{k}_", use_bias=draw.random() < 0.5)
+            else:
+                layer = Function(draw.choice(list(FUNCTIONS)))
             self.register_child(layer)
             self.layers.append(layer)
-        moves = ["layer", "layer", "layer", "tanh", "sigmoid", "add", "mul", *(["detach"] if detaches else [])]
+        moves = ["layer"] * 4 + ["tanh", "sigmoid", draw.choice(list(FUNCTIONS)), "add", "mul", *(["detach"] if detaches else [])]
         self.moves = [
             (draw.choice(moves), draw.random(), draw.random(), draw.randrange(len(self.layers))) for _ in range(draw.randint(3, 8))
         ]
@@ -59,14 +108,27 @@ class Network(mx.gluon.HybridBlock):
                 parameter.set_data(nd.array(values.uniform(-1.5, 1.5, parameter.shape), dtype="float64"))
                 parameter.grad_req = "null" if draw.random() < 0.3 else "write"
 
+    def hybridize_parts(self, draw: random.Random) -> Counter[str]:
+        """Hybridize some layers and compile others. Returns how many layers that are applied run in each way."""
+        applied = {layer for move, *_, layer in self.moves if move == "layer"}
+        ways: Counter[str] = Counter()
+        for k, layer in enumerate(self.layers):
+            way = draw.choice(["imperative", "hybridized", "compiled"])
+            ways[way] += k in applied
+            if way == "compiled":
+                self.layers[k] = CompiledLayer(layer)
+            else:
+                layer.hybridize(way == "hybridized", static_alloc=draw.random() < 0.5)
+        return ways
+
     def hybrid_forward(self, F: Any, x: Any, y: Any) -> Any:
         found = [x, y]
         for move, first, second, layer in self.moves:
             a, b = found[int(first * len(found))], found[int(second * len(found))]
             if move == "layer":
                 a = self.layers[layer](a)
-            elif move in ("tanh", "sigmoid"):
-                a = getattr(F, move)(a)
+            elif move in FUNCTIONS:
+                a = FUNCTIONS[move](F, a)
             elif move == "detach":
                 a = F.BlockGrad(a) + b
             else:
@@ -84,10 +146,18 @@ def states(params: Any) -> dict[str, np.ndarray]:
     return {name: p.data().asnumpy() for name, p in params.items() if p.name.endswith(("running_mean", "running_var"))}
 
 
-def imperative(seed: int, hybridized: bool) -> dict[str, np.ndarray]:
-    """The output, the gradients and the states after steps of a network with different inputs."""
-    net = Network(random.Random(seed))
-    net.hybridize(hybridized)
+def network(seed: int, way: str, detaches: bool = True) -> tuple[Network, Counter[str]]:
+    """A network that runs imperatively, hybridized as a whole or in parts; and how many of its layers run in each way."""
+    net = Network(random.Random(seed), detaches)
+    if way == "parts":
+        return net, net.hybridize_parts(random.Random(seed + 1))
+    net.hybridize(way == "hybridized")
+    return net, Counter()
+
+
+def recorded(seed: int, way: str) -> tuple[dict[str, np.ndarray], Counter[str]]:
+    """The output, the gradients and the states after steps of a network with different inputs; and how many layers ran in each way."""
+    net, ways = network(seed, way)
     params = net.collect_params()
     for step in range(STEPS):
         arrays = [nd.array(v, dtype="float64") for v in inputs(seed + step)]
@@ -99,7 +169,7 @@ def imperative(seed: int, hybridized: bool) -> dict[str, np.ndarray]:
             drop_generation()
         out.backward()
     gradients = {name: p.grad().asnumpy() for name, p in params.items() if p.grad_req != "null"}
-    return {"out": out.asnumpy(), "x": arrays[0].grad.asnumpy(), **gradients, **states(params)}
+    return {"out": out.asnumpy(), "x": arrays[0].grad.asnumpy(), **gradients, **states(params)}, ways
 
 
 def bound(seed: int) -> dict[str, np.ndarray]:
@@ -127,13 +197,18 @@ def bound(seed: int) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize("part", PARTS)
 def test_a_training_step_is_the_same_imperative_hybridized_and_bound(monkeypatch: pytest.MonkeyPatch, part: int, defer: int) -> None:
     monkeypatch.setattr(SETTINGS, "defer_elements", defer)
+    ways: Counter[str] = Counter()
     for seed in range(part, CASES, len(PARTS)):
-        want = imperative(seed, hybridized=False)
-        for way, found in (("hybridized", imperative(seed, hybridized=True)), ("bound", bound(seed))):
+        want, _ = recorded(seed, "imperative")
+        (whole, _), (parts, counted) = recorded(seed, "hybridized"), recorded(seed, "parts")
+        ways += counted
+        for way, found in (("hybridized", whole), ("hybridized in parts", parts), ("bound", bound(seed))):
             for name in found.keys() & want.keys():
                 np.testing.assert_allclose(found[name], want[name], rtol=1e-9, atol=1e-9, err_msg=f"{way}, seed {seed}, {name}")
         if seed % 10 == 0:
             drop_generation()
+    print(f"layers of networks hybridized in parts: {dict(ways)}")
+    assert min(ways[way] for way in ("imperative", "hybridized", "compiled")) > CASES / len(PARTS) / 8
 
 
 def penalty(net: Any, x: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
@@ -155,11 +230,10 @@ def test_second_order_gradients_equal_finite_differences(part: int) -> None:
     for seed in range(part, CASES, len(PARTS)):
         x, y = inputs(seed)
         direction = np.random.default_rng(seed + 1).normal(size=x.shape)
-        for hybridized in (False, True):
-            net = Network(random.Random(seed), detaches=False)  # finite differences see what is blocked
-            net.hybridize(hybridized)
+        for way in ("imperative", "hybridized", "parts"):
+            net, _ = network(seed, way, detaches=False)  # finite differences see what is blocked
             step = 1e-5 * direction
             numeric = (penalty(net, x + step, y)[0] - penalty(net, x - step, y)[0]) / 2e-5
             total, gradient = penalty(net, x, y)
-            message = f"seed {seed}, hybridized {hybridized}"
+            message = f"seed {seed}, {way}"
             np.testing.assert_allclose((gradient * direction).sum(), numeric, rtol=1e-5, atol=1e-6 * (1 + abs(total)), err_msg=message)

@@ -129,6 +129,26 @@ def test_recording_evaluates_open_sizes_too():
     assert a.grad.asnumpy().tolist() == [[1, 1]] * 3
 
 
+def test_an_array_given_twice_has_the_sum_of_both_gradients():
+    a = sym.var("a")
+    f = mx.compile(a * a * sym.var("b"))
+    x = doubles(1, 2, 3)
+    x.attach_grad()
+    with mx.autograd.record():
+        y = f(a=x, b=x)
+    y.backward()
+    assert x.grad.asnumpy().tolist() == [3, 12, 27]
+
+
+def test_a_compiled_formula_is_not_rewritten_together_with_what_its_inputs_were_computed_from():
+    f = mx.compile(sym.log(sym.var("x")))
+    x = doubles(-800, 0)
+    x.attach_grad()
+    with mx.autograd.record():
+        y = f(x=nd.softmax(x))
+    assert y.asnumpy().tolist() == [float("-inf"), 0]  # as outside `record`
+
+
 def test_missing_and_unknown_arrays_are_named():
     f = mx.compile(textbook())
     with pytest.raises(ParameterError, match="it takes b, a"):

@@ -149,31 +149,36 @@ class Operation:
             backward_rule=self._new_states if self._states else None,
         )
 
-    def _outputs(self, inputs: tuple[Node, ...]) -> "_Typed":
-        """Outputs, states written and hidden outputs for typed inputs."""
+    def _typed_for(self, inputs: Sequence[Node]) -> "_Typed":
+        """The graph for inputs of these types."""
+        # Over leaves of its own: a graph built on the inputs themselves would be one with the tape below them, and rewriting it would
+        # rewrite operations of the tape, which save their values under other nodes.
+        leaves = [leaf(("in", k), i.shape, i.dtype, i.tracked) for k, i in enumerate(inputs)]
 
         def replayed() -> _Typed:
-            arrays = len(inputs) - self.draws - len(self.objects)
-            graph = self._replay(inputs[:arrays], self._training)
+            arrays = len(leaves) - self.draws - len(self.objects)
+            graph = self._replay(leaves[:arrays], self._training)
             nodes = [*graph.outputs, *graph.written.values(), *(h.of(graph) for h in self._hidden)]
             if graph.keys or graph.objects:
-                nodes = substitute(nodes, dict(zip([*graph.keys, *(o.leaf for o in graph.objects)], inputs[arrays:], strict=True)))
-            return _Typed(stabilise(nodes), inputs)
+                nodes = substitute(nodes, dict(zip([*graph.keys, *(o.leaf for o in graph.objects)], leaves[arrays:], strict=True)))
+            return _Typed(stabilise(nodes), leaves)
 
-        return self._typed.get_or((inputs, TABLES.generation), replayed)  # every gradient of the operation needs it again
+        return self._typed.get_or((tuple(leaves), TABLES.generation), replayed)  # every gradient of the operation needs it again
 
     def _rule(self, xp: Any, *inputs: Node) -> list[Node]:
-        return self._outputs(inputs).opened
+        """Outputs, states written and hidden outputs."""
+        typed = self._typed_for(inputs)
+        return substitute(typed.opened, dict(zip(typed.inputs, inputs, strict=True)))
 
     def _gradients(self, xp: Any, dout: Any, *inputs: Node) -> list[Node | None]:
         """Gradients of the inputs."""
-        typed = self._outputs(inputs)
+        typed = self._typed_for(inputs)
         douts = dout if isinstance(dout, tuple) else (dout,)
-        pairs = [(o, d) for o, d in zip(typed.outputs, douts, strict=True) if d is not None and o.tracked]
-        found = accumulate([o for o, _ in pairs], [d for _, d in pairs], stop=list(dict.fromkeys(inputs)))
-        places = [k for k, i in enumerate(inputs) if i.tracked and i in found]
-        opened = dict(zip(places, typed.open([found[inputs[k]] for k in places]), strict=True))
-        return [opened.get(k) for k in range(len(inputs))]
+        given = [k for k, (o, d) in enumerate(zip(typed.outputs, douts, strict=True)) if d is not None and o.tracked]
+        places, gradients = typed.gradients(tuple(given))
+        at = dict(zip(typed.inputs, inputs, strict=True)) | {typed.heads[k]: douts[k] for k in given}
+        found = dict(zip(places, substitute(gradients, at), strict=True))
+        return [found.get(k) for k in range(len(inputs))]
 
     def _new_states(self, xp: Any, out: Sequence[Node], *inputs: Node, tracked: Sequence[bool]) -> dict[str, Node]:
         """New values of the states that backward updates if these inputs have a gradient; the others stay as they are."""
@@ -214,10 +219,12 @@ def _read_by_updates(graph: TypedGraph) -> list[_Hidden]:
 
 
 class _Typed(Entry):
-    """The outputs of a graph for typed inputs.
+    """The outputs of a graph, and their gradients, for typed inputs.
 
     Attributes
     ----------
+    inputs, heads
+        Leaves: the inputs, and a head gradient for each output.
     outputs
         The outputs, as applications of operators.
     opened
@@ -226,13 +233,24 @@ class _Typed(Entry):
     """
 
     def __init__(self, outputs: list[Node], inputs: Sequence[Node]) -> None:
-        self.outputs = outputs
+        self.inputs, self.outputs = inputs, outputs
+        self.heads = [leaf(("head", k), o.shape, o.dtype) for k, o in enumerate(outputs)]
         inner = [n for n in topological(outputs, until=set(inputs)) if isinstance(n, Application) and n.body]
         self._shares = frozenset(n.sig.op for n in inner if not n.sig.op.ignores_head and plan_of(n).positions)
         self._boundaries = [p for n in inner for p in n.parts]
-        self.opened = self.open(outputs)
+        self._gradients: dict[tuple[int, ...], tuple[list[int], list[Node]]] = {}
+        self.opened = self._open(outputs)
 
-    def open(self, nodes: Sequence[Node]) -> list[Node]:
+    def gradients(self, given: tuple[int, ...]) -> tuple[list[int], list[Node]]:
+        """Positions of the inputs that have a gradient, and these gradients, if the outputs at these positions have head gradients."""
+        found = self._gradients.get(given)
+        if found is None:
+            by_node = accumulate([self.outputs[k] for k in given], [self.heads[k] for k in given], stop=self.inputs)
+            places = [k for k, i in enumerate(self.inputs) if i.tracked and i in by_node]
+            found = self._gradients[given] = places, self._open([by_node[self.inputs[k]] for k in places])
+        return found
+
+    def _open(self, nodes: Sequence[Node]) -> list[Node]:
         """Nodes of the graph, or of its gradient, with these operators replaced."""
         if not self._shares:
             return list(nodes)
