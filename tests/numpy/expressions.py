@@ -287,6 +287,10 @@ LINEAR = [
         np.linalg.norm(d, -2); np.linalg.norm(d, 5); np.linalg.norm(d1, 'fro'); np.linalg.norm(cube, 2); np.linalg.norm(f * 1j)
         np.linalg.matrix_norm(cube, ord=2, keepdims=True); np.linalg.cond(square); np.linalg.cond(square, 1)
         np.linalg.cond(cube[:, :, :3], -2); np.linalg.cond(np.zeros((2, 2))); np.linalg.cond(np.ones((2, 2)), 'fro')
+        np.linalg.norm(np.zeros((0, 3)), 2); np.linalg.norm(np.zeros((3, 0)), 1); np.linalg.norm(np.zeros((0, 0)), np.inf)
+        np.linalg.norm(np.zeros((2, 0, 3)), 2, (1, 2), True); np.linalg.norm(np.zeros((0, 2, 3)), 1, (1, 2)); np.linalg.norm(none, -2)
+        np.linalg.norm(np.zeros((0, 3)), 'nuc'); np.linalg.norm(np.zeros((0, 3)), -1); np.linalg.norm(np.zeros(0), np.inf)
+        np.linalg.pinv(np.zeros((2, 0, 3))); np.linalg.pinv(np.zeros((0, 2, 3))); np.linalg.cond(np.zeros((0, 0))); np.linalg.cond(none, 1)
         np.linalg.trace(cube, offset=1); np.linalg.diagonal(cube); np.linalg.cross(f1, d1)
     """),
 ]

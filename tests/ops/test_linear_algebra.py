@@ -172,6 +172,65 @@ def test_the_determinant_of_one_number_has_a_zero_second_gradient():
     np.testing.assert_array_equal(second, [[0]])
 
 
+@pytest.mark.parametrize("shape", [(5, 3), (3, 5), (2, 4, 2)])
+def test_a_recorded_full_decomposition_has_gradients_that_do_not_depend_on_the_choice_of_its_basis(shape):
+    at, direction = np.random.default_rng(5).standard_normal((2, *shape))
+    weights = np.random.default_rng(6).standard_normal((max(shape[-2:]),) * 2)
+    k = min(shape[-2:])
+    is_tall = shape[-2] > shape[-1]
+
+    def value(np: Any, x: Any) -> Any:
+        """The squares of the singular values, and a weighted sum of the projector on the vectors that the reduced decomposition lacks."""
+        u, s, vh = np.linalg.svd(x)
+        added = u[..., k:] if is_tall else vh[..., k:, :].swapaxes(-1, -2)
+        return (s * s).sum() + (np.array(weights) * (added @ added.swapaxes(-1, -2))).sum()
+
+    x = mx.np.array(at)
+    x.attach_grad()
+    with mx.autograd.record():
+        factors = mx.np.linalg.svd(x)
+        result = value(mx.np, x)
+    result.backward()
+    step = 1e-6
+    difference = (value(np, at + step * direction) - value(np, at - step * direction)) / (2 * step)
+    assert (x.grad.asnumpy() * direction).sum() == pytest.approx(difference, rel=1e-6, abs=1e-7)
+    u, s, vh = (f.asnumpy() for f in factors)
+    np.testing.assert_allclose(np.swapaxes(u, -1, -2) @ u, np.broadcast_to(np.eye(shape[-2]), u.shape), atol=1e-12)
+    np.testing.assert_allclose(vh @ np.swapaxes(vh, -1, -2), np.broadcast_to(np.eye(shape[-1]), vh.shape), atol=1e-12)
+    np.testing.assert_allclose(u[..., :k] * s[..., None, :] @ vh[..., :k, :], at, atol=1e-12)
+
+
+def test_a_recorded_complete_qr_decomposition_equals_numpys_and_has_a_gradient():
+    at, direction = np.random.default_rng(7).standard_normal((2, 5, 2))
+    x = mx.np.array(at)
+    x.attach_grad()
+    with mx.autograd.record():
+        q, r = mx.np.linalg.qr(x, "complete")
+        result = ((q[:, 2:] @ q[:, 2:].T)[0] * r.sum()).sum()
+    result.backward()
+
+    def value(a: np.ndarray) -> np.ndarray:
+        q, r = np.linalg.qr(a, "complete")
+        return ((q[:, 2:] @ q[:, 2:].T)[0] * r.sum()).sum()
+
+    for found, want in zip((q, r), np.linalg.qr(at, "complete"), strict=True):
+        np.testing.assert_allclose(found.asnumpy(), want, atol=1e-12)
+    difference = (value(at + 1e-6 * direction) - value(at - 1e-6 * direction)) / 2e-6
+    assert (x.grad.asnumpy() * direction).sum() == pytest.approx(difference, rel=1e-6)
+
+
+def test_recorded_empty_matrices_have_norms_and_pseudo_inverses_but_no_condition_number():
+    for shape in ((0, 3), (3, 0), (0, 0)):
+        a = mx.np.zeros(shape)
+        a.attach_grad()
+        with mx.autograd.record():
+            value = mx.np.linalg.pinv(a).sum() + mx.np.linalg.norm(a, 2) + mx.np.linalg.norm(a, 1)
+            with pytest.raises(np.linalg.LinAlgError, match="empty"):
+                mx.np.linalg.cond(a, 1)
+        value.backward()
+        assert (float(value), a.grad.shape) == (0, shape)
+
+
 def test_symbols_and_hybridized_blocks_match_arrays():
     at = start().astype("float32")
     x = nd.array(at)

@@ -25,13 +25,13 @@ from ..opdef.spec import Op
 from ..ops import einsum, linear_algebra, ordering, primitive_gather
 from . import shapes
 from .array import Out, ndarray
-from .creation import UnsupportedDType, broadcast_view, eye, operand, operands
+from .creation import UnsupportedDType, broadcast_view, eye, operand, operands, zeros
 from .fallback import attribute, by_numpy
 from .linear import outer as outer
 from .linear import tensordot as tensordot
 from .linear import vecdot as vecdot
 from .reductions import max, min, run, sum
-from .shapes import expand_dims, matrix_transpose, moveaxis, squeeze
+from .shapes import concatenate, expand_dims, matrix_transpose, moveaxis, squeeze
 from .ufuncs import chosen, deliver, function_of
 
 __all__ = [*np.linalg.__all__]
@@ -138,7 +138,7 @@ def pinv(a: ndarray, rcond: ArrayLike | None = None, hermitian: bool = False, *,
     if rcond is not None and rtol is not None:
         raise ParameterError("`rtol` and `rcond` can't be both set.", f"{rtol} and {rcond}", "leave one out")
     if not a.size:
-        return by_numpy(np.linalg.pinv, (a,), {})
+        return matrix_transpose(a).copy()
     bound = rcond if rcond is not None else rtol
     if bound is None:
         bound = float(np.finfo(a.dtype).eps) * (a.shape[-1] if a.shape[-1] > a.shape[-2] else a.shape[-2])
@@ -238,20 +238,32 @@ def cholesky(a: ndarray, /, *, upper: bool = False) -> ndarray:
 def qr(a: ndarray, mode: str = "reduced") -> Any:
     """QR decomposition: Q with orthonormal columns and upper triangular R, with Q · R = a; only R for ``mode="r"``.
 
-    There is no gradient for ``mode="raw"``, nor for ``"complete"`` with more rows than columns.
+    There is no gradient for ``mode="raw"``. The columns of Q that ``"complete"`` adds, if there are more rows than columns, are determined
+    up to a rotation: their gradient is meaningful for functions that do not depend on it.
     """
-    if mode not in ("reduced", "r", "complete") or (mode == "complete" and a.ndim > 1 and a.shape[-2] > a.shape[-1]):
+    is_tall = mode == "complete" and a.ndim > 1 and a.shape[-2] > a.shape[-1]
+    if mode not in ("reduced", "r", "complete") or (is_tall and not is_recorded(a)):
         return by_numpy(np.linalg.qr, (a, mode), {})
     q, r = run_several(linear_algebra.qr, a)
+    if is_tall:
+        q, rest = _completed(q)
+        r = concatenate([r, zeros((*r.shape[:-2], rest, r.shape[-1]), dtype=r.dtype, device=r.context)], -2)
     return r if mode == "r" else result_of("qr")(q, r)
+
+
+def _completed(u: ndarray) -> tuple[ndarray, int]:
+    """Orthonormal columns (…, m, k), and m - k more that make them a basis; the number of those."""
+    more = run(linear_algebra.complement, u)
+    return concatenate([u, more], -1), more.shape[-1]
 
 
 @real_operands(1)
 def svd(a: ndarray, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """Singular value decomposition: U, the descending values, and V with U · diag(values) · V = a; only the values if not ``compute_uv``.
 
-    If ``hermitian``, the matrices are symmetric and `eigh` is used. The rows or columns that ``full_matrices`` adds for non-square
-    matrices have no gradient.
+    If ``hermitian``, the matrices are symmetric and `eigh` is used. The columns of U or rows of V that ``full_matrices`` adds for
+    non-square matrices are determined up to a rotation: their gradient is meaningful for functions that do not depend on it. Pass
+    ``full_matrices=False`` if they are not needed.
     """
     if hermitian:
         # singular values are the magnitudes of eigenvalues, in another order; their signs go to V
@@ -264,9 +276,14 @@ def svd(a: ndarray, full_matrices: bool = True, compute_uv: bool = True, hermiti
         u = run(primitive_gather.take_along_axis, vectors, expand_dims(places, -2), axis=a.ndim - 1)
         signs = function_of("sign")(run(primitive_gather.take_along_axis, values, places, axis=a.ndim - 2))
         return result_of("svd")(u, s, matrix_transpose(u * expand_dims(signs, -2)))
-    if full_matrices and compute_uv and a.ndim > 1 and a.shape[-1] != a.shape[-2]:
+    is_full = full_matrices and compute_uv and a.ndim > 1 and a.shape[-1] != a.shape[-2]
+    if is_full and not is_recorded(a):
         return by_numpy(np.linalg.svd, (a,), {})
     u, s, vh = run_several(linear_algebra.svd, a)
+    if is_full and u.shape[-2] > u.shape[-1]:
+        u, _ = _completed(u)
+    elif is_full:
+        vh = matrix_transpose(_completed(matrix_transpose(vh))[0])
     return result_of("svd")(u, s, vh) if compute_uv else s
 
 
@@ -318,6 +335,8 @@ def norm(x: ndarray, ord: float | str | None = None, axis: Axis = None, keepdims
         Keep the axes, with size 1.
     """
     whole = tuple(range(x.ndim)) if axis is None else tuple(axis) if isinstance(axis, Sequence) else (index(axis),)
+    if not x.size and ord in (1, 2, np.inf):
+        return sum(x, whole, keepdims=keepdims)  # as in NumPy, a maximum of nothing is 0 here
     if ord is None or (len(whole) == 2 and ord in ("fro", "f")):
         return _vector_norm(x, 2, whole, keepdims)
     if len(whole) == 1 and isinstance(ord, (int, float)):
@@ -378,6 +397,8 @@ def cond(x: ndarray, p: float | str | None = None) -> ndarray:
             ratio = smallest / largest if p == -2 else largest / smallest
         # as in NumPy, 0 / 0 (a zero matrix) counts as infinite, but NaN elements stay NaN
         return chosen(function_of("isnan")(ratio) & ~function_of("isnan")(sum(x, (-2, -1))), np.inf, ratio)
+    if not x.size:
+        return by_numpy(np.linalg.cond, (x.detach(), p), {})  # raises for empty matrices; an empty batch has no gradient
     if not is_recorded(x):
         return by_numpy(np.linalg.cond, (x, p), {})  # infinite for singular matrices, for which `inv` raises
     return norm(x, p, (-2, -1)) * norm(inv(x), p, (-2, -1))

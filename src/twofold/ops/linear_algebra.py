@@ -321,6 +321,30 @@ def _qr_gradient(xp, q, r, dq, dr):
 qr.sample(lambda draw: [draw(draw.real(shape, then=well_conditioned)) for shape in ((2, 3, 3), (4, 3), (2, 2, 3))])
 
 
+@primitive(reference=lambda np, U: np.linalg.qr(U, mode="complete")[0][..., U.shape[-1] :], floats=FLOATS)
+def complement(xp, U):
+    """Orthonormal columns (…, m, m - k) that complete orthonormal columns (…, m, k) to a basis.
+
+    They are determined up to a rotation: their gradient is meaningful for functions that do not depend on it.
+    """
+
+
+@complement.type
+def _(U):
+    require_matrices(U, square=False)
+    *batch, m, k = U.shape
+    if k > m:
+        raise ShapeError("more columns than rows", f"shape {U.shape}", "pass (…, m, k) with k ≤ m")
+    return (*batch, m, m - k), U.dtype
+
+
+# dN = -U · dUᵀ · N, from d(Uᵀ · N) = 0 and, among the rotations of N, the one with Nᵀ · dN = 0
+complement.grad(lambda xp, dout, out, U: -xp.matmul(out, xp.matmul(xp.matrix_transpose(dout), U)))
+complement.sample(
+    lambda draw: draw(draw.real((2, 4, 2), then=lambda np, x: np.linalg.qr(x)[0]), gradient=False, why="defined up to a rotation")
+)
+
+
 @op("_linalg_gelqf", "linalg_gelqf", outputs=2, floats=FLOATS)
 def gelqf(xp, A):
     """Q (…, m, n) with orthonormal rows and lower triangular L (…, m, m) with L · Q = A, for m ≤ n."""
