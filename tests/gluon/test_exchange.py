@@ -120,6 +120,62 @@ def test_an_exported_recurrent_network_can_be_imported(tmp_path: Path) -> None:
     assert np.array_equal(block(x).asnumpy(), want)
 
 
+RECURRENT = """
+import mxnet as mx
+folder = {folder!r}
+for given in (False, True):
+    net = mx.gluon.rnn.LSTM(4, layout="NTC", bidirectional=True, prefix="r_")
+    net.initialize()
+    net.hybridize()
+    x = mx.nd.ones((3, 2, 5))
+    net(x, net.begin_state(3)) if given else net(x)
+    net.export(f"{{folder}}/theirs{{given}}")
+    mine, theirs = (mx.sym.load(f"{{folder}}/{{whose}}{{given}}-symbol.json") for whose in ("ours", "theirs"))
+    assert mine.list_outputs() == theirs.list_outputs(), (mine.list_outputs(), theirs.list_outputs())
+    assert mine.infer_shape(data0=x.shape) == theirs.infer_shape(data0=x.shape)
+    executor = mine.simple_bind(mx.cpu(), data0=x.shape)
+    arrays = mx.nd.load(f"{{folder}}/ours{{given}}-0000.params")
+    executor.copy_params_from({{name.partition(":")[2]: value for name, value in arrays.items()}}, {{}})
+    (want,) = mx.nd.load(f"{{folder}}/{{given}}.nd")
+    assert abs(executor.forward(data0=x)[0] - want).max().asscalar() < 1e-6
+"""
+
+
+@pytest.mark.oracle
+def test_an_exported_recurrent_layer_has_the_outputs_of_mxnets(oracle: Callable[..., str], tmp_path: Path) -> None:
+    for given in (False, True):
+        net = mx.gluon.rnn.LSTM(4, layout="NTC", bidirectional=True, prefix="r_")
+        net.initialize()
+        net.hybridize()
+        x = nd.ones((3, 2, 5))
+        out = net(x, net.begin_state(3))[0] if given else net(x)
+        nd.save(str(tmp_path / f"{given}.nd"), [out])
+        net.export(str(tmp_path / f"ours{given}"))
+    oracle(RECURRENT.format(folder=str(tmp_path)))
+
+
+def test_a_hybridized_recurrent_layer_returns_states_only_when_given_some(tmp_path: Path) -> None:
+    net = mx.gluon.rnn.GRU(4, input_size=5)
+    net.initialize()
+    x, path = nd.ones((3, 2, 5)), str(tmp_path / "net.params")
+    want, (state,) = net(x, net.begin_state(2))
+    net.hybridize()
+    for _ in range(2):
+        assert np.array_equal(net(x).asnumpy(), want.asnumpy())
+        out, (last,) = net(x, net.begin_state(2))
+        assert np.array_equal(out.asnumpy(), want.asnumpy())
+        assert np.array_equal(last.asnumpy(), state.asnumpy())
+    net(x)
+    net.export(str(tmp_path / "net"))
+    block = mx.gluon.SymbolBlock.imports(str(tmp_path / "net-symbol.json"), ["data0", "data1"], str(tmp_path / "net-0000.params"))
+    assert np.array_equal(block(x, *net.begin_state(2)).asnumpy(), want.asnumpy())
+    net.save(path)
+    again = mx.gluon.rnn.GRU(4, input_size=5)
+    again.load(path)
+    assert np.array_equal(again(x).asnumpy(), want.asnumpy())
+    assert len(again(x, net.begin_state(2))) == 2
+
+
 def test_an_imported_block_can_be_trained(convnet: Callable[[], Any], images: nd.NDArray, tmp_path: Path) -> None:
     net = convnet()
     net.hybridize()

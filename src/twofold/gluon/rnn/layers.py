@@ -15,6 +15,7 @@ from ..hybrid_block import HybridBlock
 from ..numpy_arrays import as_legacy, method_through_legacy
 from ..parameter import Parameter
 from ..signatures import DTypeLike, Functions, InitializerLike, Operand, StateInfo
+from ..tracing import ARRAY, Trace
 from .base import State, create_state
 
 __all__ = ["GRU", "LSTM", "RNN"]
@@ -50,6 +51,9 @@ class _RNNLayer(HybridBlock, arrays="nd"):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        # Calls with and without states have different outputs, so each has a trace: `_trace` is that of the last call.
+        self._skips_states = False
+        self._other_trace: Trace | None = None
         if layout not in ("TNC", "NTC"):
             raise InvalidValue(f"Invalid layout {layout}; must be one of ['TNC' or 'NTC']", None, "transpose the data")
         self._hidden_size, self._num_layers, self._layout = hidden_size, num_layers, layout
@@ -146,7 +150,8 @@ class _RNNLayer(HybridBlock, arrays="nd"):
         NDArray, or tuple
             Outputs (t, n, h); with the list of final states if states were passed.
         """
-        given = states
+        if self._skips_states is not (states is None):
+            self._skips_states, self._trace, self._other_trace = states is None, self._other_trace, self._trace
         if states is None:
             states = self._zeros(inputs)
         elif isinstance(states, (NDArray, Symbol)):
@@ -154,8 +159,15 @@ class _RNNLayer(HybridBlock, arrays="nd"):
         if isinstance(inputs, NDArray):
             self._check(inputs, states)
         lengths = [sequence_length] if self._use_sequence_length else []
-        outputs, last = super().__call__(inputs, states, *lengths)
-        return outputs if given is None else (outputs, last)
+        return super().__call__(inputs, states, *lengths)
+
+    def _clear_cached_graph(self) -> None:
+        super()._clear_cached_graph()
+        self._other_trace = None
+
+    def _restore_trace(self, record: Mapping[str, object]) -> None:
+        super()._restore_trace(record)
+        self._skips_states = self._trace is not None and self._trace.outputs == ARRAY
 
     def _zeros(self, inputs: Any) -> list[Any]:
         if isinstance(inputs, NDArray):
@@ -175,8 +187,8 @@ class _RNNLayer(HybridBlock, arrays="nd"):
 
     def hybrid_forward(
         self, F: Functions, inputs: Operand, states: Sequence[Operand], sequence_length: Operand | None = None, **params: Operand
-    ) -> tuple[Operand, list[Operand]]:
-        """Outputs and final states."""
+    ) -> Operand | tuple[Operand, list[Operand]]:
+        """Outputs, and final states if initial ones were passed: an exported layer has the outputs that MXNet's has."""
         if self._layout == "NTC":
             inputs = F.swapaxes(inputs, dim1=0, dim2=1)
         # The operator's order: all weights, layer by layer, then all biases.
@@ -200,7 +212,9 @@ class _RNNLayer(HybridBlock, arrays="nd"):
             **self._clip,
             **lengths,
         )
-        return (F.swapaxes(outputs, dim1=0, dim2=1) if self._layout == "NTC" else outputs), last
+        if self._layout == "NTC":
+            outputs = F.swapaxes(outputs, dim1=0, dim2=1)
+        return outputs if self._skips_states else (outputs, last)
 
 
 _PARAMETERS = """
