@@ -199,8 +199,8 @@ MUTANTS = (
     Mutant(
         "a result that is saved has a second value",
         WINDOW,
-        "return self._kept(owner.parts[k], tape)",
-        "return self._kept(owner.parts[k], tape, rec)",
+        "return self._value_to_save(owner.parts[k], tape)",
+        "return self._value_to_save(owner.parts[k], tape, rec)",
     ),
     # writes
     Mutant("a write is not in place where others look", WRITE, "if v.exclusive or v.pinned:\n", "if True:\n"),
@@ -358,7 +358,7 @@ MUTANTS = (
         "        pass\n",
     ),
     Mutant("a used graph is refused", BACKWARD, "if any(h.tape is None for h, _ in inner):", "if False:"),
-    Mutant("newest tape first", BACKWARD, "here = self._taken(max(self.todo))", "here = self._taken(min(self.todo))"),
+    Mutant("newest tape first", BACKWARD, "here = self._take_heads(max(self.todo))", "here = self._take_heads(min(self.todo))"),
     Mutant(
         "a bridge comes before the tape that it continues",
         BACKWARD,
@@ -440,7 +440,7 @@ MUTANTS = (
     Mutant(
         "a view is recorded as its root is when the scope has ended",
         ARRAY,
-        "array._recorded() if isinstance(array, ViewMixin) else array._v",
+        "array._read_recorded() if isinstance(array, ViewMixin) else array._v",
         "array._v",
     ),
     Mutant("a view goes on with its root's tape", ARRAY, "if tls.tape is not None or tape is None:", "if True:"),

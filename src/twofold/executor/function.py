@@ -87,7 +87,7 @@ class TypedGraph:
     passed: Sequence[StateUpdate] = ()
 
 
-def moved(updates: Iterable[StateUpdate]) -> dict[int, Node]:
+def new_states(updates: Iterable[StateUpdate]) -> dict[int, Node]:
     """New values of states, by input, after these operations: each reads the values that those before it wrote."""
     current: dict[int, Node] = {}
     for update in updates:
@@ -96,7 +96,7 @@ def moved(updates: Iterable[StateUpdate]) -> dict[int, Node]:
         places = [update.states.get(name, -1) for name in names]
         operands = [current.get(place, operand) for place, operand in zip(places, update.operands, strict=True)]
         tracked = [o is not None and o.tracked for o in operands]
-        new = op.moved(G, update.results, operands, update.sig.params, tracked)
+        new = op.new_states(G, update.results, operands, update.sig.params, tracked)
         current |= {update.states[name]: value for name, value in new.items() if name in update.states}
     return current
 

@@ -24,10 +24,10 @@ from ..imperative.way import is_tracked
 from ..opdef.spec import Input, Op
 from ..program.cache import Cache, Entry
 from ..scheduler.observers import LISTENERS, span
-from .function import TypedGraph, moved, random_keys, user_objects, write_states
+from .function import TypedGraph, new_states, random_keys, user_objects, write_states
 
 #: Gives the typed graph for typed inputs and a training mode.
-Replay = Callable[[Sequence[Node], bool], TypedGraph]
+GraphMaker = Callable[[Sequence[Node], bool], TypedGraph]
 
 Result = TypeVar("Result")
 
@@ -42,14 +42,14 @@ class Recordable:
     ----------
     name
         Its name in messages.
-    replay
+    make_graph
         Gives the typed graph for inputs.
     mirror
         Whether backward recomputes most inner values instead of saving them in forward (see `graph.recompute`).
     """
 
-    def __init__(self, name: str, replay: Replay, mirror: bool = False) -> None:
-        self._name, self._replay, self._mirror = name, replay, mirror
+    def __init__(self, name: str, make_graph: GraphMaker, mirror: bool = False) -> None:
+        self._name, self._make_graph, self._mirror = name, make_graph, mirror
         self._operations: dict[bool, Operation] = {}
 
     def __call__(self, cells: Sequence[Any], device: Device) -> list[Any]:
@@ -65,7 +65,7 @@ class Recordable:
         operation = self._operations.get(tls.training)  # dropout and batch norm make another graph of each mode
         if operation is None:
             types = [(c.shape, c._dtype) for c in cells]
-            operation = self._operations[tls.training] = Operation(self._name, self._replay, types, tls.training, self._mirror)
+            operation = self._operations[tls.training] = Operation(self._name, self._make_graph, types, tls.training, self._mirror)
         operands = cells
         if operation.draws or operation.objects:
             keys = [Value(key, device=device) for key in random_keys(operation.draws, device)]
@@ -102,7 +102,7 @@ class Operation:
     ----------
     name
         Its name in messages.
-    replay
+    make_graph
         Gives the typed graph for inputs.
     types
         Shapes and dtypes of the inputs at the first call.
@@ -124,10 +124,12 @@ class Operation:
         Positions of the inputs that forward writes.
     """
 
-    def __init__(self, name: str, replay: Replay, types: Sequence[tuple[tuple[int, ...], str]], training: bool, mirror: bool) -> None:
-        self._replay, self._training = replay, training
-        self._typed, self._moved = Cache(REMEMBERED), Cache(REMEMBERED)
-        graph = replay([leaf(("in", k), *t) for k, t in enumerate(types)], training)
+    def __init__(
+        self, name: str, make_graph: GraphMaker, types: Sequence[tuple[tuple[int, ...], str]], training: bool, mirror: bool
+    ) -> None:
+        self._make_graph, self._training = make_graph, training
+        self._typed, self._state_graphs = Cache(REMEMBERED), Cache(REMEMBERED)
+        graph = make_graph([leaf(("in", k), *t) for k, t in enumerate(types)], training)
         self.count, self.draws, self.objects = len(graph.outputs), len(graph.keys), graph.objects
         self.written = list(graph.written)
         self._hidden = _read_by_updates(graph)
@@ -155,15 +157,15 @@ class Operation:
         # rewrite operations of the tape, which save their values under other nodes.
         leaves = [leaf(("in", k), i.shape, i.dtype, i.tracked) for k, i in enumerate(inputs)]
 
-        def replayed() -> _Typed:
+        def build() -> _Typed:
             arrays = len(leaves) - self.draws - len(self.objects)
-            graph = self._replay(leaves[:arrays], self._training)
+            graph = self._make_graph(leaves[:arrays], self._training)
             nodes = [*graph.outputs, *graph.written.values(), *(h.of(graph) for h in self._hidden)]
             if graph.keys or graph.objects:
                 nodes = substitute(nodes, dict(zip([*graph.keys, *(o.leaf for o in graph.objects)], leaves[arrays:], strict=True)))
             return _Typed(stabilise(nodes), leaves)
 
-        return self._typed.get_or((tuple(leaves), TABLES.generation), replayed)  # every gradient of the operation needs it again
+        return self._typed.get_or((tuple(leaves), TABLES.generation), build)  # every gradient of the operation needs it again
 
     def _rule(self, xp: Any, *inputs: Node) -> list[Node]:
         """Outputs, states written and hidden outputs."""
@@ -185,18 +187,18 @@ class Operation:
         arrays = inputs[: len(inputs) - self.draws - len(self.objects)]
         leaves = [leaf(("in", k), i.shape, i.dtype, t) for k, (i, t) in enumerate(zip(arrays, tracked, strict=False))]
 
-        def replayed() -> _Moved:
-            graph = self._replay(leaves, self._training)
-            return _Moved(leaves, [h.of(graph) for h in self._hidden], moved(graph.passed))
+        def build() -> _StateGraph:
+            graph = self._make_graph(leaves, self._training)
+            return _StateGraph(leaves, [h.of(graph) for h in self._hidden], new_states(graph.passed))
 
-        found = self._moved.get_or((tuple(leaves), TABLES.generation), replayed)
+        found = self._state_graphs.get_or((tuple(leaves), TABLES.generation), build)
         at = dict(zip(found.inputs, arrays, strict=True)) | dict(zip(found.hidden, out[len(out) - len(self._hidden) :], strict=True))
         new = dict(zip(found.states, substitute(list(found.states.values()), at), strict=True))
         return {f"x{k}": new.get(k, inputs[k]) for k in self._states}
 
 
 @dataclass(eq=False)
-class _Moved(Entry):
+class _StateGraph(Entry):
     """New values of states, by input, as a graph over typed inputs and hidden outputs."""
 
     inputs: Sequence[Node]
@@ -210,7 +212,7 @@ def _read_by_updates(graph: TypedGraph) -> list[_Hidden]:
     for number, update in enumerate(graph.updates):
         own = [(False, k, o) for k, o in enumerate(update.operands) if o is not None]
         own += [(True, k, r) for k, r in enumerate(update.results)]
-        new = moved([update])
+        new = new_states([update])
         read = {i for n in topological(new.values(), until={node for *_, node in own}) for i in n.inputs} | set(new.values())
         for is_result, k, node in own:
             if node in read and node not in graph.inputs:

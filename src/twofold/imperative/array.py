@@ -309,7 +309,7 @@ def record_of(array: Cell, what: str) -> Rec:
     AutogradError
         If it was not computed from a variable while recording.
     """
-    v = array._recorded() if isinstance(array, ViewMixin) else array._v
+    v = array._read_recorded() if isinstance(array, ViewMixin) else array._v
     if v.__class__ is not Value or v.rec is None or not v.rec.node.tracked:
         raise AutogradError(
             f"{what}: this array is not part of a recorded graph",
@@ -445,7 +445,7 @@ class ViewMixin:
         v.rec = Rec(leaf("variable", *v.type, variable.req != "null"), (), (), None, variable)
         return v
 
-    def _recorded(self) -> Any:
+    def _read_recorded(self) -> Any:
         """The view's content, read by recorded operations even after the scope has ended: on the root's tape, else on a new one."""
         root = self._base._v
         tape = root.rec.tape if root.__class__ is Value and root.rec is not None else None

@@ -28,7 +28,7 @@ from .invoke import after_failure, contents_of, data_of, device_of, full_content
 from .record import Rec, Tape, Variable, tls
 from .residuals import plan_of, stands_for
 from .scope import renumber
-from .transfer import moved, on_device, store, written_out
+from .transfer import on_device, store, to_device, written_out
 from .way import Way, may_wait, way_of
 from .window import complete
 
@@ -90,7 +90,7 @@ class Backward(Entry):
         #: From the heads' records: those of the variables and those of the operations.
         self.reach: Callable[..., Any] = env["reach"]
 
-    def _compiled(self, device: Device) -> Program:
+    def _compile(self, device: Device) -> Program:
         """Computes the gradients from the saved values and the head gradients; compiled on first use, which is on this device."""
         self._program = found = Program(self.outputs, self.leaves, backend_for(device), title=Title("backward"), device=device)
         return found
@@ -116,7 +116,7 @@ class Backward(Entry):
                 complete(device)
                 return list(found)
             arrays = [data_of(v) for v in values]
-        run: Any = (self._program or self._compiled(device)).run
+        run: Any = (self._program or self._compile(device)).run
         if device is not CPU or LISTENERS:
             return contents_of(run_on(device, run, arrays), device)
         try:
@@ -240,7 +240,7 @@ class _Pass:
 
     def run(self) -> None:
         while self.todo:
-            here = self._taken(max(self.todo))
+            here = self._take_heads(max(self.todo))
             heads = list(here)
             grads = [g[0] if len(g) == 1 else self.summed([_ones(self.cls, h) if x is None else x for x in g]) for h, g in here.items()]
             for rec, grad in self._gradients(heads, grads):
@@ -253,7 +253,7 @@ class _Pass:
         for rec in () if self.retain else self.used.values():
             rec.saved, rec.tape = (), None
 
-    def _taken(self, serial: float) -> dict[Rec, list[Any]]:
+    def _take_heads(self, serial: float) -> dict[Rec, list[Any]]:
         """The heads of a tape whose values are on one device, since a program runs on one. The others are left for later."""
         here = self.todo.pop(serial)
         if len(here) > 1:
@@ -346,7 +346,7 @@ def _device_of_records(heads: Sequence[Rec]) -> Device:
     return CPU
 
 
-def _known(head: Rec, retain: bool) -> list[tuple[Variable, Any]] | None:
+def _run_cached(head: Rec, retain: bool) -> list[tuple[Variable, Any]] | None:
     """Short path of the commonest case: one head without head gradient, one device, no bridges or hooks, a known structure; else None."""
     device: Any = head.tape.device if head.tape is not None else None
     b = PROGRAMS.get(((head.node,), ONES, device.device_type, False)) if device else None
@@ -398,7 +398,7 @@ def run_backward(
         If the graph was already used and not retained.
     """
     if len(heads) == 1 and grads[0] is None and not create_graph:
-        found = _known(heads[0], retain)
+        found = _run_cached(heads[0], retain)
         if found is not None:
             if not retain and tls.tape is not None:
                 renumber()
@@ -486,7 +486,7 @@ def assign(gradients: Sequence[tuple[Variable, Content]]) -> None:
         old = cell._v
         if old.__class__ is not PLAIN or grad.__class__ is not PLAIN:
             device = device_of(old)
-            grad = grad if device_of(grad) is device else moved(grad, device)
+            grad = grad if device_of(grad) is device else to_device(grad, device)
             if old.__class__ is Value and (old.borrow is PINNED or old.borrow.__class__ is Value) and old.pinned:
                 grad = written_out(old, grad)
         cell._v = grad

@@ -153,9 +153,9 @@ def invoke(sig: Sig, args: Sequence[Argument], device: Device | None = None) -> 
         If arrays live on devices with different memory.
     """
     tape = tls.tape
-    found = None if tape is None else _recorded_again(sig, args, tape)
+    found = None if tape is None else _record_again(sig, args, tape)
     if found is None:
-        found = _known(sig, args, tape)
+        found = _run_cached(sig, args, tape)
     if found is not None:
         return found
     op = sig.op
@@ -174,7 +174,7 @@ def invoke(sig: Sig, args: Sequence[Argument], device: Device | None = None) -> 
     if way is Way.DEFERRED:
         return [*defer(sig, _captured(args, contents), where)]
     assert tape is not None
-    return _recorded(sig, args, contents, where, tape, way is Way.RECORDED_DEFERRED)
+    return _record(sig, args, contents, where, tape, way is Way.RECORDED_DEFERRED)
 
 
 def _inspected(op: Op, contents: Sequence[Any]) -> tuple[Device | None, bool, bool]:
@@ -198,7 +198,7 @@ def _inspected(op: Op, contents: Sequence[Any]) -> tuple[Device | None, bool, bo
     return device, tracked, scalars
 
 
-def _known(sig: Sig, args: Sequence[Any], tape: Tape | None) -> list[Any] | None:
+def _run_cached(sig: Sig, args: Sequence[Any], tape: Tape | None) -> list[Any] | None:
     """The short path of `_inline`, for unrecorded scalars and small arrays on cpu(0) of known types; None for anything else."""
     v: Any = args[0]._v if len(args) == 1 and isinstance(args[0], Cell) else None
     if v.__class__ is PLAIN:
@@ -253,8 +253,8 @@ def after_failure(error: Exception, run: Callable[[list[Array]], list[Array]], a
     raise HOST.failure(error) from error
 
 
-def _recorded_again(sig: Sig, args: Sequence[Any], tape: Tape) -> list[Any] | None:
-    """The short path of `_recorded`, for a known operation on small Values; None for anything else."""
+def _record_again(sig: Sig, args: Sequence[Any], tape: Tape) -> list[Any] | None:
+    """The short path of `_record`, for a known operation on small Values; None for anything else."""
     values: list[Any] = []
     recs: list[Any] = []
     nodes: list[Any] = []
@@ -368,7 +368,7 @@ def _captured(args: Sequence[Any], contents: Sequence[Any]) -> list[Any]:
     return out
 
 
-def _typed(sig: Sig, contents: Sequence[Any]) -> Application:
+def _application(sig: Sig, contents: Sequence[Any]) -> Application:
     """The application to leaves of the operands' types; Python scalars other than literals are leaves too."""
     nodes: list[Node | None] = []
     for k, v in enumerate(contents):
@@ -387,7 +387,7 @@ def _inline(sig: Sig, contents: Sequence[Any], device: Device) -> list[Any]:
     found = sig.inline.get(key) if key else None
     if found is None:
         bound_tables()  # code that neither records nor defers begins no tape or window
-        node = _typed(sig, contents)
+        node = _application(sig, contents)
         given = [k for k, i in enumerate(node.inputs) if i is not None and not isinstance(i, Constant)]
         found = runner(node, backend_for(device)), given, len(node.parts)
         if key and found[0].__class__ is not Cold:
@@ -429,7 +429,7 @@ def _key(contents: Sequence[Any]) -> Any:
     return tuple(parts)
 
 
-def _recorded(sig: Sig, args: Sequence[Any], values: list[Any], device: Device, tape: Tape, lazy: bool) -> list[Any]:
+def _record(sig: Sig, args: Sequence[Any], values: list[Any], device: Device, tape: Tape, lazy: bool) -> list[Any]:
     COUNTERS.recorded += 1
     if tape.device is not device:
         tape.device = device if tape.device is None else False
@@ -495,7 +495,7 @@ def _on_backward(sig: Sig, node: Node) -> Sig:
     tracked = tuple([i is not None and i.tracked for i in node.inputs])
 
     def rule(xp: Namespace, *arrays: Array) -> tuple[Array, ...]:
-        new = op.moved(xp, arrays[:count], arrays[count:], sig.params, tracked)
+        new = op.new_states(xp, arrays[:count], arrays[count:], sig.params, tracked)
         return tuple(new[n] for n in op.auxiliary)
 
     return Op(f"{op.name}_on_backward", rule, inputs=(Input("arrays"),), variadic=True, outputs=len(op.auxiliary)).sig()

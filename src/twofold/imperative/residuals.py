@@ -45,7 +45,7 @@ class NodePlan:
     hook
         The operator's ``on_backward`` rule as an operator of its own, made when first needed.
     again
-        The function in ``run["cpu"]`` if `invoke._recorded_again` may record the node: it has a gradient and changes no states. Else None.
+        The function in ``run["cpu"]`` if `invoke._record_again` may record the node: it has a gradient and changes no states. Else None.
     largest
         Elements of its largest operand or result.
     fast
@@ -156,7 +156,7 @@ def runner(node: Application, backend: Backend) -> Callable[[Sequence[Any]], lis
         outputs = substitute(wanted, at)
         op = node.sig.op
         title = Title(op.names[0] if op.names else op.name, "operator" if op.names or op.primitive else "program")
-        found = _compiled(outputs, leaves, backend, title)
+        found = _compile(outputs, leaves, backend, title)
         if not isinstance(found, Cold):
             plan.run[kind] = found
             if kind == "cpu" and node.tracked and op.backward_rule is None and not op.dynamic_shape:
@@ -181,7 +181,7 @@ class _Operation(Entry):
     program: Program | None = None
 
 
-def _compiled(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend, title: Title) -> Callable[[Sequence[Any]], list[Any]]:
+def _compile(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend, title: Title) -> Callable[[Sequence[Any]], list[Any]]:
     found = PROGRAMS.get_or(("operation", tuple(outputs), tuple(leaves), backend.target.kind), _Operation)
     if found.program is None:
         low = None if found.used else interpretable(outputs)

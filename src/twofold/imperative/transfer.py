@@ -29,7 +29,7 @@ def on_device(cell: Cell, device: Device) -> Content:
     v = cell._v
     source = device_of(v)
     if source.shares_memory_with(device):
-        return moved(invoke(primitive_shape.contiguous.sig(), (cell,))[0], device)
+        return to_device(invoke(primitive_shape.contiguous.sig(), (cell,))[0], device)
     copied = _copied(v, source, device)
     tape = tls.tape
     if tape is not None and isinstance(v, Value) and is_tracked(v):
@@ -50,8 +50,8 @@ def _copied(v: Content, source: Device, target: Device) -> Value:
     if target.is_host:
         return _fetched(v, kind, source, target)
     if backend_for(target).stream(target, "h2d") is None:
-        return Value(_moved(data, kind, source, target), device=target)
-    arrival = Arrival(lambda array: _moved(array, kind, source, target), data, source, target)
+        return Value(_issue_copy(data, kind, source, target), device=target)
+    arrival = Arrival(lambda array: _issue_copy(array, kind, source, target), data, source, target)
     return Arriving(arrival).value(kind, target)
 
 
@@ -60,18 +60,18 @@ def _fetched(v: Value, kind: ArrayType, source: Device, target: Device) -> Value
     backend = backend_for(source)
     queue = backend.stream(source, "d2h")
     if queue is None:
-        return Value(_moved(v.data, kind, source, target), device=target)
+        return Value(_issue_copy(v.data, kind, source, target), device=target)
     mark = backend.record(backend.stream(source))
 
     def fetch(arrays: list[Array]) -> list[Array]:
         with queue:
             backend.wait(queue, mark)
-            return [_moved(arrays[0], kind, source, target)]
+            return [_issue_copy(arrays[0], kind, source, target)]
 
     return issue(fetch, [v], [kind], target, math.inf, Lane(source, "d2h"))[0]
 
 
-def _moved(data: Array, kind: ArrayType, source: Device, target: Device) -> Array:
+def _issue_copy(data: Array, kind: ArrayType, source: Device, target: Device) -> Array:
     """A copy of an array on another device, issued to the current queue of this thread."""
     if not LISTENERS:
         return _copy(data, source, target)
@@ -100,10 +100,10 @@ def store(cell: Cell, new: Content) -> None:
         cell._v = new
         return
     device = device_of(old)
-    cell._rebind(new if device_of(new) is device else moved(new, device))
+    cell._rebind(new if device_of(new) is device else to_device(new, device))
 
 
-def moved(new: Content, device: Device) -> Content:
+def to_device(new: Content, device: Device) -> Content:
     """A fresh content as one of another device, copied only to another memory."""
     if not device_of(new).shares_memory_with(device):
         return on_device(wrap(Cell, new), device)

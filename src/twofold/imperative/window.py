@@ -89,7 +89,7 @@ class Window(Task):
         Weak references to the records of operations for which nothing has been saved yet (see `save`).
     inner
         Results that callers never hold as such (gradients, and values inside a definition), with the applications they belong to.
-    kept
+    saved
         Values made by `save`.
     issued
         For each operation its nodes, and where the user's code issued it.
@@ -102,8 +102,8 @@ class Window(Task):
     """
 
     __slots__ = (
-        "aliases", "complete", "cuts", "data", "device", "held", "holders", "inner", "issued", "kept", "outs",
-        "records", "taken", "tape", "work",
+        "aliases", "complete", "cuts", "data", "device", "held", "holders", "inner", "issued", "outs", "records", "saved",
+        "taken", "tape", "work",
     )  # fmt: skip
     reports = False  # readers of the results find the error in their Values
 
@@ -118,7 +118,7 @@ class Window(Task):
         self.outs: Any = []
         self.records: list[ref[Rec]] = []
         self.inner: dict[Node, Sequence[Node]] = {}
-        self.kept: dict[tuple[Node, Rec | None], Value] = {}
+        self.saved: dict[tuple[Node, Rec | None], Value] = {}
         self.issued: list[Issued] = []
         self.tape = 0
         self.complete = False
@@ -138,7 +138,7 @@ class Window(Task):
     def forget(self) -> None:
         """Drop everything. The containers are replaced: code that this call has interrupted may still add to the old ones, to no effect."""
         nothing: Any = {}
-        self.data = self.holders = self.held = self.aliases = self.inner = self.kept = nothing
+        self.data = self.holders = self.held = self.aliases = self.inner = self.saved = nothing
         nothing = []
         self.outs = self.cuts = self.records = self.issued = nothing
         self.work = None
@@ -221,17 +221,17 @@ class Window(Task):
         if kind == "in":
             below = rec.inputs[k]
             assert below is not None
-            return below.saved[0] if isinstance(below.node, Leaf) and below.saved else self._kept(below.node, tape, below)
+            return below.saved[0] if isinstance(below.node, Leaf) and below.saved else self._value_to_save(below.node, tape, below)
         if kind == "out":  # without the record: no cycle
-            return self._kept(owner.parts[k], tape)
+            return self._value_to_save(owner.parts[k], tape)
         node = inner_nodes(owner, owner.body)[plan_of(owner).positions[k]]
         self.inner.setdefault(node, (owner,))
-        return self._kept(node, tape)
+        return self._value_to_save(node, tape)
 
-    def _kept(self, node: Node, tape: Tape, rec: Rec | None = None) -> Value:
+    def _value_to_save(self, node: Node, tape: Tape, rec: Rec | None = None) -> Value:
         """A Value of a node for a tape to save, which is not donated, and not written in place while the tape lives."""
         node = self.aliases.get(node, node)
-        found = self.kept.get((node, rec))
+        found = self.saved.get((node, rec))
         if found is None:
             if node in self.data:
                 holder = self.holders[node]
@@ -241,7 +241,7 @@ class Window(Task):
             else:
                 found = self.result(node, self.device, rec)
                 found.borrow = ALWAYS
-            self.kept[node, rec] = found
+            self.saved[node, rec] = found
         return found
 
     # running

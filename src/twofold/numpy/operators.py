@@ -182,7 +182,7 @@ def is_array_like(value: object) -> bool:
     return isinstance(value, (Cell, *NUMBERS, complex, np.ndarray, np.generic, list, tuple))
 
 
-def _compared(dunder: str, op: Op) -> Callable[..., Any]:
+def _comparison(dunder: str, op: Op) -> Callable[..., Any]:
     """The general way of a comparison. Nothing equals a value that is not array-like, such as None."""
     run, compare = _general(op), getattr(operator, dunder)
 
@@ -275,7 +275,7 @@ def attach() -> None:
         attach_method(ndarray, f"__i{dunder}__", in_place(op))
         attach_method(ndarrayElement, f"__i{dunder}__", of_elements(op, *CLASSES, _general(op)))  # as immutable as NumPy's scalars
     for dunder, op in COMPARISON.items():
-        _attach_both(f"__{dunder}__", op, _compared(dunder, op))
+        _attach_both(f"__{dunder}__", op, _comparison(dunder, op))
     for dunder, op in UNARY.items():
         _attach_both(f"__{dunder}__", op, _general(op))
     attach_method(ndarray, "__divmod__", _divmod)

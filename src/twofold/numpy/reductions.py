@@ -220,7 +220,7 @@ def mean(
     return deliver(run(numpy_reduction.numpy_mean, x, axis=_axis(axis), keepdims=bool(keepdims), dtype=dtype_name(dtype)), out, "unsafe")
 
 
-def _typed(dtype: DTypeLike) -> dict[str, Any]:
+def _dtype_param(dtype: DTypeLike) -> dict[str, Any]:
     return {} if dtype is None else {"dtype": dtype_name(dtype)}
 
 
@@ -247,7 +247,7 @@ def _spread(op: Op, name: str, doc: str) -> Callable[..., ndarray]:
         if where is not True or mean is not None or not _is_real(x, dtype):
             options = {"axis": axis, "dtype": dtype, "out": out, "ddof": ddof, "keepdims": keepdims, "where": where}
             return by_numpy(getattr(np, name), (x,), options if mean is None else options | {"mean": mean})
-        return deliver(run(op, x, axis=_axis(axis), ddof=float(ddof), keepdims=bool(keepdims), **_typed(dtype)), out, "unsafe")
+        return deliver(run(op, x, axis=_axis(axis), ddof=float(ddof), keepdims=bool(keepdims), **_dtype_param(dtype)), out, "unsafe")
 
     return spread
 

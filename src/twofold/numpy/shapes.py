@@ -340,13 +340,13 @@ def rearranged(function: Callable[..., np.ndarray]) -> Callable[..., ndarray]:
     def call(a: ArrayLike, *args: object, **options: object) -> ndarray:
         x = operand(a)
         places = function(np.arange(x.size).reshape(x.shape), *to_numpy(args), **to_numpy(options))
-        return _taken(x, places)
+        return _take_flat(x, places)
 
     call.__doc__ = f"``numpy.{function.__name__}``. The result is always a copy."
     return call
 
 
-def _taken(x: ndarray, places: np.ndarray) -> ndarray:
+def _take_flat(x: ndarray, places: np.ndarray) -> ndarray:
     """The elements at positions of the flattened array."""
     index = adopted(ndarray, np.array(places, np.int64, order="C"), x.context)
     return run(primitive_gather.index, x.reshape(-1), index, key=(0,))

@@ -410,7 +410,7 @@ class Op:
             return self.infer_rule(shapes, results, **params)
         return self.infer_rule(shapes, **params), results
 
-    def moved(self, xp: Any, out: Sequence[Any], inputs: Sequence[Any], params: Mapping[str, Any], tracked: Sequence[bool]) -> Any:
+    def new_states(self, xp: Any, out: Sequence[Any], inputs: Sequence[Any], params: Mapping[str, Any], tracked: Sequence[bool]) -> Any:
         """The result of the rule of `on_backward`: new values by input.
 
         Parameters

@@ -8,7 +8,7 @@ from ..device import Device
 from ..dtype import is_float
 from ..errors import ParameterError, ShapeError
 from ..executor.executor import Executor
-from ..executor.function import StateUpdate, moved
+from ..executor.function import StateUpdate, new_states
 from ..executor.part import Internal, Key, Part
 from ..executor.transport import zeros
 from ..graph.ir import Node, bound_tables, leaf
@@ -80,7 +80,7 @@ class Partition:
         # over all parts at once: a gradient that enters a part may come from a later one
         order = passed_by_gradient(self.heads, seen)
         for part, updates in made:
-            new = moved([updates[n] for n in order if n in updates])
+            new = new_states([updates[n] for n in order if n in updates])
             part.updates = [(key[1], new[k]) for k, (key, _) in enumerate(part.reads) if k in new]
         return [_stable(part) for part, _ in made]
 
