@@ -3,6 +3,7 @@
 This file has the states, indexing and Python's protocols. `operators` and `methods` attach the rest.
 """
 
+import math
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -23,8 +24,9 @@ from .sites import PATHS, Site, site
 #: Elements from which arrays fold.
 LEAST = SETTINGS.fold_elements
 NDARRAY = np.ndarray
-#: Classes of indices that cannot contain a folding array.
-PLAIN_KEYS = {int, slice, type(None), type(...), np.ndarray}
+#: Bytes beyond which the C library maps fresh pages for every array (glibc's highest threshold): only there the pool is faster. Below, its
+#: blocks are slower by a fifth, since they begin elsewhere in their page than NumPy's arrays do, where loads alias earlier stores.
+MAPPED = 32 << 20
 new = object.__new__
 
 
@@ -114,8 +116,8 @@ class FoldingArray(metaclass=_Class):
 
     def _by_numpy(self, rule: Rule, operands: tuple[Any, ...]) -> np.ndarray:
         arrays = [x.array if type(x) is FoldingArray else x for x in operands]
-        shape, dtype = self.kind
-        options = {"out": HOST.empty(shape, NAME_OF[dtype])} if type(rule.numpys) is np.ufunc else {}
+        out = None if type(rule.numpys) is not np.ufunc else new_memory(*self.kind)
+        options = {} if out is None else {"out": out}
         return error_state.call(rule.numpys, arrays, options, self.site)
 
     def has_run(self) -> bool:
@@ -152,11 +154,11 @@ class FoldingArray(metaclass=_Class):
         leased = self.leased
         if leased is None:
             return self._item(key)
-        found = leased[key if type(key) in PLAIN_KEYS else index_of(key)]
-        if type(found) is not NDARRAY or found.size < LEAST:
+        found = leased[key]
+        if found.__class__ is not NDARRAY or found.size < LEAST:
             return found
         if found.base is (leased.base if type(leased.base) is NDARRAY else leased):
-            return looking(self.memory, self.ready()[key], site())
+            return looking(self.memory, self.ready()[key], self.site)
         return owned(found, site())
 
     def _item(self, key: Any) -> Any:
@@ -166,7 +168,7 @@ class FoldingArray(metaclass=_Class):
         if type(found) is not NDARRAY:
             return found
         if found.base is self.memory.root:
-            return looking(self.memory, found, site()) if found.size >= LEAST else self.shown()[key]
+            return looking(self.memory, found, self.site) if found.size >= LEAST else self.shown()[key]
         return owned(found, site()) if found.size >= LEAST else found
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -175,11 +177,11 @@ class FoldingArray(metaclass=_Class):
             leased = self.shown()
         if type(value) is FoldingArray:
             array = value.ready()
+            leased = self.shown()
             if value.memory is self.memory and is_place(leased[index_of(key)], array):
                 return  # what ``x[key] += y`` writes back
             value = array
-            leased = self.shown()
-        leased[key if type(key) in PLAIN_KEYS else index_of(key)] = value
+        leased[key] = value
 
     def __delitem__(self, key: Any) -> None:
         del self.ready()[key]  # type: ignore[attr-defined]  # NumPy's error
@@ -352,6 +354,11 @@ class FoldingArray(metaclass=_Class):
 
 FoldingArray.__name__ = FoldingArray.__qualname__ = "ndarray"
 FoldingArray.__module__ = "numpy"
+
+
+def new_memory(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray | None:
+    """Memory for a result; None where NumPy finds it as fast: what the C library does not map anew."""
+    return HOST.empty(shape, NAME_OF[dtype]) if math.prod(shape) * dtype.itemsize > MAPPED else None
 
 
 def over(lease: np.ndarray, memory: Memory, array: np.ndarray) -> np.ndarray:

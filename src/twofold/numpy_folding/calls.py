@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..dtype import NAME_OF
-from ..imperative.cell import HOST
 from . import error_state
-from .array import LEAST, NDARRAY, FoldingArray, looking, made_in, offset_in, owned
+from .array import LEAST, NDARRAY, FoldingArray, looking, made_in, new_memory, offset_in, owned
 from .memory import Memory
 from .rules import FOLDABLE, broadcast, loop_type
 from .sites import PATHS, Site
@@ -165,4 +164,4 @@ def place_of(ufunc: np.ufunc, args: tuple[Any, ...]) -> np.ndarray | None:
         else:
             return None
     dtype = loop_type(ufunc, tuple(kinds))
-    return HOST.empty(shape, NAME_OF[dtype]) if dtype is not None and dtype in NAME_OF and shape else None
+    return new_memory(shape, dtype) if dtype is not None and dtype in NAME_OF and shape else None

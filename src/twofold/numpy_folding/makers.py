@@ -110,7 +110,7 @@ def maker(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         if LOCAL.stack and is_elsewhere():
             return there(*args, **options) if there is not None else moved(function(*args, **options))
         found = function(*args, **options)
-        return found if type(found) is not NDARRAY or found.size < LEAST else owned(found, site())
+        return found if found.size < LEAST or type(found) is not NDARRAY else owned(found, site())
 
     return make
 
@@ -125,7 +125,7 @@ def conversion(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def convert(a: Any, *args: Any, **options: Any) -> Any:
-        if type(a) is FoldingArray:
+        if a.__class__ is NDARRAY and type(a) is FoldingArray:
             given = Given(function is np.array)
             if type(options.get("like")) is FoldingArray:
                 del options["like"]
@@ -155,12 +155,12 @@ def draw(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def drawn(*args: Any, **options: Any) -> Any:
-        out = options.get("out")
-        if type(out) is FoldingArray:
-            function(*args, **(options | {"out": out.shown()}))
-            return out
+        if "out" in options:
+            out = options["out"]
+            found = function(*args, **(options | {"out": out.shown() if type(out) is FoldingArray else out}))
+            return found if out is None else out
         found = function(*args, **options)
-        if type(found) is not NDARRAY or (found.size < LEAST and not LOCAL.stack) or found is out:
+        if found.__class__ is not NDARRAY or (found.size < LEAST and not LOCAL.stack):
             return found
         return moved(found) if is_elsewhere() else owned(found, site()) if found.size >= LEAST else found
 

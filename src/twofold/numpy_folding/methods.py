@@ -5,13 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from ..dtype import NAME_OF
-from ..imperative.cell import HOST
 from . import error_state
-from .array import LEAST, NDARRAY, FoldingArray, made_in
+from .array import LEAST, NDARRAY, FoldingArray, looking, made_in, new_memory
 from .calls import Given
 from .pending import operation
-from .rules import CASTS
+from .rules import CASTS, FOLDABLE
 from .sites import site
 
 #: Methods whose results never look at the memory.
@@ -103,21 +101,32 @@ def _view(name: str) -> Callable[..., Any]:
     function = getattr(NDARRAY, name)
 
     def method(self: FoldingArray, *args: Any, **options: Any) -> Any:
-        given = Given(True)
-        return given.folded(function(given.plain(self), *args, **options), site())
+        return _viewed(self, function(self.ready(), *args, **options))
 
     return method
 
 
+def _viewed(x: FoldingArray, found: np.ndarray) -> Any:
+    """A result of a method that may be a view of the array, or the array itself."""
+    if found.size >= LEAST and found.base is x.memory.root and found.dtype in FOLDABLE:
+        return looking(x.memory, found, x.site)
+    given = Given(True)
+    given.arrays.append((x, x.ready()))
+    return given.folded(found, site())
+
+
 def _view_attribute(name: str) -> property:
-    def get(self: FoldingArray) -> Any:
-        given = Given(True)
-        return given.folded(getattr(given.plain(self), name), site())
+    get: Any = getattr(NDARRAY, name).__get__
 
     def put(self: FoldingArray, value: Any) -> None:
         setattr(self.shown(), name, value)
 
-    return property(get, put, doc=getattr(NDARRAY, name).__doc__)
+    return property(lambda self: _viewed(self, get(self.ready())), put, doc=getattr(NDARRAY, name).__doc__)
+
+
+def _attribute(name: str) -> property:
+    """An attribute whose value is not an array."""
+    return property(lambda self: getattr(self.shown().view(), name), lambda self, value: setattr(self.shown(), name, value))
 
 
 def _copy(self: FoldingArray, order: Any = "C") -> Any:
@@ -126,7 +135,9 @@ def _copy(self: FoldingArray, order: Any = "C") -> Any:
         given = Given(True)
         given.plain(self)
         return given.folded(array.copy(order), site())
-    out = HOST.empty(array.shape, NAME_OF[array.dtype])
+    out = new_memory(array.shape, array.dtype)
+    if out is None:
+        return made_in(array.copy(), site())
     out[...] = array
     return made_in(out, site())
 
@@ -218,7 +229,7 @@ def attach() -> None:
         if name.startswith("__") and name not in ("__dlpack__", "__dlpack_device__", "__array_namespace__"):
             continue
         attribute = getattr(NDARRAY, name)
-        special[name] = _general(name) if callable(attribute) else _view_attribute(name)
+        special[name] = _general(name) if callable(attribute) else _attribute(name)
     for name, value in special.items():
         if callable(value):
             value.__name__, value.__qualname__, value.__doc__ = name, f"ndarray.{name}", getattr(NDARRAY, name).__doc__
