@@ -15,7 +15,6 @@ from ..config import SETTINGS
 from ..dtype import NAME_OF
 from ..imperative.cell import ALWAYS, HOST, Value
 from ..imperative.window import force
-from ..numpy.array import ndarray as Cell
 from . import error_state
 from .memory import LOCK, READ, Memory, is_read_elsewhere
 from .rules import FOLDABLE, Rule
@@ -51,24 +50,24 @@ class FoldingArray(metaclass=_Class):
         The same over the memory's lease, while nothing pending reads the memory: what indexing reads and writes.
     memory
         Who looks at the memory.
-    cell
-        Twofold's array: a result of a window, or the leaf by which windows read the memory.
+    value
+        Twofold's value: a result of a window, or the leaf by which windows read the memory.
     single
         A pending operation that no other has joined: its rule and operands.
     kind
-        Shape and dtype while it is pending.
+        Shape and dtype.
     site
         Where it was made.
     """
 
-    __slots__ = ("__weakref__", "array", "cell", "kind", "leased", "memory", "single", "site")
+    __slots__ = ("__weakref__", "array", "kind", "leased", "memory", "single", "site", "value")
     __array_priority__ = 1000.0
     __hash__ = None  # type: ignore[assignment]
 
     array: np.ndarray | None
     leased: np.ndarray | None
     memory: Memory
-    cell: Cell | None
+    value: Value | None
     single: tuple[Rule, tuple[Any, ...]] | None
     kind: tuple[tuple[int, ...], np.dtype[Any]]
     site: Site
@@ -92,24 +91,23 @@ class FoldingArray(metaclass=_Class):
         return found
 
     def _computed(self) -> np.ndarray:
-        cell = None
+        value = None
         PATHS["window" if self.single is None else "single"] += 1
         if self.single is not None:
             found = self._by_numpy(*self.single)
         else:
-            cell = self.cell
-            assert cell is not None
-            value = cell._v
-            found = force(value) if value.__class__ is Value else value
+            value = self.value
+            assert value is not None
+            found = force(value)
             # two results of one structure share it, and what is simplified to an operand is the operand's own
-            if value.__class__ is not Value or value.borrow is ALWAYS or not found.flags.c_contiguous or is_read_elsewhere(found):
-                found, cell = found.copy(), None
+            if value.borrow is ALWAYS or not found.flags.c_contiguous or is_read_elsewhere(found):
+                found, value = found.copy(), None
         assert (found.shape, found.dtype) == self.kind, (found.shape, found.dtype, self.kind)
-        self.memory = Memory(found, None if cell is None else cell._v)
-        if cell is not None:
-            READ[id(found)] = self.memory
-        self.memory.add(self)
-        self.cell = cell
+        self.memory = memory = Memory(found, value)
+        if value is not None:
+            READ[id(found)] = memory
+        memory.add(self)
+        self.value = value
         self.array = found
         self.single = None
         return found
@@ -122,8 +120,8 @@ class FoldingArray(metaclass=_Class):
 
     def has_run(self) -> bool:
         """Whether the window of a pending result has run."""
-        cell = self.cell
-        return cell is not None and (cell._v.__class__ is not Value or cell._v.data is not None)
+        value = self.value
+        return value is not None and value.data is not None
 
     def shown(self) -> np.ndarray:
         """The array over the memory's lease, for others to look at and to write; nothing pending reads the memory."""
@@ -146,7 +144,8 @@ class FoldingArray(metaclass=_Class):
         if array.base is not memory.root:
             self.memory = memory = Memory(array)
             memory.add(self)
-        self.array, self.leased, self.cell = array, None, None
+        self.array, self.leased, self.value = array, None, None
+        self.kind = array.shape, array.dtype
 
     # indexing
 
@@ -196,8 +195,7 @@ class FoldingArray(metaclass=_Class):
     @property
     def shape(self) -> tuple[int, ...]:
         """As NumPy's."""
-        array = self.array
-        return self.kind[0] if array is None else array.shape
+        return self.kind[0]
 
     @shape.setter
     def shape(self, value: Any) -> None:
@@ -206,8 +204,7 @@ class FoldingArray(metaclass=_Class):
     @property
     def dtype(self) -> np.dtype[Any]:
         """As NumPy's."""
-        array = self.array
-        return self.kind[1] if array is None else array.dtype
+        return self.kind[1]
 
     @dtype.setter
     def dtype(self, value: Any) -> None:
@@ -235,13 +232,7 @@ class FoldingArray(metaclass=_Class):
     @property
     def size(self) -> int:
         """As NumPy's."""
-        array = self.array
-        if array is not None:
-            return array.size
-        n = 1
-        for k in self.kind[0]:
-            n *= k
-        return n
+        return math.prod(self.kind[0])
 
     @property
     def itemsize(self) -> int:
@@ -406,7 +397,8 @@ def looking(memory: Memory, array: np.ndarray, where: Site) -> FoldingArray:
     PATHS["view"] += bool(memory.arrays)
     made = new(FoldingArray)
     made.array, made.memory, made.site = array, memory, where
-    made.leased = made.cell = made.single = None
+    made.kind = array.shape, array.dtype
+    made.leased = made.value = made.single = None
     memory.add(made)
     return made
 
@@ -442,11 +434,11 @@ def made_in(array: np.ndarray, where: Site) -> Any:
     return array if array.size < LEAST or where.is_retired() else looking(Memory(array), array, where)
 
 
-def waiting(shape: tuple[int, ...], dtype: np.dtype[Any], where: Site, single: Any, cell: Cell | None) -> FoldingArray:
+def waiting(kind: tuple[tuple[int, ...], np.dtype[Any]], where: Site, single: Any, value: Value | None) -> FoldingArray:
     """A pending one."""
     made = new(FoldingArray)
     made.array = made.leased = None
-    made.kind, made.single, made.cell, made.site = (shape, dtype), single, cell, where
+    made.kind, made.single, made.value, made.site = kind, single, value, where
     return made
 
 

@@ -4,6 +4,7 @@ Only functions that machine code computes with the bits of NumPy's loops: arithm
 casts. `exp` and its like are NumPy's own, at once: Twofold's are within 2 ulp, but not the same.
 """
 
+import math
 import operator
 from collections.abc import Callable
 from functools import lru_cache
@@ -11,16 +12,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..config import SETTINGS
 from ..numpy import selecting
 from ..numpy.array import ndarray
 from ..numpy.ufuncs import function_of
+from ..opdef.registry import OPS
 
 
 class Rule(NamedTuple):
-    """NumPy's function, and Twofold's."""
+    """NumPy's function, Twofold's, and the applications of Twofold's primitive if it is one."""
 
     numpys: Callable[..., Any]
     twofolds: Callable[..., Any]
+    typed: Any = None
 
 
 #: Python's operators are the shortest way to Twofold's functions, and take a number on either side.
@@ -34,7 +38,14 @@ OTHERS = (
     np.bitwise_xor, np.invert, np.reciprocal, np.sign, np.floor, np.ceil, np.rint,
 )  # fmt: skip
 COMPARISONS = {np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal}
-RULES: dict[Any, Rule] = {u: Rule(u, f) for u, f in OPERATORS.items()} | {u: Rule(u, function_of(u.__name__)) for u in OTHERS}
+
+
+def _rule(ufunc: np.ufunc, twofolds: Callable[..., Any] | None = None) -> Rule:
+    op = next(op for op in OPS.values() if ufunc.__name__ in op.numpy_names)
+    return Rule(ufunc, twofolds or function_of(ufunc.__name__), op.sig().typed if op.primitive else None)
+
+
+RULES: dict[Any, Rule] = {u: _rule(u, f) for u, f in OPERATORS.items()} | {u: _rule(u) for u in OTHERS}
 WHERE = Rule(np.where, selecting.where)
 CLIP = Rule(np.clip, selecting.clip)
 RULES |= {np.where: WHERE, np.clip: CLIP}
@@ -49,11 +60,77 @@ CASTS = {np.dtype(name): _cast(name) for name in ("float32", "float64")}
 RULES |= dict(CASTS)
 #: Dtypes that machine code computes with: arrays of others never fold.
 FOLDABLE = {np.dtype(n) for n in ["float32", "float64", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]}
+#: The integers that a dtype can hold, and the largest number that does not overflow in single precision.
+RANGES = {d: (int(np.iinfo(d).min), int(np.iinfo(d).max)) for d in FOLDABLE if d.kind in "iu"}
+LARGEST = 3.4e38
+Shape = tuple[int, ...]
 #: An operand's dtype, or the class of a Python number.
 Kind = Any
 
 
-@lru_cache(4096)
+class Plan(NamedTuple):
+    """What is known of an operation from its operands' kinds.
+
+    Attributes
+    ----------
+    rule
+        The functions; None if the operation cannot wait.
+    kind, size
+        Shape and dtype of the result, and its number of elements.
+    typed
+        The applications of Twofold's primitive, for `join`; None if the function is not a primitive.
+    numbers
+        The dtypes that Python's numbers among the operands must fit; empty if they always do.
+    holds
+        Whether operands are NumPy's, of which a copy is held.
+    """
+
+    rule: Rule | None
+    kind: tuple[Shape, np.dtype[Any]] = ((), np.dtype(bool))
+    size: int = 0
+    typed: Any = None
+    numbers: tuple[np.dtype[Any], ...] = ()
+    holds: bool = False
+
+
+NEVER = Plan(None)
+_PLANS: dict[tuple[Any, ...], Plan] = {}
+MOST_PLANS = 4096
+
+
+def plan_of(signature: tuple[Any, ...]) -> Plan:
+    """The plan of an operation.
+
+    Parameters
+    ----------
+    signature
+        A key of `RULES`, and for each operand its shape and dtype, or the class of a Python number.
+    """
+    found = _PLANS.get(signature)
+    if found is None:
+        if len(_PLANS) >= MOST_PLANS:
+            _PLANS.clear()
+        found = _PLANS[signature] = _planned(*signature)
+    return found
+
+
+def _planned(key: Any, *kinds: Any) -> Plan:
+    rule = RULES.get(key)
+    arrays = [k for k in kinds if type(k) is tuple]
+    if rule is None or not arrays:
+        return NEVER
+    dtype = result_type(key, tuple([k[1] if type(k) is tuple else k for k in kinds]))
+    shape: Shape | None = ()
+    for k in arrays:
+        shape = None if shape is None else broadcast(shape, k[0])
+    if dtype is None or shape is None or math.prod(shape) < SETTINGS.fold_elements:
+        return NEVER
+    dtypes = [k[1] for k in arrays]
+    numbers = [d for d in dtypes if d.kind in "iu" or d == np.float32] if len(arrays) < len(kinds) else []
+    small = any(math.prod(k[0]) < SETTINGS.fold_elements for k in arrays)
+    return Plan(rule, (shape, dtype), math.prod(shape), rule.typed, tuple(numbers), small)
+
+
 def result_type(key: Any, kinds: tuple[Kind, ...]) -> np.dtype[Any] | None:
     """The dtype of a pending result; None where NumPy computes at once.
 
@@ -65,21 +142,20 @@ def result_type(key: Any, kinds: tuple[Kind, ...]) -> np.dtype[Any] | None:
         The operands' dtypes, and the classes of those that are Python's numbers.
     """
     dtypes = [k for k in kinds if isinstance(k, np.dtype)]
-    if not FOLDABLE.issuperset(dtypes) or complex in kinds:
+    if not FOLDABLE.issuperset(dtypes) or any(k is complex or k is bool for k in kinds):
         return None
-    numbers = len(dtypes) < len(kinds)
     floats = any(d.kind == "f" for d in dtypes)
-    if numbers and not floats and (bool in kinds or any(d.kind == "b" for d in dtypes)):
+    if len(dtypes) < len(kinds) and not floats and any(d.kind == "b" for d in dtypes):
         return None
     if key in CASTS:
         return key
     if key is np.where:
-        if dtypes[0] != np.bool_ or kinds[0] is not dtypes[0]:
+        if kinds[0] != np.bool_:
             return None
         return np.result_type(*[k if isinstance(k, np.dtype) else k(0) for k in kinds[1:]])
     if key is np.clip:
         same = all(k is float or k is int for k in kinds[1:])
-        return kinds[0] if dtypes and kinds[0].kind == "f" and same else None
+        return kinds[0] if isinstance(kinds[0], np.dtype) and kinds[0].kind == "f" and same else None
     if key is np.reciprocal and not floats:
         return None
     found = loop_type(key, kinds)
@@ -105,12 +181,12 @@ def broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...] | None:
         return None
 
 
-def fits(value: int, kinds: tuple[Kind, ...]) -> bool:
-    """Whether integer arrays can hold a number."""
-    limits = [np.iinfo(k) for k in kinds if isinstance(k, np.dtype) and k.kind in "iu"]
-    return all(i.min <= value <= i.max for i in limits)
-
-
-def is_finite_in(value: float, kinds: tuple[Kind, ...]) -> bool:
-    """Whether a number stays finite beside arrays of single precision; where it does not, NumPy warns."""
-    return abs(value) < 3e38 or np.dtype("float32") not in kinds or value != value or value in (np.inf, -np.inf)
+def fits(value: float, dtypes: tuple[np.dtype[Any], ...]) -> bool:
+    """Whether arrays can hold a number without an error or a warning of NumPy's."""
+    for dtype in dtypes:
+        if dtype.kind == "f":
+            if abs(value) > LARGEST and value == value and abs(value) != np.inf:
+                return False
+        elif type(value) is int and not RANGES[dtype][0] <= value <= RANGES[dtype][1]:
+            return False
+    return True

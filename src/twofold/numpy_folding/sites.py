@@ -44,10 +44,10 @@ class Site:
         self.elements = self.joined = self.folded = 0
         self.reasons: dict[str, int] = {}
 
-    def is_hot(self, size: int) -> bool:
-        """Whether so much has been computed here that compiling it is no risk; counts ``size`` elements more."""
-        self.elements += size
-        return self.elements >= HOT
+    def folds(self, size: int) -> bool:
+        """Whether operations here wait: so much has been computed that compiling it is no risk, and folding pays; counts ``size`` more."""
+        self.elements = elements = self.elements + size
+        return elements >= HOT and (elements < RETIRED or self.joined > 0)
 
     def is_retired(self) -> bool:
         """Whether folding has never paid for what is made here."""
