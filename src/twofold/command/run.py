@@ -11,6 +11,7 @@ from typing import Any
 
 from ..compat import mxnet_alias, old_python
 from ..errors import MissingFileError
+from ..numpy_folding import allocation
 
 __all__ = ["add_arguments", "execute"]
 
@@ -43,6 +44,8 @@ def execute(given: argparse.Namespace) -> int:
     arguments = given.args if given.numpy or not replaces_numpy else given.args[1:]
     mxnet_alias.install()
     old_python.install()
+    if replaces_numpy:
+        allocation.keep_freed_memory()
     run_script(script, arguments, replaces_numpy)
     return 0
 

@@ -16,6 +16,7 @@ from ..dtype import NAME_OF
 from ..imperative.cell import ALWAYS, HOST, Value
 from ..imperative.window import force
 from . import error_state
+from .allocation import MAPPED
 from .memory import LOCK, READ, Memory, is_read_elsewhere
 from .rules import FOLDABLE, Rule
 from .sites import PATHS, Site, site
@@ -23,9 +24,6 @@ from .sites import PATHS, Site, site
 #: Elements from which arrays fold.
 LEAST = SETTINGS.fold_elements
 NDARRAY = np.ndarray
-#: Bytes beyond which the C library maps fresh pages for every array (glibc's highest threshold): only there the pool is faster. Below, its
-#: blocks are slower by a fifth, since they begin elsewhere in their page than NumPy's arrays do, where loads alias earlier stores.
-MAPPED = 32 << 20
 new = object.__new__
 
 
@@ -348,8 +346,11 @@ FoldingArray.__module__ = "numpy"
 
 
 def new_memory(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray | None:
-    """Memory for a result; None where NumPy finds it as fast: what the C library does not map anew."""
-    return HOST.empty(shape, NAME_OF[dtype]) if math.prod(shape) * dtype.itemsize > MAPPED else None
+    """Memory for a result; None where NumPy finds it as fast: what the C library does not map anew.
+
+    The pool's blocks begin elsewhere in their page than NumPy's arrays do, where loads alias earlier stores, which costs a fifth.
+    """
+    return HOST.empty(shape, NAME_OF[dtype]) if math.prod(shape) * dtype.itemsize >= MAPPED else None
 
 
 def over(lease: np.ndarray, memory: Memory, array: np.ndarray) -> np.ndarray:

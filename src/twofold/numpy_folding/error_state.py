@@ -88,16 +88,21 @@ def _variable() -> ContextVar[Any] | None:
 
 
 _VARIABLE = _variable()
-#: The last content of the variable, and whether operations may wait under it.
-_last: tuple[Any, bool] = (None, False)
+#: The last content of the variable, and what may wait under it.
+_last: tuple[Any, int] = (None, 0)
+#: Nothing may wait, since the program handles errors where they happen; what hardly ever warns may; everything may.
+NOTHING, QUIET, EVERYTHING = range(3)
 
 
-def may_wait() -> bool:
-    """Whether no floating-point error has to be handled at the operation itself."""
+def waiting() -> int:
+    """Which operations may wait: `NOTHING`, `QUIET` or `EVERYTHING`."""
     global _last
     state = _VARIABLE.get() if _VARIABLE is not None else None
     if state is not None and state is _last[0]:
         return _last[1]
-    found = MODES.issuperset(np.geterr().values())
+    modes = np.geterr()
+    found = NOTHING
+    if MODES.issuperset(modes.values()):
+        found = EVERYTHING if modes["divide"] == modes["invalid"] == "ignore" else QUIET
     _last = state, found
     return found

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from . import error_state
 from .array import NDARRAY, FoldingArray
 from .calls import Given, method_now, now, ufunc_now
-from .pending import NUMBERS, OPTIONS, in_place, operation
+from .pending import IN_PLACE, NUMBERS, OPTIONS, in_place, operation
 from .sites import Site, site
 
 BINARY = {
@@ -72,14 +73,16 @@ def _unary(ufunc: np.ufunc) -> Callable[..., Any]:
     return method
 
 
-def _in_place(ufunc: np.ufunc) -> Callable[..., Any]:
+def _in_place(ufunc: np.ufunc, name: str) -> Callable[..., Any]:
+    numpys = getattr(operator, f"__i{name}__")
+
     def method(self: FoldingArray, other: Any) -> Any:
         where = site()
         if in_place(ufunc, self, other, where):
             return self
-        where.count("in place")
+        where.count(IN_PLACE)
         target = self.shown()
-        ufunc_now(ufunc, (target, other), {"out": target}, where)
+        error_state.call(numpys, (target, Given(_is_operand(other)).plain(other)), {}, where)
         return self
 
     return method
@@ -111,7 +114,7 @@ def attach() -> None:
         _attach(f"__{name}__", _binary(ufunc, f"__{name}__", False))
         _attach(f"__r{name}__", _binary(ufunc, f"__r{name}__", True))
         if name != "divmod":
-            _attach(f"__i{name}__", _in_place(ufunc))
+            _attach(f"__i{name}__", _in_place(ufunc, name))
     _attach("__pow__", _power)
     for name, ufunc in COMPARED.items():
         _attach(f"__{name}__", _binary(ufunc, f"__{name}__", False))

@@ -25,8 +25,10 @@ KINDS = "these dtypes or operands"
 LAYOUT = "an operand is not in row-major order"
 LOOKED_AT = "a NumPy array looks at an operand's memory"
 ERRORS = "errstate"
+WARNS = "may warn; would fold where errstate ignores it"
 COLD = "few elements so far"
 NEVER_JOINED = "its results were never part of a chain"
+IN_PLACE = "in place, with nothing pending or somebody looking"
 OPTIONS = "out=, where= or other options"
 PLAIN = "a large operand is NumPy's own array"
 
@@ -66,8 +68,9 @@ def operation(key: Any, operands: tuple[Any, ...], where: Site) -> FoldingArray 
     rule = plan.rule
     if rule is None or (plan.numbers and not all(fits(x, plan.numbers) for x in operands if type(x) in NUMBERS)):
         return KINDS
-    if not error_state.may_wait():
-        return ERRORS
+    mode = error_state.waiting()
+    if mode != error_state.EVERYTHING and (mode == error_state.NOTHING or plan.warns or (plan.divides and not operands[1])):
+        return ERRORS if mode == error_state.NOTHING else WARNS
     if not where.folds(plan.size) and not pending:
         return NEVER_JOINED if where.elements >= RETIRED else COLD
     if plan.holds:
@@ -155,10 +158,15 @@ def in_place(key: Any, target: FoldingArray, other: Any, where: Site) -> bool:
     """Try to make ``target = key(target, other)`` pending in the array itself: where nobody else looks at its memory."""
     t = type(other)
     pending = target.array is None or (t is FoldingArray and other.array is None)
-    if not pending or key not in RULES or t not in (FoldingArray, float, int) or other is target or not error_state.may_wait():
+    if not pending or key not in RULES or t not in (FoldingArray, float, int) or other is target:
+        return False
+    mode = error_state.waiting()
+    if mode == error_state.NOTHING:
         return False
     plan = plan_of((key, target.kind, other.kind if t is FoldingArray else t))
     rule = plan.rule
+    if mode == error_state.QUIET and (plan.warns or (plan.divides and not other)):
+        return False
     if rule is None or plan.kind != target.kind or plan.holds or (t is not FoldingArray and not fits(other, plan.numbers)):
         return False
     with LOCK:

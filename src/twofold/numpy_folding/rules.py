@@ -37,7 +37,8 @@ OTHERS = (
     np.sqrt, np.square, np.maximum, np.minimum, np.logical_and, np.logical_or, np.logical_not, np.bitwise_and, np.bitwise_or,
     np.bitwise_xor, np.invert, np.reciprocal, np.sign, np.floor, np.ceil, np.rint,
 )  # fmt: skip
-COMPARISONS = {np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal}
+#: What warns of ordinary operands. Others do when numbers overflow, or are infinite already.
+WARNING = {np.divide, np.sqrt, np.reciprocal}
 
 
 def _rule(ufunc: np.ufunc, twofolds: Callable[..., Any] | None = None) -> Rule:
@@ -83,6 +84,10 @@ class Plan(NamedTuple):
         The dtypes that Python's numbers among the operands must fit; empty if they always do.
     holds
         Whether operands are NumPy's, of which a copy is held.
+    warns
+        Whether it divides by, or takes roots of, elements that may be zero or negative.
+    divides
+        Whether it divides by a number.
     """
 
     rule: Rule | None
@@ -91,6 +96,8 @@ class Plan(NamedTuple):
     typed: Any = None
     numbers: tuple[np.dtype[Any], ...] = ()
     holds: bool = False
+    warns: bool = False
+    divides: bool = False
 
 
 NEVER = Plan(None)
@@ -128,7 +135,8 @@ def _planned(key: Any, *kinds: Any) -> Plan:
     dtypes = [k[1] for k in arrays]
     numbers = [d for d in dtypes if d.kind in "iu" or d == np.float32] if len(arrays) < len(kinds) else []
     small = any(math.prod(k[0]) < SETTINGS.fold_elements for k in arrays)
-    return Plan(rule, (shape, dtype), math.prod(shape), rule.typed, tuple(numbers), small)
+    warns = key in WARNING and dtype.kind == "f" and type(kinds[-1]) is tuple
+    return Plan(rule, (shape, dtype), math.prod(shape), rule.typed, tuple(numbers), small, warns, key is np.divide and not warns)
 
 
 def result_type(key: Any, kinds: tuple[Kind, ...]) -> np.dtype[Any] | None:
