@@ -504,10 +504,8 @@ MUTANTS = (
     Mutant("scratch of a kernel has its value's rows", BLOCKED, " and (k in self.row_scratch) == step.row\n", "\n"),
     Mutant("halves of a kernel meet", BLOCKED, "_run(kernel, flat, half, rows,", "_run(kernel, flat, half + step, rows,"),
     Mutant("scratch of a kernel is checked out", BLOCKED, "waiting.pop(kinds, None) or", "waiting.get(kinds) or"),
-    Mutant("a kernel waits for its other half", WORKERS, "        else:\n            done.acquire()\n", ""),
-    Mutant("a task that is not needed keeps nothing", WORKERS, "            there = _nothing", "            pass"),
-    Mutant("a half runs once", WORKERS, "        if not begun.acquire(blocking=False):\n            return\n", ""),
-    Mutant("a half that nobody began is run", WORKERS, "    if mine:\n        second()\n    elif errors", "    if errors"),
+    Mutant("a piece that was begun is waited for", WORKERS, "for _ in range(theirs)]", "for _ in range(0)]"),
+    Mutant("a task that is not needed keeps nothing", WORKERS, "def help_out() -> None:", "def help_out(kept=pieces) -> None:"),
     Mutant("a forked child has no threads", NUMPY, "        os.register_at_fork(after_in_child=forget)\n", ""),
     Mutant("a half's warnings are off", WORKERS, '    np.seterr(all="ignore")\n', ""),
     Mutant(

@@ -3,7 +3,10 @@
 from tests.mutant_rules import Mutant
 
 #: Which tests must notice.
-MACHINE_CODE = tuple(f"tests/backend/test_jit{part}.py" for part in ("", "_handoff", "_rows", "_strides", "_tiering"))
+MACHINE_CODE = (
+    *(f"tests/backend/test_jit{part}.py" for part in ("", "_handoff", "_rows", "_strides", "_tiering")),
+    "tests/backend/test_products.py",
+)
 
 
 def _machine_code(name: str, file: str, text: str, replacement: str) -> Mutant:
@@ -21,16 +24,26 @@ MACHINE_CODE_MUTANTS = (
         "long rows stay with the default kernel", "tiering", "not 0 < variant.extents.space[-1] <= BLOCK", "variant.extents.space[-1] <= 0"
     ),
     _machine_code(
-        "both halves refuse",
-        "tiering",
-        "_on_two_threads(part(first, _refuse, RELEASE_GIL), part(second, _refuse, RELEASE_GIL)",
-        "_on_two_threads(part(first, refused, RELEASE_GIL), part(second, refused, RELEASE_GIL)",
+        "a piece that was begun is waited for",
+        "llvm/board.ll",
+        "%is.first = icmp uge i64 %finished.first, %theirs",
+        "%is.first = icmp uge i64 %finished.first, 0",
     ),
     _machine_code(
-        "a half that was begun is waited for",
+        "one half that refuses is an error",
         "llvm/split.ll",
-        "  %is.done = icmp eq i64 %state, $DONE\n  br",
-        "  %is.done = icmp ne i64 %state, 99\n  br",
+        "%is.one = or i1 %here.well, %there.well",
+        "%is.one = and i1 %here.well, %there.well",
+    ),
+    _machine_code("BLAS is given back", "llvm/product.ll", "br i1 %gives, label %look, label %end", "br i1 false, label %look, label %end"),
+    _machine_code(
+        "a limit of BLAS holds for helpers", "llvm/product.ll", "%is.own = or i1 %is.limited, %is.whole", "%is.own = or i1 false, %is.whole"
+    ),
+    _machine_code(
+        "a piece of a product is computed",
+        "llvm/product.ll",
+        "call i64 @take(ptr %board)\n  %is.over = icmp slt i64 %index, 0",
+        "call i64 @take(ptr %board)\n  %is.over = icmp slt i64 %index, 1",
     ),
     _machine_code(
         "a half that nobody began is run",
@@ -39,8 +52,6 @@ MACHINE_CODE_MUTANTS = (
         "%own.returned = select i1 true, ptr null, ptr null",
     ),
     _machine_code("what both halves refuse is computed", "llvm/split.ll", "label %full, label %alone\n", "label %full, label %full\n"),
-    _machine_code("one half that refuses is an error", "tiering", "if computed:", "if False:"),
-    _machine_code("a thread that always has work waits for others'", "llvm/serve.ll", "or i1 %is.old, %is.long", "or i1 %is.old, false"),
     _machine_code("a fork waits for a compilation", "tiering", "        with BUILDING:\n", "        if True:\n"),
     _machine_code("a fork waits for code between threads", "handoff", "    with BUILDING:\n", "    if True:\n"),
     Mutant(

@@ -18,11 +18,14 @@ from twofold.device import Device
 from twofold.dtype import NAME_OF, NUMPY
 from twofold.errors import MXNetError
 
+from . import threads
+from .blas import Blas
 from .blocked import compile_kernel
 from .calls import call_for
 from .jit.availability import is_installed
 from .memory import POOL, POOLED
 from .namespace import BLOCK, NumpyNamespace
+from .products import IN_MACHINE_CODE, Multiplication, Product
 from .workers import forget
 
 if TYPE_CHECKING:  # importing it takes 1.5 ms
@@ -34,6 +37,19 @@ T = TypeVar("T")
 def _compiles() -> bool:
     """Whether kernels are compiled to machine code."""
     return SETTINGS.jit and is_installed()
+
+
+def _product_in_machine_code(library: Blas, of: Multiplication) -> Product | None:
+    """A product in machine code; None if kernels are not compiled, or for a vector, for which BLAS has other functions."""
+    if not _compiles() or min(of.rows, of.columns, of.inner) == 1:
+        return None
+    with IMPORTING:
+        from .jit.products import bound_product
+
+    return bound_product(library, of)
+
+
+IN_MACHINE_CODE.append(_product_in_machine_code)
 
 
 def _fuses_from(op: str, operands: Sequence[str], dtype: str) -> int | None:
@@ -55,7 +71,15 @@ def _gain_of_channels_last(op: str, params: Params, inputs: Sequence[ArrayType])
     return bytes_saved(op, params, first, second, dtype) if inputs[1].dtype == dtype else None
 
 
-NUMPY_ALONE = Target("numpy", "cpu", np.ndarray, shares_constants=True, row_reductions=True, gain_of_channels_last=_gain_of_channels_last)
+NUMPY_ALONE = Target(
+    "numpy",
+    "cpu",
+    np.ndarray,
+    shares_constants=True,
+    row_reductions=True,
+    gain_of_channels_last=_gain_of_channels_last,
+    libraries=threads.report,
+)
 #: For machine code comparisons along a row are free, and strided inputs are read in place; blocked ufuncs copy them.
 MACHINE_CODE = replace(NUMPY_ALONE, whole_rows=True, strided_kernels=True, fuses_from=_fuses_from)
 

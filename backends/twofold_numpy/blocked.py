@@ -12,10 +12,11 @@ from twofold.backend.kernel import ArrayType, KernelStep, OperandType, Ref, RowP
 from twofold.backend.strides import collapse
 from twofold.dtype import NUMPY
 
+from . import threads
 from .calls import call_for
 from .memory import aligned
 from .namespace import BLOCK, NumpyNamespace, tree_sum
-from .workers import THREADS, run_both
+from .workers import run_all
 
 #: Nanoseconds of work from which a second thread pays: waking it takes about 50,000, and it competes for the GIL.
 THREADED = 300_000
@@ -195,14 +196,11 @@ def compile_kernel(program: RowProgram) -> Callable[..., None]:
 
     def run(*arrays: np.ndarray) -> None:
         flat = [a.reshape(s) for a, s in zip(arrays, shapes, strict=True)]
-        if small or THREADS == 1 or rows <= step:
+        if small or threads.count() == 1 or rows <= step:
             _run(kernel, flat, 0, rows, scratch)
             return
         half = -(-rows // step) // 2 * step  # at a block's begin: reductions inside of blocks keep their bits
-        run_both(
-            lambda: _run(kernel, flat, 0, half, scratch),
-            lambda: _run(kernel, flat, half, rows, scratch),
-        )
+        run_all([lambda: _run(kernel, flat, 0, half, scratch), lambda: _run(kernel, flat, half, rows, scratch)])
 
     return run
 

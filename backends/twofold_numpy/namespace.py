@@ -14,6 +14,7 @@ from twofold.backend.kernel import ELEMENTWISE, REFERENCES, Array
 from twofold.backend.namespace import Referenced, array_key, checked_places
 from twofold.dtype import NAME_OF, NUMPY, scalar_dtype
 
+from .products import SMALL, multiply
 from .special import erf, erfinv, gammaln, polygamma
 
 #: Elements of a block, of the summation tree and of fused kernels alike, so that a fused sum has the bits of a separate one.
@@ -81,7 +82,9 @@ def _reduces_to_channels(a: np.ndarray, axis: Axes) -> bool:
 
 
 def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Two matrices of one dtype by ``dot``, as in programs; anything else by ``matmul``."""
+    """Large products in pieces; two matrices of one dtype by ``dot``, as in programs; anything else by ``matmul``."""
+    if a.size * b.shape[-1] > SMALL and a.dtype == b.dtype:
+        return multiply(a, b)
     return np.dot(a, b) if a.ndim == b.ndim == 2 and a.dtype == b.dtype else np.matmul(a, b)
 
 

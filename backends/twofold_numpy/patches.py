@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from .blocks import Block, Blocks, Total
+from .blocks import Block, Blocks, Total, product
 from .geometry import Geometry
 from .memory import POOL
 
@@ -85,7 +85,7 @@ def convolve(g: Geometry, data: np.ndarray, weight: np.ndarray, out: np.ndarray,
     for first, count in work.images_of():
         work.hold(data[first : first + count])
         for block in work.blocks_of(first, count):
-            results = np.matmul(work.gather(block), rhs, out=work.result_memory(block))
+            results = product(work.gather(block), rhs, work.result_memory(block))
             block.of(out)[...] = work.as_images(results, block)
 
 
@@ -96,7 +96,7 @@ def convolve_data(g: Geometry, result: np.ndarray, weight: np.ndarray, out: np.n
     for first, count in work.images_of():
         work.image.fill(0)
         for block in work.blocks_of(first, count):
-            work.fold(np.matmul(work.load_result(result, block), rhs, out=work.patch_memory(block)), block)
+            work.fold(product(work.load_result(result, block), rhs, work.patch_memory(block)), block)
         out[first : first + count] = work.inner(count)
 
 

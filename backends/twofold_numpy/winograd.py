@@ -16,7 +16,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from twofold.backend.strides import Sizes
 
-from .blocks import Block, Blocks, Total
+from .blocks import Block, Blocks, Total, product
 from .geometry import Geometry
 from .memory import POOL
 
@@ -100,16 +100,16 @@ class Tiles(Blocks):
         tiles = self.tiles[: math.prod(shape)].reshape(shape)
         np.copyto(tiles, as_strided(self.image[:, RESULTS * block.top :], shape, (y, x, n, RESULTS * y, RESULTS * x, c)))
         found = self.data[: tiles.size].reshape(POSITIONS, self.number(block) * self.before)
-        return np.matmul(OF_DATA, tiles.reshape(found.shape), out=found).reshape(POSITIONS, self.number(block), self.before)
+        return product(OF_DATA, tiles.reshape(found.shape), found).reshape(POSITIONS, self.number(block), self.before)
 
     def multiply(self, data: np.ndarray, kernels: np.ndarray, block: Block) -> np.ndarray:
         """Multiply transformed tiles by transformed kernels (36, before, after): (36, tiles, after)."""
-        return np.matmul(data, kernels, out=self._sums(block))
+        return product(data, kernels, self._sums(block))
 
     def inverse_transform(self, sums: np.ndarray, block: Block, out: np.ndarray) -> None:
         """Transform a block's products back, and write them into its part of a result (n, channels, h, w)."""
         cells, places = self._cells(block), self._places(block)
-        np.matmul(TO_RESULTS, sums.reshape(POSITIONS, -1), out=cells)
+        product(TO_RESULTS, sums.reshape(POSITIONS, -1), cells)
         part = self.part(block, out).transpose(0, 2, 3, 1)
         # tiles may overhang the image, and channels may be first in memory: then the results take a detour through the buffer
         whole = part.shape == places.shape and part.strides[3] == part.itemsize
@@ -125,7 +125,7 @@ class Tiles(Blocks):
         places[:, : part.shape[1], : part.shape[2]] = part
         self._as_tiles(cells, block)[...] = _in_tiles(places)
         sums = self._sums(block)
-        np.matmul(TO_RESULTS.T, cells, out=sums.reshape(POSITIONS, -1))
+        product(TO_RESULTS.T, cells, sums.reshape(POSITIONS, -1))
         return sums
 
     def _sums(self, block: Block) -> np.ndarray:

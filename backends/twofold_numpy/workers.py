@@ -1,78 +1,79 @@
-"""A second thread for kernels on large arrays; NumPy releases the GIL while it computes."""
+"""Helper threads that run Python: for kernels and products without machine code. NumPy releases the GIL while it computes."""
 
-import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 
 import numpy as np
 
 from twofold.backend.ledger import HAND_OFFS
 
-THREADS = min(2, os.cpu_count() or 1)
+from . import threads
 
 Task = Callable[[], None]
 _tasks: list["SimpleQueue[Task]"] = []
+_helpers: list[threading.Thread] = []
 _start_lock = threading.RLock()  # reentrant: a signal handler may interrupt the thread that holds it
 
 
-def run_both(here: Task, there: Task, then: Task | None = None) -> None:
-    """Run ``here`` on this thread and ``there`` on the other one, with floating-point warnings off, and wait for both.
+def run_all(pieces: Sequence[Task]) -> None:
+    """Run the pieces of a task, first on this thread and last on helpers, with floating-point warnings off there, and wait for all.
 
-    If the other thread has not started ``there`` when ``here`` is done (the machine is busy), it runs here as well. ``then`` runs on the
-    other thread afterwards; nobody waits for it.
+    This thread waits for a piece only if a helper has begun it. A helper that begins none (the machine is busy) is not waited for.
     """
-    # `begun` decides which thread runs `there`; `done` is held until it has run
-    begun, done = threading.Lock(), threading.Lock()
-    done.acquire()
-    errors: list[BaseException] = []
+    left = list(pieces)  # a helper that comes late finds it empty: it keeps no array alive
+    ended: SimpleQueue[BaseException | None] = SimpleQueue()
 
-    def task() -> None:
-        if not begun.acquire(blocking=False):
-            return
-        try:
-            there()
-        except BaseException as error:
-            errors.append(error)
-        finally:
-            done.release()
-        if then is not None:
-            then()
+    def help_out() -> None:
+        while left:
+            try:
+                piece = left.pop()
+            except IndexError:
+                return
+            try:
+                piece()
+            except BaseException as error:
+                ended.put(error)
+            else:
+                ended.put(None)
+            del piece
 
-    second = there
     HAND_OFFS.count += 1
-    _queue().put(task)
+    queue, expected = _queue(), min(len(left), threads.count()) - 1
+    for _ in range(expected):
+        queue.put(help_out)
+    theirs = len(pieces)
     try:
-        here()
+        while left:
+            try:
+                piece = left.pop(0)
+            except IndexError:
+                break
+            theirs -= 1
+            piece()
     finally:
-        mine = begun.acquire(blocking=False)
-        if mine:
-            there = _nothing  # the task is still queued: drop what it refers to, so that arrays are not kept alive
-        else:
-            done.acquire()
-    if mine:
-        second()
-    elif errors:
+        while left:  # after an error
+            try:
+                left.pop()
+            except IndexError:
+                break
+            theirs -= 1
+        errors = [error for error in [ended.get() for _ in range(theirs)] if error is not None]
+    if errors:
         raise errors[0]
 
 
-def _nothing() -> None:
-    pass
-
-
-def has_tasks() -> bool:
-    """Whether tasks are queued for the other thread; for the helper that spins on it (see `jit.handoff`)."""
-    return bool(_tasks) and not _tasks[0].empty()
-
-
 def _queue() -> "SimpleQueue[Task]":
-    """The other thread's task queue; the thread is started at first use."""
-    with _start_lock:
-        if not _tasks:
-            tasks: SimpleQueue[Task] = SimpleQueue()
-            threading.Thread(target=_serve, args=(tasks,), name="twofold-kernel", daemon=True).start()
-            _tasks.append(tasks)
-        return _tasks[0]
+    """The helpers' task queue; they are started at first use."""
+    if not _tasks or len(_helpers) < threads.count() - 1:
+        with _start_lock:
+            if not _tasks:
+                _tasks.append(SimpleQueue())
+            while len(_helpers) < threads.count() - 1:
+                helper = threading.Thread(target=_serve, args=(_tasks[0],), name=f"twofold-worker-{len(_helpers)}", daemon=True)
+                _helpers.append(helper)
+                helper.start()
+    return _tasks[0]
 
 
 def _serve(tasks: "SimpleQueue[Task]") -> None:
@@ -82,7 +83,8 @@ def _serve(tasks: "SimpleQueue[Task]") -> None:
 
 
 def forget() -> None:
-    """Reset in a forked child, which has no other thread; a new one is started when needed."""
+    """Reset in a forked child, which has no helpers; they are started when needed."""
     global _start_lock
     _tasks.clear()
+    _helpers.clear()
     _start_lock = threading.RLock()  # another thread of the parent may have held the old one

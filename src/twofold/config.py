@@ -56,6 +56,13 @@ TABLE = (
     Setting("window_bytes", 1 << 30, _count, "bytes of pending results at which a window is flushed"),
     Setting("lane_operations", 256, _count, "number of programs and copies queued on other threads at which queueing blocks"),
     Setting("lane_bytes", 1 << 30, _count, "bytes of their results at which queueing blocks"),
+    Setting(
+        "threads",
+        0,
+        _count,
+        "number of threads that large kernels and matrix products are divided over; 0: one for each core",
+        is_compiled_in=True,
+    ),
     Setting("jit", True, _switch, "compile fused CPU kernels with LLVM on their second use, if llvmlite is installed", is_compiled_in=True),
     Setting(
         "jit_eager",
@@ -131,6 +138,7 @@ class Settings:
     window_bytes: int
     lane_operations: int
     lane_bytes: int
+    threads: int
     jit: bool
     jit_eager: bool
     winograd: bool

@@ -27,18 +27,28 @@ SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -2.5, math.inf, -math.inf, math.nan, 1e-31
 
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch, tmp_path):
-    """Enable kernels, small ones too at the second use, with no known structures, a cache folder of the test's own, and counts at 0.
-
-    No thread spins for work: each hand-off goes through Python.
-    """
+    """Enable kernels, small ones too at the second use, with no known structures, a cache folder of the test's own, and counts at 0."""
     monkeypatch.setattr(SETTINGS, "jit", True)
-    monkeypatch.setattr(tiering, "helper", lambda own: None)
-    handoff.forget()
     monkeypatch.setattr(tiering, "WORTH", 0)
     monkeypatch.setenv("TWOFOLD_CACHE", str(tmp_path))
     monkeypatch.setattr(tiering, "_entries", type(tiering._entries)())
     for name in ("compiled", "loaded", "refused"):
         monkeypatch.setattr(tiering.Stats, name, 0)
+
+
+@pytest.fixture
+def two_threads(monkeypatch):
+    """Kernels of all sizes are split between two threads, of which one waits to be woken."""
+    monkeypatch.setattr(tiering, "SPLIT", 0)
+    monkeypatch.setattr(tiering, "WAKE", 0)
+    monkeypatch.setattr(SETTINGS, "threads", 2)
+    handoff.start(compiler())
+    offer_all()
+
+
+def offer_all():
+    """Forget that the helper was late."""
+    handoff._board[handoff.ALONE] = handoff._board[handoff.LEVEL] = 0
 
 
 class EagerKernel(tiering._JitKernel):

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from twofold.backend.kernel import ArrayType, Ref, RowProgram
+from twofold.backend.ledger import HAND_OFFS
 from twofold.config import SETTINGS
 from twofold.dtype import NAME_OF, NUMPY
 from twofold.graph.build import G
@@ -27,9 +28,9 @@ from twofold_numpy.jit.compiler import compiler
 from twofold_numpy.jit.kernel import Machine, kernel_ir
 from twofold_numpy.jit.structure import structure_of
 
-from tests.backend.jit import FLOATS, SPECIAL, EagerBackend, chain, fresh, machine_code, one, outputs_of, same_bits
+from tests.backend.jit import FLOATS, SPECIAL, EagerBackend, chain, fresh, machine_code, one, outputs_of, same_bits, two_threads
 
-__all__ = ["fresh"]
+__all__ = ["fresh", "two_threads"]
 
 #: Allowed error of a compiled function, in units in the last place.
 ULPS = 2.0
@@ -332,10 +333,8 @@ def test_strided_inputs_are_computed_by_machine_code_too(monkeypatch):
     assert same_bits(out, -(x * 2 + x))
 
 
-def test_both_halves_reject_operands_together(monkeypatch):
-    monkeypatch.setattr(tiering, "SPLIT", 0)
-    monkeypatch.setattr(tiering, "SPLIT_WITH_HELPER", 0)
-    monkeypatch.setattr(tiering.workers, "THREADS", 2)
+@pytest.mark.usefixtures("two_threads")
+def test_both_halves_reject_operands_together():
     memory, turned = np.arange(401, dtype=np.float32), np.ones((20, 20), np.float32).T
     x, y = (memory[k:][:400].reshape(20, 20) for k in (1, 0))  # the result overlaps the input, one element before it
     steps = step("add", Ref("in", 0), Ref("in", 1)), step("add", Ref("step", 0), Ref("in", 2))
@@ -365,19 +364,15 @@ def test_an_array_of_another_size_raises_as_in_the_default_kernel():
 @pytest.mark.parametrize(
     ("shape", "operand"), [((700_001,), (1,)), ((2, 400_000), (2, 1)), ((1000, 500), (500,)), ((100, 5, 1000), (5, 1))]
 )
-def test_large_spaces_are_computed_by_two_threads(shape, operand, monkeypatch):
-    hand_offs = []
-    both = tiering.workers.run_both
-    monkeypatch.setattr(tiering, "SPLIT", 0)
-    monkeypatch.setattr(tiering, "SPLIT_WITH_HELPER", 0)
-    monkeypatch.setattr(tiering.workers, "run_both", lambda *tasks: (hand_offs.append(1), both(*tasks)))
-    monkeypatch.setattr(tiering.workers, "THREADS", 2)
+@pytest.mark.usefixtures("two_threads")
+def test_large_spaces_are_computed_by_two_threads(shape, operand):
     x, y = (np.random.default_rng(k).normal(size=s).astype(np.float32) for k, s in enumerate((shape, operand)))
     types = ArrayType(shape, "float32"), ArrayType(operand, "float32")
     program = RowProgram("multiply", shape, types, (step("multiply", Ref("in", 0), Ref("in", 1)),), (0,))
-    (got,) = machine_code(program)(x, y, np.empty(shape, np.float32))
+    run, before = machine_code(program), HAND_OFFS.count
+    (got,) = run(x, y, np.empty(shape, np.float32))
     assert same_bits(got, x * y)
-    assert len(hand_offs) == 1
+    assert HAND_OFFS.count == before + 1
 
 
 def test_many_threads_can_share_a_kernel():

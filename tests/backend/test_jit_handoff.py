@@ -13,42 +13,22 @@ import pytest
 
 from twofold.backend.kernel import ArrayType, Ref, RowProgram
 from twofold.backend.ledger import HAND_OFFS
+from twofold.config import SETTINGS
 from twofold.testing.backend_conformance import step
 from twofold_numpy.jit import handoff, tiering
-from twofold_numpy.jit.callables import RELEASE_GIL, REPORT_REFUSAL, WITHOUT_GIL, builtin_of
+from twofold_numpy.jit.callables import REPORT_REFUSAL, WITHOUT_GIL, builtin_of
 from twofold_numpy.jit.compiler import compiler
 
-from tests.backend.jit import EagerBackend, chain, fresh, machine_code, same_bits
+from tests.backend.jit import EagerBackend, chain, fresh, machine_code, same_bits, two_threads
 from tests.backend.test_jit_rows import softmax
 
-__all__ = ["fresh"]
+__all__ = ["fresh", "two_threads"]
 SHAPE = (37, 129)
 
 
 @pytest.fixture(autouse=True)
-def _all_sizes(fresh, monkeypatch):
-    monkeypatch.setattr(tiering, "SPLIT_WITH_HELPER", 0)
-    monkeypatch.setattr(tiering, "SPLIT", 10**12)
-    monkeypatch.setattr(tiering.workers, "THREADS", 2)
-
-
-@pytest.fixture
-def waiting():
-    """A worker thread that always spins for work."""
-    stop = threading.Event()
-
-    def serve():
-        while not stop.is_set():
-            handoff.serve(compiler())()
-
-    thread = threading.Thread(target=serve, daemon=True)
-    thread.start()
-    while handoff._mailbox[0] != handoff.READY:
-        time.sleep(0.001)
-    yield
-    stop.set()
-    thread.join(20)
-    assert not thread.is_alive()
+def _all_sizes(fresh, two_threads):
+    """Every kernel is split, and a helper is there."""
 
 
 def turns(count):
@@ -70,8 +50,9 @@ def handed(run):
     return HAND_OFFS.count - before
 
 
-def test_without_a_waiting_thread_one_thread_does_all_the_work():
-    handoff.forget()
+def test_without_helpers_one_thread_does_all_the_work(monkeypatch):
+    handoff.stop()
+    monkeypatch.setattr(tiering, "WAKE", 10**12)
     x, y = operands()
     out = np.empty(SHAPE, np.float32)
     kernel = machine_code(chain(SHAPE, "negative"))
@@ -79,7 +60,33 @@ def test_without_a_waiting_thread_one_thread_does_all_the_work():
     assert same_bits(out, -(x * 2 + y))
 
 
-@pytest.mark.usefixtures("waiting")
+def test_a_kernel_that_is_worth_it_starts_the_helpers():
+    handoff.stop()
+    x, y = operands()
+    kernel = machine_code(chain(SHAPE, "negative"))
+    assert [handed(lambda: kernel(x, y, np.empty_like(x))) for _ in range(2)] == [0, 1]
+
+
+def test_helpers_follow_the_setting(monkeypatch):
+    for count in (4, 2, 1, 3):
+        monkeypatch.setattr(SETTINGS, "threads", count)
+        handoff.start(compiler())
+        names = [t.name for t in threading.enumerate() if t.name.startswith("twofold-helper")]
+        assert sorted(names) == [f"twofold-helper-{k}" for k in range(count - 1)]
+        x, y = operands()
+        kernel = machine_code(chain(SHAPE, "negative"))
+        for _ in turns(30):
+            (got,) = kernel(x, y, np.empty_like(x))
+            assert same_bits(got, -(x * 2 + y))
+
+
+def test_a_helper_that_is_late_is_left_alone_for_a_while():
+    x, y = operands()
+    kernel = machine_code(chain(SHAPE, "negative"))
+    handoff._board[handoff.ALONE] = 3
+    assert [handed(lambda: kernel(x, y, np.empty_like(x))) for _ in range(4)] == [0, 0, 0, 1]
+
+
 @pytest.mark.parametrize("shape", [SHAPE, (2,), (70_001,), (3, 5, 7)])
 def test_halves_match_the_whole_bitwise(shape):
     x, y = operands(shape)
@@ -96,7 +103,6 @@ def test_halves_match_the_whole_bitwise(shape):
     assert handed(run) > 5
 
 
-@pytest.mark.usefixtures("waiting")
 def test_rows_and_results_over_operands():
     x, _ = operands()
     kernel, want = machine_code(softmax(SHAPE)), np.empty(SHAPE, np.float32)
@@ -111,7 +117,6 @@ def test_rows_and_results_over_operands():
         assert same_bits(b, -(a * 2 + operands()[1]))
 
 
-@pytest.mark.usefixtures("waiting")
 def test_rejected_arrays_are_computed_once():
     memory = np.arange(401, dtype=np.float32)
     x, y = (memory[k:][:400].reshape(20, 20) for k in (1, 0))  # the result overlaps the input, one element before it
@@ -130,7 +135,6 @@ def test_rejected_arrays_are_computed_once():
             own(a, b[:5], np.empty_like(a))
 
 
-@pytest.mark.usefixtures("waiting")
 def test_a_single_half_that_refuses_is_an_error(monkeypatch):
     """As when its scratch cannot be allocated: the other half may have overwritten the inputs."""
     made = []
@@ -155,44 +159,7 @@ def test_a_single_half_that_refuses_is_an_error(monkeypatch):
     assert {REPORT_REFUSAL, WITHOUT_GIL} <= set(made)
 
 
-def test_a_single_half_that_refuses_in_a_woken_thread_is_an_error(monkeypatch):
-    monkeypatch.setattr(tiering, "SPLIT", 0)
-    made = []
-
-    def noted(address, library, numbers, refused, lock):
-        numbers = list(numbers)
-        made.extend([lock] if refused is tiering._refuse else [])
-        if refused is tiering._refuse and len(made) == 2:
-            numbers[-1] += 1  # as if the arrays were larger
-        return builtin_of(address, library, numbers, refused, lock)
-
-    monkeypatch.setattr(tiering, "builtin_of", noted)
-    handoff.forget()
-    x, y = operands((1000,))
-    kernel = tiering.jit_kernel(chain((1000,), "negative"))
-    kernel(x, y, np.empty(1000, np.float32))
-    with pytest.raises(MemoryError):
-        kernel(x, y, np.empty(1000, np.float32))
-    assert made == [RELEASE_GIL, RELEASE_GIL]
-
-
-def test_a_busy_thread_lets_others_use_the_worker_in_between(monkeypatch):
-    monkeypatch.setattr(handoff, "PATIENCE", 10**9)
-    monkeypatch.setattr(handoff, "_code", handoff._code.__wrapped__)
-    thread = threading.Thread(target=handoff.serve.__wrapped__(compiler()), daemon=True)
-    x, y = operands()
-    kernel = machine_code(chain(SHAPE, "negative"))
-    kernel(x, y, np.empty_like(x))
-    handoff.forget()
-    thread.start()
-    end = time.monotonic() + 30
-    while thread.is_alive() and time.monotonic() < end:
-        kernel(x, y, np.empty_like(x))
-    assert not thread.is_alive()
-
-
-@pytest.mark.usefixtures("waiting")
-def test_threads_take_turns_with_the_waiting_worker():
+def test_threads_take_turns_with_the_helper():
     errors = []
 
     def work(seed):
@@ -211,8 +178,7 @@ def test_threads_take_turns_with_the_waiting_worker():
     assert errors == []
 
 
-@pytest.mark.usefixtures("waiting")
-def test_a_forked_child_has_no_waiting_thread():
+def test_a_forked_child_starts_its_own_helpers():
     x, y = operands()
     kernel = machine_code(chain(SHAPE, "negative"))
     kernel(x, y, np.empty_like(x))
@@ -220,49 +186,9 @@ def test_a_forked_child_has_no_waiting_thread():
         child = os.fork()
         if not child:
             signal.alarm(30)  # nobody waits for it longer
-            good = handed(lambda: [kernel(x, y, np.empty_like(x)) for _ in range(20)]) == 0
+            good = [handed(lambda: kernel(x, y, np.empty_like(x))) for _ in range(2)] == [0, 1]
             os._exit(0 if good and same_bits(kernel(x, y, np.empty_like(x))[0], -(x * 2 + y)) else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-
-
-def test_a_woken_thread_waits_for_more(monkeypatch):
-    monkeypatch.setattr(tiering, "SPLIT", 0)
-    waited = []
-    monkeypatch.setattr(tiering, "helper", lambda own: lambda: waited.append(own))
-    handoff.forget()
-    x, y = operands((400_000,))
-    kernel = machine_code(chain((400_000,), "tanh"))
-    for _ in range(200):
-        kernel(x, y, np.empty_like(x))
-    assert waited  # unless the machine was busy each time, so that one thread ran both halves
-    assert isinstance(waited[0], type(compiler()))
-
-
-def test_a_worker_that_waits_in_vain_waits_less_often(monkeypatch):
-    one, turns_taken, done = handoff.Helper(compiler()), [], []
-
-    def serve():
-        turns_taken.append(len(done))
-        HAND_OFFS.count += len(done) >= 90
-
-    monkeypatch.setattr(one, "_serve", serve)
-    while len(done) < 100:
-        one()
-        done.append(True)
-    assert turns_taken == [0, 2, 6, 14, 30, 62, *range(94, 100)]
-
-
-def test_a_busy_worker_continues_unless_others_wait(monkeypatch):
-    one, turns_taken = handoff.Helper(compiler()), []
-
-    def serve():
-        turns_taken.append(1)
-        HAND_OFFS.count += handoff.MAX_SERVED
-
-    monkeypatch.setattr(one, "_serve", serve)
-    monkeypatch.setattr(handoff, "has_tasks", lambda: len(turns_taken) == 5)
-    one()
-    assert len(turns_taken) == 5
 
 
 def test_functions_are_freed_with_their_kernel():

@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 
 from twofold.backend.kernel import ArrayType, Ref, RowProgram
+from twofold.backend.ledger import HAND_OFFS
 from twofold.dtype import NUMPY
 from twofold.testing.backend_conformance import step
 from twofold_numpy.blocked import compile_kernel
-from twofold_numpy.jit import tiering
 from twofold_numpy.jit.compiler import compiler
 from twofold_numpy.jit.kernel import Machine
 from twofold_numpy.jit.structure import structure_of
 
-from tests.backend.jit import FLOATS, SPECIAL, EagerBackend, fresh, machine_code, same_bits
+from tests.backend.jit import FLOATS, SPECIAL, EagerBackend, fresh, machine_code, offer_all, same_bits, two_threads
 
-__all__ = ["fresh"]
+__all__ = ["fresh", "two_threads"]
 
 
 def reduced(op, ref, dtype="float32"):
@@ -160,19 +160,16 @@ def test_an_output_over_an_input_that_an_earlier_pass_reads(shape):
     assert same_bits(out, want[1])
 
 
-def test_rows_are_split_between_threads(monkeypatch):
-    hand_offs = []
-    both = tiering.workers.run_both
-    monkeypatch.setattr(tiering, "SPLIT", 0)
-    monkeypatch.setattr(tiering, "SPLIT_WITH_HELPER", 0)
-    monkeypatch.setattr(tiering.workers, "run_both", lambda *tasks: (hand_offs.append(1), both(*tasks)))
-    monkeypatch.setattr(tiering.workers, "THREADS", 2)
+@pytest.mark.usefixtures("two_threads")
+def test_rows_are_split_between_threads():
     for shape in ((501, 300), (2, 3, 40_000), (1, 60_000)):
         x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
-        (got,) = machine_code(softmax(shape))(x, np.empty_like(x))
+        run = machine_code(softmax(shape))
+        offer_all()
+        before = HAND_OFFS.count
+        (got,) = run(x, np.empty_like(x))
         np.testing.assert_allclose(got.sum(-1), 1, 1e-4)
-        assert hand_offs == ([1] if shape[0] > 1 else [])
-        hand_offs.clear()
+        assert HAND_OFFS.count - before == (shape[0] > 1)
 
 
 def test_rows_summed_in_blocks_use_the_default_kernel():

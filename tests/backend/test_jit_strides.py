@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from twofold.backend.kernel import ArrayType, Ref, RowProgram
+from twofold.backend.ledger import HAND_OFFS
 from twofold.config import SETTINGS
 from twofold.graph.ir import leaf
 from twofold.program.compile import Program
@@ -17,12 +18,12 @@ from twofold_numpy.jit.compiler import compiler
 from twofold_numpy.jit.kernel import Machine
 from twofold_numpy.jit.structure import BROADCAST, STRIDE_2, STRIDED, UNIT_STRIDE, element_strides, structure_of
 
-from tests.backend.jit import SPECIAL, EagerBackend, chain, fresh, machine_code, one, outputs_of, same_bits
+from tests.backend.jit import SPECIAL, EagerBackend, chain, fresh, machine_code, offer_all, one, outputs_of, same_bits, two_threads
 from tests.backend.test_jit import EXACT, by_default, random_program
 from tests.backend.test_jit_rows import random_rows, row_outputs
 from tests.core.test_slices import WINDOWS, pool, random_graph
 
-__all__ = ["fresh"]
+__all__ = ["fresh", "two_threads"]
 
 
 @pytest.fixture
@@ -150,19 +151,17 @@ def test_empty_and_single_element_arrays(shape):
 
 @pytest.mark.parametrize("shape", [(300, 257), (64, 64), (2, 1000), (1000, 3)])
 @pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.usefixtures("two_threads")
 def test_transposed_inputs_are_read_in_blocks_by_both_threads(shape, threads, monkeypatch):
-    hand_offs, both = [], tiering.workers.run_both
-    monkeypatch.setattr(tiering, "SPLIT", 0)
-    monkeypatch.setattr(tiering, "SPLIT_WITH_HELPER", 0)
-    monkeypatch.setattr(tiering.workers, "THREADS", threads)
-    monkeypatch.setattr(tiering.workers, "run_both", lambda *tasks: (hand_offs.append(1), both(*tasks)))
+    monkeypatch.setattr(SETTINGS, "threads", threads)
     x, y = np.random.default_rng(0).normal(size=shape[::-1]).astype(np.float32).T, np.ones(shape, np.float32)
-    run = machine_code(chain(shape, "negative"))
+    run, before = machine_code(chain(shape, "negative")), HAND_OFFS.count
     for columns in (1, 7, 64):
         monkeypatch.setattr(strided, "COLUMNS", columns)
+        offer_all()
         (got,) = run(x, y, np.empty(shape, np.float32))
         assert same_bits(got, -(x * 2 + y))
-    assert len(hand_offs) == (3 if threads == 2 else 0)
+    assert HAND_OFFS.count - before == (3 if threads == 2 else 0)
 
 
 def structure_for(program, *arrays):
@@ -328,10 +327,8 @@ def test_uses_are_counted_for_each_layout():
     assert tiering.Stats.compiled == 2
 
 
-def test_halves_of_rows_of_strided_inputs(monkeypatch):
-    monkeypatch.setattr(tiering, "SPLIT", 0)
-    monkeypatch.setattr(tiering, "SPLIT_WITH_HELPER", 0)
-    monkeypatch.setattr(tiering.workers, "THREADS", 2)
+@pytest.mark.usefixtures("two_threads")
+def test_halves_of_rows_of_strided_inputs():
     for seed in range(8):
         check_rows(seed)
 

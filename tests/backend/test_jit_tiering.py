@@ -169,7 +169,7 @@ def test_a_fork_waits_for_code_between_threads(monkeypatch):
         return object_code(text)
 
     monkeypatch.setattr(own, "object_code", slow)
-    thread = threading.Thread(target=handoff._code.__wrapped__, args=(own, "split"))
+    thread = threading.Thread(target=handoff.code_of.__wrapped__, args=(own, "split"))
     thread.start()
     assert begun.wait(30)
     child = os.fork()

@@ -31,7 +31,11 @@ def test_page_has_the_section(page, title):
 
 
 def test_page_names_the_blas(page):
-    assert re.search(r"BLAS kernel +\S+", page)
+    assert re.search(r"BLAS of NumPy +\S+", page)
+
+
+def test_page_says_how_many_threads_there_are(page):
+    assert re.search(r"threads +[1-9]\d* for large kernels and matrix products, on [1-9]\d* core", page)
 
 
 @pytest.mark.parametrize("setting", TABLE, ids=lambda setting: setting.name)

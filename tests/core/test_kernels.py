@@ -221,11 +221,11 @@ def test_other_reductions_are_not_fused():
         assert not any(k.has_rows for k in program.kernels)
 
 
-def test_one_thread_runs_both_halves_on_a_busy_machine(monkeypatch):
+def test_one_thread_runs_all_pieces_on_a_busy_machine(monkeypatch):
     monkeypatch.setattr(workers, "_queue", SimpleQueue)  # nobody serves it
     ran = []
-    workers.run_both(lambda: ran.append("here"), lambda: ran.append("there"))
-    assert ran == ["here", "there"]
+    workers.run_all([partial(ran.append, k) for k in range(5)])
+    assert ran == [*range(5)]
 
 
 @pytest.mark.parametrize("error", [None, ZeroDivisionError])
@@ -241,7 +241,7 @@ def test_work_queued_for_a_busy_thread_holds_no_references(error, monkeypatch):
             raise error
 
     with pytest.raises(error) if error else contextlib.nullcontext():
-        workers.run_both(here, there)
+        workers.run_all([here, there])
     del there
     gc.collect()
     assert gone() is None
@@ -256,7 +256,7 @@ def test_the_caller_waits_for_the_worker_thread():
         time.sleep(0.05)
         ran.append("there")
 
-    workers.run_both(started.wait, there)
+    workers.run_all([started.wait, there])
     assert ran == ["there"]
 
 
@@ -268,15 +268,15 @@ def test_an_error_in_the_worker_thread_is_raised_in_the_caller():
         raise ZeroDivisionError("there")
 
     with pytest.raises(ZeroDivisionError, match="there"):
-        workers.run_both(started.wait, fails)
+        workers.run_all([started.wait, fails])
 
 
-def test_each_half_runs_once():
+def test_each_piece_runs_once():
     ran = []
     for _ in range(200):
-        workers.run_both(lambda: None, lambda: ran.append(1))
+        workers.run_all([lambda: None, lambda: ran.append(1)])
     started = threading.Event()
-    workers.run_both(started.wait, started.set)  # everything queued before has been taken
+    workers.run_all([started.wait, started.set])  # everything queued before has been taken
     assert len(ran) == 200
 
 
@@ -287,7 +287,7 @@ def test_warnings_are_off_in_the_worker_thread():
         seen.append(np.geterr())
         started.set()
 
-    workers.run_both(started.wait, there)
+    workers.run_all([started.wait, there])
     assert set(seen[0].values()) == {"ignore"}
 
 

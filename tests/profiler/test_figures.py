@@ -138,7 +138,7 @@ def test_hand_offs_are_counted():
 
     before = HAND_OFFS.count
     done = np.zeros(2)
-    workers.run_both(lambda: done.__setitem__(0, 1), lambda: done.__setitem__(1, 1))
+    workers.run_all([lambda: done.__setitem__(0, 1), lambda: done.__setitem__(1, 1)])
     assert done.all()
     assert HAND_OFFS.count == before + 1
 

@@ -1,23 +1,28 @@
-"""Splits a kernel over two threads without the interpreter in between: a hand-off takes about 1 µs instead of 50.
+"""Shares tasks with helper threads, without the interpreter in between: offering a piece takes less than 1 µs.
 
-After each task the helper thread (that of `workers`) spins for the next one in machine code, without the GIL, for some 100 µs. A thread
-that runs a split kernel meanwhile posts the second half in a mailbox, runs the first half, and takes the second one back if the helper
-has not taken it. When the helper gives up it goes back to sleep, and the next task must wake it through Python.
+A task is cut into pieces. The thread that has it writes it on the board, works on pieces itself, and returns when all are done; helpers
+take pieces from the board. A helper spins for the next task in machine code, without the GIL, for some 100 µs, then sleeps until a task
+of some size wakes it. Nobody waits for a helper to begin, so one that gets no core costs nothing. If a helper is late with a piece that it
+has begun, because it has lost its core, the next tasks are not offered: one, then three, up to `MOST_ALONE`.
 
-| state of the mailbox | |
+| word of the board | |
 |---|---|
-| asleep | the helper is not spinning |
-| ready | the helper is spinning for work |
-| claimed | a thread is writing the task |
-| posted | the task may be taken |
-| taken | the helper is running it |
-| done | the helper has run it; the thread that posted it makes the mailbox ready again |
+| ticket | the number of the task times 65,536, and how many of its pieces nobody has taken |
+| owner | whether a thread has a task on the board; another one with a task does all pieces itself |
+| function, numbers, arguments, count | the task: ``function(numbers, arguments, count, piece)`` returns null, or refuses |
+| finished, refused | how many pieces helpers have finished, and how many of these refused |
+| alone, level | how many tasks are not offered from now on, and how many were not the last time |
+| helpers | their number |
 
-The state is changed by compare-and-swap. Acquire and release order the task's words, and the arrays' content, between the two threads.
+Pieces are taken by compare-and-swap of the ticket. A helper reads the task before it takes a piece; if the task has changed meanwhile, so
+has the ticket, and the exchange fails. Acquire and release order the words, and the arrays' content, between the threads. Each helper has
+three words more: whether it sleeps, the lock that it sleeps on, and whether it is to end.
 """
 
 import ctypes
 import os
+import threading
+import time
 from collections.abc import Callable
 from functools import cache
 from types import BuiltinFunctionType
@@ -25,93 +30,108 @@ from types import BuiltinFunctionType
 from twofold.backend.forks import BUILDING
 from twofold.backend.ledger import HAND_OFFS
 
-from ..workers import has_tasks
+from .. import threads
 from .callables import CONTENT, HEAD, KEEP_GIL, builtin_of
 from .compiler import Code, Compiler
 from .llvm_text import llvm_text
 
-ASLEEP, READY, CLAIMED, POSTED, TAKEN, DONE = range(6)
-#: Iterations for which the helper spins for work (some 100 µs), and for which a thread spins for the other's end before it sleeps.
-PATIENCE, SHORT_WAIT = 4_500, 20_000
-#: Halves after which the helper leaves the loop, to see whether Python has other tasks for it.
-MAX_SERVED = 64
-#: After n fruitless turns in a row the helper skips the next 2^n - 1, for n up to this: spinning takes time from other threads.
-MAX_BACKOFF = 5
-#: Microseconds of each sleep of a thread that has stopped spinning for the other's end.
-NAP = 20
+#: Places of the words; those that different threads write are in cache lines of their own.
+OWNER, FINISHED, REFUSED, FUNCTION, NUMBERS, ARGUMENTS, COUNT, ALONE, LEVEL, HELPERS = 8, 16, 17, 24, 25, 26, 27, 32, 33, 40
+FIRST_HELPER, HELPER_SIZE = 48, 8
+#: Iterations for which a helper spins for work (some 100 µs), at most and at least: half as long after each time in vain.
+PATIENCE, LEAST_PATIENCE = 4_500, 100
+#: Iterations for which a thread spins for the end of a piece before it sleeps, and microseconds of each sleep.
+SHORT_WAIT, NAP = 20_000, 20
+#: A helper is late if it needs as long as the other thread's pieces and GRACE nanoseconds more. Most tasks that are not offered then.
+GRACE, MOST_ALONE = 50_000, 255
 
-#: The mailbox: state; the task's function, numbers, arguments and their count; and the function's result.
-_mailbox = (ctypes.c_int64 * 6)()
-ctypes.pythonapi.Py_IncRef(ctypes.py_object(_mailbox))  # never freed: the helper may look at it until the process ends
+_board = (ctypes.c_int64 * (FIRST_HELPER + HELPER_SIZE * threads.MOST))()
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(_board))  # never freed: helpers look at it until the process ends
+_helpers: list[threading.Thread] = []
+_start_lock = threading.RLock()  # reentrant: a signal handler may interrupt the thread that holds it
 
-
-def forget() -> None:
-    """Reset the mailbox in a forked child, which has no helper thread."""
-    _mailbox[0] = ASLEEP
-
-
-os.register_at_fork(after_in_child=forget)
+_new_lock, _take_lock, _free_lock = (getattr(ctypes.pythonapi, f"PyThread_{what}_lock") for what in ("allocate", "acquire", "release"))
+_new_lock.restype, _take_lock.argtypes, _free_lock.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_int], [ctypes.c_void_p]
 
 
-def module(function: str, x86: bool) -> str:
-    """The LLVM module of ``"serve"``, the helper's loop, or ``"split"``, a split kernel. Both begin with pointers to the mailbox."""
+def module(function: str, x86: bool, **more: str | int) -> str:
+    """The LLVM module of ``"serve"``, a helper's loop, ``"split"``, a split kernel, or ``"product"``; all begin with the board."""
     pause = "@llvm.x86.sse2.pause()"
     words = {"PAUSE_DECLARED": f"declare void {pause}" if x86 else "", "PAUSE": f"call void {pause}" if x86 else "", "CONTENT": CONTENT}
-    words |= {"HEAD": HEAD, **{f"HEAD{k}": HEAD + k for k in range(1, 5)}}
-    words |= {"SHORT_WAIT": SHORT_WAIT, "PATIENCE": PATIENCE, "NAP": NAP, "MAX_SERVED": MAX_SERVED}
-    words |= {"ASLEEP": ASLEEP, "READY": READY, "CLAIMED": CLAIMED, "POSTED": POSTED, "TAKEN": TAKEN, "DONE": DONE}
-    return llvm_text("mailbox", **words) + llvm_text(function, **words) + "attributes #0 = { nounwind }\n"
+    words |= {"HEAD": HEAD, **{f"HEAD{k}": HEAD + k for k in range(1, 6)}, "CLOCK": int(time.CLOCK_MONOTONIC)}
+    words |= {"OWNER": OWNER, "FINISHED": FINISHED, "REFUSED": REFUSED, "FUNCTION": FUNCTION, "NUMBERS": NUMBERS}
+    words |= {"ARGUMENTS": ARGUMENTS, "COUNT": COUNT, "ALONE": ALONE, "LEVEL": LEVEL, "HELPERS": HELPERS}
+    words |= {"FIRST_HELPER": FIRST_HELPER, "HELPER_SIZE": HELPER_SIZE, "PATIENCE": PATIENCE, "LEAST_PATIENCE": LEAST_PATIENCE}
+    words |= {"SHORT_WAIT": SHORT_WAIT, "NAP": NAP, "GRACE": GRACE, "MOST_ALONE": MOST_ALONE}
+    return llvm_text("board", **words) + llvm_text(function, **words, **more) + "attributes #0 = { nounwind }\n"
 
 
 @cache
-def _code(own: Compiler, function: str) -> Code:
+def code_of(own: Compiler, function: str, **more: str | int) -> Code:
+    """The machine code of a `module`."""
     with BUILDING:
-        return own.loaded(own.object_code(module(function, own.triple.startswith("x86"))))
+        return own.loaded(own.object_code(module(function, own.triple.startswith("x86"), **more)))
 
 
 def _nothing() -> None:
     """The fallback of a function without arguments; never called."""
 
 
-@cache
-def serve(own: Compiler) -> Callable[[], None]:
-    """The helper's loop as a Python function: spins for work for a while, and runs it."""
-    address, library = _code(own, "serve")
-    return builtin_of(address, library, [ctypes.addressof(_mailbox)], _nothing, KEEP_GIL)
+def board() -> int:
+    """The board's address."""
+    return ctypes.addressof(_board)
 
 
-class Helper:
-    """Called by the helper after each task: spins for work, with exponential backoff while there is none."""
-
-    def __init__(self, own: Compiler) -> None:
-        self._serve = serve(own)
-        self._idle_turns = self._skip = 0
-
-    def __call__(self) -> None:
-        """Spin for work, unless backing off."""
-        if self._skip:
-            self._skip -= 1
-            return
-        served = self._served()
-        self._idle_turns = 0 if served else min(self._idle_turns + 1, MAX_BACKOFF)
-        self._skip = (1 << self._idle_turns) - 1
-        while served >= MAX_SERVED and not has_tasks():
-            served = self._served()
-
-    def _served(self) -> int:
-        before = HAND_OFFS.count
-        self._serve()
-        return HAND_OFFS.count - before
+def serve(own: Compiler, helper: int) -> Callable[[], None]:
+    """A helper's loop as a Python function, which returns when the helper has been stopped."""
+    slot = FIRST_HELPER + HELPER_SIZE * helper
+    lock = _new_lock()
+    _take_lock(lock, 0)
+    _board[slot : slot + 3] = [0, lock, 0]
+    code = code_of(own, "serve")
+    return builtin_of(code.address, code.library, [board(), board() + 8 * slot], _nothing, KEEP_GIL)
 
 
-@cache
-def helper(own: Compiler) -> Helper:
-    """The helper of a compiler, of which there is one."""
-    return Helper(own)
+def start(own: Compiler) -> None:
+    """Start the helpers, unless they run, and end them if they are too many; a forked child has none, and starts its own."""
+    wanted = threads.count() - 1
+    if len(_helpers) == wanted:
+        return
+    with _start_lock:
+        if len(_helpers) > wanted:
+            stop()
+        while len(_helpers) < wanted:
+            loop, name = serve(own, len(_helpers)), f"twofold-helper-{len(_helpers)}"
+            _helpers.append(threading.Thread(target=loop, name=name, daemon=True))
+            _helpers[-1].start()
+            _board[HELPERS] = len(_helpers)
+
+
+def stop() -> None:
+    """End the helpers, and wait for that."""
+    with _start_lock:
+        _board[HELPERS] = 0
+        for k, helper in enumerate(_helpers):
+            slot = FIRST_HELPER + HELPER_SIZE * k
+            _board[slot + 2] = 1
+            _free_lock(_board[slot + 1])
+            helper.join()
+        _helpers.clear()
+
+
+def forget() -> None:
+    """Clear the board in a forked child, which has no helpers."""
+    global _start_lock
+    _start_lock = threading.RLock()  # another thread of the parent may have held the old one
+    _helpers.clear()
+    ctypes.memset(_board, 0, ctypes.sizeof(_board))
+
+
+os.register_at_fork(after_in_child=forget)
 
 
 def split_kernel(
-    own: Compiler, address: int, here: BuiltinFunctionType, there: BuiltinFunctionType, alone: Callable[..., None]
+    own: Compiler, address: int, here: BuiltinFunctionType, there: BuiltinFunctionType, alone: Callable[..., None], wakes: bool
 ) -> BuiltinFunctionType:
     """A kernel split in two halves.
 
@@ -122,9 +142,21 @@ def split_kernel(
     here, there
         The halves, made by `callables.builtin_of` with `REPORT_REFUSAL` and `WITHOUT_GIL`.
     alone
-        The fallback, called if the helper is not spinning or if both halves reject the arrays. If only one does, it failed to allocate its
+        The fallback, called if no helper may help or if both halves reject the arrays. If only one does, it failed to allocate its
         scratch, and the call raises MemoryError.
+    wakes
+        Whether it is large enough to wake a helper that sleeps.
     """
-    code, library = _code(own, "split")
-    numbers = [ctypes.addressof(_mailbox), address, id(here.__self__), id(there.__self__), HAND_OFFS.address]
-    return builtin_of(code, (library, here, there), numbers, alone, KEEP_GIL)
+    code = code_of(own, "split")
+    numbers = [board(), address, id(here.__self__), id(there.__self__), HAND_OFFS.address, int(wakes)]
+    return builtin_of(code.address, (code.library, here, there), numbers, alone, KEEP_GIL)
+
+
+def starting_helpers(own: Compiler, alone: BuiltinFunctionType) -> Callable[..., None]:
+    """A kernel in one piece, that starts the helpers when it is called, for the next time."""
+
+    def run(*arrays: object) -> None:
+        start(own)
+        alone(*arrays)
+
+    return run

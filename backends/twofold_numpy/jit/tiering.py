@@ -15,13 +15,13 @@ from twofold.backend.kernel import Formed, RowProgram
 from twofold.config import SETTINGS
 from twofold.dtype import NUMPY
 
-from .. import workers
+from .. import threads
 from ..blocked import compile_kernel
 from ..namespace import BLOCK
 from . import cache
 from .callables import KEEP_GIL, RELEASE_GIL, REPORT_REFUSAL, WITHOUT_GIL, builtin_of
 from .compiler import Code, Compiler, compiler
-from .handoff import helper, split_kernel
+from .handoff import split_kernel, starting_helpers
 from .kernel import kernel_ir
 from .primitives import APPROXIMATE, Unsupported
 from .reductions import summation_leaves
@@ -41,7 +41,7 @@ GRAIN = 64
 #: Estimated nanoseconds per element of a simple step and of any other.
 SIMPLE, OTHER = 0.05, 0.2
 #: Nanoseconds of work from which a second thread pays: if the helper is spinning (see `handoff`), and if it must be woken.
-SPLIT_WITH_HELPER, SPLIT = 20_000, 100_000
+SPLIT, WAKE = 20_000, 100_000
 #: Nanoseconds of work from which the GIL is released.
 RELEASE_FROM = 5_000
 
@@ -329,15 +329,15 @@ def _bind(code: Code, program: RowProgram, variant: _Variant, arrays: Sequence[n
 
     whole = [(0, n, n) for n in space]
     alone = part(whole, refused, RELEASE_GIL if work >= RELEASE_FROM else KEEP_GIL)
-    cut = _axis_to_cut(space[:-1] if structure.has_rows else space) if work >= SPLIT_WITH_HELPER and workers.THREADS > 1 else None
+    cut = _axis_to_cut(space[:-1] if structure.has_rows else space) if work >= SPLIT and threads.count() > 1 else None
     if cut is None:
         return alone
     first, second = _halves(whole, cut)
-    if work >= SPLIT:
-        alone = _on_two_threads(part(first, _refuse, RELEASE_GIL), part(second, _refuse, RELEASE_GIL), refused)
     own = compiler()
     assert own is not None  # it compiled the code
-    return split_kernel(own, code.address, part(first, refused, REPORT_REFUSAL), part(second, refused, WITHOUT_GIL), alone)
+    halves = part(first, refused, REPORT_REFUSAL), part(second, refused, WITHOUT_GIL)
+    wakes = work >= WAKE
+    return split_kernel(own, code.address, *halves, starting_helpers(own, alone) if wakes else alone, wakes)
 
 
 def _axis_to_cut(space: tuple[int, ...]) -> int | None:
@@ -347,14 +347,6 @@ def _axis_to_cut(space: tuple[int, ...]) -> int | None:
     return next((k for k, n in enumerate(space) if n >= GRAIN), space.index(max(space)))
 
 
-class _Refused(Exception):
-    """A half of a split kernel rejected its arguments."""
-
-
-def _refuse(*arrays: np.ndarray) -> None:
-    raise _Refused
-
-
 def _halves(whole: Sequence[Extent], axis: int) -> list[list[Extent]]:
     """A space split in two along an axis."""
     size = whole[axis][-1]
@@ -362,25 +354,3 @@ def _halves(whole: Sequence[Extent], axis: int) -> list[list[Extent]]:
     if axis == len(whole) - 1 and half > GRAIN:
         half -= half % GRAIN
     return [[*whole[:axis], (*end, size), *whole[axis + 1 :]] for end in ((0, half), (half, size))]
-
-
-def _on_two_threads(here: Kernel, there: Kernel, refused: Kernel) -> Kernel:
-    """Run the halves on two threads by way of Python, and let the other thread spin for more work afterwards (see `handoff`)."""
-
-    def run(*arrays: np.ndarray) -> None:
-        own, computed = compiler(), []
-
-        def half(kernel: Kernel) -> None:
-            kernel(*arrays)
-            computed.append(kernel)
-
-        try:
-            workers.run_both(partial(half, here), partial(half, there), None if own is None else helper(own))
-        except _Refused:
-            # Both halves check the same arguments. If only one rejected them it failed to allocate its scratch, and cannot fall back: the
-            # other half may have overwritten inputs in place.
-            if computed:
-                raise MemoryError from None
-            refused(*arrays)
-
-    return run

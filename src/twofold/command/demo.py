@@ -2,8 +2,6 @@
 
 import argparse
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
-from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 
@@ -56,7 +54,7 @@ def execute(given: argparse.Namespace) -> int:
     """
     task = _task(digits(given.data), given.epochs)
     print(f"{task.data.source}: {len(task.data.labels)} images to train on, {len(task.data.held_out_labels)} held out")
-    with _one_blas_thread(), progress() as bar:
+    with progress() as bar:
         outcomes = [train(way, task, bar(way, task.epochs * task.steps_per_epoch)) for way in WAYS]
     faults = differences(outcomes, len(task.data.held_out_labels))
     for outcome in outcomes:
@@ -66,15 +64,6 @@ def execute(given: argparse.Namespace) -> int:
         print(f"FAILED: {fault}")
     print(f"accuracy: {outcomes[-1].accuracy:.4f}")
     return 1 if faults else 0
-
-
-def _one_blas_thread() -> AbstractContextManager[object]:
-    """Limit BLAS to one thread: these products are too small to gain from more, and OpenBLAS threads block each other under load."""
-    if find_spec("threadpoolctl") is None:
-        return nullcontext()
-    from threadpoolctl import threadpool_limits
-
-    return threadpool_limits(1, user_api="blas")
 
 
 def _task(data: Digits, epochs: int | None) -> Task:

@@ -48,7 +48,6 @@ OPTIONAL = {
     ("nvidia-cudnn-frontend", "cudnn"): "convolutions on GPUs with cuDNN",
     ("rich", "rich"): "progress bars of the demo",
     ("scikit-learn", "sklearn"): "the demo's digits, if MNIST's files are missing",
-    ("threadpoolctl", "threadpoolctl"): "the line about the BLAS kernel in this report",
 }
 
 
@@ -67,6 +66,7 @@ def execute(given: argparse.Namespace) -> int:
     sections = {
         "Python and NumPy": _libraries(),
         "Adapters": _adapters(),
+        "CPU": _cpu(),
         "GPU": _gpu(),
         "Settings": _settings(),
         "Other environment variables": _variables(),
@@ -103,17 +103,7 @@ def _libraries() -> Rows:
     configured: Any = np.show_config(mode="dicts")
     blas = configured["Build Dependencies"]["blas"]
     yield "BLAS", f"{blas['name']} {blas['version']}"
-    yield "BLAS kernel", _blas_kernel()
     yield "SIMD of NumPy", " ".join(configured["SIMD Extensions"].get("found", ())) or "only the baseline"
-
-
-def _blas_kernel() -> str:
-    if find_spec("threadpoolctl") is None:
-        return "unknown; pip install threadpoolctl to find out"
-    import threadpoolctl
-
-    pools = [pool for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
-    return ", ".join(f"{pool.get('architecture', 'unnamed')}, {pool['num_threads']} threads" for pool in pools) or "none loaded"
 
 
 def _adapters() -> Rows:
@@ -133,6 +123,14 @@ def capabilities(target: Target) -> str:
     able = [name for name, value in given if value is True]
     able += [f"epilogues {', '.join(sorted(target.epilogues))}"] if target.epilogues else []
     return f"serves {target.kind}: {target.name}" + (f" ({'; '.join(able)})" if able else "")
+
+
+def _cpu() -> Rows:
+    """The threads and libraries that the CPU's adapter uses."""
+    try:
+        yield from backend_for(Device("cpu", 0)).target.libraries()
+    except (MXNetError, RuntimeError) as error:
+        yield "mx.cpu(0)", f"not usable: {error}"
 
 
 DRIVER = Path("/proc/driver/nvidia/version")

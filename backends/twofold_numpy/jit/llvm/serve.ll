@@ -1,71 +1,79 @@
-  ; the helper's loop, after mailbox.ll; it returns at once if another thread is spinning already
-  %waking = cmpxchg ptr %mailbox, i64 $ASLEEP, i64 $READY acq_rel monotonic, align 8
-  %is.alone = extractvalue { i64, i1 } %waking, 1
-  br i1 %is.alone, label %begin, label %over
-begin:
-  %released = call ptr @PyEval_SaveThread()
+  ; a helper's loop, after board.ll
+  %slot.at = getelementptr ptr, ptr %own, i64 $HEAD1
+  %slot = load ptr, ptr %slot.at
+  %lock.at = getelementptr ptr, ptr %slot, i64 1
+  %lock = load ptr, ptr %lock.at
+  %ends.at = getelementptr i64, ptr %slot, i64 2
+  %function.at = getelementptr i64, ptr %board, i64 $FUNCTION
+  %numbers.at = getelementptr i64, ptr %board, i64 $NUMBERS
+  %arguments.at = getelementptr i64, ptr %board, i64 $ARGUMENTS
+  %count.at = getelementptr i64, ptr %board, i64 $COUNT
+  %finished.at = getelementptr i64, ptr %board, i64 $FINISHED
+  %refusals.at = getelementptr i64, ptr %board, i64 $REFUSED
+  %thread = call ptr @PyEval_SaveThread()
   br label %look
 look:
-  %n = phi i64 [ 0, %begin ], [ 0, %leave ], [ %n.next, %idle ], [ %n.next, %tired ]
-  %served = phi i64 [ 0, %begin ], [ %served.next, %leave ], [ %served, %idle ], [ %served, %tired ]
-  %state = load atomic i64, ptr %mailbox acquire, align 8
-  %is.posted = icmp eq i64 %state, $POSTED
-  br i1 %is.posted, label %take, label %wait
-take:
-  ; the owner may have fetched its task back in between: then look again
-  %taking = cmpxchg ptr %mailbox, i64 $POSTED, i64 $TAKEN acquire monotonic, align 8
-  %has.taken = extractvalue { i64, i1 } %taking, 1
-  br i1 %has.taken, label %run, label %wait
+  %n = phi i64 [ 0, %entry ], [ 0, %done ], [ %n.next, %idle ], [ 0, %awake ]
+  %patience = phi i64 [ $PATIENCE, %entry ], [ %patience.up, %done ], [ %patience, %idle ], [ %patience.down, %awake ]
+  %ticket = load atomic i64, ptr %board acquire, align 8
+  %left = and i64 %ticket, 65535
+  %is.empty = icmp eq i64 %left, 0
+  br i1 %is.empty, label %wait, label %claim
+claim:
+  ; a stale ticket fails the exchange: then the words below may be those of two tasks, and are not used
+  %function = load atomic ptr, ptr %function.at monotonic, align 8
+  %numbers = load atomic ptr, ptr %numbers.at monotonic, align 8
+  %given = load atomic ptr, ptr %arguments.at monotonic, align 8
+  %given.count = load atomic i64, ptr %count.at monotonic, align 8
+  %ticket.next = sub i64 %ticket, 1
+  %claiming = cmpxchg ptr %board, i64 %ticket, i64 %ticket.next acq_rel monotonic, align 8
+  %has.claimed = extractvalue { i64, i1 } %claiming, 1
+  br i1 %has.claimed, label %run, label %wait
 run:
-  %function = load ptr, ptr %function.at
-  %numbers = load ptr, ptr %numbers.at
-  %given = load ptr, ptr %arguments.at
-  %given.count = load i64, ptr %count.at
-  %result = call ptr %function(ptr %numbers, ptr %given, i64 %given.count)
-  store ptr %result, ptr %returned.at
-  ; release: the owner sees the result and the arrays' content before it sees DONE
-  store atomic i64 $DONE, ptr %mailbox release, align 8
+  %result = call ptr %function(ptr %numbers, ptr %given, i64 %given.count, i64 %ticket.next)
+  %is.refused = icmp ne ptr %result, null
+  %refusal = zext i1 %is.refused to i64
+  %refusals = atomicrmw add ptr %refusals.at, i64 %refusal monotonic
+  ; release: the owner sees the result and the arrays' content before it sees the number
+  %finished = atomicrmw add ptr %finished.at, i64 1 release
   br label %done
 done:
-  ; wait until the owner has read the result and made the mailbox ready again
-  %m = phi i64 [ 0, %run ], [ %m.next, %still ], [ %m.next, %slow ]
-  %after = load atomic i64, ptr %mailbox acquire, align 8
-  %is.done = icmp eq i64 %after, $DONE
-  br i1 %is.done, label %again, label %leave
-again:
-  %m.next = add i64 %m, 1
-  $PAUSE
-  %takes.long = icmp ugt i64 %m, $SHORT_WAIT
-  br i1 %takes.long, label %slow, label %still
-slow:
-  %let = call i32 @usleep(i32 $NAP)
-  br label %done
-still:
-  br label %done
-leave:
-  %served.next = add i64 %served, 1
+  %patience.twice = shl i64 %patience, 1
+  %is.patient = icmp ugt i64 %patience.twice, $PATIENCE
+  %patience.up = select i1 %is.patient, i64 $PATIENCE, i64 %patience.twice
   br label %look
 wait:
   %n.next = add i64 %n, 1
   $PAUSE
-  %is.old = icmp ugt i64 %n, $PATIENCE
-  %is.long = icmp uge i64 %served, $MAX_SERVED
-  %is.tired = or i1 %is.old, %is.long
-  br i1 %is.tired, label %tired, label %idle
+  %is.old = icmp ugt i64 %n, %patience
+  br i1 %is.old, label %tired, label %idle
 idle:
   br label %look
 tired:
-  ; a task may have been posted in the last moment: then the exchange fails, and the helper serves it first
-  %sleeping = cmpxchg ptr %mailbox, i64 $READY, i64 $ASLEEP acquire monotonic, align 8
-  %sleeps = extractvalue { i64, i1 } %sleeping, 1
-  %seen = extractvalue { i64, i1 } %sleeping, 0
-  %is.forgotten = icmp eq i64 %seen, $ASLEEP
-  %ends = or i1 %sleeps, %is.forgotten
-  br i1 %ends, label %end, label %look
+  ; waiting in vain takes time from other threads: half as long the next time
+  %patience.half = lshr i64 %patience, 1
+  %is.least = icmp ult i64 %patience.half, $LEAST_PATIENCE
+  %patience.down = select i1 %is.least, i64 $LEAST_PATIENCE, i64 %patience.half
+  store atomic i64 1, ptr %slot seq_cst, align 8
+  fence seq_cst
+  ; a task may have been offered in the last moment, by a thread that did not see this one asleep
+  %last = load atomic i64, ptr %board monotonic, align 8
+  %last.left = and i64 %last, 65535
+  %is.over = icmp eq i64 %last.left, 0
+  br i1 %is.over, label %sleep, label %rise
+rise:
+  %rising = cmpxchg ptr %slot, i64 1, i64 0 acq_rel monotonic, align 8
+  %has.risen = extractvalue { i64, i1 } %rising, 1
+  br i1 %has.risen, label %awake, label %sleep
+sleep:
+  %woken = call i32 @PyThread_acquire_lock(ptr %lock, i32 1)
+  %ends = load atomic i64, ptr %ends.at acquire, align 8
+  %is.end = icmp ne i64 %ends, 0
+  br i1 %is.end, label %end, label %awake
+awake:
+  br label %look
 end:
-  call void @PyEval_RestoreThread(ptr %released)
-  br label %over
-over:
+  call void @PyEval_RestoreThread(ptr %thread)
   call void @Py_IncRef(ptr %none)
   ret ptr %none
 }

@@ -1,0 +1,193 @@
+declare ptr @PyEval_SaveThread()
+declare void @PyEval_RestoreThread(ptr)
+declare void @PyThread_release_lock(ptr)
+declare i32 @PyThread_acquire_lock(ptr, i32)
+declare void @Py_IncRef(ptr)
+declare ptr @PyErr_NoMemory()
+declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
+declare i32 @usleep(i32)
+declare i32 @clock_gettime(i32, ptr)
+$PAUSE_DECLARED
+define internal i64 @now() noinline nounwind {
+  %time = alloca [2 x i64], align 8
+  %got = call i32 @clock_gettime(i32 $CLOCK, ptr %time)
+  %seconds = load i64, ptr %time
+  %rest.at = getelementptr i64, ptr %time, i64 1
+  %rest = load i64, ptr %rest.at
+  %whole = mul i64 %seconds, 1000000000
+  %nanoseconds = add i64 %whole, %rest
+  ret i64 %nanoseconds
+}
+; Offers pieces of a task to the helpers, and wakes up to %wakes of those that sleep. False if nobody is to help.
+define internal i1 @offer(ptr %board, ptr %function, ptr %numbers, ptr %arguments, i64 %count, i64 %pieces, i64 %wakes) noinline nounwind {
+entry:
+  %helpers.at = getelementptr i64, ptr %board, i64 $HELPERS
+  %helpers = load atomic i64, ptr %helpers.at acquire, align 8
+  %nobody = icmp eq i64 %helpers, 0
+  br i1 %nobody, label %alone, label %trust
+trust:
+  ; after a helper was late, a few tasks are not offered: a race between two threads costs one task more or less
+  %alone.at = getelementptr i64, ptr %board, i64 $ALONE
+  %left = load atomic i64, ptr %alone.at monotonic, align 8
+  %shy = icmp ne i64 %left, 0
+  br i1 %shy, label %skip, label %claim
+skip:
+  %left.next = sub i64 %left, 1
+  store atomic i64 %left.next, ptr %alone.at monotonic, align 8
+  br label %alone
+claim:
+  %owner.at = getelementptr i64, ptr %board, i64 $OWNER
+  %claiming = cmpxchg ptr %owner.at, i64 0, i64 1 acquire monotonic, align 8
+  %has.claimed = extractvalue { i64, i1 } %claiming, 1
+  br i1 %has.claimed, label %publish, label %alone
+publish:
+  %function.at = getelementptr i64, ptr %board, i64 $FUNCTION
+  %numbers.at = getelementptr i64, ptr %board, i64 $NUMBERS
+  %arguments.at = getelementptr i64, ptr %board, i64 $ARGUMENTS
+  %count.at = getelementptr i64, ptr %board, i64 $COUNT
+  %finished.at = getelementptr i64, ptr %board, i64 $FINISHED
+  %refused.at = getelementptr i64, ptr %board, i64 $REFUSED
+  store atomic ptr %function, ptr %function.at monotonic, align 8
+  store atomic ptr %numbers, ptr %numbers.at monotonic, align 8
+  store atomic ptr %arguments, ptr %arguments.at monotonic, align 8
+  store atomic i64 %count, ptr %count.at monotonic, align 8
+  store atomic i64 0, ptr %finished.at monotonic, align 8
+  store atomic i64 0, ptr %refused.at monotonic, align 8
+  %ticket = load atomic i64, ptr %board monotonic, align 8
+  %generation = lshr i64 %ticket, 16
+  %generation.next = add i64 %generation, 1
+  %high = shl i64 %generation.next, 16
+  %ticket.next = or i64 %high, %pieces
+  store atomic i64 %ticket.next, ptr %board seq_cst, align 8
+  fence seq_cst
+  %fewer = icmp ult i64 %helpers, %wakes
+  %waken = select i1 %fewer, i64 %helpers, i64 %wakes
+  br label %wake
+wake:
+  %k = phi i64 [ 0, %publish ], [ %k.next, %next ]
+  %more = icmp ult i64 %k, %waken
+  br i1 %more, label %asleep, label %offered
+asleep:
+  %helper.offset = mul i64 %k, $HELPER_SIZE
+  %helper.index = add i64 %helper.offset, $FIRST_HELPER
+  %sleeping.at = getelementptr i64, ptr %board, i64 %helper.index
+  %sleeping = load atomic i64, ptr %sleeping.at monotonic, align 8
+  %is.asleep = icmp ne i64 %sleeping, 0
+  br i1 %is.asleep, label %rouse, label %next
+rouse:
+  %rousing = cmpxchg ptr %sleeping.at, i64 1, i64 0 acq_rel monotonic, align 8
+  %is.mine = extractvalue { i64, i1 } %rousing, 1
+  br i1 %is.mine, label %release, label %next
+release:
+  %lock.at = getelementptr i64, ptr %sleeping.at, i64 1
+  %lock = load ptr, ptr %lock.at
+  call void @PyThread_release_lock(ptr %lock)
+  br label %next
+next:
+  %k.next = add i64 %k, 1
+  br label %wake
+offered:
+  ret i1 true
+alone:
+  ret i1 false
+}
+; Takes a piece of the task that this thread has offered; -1 if none is left.
+define internal i64 @take(ptr %board) noinline nounwind {
+entry:
+  br label %look
+look:
+  %ticket = load atomic i64, ptr %board acquire, align 8
+  %left = and i64 %ticket, 65535
+  %none = icmp eq i64 %left, 0
+  br i1 %none, label %end, label %claim
+claim:
+  %ticket.next = sub i64 %ticket, 1
+  %claiming = cmpxchg ptr %board, i64 %ticket, i64 %ticket.next acq_rel monotonic, align 8
+  %has.claimed = extractvalue { i64, i1 } %claiming, 1
+  br i1 %has.claimed, label %taken, label %look
+taken:
+  %index = sub i64 %left, 1
+  ret i64 %index
+end:
+  ret i64 -1
+}
+; Waits until the helpers have finished the pieces that they have begun, and returns how many of these refused. It frees the board.
+; A helper that is late, by more than a piece took this thread, has probably lost its core.
+define internal i64 @join(ptr %board, i64 %theirs, i64 %fair, i1 %has.gil) noinline nounwind {
+entry:
+  %finished.at = getelementptr i64, ptr %board, i64 $FINISHED
+  %owner.at = getelementptr i64, ptr %board, i64 $OWNER
+  %refused.at = getelementptr i64, ptr %board, i64 $REFUSED
+  %alone.at = getelementptr i64, ptr %board, i64 $ALONE
+  %level.at = getelementptr i64, ptr %board, i64 $LEVEL
+  %level = load atomic i64, ptr %level.at monotonic, align 8
+  %nobody = icmp eq i64 %theirs, 0
+  br i1 %nobody, label %free, label %begin
+begin:
+  %finished.first = load atomic i64, ptr %finished.at acquire, align 8
+  %is.first = icmp uge i64 %finished.first, %theirs
+  br i1 %is.first, label %good, label %watch
+watch:
+  %start = call i64 @now()
+  br label %look
+look:
+  %n = phi i64 [ 0, %watch ], [ %n.next, %again ]
+  %finished = load atomic i64, ptr %finished.at acquire, align 8
+  %is.done = icmp uge i64 %finished, %theirs
+  br i1 %is.done, label %check, label %wait
+wait:
+  %n.next = add i64 %n, 1
+  $PAUSE
+  %is.long = icmp ugt i64 %n, $SHORT_WAIT
+  br i1 %is.long, label %let, label %again
+again:
+  br label %look
+let:
+  ; let the other threads run meanwhile, and Python's too
+  br i1 %has.gil, label %save, label %nap
+save:
+  %released = call ptr @PyEval_SaveThread()
+  br label %nap
+nap:
+  %thread = phi ptr [ null, %let ], [ %released, %save ], [ %thread, %nap.again ]
+  %finished.later = load atomic i64, ptr %finished.at acquire, align 8
+  %is.done.later = icmp uge i64 %finished.later, %theirs
+  br i1 %is.done.later, label %rested, label %nap.again
+nap.again:
+  %slept = call i32 @usleep(i32 $NAP)
+  br label %nap
+rested:
+  br i1 %has.gil, label %restore, label %check
+restore:
+  call void @PyEval_RestoreThread(ptr %thread)
+  br label %check
+check:
+  %end = call i64 @now()
+  %waited = sub i64 %end, %start
+  %is.late = icmp ugt i64 %waited, %fair
+  br i1 %is.late, label %late, label %good
+late:
+  %twice = shl i64 %level, 1
+  %more = or i64 %twice, 1
+  %is.most = icmp ugt i64 %more, $MOST_ALONE
+  %level.up = select i1 %is.most, i64 $MOST_ALONE, i64 %more
+  store atomic i64 %level.up, ptr %level.at monotonic, align 8
+  store atomic i64 %level.up, ptr %alone.at monotonic, align 8
+  br label %free
+good:
+  %level.down = lshr i64 %level, 1
+  store atomic i64 %level.down, ptr %level.at monotonic, align 8
+  br label %free
+free:
+  %refused = load atomic i64, ptr %refused.at monotonic, align 8
+  store atomic i64 0, ptr %owner.at release, align 8
+  ret i64 %refused
+}
+define ptr @kernel(ptr %self, ptr %arguments, i64 %count) #0 {
+entry:
+  %own = getelementptr i8, ptr %self, i64 $CONTENT
+  %none = load ptr, ptr %own
+  %refused.at = getelementptr ptr, ptr %own, i64 2
+  %refused = load ptr, ptr %refused.at
+  %board.at = getelementptr ptr, ptr %own, i64 $HEAD
+  %board = load ptr, ptr %board.at

@@ -1,0 +1,209 @@
+"""Matrix products on several threads: cut into pieces, by sizes alone, and computed with BLAS held to one thread (see `threads`)."""
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
+from typing import NamedTuple
+
+import numpy as np
+
+from twofold.config import ON_CHANGE
+
+from . import threads
+from .blas import Blas, blas
+from .memory import POOL
+from .workers import run_all
+
+#: Multiplications up to which BLAS uses one thread anyway.
+SMALL = 1 << 18
+#: Multiplications from which a product is cut in two. From 2^29 on it is cut in four, with 8 times as many in eight and so on: every piece
+#: copies its operands once more, which costs a few percent.
+CUT, BITS_FOR_TWO, BITS_TO_DOUBLE = 1 << 20, 27, 3
+#: Sides are cut at multiples of GRAIN, which fits the kernels of BLAS, into parts of at least that many.
+GRAIN = 16
+#: Nanoseconds of a multiplication, and of the work from which helpers that run Python pay: waking one takes about 50,000.
+MULTIPLICATION, THREADED = 0.02, 300_000
+#: Layouts whose products are kept; all are dropped at once, since a program that has so many is rare.
+MAX_BOUND = 4096
+
+Product = Callable[[np.ndarray, np.ndarray, np.ndarray], object]
+#: Begin and end along the batch, the rows and the columns of a result.
+Piece = tuple[int, int, int, int, int, int]
+Strides = tuple[int, ...]
+
+
+@lru_cache(4096)
+def pieces_of(batch: int, rows: int, columns: int, inner: int) -> tuple[Piece, ...]:
+    """The pieces of a product (batch, rows, inner) · (batch, inner, columns), which depend on nothing else."""
+    work = batch * rows * columns * inner
+    pieces: list[Piece] = [(0, batch, 0, rows, 0, columns)]
+    if work < CUT:
+        return tuple(pieces)
+    number = min(threads.MOST, 2 << max(0, (work.bit_length() - BITS_FOR_TWO) // BITS_TO_DOUBLE))
+    while len(pieces) < number:
+        halves = [half for piece in pieces for half in _halves(piece)]
+        if len(halves) == len(pieces):
+            break
+        pieces = halves
+    return tuple(pieces)
+
+
+def _halves(piece: Piece) -> Iterator[Piece]:
+    """A piece cut along the batch, else along its longer side; or itself if it is too small."""
+    lo, hi, top, bottom, left, right = piece
+    rows, columns = bottom - top, right - left
+    if hi - lo > 1:
+        half = (lo + hi) // 2
+        yield lo, half, top, bottom, left, right
+        yield half, hi, top, bottom, left, right
+    elif max(rows, columns) < 2 * GRAIN:
+        yield piece
+    elif rows >= columns:
+        half = top + _near_half(rows)
+        yield lo, hi, top, half, left, right
+        yield lo, hi, half, bottom, left, right
+    else:
+        half = left + _near_half(columns)
+        yield lo, hi, top, bottom, left, half
+        yield lo, hi, top, bottom, half, right
+
+
+def _near_half(side: int) -> int:
+    return (side // 2 + GRAIN // 2) // GRAIN * GRAIN
+
+
+class Multiplication(NamedTuple):
+    """A product of two stacks of matrices with known layouts.
+
+    Attributes
+    ----------
+    dtype
+        That of operands and result.
+    batch, rows, columns, inner
+        (batch, rows, inner) · (batch, inner, columns).
+    strides
+        Bytes from matrix to matrix, row to row and column to column, of both operands and the result.
+    pieces
+        How it is cut.
+    """
+
+    dtype: np.dtype[np.generic]
+    batch: int
+    rows: int
+    columns: int
+    inner: int
+    strides: tuple[Strides, Strides, Strides]
+    pieces: tuple[Piece, ...]
+
+    @property
+    def nanoseconds(self) -> float:
+        """An estimate of its duration in one thread, which decides about speed alone."""
+        return self.batch * self.rows * self.columns * self.inner * MULTIPLICATION
+
+    def parts(self, piece: Piece, stacks: tuple[np.ndarray, ...]) -> list[np.ndarray]:
+        """The operands and the result of a piece, out of stacks of matrices."""
+        lo, hi, top, bottom, left, right = piece
+        a, b, out = stacks
+        return [a[lo:hi, top:bottom], b[lo:hi, :, left:right], out[lo:hi, top:bottom, left:right]]
+
+
+def multiply(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """``np.matmul`` of arrays of one dtype.
+
+    Parameters
+    ----------
+    a, b
+        (…, m, k) and (…, k, n), or one of them a vector.
+    out
+        The C-contiguous memory of the result, which overlaps neither.
+    """
+    key = a.dtype, a.shape, a.strides, b.shape, b.strides
+    run = _bound.get(key)
+    if run is None:
+        run = _bind(key, a, b)
+    if out is None:
+        out = POOL.empty(_shape(a, b), a.dtype)
+    run(a, b, out)
+    return out
+
+
+#: Filled by the adapter: give a product in machine code, or None if there is none for these layouts.
+IN_MACHINE_CODE: list[Callable[[Blas, Multiplication], Product | None]] = []
+_bound: dict[object, Product] = {}
+ON_CHANGE.append(_bound.clear)
+
+
+def _shape(a: np.ndarray, b: np.ndarray) -> tuple[int, ...]:
+    if a.ndim == b.ndim == 2:
+        return a.shape[0], b.shape[1]
+    return np.broadcast_shapes(a.shape[:-2], b.shape[:-2]) + a.shape[-2:-1] + (b.shape[-1:] if b.ndim > 1 else ())
+
+
+def _bind(key: object, a: np.ndarray, b: np.ndarray) -> Product:
+    if len(_bound) >= MAX_BOUND:
+        _bound.clear()
+    run = _bound[key] = _product_of(a, b)
+    return run
+
+
+def _product_of(a: np.ndarray, b: np.ndarray) -> Product:
+    """The fastest way for operands of these layouts."""
+    library = blas()
+    if library is None or a.dtype.char not in "fdFD" or not a.dtype.isnative or a.dtype != b.dtype:
+        return _by_numpy
+    stacks = _stacks(a, b)
+    if stacks is None:
+        return _held if min(a.ndim, b.ndim) > 1 else _by_numpy
+    (batch, rows, inner), columns = stacks[0].shape, stacks[1].shape[2]
+    pieces = pieces_of(batch, rows, columns, inner)
+    item = a.dtype.itemsize
+    layout = (rows * columns * item, columns * item, item)
+    of = Multiplication(a.dtype, batch, rows, columns, inner, (stacks[0].strides, stacks[1].strides, layout), pieces)
+    found = next(filter(None, (make(library, of) for make in IN_MACHINE_CODE)), None)
+    if a.ndim == b.ndim == 2 and a.shape == b.shape[::-1] and a.strides == b.strides[::-1]:
+        return partial(_unless_symmetric, found or partial(_in_pieces, of))
+    return found or partial(_in_pieces, of)
+
+
+def _stacks(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """The operands as stacks of equally many matrices, views; None if that takes a copy."""
+    if a.ndim == b.ndim == 2:
+        return a[None], b[None]
+    if a.ndim < 2 or b.ndim < 2:
+        return None
+    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    wide = [np.broadcast_to(x, lead + x.shape[-2:]) for x in (a, b)]
+    first, second = (x if x.ndim == 3 else x.reshape(-1, *x.shape[-2:]) for x in wide)
+    return (first, second) if np.shares_memory(first, a) and np.shares_memory(second, b) else None
+
+
+def _by_numpy(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
+    np.matmul(a, b, out=out)
+
+
+def _held(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
+    with threads.HOLD:
+        np.matmul(a, b, out=out)
+
+
+def _unless_symmetric(otherwise: Product, a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
+    """A product that may be of a matrix and its own transpose: BLAS has a function for it that computes only one half."""
+    same = a.__array_interface__["data"] == b.__array_interface__["data"]
+    (_by_numpy if same else otherwise)(a, b, out)
+
+
+def _in_pieces(of: Multiplication, a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
+    """The product piece by piece with NumPy, on helpers that run Python if it takes long enough."""
+    stacks = _stacks(a, b)
+    assert stacks is not None  # these are operands like those that it was made for
+    all_stacks = (*stacks, out.reshape(of.batch, of.rows, of.columns))
+    with threads.HOLD as hold:
+        tasks = [partial(_multiply_part, *of.parts(piece, all_stacks)) for piece in of.pieces]
+        if len(tasks) == 1 or threads.count() == 1 or hold.before == 1 or of.nanoseconds < THREADED:
+            for task in tasks:
+                task()
+        else:
+            run_all(tasks)
+
+
+def _multiply_part(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
+    np.matmul(a, b, out=out)

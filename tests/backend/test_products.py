@@ -1,0 +1,266 @@
+"""Matrix products in pieces: the same bits with any number of threads, in every mode; and BLAS gets its threads back."""
+
+import math
+import os
+import signal
+import threading
+
+import numpy as np
+import pytest
+
+import twofold as mx
+from twofold import gluon, nd
+from twofold.backend.ledger import HAND_OFFS
+from twofold.config import SETTINGS
+from twofold_numpy import products, threads, workers
+from twofold_numpy.blas import blas
+from twofold_numpy.jit import handoff
+from twofold_numpy.jit.availability import is_installed
+from twofold_numpy.jit.compiler import compiler
+from twofold_numpy.products import CUT, SMALL, multiply, pieces_of
+
+from tests.conftest import absent
+
+if blas() is None:
+    absent("the number of threads of NumPy's BLAS cannot be set")
+
+WITH_MACHINE_CODE = is_installed() and compiler() is not None
+WAYS = [False, True] if WITH_MACHINE_CODE else [False]
+#: (batch, m, k, n): below and above the limits, with sides that cannot be cut, odd ones, and stacks.
+SIZES = [
+    (1, 64, 784, 128),
+    (1, 33, 1001, 70),
+    (1, 20, 30_000, 17),
+    (1, 400, 3, 2000),
+    (1, 1000, 700, 2),
+    (7, 40, 50, 60),
+    (2, 300, 200, 100),
+    (1, 513, 1030, 1100),
+]
+
+
+@pytest.fixture(autouse=True)
+def _two_threads_of_blas(monkeypatch):
+    """BLAS has two threads outside, and small products are shared as well as large ones."""
+    library = blas()
+    before = library.get_threads()
+    library.set_threads(2)
+    monkeypatch.setattr(products, "THREADED", 0)
+    monkeypatch.setattr(SETTINGS, "threads", 2)
+    handoff._board[handoff.ALONE] = handoff._board[handoff.LEVEL] = 0
+    yield
+    assert library.get_threads() == 2
+    library.set_threads(before)
+
+
+def operands(batch, m, k, n, dtype="float32", seed=0):
+    draw = np.random.default_rng(seed)
+    a, b = draw.normal(size=(batch, m, k)), draw.normal(size=(batch, k, n))
+    if np.dtype(dtype).kind == "c":
+        a, b = a + 1j * draw.normal(size=a.shape), b - 1j * draw.normal(size=b.shape)
+    a, b = a.astype(dtype), b.astype(dtype)
+    return (a[0], b[0]) if batch == 1 else (a, b)
+
+
+def layouts(x):
+    """A matrix, or a stack of them, in several memory layouts."""
+    wide = np.repeat(x, 2, -1)[..., ::2]  # every second element: BLAS cannot read it in place
+    padded = np.concatenate([x, x], -1)[..., : x.shape[-1]]
+    return [x, np.ascontiguousarray(x.swapaxes(-1, -2)).swapaxes(-1, -2), padded, wide, x[::-1].copy()[::-1]]
+
+
+@pytest.mark.parametrize("sizes", [*SIZES, (100, 64, 64, 64), (3, 1, 500, 1000), (1, 5000, 5000, 5000)], ids=str)
+def test_pieces_cover_a_product_once(sizes):
+    batch, m, k, n = sizes
+    seen = np.zeros((batch, m, n), np.int8)
+    pieces = pieces_of(batch, m, n, k)
+    for lo, hi, top, bottom, left, right in pieces:
+        seen[lo:hi, top:bottom, left:right] += 1
+    assert (seen == 1).all()
+    assert len(pieces) <= threads.MOST
+    assert len(pieces) > 1 or math.prod(sizes) < CUT or (batch == 1 and max(m, n) < 2 * products.GRAIN)
+
+
+@pytest.mark.parametrize("with_machine_code", WAYS)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+def test_products_are_numpys_in_every_layout(sizes, dtype, with_machine_code, monkeypatch):
+    monkeypatch.setattr(SETTINGS, "jit", with_machine_code)
+    a, b = operands(*sizes, dtype)
+    want = np.matmul(a.astype("complex128"), b.astype("complex128"))
+    scale = np.abs(want).max()
+    for x in layouts(a):
+        for y in layouts(b):
+            got = multiply(x, y)
+            assert (got.dtype, got.shape) == (a.dtype, want.shape)
+            assert got.flags.c_contiguous
+            np.testing.assert_allclose(got, want, rtol=0, atol=scale * np.finfo(dtype).eps * 40)
+
+
+@pytest.mark.parametrize("with_machine_code", WAYS)
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+def test_the_number_of_threads_does_not_matter(sizes, with_machine_code, monkeypatch):
+    monkeypatch.setattr(SETTINGS, "jit", with_machine_code)
+    a, b = operands(*sizes)
+    found = []
+    for count, limit in ((1, 2), (2, 2), (3, 2), (2, 1)):
+        monkeypatch.setattr(SETTINGS, "threads", count)
+        blas().set_threads(limit)
+        found += [multiply(a, b) for _ in range(5)]
+        blas().set_threads(2)
+    assert {x.tobytes() for x in found} == {found[0].tobytes()}
+
+
+def test_a_stack_by_one_matrix_and_other_shapes():
+    draw = np.random.default_rng(0)
+    for shapes in [
+        ((9, 60, 70), (70, 80)),
+        ((60, 70), (9, 70, 80)),
+        ((2, 3, 60, 70), (3, 70, 80)),
+        ((600, 700), (700,)),
+        ((700,), (700, 800)),
+    ]:
+        a, b = (draw.normal(size=s) for s in shapes)
+        np.testing.assert_allclose(multiply(a, b), np.matmul(a, b), rtol=1e-9, atol=1e-11)
+    for a, b in [
+        (np.arange(10_000).reshape(100, 100),) * 2,
+        (draw.normal(size=(300, 200)).astype(">f8"), draw.normal(size=(200, 100)).astype(">f8")),
+    ]:
+        np.testing.assert_array_equal(multiply(a, b), np.matmul(a, b))
+
+
+def test_a_matrix_by_its_own_transpose_is_symmetric():
+    a = np.random.default_rng(0).normal(size=(400, 300))
+    got = multiply(a, a.T)
+    np.testing.assert_array_equal(got, got.T)
+    np.testing.assert_allclose(got, a @ a.copy().T, rtol=1e-9, atol=1e-11)
+    b = np.random.default_rng(1).normal(size=(400, 300))
+    np.testing.assert_allclose(multiply(a, b.T), np.dot(a, b.T), rtol=1e-9, atol=1e-11)  # the same layouts
+
+
+def tall(k=SMALL // 64):
+    return operands(1, 64, k, 64)
+
+
+def test_blas_has_one_thread_within_a_product_and_its_own_outside():
+    library = blas()
+    assert library.get_threads() == 2
+    with threads.HOLD:
+        assert library.get_threads() == 1
+        with threads.HOLD:
+            assert library.get_threads() == 1
+        assert library.get_threads() == 1
+    assert library.get_threads() == 2
+
+
+def test_a_setting_that_somebody_changes_within_a_product_stays():
+    library = blas()
+    library.set_threads(2)
+    with threads.HOLD:
+        library.set_threads(3)
+    assert library.get_threads() == 3
+    library.set_threads(2)
+
+
+@pytest.mark.parametrize("with_machine_code", WAYS)
+def test_threads_that_multiply_at_once_give_blas_back_at_the_end(with_machine_code, monkeypatch):
+    monkeypatch.setattr(SETTINGS, "jit", with_machine_code)
+    a, b = operands(1, 128, 300, 128)
+    want, wrong = multiply(a, b).tobytes(), []
+
+    def work():
+        wrong.extend(k for k in range(100) if multiply(a, b).tobytes() != want)
+
+    own = [threading.Thread(target=work) for _ in range(4)]
+    for t in own:
+        t.start()
+    for t in own:
+        t.join()
+    assert not wrong
+    assert blas().get_threads() == 2
+
+
+@pytest.mark.skipif(not WITH_MACHINE_CODE, reason="no machine code here")
+def test_whoever_limits_blas_to_one_thread_has_one(monkeypatch):
+    monkeypatch.setattr(SETTINGS, "jit", True)
+    a, b = operands(1, 256, 256, 256)
+    multiply(a, b)
+    handoff._board[handoff.ALONE] = handoff._board[handoff.LEVEL] = 0
+    before = HAND_OFFS.count
+    multiply(a, b)
+    assert HAND_OFFS.count == before + 1
+    blas().set_threads(1)
+    for _ in range(5):
+        multiply(a, b)
+    blas().set_threads(2)
+    assert HAND_OFFS.count == before + 1
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # forking a multi-threaded process is the point here
+@pytest.mark.parametrize("with_machine_code", WAYS)
+def test_a_forked_child_multiplies(with_machine_code, monkeypatch):
+    monkeypatch.setattr(SETTINGS, "jit", with_machine_code)
+    a, b = operands(1, 256, 300, 256)
+    want = multiply(a, b).tobytes()
+    with threads.HOLD:  # as if another thread multiplied
+        child = os.fork()
+        if not child:
+            signal.alarm(60)  # nobody waits for it longer
+            good = blas().get_threads() == 2 and all(multiply(a, b).tobytes() == want for _ in range(20)) and blas().get_threads() == 2
+            os._exit(0 if good else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_an_error_in_a_piece_gives_blas_back(monkeypatch):
+    monkeypatch.setattr(SETTINGS, "jit", False)
+    a, b = operands(1, 256, 300, 256)
+    monkeypatch.setattr(products, "_multiply_part", lambda *parts: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        multiply(a, b)
+    assert blas().get_threads() == 2
+
+
+def test_without_machine_code_pieces_are_shared_by_python(monkeypatch):
+    monkeypatch.setattr(SETTINGS, "jit", False)
+    shared = []
+    monkeypatch.setattr(products, "run_all", lambda tasks: (shared.append(len(tasks)), workers.run_all(tasks)))
+    multiply(*operands(1, 64, 784, 128))
+    assert shared == [2]
+
+
+class Net(gluon.HybridBlock):
+    """Layers whose products are cut."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = gluon.nn.Dense(200, activation="relu", in_units=300), gluon.nn.Dense(100, in_units=200)
+
+    def hybrid_forward(self, F, x):
+        return self.second(self.first(x))
+
+
+def gradients(hybrid, engine, count, monkeypatch):
+    """The loss and the gradients of a step of `Net`."""
+    monkeypatch.setattr(SETTINGS, "engine", engine)
+    monkeypatch.setattr(SETTINGS, "threads", count)
+    net = Net()
+    net.initialize(mx.init.Zero())
+    draw = np.random.default_rng(0)
+    for p in net.collect_params().values():
+        p.set_data(nd.array(draw.normal(size=p.shape)))
+    if hybrid:
+        net.hybridize()
+    x = nd.array(draw.normal(size=(200, 300)))
+    for _ in range(3):
+        with mx.autograd.record():
+            loss = net(x).square().sum()
+        loss.backward()
+    return [loss.asnumpy().tobytes(), *[p.grad().asnumpy().tobytes() for p in net.collect_params().values()]]
+
+
+def test_every_mode_gives_the_same_products(monkeypatch):
+    want = gradients(False, "naive", 1, monkeypatch)
+    for hybrid in (False, True):
+        for engine in ("naive", "window"):
+            for count in (1, 2):
+                assert gradients(hybrid, engine, count, monkeypatch) == want, (hybrid, engine, count)
