@@ -1,4 +1,4 @@
-"""Draws the pictures of docs/inside/passes.md by the passes themselves: ``python docs/pass_pictures.py`` writes them anew.
+"""Draws the pictures of docs/inside/passes.md by running the passes: ``python docs/pass_pictures.py`` rewrites them.
 
 A test holds the committed files to what this draws.
 """

@@ -135,7 +135,7 @@ MUTANTS = (
         "key = wanted, w.device.device_type",
     ),
     Mutant("a program reads its own leaves", WINDOW, "arrays = [w.data[n] for n in found.reads]", "arrays = list(w.data.values())"),
-    Mutant("a shared result is nobody's to write", WINDOW, "                v.borrow = ALWAYS\n", "                pass\n"),
+    Mutant("a shared result is never written over", WINDOW, "                v.borrow = ALWAYS\n", "                pass\n"),
     Mutant("a result that is not shared may be written", WINDOW, "wanted.count(n) > 1) for n in wanted]", "True) for n in wanted]"),
     Mutant("a reader waits for the thread that runs", WINDOW, "    else:\n        QUEUE.wait(w)\n", ""),
     Mutant(
@@ -178,7 +178,7 @@ MUTANTS = (
         "",
     ),
     Mutant(
-        "a window that nobody can run any more is done",
+        "a window that can no longer run is done",
         WINDOW,
         "            w.forget()\n            QUEUE.abandon(w, interrupted(error))\n            raise\n",
         "            raise\n",
@@ -300,7 +300,7 @@ MUTANTS = (
         "a float has a number of its own", INVOKE, "scalar_leaf(x, tape.leaves)\n    tape.leaves += 1\n", "scalar_leaf(x, tape.leaves)\n"
     ),
     Mutant(
-        "a float is no part of the structure",
+        "a float is not part of the structure",
         SCALARS,
         "return x.__class__ is bool or (",
         "return x.__class__ in (bool, float) or (",
@@ -329,7 +329,7 @@ MUTANTS = (
         "    tls.tape = Tape()\n",
     ),
     Mutant(
-        "numbering starts anew after a backward",
+        "numbering starts again after a backward",
         SCOPE,
         "        tls.tape.close()\n        _begin()\n",
         "        pass\n",
@@ -435,7 +435,7 @@ MUTANTS = (
         "                    pass\n",
     ),
     Mutant("a product writes over none of its operands", PLAN, "        if step.epilogue:", "        if False:"),
-    Mutant("no kernel writes over what another at once reads", PLAN, " and n in self.reader.get(d, (n,)))", ")"),
+    Mutant("no kernel writes over what another reads at the same time", PLAN, " and n in self.reader.get(d, (n,)))", ")"),
     Mutant("outputs live to the end", PLAN, "        for o in self.outputs:\n            self.last[self.owner(o)] = len(self.steps)\n", ""),
     Mutant(
         "a view is recorded as its root is when the scope has ended",
@@ -461,16 +461,19 @@ MUTANTS = (
     Mutant("what a view looks into is not released", PRINTER, ".union(views.values())", ""),
     Mutant("a reshape that may copy is made at every run", PRINTER, " and not may_copy(n):", ":"),
     Mutant(
-        "a view is no result",
+        "a view is not a result of its own",
         PROGRAM_PLAN,
         "isinstance(n, Application) and not n.sig.op.view and not applies(n, iota)",
         "isinstance(n, Application) and not applies(n, iota)",
     ),
-    Mutant("a constant is no result", PROGRAM_PLAN, " and not applies(n, iota)\n\n\ndef _reshaped", "\n\n\ndef _reshaped"),
+    Mutant("a constant is not a result of its own", PROGRAM_PLAN, " and not applies(n, iota)\n\n\ndef _reshaped", "\n\n\ndef _reshaped"),
     Mutant(
-        "a leaf is no result", PROGRAM_PLAN, "return isinstance(n, Application) and not n.sig", "return isinstance(n, Leaf) or not n.sig"
+        "a leaf is not a result of its own",
+        PROGRAM_PLAN,
+        "return isinstance(n, Application) and not n.sig",
+        "return isinstance(n, Leaf) or not n.sig",
     ),
-    Mutant("a reshaped result is nobody else's", PROGRAM_PLAN, "if owners[n] == 1}", "}"),
+    Mutant("memory is shared by one reshaped result only", PROGRAM_PLAN, "if owners[n] == 1}", "}"),
     Mutant("a repeated result is a copy", PRINTER, " and o not in taken\n", "\n"),
     Mutant("scratch is checked out", PRINTER, '"  S = pool.pop()"', '"  S = pool[-1]"'),
     Mutant("scratch is put back", PRINTER, '        end.insert(-1, "pool.append(S)")\n', ""),
@@ -535,11 +538,11 @@ MUTANTS = (
         "",
     ),
     Mutant("readers are noted", VARIABLE, "        self.readers.append(task)\n", ""),
-    Mutant("an error is that of who reads", VARIABLE, "            task.sources.append(writer)\n", ""),
+    Mutant("a reader gets the error of what it reads", VARIABLE, "            task.sources.append(writer)\n", ""),
     Mutant("an error outlives its task", VARIABLE, "not writer.is_done or writer.error is not None", "not writer.is_done"),
     Mutant("a task runs once", QUEUE, "            if task.runner:\n                return []\n", ""),
     Mutant("a task is ready when all before it are done", QUEUE, "                if not later.before:\n", "                if True:\n"),
-    Mutant("who submits too much waits", QUEUE, "            self._make_room(task.nbytes)\n", "            pass\n"),
+    Mutant("submitting too much waits", QUEUE, "            self._make_room(task.nbytes)\n", "            pass\n"),
     Mutant("the queue is drained before a fork", FORKS, "    QUEUE.pause()\n", ""),
     Mutant("a child runs tasks at once", FORKS, "    QUEUE.in_child()\n", ""),
     Mutant("what a task reads is not written", PENDING, "            v.at = reader, ArrayType(*v.type)\n", "            pass\n"),
@@ -572,7 +575,7 @@ MUTANTS = (
         "            pass\n",
     ),
     Mutant(
-        "who uses a copy waits for it",
+        "using a copy waits for it",
         ARRIVAL,
         "        self._backend.wait(self._backend.stream(self._device), self._mark)\n",
         "",
@@ -583,7 +586,7 @@ MUTANTS = (
     Mutant("a copy has a queue of its own", TRANSFER, "        with queue:\n", "        if True:\n"),
     # slices before kernels
     Mutant(
-        "what is wanted whole is not computed in parts",
+        "a value that is needed whole is not computed in parts",
         SLICES,
         "not n.sig.op.elementwise or None in parts or",
         "not n.sig.op.elementwise or",

@@ -67,7 +67,7 @@ GPU_MUTANTS = (
     _rule("memory that others capture is kept", "memory", "[(stream, block)] if mark is None else []", "[]"),
     _rule("a capsule is not waited for during a capture", "adapter", "with self.graphs.no_capture():", "if True:"),
     _rule(
-        "numbers are written anew for a new graph",
+        "numbers are written again for a new graph",
         "capture",
         "        self.scalars = None\n        self.moving.clear()",
         "        self.moving.clear()",
@@ -94,7 +94,7 @@ GPU_MUTANTS = (
     ),
     _rule("a launch has its own look at the note", "checks", "        self.checks.finish(self.note)\n", "        pass\n", tests=NOTES),
     _rule(
-        "what a launch notes is looked at", "checks", "        self.checks.watch(self.note, self.stream)\n", "        pass\n", tests=NOTES
+        "what a launch reports is checked", "checks", "        self.checks.watch(self.note, self.stream)\n", "        pass\n", tests=NOTES
     ),
     _rule(
         "threads take turns with a graph",
@@ -129,7 +129,7 @@ GPU_MUTANTS = (
     _rule("a step that writes waits for readers", "multi_stream", "block.users if writes else block.writers", "block.writers", BRANCHES),
     _rule("readers are known", "multi_stream", "block._replace(readers=(*block.readers, self._step))", "block", BRANCHES),
     _rule("writers are known", "multi_stream", "Block(block.end, (self._step,), ())", "Block(block.end, (), ())", BRANCHES),
-    _rule("who allocates waits for who used the memory", "multi_stream", "                self._wait(block.users)\n", "", BRANCHES),
+    _rule("an allocation waits for the memory's last user", "multi_stream", "                self._wait(block.users)\n", "", BRANCHES),
     _rule("what is left of a block is known", "multi_stream", "((start, low), (high, block.end))", "()", BRANCHES),
     _rule("blocks that overlap are one", "multi_stream", "for u in b.users))", "for u in b.users[:1]))", BRANCHES),
     _rule("a stream takes part from the begin on", "multi_stream", "            self._wait_for((0, 0))\n", "            pass\n", BRANCHES),
@@ -151,7 +151,7 @@ GPU_MUTANTS = (
         "branches share what the host looks at", "capture", "        stream.checks = checks\n", "        origin.checks = checks\n", BRANCHES
     ),
     Mutant(
-        "GPUs: what a step writes of what there is is told",
+        "GPUs: writes to existing memory are reported",
         "src/twofold/program/printer.py",
         "writes = tuple([name for name in self._written if name in known])",
         "writes = ()",

@@ -17,7 +17,7 @@ def _machine_code(name: str, file: str, text: str, replacement: str) -> Mutant:
 MACHINE_CODE_MUTANTS = (
     _machine_code("no pass comes before that of an earlier step", "row_passes", "own = now = max(now, own)", "now = max(now, own)"),
     _machine_code(
-        "what a reduction gives is there for the next pass", "row_passes", "+ (steps[r.value].row and not is_epilogue(step))", ""
+        "the result of a reduction is available in the next pass", "row_passes", "+ (steps[r.value].row and not is_epilogue(step))", ""
     ),
     _machine_code("rows stay whole", "tiering", "_axis_to_cut(space[:-1] if structure.has_rows else space)", "_axis_to_cut(space)"),
     _machine_code(
@@ -46,7 +46,7 @@ MACHINE_CODE_MUTANTS = (
         "call i64 @take(ptr %board)\n  %is.over = icmp slt i64 %index, 1",
     ),
     _machine_code(
-        "a half that nobody began is run",
+        "a half that was not started is run",
         "llvm/split.ll",
         "%own.returned = call ptr %code(ptr %there, ptr %arguments, i64 %count)",
         "%own.returned = select i1 true, ptr null, ptr null",
@@ -61,7 +61,7 @@ MACHINE_CODE_MUTANTS = (
         "    for lock in forks.LOCKS:\n        lock.acquire()\n    QUEUE.pause()\n",
         MACHINE_CODE,
     ),
-    _machine_code("a child has nobody who waits", "handoff", "os.register_at_fork(after_in_child=forget)\n", ""),
+    _machine_code("no thread waits in a child", "handoff", "os.register_at_fork(after_in_child=forget)\n", ""),
     _machine_code("refused arrays are copied", "tiering", "if any(a is not b for a, b in zip(packed, arrays, strict=True)):", "if False:"),
     _machine_code("arrays of another size are refused", "llvm/contiguity_check.ll", "  ret i1 %differs\n", "  ret i1 false\n"),
     _machine_code("strided arrays are refused", "checks", "head, PACKED | ALIGNED)", "head, ALIGNED)"),

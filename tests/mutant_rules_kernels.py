@@ -16,14 +16,14 @@ KERNEL_MUTANTS = (
         "if self.space_of(n) is not None:\n            return True\n        row",
     ),
     Mutant(
-        "what a kernel computes as well is read by rows' results alone",
+        "additional results of a kernel are read only by results of rows",
         FUSE,
         "(n not in outputs and all(u in found for u in users[n]))",
         "True",
     ),
-    Mutant("what a kernel computes as well is known", FUSE, "or any(i in taken and i not in found for i in n.inputs):", "or False:"),
+    Mutant("additional results of a kernel are known", FUSE, "or any(i in taken and i not in found for i in n.inputs):", "or False:"),
     Mutant(
-        "what a kernel computes as well reads no view of its own",
+        "additional results of a kernel read no view of their own",
         FUSE,
         "is_known and self.views.keys().isdisjoint(n.inputs) and",
         "is_known and",

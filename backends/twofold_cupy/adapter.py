@@ -127,11 +127,11 @@ class CupyBackend(Backend):
         """Call a function whose work belongs to a device."""
         if in_dry_run():
             return outside_dry_run(self._on, device, function, *args)
-        stream = self._mapped(self.streams.current, self._known(device))
+        stream = self._mapped(self.streams.current, self._existing(device))
         with stream:
             return self._mapped(function, *args)
 
-    def _known(self, device: int) -> int:
+    def _existing(self, device: int) -> int:
         if device >= self._devices:
             raise DeviceError(f"gpu({device}): no such device", f"{self._devices} of that kind", "see mx.context.num_gpus()")
         return device
@@ -299,7 +299,7 @@ class CupyBackend(Backend):
         if kind in (_DLPACK_CPU, _DLPACK_PINNED):
             inner = entered()
             return self.from_host(np.from_dlpack(source), Device("gpu", runtime.getDevice() if inner is None else inner.device))
-        with cupy.cuda.Device(self._known(device)):  # outside of our stream, as a producer that uses CuPy too asks for the current one
+        with cupy.cuda.Device(self._existing(device)):  # outside of our stream, as a producer that uses CuPy too asks for the current one
             capsule = self._mapped(partial(source.__dlpack__, stream=self.stream(Device("gpu", device)).cuda.ptr))
         given = self._on(device, cupy.from_dlpack, _Given(capsule, (kind, device)))
         return self.memory.lent(given, self.streams.of(device))

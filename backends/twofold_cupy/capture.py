@@ -277,7 +277,7 @@ class Specialization:
 
     def _drop_if_stale(self, graph: "CapturedGraph", arrays: Sequence[Array]) -> bool:
         """Drop the graph if inputs have moved or results are still in use; whether it was dropped."""
-        moved, used = graph.moved(arrays), graph.in_use()
+        moved, used = graph.changed_addresses(arrays), graph.in_use()
         if used:
             self.graphs.memory.collect()  # a loan may be held only until an event that the stream has passed by now
             used = graph.in_use()
@@ -414,7 +414,7 @@ class CapturedGraph:
             return Copied(array, self._memory)
         return Lent(array, k, self._stream.device, self.pool)
 
-    def moved(self, arrays: Sequence[Array]) -> list[int]:
+    def changed_addresses(self, arrays: Sequence[Array]) -> list[int]:
         """Indices of the inputs that are not at the addresses in the graph."""
         return [k for k, address in self._fixed_addresses if arrays[k].data.ptr != address]
 

@@ -289,7 +289,7 @@ class NumpyNamespace(Referenced):
         _PHILOX.append(generator)
         return words.reshape(shape)
 
-    # element-wise functions that are no ufuncs
+    # element-wise functions that are not ufuncs
     where = staticmethod(np.where)
     clip = staticmethod(np.clip)
     erf, erfinv = staticmethod(erf), staticmethod(erfinv)

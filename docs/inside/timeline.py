@@ -1,6 +1,6 @@
 """Draws `timeline.svg`: two recurrent layers on two devices, run on simulated GPUs whose clock counts operations.
 
-``python docs/inside/timeline.py`` writes the picture anew; a test compares it with what the code gives.
+``python docs/inside/timeline.py`` rewrites the picture; a test compares it with what the code gives.
 """
 
 import os

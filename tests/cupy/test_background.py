@@ -441,7 +441,7 @@ def test_results_do_not_depend_on_background_compilation(gpus, graphs, monkeypat
 
 
 def test_changing_scalars_are_right_after_a_graph_was_dropped(gpus, graphs, monkeypatch):
-    """After enough launches the program is observed anew, and its first run then has other scalars than those last seen."""
+    """After enough launches the program is observed again, and its first run then has other scalars than those last seen."""
     monkeypatch.setattr(capture, "PROVEN_LAUNCHES", 3)
     batches = [nd.array(drawn(6, 6, seed=k), ctx=gpus[0]) for k in (1, 2)]
 

@@ -24,7 +24,7 @@ PICTURES = loaded().PICTURES
 def test_a_picture_is_up_to_date(name, monkeypatch):
     monkeypatch.setattr(SETTINGS, "jit", False)
     drawn = (DOCS / "inside" / "passes" / f"{name}.svg").read_text(encoding="utf-8")
-    assert drawn == PICTURES[name](), "write them anew: python docs/pass_pictures.py"
+    assert drawn == PICTURES[name](), "rewrite them: python docs/pass_pictures.py"
 
 
 def test_the_page_shows_every_picture_and_no_other():

@@ -139,7 +139,7 @@ def test_an_error_reaches_all_readers_and_nothing_else(queue: Queue):
     assert queue.drain() == [], "once"
     queue.push(lambda: ran.append("a"), writes=[a])
     queue.wait_to_write(a)
-    assert ran == ["c", "a"], "written anew, it is sound again"
+    assert ran == ["c", "a"], "after another write it is valid again"
 
 
 def test_waiting_for_a_later_task_is_an_error_not_a_deadlock(queue: Queue):

@@ -79,7 +79,7 @@ class PortableNamespace(Referenced):
     def __getattr__(self, name: str) -> Any:
         """A primitive by its formula if it is a special function, else by its reference; cached.
 
-        The formulas are no members: an adapter whose ``__getattr__`` makes kernels of the element-wise primitives finds those first.
+        The formulas are not members: an adapter whose ``__getattr__`` makes kernels of the element-wise primitives finds those first.
         """
         if name not in FORMULAS:
             return super().__getattr__(name)

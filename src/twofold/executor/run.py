@@ -63,7 +63,7 @@ class Run:
         self._fixed: dict[Part, list[Cell]] = {}
         self._residuals: Residuals | None = None
         self._random: list[list[Any]] = []
-        self._made: dict[Part, list[Any]] = {}
+        self._created: dict[Part, list[Any]] = {}
 
     def parts(self, training: bool) -> list[Part]:
         """The parts of a mode, created on first use."""
@@ -143,9 +143,9 @@ class Run:
 
     def _objects(self, part: Part) -> list[Any]:
         """A part's users' objects, created in its first run."""
-        found = self._made.get(part)
+        found = self._created.get(part)
         if found is None:
-            found = self._made[part] = user_objects(part.objects, part.device, [self._bound.get(key) for key, _ in part.reads])
+            found = self._created[part] = user_objects(part.objects, part.device, [self._bound.get(key) for key, _ in part.reads])
         return found
 
     def _write_states(self, states: Sequence[tuple[str, Any]], contents: Sequence[Any]) -> None:

@@ -527,7 +527,7 @@ class Parameter:
         self._trainer = ref(trainer)
 
     def __getstate__(self) -> dict[str, Any]:
-        # A weak reference cannot be pickled; the variable is made anew.
+        # A weak reference cannot be pickled; the variable is created again.
         return {**vars(self), "_trainer": None, "_var": None}
 
 

@@ -222,9 +222,9 @@ class _Writer:
                 inputs = tuple(map(self._in_first, n.operands))
                 self.first[n] = n if inputs == n.inputs else apply(n.sig, inputs)
             elif _gives_image(n):
-                self.last[n] = self._moved(n)
+                self.last[n] = self._image_result(n)
             else:
-                self.first[n] = self._left(n)
+                self.first[n] = self._other_result(n)
         return [self._in_first(o) for o in outputs]
 
     def _in_first(self, n: Node) -> Node:
@@ -247,7 +247,7 @@ class _Writer:
             return G.full(shape=_last(shape), value=fill, dtype=x.dtype)
         return G.reshape(x, shape=_last(shape)) if _is_line(n) else _transposed(G.reshape(x, shape=shape), _to_last(ndim))
 
-    def _moved(self, n: Application) -> Node:
+    def _image_result(self, n: Application) -> Node:
         """A converted operation whose result is an image."""
         if _axes(n) is not None:
             return self._in_first(n.operands[0])
@@ -257,7 +257,7 @@ class _Writer:
         images = _images_of(n)
         return _with_params(n, tuple(self._in_last(i) if i in images else self._spread(i, ndim) for i in n.operands))
 
-    def _left(self, n: Application) -> Node:
+    def _other_result(self, n: Application) -> Node:
         """A converted operation on images whose result is not an image."""
         images = tuple(self._in_last(i) for i in _images_of(n))
         if n.sig.op.images:

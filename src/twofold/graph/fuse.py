@@ -189,7 +189,7 @@ def steps_of(outputs: Sequence[Node], big: Big, rows: bool = False, whole_rows: 
     group = _Group(big, rows, whole_rows)
     end = fuse_horizontally(outputs, lambda n: group.space_of(n) is not None) if horizontal else FusedEnd([], frozenset())
     delayed = end.nodes
-    # constants are printed into the kernels that read them; they are no steps
+    # constants are printed into the kernels that read them; they are not steps
     order = [n for n in _in_order(outputs) if isinstance(n, Application) and not is_const(n) and n not in delayed]
     known: set[Node] = set()
     read, users = frozenset(outputs), _users_of(order) if rows else {}

@@ -51,7 +51,7 @@ def log_of(x: Node | None, depth: int = DEPTH) -> Node | None:
         if not isinstance(core, Application):
             return None
         # moving elements and taking logarithms commute: a loss picks from log_softmax what it would have picked from softmax
-        found = _moved(core, log_of(core.operands[0], depth - 1)) if core.sig.op.moves else _by_rule(core, depth)
+        found = _apply_move(core, log_of(core.operands[0], depth - 1)) if core.sig.op.moves else _by_rule(core, depth)
     return None if found is None else G.cast(found, x.dtype)
 
 
@@ -66,7 +66,7 @@ def logit_of(x: Node | None, depth: int = DEPTH) -> Node | None:
     if not isinstance(core, Application) or not depth:
         return None
     if core.sig.op.moves:
-        return _moved(core, logit_of(core.operands[0], depth - 1))
+        return _apply_move(core, logit_of(core.operands[0], depth - 1))
     if not applies(core, divide):
         return None
     above, below = map(definition_of, core.operands)
@@ -138,7 +138,7 @@ def negated(x: Node) -> Node:
     return opposite_of(x) or -x
 
 
-def _moved(x: Application, data: Node | None) -> Node | None:
+def _apply_move(x: Application, data: Node | None) -> Node | None:
     """The move ``x`` applied to other data of the same shape; None if there is none."""
     return None if data is None else apply(x.sig, (data, *x.operands[1:]))
 

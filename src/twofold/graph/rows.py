@@ -29,10 +29,10 @@ DEEP = 8
 
 def take_scattered_sums(outputs: Sequence[Node]) -> list[Node]:
     """Replace sums of rows into which ``index_add`` scattered one element by that element, in a lowered and simplified graph."""
-    return simplify(by_rule(outputs, _summed))
+    return simplify(by_rule(outputs, _take_scattered))
 
 
-def _summed(n: Application) -> Node:
+def _take_scattered(n: Application) -> Node:
     if not applies(n, sum):
         return n
     x = n.operands[0]
@@ -44,10 +44,10 @@ def _summed(n: Application) -> Node:
 
 def narrow_gathers(outputs: Sequence[Node], big: Callable[[Application], bool]) -> list[Node]:
     """Gather one element per row before element-wise operations instead of after, if those are big, in a lowered and simplified graph."""
-    return by_rule(outputs, partial(_gathered, big=big))
+    return by_rule(outputs, partial(_narrow_gather, big=big))
 
 
-def _gathered(n: Application, big: Callable[[Application], bool]) -> Node:
+def _narrow_gather(n: Application, big: Callable[[Application], bool]) -> Node:
     if not applies(n, take_along_axis) or not _is_of_rows(n):
         return n
     x, place = n.operands
@@ -105,7 +105,7 @@ def _scatter(n: Application) -> Node | None:
 
 
 def _scattered(n: Node) -> Node | None:
-    """What a node scatters into rows of zeros, shape (…, 1), with 0.0 in place of -0.0 as in the sum; None if it is no such scatter."""
+    """What a node scatters into rows of zeros, shape (…, 1), with 0.0 in place of -0.0 as in the sum; None if it does not."""
     if not applies(n, index_add):
         return None
     zeros, value, *places = n.operands

@@ -95,12 +95,12 @@ class _Graph:
                 inputs = tuple([self.made[i, self._of_input(n, part, i)] for i in n.operands])
                 self.made[n, part] = inputs[0] if n in self.passed else apply(n.sig, inputs)
             return
-        whole = n  # leaves and constants stay; a part of a constant array is a smaller one (see `_taken`)
+        whole = n  # leaves and constants stay; a part of a constant array is a smaller one (see `_part_of`)
         if isinstance(n, Application) and not applies(n, full):
             whole = apply(n.sig, tuple([self.made[i, None] for i in n.operands]))
         self.made[n, None] = whole
         for part in self.wanted[n]:
-            self.made[n, part] = _taken(whole, part)
+            self.made[n, part] = _part_of(whole, part)
 
     def _splits(self, n: Application) -> bool:
         parts = self.wanted[n]
@@ -147,7 +147,7 @@ def _key(r: range) -> builtins.slice:
     return builtins.slice(r.start, r.stop if r.stop >= 0 else None, r.step)
 
 
-def _taken(n: Node, part: Part | None) -> Node:
+def _part_of(n: Node, part: Part | None) -> Node:
     """A node for a part of a value."""
     if part is None:
         return n

@@ -55,7 +55,7 @@ def fitted(what: str, given: object, types: Sequence[Type], device: Device) -> l
     ParameterError
         If there are too many or too few.
     DTypeError
-        If one is no array.
+        If one is not an array.
     ShapeError
         If one cannot be broadcast.
     """

@@ -177,7 +177,7 @@ class NDArray(Array):
     def flatten(self, inplace: bool = False) -> "NDArray":
         """The array in two dimensions, (first size, product of the others); with ``inplace`` a view."""
         rows = self.shape[:1] or (1,)
-        # an empty first axis is no divisor
+        # an empty first axis does not divide anything
         return self._reshaped((*rows, self.size // rows[0] if rows[0] else 0), inplace)
 
     def squeeze(self, axis: int | Sequence[int] | None = None, inplace: bool = False) -> "NDArray":
@@ -286,7 +286,7 @@ def _reshape_sig(shape: tuple[int, ...], codes: Any, reverse: bool) -> Any:
     DTypeError
         If the codes are not integers.
     """
-    # a list is no key of a dictionary; other codes are: a single size, or an object with ``__index__``
+    # a list cannot be a key of a dictionary; other codes are: a single size, or an object with ``__index__``
     key = shape, tuple(codes) if isinstance(codes, (tuple, list)) else codes, reverse
     found = _RESHAPES.get(key)
     if found is None:

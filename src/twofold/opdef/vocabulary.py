@@ -159,21 +159,21 @@ class Derived:
     def mean(self, x: Array, axis: Axes = None, keepdims: bool = False) -> Array:
         """Arithmetic mean over axes; the sum of 16-bit floats is one in float32."""
         count = math.prod(x.shape) // max(1, math.prod(reduced_shape(x.shape, axis, False)))
-        mean = self.multiply(self.sum(self.widened(x), axis=axis, keepdims=keepdims), 1 / count if count else math.nan)
-        return self.narrowed(mean, x)
+        mean = self.multiply(self.sum(self.upcast(x), axis=axis, keepdims=keepdims), 1 / count if count else math.nan)
+        return self.downcast(mean, x)
 
     def var(self, x: Array, axis: Axes = None, keepdims: bool = False) -> Array:
         """Biased variance over axes, of 16-bit floats in float32."""
-        wide = self.widened(x)
+        wide = self.upcast(x)
         centred = self.subtract(wide, self.mean(wide, axis=axis, keepdims=True))
-        return self.narrowed(self.mean(self.multiply(centred, centred), axis=axis, keepdims=keepdims), x)
+        return self.downcast(self.mean(self.multiply(centred, centred), axis=axis, keepdims=keepdims), x)
 
-    def widened(self, x: Array) -> Array:
-        """16-bit floats in float32, where their sums and squares stay finite; other dtypes unchanged. See `narrowed`."""
+    def upcast(self, x: Array) -> Array:
+        """16-bit floats in float32, where their sums and squares stay finite; other dtypes unchanged. See `downcast`."""
         return self.astype(x, dtype="float32") if self.dtype_of(x) in HALVES else x
 
-    def narrowed(self, x: Array, like: Array) -> Array:
-        """``x``, computed from the `widened` ``like``, rounded to the dtype of ``like`` if that has 16 bits."""
+    def downcast(self, x: Array, like: Array) -> Array:
+        """``x``, computed from ``like`` in float32 (see `upcast`), rounded to the dtype of ``like`` if that has 16 bits."""
         return self.cast_like(x, like) if self.dtype_of(like) in HALVES else x
 
     def to_float(self, x: Array) -> Array:

@@ -83,11 +83,11 @@ def _statistics(xp, data, moving_mean, moving_var, axis, eps, of_batch):
         if math.prod(data.shape) == 0:
             raise ShapeError("BatchNorm: no data to compute statistics from", data.shape, "pass at least one sample")
         axes = tuple(k for k in range(len(data.shape)) if k != axis)
-        mean = xp.mean(xp.cast(data, xp.dtype_of(xp.widened(moving_mean))), axis=axes)
+        mean = xp.mean(xp.cast(data, xp.dtype_of(xp.upcast(moving_mean))), axis=axes)
         centered = _centered(xp, data, mean, axis)  # two passes: E[x²] - E[x]² would cancel where the mean is large
         var = xp.mean(centered * centered, axis=axes)
     else:
-        mean, var = xp.widened(moving_mean), xp.widened(moving_var)
+        mean, var = xp.upcast(moving_mean), xp.upcast(moving_var)
         centered = _centered(xp, data, mean, axis)
     return mean, centered, 1 / xp.sqrt(var + eps)
 
@@ -102,7 +102,7 @@ def _check(data, vectors, axis):
 def _check_dtypes(xp, data, vectors):
     """Check that parameters have the data's dtype; for 16-bit data they may be float32 (in MXNet they must)."""
     kinds = {xp.dtype_of(v) for v in vectors}
-    fitting = (xp.dtype_of(data), xp.dtype_of(xp.widened(data)))
+    fitting = (xp.dtype_of(data), xp.dtype_of(xp.upcast(data)))
     if len(kinds) > 1 or not kinds <= set(fitting):
         given = f"data {fitting[0]}, parameters {', '.join(sorted(kinds))}"
         raise DTypeError("BatchNorm: the dtypes do not match", given, f"cast the parameters to {fitting[1]}")
@@ -145,8 +145,8 @@ def _(xp, out, data, gamma, beta, moving_mean, moving_var, *, eps, momentum, use
     _, mean, rate = out
     var = 1 / (rate * rate) - eps  # from the saved result: the data need not be read again
     return {
-        "moving_mean": xp.narrowed(moving_mean * momentum + mean * (1 - momentum), moving_mean),
-        "moving_var": xp.narrowed(moving_var * momentum + var * (1 - momentum), moving_var),
+        "moving_mean": xp.downcast(moving_mean * momentum + mean * (1 - momentum), moving_mean),
+        "moving_var": xp.downcast(moving_var * momentum + var * (1 - momentum), moving_var),
     }
 
 

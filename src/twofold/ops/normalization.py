@@ -20,7 +20,7 @@ def _normalized(xp, x, axes, eps):
 
 def _rows(xp, x, kept):
     """``x`` with all axes after the first few flattened: what is normalized becomes a row, so that row kernels can fuse it."""
-    return xp.reshape(xp.widened(x), shape=(*x.shape[:kept], math.prod(x.shape[kept:])))
+    return xp.reshape(xp.upcast(x), shape=(*x.shape[:kept], math.prod(x.shape[kept:])))
 
 
 def _normalization_grad(xp, dnormal, normal, deviation, axes):
@@ -64,7 +64,7 @@ def layer_norm(xp, data, gamma, beta, *, axis: int = -1, eps: float = 1e-5, outp
     axis = normalized_axis(axis, len(data.shape), "LayerNorm: axis")
     _check("LayerNorm", (gamma, beta), (data.shape[axis],))
     column = tuple(-1 if k == axis else 1 for k in range(len(data.shape)))
-    normal, mean, deviation = _normalized(xp, xp.widened(data), (axis,), eps)
+    normal, mean, deviation = _normalized(xp, xp.upcast(data), (axis,), eps)
     out = normal * xp.reshape(gamma, shape=column) + xp.reshape(beta, shape=column)
     return xp.cast_like(out, data), *_as_results(xp, data, mean, deviation)
 
@@ -78,10 +78,10 @@ def _(xp, dout, data, gamma, *, axis, eps, **_):
         return None, None, None
     axis = axis % len(data.shape)
     column = tuple(-1 if k == axis else 1 for k in range(len(data.shape)))
-    normal, _, deviation = _normalized(xp, xp.widened(data), (axis,), eps)
+    normal, _, deviation = _normalized(xp, xp.upcast(data), (axis,), eps)
     # sums of 16-bit gradients over a batch are taken in float32
-    head, others = xp.widened(dout[0]), _others(len(data.shape), axis)
-    dnormal = head * xp.reshape(xp.widened(gamma), shape=column)
+    head, others = xp.upcast(dout[0]), _others(len(data.shape), axis)
+    dnormal = head * xp.reshape(xp.upcast(gamma), shape=column)
     return _normalization_grad(xp, dnormal, normal, deviation, (axis,)), xp.sum(head * normal, axis=others), xp.sum(head, axis=others)
 
 
@@ -114,7 +114,7 @@ instance_norm.infer(lambda shapes, **_: along_axis(shapes, 1))
 def _(xp, dout, data, gamma, *, eps):
     normal, _, deviation = _normalized(xp, _rows(xp, data, 2), (2,), eps)
     head = _rows(xp, dout, 2)
-    dnormal = head * xp.reshape(xp.widened(gamma), shape=(-1, 1))
+    dnormal = head * xp.reshape(xp.upcast(gamma), shape=(-1, 1))
     ddata = xp.reshape(_normalization_grad(xp, dnormal, normal, deviation, (2,)), shape=data.shape)
     return ddata, xp.sum(head * normal, axis=(0, 2)), xp.sum(head, axis=(0, 2))
 
@@ -130,7 +130,7 @@ def _grouped(xp, data, num_groups):
     if num_groups < 1 or len(data.shape) < 2 or data.shape[1] % num_groups:
         given = f"num_groups {num_groups} for data {data.shape}"
         raise ParameterError("GroupNorm: the groups do not divide the channels", given, "pass a divisor of data.shape[1]")
-    return xp.reshape(xp.widened(data), shape=(data.shape[0], num_groups, math.prod(data.shape[1:]) // num_groups))
+    return xp.reshape(xp.upcast(data), shape=(data.shape[0], num_groups, math.prod(data.shape[1:]) // num_groups))
 
 
 def _per_value(xp, x, vector, num_groups, channels):
@@ -168,8 +168,8 @@ def _(xp, dout, data, gamma, *, num_groups, eps, **_):
         return None, None, None
     x = _grouped(xp, data, num_groups)
     normal, _, deviation = _normalized(xp, x, (2,), eps)
-    head = _per_value(xp, xp.widened(dout[0]), gamma, num_groups, data.shape[1])
-    dnormal = xp.reshape(head * xp.reshape(xp.widened(gamma), shape=(-1, 1)), shape=x.shape)
+    head = _per_value(xp, xp.upcast(dout[0]), gamma, num_groups, data.shape[1])
+    dnormal = xp.reshape(head * xp.reshape(xp.upcast(gamma), shape=(-1, 1)), shape=x.shape)
     ddata = xp.reshape(_normalization_grad(xp, dnormal, normal, deviation, (2,)), shape=data.shape)
     return ddata, xp.sum(head * xp.reshape(normal, shape=head.shape), axis=(0, 2)), xp.sum(head, axis=(0, 2))
 
@@ -185,7 +185,7 @@ def l2_normalization(xp, data, *, eps: float = 1e-10, mode: Literal["channel", "
     """``data / sqrt(Σ data² + eps)``, with the sum over a sample ("instance"), axis 1 ("channel") or the spatial axes ("spatial")."""
     x = _norm_rows(xp, data, data, mode)
     out = x / xp.sqrt(xp.sum(x * x, axis=_NORM_AXIS[mode], keepdims=True) + eps)
-    return xp.narrowed(xp.reshape(out, shape=data.shape), data)
+    return xp.downcast(xp.reshape(out, shape=data.shape), data)
 
 
 #: For each mode, the axis of `_norm_rows` along which squares are summed.
@@ -196,7 +196,7 @@ def _norm_rows(xp, x, data, mode):
     """``x``, of the data's shape, reshaped so that one axis is normalized."""
     if mode != "instance" and len(data.shape) < 3:
         raise ShapeError(f"L2Normalization: mode {mode} needs spatial axes", data.shape, "pass the data as (n, c, d…)")
-    return xp.widened(x) if mode == "channel" else _rows(xp, x, _NORM_AXIS[mode])
+    return xp.upcast(x) if mode == "channel" else _rows(xp, x, _NORM_AXIS[mode])
 
 
 @l2_normalization.grad
@@ -232,13 +232,13 @@ def local_response_norm(xp, data, *, alpha: float = 1e-4, beta: float = 0.75, kn
 
     Source: Krizhevsky, Sutskever & Hinton, "ImageNet classification with deep convolutional neural networks", NeurIPS 2012.
     """
-    x = xp.widened(data)
-    return xp.narrowed(x * xp.power(_response(xp, x, alpha, knorm, nsize), -beta), data)
+    x = xp.upcast(data)
+    return xp.downcast(x * xp.power(_response(xp, x, alpha, knorm, nsize), -beta), data)
 
 
 @local_response_norm.grad
 def _(xp, dout, out, data, *, alpha, beta, knorm, nsize):
-    dout, out, data = (xp.widened(v) for v in (dout, out, data))
+    dout, out, data = (xp.upcast(v) for v in (dout, out, data))
     response = _response(xp, data, alpha, knorm, nsize)
     shared = _sum_of_neighbors(xp, dout * out / response, nsize)  # the window is symmetric: it is its own transpose
     return dout * xp.power(response, -beta) - data * shared * (2 * alpha * beta / nsize)

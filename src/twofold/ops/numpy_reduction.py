@@ -10,7 +10,7 @@ from .primitive_reduce import count_of
 def in_dtype(xp, a, dtype):
     """The operand in the dtype that is averaged, and the result's dtype: integers as float64, 16-bit floats in float32, rounded once."""
     x = xp.cast(a, dtype or (xp.dtype_of(a) if is_float(xp.dtype_of(a)) else "float64"))
-    return xp.widened(x), xp.dtype_of(x)
+    return xp.upcast(x), xp.dtype_of(x)
 
 
 def averaged(xp, x, axis, keepdims, less=0.0):

@@ -92,7 +92,7 @@ def _class_gradient(xp, rows, labels, multi_output, grad_scale, *, use_ignore, i
         valid = xp.cast(xp.not_equal(labels, ignore_label), xp.dtype_of(rows))
         grad = grad * valid
         if normalization == "valid":
-            return grad * (grad_scale / xp.maximum(xp.sum(xp.widened(valid)), 1))
+            return grad * (grad_scale / xp.maximum(xp.sum(xp.upcast(valid)), 1))
     # without ignored labels all of them are valid
     elif normalization == "valid":
         return grad * (grad_scale / math.prod(labels.shape))
@@ -202,7 +202,7 @@ def make_loss_output(xp, data, *, grad_scale: float = 1.0, valid_thresh: float =
 def _(xp, dout, data, *, grad_scale, valid_thresh, normalization):
     dtype = xp.dtype_of(data)
     if normalization == "valid":
-        count = xp.sum(xp.widened(xp.cast(xp.greater(data, valid_thresh), dtype)))
+        count = xp.sum(xp.upcast(xp.cast(xp.greater(data, valid_thresh), dtype)))
         return xp.broadcast_to(grad_scale / xp.maximum(count, 1), shape=data.shape)
     return xp.full(shape=data.shape, value=grad_scale / (data.shape[0] if normalization == "batch" else 1), dtype=dtype)
 

@@ -207,7 +207,7 @@ def _pool(xp, x, windows, pool_type, p_value, count_include_pad):
         if all(w.is_whole for w in windows):
             return xp.max(x, axis=tuple(range(2, len(x.shape))), keepdims=True)
         return _maxima(xp, x, windows)[-1][1][-1]
-    return xp.narrowed(_total(xp, xp.widened(x), windows, pool_type, p_value, count_include_pad), x)
+    return xp.downcast(_total(xp, xp.upcast(x), windows, pool_type, p_value, count_include_pad), x)
 
 
 def _total(xp, x, windows, pool_type, p_value, count_include_pad):
@@ -222,7 +222,7 @@ def _pool_transposed(xp, dout, out, x, windows, pool_type, p_value, count_includ
     if pool_type == "max":
         whole = all(w.is_whole for w in windows)
         return _whole_maximum_transposed(xp, dout, x) if whole else _maxima_transposed(xp, dout, x, windows)
-    dout, out, x = (xp.widened(v) for v in (dout, out, x))
+    dout, out, x = (xp.upcast(v) for v in (dout, out, x))
     # the gradient of (Σ x^p)^(1/p) is (x / out)^(p - 1)
     if pool_type == "lp":
         if p_value == 1:

@@ -89,7 +89,7 @@ def norm(xp, data, *, ord: int = 2, axis: Axis = None, out_dtype: DType | None =
     axes = chosen_axes(data, axis, False)
     dtype = out_dtype or xp.dtype_of(data)
     wide = promote(dtype, xp.dtype_of(data))
-    x = xp.widened(xp.cast(data, wide))
+    x = xp.upcast(xp.cast(data, wide))
     if ord == 1:
         return xp.cast(xp.sum(xp.absolute(x), axis=axes, keepdims=keepdims), dtype)
     if wide not in FLOATS:
@@ -131,11 +131,11 @@ def moments(xp, data, *, axes: Axis = None, keepdims: bool = False):
     """Mean and biased variance over axes."""
     if axes is None or axes == ():
         raise ParameterError("moments: no axes", f"axes={axes}", "name the axes, all of them for the moments of the whole array")
-    wide = xp.widened(data)
+    wide = xp.upcast(data)
     mean = mean_axis(xp, wide, axis=axes, keepdims=True)
     centered = wide - mean
     variance = mean_axis(xp, centered * centered, axis=axes, keepdims=True)
-    found = [xp.narrowed(v, data) for v in (mean, variance)]
+    found = [xp.downcast(v, data) for v in (mean, variance)]
     return tuple(found if keepdims else [xp.squeeze(v, axes) for v in found])
 
 

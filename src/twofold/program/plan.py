@@ -32,7 +32,7 @@ class Plan(NamedTuple):
     memory
         Where each value lives.
     reshaped
-        For outputs that only reshape a value which is no other output: that value. It is computed in the output's memory.
+        For outputs that only reshape a value that is not an output itself: that value. It is computed in the output's memory.
     """
 
     outputs: list[Node]

@@ -313,12 +313,12 @@ class Printer:
         if key not in self._name:
             base = self._name.get(place)
             if base is None:
-                base = self._name[place] = self._kept(self._allocator((n.size,), n.dtype) + "()")
+                base = self._name[place] = self._define_scratch(self._allocator((n.size,), n.dtype) + "()")
             as_shape = self._bind(self.backend.xp.reshape, reshape.name)
-            self._name[key] = self._kept(f"{as_shape}({base}, shape={n.shape})")
+            self._name[key] = self._define_scratch(f"{as_shape}({base}, shape={n.shape})")
         return self._name[key]
 
-    def _kept(self, text: str) -> str:
+    def _define_scratch(self, text: str) -> str:
         """Define a variable of the scratch memory."""
         name = f"b{len(self._static_names)}"
         self._static.append(f"{name} = {text}")
@@ -347,7 +347,7 @@ class Printer:
             self._define(n, f"{self._operand(n.operands[0], n.dtype)}[{n.sig.params['place']}]")
             return
         if op.view and self._name.get(n.operands[0]) in self._static_names and not may_copy(n):
-            self._name[n] = self._kept(self._text(n, None))  # a view of scratch memory is made once, with that memory
+            self._name[n] = self._define_scratch(self._text(n, None))  # a view of scratch memory is made once, with that memory
             self._read.clear()
             return
         call = self.plan.calls[n]

@@ -79,13 +79,13 @@ class Profiled:
 
     def __call__(self, leaves: Sequence[Any]) -> list[Any]:
         """Run the program, and report it and its steps."""
-        title, run = self._title, self._run or self._made()
+        title, run = self._title, self._run or self._compile()
         with span(title.name, title.category, symbolic=title.symbolic, nbytes=self._nbytes, details=self._details):
             results = run(leaves)
         report_arrays(results)
         return results
 
-    def _made(self) -> Callable[[Sequence[Any]], list[Any]]:
+    def _compile(self) -> Callable[[Sequence[Any]], list[Any]]:
         env = dict(self._code.env)  # a copy, so that only this form's allocators report
         env |= {name: partial(_allocated, env[name]) for name in self._code.allocators}
         env |= {"clock": perf_counter_ns, "note": self._note}

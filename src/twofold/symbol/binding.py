@@ -29,7 +29,7 @@ def _by_name(given: Any, names: Sequence[str], what: str, optional: bool = False
     Raises
     ------
     ParameterError
-        If one is missing, there are too many or too few, or it is no array.
+        If one is missing or is not an array, or there are too many or too few.
     """
     if isinstance(given, Mapping):
         missing = [n for n in names if n not in given]

@@ -121,7 +121,7 @@ class CompiledSymbol:
     def _run(self, cells: dict[str, NDArray], device: Device) -> list[Any]:
         own = list(cells.values())
         key = tuple([(c.shape, c._dtype) for c in own]), tls.training, device.device_type, SETTINGS.revision
-        found = self._graphs.get_or(key, partial(self._compiled, cells, device, tls.training))
+        found = self._graphs.get_or(key, partial(self._compile, cells, device, tls.training))
         program, graph = found.program, found.graph
         self._last = program
         backend = backend_for(device)
@@ -131,7 +131,7 @@ class CompiledSymbol:
             if name in self._donate:
                 # the same array given twice is read again after it would have been overwritten
                 shared = sum(v is contents[k] for v in contents) > 1
-                data[k] = backend.copy(data[k], device) if shared else self._taken(cell, program.leaves[k])
+                data[k] = backend.copy(data[k], device) if shared else self._take_donated(cell, program.leaves[k])
         if graph.keys or graph.objects:
             data += [*random_keys(len(graph.keys), device), *user_objects(graph.objects, device, own)]
         if self._donate and not device.is_host:
@@ -157,7 +157,7 @@ class CompiledSymbol:
         return next((c.context for c in cells.values()), CPU)
 
     @staticmethod
-    def _taken(cell: Cell, node: Node) -> Any:
+    def _take_donated(cell: Cell, node: Node) -> Any:
         """The array of a donated argument, whose cell becomes unreadable; a copy if others see the memory.
 
         A view stays readable: its base owns the memory.
@@ -171,7 +171,7 @@ class CompiledSymbol:
         cell._v = Value(None, None, (_spent(), node), device)
         return data
 
-    def _compiled(self, cells: dict[str, NDArray], device: Device, training: bool) -> "_TypedProgram":
+    def _compile(self, cells: dict[str, NDArray], device: Device, training: bool) -> "_TypedProgram":
         bound_tables()
         self._infer(cells)
         leaves = [leaf(("arg", n), c.shape, c._dtype) for n, c in cells.items()]

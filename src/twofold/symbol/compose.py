@@ -158,7 +158,7 @@ def apply_op(
     inputs = _variadic(op, attrs, given) if op.variadic else _named(op, attrs, given)
     if op.count_param is not None:
         attrs.setdefault(op.count_param, str(len(inputs)))
-    heads = [_made(op, label, argument, symbol, attrs) for argument, symbol in inputs]
+    heads = [_input_head(op, label, argument, symbol, attrs) for argument, symbol in inputs]
     node = SymbolNode(op.title, label, attrs, heads, subgraphs)
     node.check()  # at the call, not at binding: the traceback then shows the line that composed it
     return Symbol([Head(node, k) for k in range(node.visible)])
@@ -225,7 +225,7 @@ def _variadic(op: Op, attrs: Mapping[str, str], arrays: Sequence[Any]) -> list[t
     return [(n, _single(op, n, s)) for n, s in zip(names, padded, strict=True)]
 
 
-def _made(op: Op, name: str, argument: str, symbol: Symbol | None, attrs: Mapping[str, str]) -> Head:
+def _input_head(op: Op, name: str, argument: str, symbol: Symbol | None, attrs: Mapping[str, str]) -> Head:
     """The given output; or a new variable for it, which gets the attributes of the node as MXNet's do."""
     head = Head(SymbolNode(VARIABLE, f"{name}_{argument}", attrs), 0) if symbol is None else symbol.heads[0]
     initializer = initializer_of(op, argument)

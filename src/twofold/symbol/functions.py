@@ -16,7 +16,7 @@ from .symbol import Symbol
 Shape = int | Sequence[int]
 
 
-def _made(op: Op, params: dict[str, Any], name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
+def _create(op: Op, params: dict[str, Any], name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
     return apply_op(op, op.title, (), params, name, attr)
 
 
@@ -37,7 +37,7 @@ def full(shape: Shape, val: float, dtype: DTypeLike | None = None, **kwargs: obj
 
 def _filled(op: Op, shape: Shape, dtype: DTypeLike | None, options: dict[str, Any]) -> Symbol:
     name, attr = options.pop("name", None), options.pop("attr", None)
-    return _made(op, {"shape": shape, "dtype": "float32" if dtype is None else dtype, **options}, name, attr)
+    return _create(op, {"shape": shape, "dtype": "float32" if dtype is None else dtype, **options}, name, attr)
 
 
 def arange(
@@ -65,20 +65,20 @@ def arange(
         float32 if None.
     """
     params = {"start": start, "stop": stop, "step": step, "repeat": repeat, "infer_range": infer_range}
-    return _made(creation.arange, {**params, "dtype": "float32" if dtype is None else dtype}, name)
+    return _create(creation.arange, {**params, "dtype": "float32" if dtype is None else dtype}, name)
 
 
 def linspace(start: float, stop: float, num: int, endpoint: bool = True, name: str | None = None, dtype: DTypeLike | None = None) -> Symbol:
     """``num`` evenly spaced values from ``start`` to ``stop``, inclusive if ``endpoint``."""
     params = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
-    return _made(creation.linspace, {**params, "dtype": "float32" if dtype is None else dtype}, name)
+    return _create(creation.linspace, {**params, "dtype": "float32" if dtype is None else dtype}, name)
 
 
 def eye(N: int, M: int = 0, k: int = 0, dtype: DTypeLike | None = None, **kwargs: object) -> Symbol:
     """A matrix (N, M), square if ``M`` is 0, with ones on diagonal ``k`` and zeros elsewhere."""
     options: dict[str, Any] = {"N": N, "M": M, "k": k, **kwargs}
     name, attr = options.pop("name", None), options.pop("attr", None)
-    return _made(creation.eye, {"dtype": "float32" if dtype is None else dtype, **options}, name, attr)
+    return _create(creation.eye, {"dtype": "float32" if dtype is None else dtype, **options}, name, attr)
 
 
 def split_v2(ary: Symbol, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False) -> Symbol:

@@ -41,7 +41,7 @@ def infer_node(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequenc
         _open_sizes(node, outputs)
     _unify(node, inputs, outputs)
     if all(k.is_shaped for k in inputs) and (node.inputs or outputs[0].is_shaped):
-        return _typed(node, inputs, outputs)
+        return _learn_types(node, inputs, outputs)
     if probing and node.inputs and all(k.shape is not None for k in inputs):
         _probe(node, inputs, outputs)
     return False
@@ -115,12 +115,12 @@ def _complete(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence
 
 
 def _open_sizes(node: SymbolNode, outputs: Sequence[PartialType]) -> None:
-    """An operator without inputs: its ``shape`` parameter, in which 0 is a size that follows from who reads the result."""
+    """An operator without inputs: its ``shape`` parameter, in which 0 is a size that is inferred from the readers of the result."""
     shape = node.sig().params.get("shape")
     if shape is not None and (0 in shape or shape == ()):
         outputs[0].learn_shape(tuple(n or None for n in shape) or None, "the result")
     elif not outputs[0].is_shaped:
-        _typed(node, (), outputs)
+        _learn_types(node, (), outputs)
 
 
 def is_open(node: SymbolNode) -> bool:
@@ -170,7 +170,7 @@ def broadcast_unknown(shapes: Sequence[PartialShape]) -> PartialShape:
     return tuple(None if None in sizes else max(n or 0 for n in sizes) for sizes in columns)
 
 
-def _typed(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[PartialType]) -> bool:
+def _learn_types(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[PartialType]) -> bool:
     """The typed application says everything."""
     result = outputs[0].shape if is_open(node) else None
     shapes = [k.shape for k in inputs]

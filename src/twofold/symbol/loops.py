@@ -46,14 +46,16 @@ class _ControlFlow(SpecialNode):
         Raises
         ------
         ParameterError
-            If it has not its bodies, or an attribute is missing, is no list of numbers or points nowhere.
+            If a body or an attribute is missing, or an attribute is not a list of numbers or has a position that does not exist.
         """
         if len(node.subgraphs) != self.bodies:
             raise ParameterError(f"{self.name}: number of subgraphs", f"{len(node.subgraphs)}", f"it has {self.bodies}")
         try:
             count, places = self.places(node)
         except (*UNREADABLE, KeyError, IndexError) as error:
-            raise ParameterError(f"{self.name}: an attribute is missing or no number or list", str(error), "write the file again") from None
+            raise ParameterError(
+                f"{self.name}: an attribute is missing, or is not a number or a list", str(error), "write the file again"
+            ) from None
         fit = all(
             len(_arguments(b)) == len(p) and all(0 <= k < len(node.inputs) for k in p) for b, p in zip(node.subgraphs, places, strict=True)
         )
