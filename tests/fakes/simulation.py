@@ -217,7 +217,7 @@ class Simulation:
         """The library with a source's kernels, and the prefix of their names there; all waiting sources are compiled now."""
         if key not in self._places:
             with self._lock:
-                self._places |= {k: place for k in self._waiting if (place := _known(k)) is not None}
+                self._places |= {k: place for k in self._waiting if (place := _place_of(k)) is not None}
                 waiting = {k: t for k, t in self._waiting.items() if k not in self._places}
                 self._waiting.clear()
             alone = {k: t for k, t in waiting.items() if t.options}
@@ -236,7 +236,7 @@ class KernelText(NamedTuple):
     options: tuple[str, ...]
 
 
-def _known(key: str) -> tuple[str, str] | None:
+def _place_of(key: str) -> tuple[str, str] | None:
     note = cache_folder() / f"{key}.place"
     if not note.exists():
         return None

@@ -77,7 +77,7 @@ def full_content(value: float, shape: tuple[int, ...], dtype: str, device: Devic
 def contents_of(arrays: Sequence[Array], device: Device) -> list[Content]:
     """Fresh arrays as contents of cells."""
     if device is CPU:
-        big = SETTINGS.defer_elements
+        big = SETTINGS.defer_elements  # as `way.is_plain`
         return [a if a.__class__ is PLAIN and a.size < big else Value(a) for a in arrays]
     return [Value(a, device=device) for a in arrays]
 

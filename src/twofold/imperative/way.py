@@ -1,6 +1,16 @@
 """Decides how an operation runs: at once, in the window of its device, or on a lane of the scheduler; recorded or not.
 
 It depends on devices, sizes and settings, never on time, so that a program runs in the same way every time.
+
+The shortest paths repeat some of these tests, because a call would cost a frame for every operation. Change them together:
+
+| test                          | repeated in                                                                               |
+|-------------------------------|-------------------------------------------------------------------------------------------|
+| `is_plain`                    | `invoke.contents_of`, `invoke._run_cached`; its size, as text, in `fast` and `items`      |
+| `is_tracked`                  | `invoke._inspected`, `invoke._run_cached`                                                 |
+| `is_lazy`, of the largest one | `invoke._record_again`, from `NodePlan.largest`                                           |
+
+What a view or a write decides (`write.read_at_once`, `write._settle`) depends on the size of the part, and is a decision of its own.
 """
 
 from collections.abc import Iterable
@@ -113,7 +123,7 @@ def is_plain(data: Array) -> bool:
     return data.__class__ is PLAIN and data.size < SETTINGS.defer_elements
 
 
-#: `is_plain`'s test of the size as text for generated code, in which a call would cost a frame. `invoke` writes it out for that reason.
+#: `is_plain`'s test of the size as text for generated code.
 IS_SMALL = "{}.size < settings.defer_elements"
 
 

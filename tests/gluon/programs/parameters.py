@@ -8,7 +8,7 @@ from typing import Any
 from tests.oracle_programs import fails
 
 
-def _made(mx: Any, **kwargs: Any) -> Any:
+def _parameter(mx: Any, **kwargs: Any) -> Any:
     param = mx.gluon.Parameter("p_weight", **{"shape": (2, 3), **kwargs})
     param.initialize(mx.init.One(), ctx=[mx.cpu(0), mx.cpu(1)])
     return param
@@ -25,7 +25,7 @@ def initialization(mx: Any) -> Any:
 
 
 def several_devices(mx: Any) -> Any:
-    p = _made(mx)
+    p = _parameter(mx)
     p.set_data(mx.nd.array([[1, 2, 3], [4, 5, 6]]))
     arrays = [p.list_data(), p.list_grad(), [str(c) for c in p.list_ctx()], fails(lambda: p.data(mx.cpu(2)))]
     with mx.cpu(1):
@@ -36,7 +36,7 @@ def several_devices(mx: Any) -> Any:
 
 
 def gradient_requests(mx: Any) -> Any:
-    p = _made(mx)
+    p = _parameter(mx)
     found = []
     for request in ("write", "add", "null", "write"):
         p.grad_req = request
@@ -55,7 +55,7 @@ def gradient_requests(mx: Any) -> Any:
 
 
 def casting(mx: Any) -> Any:
-    p = _made(mx, dtype="float64")
+    p = _parameter(mx, dtype="float64")
     found = [p.data(), str(p.dtype)]
     p.cast("float16")
     return [*found, p.data(), p.grad(), str(p.dtype)]
