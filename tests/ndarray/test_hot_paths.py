@@ -55,6 +55,16 @@ def test_a_function_of_floats_is_two_frames():
     assert len(frames(lambda: nd.sqrt(x))) == len(frames(lambda: x.exp())) == 2
 
 
+@pytest.mark.parametrize("name", ["temperature", "axis"])
+def test_an_array_as_a_parameter_counts_with_its_value_at_the_call(name):
+    x, parameter = nd.array([[1, 2], [4, 8]]), nd.array([0], dtype="int32")
+    for value in (1, 0, 1) if name == "axis" else (1, 2, 3):
+        parameter[:] = value
+        for _ in range(2):
+            found = nd.softmax(x, **{name: parameter})
+            assert found.asnumpy().tolist() == nd.softmax(x, **{name: value}).asnumpy().tolist()
+
+
 def test_a_known_call_with_scalars_checks_no_parameters():
     x = nd.array([1, 2, 3, 4])
     for function in (lambda: nd.clip(x, 0, 2.5), lambda: nd.smooth_l1(x, scalar=2.0)):

@@ -153,12 +153,29 @@ def test_an_assigned_list_of_recorded_elements_has_their_gradient(index):
         "y.partition(1)",
         "np.linspace(0, y[0], 3)",
         "np.arange(y[0], dtype=float)",
+        "np.fft.fft(y)",
+        "np.fft.fft([y[0], 1.0])",
+        "np.emath.sqrt([y[0]])",
+        "np.r_[y, 1.0]",
+        "np.r_[[y[0]], 1.0]",
+        "np.c_[y, y]",
+        "np.mgrid[0 : y[0]]",
+        "np.frompyfunc(abs, 1, 1)(y)",
+        "np.polynomial.Polynomial(y)",
+        "np.polynomial.chebyshev.Chebyshev([y[0], 1.0])",
+        "npx.softmax(np.ones(2), temperature=y[0])",
+        "npx.leaky_relu(-np.ones(2), slope=y[0])",
+        "npx.one_hot(np.array([0, 1]), 2, on_value=y[0])",
+        "mx.nd.clip(mx.nd.ones(2), y[0].as_nd_ndarray(), 9.0)",
+        "mx.nd.ones(2).clip(0.0, y[0].as_nd_ndarray())",
+        "mx.nd.arange(0.0, y[0].as_nd_ndarray())",
     ],
 )
 def test_a_numpy_function_raises_instead_of_cutting_a_gradient(text):
     x = np.array([3.0, 1.0, 2.0])
     x.attach_grad()
-    names = {"np": np, "numpy": numpy, "x": x}
+    names = {"np": np, "numpy": numpy, "mx": mx, "npx": npx, "x": x}
+    eval(text, names | {"y": x * 2})  # a table of parameters may know the number from now on
     with mx.autograd.record():
         y = x * 2
         with pytest.raises(AutogradError, match="no gradient"):
@@ -167,6 +184,34 @@ def test_a_numpy_function_raises_instead_of_cutting_a_gradient(text):
         y = x * np.median(x.detach()) * np.searchsorted(np.sort(y), 3.0)
     y.backward()
     assert x.grad.tolist() == [2, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("np.sum(np.ones(2), initial=x[0] * 2)", [2, 0]),
+        ("np.prod(x, initial=x[0])", [40, 16]),
+        ("np.max(np.ones(2), initial=x[1])", [0, 1]),
+        ("np.min(x * 3, initial=x[0], where=x > 9)", [1, 0]),
+    ],
+)
+def test_the_initial_value_of_a_reduction_has_a_gradient(text, want):
+    x = np.array([4.0, 5.0])
+    x.attach_grad()
+    with mx.autograd.record():
+        y = eval(text, {"np": np, "x": x})
+    y.backward()
+    assert x.grad.tolist() == want
+
+
+def test_a_recorded_scalar_is_not_hashable():
+    x = np.array(2.0)
+    x.attach_grad()
+    with mx.autograd.record():
+        y = x * 2
+        with pytest.raises(TypeError, match=r"x\.item\(\)"):
+            hash(y)
+    assert hash(y) == hash(4.0)
 
 
 @pytest.mark.parametrize("make", ["w.reshape(2, 3)", "w.reshape(3, 2).T", "w[:]", "w[::-1].reshape(3, 2)", "w.as_nd_ndarray()"])

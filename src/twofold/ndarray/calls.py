@@ -13,6 +13,10 @@ from ..imperative.record import tls
 from ..imperative.transfer import store
 from ..opdef.frontend import Fast
 from ..opdef.spec import Op, Sig
+from .host_calls import arrays_in, refuse_cut
+
+#: Classes of most parameters. Only values of other classes are searched for arrays.
+SIMPLE = frozenset({bool, int, float, str, type(None)})
 
 
 class Calls:
@@ -27,7 +31,10 @@ class Calls:
     def __init__(self, cls: Any) -> None:
         self.cls, self._legacy = cls, cls._legacy
         self.fast = Fast(
-            self._run, lambda op, params: self._sig_of(op, {k: v for k, v in params.items() if k in op.params}), lambda: tls.training
+            self._run,
+            lambda op, params: self._sig_of(op, {k: v for k, v in params.items() if k in op.params}),
+            lambda: tls.training,
+            lambda params: not _has_array(params),
         )
 
     def call(self, op: Op, arrays: Sequence[Array | None], params: dict[str, Any], out: Array | Sequence[Array] | None = None) -> Any:
@@ -43,6 +50,7 @@ class Calls:
         ctx = params.pop("ctx", None)
         device = None if ctx is None or ctx == "" else _context(ctx)
         operands = self._operands(op, arrays, params)
+        _convert_arrays(op, params)
         scalars = [_scalar(op, name, params) for name in op.scalars]
         sig = self._sig_of(op, params)
         contents = invoke(sig, [*operands, *scalars], device)
@@ -126,6 +134,24 @@ class Calls:
                 )
             store(target, result)
         return out
+
+
+def _has_array(params: object) -> bool:
+    return next(arrays_in(params), None) is not None
+
+
+def _convert_arrays(op: Op, params: dict[str, Any]) -> None:
+    """Replace arrays among the parameters by the values that they hold now: tables of parameters must not be keyed by what may change.
+
+    Raises
+    ------
+    AutogradError
+        If one of them is recorded: a parameter is a constant of the graph.
+    """
+    for name, value in params.items():
+        if value.__class__ not in SIMPLE and name in op.params and _has_array(value):
+            refuse_cut(f"{op.title}: parameter {name}", value, value)
+            params[name] = op.params[name].value(value, op.title)
 
 
 def _scalar(op: Op, name: str, params: dict[str, Any]) -> Any:

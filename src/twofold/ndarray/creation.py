@@ -15,7 +15,7 @@ from ..imperative.invoke import content, full_content, host_of
 from ..ops import primitive_arithmetic
 from .array import NDArray
 from .dlpack import GPU_KINDS, HOST_KINDS, Capsule, Exporter
-from .host_calls import is_recorded, stacked
+from .host_calls import is_recorded, refuse_cut, stacked
 from .types import ArrayLike, DeviceLike, DTypeLike, Shape
 
 A = TypeVar("A", bound=Array)
@@ -302,6 +302,7 @@ def arange(
     # MXNet rounds each product and sum to the dtype, where ``np.arange`` computes in float64; integers may wrap around
     with np.errstate(all="ignore"):
         values = scalar(start) + np.arange(count).astype(target) * scalar(step)
+    refuse_cut("arange", (start, stop, step), values)
     return adopted(NDArray, np.repeat(values.astype(target, copy=False), repeat), _device(ctx))
 
 

@@ -74,11 +74,14 @@ def _all_arrays_in(value: object) -> Iterator[Array | np.ndarray]:
             yield from _all_arrays_in(v)
     elif isinstance(value, dict):
         yield from _all_arrays_in(list(value.values()))
+    elif isinstance(value, slice):
+        yield from _all_arrays_in((value.start, value.stop, value.step))
 
 
 def _may_have_gradient(a: Array | np.ndarray) -> bool:
     dtype = NUMPY[a._dtype] if isinstance(a, Array) else a.dtype
-    return dtype.kind in "fc" or is_float(NAME_OF.get(dtype, ""))  # the kind of bfloat16 is "V"
+    # an array of objects may hold floats; the kind of bfloat16 is "V"
+    return dtype.kind in "fcO" or is_float(NAME_OF.get(dtype, ""))
 
 
 def is_recorded(value: object) -> bool:
@@ -120,5 +123,5 @@ def refuse_cut(name: str, args: object, results: object) -> None:
         raise AutogradError(
             f"{name} has no gradient",
             "a recorded array",
-            "call it on x.detach(), or inside autograd.pause(), if the result is to be a constant",
+            "pass x.detach(), or call it inside autograd.pause(), if the result is to be a constant",
         )

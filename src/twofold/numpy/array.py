@@ -26,6 +26,7 @@ from ..imperative.invoke import host_of
 from ..imperative.strided_view import StridedView, strided_view
 from ..imperative.transfer import on_device
 from ..ndarray.array import NDArray, NDArrayView
+from ..ndarray.host_calls import is_recorded
 from ..ndarray.types import ArrayLike, Casting, DTypeLike, Index, Order, Shape
 from ..opdef.shapes import filled_shape, normalized_axes, normalized_axis
 from ..opdef.spec import Sig
@@ -301,6 +302,8 @@ class ndarray(Array):  # NumPy's name
         # 0-d arrays stand for NumPy's scalars, which are keys of dictionaries and members of sets
         if self.shape:
             raise DTypeError("unhashable type: 'ndarray'", f"shape {self.shape}", "use a tuple of numbers, or id()")
+        if is_recorded(self):  # a table keyed by the number, as those of parameters are, would lose the gradient silently
+            raise DTypeError("unhashable type: 'ndarray'", "a recorded array", "use its number, x.item()")
         return hash(self.item())
 
     def __format__(self, spec: str) -> str:

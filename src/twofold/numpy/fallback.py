@@ -6,7 +6,7 @@ recorded as that move.
 """
 
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, TypeVar
 
@@ -155,8 +155,74 @@ class vectorize(np.vectorize):  # type: ignore[misc]
         return by_numpy(super().__call__, args, options)
 
 
+class _Indexed:
+    """An object of NumPy that makes arrays of its index, such as ``r_``."""
+
+    def __init__(self, name: str, numpys: Any) -> None:
+        self._name, self._numpys = name, numpys
+
+    def __getitem__(self, key: object) -> Any:
+        def function(key: object) -> object:
+            return self._numpys[key]
+
+        function.__qualname__ = self._name
+        return by_numpy(function, (key,), {})
+
+    def __repr__(self) -> str:
+        return f"<twofold.np.{self._name}>"
+
+
+class _Namespace(ModuleType):
+    """A module of NumPy whose attributes are looked up by a function: those that take arrays are wrapped."""
+
+    def __init__(self, module: ModuleType, find: Callable[[ModuleType, str], Any]) -> None:
+        super().__init__(module.__name__, module.__doc__)
+        self._module, self._find = module, find
+
+    def __getattr__(self, name: str) -> Any:
+        found = self._find(self._module, name)
+        setattr(self, name, found)
+        return found
+
+    def __dir__(self) -> list[str]:
+        return dir(self._module)
+
+
+@cache
+def _polynomial(cls: Any) -> type:
+    """A class of polynomials that refuses recorded coefficients: NumPy's would silently convert them to an array of its own."""
+
+    @wraps(cls.__init__)
+    def __init__(self: Any, *args: object, **options: object) -> None:
+        refuse_cut(cls.__name__, (args, options), np.empty(0))
+        cls.__init__(self, *args, **options)
+
+    def __reduce__(self: Any) -> tuple[Any, ...]:
+        return _polynomial_again, (cls, self.coef, self.domain, self.window, self.symbol)
+
+    return type(cls.__name__, (cls,), {"__init__": __init__, "__reduce__": __reduce__, "__module__": cls.__module__})
+
+
+def _polynomial_again(cls: type, *args: object) -> object:
+    return _polynomial(cls)(*args)
+
+
+def _of_transforms(module: ModuleType, name: str) -> Any:
+    found = getattr(module, name)
+    return wrapped(found) if isinstance(found, type(np.sum)) else found  # `fftfreq` is written in Python, as `_of_polynomials` says
+
+
+def _of_polynomials(module: ModuleType, name: str) -> Any:
+    # functions stay as they are: they are written in Python for anything array-like, so that our operators record them
+    found = getattr(module, name)
+    if isinstance(found, ModuleType):
+        return _Namespace(found, _of_polynomials)
+    base = np.polynomial.Polynomial.__base__
+    return _polynomial(found) if isinstance(found, type) and base is not None and issubclass(found, base) else found
+
+
 def attribute(module: ModuleType, name: str) -> Any:
-    """An attribute of NumPy: functions are wrapped; classes, constants and modules are returned as they are.
+    """An attribute of NumPy: functions, objects and modules that take arrays are wrapped, the others are returned as they are.
 
     Raises
     ------
@@ -164,5 +230,15 @@ def attribute(module: ModuleType, name: str) -> Any:
         If NumPy has no such name.
     """
     found = getattr(module, name)
+    if isinstance(found, ModuleType) and name in MODULES:
+        return _Namespace(found, MODULES[name])
+    if name in INDEXED:
+        return _Indexed(name, found)
     is_function = isinstance(found, (FunctionType, BuiltinFunctionType, type(np.sum)))
     return wrapped(found) if is_function and name not in PLAIN_FUNCTIONS else found
+
+
+#: Modules with functions or classes that take arrays, and how to find their attributes.
+MODULES: dict[str, Callable[[ModuleType, str], Any]] = {"fft": _of_transforms, "emath": attribute, "polynomial": _of_polynomials}
+#: Objects that make arrays of their index.
+INDEXED = frozenset({"r_", "c_", "mgrid", "ogrid"})

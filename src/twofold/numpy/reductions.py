@@ -16,7 +16,7 @@ from ..errors import DTypeError, ParameterError, ShapeError, own_error
 from ..imperative.array import apply_op
 from ..imperative.cell import new
 from ..imperative.invoke import invoke
-from ..ndarray.host_calls import to_numpy
+from ..ndarray.host_calls import is_recorded, refuse_cut, to_numpy
 from ..ndarray.types import ArrayLike, Axis, DTypeLike, Scalar
 from ..opdef.frontend import named
 from ..opdef.shapes import normalized_axes, normalized_axis
@@ -65,6 +65,9 @@ def _initial(value: Scalar, result: ndarray) -> ndarray:
     MXNetError
         If it is not a scalar, or the dtype cannot hold it.
     """
+    if is_recorded(value) and isinstance(value, ndarray) and not value.ndim:
+        return value.astype(result._dtype, copy=False)
+    refuse_cut("initial", value, result)
     try:
         host = np.asarray(to_numpy(value), NUMPY[result._dtype])
     except (TypeError, ValueError) as error:
@@ -117,7 +120,7 @@ def _total(op: Op, name: str, neutral: int, combine: str, noun: str) -> Callable
 sum, prod = _total(primitive_reduce.sum, "sum", 0, "add", "Sum"), _total(primitive_reduce.prod, "prod", 1, "multiply", "Product")
 
 
-def _extremum(op: Op, name: str, combine: str, worst: str) -> Callable[..., ndarray]:
+def _extremum(op: Op, name: str, combine: str, worst: str, beyond: float) -> Callable[..., ndarray]:
     reduced = _reducer(op)
 
     @named(name, f"The {worst} element along axes (of all if ``axis`` is None); NaN if there is one.")
@@ -131,7 +134,8 @@ def _extremum(op: Op, name: str, combine: str, worst: str) -> Callable[..., ndar
             if start is None:
                 what = f"reduction operation '{combine}' does not have an identity, so to use a where mask one has to specify 'initial'"
                 raise ParameterError(what, None, "pass initial")
-            x = chosen(where, x, start)
+            # a recorded start value must not get a gradient once for each masked element
+            x = chosen(where, x, beyond if is_recorded(start) else start)
         if x.size == 0 and 0 in [x.shape[k] for k in normalized_axes(axis, x.ndim)]:
             if start is None:
                 raise ParameterError(
@@ -145,7 +149,8 @@ def _extremum(op: Op, name: str, combine: str, worst: str) -> Callable[..., ndar
     return extremum
 
 
-max, min = _extremum(primitive_reduce.max, "max", "maximum", "largest"), _extremum(primitive_reduce.min, "min", "minimum", "smallest")
+max = _extremum(primitive_reduce.max, "max", "maximum", "largest", -np.inf)
+min = _extremum(primitive_reduce.min, "min", "minimum", "smallest", np.inf)
 amax, amin = max, min
 
 

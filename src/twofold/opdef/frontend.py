@@ -99,11 +99,12 @@ def attach_method(cls: type, name: str, method: Callable[..., Any]) -> None:
 
 
 class Fast(NamedTuple):
-    """A front end's short path: ``run(sig, operands, *scalars)``, and what makes the sig."""
+    """A front end's short path: ``run(sig, operands, *scalars)``, what makes the sig, and whether no parameter can change (no array)."""
 
     run: Callable[..., Any]
     sig_of: Callable[[Op, dict[str, Any]], Any]
     is_training: Callable[[], bool]
+    are_fixed: Callable[[dict[str, object]], bool]
 
 
 def _quick_lines(op: Op, keywords: list[str], operands: str) -> list[str]:
@@ -129,8 +130,8 @@ def _quick_lines(op: Op, keywords: list[str], operands: str) -> list[str]:
 
 def _remembering(op: Op, fast: Fast) -> Callable[[dict[object, object], object, dict[str, object]], None]:
     def remember(cache: dict[object, object], key: object, params: dict[str, object]) -> None:
-        if not op.is_plain({name: value for name, value in params.items() if value}):  # the key spells out the others
-            return
+        if not fast.are_fixed(params) or not op.is_plain({name: value for name, value in params.items() if value}):
+            return  # the key spells out what is not plain
         if len(cache) > 256:
             cache.clear()
         cache[key] = fast.sig_of(op, {name: value for name, value in params.items() if name not in op.scalars})
