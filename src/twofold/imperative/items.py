@@ -13,12 +13,15 @@ import numpy as np
 
 from ..config import SETTINGS
 from ..device import CPU
+from ..dtype import INTEGERS, NUMPY
 from ..opdef.frontend import attach_method
 from .cell import PLAIN, Value
 from .fast import native
 from .record import tls
 from .way import IS_SMALL
 
+#: The classes of NumPy's integers, which select as Python's do; its bools are masks.
+INTEGER_SCALARS = frozenset(NUMPY[name].type for name in INTEGERS)
 #: Where the elements of a root are: ``v`` is NumPy's array, and ``of`` the content that it belongs to.
 _ROOT = """
     v = of = self._v
@@ -99,14 +102,24 @@ def __setitem__(self, key, value):{where}
 
 #: NumPy's rules: integers for all axes give a scalar, and an array of indices or a mask gives a copy.
 _NUMPY_GET = {"integer": "v[key]", "items": "v[key]", "copied": ""}
-_NUMPY_GET["array"] = f"""if kind is not cls and kind is not view or (at := key._v).__class__ is not plain:
+_NUMPY_GET["array"] = f"""if kind is element:
+                key = key._raw
+                if key.__class__ not in integers:
+                    return get(self, key)
+                r = v[key]
+            elif kind is not cls and kind is not view or (at := key._v).__class__ is not plain or not at.ndim:
                 return get(self, key)
-            r = contiguous(v[at])
-            c = new(cls)
-            c._v = r if {IS_SMALL.format("r")} else Value(r)
-            return c"""
+            else:
+                r = contiguous(v[at])
+                c = new(cls)
+                c._v = r if {IS_SMALL.format("r")} else Value(r)
+                return c"""
 _NUMPY_SET = {"refused": ""}
-_NUMPY_SET["array"] = """if kind is not cls and kind is not view or (at := key._v).__class__ is not plain:
+_NUMPY_SET["array"] = """if kind is element:
+            at = key._raw
+            if at.__class__ not in integers:
+                return put(self, key, value)
+        elif kind is not cls and kind is not view or (at := key._v).__class__ is not plain or not at.ndim:
             return put(self, key, value)"""
 #: MXNet's: a single element is a view of shape (1,), and what is not adjacent in memory is copied.
 _LEGACY_GET = {
@@ -138,6 +151,7 @@ def attach(cls: type, view: type, element: type | None, get: Callable[[Any, Any]
     """
     env: dict[str, Any] = {
         "plain": PLAIN, "new": object.__new__, "cls": cls, "view": view, "element": element, "native": native(element),
+        "integers": INTEGER_SCALARS,
         "Value": Value, "ref": ref, "cpu": CPU, "tls": tls, "settings": SETTINGS, "contiguous": np.ascontiguousarray,
         "get": get, "put": put,
     }  # fmt: skip

@@ -115,7 +115,7 @@ def write(root: Cell, chain: Chain, key: Any, value: Any) -> None:
     v = root._v
     val = value._v if isinstance(value, Cell) else value
     if v.__class__ is Value and tls.tape is None and (v.at is not None or v.data is None) and v.device is CPU:
-        _settle(v, chain, key)
+        _settle(v, reads_first=v.borrow is None and _is_small_part(v, chain, key))
     if is_tracked(v) or is_tracked(val) or (v.__class__ is Value and not is_visible(v)):
         COUNTERS.rebound += 1
         root._rebind(_written(root, chain, key, value))
@@ -136,16 +136,50 @@ def write(root: Cell, chain: Chain, key: Any, value: Any) -> None:
     root._rebind(content(data, v.device))
 
 
-def _settle(v: Value, chain: Chain, key: Any) -> None:
-    """Before a small part of a large array is written: compute the array and what is still to read it. That takes less time than a copy."""
-    at, shape = v.at, v.type[0]
+def change_at_once(root: Cell, chain: Chain, change: Callable[[Any], object]) -> bool:
+    """Change ``root[chain]`` by a function of NumPy's array; False if the change has to be recorded, or is not on cpu(0).
+
+    Such changes are not deferred, whatever their size: there is nothing to fuse with them.
+
+    Parameters
+    ----------
+    root, chain
+        The cell and where in it.
+    change
+        Writes to the array that it is called with.
+    """
+    v = root._v
+    if v.__class__ is PLAIN:
+        change(look(HOST, v, chain))
+        COUNTERS.in_place += 1
+        return True
+    if tls.tape is not None or v.device is not CPU or (data := data_of(v)).__class__ is not PLAIN:
+        return False
+    _settle(v, reads_first=v.borrow is None)
+    if v.exclusive or v.pinned:
+        change(look(HOST, data, chain))
+        COUNTERS.in_place += 1
+        renew_leaf(v)
+        return True
+    data = HOST.copy(data, CPU)
+    change(look(HOST, data, chain))
+    COUNTERS.copied += 1
+    root._rebind(content(data, CPU))
+    return True
+
+
+def _is_small_part(v: Value, chain: Chain, key: Any) -> bool:
+    """Whether a write selects a small part of a large array."""
+    shape = v.type[0]
+    return _selected_size(view_shape(shape, chain), key) < SETTINGS.defer_elements <= math.prod(shape)
+
+
+def _settle(v: Value, reads_first: bool) -> None:
+    """Before an array is written, compute it and, if ``reads_first``, what is still to read it: that takes less time than a copy."""
+    at = v.at
     if at is None:  # another thread has just computed it
         return
-    if (
-        v.borrow is None
-        and not at[0].closed
-        and _selected_size(view_shape(shape, chain), key) < SETTINGS.defer_elements <= math.prod(shape)
-    ):
+    if reads_first and not at[0].closed:
         at[0].finish()
     is_done = at[0].is_done and v.data is not None
     if is_done and v.at is at:

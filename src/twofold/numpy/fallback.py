@@ -21,6 +21,7 @@ from ..ndarray.types import DeviceLike
 from ..ops import primitive_gather, primitive_shape
 from .array import ndarray
 from .creation import UnsupportedDType, operand
+from .indexing import changed_at_once
 
 T = TypeVar("T")
 #: Functions that write to their first argument, with the position and keyword of the argument that holds the new elements. None: the
@@ -58,6 +59,11 @@ def by_numpy(function: Callable[..., object], args: tuple[Any, ...], options: di
         if is_recorded(arrays):
             _move_recorded(function, target, args, options)
             return None
+        if isinstance(target, ndarray):
+            others = to_numpy(tuple(a for k, a in enumerate(args) if k != writes))
+            named = to_numpy(options)
+            if changed_at_once(target, lambda host: function(*others[:writes], host, *others[writes:], **named)):
+                return None
         host = target.asnumpy()  # a copy: NumPy's writes reach the array only through the assignment below, which the tape sees
         given = [host if k == writes else to_numpy(a) for k, a in enumerate(args)]
         result = function(*given, **to_numpy(options))

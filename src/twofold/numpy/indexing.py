@@ -1,6 +1,6 @@
 """Indexing in ``twofold.np``, by NumPy's rules. Basic indexing returns views, except for single elements, which are copies."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,10 @@ from ..imperative.array import Array
 from ..imperative.cell import HOST, PLAIN, Value, wrap
 from ..imperative.counters import COUNTERS
 from ..imperative.indexing import Indexer, Rules
-from ..imperative.invoke import content, host_of
+from ..imperative.invoke import content, data_of, host_of
 from ..imperative.record import tls
 from ..imperative.transfer import on_device
-from ..imperative.write import read_at_once
+from ..imperative.write import change_at_once, look, read_at_once
 from ..ndarray.host_calls import is_recorded, to_numpy
 from ..ndarray.types import ArrayLike, Index
 from .array import ndarray, ndarrayElement, ndarrayView
@@ -76,19 +76,19 @@ INDEXER = Indexer(Rules((), _is_view, _is_basic, _places, _value, ellipsis_separ
 def get(x: ndarray, index: Any) -> ndarray:
     """``x[index]``."""
     basic = INDEXER.basic(x.shape, index)
+    root, chain = (x, ()) if x._root is None else (x._base, x._chain)  # type: ignore[attr-defined]
     if basic is None:
-        v = x._v if x._root is None else None
-        if v.__class__ is PLAIN:
-            COUNTERS.inline += 1  # NumPy's result of an index with arrays is a copy, so nothing is shared
-            return wrap(ndarray, content(HOST.as_array(v[to_numpy(index)]), CPU))
         single = _without_arrays(index)
-        if single is not None:  # 0-d integer arrays select as integers do, but NumPy then returns a copy
-            return get(x, single).copy()
-        return INDEXER.get(x, index)
+        if single is not None:
+            return x[single] if all(i.__class__ is not ndarray for i in _items(index)) else x[single].copy()
+        memory = _memory_of(root)
+        if memory is None:
+            return INDEXER.get(x, index)
+        COUNTERS.inline += 1  # NumPy's result of an index with arrays is a copy, so nothing is shared
+        return wrap(ndarray, content(HOST.as_array(look(HOST, memory, chain)[to_numpy(index)]), CPU))
     if basic.is_view:
         return x._view(*basic.chain)
-    root, chain = (x, basic.chain) if x._root is None else (x._base, (*x._chain, *basic.chain))  # type: ignore[attr-defined]
-    found = read_at_once(root, chain)
+    found = read_at_once(root, (*chain, *basic.chain))
     if found is None:
         return INDEXER.get(x, index)
     _, element = found
@@ -97,30 +97,70 @@ def get(x: ndarray, index: Any) -> ndarray:
 
 def put(x: ndarray, index: Index, value: ArrayLike) -> None:
     """``x[index] = value``."""
-    if x._root is None:
-        v = x._v
-        if v.__class__ is PLAIN:
-            new = value._v if isinstance(value, Array) else value
-            # a `Value` may be pending, on a device, or recorded: the general path decides. So may those in a list
-            if new.__class__ is not Value and (tls.tape is None or not is_recorded(new)):
-                COUNTERS.in_place += 1
-                v[index if _is_basic(index) else to_numpy(index)] = new
-                return
+    single = _without_arrays(index)
+    # at an index without arrays, a value that is pending or on a device may be written later
+    if single is None or (root_of(x)._v.__class__ is PLAIN and not (isinstance(value, Array) and value._v.__class__ is Value)):
+        key, host = to_numpy(index) if single is None else single, to_numpy(value)
+        if changed_at_once(x, lambda target: HOST.write(target, key, host), value):
+            return
     INDEXER.put(x, index, value)
+
+
+def root_of(x: Any) -> Any:
+    """The array that owns the memory of an array."""
+    return x if x._root is None else x._base
+
+
+def changed_at_once(x: Any, change: Callable[[Any], object], *values: object) -> bool:
+    """Change an array by a function of NumPy's; False if that cannot be done now.
+
+    Parameters
+    ----------
+    x
+        The array.
+    change
+        Writes to the NumPy array that it is called with.
+    values
+        What else the function reads: while recording, a recorded one cannot be written by NumPy.
+    """
+    root, chain = (x, ()) if x._root is None else (x._base, x._chain)
+    if tls.tape is not None and (root._v.__class__ is not PLAIN or is_recorded(values)):
+        return False
+    return change_at_once(root, chain, change)
+
+
+def _memory_of(root: ndarray) -> np.ndarray | None:
+    """NumPy's array of a root's memory, computed if it is pending; None where an operation has to be recorded, or is not on cpu(0)."""
+    v = root._v
+    if v.__class__ is PLAIN:
+        return v
+    if tls.tape is not None or v.device is not CPU:
+        return None
+    data = data_of(v)
+    return data if data.__class__ is PLAIN else None
 
 
 def add_at(x: ndarray, index: Index, value: ArrayLike) -> None:
     """``x[index] += value``, accumulating at repeated indices."""
+    key, host = to_numpy(index), to_numpy(value)
+    if changed_at_once(x, lambda target: np.add.at(target, key, host), value):
+        return
     if INDEXER.basic(x.shape, index) is not None:  # every position occurs once
         x[index] = x[index] + value
     else:
         x[...] = wrap(ndarray, INDEXER.added(x, index, value))
 
 
+def _items(index: Any) -> tuple[Any, ...]:
+    return index if isinstance(index, tuple) else (index,)
+
+
 def _without_arrays(index: Any) -> Any:
-    """The index with integers in place of 0-d integer arrays; None if it contains other arrays."""
-    items = index if isinstance(index, tuple) else (index,)
-    plain = [i.__index__() if isinstance(i, (ndarray, np.ndarray)) and not i.ndim and i.dtype.kind in "iu" else i for i in items]
+    """The index as a tuple, with integers in place of integer arrays without axes; None if it contains other arrays.
+
+    Those that stand for NumPy's scalars select as integers do; others too, but NumPy then returns a copy.
+    """
+    plain = [i.__index__() if isinstance(i, (ndarray, np.ndarray)) and not i.ndim and i.dtype.kind in "iu" else i for i in _items(index)]
     return tuple(plain) if all(map(_is_basic, plain)) else None
 
 

@@ -22,7 +22,7 @@ from ..ops import primitive_arithmetic
 from .array import Out, ndarray, ndarrayView
 from .creation import UnsupportedDType, broadcast_view, operands, zeros
 from .fallback import by_numpy
-from .indexing import add_at
+from .indexing import add_at, changed_at_once
 from .operators import applied, element_operand, element_operands, evaluated, loop_dtypes, name_of_operand, short
 
 #: The functions for ``reduce`` and ``accumulate`` of some ufuncs, entered by `reductions`, which imports this module.
@@ -176,7 +176,9 @@ class ufunc:  # NumPy's name
         if self._op is not None and is_recorded((a, b)):
             self._at_recorded(a, indices, b)
             return
-        by_numpy(self._numpys.at, (a, indices) if b is None else (a, indices, b), {}, writes=0)
+        given = to_numpy((indices,) if b is None else (indices, b))
+        if not changed_at_once(a, lambda target: self._numpys.at(target, *given), b):
+            by_numpy(self._numpys.at, (a, indices) if b is None else (a, indices, b), {}, writes=0)
 
     def _at_recorded(self, a: ndarray, indices: Index, b: ArrayLike | None) -> None:
         """`at` as recorded assignments: the k-th one updates the k-th occurrence of every position."""
