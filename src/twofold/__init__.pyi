@@ -29,6 +29,7 @@ from .symbol.compilation import compile
 from .symbol import naming as name
 from .symbol import naming as attribute
 from .symbol.naming import AttrScope
+from .command.notebook import unload_ipython_extension
 from . import visualization as viz
 from . import visualization
 from . import callback
@@ -37,6 +38,7 @@ from . import initializer
 from . import io
 from . import kvstore as kv
 from . import kvstore
+from .command.notebook import load_ipython_extension
 from . import lr_scheduler
 from . import metric
 from . import module as mod
@@ -79,6 +81,7 @@ __all__ = [
     "io",
     "kv",
     "kvstore",
+    "load_ipython_extension",
     "lr_scheduler",
     "metric",
     "mod",
@@ -104,6 +107,7 @@ __all__ = [
     "rnd",
     "sym",
     "symbol",
+    "unload_ipython_extension",
     "visualization",
     "viz",
 ]

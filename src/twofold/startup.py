@@ -17,7 +17,16 @@ def _numpy_extension() -> Any:
     return importlib.import_module(".numpy_extension", __package__)
 
 
-LOADERS |= {("ndarray", "np"): _numpy, ("ndarray", "npx"): _numpy_extension, ("numpy", "ndarrayView"): lambda: _numpy().ndarrayView}
+def _folding_lines() -> Any:
+    return importlib.import_module(".numpy_folding.explain", __package__).text
+
+
+LOADERS |= {
+    ("ndarray", "np"): _numpy,
+    ("ndarray", "npx"): _numpy_extension,
+    ("numpy", "ndarrayView"): lambda: _numpy().ndarrayView,
+    ("profiler", "folding_lines"): _folding_lines,
+}
 
 if os.environ.get("MXNET_PROFILER_AUTOSTART", "0") == "1":  # the profiler starts when it is loaded
     importlib.import_module(".profiler", __package__)

@@ -106,15 +106,13 @@ print(x.tolist(), type(x) is np.ndarray, type(large) is np.ndarray, isinstance(l
 """
 
 
-@pytest.mark.parametrize("after", [False, True])
-def test_numpy_of_the_script_is_replaced_on_demand(run, after):
-    printed = run(NUMPY_SCRIPT, arguments=["--numpy"]) if after else run(NUMPY_SCRIPT, "--numpy")
-    assert printed == "[1.0, 2.0, 3.0] True False True (2,)\n"
+def test_numpy_of_the_script_is_replaced_on_demand(run):
+    assert run(NUMPY_SCRIPT, "--numpy") == "[1.0, 2.0, 3.0] True False True (2,)\n"
 
 
-def test_numpy_in_modules_the_script_imports_is_unchanged(run, tmp_path):
-    (tmp_path / "library.py").write_text("import numpy\nkind = type(numpy.ones(1)).__module__\n", encoding="utf-8")
-    assert run("import library\nprint(library.kind)", "--numpy") == "numpy\n"
+def test_arrays_of_twofold_can_take_the_place_of_numpys(run):
+    text = "import numpy as np, numpy.testing\nfrom numpy import linalg\nx = np.ones(3)\nprint(type(x).__module__, linalg.norm(x * 2) > 3)"
+    assert run(text, "--numpy", "--arrays", "twofold") == "twofold.numpy.array True\n"
 
 
 def test_missing_script_is_named(capfd):

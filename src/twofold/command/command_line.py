@@ -3,13 +3,13 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 from ..errors import MissingDependency, MissingFileError
-from . import demo, doctor, run
 
 __all__ = ["main"]
 
-PROGRAMS = {"run": run, "doctor": doctor, "demo": demo}
+PROGRAMS = ["run", "doctor", "demo"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -25,18 +25,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         The exit status.
     """
+    words = sys.argv[1:] if arguments is None else list(arguments)
     parser = argparse.ArgumentParser(prog="twofold", description="Runs MXNet 1.x and NumPy programs; shows what is installed.")
-    programs = parser.add_subparsers(title="programs", required=True, metavar="PROGRAM")
-    for name, program in PROGRAMS.items():
+    programs = parser.add_subparsers(title="programs", required=True, metavar="PROGRAM", dest="name")
+    for name in words[:1] if words and words[0] in PROGRAMS else PROGRAMS:  # the others are not imported
+        program = import_module(f".{name}", __package__)
         line = (program.__doc__ or "").partition(": ")[2].partition("\n")[0]
-        own = programs.add_parser(name, help=line, description=line)
+        own = programs.add_parser(name, help=line, description=line, allow_abbrev=False)
         program.add_arguments(own)
         own.set_defaults(program=program)
-    given = parser.parse_args(arguments)
+    count = 1 + import_module(".run", __package__).words_before_arguments(words[1:]) if words[:1] == ["run"] else len(words)
+    given = parser.parse_args(words[:count])
+    if given.name == "run":
+        given.arguments = words[count:]
     try:
         return given.program.execute(given)
     except (MissingDependency, MissingFileError) as error:
-        if given.program is run:
+        if given.name == "run":
             raise  # it is the script's own error, and its traceback is useful
         print(f"twofold: {error}", file=sys.stderr)
         return 1

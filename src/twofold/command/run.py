@@ -1,94 +1,163 @@
 """``twofold run script.py …``: run a script that imports mxnet, or NumPy, on Twofold."""
 
 import argparse
-import builtins
+import atexit
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import NamedTuple
 
+from ..backend.loader import backend_for
 from ..compat import mxnet_alias, old_python
-from ..errors import MissingFileError
-from ..numpy_folding import allocation
+from ..device import Device
+from ..numpy_folding import allocation, explain, importing
+from .children import prepare_with
+from .main_module import Program, of_code, of_module, of_script, of_standard_input, run
 
-__all__ = ["add_arguments", "execute"]
+__all__ = ["Imports", "add_arguments", "execute"]
+
+
+class Imports(NamedTuple):
+    """What a program imports, in its own process and in those that it spawns.
+
+    Attributes
+    ----------
+    numpy
+        ``"folding"``: NumPy with large arrays folded; ``"twofold"``: `twofold.np`; empty: NumPy.
+    importers
+        Which modules import it.
+    device
+        The default device of the thread that runs the program; None for the CPU.
+    """
+
+    numpy: str
+    importers: importing.Importers
+    device: Device | None
+
+    def install(self) -> None:
+        """Make it so in this process."""
+        mxnet_alias.install()
+        old_python.install()
+        if self.numpy:
+            importing.install(self.importers, _LOAD[self.numpy])
+        if self.numpy == "folding":
+            allocation.keep_freed_memory()
+        prepare_with(_in_child, *self)
+
+    def context(self) -> AbstractContextManager[None]:
+        """Of the device."""
+        return nullcontext() if self.device is None else self.device
+
+
+def _twofolds() -> ModuleType:
+    return import_module(f"{__name__.partition('.')[0]}.numpy")
+
+
+_LOAD = {"folding": importing.load_face, "twofold": _twofolds}
+
+
+def _in_child(*imports: object) -> None:
+    own = Imports(*imports)  # type: ignore[arg-type]
+    own.install()
+    own.context().__enter__()
+
+
+#: Options that take the next word.
+VALUED = ("--packages", "--arrays", "--device")
+
+
+def words_before_arguments(words: Sequence[str]) -> int:
+    """How many words are the launcher's: up to the script, or to what follows ``-m`` or ``-c``. The others are the program's own.
+
+    Parameters
+    ----------
+    words
+        What follows ``run`` on the command line.
+    """
+    at = 0
+    while at < len(words):
+        word = words[at]
+        if word in ("-m", "-c"):
+            return min(at + 2, len(words))
+        if word == "-" or not word.startswith("-") or word.startswith(("-m", "-c")):
+            return at + 1
+        at += 2 if word in VALUED else 1
+    return len(words)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the program's arguments."""
-    parser.add_argument("--numpy", action="store_true", help="fold the large arrays of the script's own numpy (may follow the script)")
-    parser.add_argument("script", help="the script: `import mxnet` in it, and in modules it imports, imports Twofold")
-    parser.add_argument("args", nargs=argparse.REMAINDER, help="its arguments")
+    """Declare the program's arguments, up to those of the script, module or code."""
+    parser.usage = "twofold run [options] (SCRIPT | -m MODULE | -c CODE | -) [argument ...]"
+    add = parser.add_argument
+    add("--numpy", action="store_true", help="fold the large arrays of the program's own numpy")
+    add(
+        "--packages",
+        action="append",
+        default=[],
+        metavar="NAME[,NAME]",
+        help="with --numpy: packages that fold too, beside the script's own",
+    )
+    add(
+        "--arrays",
+        choices=["folding", "twofold"],
+        default="folding",
+        help="with --numpy: NumPy's arrays, folded (default), or twofold.np's",
+    )
+    add("--no-fold", action="store_true", help="with --numpy: plain NumPy, to compare")
+    add("--explain", action="store_true", help="with --numpy: print at exit which lines fold, which do not, and why")
+    add("--device", type=_device, metavar="cpu|gpu[:N]", help="where the program makes its arrays")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("-m", dest="module", metavar="MODULE", help="run a module, as python -m does")
+    what.add_argument("-c", dest="code", metavar="CODE", help="run code, as python -c does")
+    what.add_argument("script", nargs="?", help="a Python file, or - for standard input; `import mxnet` in it imports Twofold")
+    parser.set_defaults(usage_error=parser.error)
+
+
+def _device(text: str) -> Device:
+    kind, _, number = text.partition(":")
+    if kind not in ("cpu", "gpu") or not (number or "0").isdecimal():
+        raise argparse.ArgumentTypeError(f"given {text!r}: pass cpu, gpu or gpu:N")
+    return Device(kind, int(number or 0))
 
 
 def execute(given: argparse.Namespace) -> int:
-    """Run the script as Python would: as ``__main__``, with its folder first in the module search path.
+    """Run the program as Python would: as ``__main__``, with its folder first in the module search path.
 
     Parameters
     ----------
     given
-        ``script``, ``args`` and ``numpy``.
+        The parsed arguments.
 
     Raises
     ------
     MissingFileError
-        If the script does not exist.
+        If there is no such script or module.
     """
-    script = Path(given.script)
-    if not script.is_file():
-        raise MissingFileError("run: there is no such script", str(script), "pass the path of a Python file")
-    # REMAINDER takes all words after the script, ours included
-    replaces_numpy = given.numpy or given.args[:1] == ["--numpy"]
-    arguments = given.args if given.numpy or not replaces_numpy else given.args[1:]
-    mxnet_alias.install()
-    old_python.install()
-    if replaces_numpy:
-        allocation.keep_freed_memory()
-    run_script(script, arguments, replaces_numpy)
+    if not given.numpy and (given.packages or given.no_fold or given.explain or given.arrays != "folding"):
+        given.usage_error("--packages, --arrays, --no-fold and --explain need --numpy")
+    program = _program(given)
+    packages = [name for names in given.packages for name in names.split(",")]
+    importers = importing.Importers.beside(program.folder, [*packages, *([program.package] if program.package else [])])
+    if given.device is not None:
+        backend_for(given.device)
+    imports = Imports(given.arrays if given.numpy and not given.no_fold else "", importers, given.device)
+    imports.install()
+    if given.explain:
+        atexit.register(_print_explanation)
+    with imports.context():
+        run(program, given.arguments)
     return 0
 
 
-def run_script(script: Path, arguments: Sequence[str], replaces_numpy: bool) -> None:
-    """Run a script in a fresh ``__main__`` module.
-
-    Parameters
-    ----------
-    script, arguments
-        The file, and its ``sys.argv``.
-    replaces_numpy
-        Whether its own imports of numpy import the face of `twofold.numpy_folding`. Modules that it imports are not affected.
-    """
-    main = ModuleType("__main__")
-    main.__dict__["__file__"] = str(script)
-    main.__dict__["__builtins__"] = _builtins_with(_import_of_numpy) if replaces_numpy else builtins
-    sys.modules["__main__"] = main  # where pickle looks up the script's classes
-    sys.argv = [str(script), *arguments]
-    sys.path.insert(0, str(script.resolve().parent))
-    exec(compile(script.read_bytes(), str(script), "exec"), main.__dict__)
+def _program(given: argparse.Namespace) -> Program:
+    if given.module is not None:
+        return of_module(given.module)
+    if given.code is not None:
+        return of_code(given.code)
+    return of_standard_input() if given.script == "-" else of_script(given.script)
 
 
-def _builtins_with(importer: Callable[..., Any]) -> dict[str, Any]:
-    """The built-ins with another ``__import__``. Only frames of the script's own code look it up there."""
-    return {**vars(builtins), "__import__": importer}
-
-
-def _import_of_numpy(
-    name: str,
-    globals: Mapping[str, object] | None = None,
-    locals: Mapping[str, object] | None = None,
-    fromlist: Sequence[str] | None = (),
-    level: int = 0,
-) -> Any:
-    """``__import__`` with the face in place of ``numpy`` and its submodules."""
-    head, _, below = name.partition(".")
-    if head != "numpy" or level:
-        return builtins.__import__(name, globals, locals, fromlist or (), level)
-    # `import numpy.linalg` binds the package, `from numpy.linalg import x` the submodule
-    builtins.__import__(name)  # a submodule that NumPy loads on first use
-    module = import_module(f"{__name__.partition('.')[0]}.numpy_folding.face").numpy
-    if fromlist:
-        for part in filter(None, below.split(".")):
-            module = getattr(module, part)
-    return module
+def _print_explanation() -> None:
+    print(explain.text() or "no large arrays were computed with", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""``mx.explain()`` reports how the operations of a block of imperative code were executed."""
+"""``mx.explain()`` reports how the operations of a block of imperative code, or of a NumPy script's lines, were executed."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from ..device import Device
+from ..extension_points import LOADERS
 from ..imperative.origin import frame_of_user
 from ..scheduler.observers import Event, forget, listen, this_thread
 
@@ -47,7 +48,7 @@ class Flush(NamedTuple):
 
 
 class Report:
-    """What this thread ran inside the block.
+    """What this thread ran inside the block. Without a block, what has become of large arrays on each line of a NumPy script so far.
 
     Attributes
     ----------
@@ -108,7 +109,12 @@ class Report:
     def allocated(self, arrays: Iterable[object], device: Device) -> None:
         """Ignored."""
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def __str__(self) -> str:
+        if self._thread is None:
+            return LOADERS["profiler", "folding_lines"]()()
         lines = [f"{len(self.flushes)} programs with {self.kernels} fused kernels, {self.nbytes} bytes read and given"]
         for f in self.flushes:
             deferred = f": {f.operations} deferred operations" if f.cause == "window" else ""
@@ -137,7 +143,8 @@ def explain() -> Report:
     Returns
     -------
     Report
-        A context manager. After the block, `str` of it describes what ran.
+        A context manager. After the block, `str` of it describes what ran. Without a block, ``print(mx.explain())`` in a script run by
+        ``python -m twofold run --numpy`` says which of its lines fold, which do not, and why.
 
     Examples
     --------

@@ -1,0 +1,84 @@
+"""Processes that a program starts with `multiprocessing`: spawned ones run its first module again, and import what it imports."""
+
+import sys
+from collections.abc import Callable, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
+from typing import Any
+
+__all__ = ["prepare_with"]
+
+#: The module that tells a spawned process what to do before it runs the program's first module again.
+SPAWN = "multiprocessing.spawn"
+
+
+class _Call:
+    """A call that is made where it is unpickled."""
+
+    def __init__(self, function: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+        self.function, self.arguments = function, arguments
+
+    def __reduce__(self) -> tuple[Callable[..., None], tuple[Any, ...]]:
+        return self.function, self.arguments
+
+
+def prepare_with(function: Callable[..., None], *arguments: Any) -> None:
+    """Call a function in each process that this one spawns, before the program's first module runs there.
+
+    Parameters
+    ----------
+    function, arguments
+        A function of a module, and what it takes. They are pickled.
+    """
+    call = _Call(function, arguments)
+    found = sys.modules.get(SPAWN)
+    if found is not None:
+        _prepare(found, call)
+    else:
+        sys.meta_path.insert(0, _Finder(call))
+
+
+def _prepare(spawn: Any, call: _Call) -> None:
+    data_for = spawn.get_preparation_data
+
+    def get_preparation_data(name: str) -> dict[str, Any]:
+        # a spawned process unpickles this before it looks at it
+        found = {"twofold": call, **data_for(name)}
+        if name == "ignore":  # the fork server's own: it is not prepared, so it must not run the program's first module for its children
+            return {k: x for k, x in found.items() if not k.startswith("init_main")}
+        return found
+
+    spawn.get_preparation_data = get_preparation_data
+
+
+class _Finder(MetaPathFinder):
+    """Changes `multiprocessing.spawn` when it is imported."""
+
+    def __init__(self, call: _Call) -> None:
+        self.call = call
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Python's spec, with a loader that also changes the module."""
+        if fullname != SPAWN:
+            return None
+        sys.meta_path.remove(self)
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Loader(spec.loader, self.call)
+        return spec
+
+
+class _Loader(Loader):
+    def __init__(self, own: Loader, call: _Call) -> None:
+        self.own, self.call = own, call
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self.own.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        spec = module.__spec__
+        assert spec is not None
+        spec.loader = module.__loader__ = self.own
+        self.own.exec_module(module)
+        _prepare(module, self.call)

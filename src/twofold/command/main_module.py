@@ -1,0 +1,177 @@
+"""Runs a program as Python does: a script, a module, code or standard input, as ``__main__``, with its own arguments and search path."""
+
+import builtins
+import sys
+import zipfile
+from collections.abc import Callable, Sequence
+from importlib.machinery import BuiltinImporter, ModuleSpec, PathFinder, SourceFileLoader
+from importlib.util import find_spec
+from pathlib import Path
+from types import CodeType, FrameType, ModuleType, TracebackType
+from typing import Any, NamedTuple
+
+from ..errors import MissingFileError
+from ..imperative.origin import is_inside
+from ..numpy_folding.importing import is_import
+
+__all__ = ["Loaded", "Program", "of_code", "of_module", "of_script", "of_standard_input", "run"]
+
+
+class Loaded(NamedTuple):
+    """A program that can run.
+
+    Attributes
+    ----------
+    name
+        Its ``sys.argv[0]``.
+    code
+        What runs.
+    variables
+        What its ``__main__`` has at the beginning.
+    """
+
+    name: str
+    code: CodeType
+    variables: dict[str, Any]
+
+
+class Program(NamedTuple):
+    """What is run.
+
+    Attributes
+    ----------
+    folder
+        Its ``sys.path[0]``, where its modules are.
+    package
+        The package or module that ``-m`` names, without what is below it; empty for other programs.
+    load
+        Finds and compiles it, which may import packages.
+    """
+
+    folder: str
+    package: str
+    load: Callable[[], Loaded]
+
+
+def of_script(path: str) -> Program:
+    """A file of Python source, or a folder or archive that has a ``__main__`` module.
+
+    Raises
+    ------
+    MissingFileError
+        If there is no such file.
+    """
+    script = Path(path)
+    if script.is_dir() or (script.is_file() and zipfile.is_zipfile(script)):
+        folder = str(script.absolute())
+        return Program(folder, "", lambda: _of_spec(PathFinder.find_spec("__main__", [folder]), path, path))
+    if not script.is_file() and not script.is_fifo():
+        raise MissingFileError("run: there is no such script", path, "pass the path of a Python file")
+    file = str(script.absolute())
+    variables = {"__file__": file, "__cached__": None, "__loader__": SourceFileLoader("__main__", file), "__spec__": None}
+    return Program(str(script.resolve().parent), "", lambda: Loaded(path, _compiled(script.read_bytes(), file), variables))
+
+
+def of_module(name: str) -> Program:
+    """A module, or the ``__main__`` module of a package, as ``python -m`` runs it. It is looked up in the current folder first."""
+    return Program(str(Path.cwd()), name.partition(".")[0], lambda: _module(name))
+
+
+def of_code(text: str) -> Program:
+    """Code given on the command line."""
+    return Program("", "", lambda: Loaded("-c", _compiled(text.encode(), "<string>"), WITHOUT_FILE))
+
+
+def of_standard_input() -> Program:
+    """Code read from standard input."""
+    return Program("", "", lambda: Loaded("-", _compiled(sys.stdin.buffer.read(), "<stdin>"), {**WITHOUT_FILE, "__file__": "<stdin>"}))
+
+
+WITHOUT_FILE = {"__loader__": BuiltinImporter, "__spec__": None}
+
+
+def _module(name: str) -> Loaded:
+    spec = _found(name)
+    if spec is not None and spec.submodule_search_locations is not None:
+        spec = _found(f"{name}.__main__")
+    return _of_spec(spec, name, None)
+
+
+def _found(name: str) -> ModuleSpec | None:
+    try:
+        return find_spec(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise  # a package that it is in has failed to import something else
+        return None
+
+
+def _of_spec(spec: ModuleSpec | None, given: str, name: str | None) -> Loaded:
+    code = None if spec is None else spec.loader.get_code(spec.name)  # type: ignore[union-attr]
+    if spec is None or code is None:
+        raise MissingFileError("run: there is no Python module to run", given, "pass the name of a module, or of a package with __main__")
+    variables = {
+        "__file__": spec.origin,
+        "__cached__": spec.cached,
+        "__loader__": spec.loader,
+        "__spec__": spec,
+        "__package__": spec.parent,
+    }
+    return Loaded(str(spec.origin) if name is None else name, code, variables)
+
+
+def _compiled(source: bytes, file: str) -> CodeType:
+    return compile(source, file, "exec", dont_inherit=True)
+
+
+def _search_first(folder: str) -> None:
+    """Make a folder the first of ``sys.path``, where the launcher's own is."""
+    if not sys.flags.safe_path:
+        sys.path[:1] = [folder]
+
+
+def run(program: Program, arguments: Sequence[str]) -> None:
+    """Run a program in a fresh ``__main__`` module. What it raises leaves as it came; its traceback is shown as Python shows it.
+
+    Parameters
+    ----------
+    program, arguments
+        The program, and its ``sys.argv[1:]``.
+    """
+    main = ModuleType("__main__")
+    sys.modules["__main__"] = main  # where pickle looks up the program's classes
+    sys.argv[:] = ["-m", *arguments]
+    _search_first(program.folder)
+    code = None
+    try:
+        name, code, variables = program.load()
+        sys.argv[0] = name
+        vars(main).update(variables, __builtins__=builtins)
+        exec(code, vars(main))
+    except SystemExit:
+        raise
+    except BaseException:
+        sys.excepthook = _without_launcher(sys.excepthook)
+        raise
+
+
+def _without_launcher(hook: Callable[..., Any]) -> Callable[..., Any]:
+    """A hook for uncaught errors that hands on the program's own frames."""
+
+    def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> Any:
+        while trace is not None and trace.tb_frame.f_code is not run.__code__:
+            trace = trace.tb_next
+        while trace is not None and _finds_the_program(trace.tb_frame):
+            trace = trace.tb_next
+        at = trace
+        while at is not None:
+            while at.tb_next is not None and is_import(at.tb_next.tb_frame.f_code):
+                at.tb_next = at.tb_next.tb_next
+            at = at.tb_next
+        return hook(kind, error.with_traceback(trace), trace)
+
+    return show
+
+
+def _finds_the_program(frame: FrameType) -> bool:
+    return is_inside(frame) or frame.f_code.co_filename.startswith("<frozen ")

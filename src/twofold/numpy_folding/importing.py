@@ -1,0 +1,159 @@
+"""Which modules see the face when they import numpy: `install` replaces ``builtins.__import__`` by a function that looks at the importer.
+
+Nothing else is changed: ``sys.modules["numpy"]`` is NumPy, and so libraries, C code, pickles and ``importlib.import_module("numpy")`` get
+NumPy.
+"""
+
+import builtins
+import os
+import site
+import sys
+import sysconfig
+from collections.abc import Callable, Mapping, Sequence
+from types import CodeType, ModuleType
+from typing import Any, NamedTuple
+
+__all__ = ["Importers", "install", "is_import", "is_installed", "load_face", "uninstall"]
+
+#: The names under which a program's first module runs: in its own process, and in a spawned child.
+FIRST = {"__main__": True, "__mp_main__": True}
+
+
+class Importers(NamedTuple):
+    """The modules that see another numpy.
+
+    Attributes
+    ----------
+    folder
+        What Python finds in this folder belongs to the program: its modules and packages. None: nothing.
+    packages
+        Names of other modules, and of packages with all that is in them.
+    """
+
+    folder: str | None = None
+    packages: tuple[str, ...] = ()
+
+    @classmethod
+    def beside(cls, folder: str, packages: Sequence[str] = ()) -> "Importers":
+        """What lies in a folder, unless libraries are installed there, and some packages."""
+        folder = os.path.realpath(folder)
+        return cls(None if folder in libraries() else folder, tuple(packages))
+
+    def have(self, name: str, variables: Mapping[str, Any]) -> bool:
+        """Whether a module is one of them, by its name and its variables."""
+        if any(name == package or name.startswith(package + ".") for package in self.packages):
+            return True
+        head = sys.modules.get(name.partition(".")[0])
+        return self.folder is not None and self.folder in folders_of(variables if head is None else vars(head))
+
+
+def libraries() -> set[str]:
+    """The folders of the standard library and of installed packages."""
+    found = [*sysconfig.get_paths().values(), *site.getsitepackages(), site.getusersitepackages()]
+    return {os.path.realpath(folder) for folder in found}
+
+
+def folders_of(variables: Mapping[str, Any]) -> set[str]:
+    """The folders in which a module, or the folders of a package, lie."""
+    paths = variables.get("__path__")
+    file = variables.get("__file__")
+    places = list(paths) if paths is not None else [] if file is None else [file]
+    return {os.path.dirname(os.path.realpath(place)) for place in places}
+
+
+def load_face() -> ModuleType:
+    """NumPy with large arrays folded."""
+    from .face import numpy
+
+    return numpy
+
+
+class _Installed(NamedTuple):
+    function: Callable[..., Any]
+    before: Callable[..., Any]
+
+
+_installed: list[_Installed] = []
+
+
+def is_installed() -> bool:
+    """Whether `install` is in effect."""
+    return bool(_installed)
+
+
+def uninstall() -> None:
+    """Undo `install`: later imports get NumPy. Nothing happens if it is not installed."""
+    while _installed:
+        function, before = _installed.pop()
+        if builtins.__import__ is function:
+            builtins.__import__ = before
+
+
+def install(importers: Importers, load: Callable[[], ModuleType] = load_face) -> None:
+    """Let some modules import another module as ``numpy``, from now on.
+
+    The built-in function is replaced, not the built-ins of single modules: those would be a copy, which does not see what
+    ``gettext.install`` or a debugger puts into ``builtins`` later.
+
+    Parameters
+    ----------
+    importers
+        The modules; the first module of the program, ``__main__``, is always one of them.
+    load
+        Gives the module, on the first import.
+    """
+    uninstall()
+    known = dict(FIRST)
+    before = builtins.__import__
+
+    def sees_another(globals: Mapping[str, Any] | None) -> bool:
+        frame = sys._getframe(2)
+        while globals is None or "__name__" not in globals:  # called as a function, or in code run by exec
+            globals = frame.f_globals
+            if frame.f_back is None:
+                break
+            frame = frame.f_back
+        name = globals.get("__name__")
+        found = known.get(name)  # type: ignore[arg-type]
+        if found is None:
+            found = known[str(name)] = importers.have(str(name), globals)
+        return found
+
+    def __import__(
+        name: str,
+        globals: Mapping[str, Any] | None = None,
+        locals: Mapping[str, Any] | None = None,
+        fromlist: Sequence[str] | None = (),
+        level: int = 0,
+    ) -> Any:
+        if name[:5] != "numpy" or level or name.partition(".")[0] != "numpy" or not sees_another(globals):
+            return before(name, globals, locals, fromlist, level)  # type: ignore[arg-type]
+        before(name, globals, locals, fromlist, 0)  # type: ignore[arg-type]  # loads the submodules, or says that there is none
+        return below(load(), name) if fromlist else load()
+
+    __import__.__code__ = _hidden(__import__.__code__)
+    _installed.append(_Installed(__import__, before))
+    builtins.__import__ = __import__  # type: ignore[assignment]
+
+
+def below(module: Any, name: str) -> Any:
+    """The submodule that stands for ``name`` in the module that stands for ``numpy``; NumPy's own where it has none."""
+    for part in name.split(".")[1:]:
+        module = getattr(module, part, None)
+        if module is None:
+            return sys.modules[name]
+    return module
+
+
+#: The file of Python's own import system. It leaves such frames out of tracebacks, and `warnings.warn` does not count them, so that a
+#: deprecated module warns at the line that imports it.
+HIDDEN = "<frozen importlib._bootstrap>"
+
+
+def _hidden(code: CodeType) -> CodeType:
+    return code.replace(co_filename=HIDDEN)
+
+
+def is_import(code: CodeType) -> bool:
+    """Whether code is that of the function that `install` puts in place."""
+    return code.co_filename == HIDDEN and code.co_name == "__import__" and code.co_qualname.startswith("install.")
