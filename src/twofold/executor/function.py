@@ -2,8 +2,8 @@
 
 Replaying an untyped graph (a symbol) for typed inputs gives a `TypedGraph`. It runs as an `operation.Operation`, which the tape records
 like any other (hybridized blocks, `mx.compile` while recording), or as a `Function`, with forward and backward programs of its own
-(executors). Outside `record`, `mx.compile` uses neither: donated arguments make other programs. All draw random keys and create users'
-objects through this module.
+(executors); `mx.compile` outside `record` has a program alone, because it donates arguments (decision 14). All draw random keys, create
+users' objects and write states through this module.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -31,8 +31,9 @@ GraphMaker = Callable[[Sequence[Node], bool], TypedGraph]
 
 Result = TypeVar("Result")
 
-#: The number of combinations of input types whose typed graphs an operation caches.
-REMEMBERED = 8
+#: The number of combinations of input types whose typed graphs an operation holds. Few: each has all its nodes, and to replay one again
+#: takes about a millisecond.
+GRAPHS = 8
 
 
 class Recordable:
@@ -128,7 +129,7 @@ class Operation:
         self, name: str, make_graph: GraphMaker, types: Sequence[tuple[tuple[int, ...], str]], training: bool, mirror: bool
     ) -> None:
         self._make_graph, self._training = make_graph, training
-        self._typed, self._state_graphs = Cache(REMEMBERED), Cache(REMEMBERED)
+        self._typed, self._state_graphs = Cache(GRAPHS), Cache(GRAPHS)
         graph = make_graph([leaf(("in", k), *t) for k, t in enumerate(types)], training)
         self.count, self.draws, self.objects = len(graph.outputs), len(graph.keys), graph.objects
         self.written = list(graph.written)

@@ -31,8 +31,8 @@ from .replay import Replayer
 from .symbol import Symbol
 
 COMPILED = Title("compiled", symbolic=True)
-#: The number of combinations of input types whose programs a compiled symbol holds.
-REMEMBERED = 64
+#: The number of combinations of input types whose programs a compiled symbol holds. Many: to compile one again may take a second.
+HELD = 64
 
 
 def compile(symbols: Symbol | Iterable[Symbol], donate: Sequence[str] = ()) -> "CompiledSymbol":
@@ -75,7 +75,7 @@ class CompiledSymbol:
                 "compile: donate contains an unknown argument", ", ".join(sorted(unknown)), f"the arguments are {', '.join(self.arguments)}"
             )
         self._donate = frozenset(donate)
-        self._graphs = Cache(REMEMBERED)
+        self._graphs = Cache(HELD)
         self._last: Program | None = None
 
     def __call__(self, **arrays: NDArray) -> Any:
