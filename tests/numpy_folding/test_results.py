@@ -10,7 +10,7 @@ import pytest
 from twofold.numpy_folding import sites
 from twofold.numpy_folding.array import FoldingArray
 from twofold.numpy_folding.face import numpy as np
-from twofold.numpy_folding.rules import FOLDABLE, OPERATORS, OTHERS
+from twofold.numpy_folding.rules import FOLDABLE, UFUNCS
 
 N = 70_000
 DTYPES = sorted(FOLDABLE, key=str)
@@ -63,7 +63,7 @@ def chained(function):
 @pytest.mark.parametrize("chain", [False, True], ids=["alone", "in a chain"])
 def test_unary_functions(dtype, chain):
     x = sample(dtype)
-    for ufunc in (*OPERATORS, *OTHERS):
+    for ufunc in UFUNCS:
         if ufunc.nin == 1:
             function = chained(ufunc) if chain else ufunc
             for _ in range(3):  # from the second time on a window is machine code
@@ -75,7 +75,7 @@ def test_binary_functions_of_two_arrays(dtype):
     x, y = sample(dtype), sample(dtype)[::-1].copy()
     for other in {dtype, real.dtype("float64"), real.dtype("int32")}:
         z = sample(other)[::-1].copy()
-        for ufunc in (*OPERATORS, *OTHERS):
+        for ufunc in UFUNCS:
             if ufunc.nin == 2:
                 assert outcome(ufunc, folding(x), folding(z)) == outcome(ufunc, x, z), (ufunc, other)
                 assert outcome(chained(ufunc), folding(x), folding(y)) == outcome(chained(ufunc), x, y), ufunc
@@ -84,7 +84,7 @@ def test_binary_functions_of_two_arrays(dtype):
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_binary_functions_of_an_array_and_a_number(dtype):
     x = sample(dtype)
-    for ufunc in (*OPERATORS, *OTHERS):
+    for ufunc in UFUNCS:
         if ufunc.nin == 2:
             for number in NUMBERS:
                 assert outcome(ufunc, folding(x), number) == outcome(ufunc, x, number), (ufunc, number)

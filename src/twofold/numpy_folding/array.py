@@ -1,4 +1,4 @@
-"""``FoldingArray``: a large array of a NumPy script. Ready: a view of real memory. Pending: one operation, or a result of a window.
+"""``FoldingArray``: a large array of a NumPy script. Ready: a view of real memory. Pending: the result of an operation that waits.
 
 This file has the states, indexing and Python's protocols. `operators` and `methods` attach the rest.
 """
@@ -12,13 +12,9 @@ from weakref import ref
 import numpy as np
 
 from ..config import SETTINGS
-from ..dtype import NAME_OF
-from ..imperative.cell import ALWAYS, HOST, Value
-from ..imperative.window import force
-from . import error_state
-from .allocation import MAPPED
-from .memory import LOCK, READ, Memory, is_read_elsewhere
-from .rules import FOLDABLE, Rule
+from .chain import Pending, Source
+from .memory import LOCK, Memory
+from .rules import FOLDABLE
 from .sites import PATHS, Site, site
 
 #: Elements from which arrays fold.
@@ -48,25 +44,25 @@ class FoldingArray(metaclass=_Class):
         The same over the memory's lease, while nothing pending reads the memory: what indexing reads and writes.
     memory
         Who looks at the memory.
-    value
-        Twofold's value: a result of a window, or the leaf by which windows read the memory.
-    single
-        A pending operation that no other has joined: its rule and operands.
+    pending
+        The operation that is to give the content; None once it has.
+    source
+        The array as an operand of operations that wait.
     kind
         Shape and dtype.
     site
         Where it was made.
     """
 
-    __slots__ = ("__weakref__", "array", "kind", "leased", "memory", "single", "site", "value")
+    __slots__ = ("__weakref__", "array", "kind", "leased", "memory", "pending", "site", "source")
     __array_priority__ = 1000.0
     __hash__ = None  # type: ignore[assignment]
 
     array: np.ndarray | None
     leased: np.ndarray | None
     memory: Memory
-    value: Value | None
-    single: tuple[Rule, tuple[Any, ...]] | None
+    pending: Pending | None
+    source: Source | None
     kind: tuple[tuple[int, ...], np.dtype[Any]]
     site: Site
 
@@ -83,43 +79,12 @@ class FoldingArray(metaclass=_Class):
         found = self.array
         if found is None:
             with LOCK:
+                pending = self.pending
+                if pending is not None:
+                    pending.compute()
                 found = self.array
-                if found is None:
-                    found = self._computed()
+                assert found is not None
         return found
-
-    def _computed(self) -> np.ndarray:
-        value = None
-        PATHS["window" if self.single is None else "single"] += 1
-        if self.single is not None:
-            found = self._by_numpy(*self.single)
-        else:
-            value = self.value
-            assert value is not None
-            found = force(value)
-            # two results of one structure share it, and what is simplified to an operand is the operand's own
-            if value.borrow is ALWAYS or not found.flags.c_contiguous or is_read_elsewhere(found):
-                found, value = found.copy(), None
-        assert (found.shape, found.dtype) == self.kind, (found.shape, found.dtype, self.kind)
-        self.memory = memory = Memory(found, value)
-        if value is not None:
-            READ[id(found)] = memory
-        memory.add(self)
-        self.value = value
-        self.array = found
-        self.single = None
-        return found
-
-    def _by_numpy(self, rule: Rule, operands: tuple[Any, ...]) -> np.ndarray:
-        arrays = [x.array if type(x) is FoldingArray else x for x in operands]
-        out = None if type(rule.numpys) is not np.ufunc else new_memory(*self.kind)
-        options = {} if out is None else {"out": out}
-        return error_state.call(rule.numpys, arrays, options, self.site)
-
-    def has_run(self) -> bool:
-        """Whether the window of a pending result has run."""
-        value = self.value
-        return value is not None and value.data is not None
 
     def shown(self) -> np.ndarray:
         """The array over the memory's lease, for others to look at and to write; nothing pending reads the memory."""
@@ -142,7 +107,7 @@ class FoldingArray(metaclass=_Class):
         if array.base is not memory.root:
             self.memory = memory = Memory(array)
             memory.add(self)
-        self.array, self.leased, self.value = array, None, None
+        self.array, self.leased, self.source = array, None, None
         self.kind = array.shape, array.dtype
 
     # indexing
@@ -345,14 +310,6 @@ FoldingArray.__name__ = FoldingArray.__qualname__ = "ndarray"
 FoldingArray.__module__ = "numpy"
 
 
-def new_memory(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray | None:
-    """Memory for a result; None where NumPy finds it as fast: what the C library does not map anew.
-
-    The pool's blocks begin elsewhere in their page than NumPy's arrays do, where loads alias earlier stores, which costs a fifth.
-    """
-    return HOST.empty(shape, NAME_OF[dtype]) if math.prod(shape) * dtype.itemsize >= MAPPED else None
-
-
 def over(lease: np.ndarray, memory: Memory, array: np.ndarray) -> np.ndarray:
     """An array over the lease that is like one over the memory."""
     owner = memory.owner
@@ -399,7 +356,7 @@ def looking(memory: Memory, array: np.ndarray, where: Site) -> FoldingArray:
     made = new(FoldingArray)
     made.array, made.memory, made.site = array, memory, where
     made.kind = array.shape, array.dtype
-    made.leased = made.value = made.single = None
+    made.leased = made.pending = made.source = None
     memory.add(made)
     return made
 
@@ -435,17 +392,13 @@ def made_in(array: np.ndarray, where: Site) -> Any:
     return array if array.size < LEAST or where.is_retired() else looking(Memory(array), array, where)
 
 
-def waiting(kind: tuple[tuple[int, ...], np.dtype[Any]], where: Site, single: Any, value: Value | None) -> FoldingArray:
-    """A pending one."""
+def waiting(pending: Pending) -> FoldingArray:
+    """The array of a pending operation."""
     made = new(FoldingArray)
-    made.array = made.leased = None
-    made.kind, made.single, made.value, made.site = kind, single, value, where
+    made.array = made.leased = made.source = None
+    made.kind, made.pending, made.site = pending.kind, pending, pending.site
+    pending.owner = ref(made)
     return made
-
-
-def weak(array: FoldingArray) -> Any:
-    """A weak reference, for the memories that a single operation reads."""
-    return ref(array)
 
 
 if sys.version_info >= (3, 12):

@@ -11,8 +11,8 @@ import numpy as np
 
 from ..dtype import NAME_OF
 from . import error_state
-from .array import LEAST, NDARRAY, FoldingArray, looking, made_in, new_memory, offset_in, owned
-from .memory import Memory
+from .array import LEAST, NDARRAY, FoldingArray, looking, made_in, offset_in, owned
+from .memory import Memory, new_memory
 from .rules import FOLDABLE, broadcast, loop_type
 from .sites import PATHS, Site
 

@@ -11,26 +11,26 @@ whether anybody still looks. At any time either the lease is alive or something 
 A thread that holds a lease makes `close` answer no, so the two rules hold between threads as well. `LOCK` protects the changes of state.
 """
 
+import math
+from collections.abc import Callable, Iterator
 from threading import RLock
-from typing import TYPE_CHECKING, Any
-from weakref import WeakValueDictionary, ref
+from typing import Any
+from weakref import ref
 
 import numpy as np
 
-from ..imperative.cell import Value
-from ..imperative.window import Window
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from ..dtype import NAME_OF
+from ..imperative.cell import HOST
+from .allocation import MAPPED
 
 LOCK = RLock()
-#: Memories whose arrays windows may read, by the id of those arrays: a window may return an operand's own array as its result.
-READ: "WeakValueDictionary[int, Memory]" = WeakValueDictionary()
 #: Dead references to folding arrays are dropped when a memory has more than this many.
 MOST_REFERENCES = 8
+#: Dead references to pending operations are dropped when a memory has more than this many, or than twice those that were alive last time.
+MOST_READERS = 32
 
 
-def _nobody() -> None:
+def nobody() -> None:
     """A dead weak reference."""
 
 
@@ -49,23 +49,20 @@ class Memory:
         The lease, once somebody has the memory's address.
     arrays
         Weak references to the folding arrays over it.
-    singles, windows
-        Weak references to single pending operations that read it, and windows that do.
-    leaves
-        The Values that windows know it by. They live as long as a folding array does: until then no result may take the memory.
+    pending
+        Weak references to pending operations whose chains read it, the oldest first.
     """
 
-    __slots__ = ("__weakref__", "arrays", "lease", "leaves", "owner", "pin", "root", "singles", "windows")
+    __slots__ = ("__weakref__", "_limit", "arrays", "lease", "owner", "pending", "pin", "root")
 
-    def __init__(self, owner: np.ndarray, leaf: Value | None = None) -> None:
+    def __init__(self, owner: np.ndarray) -> None:
         self.owner = owner
         self.root: np.ndarray = owner.base if type(owner.base) is np.ndarray else owner  # from Twofold's pool: a view of a loan
-        self.lease: Callable[[], np.ndarray | None] = _nobody
+        self.lease: Callable[[], np.ndarray | None] = nobody
         self.pin: np.ndarray | None = None
         self.arrays: list[Any] = []
-        self.singles: list[Any] = []
-        self.windows: list[Window] = []
-        self.leaves = [] if leaf is None else [leaf]
+        self.pending: list[Any] = []
+        self._limit = MOST_READERS
 
     def add(self, array: Any) -> None:
         """Note a folding array."""
@@ -98,39 +95,36 @@ class Memory:
                 array.leased = None
         return self.lease() is None
 
+    def is_seen(self) -> bool:
+        """Whether anybody looks at it, the folding arrays included."""
+        return self.lease() is not None or any(r() is not None for r in self.arrays)
+
+    def read_by(self, reference: Any) -> None:
+        """Note a pending operation whose chain reads it."""
+        if len(self.pending) >= self._limit:
+            self.pending = [r for r in self.pending if (p := r()) is not None and p.source is None]
+            self._limit = max(MOST_READERS, 2 * len(self.pending))
+        self.pending.append(reference)
+
+    def readers(self) -> Iterator[Any]:
+        """The operations that will read it."""
+        for r in self.pending:
+            found = r()
+            if found is not None and found.source is None:
+                yield found
+
     def settle(self) -> None:
-        """Compute now what would read the memory later."""
-        while self.windows:
-            window = self.windows.pop()
-            if not window.is_done:
-                window.finish()
-        while self.singles:
-            array = self.singles.pop()()
-            if array is not None and array.single is not None:
-                array.ready()
-
-    def read_by(self, window: Window) -> None:
-        """Note a window that reads it."""
-        windows = self.windows
-        if not windows or windows[-1] is not window:
-            self.windows = [w for w in windows if not w.is_done]
-            self.windows.append(window)
-
-    def leaf(self, array: np.ndarray) -> Value:
-        """A Value by which windows read an array over the memory."""
-        value = Value(array)
-        READ[id(array)] = self
-        if self.leaves or array is not self.owner:  # a result must not be put where the others still read
-            for other in self.leaves:
-                other.share()
-                for window in self.windows:
-                    window.keep(other)
-            value.share()
-        self.leaves.append(value)
-        return value
+        """Compute now what would read the memory later, the newest first: it may contain the others."""
+        while self.pending:
+            found = self.pending[-1]()
+            if found is not None and found.source is None and found.owner() is not None:
+                found.compute()
+            self.pending.pop()
 
 
-def is_read_elsewhere(array: np.ndarray) -> bool:
-    """Whether a window's result is in fact the memory of an operand that is alive."""
-    found = READ.get(id(array))
-    return found is not None and np.may_share_memory(found.owner, array)
+def new_memory(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray | None:
+    """Memory for a result; None where NumPy finds it as fast: what the C library does not map anew.
+
+    The pool's blocks begin elsewhere in their page than NumPy's arrays do, where loads alias earlier stores, which costs a fifth.
+    """
+    return HOST.empty(shape, NAME_OF[dtype]) if math.prod(shape) * dtype.itemsize >= MAPPED else None

@@ -6,64 +6,41 @@ from typing import Any
 import numpy as np
 
 from . import error_state
-from .array import LEAST, NDARRAY, FoldingArray, looking, made_in, new_memory
+from .array import LEAST, NDARRAY, FoldingArray, looking, made_in, owned
 from .calls import Given
+from .memory import LOCK, new_memory
 from .pending import operation
 from .rules import CASTS, FOLDABLE
 from .sites import site
 
 #: Methods whose results never look at the memory.
-FRESH = [
-    "sum",
-    "prod",
-    "mean",
-    "std",
-    "var",
-    "min",
-    "max",
-    "argmin",
-    "argmax",
-    "any",
-    "all",
-    "cumsum",
-    "cumprod",
-    "dot",
-    "searchsorted",
-    "argsort",
-    "argpartition",
-    "nonzero",
-    "take",
-    "repeat",
-    "compress",
-    "choose",
-    "trace",
-    "tobytes",
-    "tolist",
-    "item",
-    "flatten",
-    "round",
-    "clip",
-    "tofile",
-    "dump",
-    "dumps",
-]
+REDUCTIONS = ("sum", "prod", "mean", "std", "var", "min", "max", "any", "all")
+FRESH = (
+    "argmax", "argmin", "cumsum", "cumprod", "dot", "searchsorted", "argsort", "argpartition", "nonzero", "take", "repeat", "compress",
+    "choose", "trace", "tobytes", "tolist", "item", "flatten", "round", "clip", "tofile", "dump", "dumps",
+)  # fmt: skip
 #: Methods that write into the array.
 WRITING = ["sort", "fill", "put", "partition", "byteswap", "setfield", "itemset"]
 SKIPPED = {"__array_finalize__", "__array_wrap__", "__array_prepare__", "__class_getitem__"}
+
+
+def _reduction(name: str) -> Callable[..., Any]:
+    """A reduction, which NumPy writes in Python: its warnings are at a line of NumPy's."""
+    function, general = getattr(NDARRAY, name), _fresh(name)
+
+    def method(self: FoldingArray, *args: Any, **options: Any) -> Any:
+        if options.keys() - {"axis", "keepdims", "ddof"}:
+            return general(self, *args, **options)
+        found = function(self.ready(), *args, **options)
+        return found if type(found) is not NDARRAY or found.size < LEAST else owned(found, site())
+
+    return method
 
 
 def _fresh(name: str) -> Callable[..., Any]:
     function = getattr(NDARRAY, name)
 
     def method(self: FoldingArray, *args: Any, **options: Any) -> Any:
-        found: Any
-        if not args and not options:
-            found = error_state.call(function, (self.ready(),), options, site())
-            if type(found) is not NDARRAY or found.size < LEAST:
-                return found
-            given = Given(True)
-            given.plain(self)
-            return given.folded(found, site())
         given = Given(True)
         where = site()
         if type(options.get("out")) is FoldingArray:
@@ -163,8 +140,10 @@ def _resize(self: FoldingArray, *shape: Any, refcheck: bool = True) -> None:
     array, memory = self.ready(), self.memory
     if array is not memory.owner:
         raise ValueError("cannot resize this array: it does not own its data")
-    memory.settle()
-    if refcheck and (memory.is_shared() or not memory.close()):
+    with LOCK:
+        memory.settle()
+        is_referenced = memory.is_shared() or not memory.close()
+    if refcheck and is_referenced:
         raise ValueError(
             "cannot resize an array that references or is referenced\nby another array in this way.\n"
             "Use the np.resize function or refcheck=False"
@@ -219,7 +198,7 @@ def attach() -> None:
     special: dict[str, Any] = {
         "copy": _copy, "astype": _astype, "view": _base_view, "resize": _resize, "setflags": _setflags, "flags": property(Flags),
     }  # fmt: skip
-    special |= {name: _fresh(name) for name in FRESH}
+    special |= {name: _fresh(name) for name in FRESH} | {name: _reduction(name) for name in REDUCTIONS}
     special |= {name: _writing(name) for name in WRITING if name in vars(NDARRAY)}
     special |= {name: _view(name) for name in ("reshape", "ravel", "transpose", "swapaxes", "squeeze")}
     special |= {name: _view_attribute(name) for name in ("T", "mT", "real", "imag")}

@@ -1,20 +1,17 @@
-"""Operations that wait: the first one alone, with NumPy's function and Twofold's; from the second one on in a window.
-
-An operation that is read before another joins it is computed by NumPy, so what does not chain costs what it costs in NumPy.
-"""
+"""Which operations wait, and why the others do not."""
 
 from itertools import pairwise
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
-from ..imperative.cell import Value, wrap
-from ..imperative.deferral import join
-from ..numpy.array import ndarray as Cell
+from ..config import SETTINGS
 from . import error_state
-from .array import LEAST, NDARRAY, FoldingArray, waiting, weak
-from .memory import LOCK
-from .rules import RULES, Rule, fits, plan_of
+from .array import LEAST, NDARRAY, FoldingArray, waiting
+from .chain import LONGEST, Pending, Source
+from .memory import LOCK, nobody
+from .rules import RULES, fits, plan_of
 from .sites import PATHS, RETIRED, Site
 
 NUMBERS = (float, int, bool)
@@ -26,6 +23,7 @@ LAYOUT = "an operand is not in row-major order"
 LOOKED_AT = "a NumPy array looks at an operand's memory"
 ERRORS = "errstate"
 WARNS = "may warn; would fold where errstate ignores it"
+ENGINE = "the setting engine is naive"
 COLD = "few elements so far"
 NEVER_JOINED = "its results were never part of a chain"
 IN_PLACE = "in place, with nothing pending or somebody looking"
@@ -71,38 +69,50 @@ def operation(key: Any, operands: tuple[Any, ...], where: Site) -> FoldingArray 
     mode = error_state.waiting()
     if mode != error_state.EVERYTHING and (mode == error_state.NOTHING or plan.warns or (plan.divides and not operands[1])):
         return ERRORS if mode == error_state.NOTHING else WARNS
+    if SETTINGS.engine == "naive":
+        return ENGINE
     if not where.folds(plan.size) and not pending:
         return NEVER_JOINED if where.elements >= RETIRED else COLD
     if plan.holds:
         operands = tuple([_held(x, operands) for x in operands])
     with LOCK:
-        reason = _closed(operands)
-        if reason is not None:
-            return reason
+        found = _sources(operands)
+        if isinstance(found, str):
+            return found
         where.folded += 1
-        if pending:
-            return waiting(plan.kind, where, None, in_window(rule, operands))
-        made = waiting(plan.kind, where, (rule, operands), None)
-        reference = weak(made)
-        for x in operands:
-            if type(x) is FoldingArray:
-                x.memory.singles.append(reference)
-    return made
+        return waiting(Pending(rule, found, plan.kind, where))
 
 
-def _closed(operands: tuple[Any, ...]) -> str | None:
-    """Prepare the folding operands to be read later; None, or why they cannot be. `LOCK` is held."""
+def _sources(operands: tuple[Any, ...]) -> tuple[Any, ...] | str:
+    """Operands as a pending operation refers to them, or why it cannot read them later. `LOCK` is held."""
+    found: list[Any] = []
+    length = 0
     for x in operands:
-        if type(x) is FoldingArray:
-            if x.array is None and x.single is None and x.has_run():
-                x.ready()  # its window has run: from now on who reads it is noted
-            if x.array is not None:
-                if not is_row_major(x.array):
-                    return LAYOUT
-                if not x.memory.close():
-                    PATHS["exported"] += 1
-                    return LOOKED_AT
-    return None
+        t = type(x)
+        if t is FoldingArray:
+            pending = x.pending
+            if pending is not None:
+                length += pending.length
+                found.append(pending)
+                continue
+            array, memory = x.array, x.memory
+            if not is_row_major(array):
+                return LAYOUT
+            if not memory.close():
+                PATHS["exported"] += 1
+                return LOOKED_AT
+            source = x.source
+            if source is None:
+                source = x.source = Source(array, memory, x.site)
+            found.append(source)
+        else:
+            found.append(Source(x) if t is NDARRAY else x)
+    if length >= LONGEST:
+        for x in operands:
+            if type(x) is FoldingArray and x.pending is not None:
+                x.pending.compute()
+        return _sources(operands)
+    return tuple(found)
 
 
 def is_row_major(array: np.ndarray) -> bool:
@@ -125,35 +135,6 @@ def _held(x: Any, operands: tuple[Any, ...]) -> Any:
     return x
 
 
-def in_window(rule: Rule, operands: tuple[Any, ...]) -> Value:
-    """The result of Twofold's function; whose memory it reads later is noted. `LOCK` is held, and the memories are closed."""
-    values = tuple([value_of(x) if type(x) is FoldingArray else Value(x) if type(x) is NDARRAY else x for x in operands])
-    out = None if rule.typed is None else join(rule.typed, values)
-    if out is None:
-        cell: Any = rule.twofolds(*[wrap(Cell, v) if type(v) is Value else v for v in values])
-        out = cell._capture()
-    at: Any = out.at
-    if at is not None:
-        for x in operands:
-            if type(x) is FoldingArray and x.array is not None:
-                x.memory.read_by(at[0])
-    return out
-
-
-def value_of(x: FoldingArray) -> Value:
-    """Twofold's value: a pending result, or a leaf over the memory."""
-    x.site.joined += 1
-    if x.single is not None:
-        (rule, operands), x.single = x.single, None
-        x.value = found = in_window(rule, operands)
-        return found
-    found = x.value
-    if found is None:
-        assert x.array is not None
-        found = x.value = x.memory.leaf(x.array)
-    return found
-
-
 def in_place(key: Any, target: FoldingArray, other: Any, where: Site) -> bool:
     """Try to make ``target = key(target, other)`` pending in the array itself: where nobody else looks at its memory."""
     t = type(other)
@@ -170,15 +151,18 @@ def in_place(key: Any, target: FoldingArray, other: Any, where: Site) -> bool:
     if rule is None or plan.kind != target.kind or plan.holds or (t is not FoldingArray and not fits(other, plan.numbers)):
         return False
     with LOCK:
-        if _closed((target, other)) is not None:
+        found = _sources((target, other))
+        if isinstance(found, str):
             return False
         if target.array is not None:
             memory = target.memory
             if target.array is not memory.owner or memory.is_shared() or not target.array.flags.writeable:
                 return False
-            memory.settle()
-        value = in_window(rule, (target, other))
+            memory.arrays.clear()  # from now on the old content is nobody's
+        elif target.pending is not None:
+            target.pending.owner = nobody
+        target.array = target.leased = target.source = None
+        target.pending = made = Pending(rule, found, plan.kind, where)
+        made.owner = ref(target)
         where.folded += 1
-        target.array = target.leased = target.single = None
-        target.value = value
     return True

@@ -5,7 +5,6 @@ casts. `exp` and its like are NumPy's own, at once: Twofold's are within 2 ulp, 
 """
 
 import math
-import operator
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -13,52 +12,39 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..config import SETTINGS
-from ..numpy import selecting
-from ..numpy.array import ndarray
-from ..numpy.ufuncs import function_of
 from ..opdef.registry import OPS
+from ..opdef.spec import Sig
+from ..ops import elementwise_math, primitive_arithmetic
 
 
 class Rule(NamedTuple):
-    """NumPy's function, Twofold's, and the applications of Twofold's primitive if it is one."""
+    """NumPy's function, and Twofold's operator."""
 
     numpys: Callable[..., Any]
-    twofolds: Callable[..., Any]
-    typed: Any = None
+    sig: Sig
 
 
-#: Python's operators are the shortest way to Twofold's functions, and take a number on either side.
-OPERATORS: dict[Any, Callable[..., Any]] = {
-    np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul, np.divide: operator.truediv,
-    np.less: operator.lt, np.less_equal: operator.le, np.greater: operator.gt, np.greater_equal: operator.ge,
-    np.equal: operator.eq, np.not_equal: operator.ne, np.negative: operator.neg, np.absolute: operator.abs,
-}  # fmt: skip
-OTHERS = (
-    np.sqrt, np.square, np.maximum, np.minimum, np.logical_and, np.logical_or, np.logical_not, np.bitwise_and, np.bitwise_or,
+UFUNCS = (
+    np.add, np.subtract, np.multiply, np.divide, np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal, np.negative,
+    np.absolute, np.sqrt, np.square, np.maximum, np.minimum, np.logical_and, np.logical_or, np.logical_not, np.bitwise_and, np.bitwise_or,
     np.bitwise_xor, np.invert, np.reciprocal, np.sign, np.floor, np.ceil, np.rint,
 )  # fmt: skip
 #: What warns of ordinary operands. Others do when numbers overflow, or are infinite already.
 WARNING = {np.divide, np.sqrt, np.reciprocal}
 
 
-def _rule(ufunc: np.ufunc, twofolds: Callable[..., Any] | None = None) -> Rule:
-    op = next(op for op in OPS.values() if ufunc.__name__ in op.numpy_names)
-    return Rule(ufunc, twofolds or function_of(ufunc.__name__), op.sig().typed if op.primitive else None)
-
-
-RULES: dict[Any, Rule] = {u: _rule(u, f) for u, f in OPERATORS.items()} | {u: _rule(u) for u in OTHERS}
-WHERE = Rule(np.where, selecting.where)
-CLIP = Rule(np.clip, selecting.clip)
-RULES |= {np.where: WHERE, np.clip: CLIP}
+def _rule(ufunc: np.ufunc) -> Rule:
+    return Rule(ufunc, next(op for op in OPS.values() if ufunc.__name__ in op.numpy_names).sig())
 
 
 def _cast(name: str) -> Rule:
     dtype = np.dtype(name)
-    return Rule(lambda a: a.astype(dtype), lambda x: ndarray.astype(x, dtype))
+    return Rule(lambda a: a.astype(dtype), primitive_arithmetic.astype.sig(dtype=name))
 
 
 CASTS = {np.dtype(name): _cast(name) for name in ("float32", "float64")}
-RULES |= dict(CASTS)
+RULES: dict[Any, Rule] = {u: _rule(u) for u in UFUNCS} | dict(CASTS)
+RULES |= {np.where: Rule(np.where, primitive_arithmetic.where.sig()), np.clip: Rule(np.clip, elementwise_math.clip_range.sig())}
 #: Dtypes that machine code computes with: arrays of others never fold.
 FOLDABLE = {np.dtype(n) for n in ["float32", "float64", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]}
 #: The integers that a dtype can hold, and the largest number that does not overflow in single precision.
@@ -78,8 +64,6 @@ class Plan(NamedTuple):
         The functions; None if the operation cannot wait.
     kind, size
         Shape and dtype of the result, and its number of elements.
-    typed
-        The applications of Twofold's primitive, for `join`; None if the function is not a primitive.
     numbers
         The dtypes that Python's numbers among the operands must fit; empty if they always do.
     holds
@@ -93,7 +77,6 @@ class Plan(NamedTuple):
     rule: Rule | None
     kind: tuple[Shape, np.dtype[Any]] = ((), np.dtype(bool))
     size: int = 0
-    typed: Any = None
     numbers: tuple[np.dtype[Any], ...] = ()
     holds: bool = False
     warns: bool = False
@@ -136,7 +119,7 @@ def _planned(key: Any, *kinds: Any) -> Plan:
     numbers = [d for d in dtypes if d.kind in "iu" or d == np.float32] if len(arrays) < len(kinds) else []
     small = any(math.prod(k[0]) < SETTINGS.fold_elements for k in arrays)
     warns = key in WARNING and dtype.kind == "f" and type(kinds[-1]) is tuple
-    return Plan(rule, (shape, dtype), math.prod(shape), rule.typed, tuple(numbers), small, warns, key is np.divide and not warns)
+    return Plan(rule, (shape, dtype), math.prod(shape), tuple(numbers), small, warns, key is np.divide and not warns)
 
 
 def result_type(key: Any, kinds: tuple[Kind, ...]) -> np.dtype[Any] | None:

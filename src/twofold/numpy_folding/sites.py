@@ -15,9 +15,9 @@ HOT = 8_000_000
 RETIRED = 16 * HOT
 #: Sites are forgotten beyond this many: programs that generate code without end must not keep it all.
 MOST_SITES = 8192
-#: How often each path was taken: single operations and windows that ran, calls at once, views that fold, and operations that did not wait
+#: How often each path was taken: single operations and chains that ran, calls at once, views that fold, and operations that did not wait
 #: because somebody looked at the memory.
-PATHS = {"single": 0, "window": 0, "now": 0, "view": 0, "exported": 0}
+PATHS = {"single": 0, "chain": 0, "now": 0, "view": 0, "exported": 0}
 
 
 class Site:
