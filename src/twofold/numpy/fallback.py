@@ -236,7 +236,7 @@ def attribute(module: ModuleType, name: str) -> Any:
         If NumPy has no such name.
     """
     found = getattr(module, name)
-    if isinstance(found, ModuleType) and name in MODULES:
+    if name in MODULES:
         return _Namespace(found, MODULES[name])
     if name in INDEXED:
         return _Indexed(name, found)
