@@ -87,7 +87,7 @@ class Indexer:
         """``x[index]``."""
         basic = self.basic(x.shape, index)
         if basic is None:
-            return self._gathered(x, index)
+            return self._gather(x, index)
         return x._view(*basic.chain) if basic.is_view else _applied(x, basic.chain)
 
     def put(self, x: Any, index: object, value: object) -> None:
@@ -169,7 +169,7 @@ class Indexer:
             chain.append(primitive_shape.reshape.sig(shape=tuple(shape)))
         return Places(tuple(chain), tuple(arrays), tuple(shape), separator)
 
-    def _gathered(self, x: Array, index: object) -> Array:
+    def _gather(self, x: Array, index: object) -> Array:
         places = self._places(x, index)
         sig, cells = _index_sig(places.arrays, x)
         out = wrap(_class_of(x), invoke(sig, (_applied(x, places.chain), *cells))[0])
