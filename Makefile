@@ -22,7 +22,7 @@ WITH_DATA := $(if $(DATA),TWOFOLD_DATA=$(DATA))
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-all test-mnist test-free-threaded demo example-torch lint format types contracts code-lines docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-gpu bench-peers bench-scripts stubs asv asv-compare asv-pages fuzz mutants clean
+.PHONY: help venv test test-all test-mnist test-free-threaded demo example-torch lint format types contracts code-lines docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-gpu bench-peers bench-scripts stubs asv asv-compare asv-pages fuzz mutants clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 20
@@ -123,6 +123,9 @@ bench: $(READY) ## Measure against NumPy in one process and print ratios (ARGS=-
 $(PEERS): asv_benchmarks/peers/environment.py
 	@$(PYTHON) asv_benchmarks/peers/environment.py $(@D)
 	@touch $@
+
+bench-busy: $(READY) ## Measure the speed that is kept beside busy processes (ARGS=--smoke for a quick run)
+	@$(PY) asv_benchmarks/busy.py $(ARGS)
 
 bench-gpu: $(GPU)/ready ## Measure a real GPU against CuPy, and torch and JAX where installed (ARGS="--only chains,rows --json figures.json")
 	@$(GPU_PY) -m asv_benchmarks.gpu $(ARGS)

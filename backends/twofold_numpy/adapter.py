@@ -25,7 +25,7 @@ from .calls import call_for
 from .jit.availability import is_installed
 from .memory import POOL, POOLED
 from .namespace import BLOCK, NumpyNamespace
-from .products import IN_MACHINE_CODE, Multiplication, Product
+from .products import IN_MACHINE_CODE, InnerProduct, Multiplication, Product
 from .workers import forget
 
 if TYPE_CHECKING:  # importing it takes 1.5 ms
@@ -39,9 +39,9 @@ def _compiles() -> bool:
     return SETTINGS.jit and is_installed()
 
 
-def _product_in_machine_code(library: Blas, of: Multiplication) -> Product | None:
-    """A product in machine code; None if kernels are not compiled, or for a vector, for which BLAS has other functions."""
-    if not _compiles() or min(of.rows, of.columns, of.inner) == 1:
+def _product_in_machine_code(library: Blas, of: Multiplication | InnerProduct) -> Product | None:
+    """A product in machine code; None if kernels are not compiled."""
+    if not _compiles():
         return None
     with IMPORTING:
         from .jit.products import bound_product

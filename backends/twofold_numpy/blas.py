@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 #: Prefixes and suffixes of OpenBLAS' functions, by build: NumPy's wheels, builds with 64-bit integers, distributions.
 _BUILDS = tuple(itertools.product(("scipy_", ""), ("64_", "")))
+#: BLAS' letters for NumPy's types.
+_KINDS = dict(zip("fdFD", "sdcz", strict=True))
 #: Other libraries: name, and the functions that set and get the number of threads, both of C integers.
 _OTHERS = (
     ("MKL", "MKL_Set_Num_Threads", "MKL_Get_Max_Threads"),
@@ -26,8 +28,8 @@ class Blas(NamedTuple):
     set_threads, get_threads
         Its functions of C integers.
     products
-        The address of ``cblas_?gemm`` by NumPy's type character (``f``, ``d``, ``F``, ``D``); empty where the width of its integers is
-        unknown.
+        The addresses of ``cblas_?gemm``, ``cblas_?gemv`` and ``cblas_?dot`` (of complex numbers ``cblas_?dotu_sub``) by their last part and
+        NumPy's type character, as in ``"gemm f"``; empty where the width of its integers is unknown.
     integer
         Bits of its integers.
     """
@@ -57,8 +59,11 @@ def _found(library: ctypes.CDLL) -> Iterator[Blas]:
         if setter is None or getter is None or config is None or core is None:
             continue
         config.restype = core.restype = ctypes.c_char_p
-        products = {char: _address(library, f"{prefix}cblas_{kind}gemm{suffix}") for char, kind in zip("fdFD", "sdcz", strict=True)}
-        known = {char: address for char, address in products.items() if address is not None}
+        named = {
+            f"{what} {char}": f"{prefix}cblas_{kind}{what}{suffix}" for char, kind in _KINDS.items() for what in ("gemm", "gemv", "dot")
+        }
+        named |= {f"dot {char}": f"{prefix}cblas_{_KINDS[char]}dotu_sub{suffix}" for char in "FD"}
+        known = {what: address for what, name in named.items() if (address := _address(library, name)) is not None}
         yield Blas(f"OpenBLAS ({core().decode()})", setter, getter, known, 64 if b"USE64BITINT" in config() else 32)
     for name, setting, getting in _OTHERS:
         setter, getter = _function(library, setting), _function(library, getting)

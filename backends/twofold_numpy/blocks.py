@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .memory import POOL
-from .products import SMALL, multiply
+from .products import is_small, multiply
 
 
 class Block(NamedTuple):
@@ -50,7 +50,7 @@ def product(lhs: np.ndarray, rhs: np.ndarray, out: np.ndarray) -> np.ndarray:
     """Batched matrix products, (…, a, b) · (…, b, c) into (…, a, c); for b = 1 NumPy's multiply is much faster."""
     if lhs.shape[-1] == 1:
         return np.multiply(lhs, rhs, out)
-    return multiply(lhs, rhs, out) if lhs.size * rhs.shape[-1] > SMALL else np.matmul(lhs, rhs, out=out)
+    return np.matmul(lhs, rhs, out=out) if is_small(lhs.shape, rhs.shape) else multiply(lhs, rhs, out)
 
 
 class Total:

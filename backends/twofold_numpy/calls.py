@@ -1,7 +1,6 @@
 """How programs call NumPy: for each primitive the source of its fastest call, into given memory where possible."""
 
 import importlib
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ from twofold.backend.kernel import ELEMENTWISE, ArrayType, Call, OperandType, Pa
 from twofold.dtype import NUMPY
 
 from .namespace import BLOCK, NumpyNamespace, tree_sum
-from .products import SMALL, multiply
+from .products import is_small, multiply
 
 Maker = Callable[[dict[str, Any], Sequence[OperandType], ArrayType], Call]
 
@@ -55,7 +54,7 @@ def select(mask: np.ndarray, a: np.ndarray, b: np.ndarray, out: np.ndarray) -> N
 def _matmul(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
     if output.dtype in ("float16", "bfloat16") or inputs[0].dtype != inputs[1].dtype:
         return Call("{f}({0}, {1})", {"f": NumpyNamespace.matmul})
-    if math.prod(inputs[0].shape) * inputs[1].shape[-1] > SMALL:
+    if not is_small(inputs[0].shape, inputs[1].shape):
         return Call("{f}({0}, {1}, {out})", {"f": multiply}, into=True, or_fresh=True)
     if len(inputs[0].shape) == len(inputs[1].shape) == 2:
         return Call("{0}.dot({1}, {out})", {}, into=True, or_fresh=True)

@@ -14,11 +14,13 @@ from twofold.backend.kernel import ELEMENTWISE, REFERENCES, Array
 from twofold.backend.namespace import Referenced, array_key, checked_places
 from twofold.dtype import NAME_OF, NUMPY, scalar_dtype
 
-from .products import SMALL, multiply
+from .products import is_small, multiply
 from .special import erf, erfinv, gammaln, polygamma
 
 #: Elements of a block, of the summation tree and of fused kernels alike, so that a fused sum has the bits of a separate one.
 BLOCK = 65_536
+#: The product of two operands' sizes below which their matrix product is small, whatever their shapes: tested first, as it is cheaper.
+SMALL_SIZES = 1 << 24
 #: The axes of a reduction.
 Axes = int | tuple[int, ...] | None
 #: The ufunc reductions behind ``np.sum`` and the like, without their Python front ends: (array, axis, dtype, out, keepdims).
@@ -82,10 +84,12 @@ def _reduces_to_channels(a: np.ndarray, axis: Axes) -> bool:
 
 
 def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Large products in pieces; two matrices of one dtype by ``dot``, as in programs; anything else by ``matmul``."""
-    if a.size * b.shape[-1] > SMALL and a.dtype == b.dtype:
+    """Large products in pieces, 16-bit floats in float32, anything else by ``matmul``: in one function, since imperative code calls it."""
+    if a.itemsize == 2 or b.itemsize == 2:
+        return _product_in_float32(a, b)
+    if a.size * b.size > SMALL_SIZES and a.dtype == b.dtype and not is_small(a.shape, b.shape):
         return multiply(a, b)
-    return np.dot(a, b) if a.ndim == b.ndim == 2 and a.dtype == b.dtype else np.matmul(a, b)
+    return np.matmul(a, b)
 
 
 def _in_float32(function: Callable[..., Array]) -> Callable[..., Array]:
@@ -98,6 +102,12 @@ def _in_float32(function: Callable[..., Array]) -> Callable[..., Array]:
         return function(*arrays, **params)
 
     return run
+
+
+@_in_float32
+def _product_in_float32(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    large = a.itemsize != 2 and a.dtype == b.dtype and not is_small(a.shape, b.shape)
+    return multiply(a, b) if large else np.matmul(a, b)
 
 
 def _convolution(name: str) -> Callable[..., Array]:
@@ -241,7 +251,7 @@ class NumpyNamespace(Referenced):
         return n - 1 - np.flip(np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
 
     # products
-    matmul = staticmethod(_in_float32(_product))
+    matmul = staticmethod(_product)
 
     @staticmethod
     @_in_float32

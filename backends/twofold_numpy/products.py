@@ -1,7 +1,9 @@
 """Matrix products on several threads: cut into pieces, by sizes alone, and computed with BLAS held to one thread (see `threads`)."""
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -13,8 +15,8 @@ from .blas import Blas, blas
 from .memory import POOL
 from .workers import run_all
 
-#: Multiplications up to which BLAS uses one thread anyway.
-SMALL = 1 << 18
+#: Multiplications up to which BLAS uses one thread anyway: of a product, one with a vector, and one of two vectors.
+SMALL, SMALL_BY_VECTOR, SMALL_OF_VECTORS = 1 << 18, 1 << 18, 10_000
 #: Multiplications from which a product is cut in two. From 2^29 on it is cut in four, with 8 times as many in eight and so on: every piece
 #: copies its operands once more, which costs a few percent.
 CUT, BITS_FOR_TWO, BITS_TO_DOUBLE = 1 << 20, 27, 3
@@ -34,17 +36,31 @@ Strides = tuple[int, ...]
 @lru_cache(4096)
 def pieces_of(batch: int, rows: int, columns: int, inner: int) -> tuple[Piece, ...]:
     """The pieces of a product (batch, rows, inner) · (batch, inner, columns), which depend on nothing else."""
-    work = batch * rows * columns * inner
     pieces: list[Piece] = [(0, batch, 0, rows, 0, columns)]
-    if work < CUT:
-        return tuple(pieces)
-    number = min(threads.MOST, 2 << max(0, (work.bit_length() - BITS_FOR_TWO) // BITS_TO_DOUBLE))
+    number = _number(multiplications(batch, rows, columns, inner))
     while len(pieces) < number:
         halves = [half for piece in pieces for half in _halves(piece)]
         if len(halves) == len(pieces):
             break
         pieces = halves
     return tuple(pieces)
+
+
+def multiplications(batch: int, rows: int, columns: int, inner: int) -> int:
+    """The multiplications of a product, four times as many by a vector and 16 times as many of two, where memory is the limit."""
+    return batch * rows * columns * inner * (16 if rows == columns == 1 else 4 if rows == 1 or columns == 1 else 1)
+
+
+def _number(work: int) -> int:
+    """The number of pieces of so many multiplications."""
+    return 1 if work < CUT else min(threads.MOST, 2 << max(0, (work.bit_length() - BITS_FOR_TWO) // BITS_TO_DOUBLE))
+
+
+@lru_cache(4096)
+def bounds_of(length: int) -> tuple[int, ...]:
+    """Where a product of two vectors is cut: from 0 to the length."""
+    number = _number(multiplications(1, 1, 1, length))
+    return (*[k * length // number // GRAIN * GRAIN for k in range(number)], length)
 
 
 def _halves(piece: Piece) -> Iterator[Piece]:
@@ -69,6 +85,38 @@ def _halves(piece: Piece) -> Iterator[Piece]:
 
 def _near_half(side: int) -> int:
     return (side // 2 + GRAIN // 2) // GRAIN * GRAIN
+
+
+def is_small(a: Sequence[int], b: Sequence[int]) -> bool:
+    """Whether BLAS uses one thread for operands of these shapes, so that their product is left to it."""
+    work = math.prod(a) * (b[-1] if len(b) > 1 else 1)
+    if work <= SMALL_OF_VECTORS:
+        return True
+    rows, columns = a[-2] if len(a) > 1 else 1, b[-1] if len(b) > 1 else 1
+    return work <= (SMALL_OF_VECTORS if rows == columns == 1 else SMALL_BY_VECTOR if rows == 1 or columns == 1 else SMALL)
+
+
+class InnerProduct(NamedTuple):
+    """A product of two vectors, as the sum of the products of their parts.
+
+    Attributes
+    ----------
+    dtype
+        That of operands and result.
+    steps
+        Bytes from element to element of both operands.
+    bounds
+        Where the vectors are cut, from 0 to their length.
+    """
+
+    dtype: np.dtype[np.generic]
+    steps: tuple[int, int]
+    bounds: tuple[int, ...]
+
+    @property
+    def nanoseconds(self) -> float:
+        """An estimate of its duration in one thread, which decides about speed alone."""
+        return multiplications(1, 1, 1, self.bounds[-1]) * MULTIPLICATION
 
 
 class Multiplication(NamedTuple):
@@ -97,7 +145,7 @@ class Multiplication(NamedTuple):
     @property
     def nanoseconds(self) -> float:
         """An estimate of its duration in one thread, which decides about speed alone."""
-        return self.batch * self.rows * self.columns * self.inner * MULTIPLICATION
+        return multiplications(self.batch, self.rows, self.columns, self.inner) * MULTIPLICATION
 
     def parts(self, piece: Piece, stacks: tuple[np.ndarray, ...]) -> list[np.ndarray]:
         """The operands and the result of a piece, out of stacks of matrices."""
@@ -127,7 +175,7 @@ def multiply(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.
 
 
 #: Filled by the adapter: give a product in machine code, or None if there is none for these layouts.
-IN_MACHINE_CODE: list[Callable[[Blas, Multiplication], Product | None]] = []
+IN_MACHINE_CODE: list[Callable[[Blas, Multiplication | InnerProduct], Product | None]] = []
 _bound: dict[object, Product] = {}
 ON_CHANGE.append(_bound.clear)
 
@@ -152,24 +200,63 @@ def _product_of(a: np.ndarray, b: np.ndarray) -> Product:
         return _by_numpy
     stacks = _stacks(a, b)
     if stacks is None:
-        return _held if min(a.ndim, b.ndim) > 1 else _by_numpy
+        return _held
     (batch, rows, inner), columns = stacks[0].shape, stacks[1].shape[2]
+    if batch == rows == columns == 1:
+        return _of_vectors(library, InnerProduct(a.dtype, (stacks[0].strides[2], stacks[1].strides[1]), bounds_of(inner)))
     pieces = pieces_of(batch, rows, columns, inner)
     item = a.dtype.itemsize
     layout = (rows * columns * item, columns * item, item)
     of = Multiplication(a.dtype, batch, rows, columns, inner, (stacks[0].strides, stacks[1].strides, layout), pieces)
-    found = next(filter(None, (make(library, of) for make in IN_MACHINE_CODE)), None)
+    found = _in_machine_code(library, of)
     if a.ndim == b.ndim == 2 and a.shape == b.shape[::-1] and a.strides == b.strides[::-1]:
         return partial(_unless_symmetric, found or partial(_in_pieces, of))
     return found or partial(_in_pieces, of)
 
 
+def _in_machine_code(library: Blas, of: Multiplication | InnerProduct) -> Product | None:
+    return next(filter(None, (make(library, of) for make in IN_MACHINE_CODE)), None)
+
+
+def _of_vectors(library: Blas, of: InnerProduct) -> Product:
+    number = len(of.bounds) - 1
+    if number == 1:
+        return _held
+    parts = _in_machine_code(library, of) or partial(_parts_of_vectors, of)
+
+    def run(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
+        sums = np.empty(number, of.dtype)
+        parts(a, b, sums)
+        out[...] = np.add.reduce(sums)
+
+    return run
+
+
+def _parts_of_vectors(of: InnerProduct, a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
+    """The products of the parts with NumPy."""
+    x, y = a.reshape(-1), b.reshape(-1)
+    with threads.HOLD as hold:
+        parts = [(x[lo:hi], y[lo:hi], out[k : k + 1].reshape(())) for k, (lo, hi) in enumerate(pairwise(of.bounds))]
+        _run([partial(_multiply_part, *part) for part in parts], of, hold)
+
+
+def _run(tasks: list[Callable[[], None]], of: Multiplication | InnerProduct, hold: threads.Hold) -> None:
+    """Run the pieces of a product, on helpers too if it takes long enough and nobody has limited BLAS to one thread."""
+    if len(tasks) == 1 or threads.count() == 1 or hold.before == 1 or of.nanoseconds < THREADED:
+        for task in tasks:
+            task()
+    else:
+        run_all(tasks)
+
+
 def _stacks(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     """The operands as stacks of equally many matrices, views; None if that takes a copy."""
+    if a.ndim < 2:
+        a = a[None]
+    if b.ndim < 2:
+        b = b[:, None]
     if a.ndim == b.ndim == 2:
         return a[None], b[None]
-    if a.ndim < 2 or b.ndim < 2:
-        return None
     lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     wide = [np.broadcast_to(x, lead + x.shape[-2:]) for x in (a, b)]
     first, second = (x if x.ndim == 3 else x.reshape(-1, *x.shape[-2:]) for x in wide)
@@ -197,12 +284,7 @@ def _in_pieces(of: Multiplication, a: np.ndarray, b: np.ndarray, out: np.ndarray
     assert stacks is not None  # these are operands like those that it was made for
     all_stacks = (*stacks, out.reshape(of.batch, of.rows, of.columns))
     with threads.HOLD as hold:
-        tasks = [partial(_multiply_part, *of.parts(piece, all_stacks)) for piece in of.pieces]
-        if len(tasks) == 1 or threads.count() == 1 or hold.before == 1 or of.nanoseconds < THREADED:
-            for task in tasks:
-                task()
-        else:
-            run_all(tasks)
+        _run([partial(_multiply_part, *of.parts(piece, all_stacks)) for piece in of.pieces], of, hold)
 
 
 def _multiply_part(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:

@@ -3,7 +3,8 @@
 A task is cut into pieces. The thread that has it writes it on the board, works on pieces itself, and returns when all are done; helpers
 take pieces from the board. A helper spins for the next task in machine code, without the GIL, for some 100 µs, then sleeps until a task
 of some size wakes it. Nobody waits for a helper to begin, so one that gets no core costs nothing. If a helper is late with a piece that it
-has begun, because it has lost its core, the next tasks are not offered: one, then three, up to `MOST_ALONE`.
+has begun, because it has lost its core, nothing is offered for four times as long as was lost, and twice as long if the next piece is late
+too. Before a helper is woken it is moved off the core of the thread that wakes it: the system would often run the two in turns there.
 
 | word of the board | |
 |---|---|
@@ -11,16 +12,19 @@ has begun, because it has lost its core, the next tasks are not offered: one, th
 | owner | whether a thread has a task on the board; another one with a task does all pieces itself |
 | function, numbers, arguments, count | the task: ``function(numbers, arguments, count, piece)`` returns null, or refuses |
 | finished, refused | how many pieces helpers have finished, and how many of these refused |
-| alone, level | how many tasks are not offered from now on, and how many were not the last time |
+| alone, level | until when nothing is offered, and for how long that was the last time, in nanoseconds |
 | helpers | their number |
+| cores | a bit for each core that the process may use |
 
 Pieces are taken by compare-and-swap of the ticket. A helper reads the task before it takes a piece; if the task has changed meanwhile, so
 has the ticket, and the exchange fails. Acquire and release order the words, and the arrays' content, between the threads. Each helper has
-three words more: whether it sleeps, the lock that it sleeps on, and whether it is to end.
+six words more: whether it sleeps, the lock that it sleeps on, whether it is to end, its core, its thread's number, and whether it has been
+moved.
 """
 
 import ctypes
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -37,13 +41,15 @@ from .llvm_text import llvm_text
 
 #: Places of the words; those that different threads write are in cache lines of their own.
 OWNER, FINISHED, REFUSED, FUNCTION, NUMBERS, ARGUMENTS, COUNT, ALONE, LEVEL, HELPERS = 8, 16, 17, 24, 25, 26, 27, 32, 33, 40
-FIRST_HELPER, HELPER_SIZE = 48, 8
+CORES, MASK_WORDS = 48, 16
+FIRST_HELPER, HELPER_SIZE = CORES + MASK_WORDS, 8
 #: Iterations for which a helper spins for work (some 100 µs), at most and at least: half as long after each time in vain.
 PATIENCE, LEAST_PATIENCE = 4_500, 100
 #: Iterations for which a thread spins for the end of a piece before it sleeps, and microseconds of each sleep.
 SHORT_WAIT, NAP = 20_000, 20
-#: A helper is late if it needs as long as the other thread's pieces and GRACE nanoseconds more. Most tasks that are not offered then.
-GRACE, MOST_ALONE = 50_000, 255
+#: A helper is late if it needs GRACE nanoseconds more than the other thread would need for its pieces. For how long nothing is offered then
+#: at most.
+GRACE, MOST_ALONE = 20_000, 100_000_000
 
 _board = (ctypes.c_int64 * (FIRST_HELPER + HELPER_SIZE * threads.MOST))()
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(_board))  # never freed: helpers look at it until the process ends
@@ -63,6 +69,8 @@ def module(function: str, x86: bool, **more: str | int) -> str:
     words |= {"ARGUMENTS": ARGUMENTS, "COUNT": COUNT, "ALONE": ALONE, "LEVEL": LEVEL, "HELPERS": HELPERS}
     words |= {"FIRST_HELPER": FIRST_HELPER, "HELPER_SIZE": HELPER_SIZE, "PATIENCE": PATIENCE, "LEAST_PATIENCE": LEAST_PATIENCE}
     words |= {"SHORT_WAIT": SHORT_WAIT, "NAP": NAP, "GRACE": GRACE, "MOST_ALONE": MOST_ALONE}
+    words |= {"MASK_WORDS": MASK_WORDS, "MASK_BYTES": 8 * MASK_WORDS, "MOST_CORES": 64 * MASK_WORDS, "CORES": CORES}
+    words["APART"] = llvm_text("apart" if sys.platform == "linux" else "not_apart", **words)
     return llvm_text("board", **words) + llvm_text(function, **words, **more) + "attributes #0 = { nounwind }\n"
 
 
@@ -87,7 +95,7 @@ def serve(own: Compiler, helper: int) -> Callable[[], None]:
     slot = FIRST_HELPER + HELPER_SIZE * helper
     lock = _new_lock()
     _take_lock(lock, 0)
-    _board[slot : slot + 3] = [0, lock, 0]
+    _board[slot : slot + 6] = [0, lock, 0, -1, 0, 0]
     code = code_of(own, "serve")
     return builtin_of(code.address, code.library, [board(), board() + 8 * slot], _nothing, KEEP_GIL)
 
@@ -100,11 +108,20 @@ def start(own: Compiler) -> None:
     with _start_lock:
         if len(_helpers) > wanted:
             stop()
+        _board[CORES : CORES + MASK_WORDS] = _allowed_cores()
         while len(_helpers) < wanted:
             loop, name = serve(own, len(_helpers)), f"twofold-helper-{len(_helpers)}"
             _helpers.append(threading.Thread(target=loop, name=name, daemon=True))
             _helpers[-1].start()
+            _board[FIRST_HELPER + HELPER_SIZE * (len(_helpers) - 1) + 4] = _helpers[-1].native_id or 0
             _board[HELPERS] = len(_helpers)
+
+
+def _allowed_cores() -> list[int]:
+    """The cores that the process may use, as words of bits; nothing where the system does not say."""
+    mask = sum(1 << core for core in os.sched_getaffinity(0)) if sys.platform == "linux" else 0
+    words = [mask >> 64 * k & (1 << 64) - 1 for k in range(MASK_WORDS)]
+    return [w - (w >> 63 << 64) for w in words]  # signed
 
 
 def stop() -> None:

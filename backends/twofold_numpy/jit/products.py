@@ -1,8 +1,7 @@
 """Matrix products as machine code that calls BLAS for each piece, without the interpreter, and shares the pieces with helpers."""
 
 import ctypes
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,44 +9,127 @@ from twofold.backend.ledger import HAND_OFFS
 
 from .. import threads
 from ..blas import Blas
+from ..products import InnerProduct, Multiplication, Product, Strides
 from .callables import KEEP_GIL, builtin_of
 from .checks import FIELDS
 from .compiler import compiler
 from .handoff import board, code_of, start
-
-if TYPE_CHECKING:
-    from ..products import Multiplication, Strides
 
 #: Words of the hold on BLAS: a lock, how many products hold it, and the number of threads before.
 _hold = (ctypes.c_int64 * 3)()
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(_hold))  # never freed: another thread may use it until the process ends
 #: LLVM's name of the real numbers of a dtype, by its type character.
 _REALS = {"f": "float", "d": "double", "F": "float", "D": "double"}
-#: How BLAS reads an operand.
+#: How BLAS reads a matrix.
 _PLAIN, _TRANSPOSED = 111, 112
 #: Nanoseconds of work from which helpers that sleep are woken.
-WAKE = 100_000
+WAKE = 50_000
+#: Calls of BLAS' functions of C arrays in row-major order (101), for a product of matrices, of a matrix and a vector, and of two vectors.
+_GEMM = (
+    "call void %function(i32 101, i32 %ta, i32 %tb, $INT %m, $INT %n, $INT %k, $ONE,"
+    " ptr %a, $INT %lda, ptr %b, $INT %ldb, $ZERO, ptr %c, $INT %ldc)"
+)
+_GEMV = "call void %function(i32 101, i32 %ta, $INT %m, $INT %n, $ONE, ptr %a, $INT %lda, ptr %b, $INT %ldb, $ZERO, ptr %c, $INT %ldc)"
+_DOT = "%sum = call $REAL %function($INT %m, ptr %a, $INT %lda, ptr %b, $INT %ldb)\n  store $REAL %sum, ptr %c"
+_COMPLEX_DOT = "call void %function($INT %m, ptr %a, $INT %lda, ptr %b, $INT %ldb, ptr %c)"
 
 
-def bound_product(library: Blas, of: "Multiplication") -> Callable[[np.ndarray, np.ndarray, np.ndarray], None] | None:
+class Call(NamedTuple):
+    """How a product calls BLAS.
+
+    Attributes
+    ----------
+    function, text
+        The last part of the function's name, and its call.
+    is_swapped
+        Whether the function takes the right operand first.
+    numbers
+        What all pieces share: transposition of both operands, their inner size, their strides and the result's in elements, and bytes from
+        matrix to matrix.
+    pieces
+        Six numbers for each piece: two sizes, the offsets in bytes of both operands and of the result, and the number of matrices.
+    """
+
+    function: str
+    text: str
+    is_swapped: bool
+    numbers: list[int]
+    pieces: list[list[int]]
+
+
+def bound_product(library: Blas, of: Multiplication | InnerProduct) -> Product | None:
     """A function ``product(a, b, out)`` for arrays of these layouts, which it does not check; None if BLAS cannot read them in place."""
-    own, address, item = compiler(), library.products.get(of.dtype.char), of.dtype.itemsize
-    sides = (of.rows, of.inner), (of.inner, of.columns)
-    first, second = (_leading(strides[1:], shape, item) for strides, shape in zip(of.strides, sides, strict=False))
-    if own is None or address is None or first is None or second is None:
+    own, call = compiler(), _call_of(of)
+    if own is None or call is None:
         return None
-    code = code_of(own, "product", **_words(of.dtype.char, library.integer, own.machine.head))
-    shares = threads.count() > 1 and len(of.pieces) > 1
+    address = library.products.get(f"{call.function} {of.dtype.char}")
+    if address is None:
+        return None
+    code = code_of(own, "product", **_words(call, of.dtype.char, library.integer, own.machine.head))
+    number = len(call.pieces)
+    shares = threads.count() > 1 and number > 1
     if shares:
         start(own)
-    wakes = len(of.pieces) - 1 if of.nanoseconds >= WAKE else 0
+    wakes = number - 1 if of.nanoseconds >= WAKE else 0
     numbers = [board(), HAND_OFFS.address, _address(library.get_threads), _address(library.set_threads), address]
-    numbers += [len(of.pieces), wakes, int(shares), ctypes.addressof(_hold), first[0], second[0], of.inner, first[1], second[1]]
-    numbers += [of.columns, *[strides[0] for strides in of.strides], *[n for k in range(len(of.pieces)) for n in _numbers(of, k)]]
+    numbers += [number, wakes, int(shares), ctypes.addressof(_hold), *call.numbers, *[n for piece in call.pieces for n in piece]]
     return builtin_of(code.address, code.library, numbers, _never, KEEP_GIL)
 
 
-def _leading(strides: "Strides", shape: tuple[int, int], item: int) -> tuple[int, int] | None:
+def _call_of(of: Multiplication | InnerProduct) -> Call | None:
+    """The call of BLAS for a product; None if BLAS cannot read the operands."""
+    item = of.dtype.itemsize
+    if not isinstance(of, Multiplication):
+        return _of_vectors(of, item)
+    if of.rows == 1 or of.columns == 1:
+        return _of_matrix_and_vector(of, item) if of.batch == 1 else None
+    a, b, out = of.strides
+    first, second = _leading(a[1:], (of.rows, of.inner), item), _leading(b[1:], (of.inner, of.columns), item)
+    if first is None or second is None:
+        return None
+    numbers = [first[0], second[0], of.inner, first[1], second[1], of.columns, a[0], b[0], out[0]]
+    pieces = [
+        [
+            bottom - top,
+            right - left,
+            lo * a[0] + top * a[1],
+            lo * b[0] + left * b[2],
+            lo * out[0] + top * out[1] + left * out[2],
+            hi - lo,
+        ]
+        for lo, hi, top, bottom, left, right in of.pieces
+    ]
+    return Call("gemm", _GEMM, False, numbers, pieces)
+
+
+def _of_matrix_and_vector(of: Multiplication, item: int) -> Call | None:
+    """A matrix by a column; or a row by a matrix, which is the transposed matrix by a column."""
+    (_, *a), (_, *b), _ = of.strides
+    by_row = of.rows == 1
+    matrix, step = (b[::-1], a[1]) if by_row else (a, b[0])
+    found = _leading(tuple(matrix), (of.columns if by_row else of.rows, of.inner), item)
+    if found is None or step % item or step <= 0:
+        return None
+    how, apart = found
+    pieces = []
+    for _, _, top, bottom, left, right in of.pieces:
+        first, last = (left, right) if by_row else (top, bottom)
+        sides = [last - first, of.inner] if how == _PLAIN else [of.inner, last - first]
+        pieces.append([*sides, first * matrix[0], 0, first * item, 1])
+    return Call("gemv", _GEMV, by_row, [how, 0, 0, apart, step // item, 1, 0, 0, 0], pieces)
+
+
+def _of_vectors(of: InnerProduct, item: int) -> Call | None:
+    first, second = of.steps
+    if first % item or second % item or min(first, second) <= 0:
+        return None
+    ends = enumerate(zip(of.bounds, of.bounds[1:], strict=False))
+    pieces = [[hi - lo, 0, lo * first, lo * second, k * item, 1] for k, (lo, hi) in ends]
+    text = _DOT if of.dtype.kind == "f" else _COMPLEX_DOT
+    return Call("dot", text, False, [0, 0, 0, first // item, second // item, 0, 0, 0, 0], pieces)
+
+
+def _leading(strides: Strides, shape: tuple[int, int], item: int) -> tuple[int, int] | None:
     """How BLAS reads a matrix, and the elements from one of its rows (or columns) to the next; None if it cannot."""
     for how, (apart, step), length in ((_PLAIN, strides, shape[1]), (_TRANSPOSED, strides[::-1], shape[0])):
         if step == item and apart % item == 0 and apart >= length * item:
@@ -55,20 +137,14 @@ def _leading(strides: "Strides", shape: tuple[int, int], item: int) -> tuple[int
     return None
 
 
-def _numbers(of: "Multiplication", k: int) -> list[int]:
-    """What machine code knows about a piece: rows, columns, the offsets of its operands and its result, and its number of matrices."""
-    lo, hi, top, bottom, left, right = of.pieces[k]
-    a, b, out = of.strides
-    offsets = [lo * a[0] + top * a[1], lo * b[0] + left * b[2], lo * out[0] + top * out[1] + left * out[2]]
-    return [bottom - top, right - left, *offsets, hi - lo]
-
-
-def _words(char: str, integer: int, head: int) -> dict[str, str | int]:
+def _words(call: Call, char: str, integer: int, head: int) -> dict[str, str | int]:
     """What the code depends on."""
     real = _REALS[char]
     one, zero = (f"{real} 1.0", f"{real} 0.0") if char in "fd" else ("ptr %one", "ptr %zero")
-    words: dict[str, str | int] = {"REAL": real, "ONE": one, "ZERO": zero, "DATA": head + FIELDS["data"]}
-    return words | {"INT": f"i{integer}", "NARROW": "bitcast" if integer == 64 else "trunc"}
+    text = call.text.replace("$INT", f"i{integer}").replace("$REAL", real).replace("$ONE", one).replace("$ZERO", zero)
+    words: dict[str, str | int] = {"REAL": real, "CALL": text, "DATA": head + FIELDS["data"], "INT": f"i{integer}"}
+    words |= {"FIRST": int(call.is_swapped), "SECOND": int(not call.is_swapped)}
+    return words | {"NARROW": "bitcast" if integer == 64 else "trunc"}
 
 
 def _never(*arrays: np.ndarray) -> None:

@@ -304,9 +304,9 @@ def of_elements(op: Op, cls: type, view: type, element: type, general: Callable[
 
 
 def host_function(op: Op) -> Callable[..., Any]:
-    """The host library's function of a primitive: NumPy's ufunc itself, if it is one."""
+    """The host library's function of a primitive: NumPy's ufunc itself, if it is element-wise."""
     found = getattr(np, op.name, None) if PLAIN is np.ndarray else None
-    return found if isinstance(found, np.ufunc) else getattr(HOST.xp, op.name)
+    return found if isinstance(found, np.ufunc) and found.signature is None else getattr(HOST.xp, op.name)
 
 
 def native(element: type | None) -> frozenset[type]:

@@ -8,6 +8,7 @@ declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
 declare i32 @usleep(i32)
 declare i32 @clock_gettime(i32, ptr)
 $PAUSE_DECLARED
+$APART
 define internal i64 @now() noinline nounwind {
   %time = alloca [2 x i64], align 8
   %got = call i32 @clock_gettime(i32 $CLOCK, ptr %time)
@@ -26,15 +27,15 @@ entry:
   %nobody = icmp eq i64 %helpers, 0
   br i1 %nobody, label %alone, label %trust
 trust:
-  ; after a helper was late, a few tasks are not offered: a race between two threads costs one task more or less
+  ; for some time after a helper was late nothing is offered
   %alone.at = getelementptr i64, ptr %board, i64 $ALONE
-  %left = load atomic i64, ptr %alone.at monotonic, align 8
-  %shy = icmp ne i64 %left, 0
-  br i1 %shy, label %skip, label %claim
-skip:
-  %left.next = sub i64 %left, 1
-  store atomic i64 %left.next, ptr %alone.at monotonic, align 8
-  br label %alone
+  %until = load atomic i64, ptr %alone.at monotonic, align 8
+  %was.late = icmp ne i64 %until, 0
+  br i1 %was.late, label %compare, label %claim
+compare:
+  %time = call i64 @now()
+  %is.over = icmp uge i64 %time, %until
+  br i1 %is.over, label %claim, label %alone
 claim:
   %owner.at = getelementptr i64, ptr %board, i64 $OWNER
   %claiming = cmpxchg ptr %owner.at, i64 0, i64 1 acquire monotonic, align 8
@@ -62,10 +63,11 @@ publish:
   fence seq_cst
   %fewer = icmp ult i64 %helpers, %wakes
   %waken = select i1 %fewer, i64 %helpers, i64 %wakes
+  %core = call i64 @core()
   br label %wake
 wake:
   %k = phi i64 [ 0, %publish ], [ %k.next, %next ]
-  %more = icmp ult i64 %k, %waken
+  %more = icmp ult i64 %k, %helpers
   br i1 %more, label %asleep, label %offered
 asleep:
   %helper.offset = mul i64 %k, $HELPER_SIZE
@@ -73,12 +75,24 @@ asleep:
   %sleeping.at = getelementptr i64, ptr %board, i64 %helper.index
   %sleeping = load atomic i64, ptr %sleeping.at monotonic, align 8
   %is.asleep = icmp ne i64 %sleeping, 0
-  br i1 %is.asleep, label %rouse, label %next
+  br i1 %is.asleep, label %wanted, label %awake
+awake:
+  %core.at = getelementptr i64, ptr %sleeping.at, i64 3
+  %their.core = load atomic i64, ptr %core.at monotonic, align 8
+  %is.here = icmp eq i64 %their.core, %core
+  br i1 %is.here, label %away, label %next
+away:
+  call void @move_off(ptr %board, ptr %sleeping.at, i64 %core)
+  br label %next
+wanted:
+  %is.wanted = icmp ult i64 %k, %waken
+  br i1 %is.wanted, label %rouse, label %next
 rouse:
   %rousing = cmpxchg ptr %sleeping.at, i64 1, i64 0 acq_rel monotonic, align 8
   %is.mine = extractvalue { i64, i1 } %rousing, 1
   br i1 %is.mine, label %release, label %next
 release:
+  call void @move_off(ptr %board, ptr %sleeping.at, i64 %core)
   %lock.at = getelementptr i64, ptr %sleeping.at, i64 1
   %lock = load ptr, ptr %lock.at
   call void @PyThread_release_lock(ptr %lock)
@@ -112,7 +126,7 @@ end:
   ret i64 -1
 }
 ; Waits until the helpers have finished the pieces that they have begun, and returns how many of these refused. It frees the board.
-; A helper that is late, by more than a piece took this thread, has probably lost its core.
+; A helper is late if it would have been faster to compute its pieces here, in %fair nanoseconds: it has probably lost its core.
 define internal i64 @join(ptr %board, i64 %theirs, i64 %fair, i1 %has.gil) noinline nounwind {
 entry:
   %finished.at = getelementptr i64, ptr %board, i64 $FINISHED
@@ -167,16 +181,22 @@ check:
   %is.late = icmp ugt i64 %waited, %fair
   br i1 %is.late, label %late, label %good
 late:
-  %twice = shl i64 %level, 1
-  %more = or i64 %twice, 1
-  %is.most = icmp ugt i64 %more, $MOST_ALONE
-  %level.up = select i1 %is.most, i64 $MOST_ALONE, i64 %more
+  %lost = sub i64 %waited, %fair
+  %several = shl i64 %lost, 2
+  %before = load atomic i64, ptr %alone.at monotonic, align 8
+  %is.again = icmp ne i64 %before, 0
+  %old = select i1 %is.again, i64 %level, i64 0
+  %twice = shl i64 %old, 1
+  %is.longer = icmp ugt i64 %twice, %several
+  %longer = select i1 %is.longer, i64 %twice, i64 %several
+  %is.most = icmp ugt i64 %longer, $MOST_ALONE
+  %level.up = select i1 %is.most, i64 $MOST_ALONE, i64 %longer
+  %until = add i64 %end, %level.up
   store atomic i64 %level.up, ptr %level.at monotonic, align 8
-  store atomic i64 %level.up, ptr %alone.at monotonic, align 8
+  store atomic i64 %until, ptr %alone.at monotonic, align 8
   br label %free
 good:
-  %level.down = lshr i64 %level, 1
-  store atomic i64 %level.down, ptr %level.at monotonic, align 8
+  store atomic i64 0, ptr %alone.at monotonic, align 8
   br label %free
 free:
   %refused = load atomic i64, ptr %refused.at monotonic, align 8

@@ -46,7 +46,8 @@ wait:
   %is.none = icmp eq i64 %own.pieces, 0
   %divisor = select i1 %is.none, i64 1, i64 %own.pieces
   %each.took = udiv i64 %took, %divisor
-  %fair = add i64 %each.took, $GRACE
+  %theirs.here = mul i64 %each.took, %theirs
+  %fair = add i64 %theirs.here, $GRACE
   %nothing = call i64 @join(ptr %board, i64 %theirs, i64 %fair, i1 false)
   br label %release
 release:
@@ -65,8 +66,8 @@ entry:
   %zero = alloca [2 x $REAL], align 16
   store [2 x $REAL] [$REAL 1.0, $REAL 0.0], ptr %one
   store [2 x $REAL] zeroinitializer, ptr %zero
-  %gemm.at = getelementptr ptr, ptr %words, i64 4
-  %gemm = load ptr, ptr %gemm.at
+  %function.at = getelementptr ptr, ptr %words, i64 4
+  %function = load ptr, ptr %function.at
   %ta.at = getelementptr i64, ptr %words, i64 9
   %ta.64 = load i64, ptr %ta.at
   %ta = trunc i64 %ta.64 to i32
@@ -107,8 +108,9 @@ entry:
   %c.from = load i64, ptr %c.from.at
   %number.at = getelementptr i64, ptr %m.at, i64 5
   %number = load i64, ptr %number.at
-  %a.object = load ptr, ptr %arguments
-  %b.object.at = getelementptr ptr, ptr %arguments, i64 1
+  %a.object.at = getelementptr ptr, ptr %arguments, i64 $FIRST
+  %a.object = load ptr, ptr %a.object.at
+  %b.object.at = getelementptr ptr, ptr %arguments, i64 $SECOND
   %b.object = load ptr, ptr %b.object.at
   %c.object.at = getelementptr ptr, ptr %arguments, i64 2
   %c.object = load ptr, ptr %c.object.at
@@ -130,7 +132,7 @@ look:
   %more = icmp ult i64 %j, %number
   br i1 %more, label %multiply, label %end
 multiply:
-  call void %gemm(i32 101, i32 %ta, i32 %tb, $INT %m, $INT %n, $INT %k, $ONE, ptr %a, $INT %lda, ptr %b, $INT %ldb, $ZERO, ptr %c, $INT %ldc)
+  $CALL
   %j.next = add i64 %j, 1
   %a.next = getelementptr i8, ptr %a, i64 %a.step
   %b.next = getelementptr i8, ptr %b, i64 %b.step

@@ -4,6 +4,7 @@
   %lock.at = getelementptr ptr, ptr %slot, i64 1
   %lock = load ptr, ptr %lock.at
   %ends.at = getelementptr i64, ptr %slot, i64 2
+  %core.at = getelementptr i64, ptr %slot, i64 3
   %function.at = getelementptr i64, ptr %board, i64 $FUNCTION
   %numbers.at = getelementptr i64, ptr %board, i64 $NUMBERS
   %arguments.at = getelementptr i64, ptr %board, i64 $ARGUMENTS
@@ -30,6 +31,7 @@ claim:
   %has.claimed = extractvalue { i64, i1 } %claiming, 1
   br i1 %has.claimed, label %run, label %wait
 run:
+  call void @move_freely(ptr %board, ptr %slot)
   %result = call ptr %function(ptr %numbers, ptr %given, i64 %given.count, i64 %ticket.next)
   %is.refused = icmp ne ptr %result, null
   %refusal = zext i1 %is.refused to i64
@@ -43,6 +45,8 @@ done:
   %patience.up = select i1 %is.patient, i64 $PATIENCE, i64 %patience.twice
   br label %look
 wait:
+  %core = call i64 @core()
+  store atomic i64 %core, ptr %core.at monotonic, align 8
   %n.next = add i64 %n, 1
   $PAUSE
   %is.old = icmp ugt i64 %n, %patience
