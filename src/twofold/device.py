@@ -88,6 +88,8 @@ class Device:
 
 
 CPU = Device("cpu", 0)
+#: What `current_device` reads, for code that cannot afford its frame: the ``stack`` is empty outside of ``with device:`` blocks.
+DEFAULTS = Device._local
 
 
 def current_device() -> Device:

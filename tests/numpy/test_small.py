@@ -27,7 +27,16 @@ FRAMES = {
     "x + y": 1, "x * 2.0": 1, "x += y": 1, "x > 0.5": 1, "-x": 1, "x @ y": 1, "A.T @ A": None,
     "x[3] = 1.5": 1, "x[2:6] = 0.0": 1, "x[3] = y[2]": 2, "x[1:9] = y[1:9]": 3, "A[3, 4] = 2.0": 1,
     "B[3, 4] = 2.0": 1, "B[3, :9] = y[:9]": 3,
-    "x[x > 0.5]": 2, "float(x[5])": 2, "bool(x[5])": 2, "hash(x[5])": 2, "f'{x[5]:.3f}'": 2,
+    "x[x > 0.5]": 2, "float(x[5])": 2, "bool(x[5])": 2, "hash(x[5])": 2, "list(x)": 15, "f'{x[5]:.3f}'": 2,
+    "x.reshape(2, 5)": 1, "np.sqrt(x)": 1, "np.sqrt(0.5)": 1, "np.maximum(x, y)": 1, "np.maximum(x, 2)": 1, "np.sqrt(x[5])": 2,
+    "x.sum()": 2, "x.sum(axis=0)": 2, "A.max(axis=0)": 2, "A.sum(1)": 2, "x.argmin()": 1, "np.argmin(x)": 3, "x.any()": 2,
+    "np.zeros(10)": 1, "np.array([1.0, 2.0])": 1, "np.array([[1, 2], [3, 4]])": None, "np.ones((2, 3))": None, "np.arange(5)": 1,
+    "x.copy()": 1, "x.astype('float32')": 1, "np.where(x > 2, x, y)": 2, "np.outer(x, y)": None, "np.dot(x, y)": 1,
+    "np.concatenate([x, y])": 5, "np.stack([x, y])": None, "np.roll(x, 1)": None, "np.cross(x[:3], y[:3])": None,
+    "np.linalg.det(A[:9, :9])": None, "np.fft.fft(x)": None, "np.argsort(x)": None, "np.cumsum(A, 1)": 3,
+    "np.array([[x[1], 2], [y[0], x[3]]])": None, "np.array([x[1], A[0, 0]])": None, "np.array([A[0], A[1]])": None,
+    "np.reshape(A, (20, 10))": None, "np.split(x, 2)[1]": None, "np.nonzero(x > 1)[0]": None, "np.atleast_2d(x)": None,
+    "np.nan_to_num(x, False)": None, "np.ascontiguousarray(A.T)": None, "np.asarray(x)": None, "np.squeeze(A[:1])": None,
 }  # fmt: skip
 
 
@@ -49,6 +58,42 @@ def test_a_small_operation_gives_what_numpy_gives(text):
         if theirs[name] is not None:
             numpy.testing.assert_array_equal(numpy.asarray(own[name]), theirs[name])
             assert numpy.asarray(own[name]).dtype == numpy.asarray(theirs[name]).dtype
+
+
+def test_a_function_may_write_to_one_of_its_arguments():
+    x = np.arange(4.0)
+    assert np.cumsum(x, 0, None, x) is x
+    assert x.tolist() == [0, 1, 3, 6]
+    columns = np.ones((3, 2))
+    np.cumsum(columns[:, 0], 0, None, columns[:, 1])  # a view that has to be copied to be read
+    assert columns.tolist() == [[1, 1], [1, 2], [1, 3]]
+    large = np.ones(100_000)
+    shared = large[:3]
+    result = large * 2.0  # is still to read the memory
+    np.cumsum(shared, 0, None, shared)
+    assert large[:4].tolist() == [1, 2, 3, 1]
+    assert result[:4].tolist() == [2, 2, 2, 2]
+
+
+def test_results_of_short_calls_own_their_memory():
+    x = np.arange(4.0)
+    for other in (np.array(x), np.nan_to_num(x), np.atleast_1d(x.copy()), np.flip(x).copy(), x.astype("float64"), np.roll(x, 0)):
+        other[:] = 9.0
+        assert x.tolist() == [0, 1, 2, 3]
+
+
+def test_views_that_functions_return_write_to_their_array():
+    x = np.arange(4.0)
+    for view in (np.flip(x), np.reshape(x, (2, 2)), np.split(x, 2)[0], np.transpose(x), np.squeeze(x), np.ravel(x)):
+        for _ in range(2):
+            view[...] = view + 1
+    assert x.tolist() == [12, 13, 12, 13]
+
+
+def test_results_are_on_the_current_device_if_there_are_no_operands():
+    with mx.cpu(1):
+        made = [np.zeros(3), np.array([1.0]), np.sqrt(0.5), np.maximum(1, 2), np.random.rand(2), np.linspace(0, 1, 3)]
+    assert [a.context for a in made] == [mx.cpu(1)] * len(made)
 
 
 @pytest.mark.parametrize("np_", [np, mx.nd], ids=["np", "nd"])

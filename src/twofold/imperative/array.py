@@ -11,8 +11,8 @@ from ..device import CPU, Device
 from ..dtype import NAME_OF, NUMPY, dtype_name
 from ..errors import AutogradError, DTypeError, ParameterError, ShapeError
 from ..graph.ir import Application, leaf
-from ..opdef.spec import Op, Sig
-from ..ops import primitive_arithmetic, primitive_math
+from ..opdef.spec import Op
+from ..ops import primitive_arithmetic, primitive_math, primitive_shape
 from ..scheduler.queue import QUEUE
 from ..scheduler.streams import run_on
 from . import forks  # noqa: F401  (registers its handlers)
@@ -350,6 +350,8 @@ def _fitting_head(head: Array, grad: object) -> Cell:
     return wrap(Cell, invoke(primitive_arithmetic.astype.sig(dtype=head._dtype), (grad,))[0])
 
 
+#: Stands for the index of a view that is a reshaped array.
+RESHAPED = object()
 #: The slots of a class of views.
 VIEW_SLOTS = ("_base", "_key", "_of", "_seen", "_steps", "_under")
 AnyView = TypeVar("AnyView", bound="ViewMixin")
@@ -370,7 +372,7 @@ class ViewMixin:
     #: NumPy's view of the memory of ``_of``, the root's content by then. It holds while the root has that very content.
     _seen: Any
     _of: Any
-    #: How `items` made the view, until somebody asks for its chain: the array that was indexed, and the index or a view operation.
+    #: How `items` made the view, until somebody asks for its chain: the array that was indexed, and the index, or `RESHAPED`.
     _under: Any
     _key: Any
     _steps: Chain | None
@@ -381,7 +383,10 @@ class ViewMixin:
         steps = self._steps
         if steps is None:
             under, key = self._under, self._key
-            own = (key,) if key.__class__ is Sig else type(self)._indexer.basic(under.shape, key).chain
+            if key is RESHAPED:
+                own: Chain = (primitive_shape.reshape.sig(shape=self._seen.shape),)
+            else:
+                own = type(self)._indexer.basic(under.shape, key).chain
             steps = self._steps = (*under._chain, *own) if under is not self._base else own
         return steps
 

@@ -15,6 +15,7 @@ from ..config import SETTINGS
 from ..device import CPU
 from ..dtype import INTEGERS, NUMPY
 from ..opdef.frontend import attach_method
+from .array import RESHAPED
 from .cell import PLAIN, Value
 from .fast import native
 from .record import tls
@@ -100,6 +101,26 @@ def __setitem__(self, key, value):{where}
         put(self, key, value)
 """
 
+_RESHAPE = """
+def reshape(self, *shape, {options}):{where}
+    if {special}:
+        return {general}
+    {codes}try:
+        r = v.reshape(*shape)
+    except (ValueError, TypeError):
+        return {general}
+    if not r.ndim or r.base is not (v if v.base is None else v.base) or not {small}:
+        return {general}
+    w = new(view)
+    w._base = {base}
+    w._under = self
+    w._key = reshaped
+    w._of = of
+    w._seen = r
+    w._steps = w._g = None
+    return w
+"""
+
 #: NumPy's rules: integers for all axes give a scalar, and an array of indices or a mask gives a copy.
 _NUMPY_GET = {"integer": "v[key]", "items": "v[key]", "copied": ""}
 _NUMPY_GET["array"] = f"""if kind is element:
@@ -121,6 +142,8 @@ _NUMPY_SET["array"] = """if kind is element:
                 return put(self, key, value)
         elif kind is not cls and kind is not view or (at := key._v).__class__ is not plain or not at.ndim:
             return put(self, key, value)"""
+_NUMPY_RESHAPE = {"options": 'order="C", copy=None', "special": 'order != "C" or copy is not None', "codes": ""}
+_NUMPY_RESHAPE["general"] = "reshape(self, *shape, order=order, copy=copy)"
 #: MXNet's: a single element is a view of shape (1,), and what is not adjacent in memory is copied.
 _LEGACY_GET = {
     "integer": "v[key] if v.ndim != 1 else v[key : key + 1 or None]",
@@ -134,10 +157,15 @@ _LEGACY_SET = {
         return put(self, key, value)
     """,  # noqa: E501
 }
+_LEGACY_RESHAPE = {"options": "**options", "special": "options", "general": "reshape(self, *shape, **options)"}
+_LEGACY_RESHAPE["codes"] = """for n in shape[0] if len(shape) == 1 and shape[0].__class__ is tuple else shape:
+        if n.__class__ is not int or (n < 1 and n != -1):
+            return {general}
+    """.format(**_LEGACY_RESHAPE)
 
 
 def attach(cls: type, view: type, element: type | None, get: Callable[[Any, Any], Any], put: Callable[[Any, Any, Any], None]) -> None:
-    """Give an array class and the class of its views their ``__getitem__`` and ``__setitem__``.
+    """Give an array class and the class of its views their ``__getitem__`` and ``__setitem__``, and put a short path before ``reshape``.
 
     Parameters
     ----------
@@ -155,11 +183,14 @@ def attach(cls: type, view: type, element: type | None, get: Callable[[Any, Any]
         "Value": Value, "ref": ref, "cpu": CPU, "tls": tls, "settings": SETTINGS, "contiguous": np.ascontiguousarray,
         "get": get, "put": put,
     }  # fmt: skip
-    rules = (_LEGACY_GET, _LEGACY_SET) if element is None else (_NUMPY_GET, _NUMPY_SET)
+    env |= {"reshape": vars(cls)["reshape"], "reshaped": RESHAPED}
+    rules = (_LEGACY_GET, _LEGACY_SET, _LEGACY_RESHAPE) if element is None else (_NUMPY_GET, _NUMPY_SET, _NUMPY_RESHAPE)
+    generals = {"general": "get(self, key)", "shared": ""}, {"general": "put(self, key, value)", "shared": _SHARED}, {"shared": ""}
     for owner, where, base in ((cls, _ROOT, "self"), (view, _VIEW, "self._base")):
-        for text, shared, general, rule in ((_GET, "", "get(self, key)", rules[0]), (_SET, _SHARED, "put(self, key, value)", rules[1])):
+        for text, rule, general in zip((_GET, _SET, _RESHAPE), rules, generals, strict=True):
+            parts = {"base": base, "small": IS_SMALL.format("r")} | general | rule
             found: dict[str, Any] = {}
-            parts = {"where": where.format(shared=shared, general=general), "base": base, "small": IS_SMALL.format("r")} | rule
-            exec(text.format(**parts), env, found)
+            exec(text.format(where=where.format(**parts), **parts), env, found)
             for name, method in found.items():
+                method.__doc__ = getattr(env.get(name), "__doc__", None)
                 attach_method(owner, name, method)

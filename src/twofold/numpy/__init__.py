@@ -11,9 +11,8 @@ import numpy as _numpy
 from .. import ops  # noqa: F401  (registers the operators)
 from . import indexing, linalg, methods, operators, random  # noqa: F401  (attach indexing, methods and Python's operators)
 from .array import ndarray, ndarrayView  # noqa: F401  (the class of views is asked for by name)
-from .creation import array  # (also the name of a module here)
 from .fallback import vectorize
-from .namespace import attribute_names, find_attribute
+from .namespace import array, attribute_names, find_attribute  # `array` is also the name of a module here
 from .ufuncs import ufunc
 
 

@@ -270,9 +270,10 @@ class ndarray(Array):  # NumPy's name
         return self.shape[0]
 
     def __iter__(self) -> Iterator["ndarray"]:
-        if not self.shape:
+        shape = self.shape
+        if not shape:
             raise DTypeError("iteration over a 0-d array", None, "reshape it")
-        return map(self.__getitem__, range(len(self)))
+        return map(self.__getitem__, range(shape[0]))
 
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).any())

@@ -22,6 +22,7 @@ from ..ops import primitive_gather, primitive_shape
 from .array import ndarray
 from .creation import UnsupportedDType, operand
 from .indexing import changed_at_once
+from .short_calls import short_call
 
 T = TypeVar("T")
 #: Functions that write to their first argument, with the position and keyword of the argument that holds the new elements. None: the
@@ -137,7 +138,7 @@ def wrapped(function: Callable[..., object]) -> Callable[..., Any]:
             return by_numpy(function, args, options, writes=writes)
 
     call.__doc__ = f"``numpy.{name}``, computed on the host, without a gradient.\n\n{function.__doc__ or ''}"
-    return call
+    return call if name in WRITES_FIRST else short_call(call, function)
 
 
 def guarded(function: Callable[..., T], numpys: Callable[..., object]) -> Callable[..., T]:

@@ -10,6 +10,7 @@ from functools import cache, wraps
 from inspect import signature
 from operator import index
 from string import ascii_letters
+from types import FunctionType
 from typing import Any, SupportsIndex, TypeVar
 
 import numpy as np
@@ -32,6 +33,7 @@ from .linear import tensordot as tensordot
 from .linear import vecdot as vecdot
 from .reductions import max, min, run, sum
 from .shapes import concatenate, expand_dims, matrix_transpose, moveaxis, squeeze
+from .short_calls import short_call
 from .ufuncs import chosen, deliver, function_of
 
 __all__ = [*np.linalg.__all__]
@@ -412,6 +414,29 @@ def diagonal(x: ArrayLike, /, *, offset: int = 0) -> ndarray:
 def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike = None) -> ndarray:
     """Sums of the diagonals of matrices (…, m, n)."""
     return shapes.trace(x, offset, -2, -1, dtype)
+
+
+#: Functions that round as NumPy's do, because they call the same routine.
+SAME = (
+    "cholesky",
+    "cross",
+    "det",
+    "eig",
+    "eigh",
+    "eigvals",
+    "inv",
+    "matmul",
+    "matrix_power",
+    "matrix_rank",
+    "outer",
+    "qr",
+    "slogdet",
+    "solve",
+)
+
+for _name in SAME:
+    if isinstance(globals().get(_name), FunctionType):
+        globals()[_name] = short_call(globals()[_name], getattr(np.linalg, _name))
 
 
 def __getattr__(name: str) -> Any:

@@ -10,7 +10,8 @@ from ..ndarray.types import ArrayLike, Shape
 from . import linalg, linear, reductions, selecting, shapes
 from .array import Out, ndarray
 from .fallback import by_numpy
-from .namespace import find_attribute
+from .namespace import OWN_WAY, find_attribute
+from .short_calls import short_call
 from .ufuncs import function_of
 
 #: Functions that become methods as they are: their first argument is the array.
@@ -70,18 +71,19 @@ def _array_ufunc(self: ndarray, ufunc: np.ufunc, method: str, *inputs: Any, **op
 
 def _array_function(self: ndarray, function: Callable[..., Any], types: object, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Call the Twofold function of the same name if there is one, else NumPy's. NumPy asks for it if an argument is a Twofold array."""
-    found = counterpart(function)
-    return by_numpy(function, args, options) if found is None else found(*args, **options)
+    return counterpart(function)(*args, **options)
 
 
 @cache
-def counterpart(function: Callable[..., object]) -> Callable[..., Any] | None:
-    """Our counterpart of a NumPy function; None if it is not from ``numpy`` or ``numpy.linalg``."""
+def counterpart(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Our counterpart of a NumPy function: NumPy's own on the host, if it is not from ``numpy`` or ``numpy.linalg``."""
     name = function.__name__
     if getattr(np, name, None) is function:
         return find_attribute(name)
     # one name may be two functions, one per module (`diagonal`): hence the comparison of the functions themselves
-    return getattr(linalg, name) if getattr(np.linalg, name, None) is function else None
+    if getattr(np.linalg, name, None) is function:
+        return getattr(linalg, name)
+    return short_call(lambda *args, **options: by_numpy(function, args, options), function)
 
 
 def _by_numpy(name: str) -> Callable[..., Any]:
@@ -94,13 +96,18 @@ def _by_numpy(name: str) -> Callable[..., Any]:
     return method
 
 
+def _short_method(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    return function if name in OWN_WAY else short_call(function, getattr(np.ndarray, name))
+
+
 def attach() -> None:
     """Attach the methods to `ndarray`."""
     own: dict[str, Any] = {"conj": _conj, "conjugate": _conj, "compress": _compress, "sort": _sort, "partition": _partition, "put": _put}
     own |= {"real": property(_real), "imag": property(_imag), "__array_ufunc__": _array_ufunc, "__array_function__": _array_function}
     own |= {name: _by_numpy(name) for name in BY_NUMPY}
     for module, names in METHODS.items():
-        own |= {name: getattr(module, name) for name in names.split()}
+        own |= {name: _short_method(getattr(module, name), name) for name in names.split()}
+    own |= {name: _short_method(getattr(ndarray, name), name) for name in ("astype", "copy", "flatten")}
     for name, value in own.items():
         setattr(ndarray, name, value)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from . import creation, linear, reductions, selecting, shapes
 from .fallback import attribute, guarded
+from .short_calls import short_call
 from .ufuncs import function_of
 
 PACKAGE = __name__.rpartition(".")[0]
@@ -27,6 +28,9 @@ def functions_in(module: ModuleType) -> dict[str, Callable[..., Any]]:
 #: Functions that create arrays return NumPy's for dtypes that Twofold lacks; functions of arrays need `guarded` for such operands.
 MAKERS = functions_in(creation)
 OWN = functions_in(linear) | functions_in(reductions) | functions_in(selecting) | functions_in(shapes)
+#: Functions that are not NumPy's for small arrays either: memory is that of the cells, the order of equal elements is defined, and products
+#: are rounded alike in each mode.
+OWN_WAY = shapes.VIEWS | {"argsort", "ascontiguousarray", "einsum", "inner", "may_share_memory", "shares_memory", "tensordot", "vecdot"}
 
 
 def find_attribute(name: str) -> Any:
@@ -40,9 +44,10 @@ def find_attribute(name: str) -> Any:
     if name not in np.__all__ and name not in vars(np):
         raise AttributeError(f"module {PACKAGE!r} has no attribute {name!r}")
     if name in MAKERS:
-        found = MAKERS[name]
+        found = short_call(MAKERS[name], getattr(np, name))
     elif name in OWN:
         found = guarded(OWN[name], getattr(np, name))
+        found = found if name in OWN_WAY else short_call(found, getattr(np, name))
     else:
         numpys = getattr(np, name)
         found = function_of(name) if isinstance(numpys, np.ufunc) else attribute(np, name)
@@ -53,3 +58,6 @@ def find_attribute(name: str) -> Any:
 def attribute_names() -> list[str]:
     """The names that `find_attribute` knows."""
     return dir(np)
+
+
+array = find_attribute("array")

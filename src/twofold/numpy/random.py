@@ -13,6 +13,7 @@ from ..ndarray.types import DeviceLike
 from ..opdef.frontend import named
 from .creation import device_of_keywords
 from .fallback import attribute, by_numpy
+from .short_calls import short_call
 
 #: Methods that write to their first argument.
 IN_PLACE = frozenset({"shuffle"})
@@ -26,7 +27,10 @@ class _Draws:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._numpys, name)
-        return drawing(found, name) if callable(found) else found
+        if not callable(found):
+            return found
+        made = vars(self)[name] = drawing(found, name)  # later look-ups find it
+        return made
 
     def __repr__(self) -> str:
         return f"twofold.np.random.{self._numpys!r}"
@@ -66,11 +70,12 @@ def drawing(function: Callable[..., object], name: str) -> Callable[..., Any]:
         with device_of_keywords(device, ctx):
             return by_numpy(function, args, options, writes=0 if name in IN_PLACE else None)
 
-    return draw
+    return draw if name in IN_PLACE else short_call(draw, function)
 
 
 def __getattr__(name: str) -> Any:
     found = getattr(np.random, name)
     if name.startswith("_") or isinstance(found, type) or not callable(found):
         return attribute(np.random, name)
-    return drawing(found, name)
+    made = globals()[name] = drawing(found, name)  # later look-ups find it
+    return made

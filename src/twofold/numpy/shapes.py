@@ -203,6 +203,13 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[ndarray, ...]:
     return tuple(moveaxis(operand(x), axis, 0))
 
 
+#: The functions that return views. NumPy cannot make them.
+VIEWS = frozenset({
+    "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "broadcast_to", "diagonal", "dsplit", "expand_dims",
+    "flip", "fliplr", "flipud", "hsplit", "matrix_transpose", "moveaxis", "permute_dims", "ravel", "reshape", "rollaxis", "rot90", "split",
+    "squeeze", "swapaxes", "transpose", "unstack", "vsplit",
+})  # fmt: skip
+
 # joining and repeating
 
 

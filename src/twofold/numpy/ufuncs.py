@@ -24,6 +24,7 @@ from .creation import UnsupportedDType, broadcast_view, operands, zeros
 from .fallback import by_numpy
 from .indexing import add_at, changed_at_once
 from .operators import applied, element_operand, element_operands, evaluated, loop_dtypes, name_of_operand, short
+from .short_calls import short_ufunc
 
 #: The functions for ``reduce`` and ``accumulate`` of some ufuncs, entered by `reductions`, which imports this module.
 REDUCE: dict[str, Callable[..., ndarray]] = {}
@@ -257,4 +258,11 @@ def deliver(result: ndarray, out: Any, casting: Casting = "same_kind", *, widens
 def function_of(name: str) -> ufunc:
     """The ufunc with NumPy's name (aliases give the same object)."""
     numpys = getattr(np, name)
-    return ufunc(numpys) if numpys.__name__ == name else function_of(numpys.__name__)
+    if numpys.__name__ != name:
+        return function_of(numpys.__name__)
+    found = ufunc(numpys)
+    if found._op is not None and not found._op.primitive:  # composed of primitives, whose roundings are not NumPy's
+        return found
+    # Python looks up ``__call__`` in the class, so each has a class of its own
+    found.__class__ = type(name, (ufunc,), {"__call__": short_ufunc(numpys, found._short, ufunc.__call__), "__slots__": ()})
+    return found
