@@ -221,7 +221,7 @@ MUTANTS = (
         "if is_tracked(v) or is_tracked(val) or (v.__class__",
         "if is_tracked(v) or (v.__class__",
     ),
-    Mutant("a write in place makes a new leaf", WRITE, "        renew_leaf(v)\n        return\n", "        return\n"),
+    Mutant("a write in place makes a new leaf", WRITE, "        renew_leaf(v)\n    else:\n", "    else:\n"),
     Mutant(
         "an update in place makes a new leaf",
         WRITE,

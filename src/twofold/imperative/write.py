@@ -121,19 +121,7 @@ def write(root: Cell, chain: Chain, key: Any, value: Any) -> None:
         root._rebind(_written(root, chain, key, value))
         return
     source = data_of(val)
-    if v.__class__ is PLAIN:
-        COUNTERS.in_place += 1
-        _store(look(HOST, v, chain), key, source)
-        return
-    if v.exclusive or v.pinned:
-        COUNTERS.in_place += 1
-        _store(look(HOST, v.data, chain), key, source)
-        renew_leaf(v)
-        return
-    COUNTERS.copied += 1
-    data = HOST.copy(v.data, v.device)
-    _store(look(HOST, data, chain), key, source)
-    root._rebind(content(data, v.device))
+    _change(root, chain, lambda part: _store(part, key, source))
 
 
 def change_at_once(root: Cell, chain: Chain, change: Callable[[Any], object]) -> bool:
@@ -149,23 +137,29 @@ def change_at_once(root: Cell, chain: Chain, change: Callable[[Any], object]) ->
         Writes to the array that it is called with.
     """
     v = root._v
-    if v.__class__ is PLAIN:
-        change(look(HOST, v, chain))
-        COUNTERS.in_place += 1
-        return True
-    if tls.tape is not None or v.device is not CPU or (data := data_of(v)).__class__ is not PLAIN:
-        return False
-    _settle(v, reads_first=v.borrow is None)
-    if v.exclusive or v.pinned:
-        change(look(HOST, data, chain))
-        COUNTERS.in_place += 1
-        renew_leaf(v)
-        return True
-    data = HOST.copy(data, CPU)
-    change(look(HOST, data, chain))
-    COUNTERS.copied += 1
-    root._rebind(content(data, CPU))
+    if v.__class__ is Value:
+        if tls.tape is not None or v.device is not CPU or data_of(v).__class__ is not PLAIN:
+            return False
+        _settle(v, reads_first=v.borrow is None)
+    _change(root, chain, change)
     return True
+
+
+def _change(root: Cell, chain: Chain, change: Callable[[Array], object]) -> None:
+    """Change part of an array that is ready: in place, or a copy of it if others see the buffer."""
+    v = root._v
+    if v.__class__ is PLAIN:
+        COUNTERS.in_place += 1
+        change(look(HOST, v, chain))
+    elif v.exclusive or v.pinned:
+        COUNTERS.in_place += 1
+        change(look(HOST, v.data, chain))
+        renew_leaf(v)
+    else:
+        COUNTERS.copied += 1
+        data = HOST.copy(v.data, v.device)
+        change(look(HOST, data, chain))
+        root._rebind(content(data, v.device))
 
 
 def _is_small_part(v: Value, chain: Chain, key: Any) -> bool:
