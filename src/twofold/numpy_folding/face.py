@@ -5,7 +5,7 @@
 """
 
 from collections.abc import Callable
-from types import ModuleType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,8 @@ class Face(ModuleType):
     def __init__(self, module: ModuleType, own: dict[str, Any]) -> None:
         super().__init__(module.__name__, module.__doc__)
         self.__dict__.update(vars(module))
-        self.__dict__.update(own)
+        # NumPy's functions do not become methods of classes that have them as attributes, and neither do methods
+        self.__dict__.update({name: MethodType(x, self) if isinstance(x, FunctionType) else x for name, x in own.items()})
         self.__dict__["_module"] = module
 
     def __getattr__(self, name: str) -> Any:
@@ -28,15 +29,22 @@ class Face(ModuleType):
     def __dir__(self) -> list[str]:
         return dir(self.__dict__["_module"])
 
+    def __reduce__(self) -> Any:
+        return _face_of, (self.__name__,)  # functions sent to other processes fold there
+
+
+def _face_of(name: str) -> Face:
+    return numpy if name == numpy.__name__ else numpy.random
+
 
 def _random() -> Face:
     module = np.random
-    own: dict[str, Any] = {name: drawing(getattr(module, name)) for name in DRAWS if name in vars(module)}
-    own["shuffle"] = shuffle(module.shuffle)
+    own: dict[str, Any] = {name: drawing(name) for name in DRAWS if name in vars(module)}
+    own["shuffle"] = drawing("shuffle", shuffle)
     generator: Any = generator_class(module.Generator)
     own |= {"Generator": generator, "RandomState": generator_class(module.RandomState)}
 
-    def default_rng(seed: Any = None) -> Any:
+    def default_rng(face: Any, seed: Any = None) -> Any:
         found = module.default_rng(seed)
         return found if isinstance(found, generator) else generator(found.bit_generator)
 

@@ -43,6 +43,7 @@ NAMES = [
 CONVERSIONS = ["asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "asarray_chkfinite", "require"]
 #: What certainly has no memory of its own that a conversion could share.
 SEQUENCES = (list, tuple, int, float, complex, range)
+MISSING: Any = object()
 #: Draws of NumPy's generators; large ones fold.
 DRAWS = [
     "rand",
@@ -93,6 +94,8 @@ DRAWS = [
     "permutation",
     "permuted",
 ]
+#: Other names of ``random_sample``, which are no methods.
+SAMPLES = ("ranf", "sample")
 
 
 def is_elsewhere() -> bool:
@@ -102,15 +105,15 @@ def is_elsewhere() -> bool:
 
 
 def maker(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """A function of NumPy's that makes arrays."""
+    """A function of NumPy's that makes arrays, as a method of the face: like NumPy's built-in ones it binds to no other object."""
     there = MAKERS.get(name)
 
     @wraps(function)
-    def make(*args: Any, **options: Any) -> Any:
+    def make(face: Any, *args: Any, **options: Any) -> Any:
         if LOCAL.stack and is_elsewhere():
             return there(*args, **options) if there is not None else moved(function(*args, **options))
         found = function(*args, **options)
-        return found if found.size < LEAST or type(found) is not NDARRAY else owned(found, site())
+        return found if found.__class__ is not NDARRAY or found.size < LEAST else owned(found, site())
 
     return make
 
@@ -121,10 +124,12 @@ def moved(found: Any) -> Any:
 
 
 def conversion(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of NumPy's that converts to arrays."""
+    """A function of NumPy's that converts to arrays, as a method of the face."""
 
     @wraps(function)
-    def convert(a: Any, *args: Any, **options: Any) -> Any:
+    def convert(face: Any, a: Any = MISSING, *args: Any, **options: Any) -> Any:
+        if a is MISSING:
+            return convert(face, options.pop("object"), **options) if "object" in options else function(**options)
         if a.__class__ is NDARRAY and type(a) is FoldingArray:
             given = Given(function is np.array)
             if type(options.get("like")) is FoldingArray:
@@ -141,7 +146,7 @@ def conversion(function: Callable[..., Any]) -> Callable[..., Any]:
     return convert
 
 
-def meshgrid(*xi: Any, **options: Any) -> Any:
+def meshgrid(face: Any, *xi: Any, **options: Any) -> Any:
     """As NumPy's."""
     found = np.meshgrid(*xi, **options)
     if options.get("copy", True) is not True or options.get("sparse", False) is not False:
@@ -185,7 +190,7 @@ def generator_class(base: type) -> type:
     return type(base.__name__, (base,), own)
 
 
-def drawing(function: Any) -> Any:
-    """A function of ``numpy.random`` that draws."""
-    assert isinstance(function, MethodType) or callable(function)
-    return draw(function)
+def drawing(name: str, draws: Callable[[Callable[..., Any]], Callable[..., Any]] = draw) -> Any:
+    """A function of ``numpy.random``: a method of NumPy's hidden generator."""
+    owner: Any = np.random.random_sample.__self__  # type: ignore[attr-defined]
+    return MethodType(draws(getattr(type(owner), "random_sample" if name in SAMPLES else name)), owner)

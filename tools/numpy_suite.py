@@ -1,0 +1,138 @@
+"""NumPy's own tests with folding arrays in the place of its arrays, from one element up: how many of those that pass on NumPy pass.
+
+    python tools/numpy_suite.py                                  every file of `FILES`; minutes to an hour
+    python tools/numpy_suite.py numpy.linalg.tests.test_linalg   some
+    python tools/numpy_suite.py --failures …                     with the last line of each failure
+
+Each file runs twice, in processes of its own: on NumPy, and with its imports of numpy replaced. The tests are those of the installed NumPy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+#: The packages whose modules are tests.
+PACKAGES = tuple(f"numpy.{name}.tests" for name in ("_core", "lib", "linalg", "fft", "random", "ma", "polynomial", "matrixlib"))
+FILES = [
+    *(
+        f"numpy._core.tests.test_{name}"
+        for name in (
+            "abc argparse array_coercion array_interface arrayprint casting_floatingpoint_errors conversion_utils datetime defchararray "
+            "deprecations dlpack einsum errstate function_base getlimits half indexerrors indexing item_selection longdouble mem_overlap "
+            "memmap multiarray multithreading nditer nep50_promotions numeric numerictypes overrides print protocols records regression "
+            "scalar_ctors scalar_methods scalarbuffer scalarinherit scalarmath scalarprint shape_base stringdtype strings ufunc umath "
+            "umath_accuracy umath_complex unicode"
+        ).split()
+    ),
+    *(
+        f"numpy.lib.tests.test_{name}"
+        for name in (
+            "array_utils arraypad arraysetops arrayterator format function_base histograms index_tricks io loadtxt mixins nanfunctions "
+            "packbits polynomial recfunctions regression shape_base stride_tricks twodim_base type_check ufunclike utils"
+        ).split()
+    ),
+    *(f"numpy.linalg.tests.test_{name}" for name in ("deprecations", "linalg", "regression")),
+    *(f"numpy.fft.tests.test_{name}" for name in ("helper", "pocketfft")),
+]
+SECONDS = 1800
+
+
+class Outcomes:
+    """A plugin for pytest: what has become of each test, and the last line of what was wrong."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, list[str]] = {}
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Note a test's worst phase."""
+        if report.when == "call" or report.outcome != "passed":
+            text = str(report.longrepr or "").strip()
+            crash = getattr(report.longrepr, "reprcrash", None)
+            last = f"{Path(crash.path).name}:{crash.lineno}: {crash.message.splitlines()[0]}" if crash else text[-200:]
+            self.found[report.nodeid] = [report.outcome, last if report.outcome == "failed" else ""]
+
+    def pytest_collectreport(self, report: Any) -> None:
+        """A file that cannot be read fails as a whole."""
+        if report.failed:
+            self.found[report.nodeid] = ["failed", str(report.longrepr)[-200:]]
+
+
+def run_here(file: str, folds: bool, results: str) -> None:
+    """Run a file in this process."""
+    import pytest
+
+    if folds:
+        from twofold.numpy_folding import importing, sites
+
+        sites.HOT = 0
+        importing.install(importing.Importers(None, PACKAGES))
+    outcomes = Outcomes()
+    options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "addopts=", "-c", os.devnull, "--timeout=300", "--pyargs", file]
+    try:
+        pytest.main([*options, "-m", "not slow", "--tb=short", "-W", "ignore::pytest.PytestUnknownMarkWarning"], [outcomes])
+    finally:
+        Path(results).write_text(json.dumps(outcomes.found), encoding="utf-8")
+
+
+def outcomes_of(file: str, folds: bool, elements: int) -> dict[str, list[str]]:
+    """What has become of each test of a file, in a process of its own."""
+    environment = os.environ | {"TWOFOLD_FOLD_ELEMENTS": str(elements), "TWOFOLD_DEFER_ELEMENTS": str(elements), "OMP_NUM_THREADS": "1"}
+    with tempfile.TemporaryDirectory() as folder:
+        results = Path(folder) / "results.json"
+        command = [sys.executable, __file__, "--here", str(results), *(["--folds"] if folds else []), file]
+        try:
+            done = subprocess.run(
+                command, cwd=folder, env=environment, capture_output=True, text=True, errors="replace", timeout=SECONDS, check=False
+            )
+        except subprocess.TimeoutExpired:
+            print(f"{file}: took more than {SECONDS} s", flush=True)
+            return {}
+        if not results.exists():
+            print(f"{file}: died with status {done.returncode}: {done.stderr[-300:]}", flush=True)
+            return {}
+        return json.loads(results.read_text(encoding="utf-8"))
+
+
+def main() -> int:
+    """Print a line for each file, the failures if asked for, and the sum."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("files", nargs="*", default=FILES, help="modules such as numpy.linalg.tests.test_linalg")
+    parser.add_argument("--elements", type=int, default=1, help="the number of elements from which arrays fold")
+    parser.add_argument("--failures", action="store_true", help="print what fails with folding arrays only")
+    parser.add_argument("--here", metavar="RESULTS", help=argparse.SUPPRESS)
+    parser.add_argument("--folds", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.here:
+        run_here(given.files[0], given.folds, given.here)
+        return 0
+    passed = expected = 0
+    for file in given.files or FILES:
+        plain, folding = (outcomes_of(file, folds, given.elements) for folds in (False, True))
+        names = [name for name, (outcome, _) in plain.items() if outcome == "passed"]
+        failed = [name for name in names if folding.get(name, ["missing", ""])[0] not in ("passed",)]
+        passed, expected = passed + len(names) - len(failed), expected + len(names)
+        print(f"{file}: {len(names) - len(failed)} of {len(names)}", flush=True)
+        for name in failed if given.failures else ():
+            print(
+                "   ",
+                name.rpartition("::")[0].rpartition("/")[2] + "::" + name.rpartition("::")[2],
+                *folding.get(name, ["missing"]),
+                flush=True,
+            )
+    print(
+        f"{passed} of {expected} tests that pass on NumPy pass with folding arrays from {given.elements} element(s) up: {passed / max(expected, 1):.2%}"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.path[:0] = [str(ROOT / "src"), str(ROOT / "backends")]
+    sys.exit(main())
