@@ -26,6 +26,8 @@ new = object.__new__
 class _Class(type):
     """The class of `FoldingArray`: ``type(x) == numpy.ndarray`` holds; ``is`` cannot."""
 
+    __name__ = property(lambda cls: "ndarray")  # type: ignore[assignment]  # what Python writes into its messages is the class's own
+
     def __eq__(cls, other: object) -> bool:
         return cls is other or other is NDARRAY
 
@@ -183,9 +185,12 @@ class FoldingArray(metaclass=_Class):
         self._set("strides", value)
 
     def _set(self, name: str, value: Any) -> None:
-        view = self.ready().view()
+        array, memory = self.ready(), self.memory
+        view = array.view()
         setattr(view, name, value)
         self.replace(view)
+        if array is memory.owner and name == "shape":
+            memory.owner = view  # it still owns its memory
 
     @property
     def ndim(self) -> int:
@@ -306,14 +311,15 @@ class FoldingArray(metaclass=_Class):
         return self.copy()  # type: ignore[attr-defined]
 
 
-FoldingArray.__name__ = FoldingArray.__qualname__ = "ndarray"
+type.__dict__["__name__"].__set__(FoldingArray, "numpy.ndarray")
+FoldingArray.__qualname__ = "ndarray"
 FoldingArray.__module__ = "numpy"
 
 
 def over(lease: np.ndarray, memory: Memory, array: np.ndarray) -> np.ndarray:
     """An array over the lease that is like one over the memory."""
     owner = memory.owner
-    if array is owner and owner.flags.c_contiguous:
+    if array is owner and lease.shape == owner.shape:
         return lease
     found = NDARRAY(array.shape, array.dtype, lease, offset_in(owner, array), array.strides)
     if not array.flags.writeable:

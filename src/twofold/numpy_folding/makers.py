@@ -137,13 +137,26 @@ def conversion(function: Callable[..., Any]) -> Callable[..., Any]:
             return given.folded(function(given.plain(a), *args, **options), site())
         if LOCAL.stack and is_elsewhere():
             return a if isinstance(a, twofolds.ndarray) and not args and not options else moved(function(a, *args, **options))
-        found = function(a, *args, **options)
+        try:
+            found = function(a, *args, **options)
+        except ValueError:
+            given = _as_array(a)
+            if given is None:
+                raise
+            return convert(face, given, *args, **options)
         if type(found) is not NDARRAY or found.size < LEAST:
             return found
         is_new = isinstance(a, SEQUENCES) or (function is np.array and not args[1:] and options.get("copy", True) is True)
         return owned(found, site()) if is_new and found is not a else found
 
     return convert
+
+
+def _as_array(a: Any) -> FoldingArray | None:
+    """The folding array that an object of the program says it is: NumPy takes none from ``__array__``."""
+    method = getattr(type(a), "__array__", None)
+    found = None if method is None else method(a)
+    return found if type(found) is FoldingArray else None
 
 
 def meshgrid(face: Any, *xi: Any, **options: Any) -> Any:
