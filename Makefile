@@ -22,7 +22,7 @@ WITH_DATA := $(if $(DATA),TWOFOLD_DATA=$(DATA))
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-all test-mnist test-free-threaded demo example-torch lint format types contracts code-lines docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-gpu bench-peers bench-scripts stubs asv asv-compare asv-pages fuzz mutants clean
+.PHONY: help venv test test-all test-mnist test-free-threaded demo example-torch lint format types contracts code-lines docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-gpu bench-peers bench-scripts bench-small stubs asv asv-compare asv-pages fuzz mutants clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 20
@@ -135,6 +135,9 @@ bench-peers: $(READY) $(PEERS) ## Measure against NumPy, torch, JAX, numexpr, nu
 
 bench-scripts: $(READY) ## Run forty NumPy scripts by NumPy and by Twofold (ARGS="--smoke", "--only chains --rounds 3")
 	@$(PY) -m asv_benchmarks.scripts $(ARGS)
+
+bench-small: $(READY) ## Time single operations on small arrays against NumPy (ARGS=--smoke for a quick run)
+	@$(PY) asv_benchmarks/small.py $(ARGS)
 
 asv: $(READY) ## Run the benchmarks of this revision
 	@cd asv_benchmarks && ../$(PY) -m asv run $(ARGS)

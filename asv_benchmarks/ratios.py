@@ -11,7 +11,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -221,12 +221,6 @@ def _import_seconds(statement: str) -> float:
 SECTIONS = (overhead_rows, perceptron_rows, lenet_rows, compilation_rows, memory_rows, import_rows)
 
 
-def measure(size: Size) -> Iterator[Row]:
-    """Yield all rows as they are measured."""
-    for section in SECTIONS:
-        yield from section(size)
-
-
 def line(row: Row) -> str:
     """Format a row."""
     value = f"{row.value:.0f}" if row.unit == "" else f"{row.value:.2f}"
@@ -236,15 +230,21 @@ def line(row: Row) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Print the table; return 1 if a row failed."""
-    parser = argparse.ArgumentParser(description="Compare Twofold with NumPy in one process.")
+    return run(arguments, sections=SECTIONS, description="Compare Twofold with NumPy in one process.")
+
+
+def run(arguments: list[str] | None = None, *, sections: Sequence[Callable[[Size], Iterator[Row]]], description: str) -> int:
+    """Print the rows of sections as they are measured; return 1 if one failed."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--smoke", action="store_true", help="small and quick, for CI")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows to a file")
     options = parser.parse_args(arguments)
     print(f"{'':<52} {'measured':>9} {'':<6} {'target':>7}")
     rows = []
-    for row in measure(SMOKE if options.smoke else FULL):
-        rows.append(row)
-        print(line(row), flush=True)
+    for section in sections:
+        for row in section(SMOKE if options.smoke else FULL):
+            rows.append(row)
+            print(line(row), flush=True)
     if options.json is not None:
         options.json.write_text(json.dumps([{**asdict(row), "verdict": row.verdict} for row in rows], indent=2) + "\n")
     failed = [row.name for row in rows if row.verdict == "FAILED"]

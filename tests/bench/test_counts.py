@@ -3,7 +3,7 @@
 import pytest
 
 import twofold as mx
-from asv_benchmarks import counting, networks
+from asv_benchmarks import counting, networks, small
 from asv_benchmarks.hand_written import LeNet, Perceptron
 from asv_benchmarks.ratios import FRAMES_NOW, operations, recorded_frames
 from asv_benchmarks.timing import frames
@@ -43,6 +43,11 @@ def test_a_recorded_operation_enters_few_functions(name):
     x = mx.nd.array([1, 2, 3, 4])
     x.attach_grad()
     assert recorded_frames(operations(x)[name]) <= FRAMES_NOW.get(name, (2, 6))[1]
+
+
+@pytest.mark.parametrize("case", small.CASES, ids=[case.text for case in small.CASES])
+def test_a_small_operation_of_np_enters_few_functions(case):
+    assert frames(steady(small.statement(case.text, mx.np))) <= case.frames
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -12,6 +12,7 @@ from twofold.imperative.counters import COUNTERS
 def names(np, n=10):
     return {
         "np": np,
+        "numpy": numpy,
         "x": np.arange(n) * 0.5,
         "y": np.ones(n),
         "A": np.ones((10, 20)),
@@ -24,7 +25,7 @@ FRAMES = {
     "x[5]": 1, "A[3, 4]": 1, "B[3, 4]": 1, "x[-1]": 1,
     "x[1:9]": 1, "A[3, :9]": 1, "A[3]": 1, "B[3, :9]": 1, "x[1:9][2:4]": 2,
     "x[:5] + x[1:6]": 5, "x[1] * 2.0 + y[3]": 4, "x[1] < y[3]": 3, "x * y[3]": 2,
-    "x + y": 1, "x * 2.0": 1, "x += y": 1, "x > 0.5": 1, "-x": 1, "x @ y": 1, "A.T @ A": None,
+    "x + y": 1, "x * 2.0": 1, "x += y": 1, "x > 0.5": 1, "-x": 1, "x @ y": 2, "A.T @ A": None,
     "x[3] = 1.5": 1, "x[2:6] = 0.0": 1, "x[3] = y[2]": 2, "x[1:9] = y[1:9]": 3, "A[3, 4] = 2.0": 1,
     "B[3, 4] = 2.0": 1, "B[3, :9] = y[:9]": 3,
     "x[x > 0.5]": 2, "float(x[5])": 2, "bool(x[5])": 2, "hash(x[5])": 2, "list(x)": 15, "f'{x[5]:.3f}'": 2,
@@ -33,7 +34,9 @@ FRAMES = {
     "np.zeros(10)": 1, "np.array([1.0, 2.0])": 1, "np.array([[1, 2], [3, 4]])": None, "np.ones((2, 3))": None, "np.arange(5)": 1,
     "x.copy()": 1, "x.astype('float32')": 1, "np.where(x > 2, x, y)": 2, "np.outer(x, y)": None, "np.dot(x, y)": 1,
     "np.concatenate([x, y])": 5, "np.stack([x, y])": None, "np.roll(x, 1)": None, "np.cross(x[:3], y[:3])": None,
-    "np.linalg.det(A[:9, :9])": None, "np.fft.fft(x)": None, "np.argsort(x)": None, "np.cumsum(A, 1)": 3,
+    "np.linalg.det(A[:9, :9])": None, "np.fft.fft(x)": None,
+    "numpy.sin(x[5])": None, "numpy.float64(2.0) * x[5]": None, "numpy.hypot(x[5], 2.0)": None,
+    "np.argsort(x)": None, "np.cumsum(A, 1)": 3,
     "np.array([[x[1], 2], [y[0], x[3]]])": None, "np.array([x[1], A[0, 0]])": None, "np.array([A[0], A[1]])": None,
     "np.reshape(A, (20, 10))": None, "np.split(x, 2)[1]": None, "np.nonzero(x > 1)[0]": None, "np.atleast_2d(x)": None,
     "np.nan_to_num(x, False)": None, "np.ascontiguousarray(A.T)": None, "np.asarray(x)": None, "np.squeeze(A[:1])": None,

@@ -10,12 +10,13 @@ from ..errors import DTypeError, ParameterError, ShapeError
 from ..extension_points import LOADERS
 from ..imperative import items
 from ..imperative.array import VIEW_SLOTS, Array, ViewMixin, view_of
-from ..imperative.cell import wrap
+from ..imperative.cell import PLAIN, wrap
 from ..imperative.invoke import invoke
 from ..imperative.transfer import on_device
 from ..opdef.shapes import reshape_codes
 from ..opdef.spec import Op, Sig
 from ..ops import primitive_arithmetic, primitive_shape
+from ..scheduler.observers import LISTENERS
 from . import indexing
 from .types import ArrayLike, DTypeLike, Index, Shape
 
@@ -71,6 +72,9 @@ class NDArray(Array):
 
     def copy(self) -> "NDArray":
         """A copy on the same device."""
+        v = self._v
+        if v.__class__ is PLAIN and not LISTENERS:
+            return wrap(NDArray, v.copy())
         return _apply(primitive_shape.contiguous, self)
 
     def copyto(self, other: "NDArray | Device") -> Any:

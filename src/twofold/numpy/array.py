@@ -265,9 +265,10 @@ class ndarray(Array):  # NumPy's name
     # Python's protocols
 
     def __len__(self) -> int:
-        if not self.shape:
+        shape = self.shape
+        if not shape:
             raise DTypeError("len() of unsized object", "a 0-d array", "reshape it")
-        return self.shape[0]
+        return shape[0]
 
     def __iter__(self) -> Iterator["ndarray"]:
         shape = self.shape

@@ -62,11 +62,18 @@ def _put(self: ndarray, indices: ArrayLike, values: ArrayLike, mode: str = "rais
 
 def _array_ufunc(self: ndarray, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
     """Call the Twofold ufunc of the same name: NumPy asks for it if an operand is a Twofold array."""
+    found = _ufuncs.get(ufunc)
+    if found is not None:
+        return found(*inputs, **options) if method == "__call__" else getattr(found, method)(*inputs, **options)
     # another package's ufunc may have the name of one of NumPy's (ml_dtypes, scipy.special)
     if getattr(np, ufunc.__name__, None) is not ufunc:
         return by_numpy(getattr(ufunc, method), inputs, options)
-    found = function_of(ufunc.__name__)
-    return found(*inputs, **options) if method == "__call__" else getattr(found, method)(*inputs, **options)
+    _ufuncs[ufunc] = function_of(ufunc.__name__)
+    return _array_ufunc(self, ufunc, method, *inputs, **options)
+
+
+#: Ours, by NumPy's, of those that NumPy has asked for.
+_ufuncs: dict[np.ufunc, Any] = {}
 
 
 def _array_function(self: ndarray, function: Callable[..., Any], types: object, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
