@@ -10,7 +10,7 @@ from twofold.numpy_folding import sites
 @pytest.fixture(autouse=True)
 def _clean(monkeypatch):
     monkeypatch.setattr(sites, "HOT", 0)
-    monkeypatch.setattr(sites, "SITES", {})
+    sites.SITES.clear()
     yield
     HERE.by_device.clear()
     drop_generation()

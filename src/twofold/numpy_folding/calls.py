@@ -11,6 +11,7 @@ import numpy as np
 
 from ..dtype import NAME_OF
 from . import error_state
+from .allocation import MAPPED
 from .array import LEAST, NDARRAY, FoldingArray, looking, made_in, offset_in, owned
 from .memory import Memory, new_memory
 from .rules import FOLDABLE, broadcast, loop_type
@@ -25,6 +26,8 @@ FRESH = {
 }  # fmt: skip
 #: Functions that write into their first operand.
 WRITING = {np.copyto, np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis}
+#: Python's numbers, which NumPy converts.
+NUMBERS = {int, float, complex, bool}
 KNOWN = {FoldingArray, NDARRAY, int, float, bool, complex, str, type(None), tuple, list, dict, type, slice}
 
 
@@ -122,17 +125,29 @@ def with_targets(options: dict[str, Any], given: Given) -> dict[str, Any]:
 
 
 def ufunc_now(ufunc: np.ufunc, args: tuple[Any, ...], options: dict[str, Any], where: Site) -> Any:
-    """What a ufunc gives at once, in memory from the pool where it is large."""
+    """What a ufunc gives at once."""
     PATHS["now"] += 1
+    if not options and ufunc.nout == 1:
+        arrays: list[Any] = []
+        for x in args:
+            t = type(x)
+            if t is FoldingArray:
+                arrays.append(x.ready())
+            elif t is NDARRAY or t in NUMBERS or issubclass(t, np.generic):
+                arrays.append(x)
+            else:
+                break
+        else:
+            out = place_of(ufunc, arrays) if ufunc.signature is None else None
+            if out is not None:
+                return made_in(error_state.call(ufunc, arrays, {"out": out}, where), where)
+            found = error_state.call(ufunc, arrays, options, where)
+            return owned(found, where) if type(found) is NDARRAY and found.size >= LEAST else found
     given = Given(all(type(x) in KNOWN or isinstance(x, np.generic) for x in args))
     if "out" in options:
         options = with_targets(options, given)
     args = given.plain(args)
-    if not options and ufunc.nout == 1 and ufunc.signature is None:
-        out = place_of(ufunc, args)
-        if out is not None:
-            return made_in(error_state.call(ufunc, args, {"out": out}, where), where)
-    return given.folded(error_state.call(ufunc, args, given.plain(options) if options else options, where), where)
+    return given.folded(error_state.call(ufunc, args, given.plain(options), where), where)
 
 
 def method_now(ufunc: np.ufunc, method: str, args: tuple[Any, ...], options: dict[str, Any], where: Site) -> Any:
@@ -146,22 +161,22 @@ def method_now(ufunc: np.ufunc, method: str, args: tuple[Any, ...], options: dic
     return given.folded(found, where)
 
 
-def place_of(ufunc: np.ufunc, args: tuple[Any, ...]) -> np.ndarray | None:
-    """Memory for a large result of operands in row-major order; None where NumPy shall find it."""
+def place_of(ufunc: np.ufunc, operands: list[Any]) -> np.ndarray | None:
+    """Memory for a very large result of operands in row-major order; None where NumPy shall find it."""
+    for x in operands:
+        if type(x) is NDARRAY and x.nbytes >= MAPPED // 2:
+            break
+    else:
+        return None
     kinds: list[Any] = []
     shape: tuple[int, ...] | None = ()
-    for x in args:
-        t = type(x)
-        if t is NDARRAY:
-            if not x.flags.c_contiguous:
-                return None
-            kinds.append(x.dtype)
-            shape = x.shape if shape == () or shape == x.shape else broadcast(shape or (), x.shape)
-        elif t is int or t is float or t is complex:
-            kinds.append(t)
-        elif issubclass(t, np.generic):
-            kinds.append(x.dtype)
-        else:
+    for x in operands:
+        if type(x) in NUMBERS:
+            kinds.append(type(x))
+            continue
+        if not x.flags.c_contiguous:
             return None
+        kinds.append(x.dtype)
+        shape = x.shape if shape == () or shape == x.shape else broadcast(shape or (), x.shape)
     dtype = loop_type(ufunc, tuple(kinds))
     return new_memory(shape, dtype) if dtype is not None and dtype in NAME_OF and shape else None

@@ -113,7 +113,7 @@ def maker(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         if LOCAL.stack and is_elsewhere():
             return there(*args, **options) if there is not None else moved(function(*args, **options))
         found = function(*args, **options)
-        return found if found.__class__ is not NDARRAY or found.size < LEAST else owned(found, site())
+        return found if type(found) is not NDARRAY or found.size < LEAST else owned(found, site())
 
     return make
 
@@ -130,13 +130,15 @@ def conversion(function: Callable[..., Any]) -> Callable[..., Any]:
     def convert(face: Any, a: Any = MISSING, *args: Any, **options: Any) -> Any:
         if a is MISSING:
             return convert(face, options.pop("object"), **options) if "object" in options else function(**options)
-        if a.__class__ is NDARRAY and type(a) is FoldingArray:
+        if LOCAL.stack and is_elsewhere():
+            if isinstance(a, twofolds.ndarray) and function is not np.array and not args and not options:
+                return a
+            return moved(function(a.ready() if type(a) is FoldingArray else a, *args, **options))
+        if type(a) is FoldingArray:
             given = Given(function is np.array)
             if type(options.get("like")) is FoldingArray:
                 del options["like"]
             return given.folded(function(given.plain(a), *args, **options), site())
-        if LOCAL.stack and is_elsewhere():
-            return a if isinstance(a, twofolds.ndarray) and not args and not options else moved(function(a, *args, **options))
         try:
             found = function(a, *args, **options)
         except ValueError:
@@ -178,7 +180,7 @@ def draw(function: Callable[..., Any]) -> Callable[..., Any]:
             found = function(*args, **(options | {"out": out.shown() if type(out) is FoldingArray else out}))
             return found if out is None else out
         found = function(*args, **options)
-        if found.__class__ is not NDARRAY or (found.size < LEAST and not LOCAL.stack):
+        if type(found) is not NDARRAY or (found.size < LEAST and not LOCAL.stack):
             return found
         return moved(found) if is_elsewhere() else owned(found, site()) if found.size >= LEAST else found
 

@@ -12,6 +12,7 @@ A thread that holds a lease makes `close` answer no, so the two rules hold betwe
 """
 
 import math
+import os
 from collections.abc import Callable, Iterator
 from threading import RLock
 from typing import Any
@@ -24,6 +25,8 @@ from ..imperative.cell import HOST
 from .allocation import MAPPED
 
 LOCK = RLock()
+# a child of a fork must not find it held by a thread that it does not have
+os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK.release)
 #: Dead references to folding arrays are dropped when a memory has more than this many.
 MOST_REFERENCES = 8
 #: Dead references to pending operations are dropped when a memory has more than this many, or than twice those that were alive last time.
