@@ -89,7 +89,7 @@ class Program:
         steps = (
             self.binary, self.binary, self.binary, self.unary, self.unary, self.item, self.item, self.assign, self.assign, self.in_place,
             self.in_place, self.update_item, self.view, self.view, self.export, self.out, self.reduce, self.choose, self.write, self.write,
-            self.copy, self.index, self.scalar_loop,
+            self.copy, self.index, self.scalar_loop, self.formula, self.formula, self.formula,
         )  # fmt: skip
         with real.errstate(all="ignore"):
             step = self.random.choice(steps)
@@ -111,6 +111,13 @@ class Program:
         s = self.random.choice(SCALARS)
         swapped = self.random.random() < 0.5
         self.keep(u(s, f) if swapped else u(f, s), u(s, a) if swapped else u(a, s), f"{u.__name__} {s} {swapped}")
+
+    def formula(self, f: Any, a: Any) -> None:
+        if a.dtype.kind != "f":
+            return
+        g, b = self.pick(a.shape)
+        s = self.random.choice(SCALARS[:3])
+        self.keep((f * s + g) * 0.5 - f, (a * s + b) * 0.5 - a, f"formula {s}")
 
     def unary(self, f: Any, a: Any) -> None:
         u = self.random.choice(UNARY)
@@ -279,11 +286,12 @@ class Program:
 
 def run(programs: int, first: int = 0) -> dict[str, int]:
     """Run programs; how often each path was taken."""
-    sites.HOT = 0
+    sites.ALONE = sites.RETIRED = 1 << 60
     assert LEAST < 100, "set TWOFOLD_FOLD_ELEMENTS"
     warnings.simplefilter("ignore", DeprecationWarning)
     for seed in range(first, first + programs):
         program = Program(seed)
+        sites.HOT = 0 if seed % 2 else 1 << 60  # chains as programs, or step by step
         try:
             for _ in range(STEPS):
                 program.step()

@@ -266,20 +266,46 @@ def test_errors_are_numpys():
         assert outcome(function, x) == outcome(function, y)
 
 
-def test_a_site_folds_once_it_has_computed_enough(monkeypatch):
+def test_chains_are_computed_step_by_step_until_their_site_has_computed_enough(monkeypatch):
     monkeypatch.setattr(sites, "HOT", 3 * N)
-    x = folding(real.zeros(N))
-    pending = [(x + 1.0).array is None for _ in range(5)]
-    assert pending == [False, False, True, True, True]
+    x, before = folding(real.zeros(N)), dict(sites.PATHS)
+    for k in range(5):
+        y = x * 2.0 + k
+        assert y[0] == k
+    assert sites.PATHS["steps"] - before["steps"] == 2
+    assert sites.PATHS["chain"] - before["chain"] == 3
+
+
+def test_a_site_whose_results_are_read_at_once_stops_waiting(monkeypatch):
+    monkeypatch.setattr(sites, "ALONE", 3)
+    x, pending = folding(real.zeros(N)), []
+    for _ in range(6):
+        y = x + 1.0
+        pending.append(y.array is None)
+        assert y[0] == 1.0
+    assert pending == [True, True, True, False, False, False]
+    assert type(y) is FoldingArray
 
 
 def test_a_site_whose_results_are_never_part_of_a_chain_gives_numpys_arrays(monkeypatch):
     monkeypatch.setattr(sites, "RETIRED", 6 * N)
-    x = folding(real.zeros(N))
-    alone = [type((x + 1.0)[:].copy()) for _ in range(12)]
-    assert type(x + 1.0) is FoldingArray
-    made = [x * 2.0 for _ in range(12)]
-    assert [type(y) for y in made][-1] is real.ndarray
-    chains = [type(x * 2.0 + 1.0) for _ in range(12)]
-    assert chains == [FoldingArray] * 12
-    assert len(alone) == 12
+    x, kinds = folding(real.zeros(N)), []
+    for _ in range(12):
+        y = x + 1.0
+        assert y[0] == 1.0
+        kinds.append(type(y))
+    assert kinds == [FoldingArray] * 5 + [real.ndarray] * 7
+    for _ in range(12):
+        z = x * 2.0 + 1.0
+        assert z[0] == 1.0
+        assert type(z) is FoldingArray
+
+
+def test_a_chain_by_steps_leaves_its_operands_alone(monkeypatch):
+    monkeypatch.setattr(sites, "HOT", 1 << 60)
+    x = folding(real.arange(float(N)))
+    y = x * 2.0
+    z = (y + 1.0) * y - x
+    assert real.array_equal(real.asarray(z), (real.arange(float(N)) * 2 + 1) * real.arange(float(N)) * 2 - real.arange(float(N)))
+    assert y[3] == 6.0
+    assert x[3] == 3.0

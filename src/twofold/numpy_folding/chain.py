@@ -92,16 +92,52 @@ class Pending:
             return
         if self.is_single:
             PATHS["single"] += 1
-            self.give(self._by_numpy())
-        else:
+            self.site.alone += 1
+            self.give(self.by_numpy([array_of(x) for x in self.operands]))
+        elif self.site.is_hot:
             PATHS["chain"] += 1
             _Run(self).results()
+        else:
+            PATHS["steps"] += 1
+            self._by_steps()
 
-    def _by_numpy(self) -> np.ndarray:
-        operands = [x.source if type(x) is Pending else x for x in self.operands]
-        arrays = [x.array if type(x) is Source else x for x in operands]
-        out = new_memory(*self.kind) if type(self.rule.numpys) is np.ufunc else None
-        return error_state.call(self.rule.numpys, arrays, {} if out is None else {"out": out}, self.site)
+    def by_numpy(self, operands: list[Any], out: np.ndarray | None = None) -> np.ndarray:
+        """NumPy's result, written to an array if one is given."""
+        fn = self.rule.numpys
+        if out is None and type(fn) is np.ufunc:
+            out = new_memory(*self.kind)
+        return error_state.call(fn, operands, {} if out is None else {"out": out}, self.site)
+
+    def _by_steps(self) -> None:
+        """Compute the chain as NumPy would: a result takes the memory of a temporary operand."""
+        order: dict[Pending, int] = {}  # with how often each is an operand
+        self._list(order)
+        temporary: dict[Pending, np.ndarray] = {}
+        for pending in order:
+            pending.site.joined += 1
+            out, operands = None, []
+            for x in pending.operands:
+                if type(x) is Pending and x.source is None:
+                    array = temporary[x]
+                    if order[x] == 1 and x.kind == pending.kind and type(pending.rule.numpys) is np.ufunc:
+                        out = array
+                    operands.append(array)
+                else:
+                    operands.append(array_of(x))
+            found = pending.by_numpy(operands, out)
+            if pending is self or pending.owner() is not None:
+                pending.give(found)
+            else:
+                temporary[pending] = found
+
+    def _list(self, order: "dict[Pending, int]") -> None:
+        """Add what is to be computed, operands first."""
+        for x in self.operands:
+            if type(x) is Pending and x.source is None:
+                if x not in order:
+                    x._list(order)
+                order[x] += 1
+        order[self] = 0
 
     def give(self, found: np.ndarray) -> None:
         """Take the result."""
@@ -130,6 +166,12 @@ class Pending:
                 user.memories += (memory,)
                 memory.read_by(reference)
                 waiting.extend(user.users)
+
+
+def array_of(x: Any) -> Any:
+    """An operand that is there, for NumPy."""
+    t = type(x)
+    return x.source.array if t is Pending else x.array if t is Source else x
 
 
 class _Known(Entry):

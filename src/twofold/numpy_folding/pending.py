@@ -12,7 +12,7 @@ from .array import LEAST, NDARRAY, FoldingArray, waiting
 from .chain import LONGEST, Pending, Source
 from .memory import LOCK, nobody
 from .rules import RULES, fits, plan_of
-from .sites import PATHS, RETIRED, Site
+from .sites import PATHS, Site
 
 NUMBERS = (float, int, bool)
 
@@ -24,7 +24,6 @@ LOOKED_AT = "a NumPy array looks at an operand's memory"
 ERRORS = "errstate"
 WARNS = "may warn; would fold where errstate ignores it"
 ENGINE = "the setting engine is naive"
-COLD = "few elements so far"
 NEVER_JOINED = "its results were never part of a chain"
 IN_PLACE = "in place, with nothing pending or somebody looking"
 OPTIONS = "out=, where= or other options"
@@ -72,7 +71,7 @@ def operation(key: Any, operands: tuple[Any, ...], where: Site) -> FoldingArray 
     if SETTINGS.engine == "naive":
         return ENGINE
     if not where.folds(plan.size) and not pending:
-        return NEVER_JOINED if where.elements >= RETIRED else COLD
+        return NEVER_JOINED
     if plan.holds:
         operands = tuple([_held(x, operands) for x in operands])
     with LOCK:
@@ -93,6 +92,7 @@ def _sources(operands: tuple[Any, ...]) -> tuple[Any, ...] | str:
             pending = x.pending
             if pending is not None:
                 length += pending.length
+                pending.site.chained += 1
                 found.append(pending)
                 continue
             array, memory = x.array, x.memory

@@ -1,7 +1,8 @@
 """Sites: the instructions of a program that compute large arrays. Counts at a site decide whether it folds, never clocks.
 
-A site starts to fold when it has computed so many elements that a compilation is no risk, and stops for good (`Site.is_retired`) if
-nothing that was made there has ever been part of a chain.
+A chain is computed by NumPy, step by step, until its site has computed so many elements that a compilation is no risk. Operations at a
+site stop waiting if their results have always been read at once, and give NumPy's own arrays if nothing that was made there has ever
+been part of a chain.
 """
 
 from sys import _getframe
@@ -9,15 +10,17 @@ from types import CodeType
 
 from ..imperative.origin import INSIDE, frame_of_user
 
-#: Elements that a site has computed before it folds: some 10 ms of work, what a compilation takes.
+#: Elements that a site has computed before its chains are compiled: some 10 ms of work, what a compilation takes.
 HOT = 8_000_000
 #: Elements that a site has made, none of them part of a chain, after which its arrays are NumPy's.
 RETIRED = 16 * HOT
+#: Results read alone, none of them by an operation that waited, after which operations do not wait.
+ALONE = 16
 #: Sites are forgotten beyond this many: programs that generate code without end must not keep it all.
 MOST_SITES = 8192
-#: How often each path was taken: single operations and chains that ran, calls at once, views that fold, and operations that did not wait
-#: because somebody looked at the memory.
-PATHS = {"single": 0, "chain": 0, "now": 0, "view": 0, "exported": 0}
+#: How often each path was taken: operations alone, chains step by step and as programs, calls at once, views that fold, and operations that
+#: did not wait because somebody looked at the memory.
+PATHS = {"single": 0, "steps": 0, "chain": 0, "now": 0, "view": 0, "exported": 0}
 
 
 class Site:
@@ -29,6 +32,10 @@ class Site:
         Where it is, and the name of its module.
     elements
         How many it has computed.
+    alone
+        How many of its results were read before another operation joined them.
+    chained
+        How many of its results another operation joined.
     joined
         How many of its arrays became part of a chain.
     folded
@@ -37,17 +44,22 @@ class Site:
         Why the others did not, and how many.
     """
 
-    __slots__ = ("code", "elements", "folded", "instruction", "joined", "module", "reasons")
+    __slots__ = ("alone", "chained", "code", "elements", "folded", "instruction", "joined", "module", "reasons")
 
     def __init__(self, code: CodeType, instruction: int, module: str) -> None:
         self.code, self.instruction, self.module = code, instruction, module
-        self.elements = self.joined = self.folded = 0
+        self.elements = self.alone = self.chained = self.joined = self.folded = 0
         self.reasons: dict[str, int] = {}
 
     def folds(self, size: int) -> bool:
-        """Whether operations here wait: so much has been computed that compiling it is no risk, and folding pays; counts ``size`` more."""
+        """Whether operations here wait, since that has paid or may pay; counts ``size`` elements more."""
         self.elements = elements = self.elements + size
-        return elements >= HOT and (elements < RETIRED or self.joined > 0)
+        return (self.chained > 0 or self.alone < ALONE) and (elements < RETIRED or self.joined > 0)
+
+    @property
+    def is_hot(self) -> bool:
+        """Whether so much has been computed here that compiling it is no risk."""
+        return self.elements >= HOT
 
     def is_retired(self) -> bool:
         """Whether folding has never paid for what is made here."""
