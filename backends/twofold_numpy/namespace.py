@@ -259,7 +259,9 @@ class NumpyNamespace(Referenced):
         with IMPORTING:  # at the first call, since it imports numpy.random too
             from opt_einsum import contract
 
-        out = contract(subscripts, *arrays)
+            from . import contractions
+
+        out = contract(subscripts, *arrays, backend=contractions.__name__)
         return np.array(out) if len(arrays) == 1 else out  # with one operand it may be a view
 
     convolve = staticmethod(_convolution("convolve"))

@@ -210,7 +210,7 @@ def _product_of(a: np.ndarray, b: np.ndarray) -> Product:
     of = Multiplication(a.dtype, batch, rows, columns, inner, (stacks[0].strides, stacks[1].strides, layout), pieces)
     found = _in_machine_code(library, of)
     if a.ndim == b.ndim == 2 and a.shape == b.shape[::-1] and a.strides == b.strides[::-1]:
-        return partial(_unless_symmetric, found or partial(_in_pieces, of))
+        return partial(_unless_symmetric, of, found or partial(_in_pieces, of))
     return found or partial(_in_pieces, of)
 
 
@@ -272,10 +272,26 @@ def _held(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
         np.matmul(a, b, out=out)
 
 
-def _unless_symmetric(otherwise: Product, a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
-    """A product that may be of a matrix and its own transpose: BLAS has a function for it that computes only one half."""
-    same = a.__array_interface__["data"] == b.__array_interface__["data"]
-    (_by_numpy if same else otherwise)(a, b, out)
+def _unless_symmetric(of: Multiplication, otherwise: Product, a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
+    """A product that may be of a matrix and its own transpose."""
+    if a.__array_interface__["data"] == b.__array_interface__["data"]:
+        _by_own_transpose(of, a, b, out)
+    else:
+        otherwise(a, b, out)
+
+
+def _by_own_transpose(of: Multiplication, a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
+    """A matrix by its own transpose: NumPy computes half of it and copies the other half, and so does this if it is large."""
+    half = _near_half(of.rows)
+    with threads.HOLD as hold:
+        if len(of.pieces) == 1 or half == of.rows:
+            np.matmul(a, b, out=out)
+            return
+        corner, quarter = out[:half, half:], half + _near_half(of.rows - half)
+        tasks = [(a[:half], b[:, :half], out[:half, :half]), (a[half:], b[:, half:], out[half:, half:])]
+        tasks += [(a[:half], b[:, half:quarter], out[:half, half:quarter]), (a[:half], b[:, quarter:], out[:half, quarter:])]
+        _run([partial(_multiply_part, *task) for task in tasks], of, hold)
+        out[half:, :half] = corner.T
 
 
 def _in_pieces(of: Multiplication, a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:

@@ -149,6 +149,43 @@ def test_a_matrix_by_its_own_transpose_is_symmetric():
     np.testing.assert_allclose(multiply(a, b.T), np.dot(a, b.T), rtol=1e-9, atol=1e-11)  # the same layouts
 
 
+def test_a_matrix_by_its_own_transpose_is_divided_too(monkeypatch):
+    shared = []
+    monkeypatch.setattr(products, "run_all", lambda tasks: (shared.append(len(tasks)), workers.run_all(tasks)))
+    for rows in (400, 401, 33):
+        a = np.random.default_rng(0).normal(size=(rows, 2000))
+        found = []
+        for count in (1, 2, 3):
+            monkeypatch.setattr(SETTINGS, "threads", count)
+            found.append(multiply(a, a.T))
+        np.testing.assert_array_equal(found[0], found[0].T)
+        np.testing.assert_allclose(found[0], a @ a.copy().T, rtol=1e-9, atol=1e-10)
+        assert {x.tobytes() for x in found} == {found[0].tobytes()}
+    assert shared == [4] * 6
+
+
+@pytest.mark.parametrize(
+    ("subscripts", "shapes"),
+    [
+        ("ij,jk->ik", [(200, 300), (300, 100)]),
+        ("ijk,kjl->il", [(40, 30, 50), (50, 30, 60)]),
+        ("abc,cd,de->abe", [(20, 30, 100), (100, 80), (80, 90)]),
+        ("ij,kj->ki", [(200, 300), (100, 300)]),
+        ("i,i->", [(50_000,), (50_000,)]),
+        ("bij,bjk->bik", [(4, 20, 30), (4, 30, 20)]),
+        ("ij,ij->ij", [(20, 30), (20, 30)]),
+    ],
+)
+def test_contractions_are_products_in_pieces(subscripts, shapes, monkeypatch):
+    held = []
+    monkeypatch.setattr(np, "dot", lambda a, b: held.append((a.shape, b.shape)) or np.matmul(a, b))
+    draw = np.random.default_rng(0)
+    arrays = [draw.normal(size=s) for s in shapes]
+    got = mx.np.einsum(subscripts, *map(mx.np.array, arrays)).asnumpy()
+    np.testing.assert_allclose(got, np.einsum(subscripts, *arrays), rtol=1e-9, atol=1e-9)
+    assert all(products.is_small(*given) for given in held)
+
+
 def test_blas_has_one_thread_within_a_product_and_its_own_outside():
     library = blas()
     assert library.get_threads() == 2

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
 
 import twofold as mx
 from twofold import autograd, gluon, nd
@@ -22,9 +21,7 @@ def folder(shared):
 
 @pytest.fixture(scope="module")
 def digits(folder):
-    # One thread each: products of this size gain little from more, and on a busy machine lose much.
-    with threadpool_limits(1, user_api="blas"):
-        yield mnist(folder)
+    return mnist(folder)
 
 
 def images_of(array):

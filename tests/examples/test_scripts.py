@@ -67,7 +67,7 @@ def test_a_library_that_is_not_there_is_said_so():
 
 @pytest.mark.mnist
 def test_the_cnn_reads_digits(shared):
-    printed = output_of("mnist_cnn.py", mnist_folder() or shared / "data" / "mnist", "--images", 20_000, OPENBLAS_NUM_THREADS="1")
+    printed = output_of("mnist_cnn.py", mnist_folder() or shared / "data" / "mnist", "--images", 20_000)
     assert float(printed.removeprefix("accuracy:")) > 0.9
 
 
