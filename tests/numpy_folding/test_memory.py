@@ -286,3 +286,20 @@ def test_a_buffer_that_cannot_be_given_is_an_error():
     x.flags.writeable = False
     with pytest.raises((BufferError, SystemError, TypeError)):
         io.BytesIO(bytes(8 * N)).readinto(x)
+
+
+def test_flat_takes_folding_arrays():
+    x, same = ramp().reshape(250, 400), real.arange(float(N)).reshape(250, 400)
+    mask = (x > 5.0).reshape(-1)
+    assert real.array_equal(x.flat[mask], same.flat[(same > 5.0).reshape(-1)])
+    x.flat[mask] = 1.0
+    x.flat[real.array([3, 4])] = 9.0
+    assert x.sum() == 0 + 1 + 2 + 9 + 9 + 5 + (N - 6)
+    assert isinstance(x.flat, real.flatiter)
+    assert [v for v, _ in zip(x.flat, range(3), strict=False)] == [0.0, 1.0, 2.0]
+    assert real.asarray(x.flat).shape == (N,)
+    assert (x.flat == 1.0).sum() == N - 5
+    assert next(x.flat) == 0.0
+    assert x.flat.base.shape == (250, 400)
+    x.flat = same
+    assert x.tobytes() == same.tobytes()

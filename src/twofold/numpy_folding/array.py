@@ -245,15 +245,6 @@ class FoldingArray(metaclass=_Class):
     def __array_struct__(self) -> Any:
         return self.pinned().view().__array_struct__
 
-    @property
-    def flat(self) -> Any:
-        """As NumPy's."""
-        return self.shown().view().flat
-
-    @flat.setter
-    def flat(self, value: Any) -> None:
-        self.shown().flat[...] = value.ready() if type(value) is FoldingArray else value
-
     # Python's protocols
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 from .. import numpy as twofolds
 from ..device import Device
 from ..numpy.namespace import MAKERS
-from . import buffers, methods, operators  # noqa: F401  (attach to the class)
+from . import buffers, flat, methods, operators  # noqa: F401  (attach to the class)
 from .array import LEAST, NDARRAY, FoldingArray, owned
 from .calls import Given
 from .sites import site

@@ -21,7 +21,7 @@ FRESH = (
 )  # fmt: skip
 #: Methods that write into the array.
 WRITING = ["sort", "fill", "put", "partition", "byteswap", "setfield", "itemset"]
-SKIPPED = {"__array_finalize__", "__array_wrap__", "__array_prepare__", "__class_getitem__"}
+SKIPPED = {"flat", "__array_finalize__", "__array_wrap__", "__array_prepare__", "__class_getitem__"}
 
 
 def _reduction(name: str) -> Callable[..., Any]:

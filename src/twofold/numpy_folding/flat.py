@@ -1,0 +1,61 @@
+"""``x.flat``: NumPy's iterator over the elements of a folding array, which takes folding arrays as indices and values."""
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .array import FoldingArray, index_of
+
+
+class Flat:
+    """NumPy's iterator; to a program it is one."""
+
+    __slots__ = ("_iterator",)
+    __class__: Any = property(lambda self: np.flatiter)
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, array: FoldingArray) -> None:
+        self._iterator = array.shown().view().flat
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._iterator, name)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._iterator[index_of(key)]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._iterator[index_of(key)] = value.ready() if type(value) is FoldingArray else value
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._iterator)
+
+    def __next__(self) -> Any:
+        return next(self._iterator)
+
+    def __len__(self) -> int:
+        return len(self._iterator)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self._iterator, dtype, copy=copy)
+
+
+def _compared(name: str) -> Callable[..., Any]:
+    function = getattr(operator, name)
+
+    def method(self: Flat, other: Any) -> Any:
+        return function(self._iterator, other._iterator if type(other) is Flat else index_of(other))
+
+    return method
+
+
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(Flat, f"__{_name}__", _compared(_name))
+
+
+def _assign(self: FoldingArray, value: Any) -> None:
+    Flat(self)[...] = value
+
+
+FoldingArray.flat = property(Flat, _assign, doc="As NumPy's.")  # type: ignore[attr-defined]
