@@ -1,5 +1,10 @@
 """What small operations cost, as counts of Python frames, and that what is cut from a large array is not deferred."""
 
+import copy
+import json
+import math
+import pickle
+
 import numpy
 import pytest
 
@@ -150,6 +155,26 @@ def test_a_single_element_is_an_array_where_more_than_its_value_is_asked_for():
     with mx.autograd.record():
         (variable * 3.0).backward()
     assert variable.grad.item() == 3.0
+
+
+SCALAR = (
+    "[5, 6, 7][i[1]]", "list(range(i[2]))", "x[:i[2]]", "x[i[1]]", "{x[1]: 1}[2.0]", "x[1] in [1.0, 2.0]", "x[1] == None", "str(x[1])",
+    "f'{x[1]:5.2f}'", "'%d' % x[1]", "x[1].shape", "x[1][()]", "x[1][None]", "json.dumps([x[1]], default=float)", "math.sqrt(x[1])",
+    "round(x[1], 1)", "x[1].astype('int32').dtype", "x[1].item()", "x[1].tolist()", "max(x[0], x[2])", "sum(x)", "2 ** x[1]", "x[2] // 2",
+    "i[1] / i[2]", "i[1] << 2", "~i[1]", "complex(x[1])", "np.float32(3) * x[1]", "x[1] * numpy.float32(2)", "numpy.ones(3) * x[1]",
+    "i[1] + numpy.int64(3)", "x[1] + x[1:]", "(x[0] > 0) & (x[1] > 1)", "x[x[0] > 0]", "np.clip(x[1], 0, 1)", "x[-i[1]]", "np.zeros(i[2])",
+    "pickle.loads(pickle.dumps(x[1]))", "copy.deepcopy(x[1])", "np.random.default_rng(i[1]).random(2)", "numpy.array([x[0], x[1]])",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SCALAR)
+def test_an_element_is_used_as_numpys_scalar_is(text):
+    found = []
+    for module in (np, numpy):
+        env = {"np": module, "numpy": numpy, "json": json, "math": math, "pickle": pickle, "copy": copy}
+        env |= {"x": module.array([1.0, 2.0, 3.0]), "i": module.array([0, 1, 2])}
+        found.append(str(eval(text, env)))
+    assert found[0] == found[1]
 
 
 def test_adding_to_an_element_in_place_makes_a_new_one():

@@ -189,24 +189,24 @@ def {name}(self):
     """
 def {name}(self, other):
     kind = other.__class__
-    if kind is element:
-        b = other._raw
-    elif kind is float or kind is int:
+    if kind is float or kind is int:
         b = other
+    elif kind is element:
+        b = other._raw
     elif (kind is not cls and kind is not view) or (b := other._v).__class__ is not plain:
         return general(self, other)
     try:
         v = {call}
     except recoverable:
         return general(self, other)
-    if v.__class__ is plain:
-        r = new(cls)
-        r._v = v
+    if v.__class__ in native:
+        r = new(element)
+        r._raw = v
         return r
-    if v.__class__ not in native:
+    if v.__class__ is not plain:
         return general(self, other)
-    r = new(element)
-    r._raw = v
+    r = new(cls)
+    r._v = v
     return r
 """,
 )

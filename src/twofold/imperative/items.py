@@ -27,9 +27,8 @@ INTEGER_SCALARS = frozenset(NUMPY[name].type for name in INTEGERS)
 _ROOT = """
     v = of = self._v
     if of.__class__ is not plain:
-        if of.__class__ is not Value or of.data.__class__ is not plain or of.device is not cpu or tls.tape is not None{shared}:
-            return {general}
-        v = of.data"""
+        if of.__class__ is not Value or (v := of.data).__class__ is not plain or of.device is not cpu or tls.tape is not None{shared}:
+            return {general}"""
 #: The same for a view, unless its base has another content by now.
 _VIEW = """
     of = self._of

@@ -10,9 +10,11 @@ from ..device import CPU, Device, current_device
 from ..dtype import NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError
 from ..imperative.array import Array, adopted, apply_op, from_host
-from ..imperative.cell import HOST, PINNED, Value, wrap
+from ..imperative.cell import HOST, PINNED, PLAIN, Value, wrap
 from ..imperative.invoke import content, full_content, host_of
+from ..imperative.way import is_plain
 from ..ops import primitive_arithmetic
+from ..scheduler.observers import LISTENERS
 from .array import NDArray
 from .dlpack import GPU_KINDS, HOST_KINDS, Capsule, Exporter
 from .host_calls import is_recorded, refuse_cut, stacked
@@ -186,6 +188,14 @@ def shape_of(shape: Shape) -> tuple[int, ...]:
 
 def fill(cls: type[A], shape: Shape, value: float | int | bool, dtype: object, device: Device) -> A:
     """An array of a class, filled with one value."""
+    if value.__class__ is int and value == 0 and device is CPU and PLAIN is np.ndarray and not LISTENERS:
+        try:
+            zeros = np.zeros(shape, NUMPY[dtype_name(dtype)])  # type: ignore[arg-type]
+        except (TypeError, ValueError, MemoryError):
+            pass  # the general way raises an error that says what to do
+        else:
+            if is_plain(zeros):
+                return wrap(cls, zeros)
     backend, sizes, name = backend_for(device), shape_of(shape), dtype_name(dtype)
     if not device.is_host:
         # a copy: a constant is never written and may have stride 0, while this array is the caller's to write to

@@ -56,6 +56,7 @@ class RandomState(_Draws):
 
 def default_rng(seed: Any = None) -> Generator:
     """A generator with NumPy's default stream for a seed."""
+    seed = seed.tolist() if isinstance(seed, Array) else seed
     return seed if isinstance(seed, Generator) else Generator(np.random.default_rng(seed).bit_generator)
 
 
