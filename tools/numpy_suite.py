@@ -38,29 +38,41 @@ NAMES = {
 FILES = [f"{package}.tests.test_{name}" for package, names in NAMES.items() for name in names.split()]
 #: After which a file is given up.
 SECONDS = 1800
+#: How often a file is tried again without a test in which the process died.
+MOST_DEATHS = 5
 
 
 class Outcomes:
-    """A plugin for pytest: what has become of each test, and the last line of what was wrong."""
+    """A plugin for pytest: what has become of each test, and the last line of what was wrong, written down as it happens."""
 
-    def __init__(self) -> None:
-        self.found: dict[str, list[str]] = {}
+    def __init__(self, path: str) -> None:
+        self.file = Path(path).open("a", encoding="utf-8")  # noqa: SIM115
+
+    def note(self, name: str, outcome: str, line: str = "") -> None:
+        """Add a line."""
+        self.file.write(json.dumps([name, outcome, line]) + "\n")
+        self.file.flush()
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Until its end is noted, the process has died in it."""
+        self.note(nodeid, "died")
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Note a test's worst phase."""
         if report.when == "call" or report.outcome != "passed":
-            text = str(report.longrepr or "").strip()
             crash = getattr(report.longrepr, "reprcrash", None)
-            last = f"{Path(crash.path).name}:{crash.lineno}: {crash.message.splitlines()[0]}" if crash else text[-200:]
-            self.found[report.nodeid] = [report.outcome, last if report.outcome == "failed" else ""]
+            line = (
+                f"{Path(crash.path).name}:{crash.lineno}: {crash.message.partition(chr(10))[0]}" if crash else str(report.longrepr)[-200:]
+            )
+            self.note(report.nodeid, report.outcome, line if report.outcome == "failed" else "")
 
     def pytest_collectreport(self, report: Any) -> None:
         """A file that cannot be read fails as a whole."""
         if report.failed:
-            self.found[report.nodeid] = ["failed", str(report.longrepr)[-200:]]
+            self.note(report.nodeid, "failed", str(report.longrepr)[-200:])
 
 
-def run_here(file: str, folds: bool, results: str) -> None:
+def run_here(file: str, folds: bool, results: str, left_out: list[str]) -> None:
     """Run a file in this process."""
     import pytest
 
@@ -71,33 +83,32 @@ def run_here(file: str, folds: bool, results: str) -> None:
         spec = find_spec(file)
         assert spec is not None
         importing.install(importing.Importers(str(Path(str(spec.origin)).parent)))  # pytest imports some of them without their package
-    outcomes = Outcomes()
     options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "addopts=", "-c", os.devnull, "--timeout=300", "--pyargs", file]
-    try:
-        pytest.main([*options, "-m", "not slow", "--tb=short", "-W", "ignore::pytest.PytestUnknownMarkWarning"], [outcomes])
-        own = sys.modules.get(file) or sys.modules.get(file.rpartition(".")[2])
-        assert not folds or getattr(own, "np", None) in (None, importing.load_face()), "the tests must import the face"
-    finally:
-        Path(results).write_text(json.dumps(outcomes.found), encoding="utf-8")
+    options += [f"--deselect={name}" for name in left_out]
+    pytest.main([*options, "-m", "not slow", "--tb=short", "-W", "ignore::pytest.PytestUnknownMarkWarning"], [Outcomes(results)])
+    own = sys.modules.get(file) or sys.modules.get(file.rpartition(".")[2])
+    assert not folds or getattr(own, "np", None) in (None, importing.load_face()), "the tests must import the face"
 
 
-def outcomes_of(file: str, folds: bool, elements: int) -> dict[str, list[str]]:
-    """What has become of each test of a file, in a process of its own."""
+def outcomes_of(file: str, folds: bool, elements: int) -> dict[str, tuple[str, str]]:
+    """What has become of each test of a file, in a process of its own; in another one without a test in which it dies."""
     environment = os.environ | {"TWOFOLD_FOLD_ELEMENTS": str(elements), "TWOFOLD_DEFER_ELEMENTS": str(elements), "OMP_NUM_THREADS": "1"}
-    with tempfile.TemporaryDirectory() as folder:
-        results = Path(folder) / "results.json"
-        command = [sys.executable, __file__, "--here", str(results), *(["--folds"] if folds else []), file]
-        try:
-            done = subprocess.run(
-                command, cwd=folder, env=environment, capture_output=True, text=True, errors="replace", timeout=SECONDS, check=False
-            )
-        except subprocess.TimeoutExpired:
-            print(f"{file}: took more than {SECONDS} s", flush=True)
-            return {}
-        if not results.exists():
-            print(f"{file}: died with status {done.returncode}: {done.stderr[-300:]}", flush=True)
-            return {}
-        return json.loads(results.read_text(encoding="utf-8"))
+    died: list[str] = []
+    while True:
+        with tempfile.TemporaryDirectory() as folder:
+            results = Path(folder) / "results"
+            command = [sys.executable, __file__, "--here", str(results), *(["--folds"] if folds else []), file, *died]
+            try:
+                subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=SECONDS, check=False)
+            except subprocess.TimeoutExpired:
+                print(f"{file}: took more than {SECONDS} s", flush=True)
+            lines = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()] if results.exists() else []
+        found = {name: (outcome, line) for name, outcome, line in lines}
+        found |= dict.fromkeys(died, ("died", ""))
+        new = [name for name, (outcome, _) in found.items() if outcome == "died" and name not in died]
+        if not new or len(died) >= MOST_DEATHS:
+            return found
+        died += new
 
 
 def main() -> int:
@@ -110,22 +121,18 @@ def main() -> int:
     parser.add_argument("--folds", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.here:
-        run_here(given.files[0], given.folds, given.here)
+        run_here(given.files[0], given.folds, given.here, given.files[1:])
         return 0
     passed = expected = 0
     for file in given.files or FILES:
         plain, folding = (outcomes_of(file, folds, given.elements) for folds in (False, True))
         names = [name for name, (outcome, _) in plain.items() if outcome == "passed"]
-        failed = [name for name in names if folding.get(name, ["missing", ""])[0] not in ("passed",)]
+        failed = [name for name in names if folding.get(name, ("", ""))[0] != "passed"]
         passed, expected = passed + len(names) - len(failed), expected + len(names)
         print(f"{file}: {len(names) - len(failed)} of {len(names)}", flush=True)
         for name in failed if given.failures else ():
-            print(
-                "   ",
-                name.rpartition("::")[0].rpartition("/")[2] + "::" + name.rpartition("::")[2],
-                *folding.get(name, ["missing"]),
-                flush=True,
-            )
+            outcome, line = folding.get(name, ("did not run", ""))
+            print("   ", "::".join(name.split("::")[1:]), outcome, line, flush=True)
     share = f"{passed} of {expected} tests that pass on NumPy, {passed / max(expected, 1):.2%}"
     print(f"with folding arrays from {given.elements} element(s) up, {share} pass")
     return 0

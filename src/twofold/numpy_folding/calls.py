@@ -86,7 +86,7 @@ class Given:
 
 def part_of(memory: Memory, found: np.ndarray, where: Site) -> Any:
     """A view of the memory that a function gave: large ones fold, others are handed out over the lease."""
-    folds, is_ours = found.size >= LEAST and found.dtype in FOLDABLE, found.base is memory.root
+    folds, is_ours = found.size >= LEAST and found.dtype in FOLDABLE and where.is_own, found.base is memory.root
     if folds and is_ours:
         return looking(memory, found, where)
     if not folds and not is_ours:

@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
-__all__ = ["Importers", "install", "is_import", "is_installed", "load_face", "uninstall"]
+__all__ = ["Importers", "install", "is_import", "is_own", "load_face", "uninstall"]
 
 #: The names under which a program's first module runs: in its own process, and in a spawned child.
-FIRST = {"__main__": True, "__mp_main__": True}
+FIRST: dict[str | None, bool] = {"__main__": True, "__mp_main__": True}
 
 
 class Importers(NamedTuple):
@@ -71,22 +71,37 @@ def load_face() -> ModuleType:
 class _Installed(NamedTuple):
     function: Callable[..., Any]
     before: Callable[..., Any]
+    importers: Importers
+    known: dict[str | None, bool]
 
 
 _installed: list[_Installed] = []
 
 
-def is_installed() -> bool:
-    """Whether `install` is in effect."""
-    return bool(_installed)
+def is_own(variables: Mapping[str, Any]) -> bool:
+    """Whether a module, given by its variables, belongs to the program, so that its arrays fold; all do where nothing is installed.
+
+    Parameters
+    ----------
+    variables
+        The module's, or those of code run by ``exec``.
+    """
+    if not _installed:
+        return True
+    _, _, importers, known = _installed[-1]
+    name = variables.get("__name__")
+    found = known.get(name)
+    if found is None:
+        found = known[name] = importers.have(str(name), variables)
+    return found
 
 
 def uninstall() -> None:
     """Undo `install`: later imports get NumPy. Nothing happens if it is not installed."""
     while _installed:
-        function, before = _installed.pop()
-        if builtins.__import__ is function:
-            builtins.__import__ = before
+        installed = _installed.pop()
+        if builtins.__import__ is installed.function:
+            builtins.__import__ = installed.before
 
 
 def install(importers: Importers, load: Callable[[], ModuleType] = load_face) -> None:
@@ -103,7 +118,6 @@ def install(importers: Importers, load: Callable[[], ModuleType] = load_face) ->
         Gives the module, on the first import.
     """
     uninstall()
-    known = dict(FIRST)
     before = builtins.__import__
 
     def sees_another(globals: Mapping[str, Any] | None) -> bool:
@@ -113,11 +127,7 @@ def install(importers: Importers, load: Callable[[], ModuleType] = load_face) ->
             if frame.f_back is None:
                 break
             frame = frame.f_back
-        name = globals.get("__name__")
-        found = known.get(name)  # type: ignore[arg-type]
-        if found is None:
-            found = known[str(name)] = importers.have(str(name), globals)
-        return found
+        return is_own(globals)
 
     def __import__(
         name: str,
@@ -132,7 +142,7 @@ def install(importers: Importers, load: Callable[[], ModuleType] = load_face) ->
         return below(load(), name) if fromlist else load()
 
     __import__.__code__ = _hidden(__import__.__code__)
-    _installed.append(_Installed(__import__, before))
+    _installed.append(_Installed(__import__, before, importers, dict(FIRST)))
     builtins.__import__ = __import__  # type: ignore[assignment]
 
 

@@ -27,6 +27,7 @@ ENGINE = "the setting engine is naive"
 NEVER_JOINED = "its results were never part of a chain"
 IN_PLACE = "in place, with nothing pending or somebody looking"
 OPTIONS = "out=, where= or other options"
+LIBRARY = "a library's line"
 PLAIN = "a large operand is NumPy's own array"
 
 
@@ -44,6 +45,8 @@ def operation(key: Any, operands: tuple[Any, ...], where: Site) -> FoldingArray 
     """
     if key not in RULES:
         return UNKNOWN
+    if not where.is_own:
+        return LIBRARY
     signature, pending = [key], False
     for x in operands:
         t = type(x)

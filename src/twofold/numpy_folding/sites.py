@@ -9,6 +9,7 @@ from sys import _getframe
 from types import CodeType
 
 from ..imperative.origin import INSIDE, frame_of_user
+from .importing import is_own
 
 #: Elements that a site has computed before its chains are compiled: some 10 ms of work, what a compilation takes.
 HOT = 8_000_000
@@ -42,12 +43,14 @@ class Site:
         How many of its operations waited.
     reasons
         Why the others did not, and how many.
+    is_own
+        Whether it is in the program's own code. What libraries make of folding arrays is NumPy's: their compiled code may insist on it.
     """
 
-    __slots__ = ("alone", "chained", "code", "elements", "folded", "instruction", "joined", "module", "reasons")
+    __slots__ = ("alone", "chained", "code", "elements", "folded", "instruction", "is_own", "joined", "module", "reasons")
 
-    def __init__(self, code: CodeType, instruction: int, module: str) -> None:
-        self.code, self.instruction, self.module = code, instruction, module
+    def __init__(self, code: CodeType, instruction: int, module: str, is_own: bool) -> None:
+        self.code, self.instruction, self.module, self.is_own = code, instruction, module, is_own
         self.elements = self.alone = self.chained = self.joined = self.folded = 0
         self.reasons: dict[str, int] = {}
 
@@ -62,8 +65,8 @@ class Site:
         return self.elements >= HOT
 
     def is_retired(self) -> bool:
-        """Whether folding has never paid for what is made here."""
-        return not self.joined and self.elements >= RETIRED
+        """Whether what is made here is NumPy's: folding has never paid for it, or a library makes it."""
+        return not self.is_own or (not self.joined and self.elements >= RETIRED)
 
     def count(self, reason: str) -> None:
         """Note why an operation did not wait."""
@@ -83,5 +86,5 @@ def site() -> Site:
     if found is None:
         if len(SITES) >= MOST_SITES:
             SITES.clear()
-        found = SITES[place] = Site(*place, str(frame.f_globals.get("__name__")))
+        found = SITES[place] = Site(*place, str(frame.f_globals.get("__name__")), is_own(frame.f_globals))
     return found
