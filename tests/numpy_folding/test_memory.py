@@ -303,3 +303,12 @@ def test_flat_takes_folding_arrays():
     assert x.flat.base.shape == (250, 400)
     x.flat = same
     assert x.tobytes() == same.tobytes()
+
+
+def test_a_square_array_in_column_major_order_is_not_transposed():
+    same = real.asfortranarray(real.arange(90_000.0).reshape(300, 300))
+    x = np.array(same)
+    assert type(x) is FoldingArray
+    assert x[3, 4] == same[3, 4]
+    assert real.array_equal(x[2:5], same[2:5])
+    assert real.block([[x, x]]).flags.f_contiguous

@@ -310,7 +310,7 @@ FoldingArray.__module__ = "numpy"
 def over(lease: np.ndarray, memory: Memory, array: np.ndarray) -> np.ndarray:
     """An array over the lease that is like one over the memory."""
     owner = memory.owner
-    if array is owner and lease.shape == owner.shape:
+    if array is owner and lease.strides == owner.strides and lease.shape == owner.shape:
         return lease
     found = NDARRAY(array.shape, array.dtype, lease, offset_in(owner, array), array.strides)
     if not array.flags.writeable:
