@@ -22,7 +22,7 @@ WITH_DATA := $(if $(DATA),TWOFOLD_DATA=$(DATA))
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-all test-mnist test-free-threaded demo example-torch lint format types contracts code-lines docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-gpu bench-peers bench-scripts bench-small stubs asv asv-compare asv-pages fuzz mutants clean
+.PHONY: help venv test test-all test-mnist test-free-threaded demo example-torch lint format types contracts code-lines docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-cliffs bench-gpu bench-peers bench-scripts bench-small stubs asv asv-compare asv-pages fuzz mutants clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 20
@@ -126,6 +126,9 @@ $(PEERS): asv_benchmarks/peers/environment.py
 
 bench-busy: $(READY) ## Measure the speed that is kept beside busy processes (ARGS=--smoke for a quick run)
 	@$(PY) asv_benchmarks/busy.py $(ARGS)
+
+bench-cliffs: $(READY) ## Measure operations and patterns at every size beside NumPy (ARGS="--smoke", "--only 'sorting;A.T' --sizes 1e5,1e6")
+	@$(PY) -m asv_benchmarks.cliffs $(ARGS)
 
 bench-gpu: $(GPU)/ready ## Measure a real GPU against CuPy, and torch and JAX where installed (ARGS="--only chains,rows --json figures.json")
 	@$(GPU_PY) -m asv_benchmarks.gpu $(ARGS)
