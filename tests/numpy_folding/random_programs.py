@@ -21,7 +21,7 @@ from twofold.numpy_folding.face import numpy as face
 
 UNARY = (real.sqrt, real.exp, real.negative, real.abs, real.square, real.tanh, real.sin, real.floor, real.sign, real.rint)
 BINARY = (real.add, real.subtract, real.multiply, real.maximum, real.minimum, real.divide, real.hypot, real.greater, real.less_equal)
-SHAPES = ((8, 9), (9, 8), (72,), (3, 4, 6), (6, 12))
+SHAPES = ((8, 9), (9, 8), (8, 8), (72,), (3, 4, 6), (4, 4, 4), (6, 12))
 SCALARS = (2.0, 3, 0.5, real.float64(1.5), real.float32(0.25), -1, 1e3)
 METHODS = ("sum", "max", "mean", "min", "cumsum", "argmax", "std")
 STEPS = 60
@@ -53,7 +53,9 @@ class Program:
                 if kind == 2
                 else a
             )
-            self.pairs.append((face.array(a), a.copy()))
+            if self.random.random() < 0.2:
+                a = real.asfortranarray(a)
+            self.pairs.append((face.array(a), a.copy(order="K")))
 
     def pick(self, shape: Any = None) -> Any:
         found = [p for p in self.pairs if shape is None or p[1].shape == shape]
