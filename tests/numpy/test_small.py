@@ -115,6 +115,27 @@ def test_elements_and_small_slices_of_a_large_array_are_read_and_written_at_once
     assert float(x[49]) == pytest.approx(2 - 0.5**48)
 
 
+def test_small_parts_of_a_large_array_are_updated_in_place():
+    A = np.ones((300, 300))
+    expected = numpy.ones((300, 300))
+    COUNTERS.reset()
+    for M in (A, expected):
+        for i in range(1, 20):
+            M[i, i:] -= 0.5 * M[i - 1, i:]
+            M[i:, i] *= 2.0
+            M[i : i + 2] += M[i - 1 : i + 1]
+    assert COUNTERS.deferred == COUNTERS.windows == COUNTERS.copied == 0
+    numpy.testing.assert_array_equal(A.asnumpy(), expected)
+
+
+def test_an_update_in_place_of_a_part_leaves_what_was_computed_before():
+    A = np.ones((300, 300))
+    doubled = A * 2.0
+    A[3, 2:5] += 1.0
+    assert doubled[3, 1:6].tolist() == [2] * 5
+    assert A[3, 1:6].tolist() == [1, 2, 2, 2, 1]
+
+
 def test_a_view_sees_what_is_written_to_its_base_after_the_base_has_got_another_content():
     x = np.arange(6.0)
     view = x[2:5]

@@ -14,10 +14,11 @@ import numpy as np
 from ..dtype import INTEGERS, NAME_OF, NUMPY, WEAK, promote, scalar_dtype, ufunc_result
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..imperative.array import Array
-from ..imperative.cell import HOST, PLAIN, Cell, wrap
+from ..imperative.cell import HOST, PLAIN, Cell, Value, wrap
 from ..imperative.element import NATIVE
 from ..imperative.fast import of_elements, specialise
 from ..imperative.invoke import invoke, type_of
+from ..imperative.record import tls
 from ..imperative.write import look, update_in_place, write
 from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
 from ..ndarray.types import ArrayLike
@@ -196,6 +197,11 @@ def _comparison(dunder: str, op: Op) -> Callable[..., Any]:
     return general
 
 
+def is_owned(v: Value) -> bool:
+    """Whether a content may be written in place now, without a record."""
+    return tls.tape is None and v.rec is None and v.exclusive
+
+
 def in_place(op: Op) -> Callable[..., Any]:
     """The method of an in-place operator."""
     fn, is_ufunc = getattr(HOST.xp, op.name), op.ufunc is not None
@@ -203,8 +209,8 @@ def in_place(op: Op) -> Callable[..., Any]:
     def method(self: Any, other: Any) -> Any:
         whole = self._root is None
         a: Any = self._v if whole else self._base._v
-        # fast path: NumPy writes to host memory that no tape or window watches
-        if is_ufunc and a.__class__ is PLAIN and (a.ndim or not whole):
+        # fast path: NumPy writes to host memory that no tape or window watches, also to a small part of a large array
+        if is_ufunc and ((a.ndim or not whole) if a.__class__ is PLAIN else not whole and self._of is a and is_owned(a)):
             kind = other.__class__
             b = other._raw if kind is ndarrayElement else other._v if kind is ndarray or kind is ndarrayView else other
             kind = b.__class__
