@@ -40,12 +40,6 @@ MACHINE_CODE_MUTANTS = (
         "a limit of BLAS holds for helpers", "llvm/product.ll", "%is.own = or i1 %is.limited, %is.whole", "%is.own = or i1 false, %is.whole"
     ),
     _machine_code(
-        "a piece of a product is computed",
-        "llvm/product.ll",
-        "call i64 @take(ptr %board)\n  %is.over = icmp slt i64 %index, 0",
-        "call i64 @take(ptr %board)\n  %is.over = icmp slt i64 %index, 1",
-    ),
-    _machine_code(
         "a half that was not started is run",
         "llvm/split.ll",
         "%own.returned = call ptr %code(ptr %there, ptr %arguments, i64 %count)",
