@@ -136,7 +136,7 @@ bench-gpu: $(GPU)/ready ## Measure a real GPU against CuPy, and torch and JAX wh
 bench-peers: $(READY) $(PEERS) ## Measure against NumPy, torch, JAX, numexpr, numba and MXNet (ARGS="--quick --only chains")
 	@$(PY) -m asv_benchmarks.peers $(ARGS)
 
-bench-scripts: $(READY) ## Run forty NumPy scripts by NumPy and by Twofold (ARGS="--smoke", "--only chains --rounds 3")
+bench-scripts: $(READY) ## Run NumPy scripts by NumPy and by Twofold (ARGS="--smoke", "--only chains --rounds 3")
 	@$(PY) -m asv_benchmarks.scripts $(ARGS)
 
 bench-small: $(READY) ## Time single operations on small arrays against NumPy (ARGS=--smoke for a quick run)

@@ -1,1 +1,1 @@
-"""Forty NumPy scripts, run by NumPy and by Twofold in its place: ``make bench-scripts``."""
+"""NumPy scripts, run by NumPy and by Twofold in its place: ``make bench-scripts``."""

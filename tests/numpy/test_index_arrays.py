@@ -1,5 +1,7 @@
 """Reads and writes at index arrays and masks: NumPy's results, by one call of NumPy, without copies of the whole array."""
 
+import tracemalloc
+
 import numpy
 import pytest
 
@@ -129,3 +131,66 @@ def test_index_errors_are_pythons():
         x[np.array([LARGE])] = 1.0
     with pytest.raises(IndexError):
         x[np.array([0.5])]
+
+
+def test_parts_of_a_large_array_are_updated_as_in_numpy():
+    found = []
+    for np_ in (numpy, np):
+        A = np_.arange(90_000.0).reshape(300, 300)
+        for k in range(1, 40):
+            A[k, k:] -= A[0, k:] * 0.5
+            A[k:, k] *= 2.0
+            A.T[k, 3] += 1
+        found.append(numpy.asarray(A))
+    numpy.testing.assert_array_equal(*found)
+
+
+def test_updating_a_part_of_a_large_array_defers_and_copies_nothing():
+    A = np.ones((300, 300))
+    numpy.asarray(A)
+    COUNTERS.reset()
+    for k in range(1, 40):
+        A[k, k:] -= A[0, k:] * 0.5
+    assert (COUNTERS.deferred, COUNTERS.copied, COUNTERS.rebound) == (0, 0, 0)
+    assert A[39, 38:41].tolist() == [1, 0.5, 0.5]
+
+
+def test_rows_of_a_large_transposed_array_are_views():
+    A = np.arange(90_000.0).reshape(300, 300)
+    rows = A.T
+    assert rows[3, 1:4].tolist() == [303, 603, 903]
+    row = rows[3]
+    A[2, 3] = -1.0
+    row[0] = -2.0
+    assert (row[2].item(), A[0, 3].item(), rows[3][:3].tolist()) == (-1, -2, [-2, 303, -1])
+
+
+PRODUCTS = ["A.T @ v", "w @ A.T", "np.dot(A.T, v)", "np.matmul(w, A.T)", "A[:7].T @ v[:7]", "A[:, 1:].T @ v", "A.T.T @ w"]
+
+
+@pytest.mark.parametrize("rows", [9, 9000])
+@pytest.mark.parametrize("text", PRODUCTS)
+def test_products_of_transposed_matrices_and_vectors_have_numpys_bits_in_every_mode(text, rows):
+    random = numpy.random.default_rng(3)
+    host = {"np": numpy, "A": random.normal(size=(rows, 11)), "v": random.normal(size=rows), "w": random.normal(size=11)}
+    own = {"np": np, **{k: np.array(host[k]) for k in "Avw"}}
+    expected = eval(text, host)
+    numpy.testing.assert_array_equal(numpy.asarray(eval(text, own)), expected)
+    numpy.testing.assert_array_equal(numpy.asarray(eval(text, own | {"A": own["A"] + 0.0})), expected)
+    own["A"].attach_grad()
+    with mx.autograd.record():
+        recorded = eval(text, own)
+        recorded.sum().backward()
+    numpy.testing.assert_array_equal(numpy.asarray(recorded), expected)
+    assert float(abs(own["A"].grad).sum()) > 0
+
+
+def test_a_product_of_a_large_transposed_matrix_and_a_vector_copies_no_matrix():
+    A, v = np.ones((9000, 11)), np.ones(9000)
+    product = lambda: numpy.asarray(A.T @ v)  # noqa: E731
+    product()
+    tracemalloc.start()
+    assert product().tolist() == [9000.0] * 11
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < A.nbytes / 2

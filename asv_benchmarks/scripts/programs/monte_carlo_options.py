@@ -1,25 +1,20 @@
-"""Prices of an Asian and a barrier option, by Monte Carlo simulation of the stock's path."""
+"""Option prices for several strikes and volatilities by Monte Carlo simulation with common random numbers."""
 
 import numpy as np
 
-S0, K, barrier = 100.0, 105.0, 140.0
-r, sigma, T = 0.03, 0.25, 1.0
-paths, steps = 500_000, 24
-dt = T / steps
+S0, r, T = 100.0, 0.03, 1.0
+n = 1_000_000
 
 rng = np.random.default_rng(42)
-S = np.full(paths, S0)
-total = np.zeros(paths)
-alive = np.ones(paths)
-for _ in range(steps):
-    z = rng.standard_normal(paths)
-    S = S * np.exp((r - 0.5 * sigma**2) * dt + sigma * np.sqrt(dt) * z)
-    total += S
-    alive = alive * np.where(barrier > S, 1.0, 0.0)
-
+z = rng.standard_normal(n)
 discount = np.exp(-r * T)
-asian = discount * np.maximum(total / steps - K, 0)
-knock_out = discount * np.maximum(S - K, 0) * alive
-european = discount * np.maximum(S - K, 0)
-for name, payoff in [("asian", asian), ("knock-out", knock_out), ("european", european)]:
-    print(f"{name}: {payoff.mean():.8f} +- {payoff.std(ddof=1) / np.sqrt(paths):.8f}")
+
+for sigma in (0.1, 0.2, 0.3, 0.4):
+    drift = (r - 0.5 * sigma**2) * T
+    up = S0 * np.exp(drift + sigma * np.sqrt(T) * z)
+    down = S0 * np.exp(drift - sigma * np.sqrt(T) * z)
+    for K in (90.0, 100.0, 110.0):
+        payoff = 0.5 * discount * (np.maximum(up - K, 0) + np.maximum(down - K, 0))
+        corridor = np.where((up > K) & (up < K + 20), 1.0, 0.0)
+        price, error = payoff.mean(), payoff.std() / np.sqrt(n)
+        print(f"sigma {sigma} K {K:g}: {price:.8f} +- {error:.8f}, corridor {discount * corridor.mean():.8f}")

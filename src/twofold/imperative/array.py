@@ -353,7 +353,7 @@ def _fitting_head(head: Array, grad: object) -> Cell:
 #: Stands for the index of a view that is a reshaped array.
 RESHAPED = object()
 #: The slots of a class of views.
-VIEW_SLOTS = ("_base", "_key", "_of", "_seen", "_steps", "_under")
+VIEW_SLOTS = ("_base", "_key", "_of", "_seen", "_steps", "_under", "_wide")
 AnyView = TypeVar("AnyView", bound="ViewMixin")
 AnyArray = TypeVar("AnyArray", bound=Array)
 
@@ -372,6 +372,8 @@ class ViewMixin:
     #: NumPy's view of the memory of ``_of``, the root's content by then. It holds while the root has that very content.
     _seen: Any
     _of: Any
+    #: The same two, (``_of``, ``_seen``), of a large view: only pieces of it are read from there.
+    _wide: tuple[Any, Any] | None
     #: How `items` made the view, until somebody asks for its chain: the array that was indexed, and the index, or `RESHAPED`.
     _under: Any
     _key: Any
@@ -486,7 +488,7 @@ def view_of(cls: type[AnyView], cell: Any, chain: Chain) -> AnyView:
     out = object.__new__(cls)
     whole = type(cell)._root is None or cell._g is not None
     out._base, out._steps = (cell, chain) if whole else (cell._base, (*cell._chain, *chain))
-    out._of = out._g = None
+    out._under = out._of = out._wide = out._g = None
     return out
 
 

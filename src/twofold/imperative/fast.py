@@ -260,6 +260,8 @@ def specialise(
     if op.python == "pow" and not legacy:  # ** squares bools (NumPy's int8), where the function power gives int64
         parts |= {"floats": " and (a.dtype is not bools or other != 2)", "pending": ' and (other != 2 or a.type[1] != "bool")'}
     parts |= {"one": call.format("a"), "both": call.format("a, b"), "scalar": call.format(_pair("a", number, reverse))}
+    if op.ufunc is None:  # the matrix product takes no numbers
+        parts["floats"] = " and False"
     parts["single"] = call.format(_pair("a", "other._raw", reverse))
     # MXNet's float arrays take integers as floats; in NumPy's promotion they are of another kind
     parts |= {
@@ -270,7 +272,8 @@ def specialise(
     }
     parts |= {"operands": _pair("a.data", "to_scalar(other, ra.node.dtype)", reverse), "kept": _pair("a", "float(other)", reverse)}
     env: dict[str, Any] = {
-        "plain": PLAIN, "new": object.__new__, "cls": cls, "view": view, "operand": operand, "invoke": invoke, "sig": sig, "join": join,
+        "plain": PLAIN, "new": object.__new__, "cls": cls, "view": view, "operand": operand, "invoke": invoke, "sig": sig,
+        "join": _never_joins if op.alone else join,
         "tls": tls, "settings": SETTINGS, "Rec": Rec, "Value": Value, "save": save_for_backward, "cpu": CPU, "float_leaves": FLOAT_LEAVES,
         "typed": sig.typed, "to_scalar": HOST.scalar, "name_of": NAME_OF, "run": HOST.quick,
         "fn": host_function(op), "wrap": wrap, "recoverable": RECOVERABLE,
@@ -301,6 +304,10 @@ def of_elements(op: Op, cls: type, view: type, element: type, general: Callable[
     exec(_ELEMENT[arity - 1].format(name=op.name, call=f"fn({_pair('self._raw', 'b', reverse)})"), env)
     exchangeable(env, "fn", op.name, nbytes)
     return env[op.name]
+
+
+def _never_joins(typed: Any, values: Any) -> None:
+    """In place of `join`: the general path decides."""
 
 
 def host_function(op: Op) -> Callable[..., Any]:

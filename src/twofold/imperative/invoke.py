@@ -26,7 +26,7 @@ from .handle import Handle
 from .record import Rec, Tape, tls
 from .residuals import Cold, NodePlan, plan_of, runner
 from .scalars import LITERALS, Scalar, is_literal, scalar_key, scalar_leaf, scalar_node
-from .way import Way, is_exposed, is_lazy, is_plain, way_of
+from .way import Way, is_exposed, is_lazy, is_plain, is_ready, way_of
 from .window import force
 
 #: An operand as it is given.
@@ -167,7 +167,7 @@ def invoke(sig: Sig, args: Sequence[Argument], device: Device | None = None) -> 
         args, contents = _with_key(op, args, contents, where)
     if scalars and sig.legacy and op.elementwise:
         contents = _legacy_scalars(sig, contents)
-    lazy = is_lazy(contents)
+    lazy = is_lazy(contents) and (tracked or not op.alone or not is_ready(contents))
     way = way_of(where, tracked=tracked, lazy=lazy, exposed=lazy and is_exposed(contents), at_once=op.dynamic_shape)
     if way is Way.INLINE:
         return _inline(sig, contents, where)

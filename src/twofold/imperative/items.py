@@ -65,7 +65,7 @@ def __getitem__(self, key):{where}
         w._key = key
         w._of = of
         w._seen = r
-        w._steps = w._g = None
+        w._steps = w._wide = w._g = None
         return w
     if r.__class__ in native:
         c = new(element)
@@ -75,8 +75,10 @@ def __getitem__(self, key):{where}
 """
 
 _SET = """
-def __setitem__(self, key, value):{where}
+def __setitem__(self, key, value):
     kind = value.__class__
+    if kind is view and value._under is self and value._key is key:  # ``self[key] += y`` has updated that very part
+        return{where}
     source = value
     if kind is cls or kind is view:
         source = value._v
@@ -116,7 +118,7 @@ def reshape(self, *shape, {options}):{where}
     w._key = reshaped
     w._of = of
     w._seen = r
-    w._steps = w._g = None
+    w._steps = w._wide = w._g = None
     return w
 """
 

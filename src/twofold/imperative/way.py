@@ -82,6 +82,14 @@ def is_lazy(contents: Iterable[Operand]) -> bool:
     return False
 
 
+def is_ready(contents: Iterable[Operand]) -> bool:
+    """Whether all contents are computed and in the host library's arrays on cpu(0)."""
+    for v in contents:  # noqa: SIM110  as below
+        if isinstance(v, Value) and (v.data.__class__ is not PLAIN or v.device is not CPU):
+            return False
+    return True
+
+
 def is_exposed(contents: Iterable[Operand]) -> bool:
     """Whether code outside the library sees the buffer of one of these contents."""
     for v in contents:  # noqa: SIM110  `any` with a generator would enter a frame for each content

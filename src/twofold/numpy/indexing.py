@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..config import SETTINGS
 from ..device import CPU
 from ..dtype import INTEGERS
 from ..errors import IndexingError, ShapeError
@@ -12,6 +13,7 @@ from ..imperative import items
 from ..imperative.array import Array
 from ..imperative.cell import HOST, PLAIN, Value, wrap
 from ..imperative.counters import COUNTERS
+from ..imperative.element import NATIVE
 from ..imperative.indexing import Indexer, Rules
 from ..imperative.invoke import content, data_of, host_of
 from ..imperative.record import tls
@@ -75,6 +77,10 @@ INDEXER = Indexer(Rules((), _is_view, _is_basic, _places, _value, ellipsis_separ
 
 def get(x: ndarray, index: Any) -> ndarray:
     """``x[index]``."""
+    if x._root is not None:
+        piece = _piece(x, index)
+        if piece is not None:
+            return piece
     basic = INDEXER.basic(x.shape, index)
     root, chain = (x, ()) if x._root is None else (x._base, x._chain)  # type: ignore[attr-defined]
     if basic is None:
@@ -93,6 +99,34 @@ def get(x: ndarray, index: Any) -> ndarray:
         return INDEXER.get(x, index)
     _, element = found
     return wrap(ndarray, HOST.as_array(np.array(element)))
+
+
+def _piece(x: Any, key: Any) -> ndarray | None:
+    """What an index without arrays selects of a view made by another operation, as the views made by indexing do; None if it is large."""
+    for k in key if key.__class__ is tuple else (key,):
+        if k.__class__ is not int and k.__class__ is not slice:
+            return None
+    of = x._base._v
+    memory = of if of.__class__ is PLAIN else None if tls.tape is not None or of.device is not CPU else of.data
+    if memory.__class__ is not PLAIN or x._g is not None:
+        return None
+    if x._wide is None or x._wide[0] is not of:
+        x._wide = of, look(HOST, memory, x._chain)
+    seen = x._wide[1]
+    try:
+        found = seen[key]
+    except IndexError:
+        return None
+    if found.__class__ in NATIVE:
+        element = ndarrayElement.__new__(ndarrayElement)
+        element._raw = found
+        return element
+    if found.__class__ is not PLAIN or found.size >= SETTINGS.defer_elements:
+        return None
+    view: Any = ndarrayView.__new__(ndarrayView)
+    view._base, view._under, view._key, view._of, view._seen = x._base, x, key, of, found
+    view._steps = view._wide = view._g = None
+    return view
 
 
 def put(x: ndarray, index: Index, value: ArrayLike) -> None:

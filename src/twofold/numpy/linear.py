@@ -24,10 +24,11 @@ from .ufuncs import deliver, function_of
 def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> ndarray:
     """Product of numbers, vectors and matrices: over the last axis of ``a`` and the second-to-last (or only) axis of ``b``."""
     x, y = operands(a, b)
-    if not x.ndim or not y.ndim:
+    dimensions = len(x.shape), len(y.shape)
+    if 0 in dimensions:
         return deliver(function_of("multiply")(x, y), out)
-    if x.ndim <= 2 and y.ndim <= 2:
-        return deliver(function_of("matmul")(x, y), out)
+    if max(dimensions) <= 2:
+        return x @ y if out is None else deliver(x @ y, out)
     return deliver(tensordot(x, y, ((-1,), (max(-2, -y.ndim),))), out)
 
 

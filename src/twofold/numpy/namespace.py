@@ -31,6 +31,8 @@ OWN = functions_in(linear) | functions_in(reductions) | functions_in(selecting) 
 #: Functions that are not NumPy's for small arrays either: memory is that of the cells, the order of equal elements is defined, and products
 #: are rounded alike in each mode.
 OWN_WAY = shapes.VIEWS | {"argsort", "ascontiguousarray", "einsum", "inner", "may_share_memory", "shares_memory", "tensordot", "vecdot"}
+#: Functions that are not NumPy's for small views: a product with a transposed matrix is not one with its copy, to the last bit.
+OWN_FOR_VIEWS = frozenset({"dot"})
 
 
 def find_attribute(name: str) -> Any:
@@ -47,7 +49,7 @@ def find_attribute(name: str) -> Any:
         found = short_call(MAKERS[name], getattr(np, name))
     elif name in OWN:
         found = guarded(OWN[name], getattr(np, name))
-        found = found if name in OWN_WAY else short_call(found, getattr(np, name))
+        found = found if name in OWN_WAY else short_call(found, getattr(np, name), of_views=name not in OWN_FOR_VIEWS)
     else:
         numpys = getattr(np, name)
         found = function_of(name) if isinstance(numpys, np.ufunc) else attribute(np, name)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..dtype import INTEGERS, NAME_OF, NUMPY, WEAK, promote, scalar_dtype, ufunc_result
 from ..errors import DTypeError, ParameterError, ShapeError
-from ..imperative.array import Array
+from ..imperative.array import Array, view_of
 from ..imperative.cell import HOST, PLAIN, Cell, Value, wrap
 from ..imperative.element import NATIVE
 from ..imperative.fast import of_elements, specialise
@@ -24,7 +24,7 @@ from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
 from ..ndarray.types import ArrayLike
 from ..opdef.frontend import attach_method
 from ..opdef.spec import Op
-from ..ops import primitive_arithmetic, primitive_math
+from ..ops import primitive_arithmetic, primitive_math, primitive_shape
 from .array import ndarray, ndarrayElement, ndarrayView
 from .creation import array, operand
 
@@ -175,7 +175,8 @@ def short(op: Op) -> Callable[..., Any]:
 
     It returns NotImplemented if the second is not array-like, so that Python tries its class.
     """
-    return _short(op, _general(op))
+    # a product with a transposed matrix is the views' own
+    return getattr(operator, f"__{op.python}__") if op.ufunc is None else _short(op, _general(op))
 
 
 def is_array_like(value: object) -> bool:
@@ -265,6 +266,43 @@ def _update(op: Op, fn: Any, target: ndarray, other: Any) -> None:
         target._rebind(new)
 
 
+#: The view operation of a transposed matrix.
+TRANSPOSED = primitive_shape.permute_dims.sig(axes=(1, 0))
+
+
+def _untransposed(x: ndarray) -> ndarray | None:
+    """The matrix that a view transposes; None if it is not such a view."""
+    if not isinstance(x, ndarrayView) or x._g is not None:
+        return None
+    steps = x._steps
+    if not steps or steps[-1] != TRANSPOSED:  # None for views made by indexing
+        return None
+    return x._base if len(steps) == 1 else view_of(ndarrayView, x._base, steps[:-1])
+
+
+def _attach_products(op: Op) -> None:
+    """Attach the matrix product to `ndarrayView`: a transposed matrix is multiplied by a vector from its other side, without a copy.
+
+    That is what BLAS computes for a transposed matrix. It depends on the expression alone, so every mode has the same bits.
+    """
+    plain, reflected = getattr(ndarray, f"__{op.python}__"), getattr(ndarray, f"__r{op.python}__")
+
+    def product(self: ndarray, other: Any) -> Any:
+        if isinstance(other, ndarray):
+            sizes, others = self.shape, other.shape
+            if len(sizes) == 2 and sizes[1:] == others and (matrix := _untransposed(self)) is not None:
+                return other @ matrix
+            if len(sizes) == 1 and sizes == others[:1] and len(others) == 2 and (matrix := _untransposed(other)) is not None:
+                return matrix @ self
+        return plain(self, other)
+
+    def from_right(self: ndarray, other: Any) -> Any:
+        return product(other, self) if isinstance(other, ndarray) else reflected(self, other)
+
+    attach_method(ndarrayView, f"__{op.python}__", product)
+    attach_method(ndarrayView, f"__r{op.python}__", from_right)
+
+
 def _divmod(self: ndarray, other: Any) -> Any:
     return (self // other, self % other) if is_array_like(other) else NotImplemented
 
@@ -280,6 +318,8 @@ def attach() -> None:
             _attach_both(f"__{'r' * reverse}{dunder}__", op, _general(op, reverse, squares=dunder == "pow" and not reverse), reverse)
         attach_method(ndarray, f"__i{dunder}__", in_place(op))
         attach_method(ndarrayElement, f"__i{dunder}__", of_elements(op, *CLASSES, _general(op)))  # as immutable as NumPy's scalars
+        if op.ufunc is None:
+            _attach_products(op)
     for dunder, op in COMPARISON.items():
         _attach_both(f"__{dunder}__", op, _comparison(dunder, op))
     for dunder, op in UNARY.items():

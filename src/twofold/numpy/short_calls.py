@@ -41,7 +41,7 @@ NOTHING = NotPlain()
 REFUSED = (*RECOVERABLE, IndexError, NotPlain)
 
 
-def short_call(function: Callable[..., Any], numpys: Callable[..., Any]) -> Callable[..., Any]:
+def short_call(function: Callable[..., Any], numpys: Callable[..., Any], of_views: bool = True) -> Callable[..., Any]:
     """A function with NumPy's own in its place where all arguments are small arrays of the host or no arrays.
 
     Parameters
@@ -50,7 +50,10 @@ def short_call(function: Callable[..., Any], numpys: Callable[..., Any]) -> Call
         The general one.
     numpys
         NumPy's function or method of the same meaning.
+    of_views
+        Whether it takes NumPy's place for views too.
     """
+    at_length = _at_length if of_views else _by_itself
     if PLAIN is not np.ndarray:
         return function
     numpys = getattr(numpys, "_implementation", numpys)  # without NumPy's search for arrays of other libraries
@@ -66,7 +69,7 @@ def short_call(function: Callable[..., Any], numpys: Callable[..., Any]) -> Call
         elif (kind in ATOMS or ((kind is list or kind is tuple) and ATOMS.issuperset(map(type, a)))) and not (LISTENERS or DEFAULTS.stack):
             v = a
         else:
-            return _at_length(function, numpys, () if a is NOTHING else (a, *more), options)
+            return at_length(function, numpys, () if a is NOTHING else (a, *more), options)
         given: Any = (v,)
         try:
             if more:
@@ -78,15 +81,13 @@ def short_call(function: Callable[..., Any], numpys: Callable[..., Any]) -> Call
                         if item.__class__ is not PLAIN or item.dtype is BFLOAT16:
                             return function(a, *more, **options)
                     elif kind not in ATOMS:
-                        return _at_length(function, numpys, (a, *more), options)
+                        return at_length(function, numpys, (a, *more), options)
                     given.append(item)
             if options:
                 for name, value in options.items():
                     if value.__class__ not in ATOMS or name in OWN_OPTIONS:
-                        return _at_length(function, numpys, (a, *more), options)
-                result = numpys(*given, **options)
-            else:
-                result = numpys(*given)
+                        return at_length(function, numpys, (a, *more), options)
+            result = numpys(*given, **options) if options else numpys(*given)
         except REFUSED:
             return function(a, *more, **options)
         if result.__class__ is PLAIN:
@@ -144,6 +145,11 @@ def _at_length(function: Callable[..., Any], numpys: Callable[..., Any], args: t
         return _wrapped(result, arrays)
     except NotPlain:
         return function(*args, **given_options)
+
+
+def _by_itself(function: Callable[..., Any], numpys: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """The general function, in place of `_at_length`."""
+    return function(*args, **options)
 
 
 def _plain(value: Any, arrays: list[Any]) -> Any:

@@ -261,7 +261,8 @@ def function_of(name: str) -> ufunc:
     if numpys.__name__ != name:
         return function_of(numpys.__name__)
     found = ufunc(numpys)
-    if found._op is not None and not found._op.primitive:  # composed of primitives, whose roundings are not NumPy's
+    # what is composed of primitives has other roundings than NumPy's; the matrix product is that of the operator `@`
+    if found._op is not None and (not found._op.primitive or found._op.ufunc is None):
         return found
     # Python looks up ``__call__`` in the class, so each has a class of its own
     found.__class__ = type(name, (ufunc,), {"__call__": short_ufunc(numpys, found._short, ufunc.__call__), "__slots__": ()})

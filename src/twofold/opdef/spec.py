@@ -145,6 +145,8 @@ class Op:
     moves: bool = False
     #: An adapter's result is in row-major order (C-contiguous), as every element-wise primitive's is.
     packed: bool = False
+    #: Never part of a fused kernel on the host: it runs at once if its operands are ready, so that small results are not deferred.
+    alone: bool = False
     #: Computing an element takes no longer than reading and writing it.
     simple: bool = False
     #: May be part of a fused kernel, as a reduction over its last axis.

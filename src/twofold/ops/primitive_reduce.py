@@ -242,7 +242,7 @@ def _(make):
             yield make(x, axis=axis, descending=descending, want=want)
 
 
-@primitive(packed=True, symbol=("dot",), python="matmul", numpy_names=("matmul",))
+@primitive(packed=True, alone=True, symbol=("dot",), python="matmul", numpy_names=("matmul",))
 def matmul(xp, lhs, rhs):
     """Matrix product over the last two axes, broadcasting the others; vectors are treated as in NumPy."""
 
