@@ -8,9 +8,9 @@ been part of a chain.
 from sys import _getframe
 from types import CodeType
 
-from ..imperative.origin import INSIDE, frame_of_user
 from .importing import is_own
 
+PACKAGE = __package__
 #: Elements that a site has computed before its chains are compiled: some 10 ms of work, what a compilation takes.
 HOT = 8_000_000
 #: Elements that a site has made, none of them part of a chain, after which its arrays are NumPy's.
@@ -79,8 +79,9 @@ SITES: dict[tuple[CodeType, int], Site] = {}
 def site() -> Site:
     """The site in the user's code that has called the package."""
     frame = _getframe(2)
-    if INSIDE.get(frame.f_globals.get("__name__"), True):
-        frame = frame_of_user(2)
+    # code without a module's name, as `exec` runs it, is the program's
+    while frame.f_globals.get("__package__") == PACKAGE and frame.f_back is not None:
+        frame = frame.f_back
     place = frame.f_code, frame.f_lasti
     found = SITES.get(place)
     if found is None:
