@@ -236,6 +236,23 @@ def test_resize_refuses_what_others_look_at():
         x[1:].resize(5)
 
 
+def test_column_major_memory_of_a_palindromic_shape_keeps_its_strides():
+    x = np.array(real.arange(50.0 * 60 * 50).reshape(50, 60, 50), order="F")
+    assert type(x) is FoldingArray
+    assert real.asarray(x).strides == x.strides == (8, 400, 24000)
+    assert x[1, 2, 3] == 60 * 50 + 2 * 50 + 3
+
+
+def test_an_array_owns_its_memory_after_its_shape_was_set():
+    x = ramp()
+    piece = x[:5]
+    x.shape = (250, 400)
+    assert x.base is None
+    assert x.flags.owndata
+    assert x[0, 3] == piece[3]
+    assert (x + 1.0)[249, 399] == N
+
+
 def test_copies_and_pickles_are_independent():
     x = ramp() + 1.0
     for y in (copy.copy(x), copy.deepcopy(x), pickle.loads(pickle.dumps(x)), x.copy(), np.array(x)):
