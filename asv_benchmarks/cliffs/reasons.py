@@ -33,7 +33,6 @@ REASONS: dict[str, str] = {
     **dict.fromkeys(
         ("np.einsum('i,i->', x, y)", "m.any()", "x.sum()", "i.sum()", "f.sum()", "growing list of sums", "scalar recurrence"), _SMALL
     ),
-    **dict.fromkeys(("np.sort(A, axis=0)", "np.sort(f)", "np.sort(x)"), "sorted through an order that keeps equal elements"),
     **dict.fromkeys(("A[:, 0] += 1.0", "A.T[0] += 1.0"), "a part of a large array is read, changed and written by three operations"),
     **dict.fromkeys(("A[k, k]", "A[:, k]"), "index arrays in some axes only go the general way"),
     "np.roll(x, 1)": "composed of slices and a concatenation",

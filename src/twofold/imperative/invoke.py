@@ -154,12 +154,15 @@ def invoke(sig: Sig, args: Sequence[Argument], device: Device | None = None) -> 
     """
     tape = tls.tape
     found = None if tape is None else _record_again(sig, args, tape)
-    if found is None:
-        found = _run_cached(sig, args, tape)
+    if found is not None:
+        return found
+    contents: list[Any] = []
+    for a in args:  # once: that of a large view is a copy
+        contents.append(a._v if isinstance(a, Cell) else a)  # noqa: PERF401  a comprehension is a frame
+    found = _run_cached(sig, contents, tape)
     if found is not None:
         return found
     op = sig.op
-    contents = [a._v if isinstance(a, Cell) else a for a in args]
     where, tracked, scalars = _inspected(op, contents)
     if where is None:
         where = device or current_device()
@@ -198,17 +201,16 @@ def _inspected(op: Op, contents: Sequence[Any]) -> tuple[Device | None, bool, bo
     return device, tracked, scalars
 
 
-def _run_cached(sig: Sig, args: Sequence[Any], tape: Tape | None) -> list[Any] | None:
+def _run_cached(sig: Sig, contents: Sequence[Any], tape: Tape | None) -> list[Any] | None:
     """The short path of `_inline`, for unrecorded scalars and small arrays on cpu(0) of known types; None for anything else."""
-    v: Any = args[0]._v if len(args) == 1 and isinstance(args[0], Cell) else None
+    v: Any = contents[0] if len(contents) == 1 else None
     if v.__class__ is PLAIN:
         arrays = [v]
         found = sig.inline.get(((v.shape, v.dtype),))
     else:
         key: list[Any] = []
         arrays, dtype = [], None
-        for a in args:
-            v = a._v if isinstance(a, Cell) else a
+        for v in contents:
             if v.__class__ is Value:  # a parameter, or what a tape has saved
                 if v.device is not CPU or (tape is not None and (rec := v.rec) is not None and rec.node.tracked):
                     return None

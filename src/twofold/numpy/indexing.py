@@ -87,11 +87,11 @@ def get(x: ndarray, index: Any) -> ndarray:
         single = _without_arrays(index)
         if single is not None:
             return x[single] if all(i.__class__ is not ndarray for i in _items(index)) else x[single].copy()
-        memory = _memory_of(root)
+        memory = memory_of(x)
         if memory is None:
             return INDEXER.get(x, index)
         COUNTERS.inline += 1  # NumPy's result of an index with arrays is a copy, so nothing is shared
-        return wrap(ndarray, content(HOST.as_array(look(HOST, memory, chain)[to_numpy(index)]), CPU))
+        return wrap(ndarray, content(HOST.as_array(memory[to_numpy(index)]), CPU))
     if basic.is_view:
         return x._view(*basic.chain)
     found = read_at_once(root, (*chain, *basic.chain))
@@ -163,15 +163,16 @@ def changed_at_once(x: Any, change: Callable[[Any], object], *values: object) ->
     return change_at_once(root, chain, change)
 
 
-def _memory_of(root: ndarray) -> np.ndarray | None:
-    """NumPy's array of a root's memory, computed if it is pending; None where an operation has to be recorded, or is not on cpu(0)."""
+def memory_of(x: Any) -> np.ndarray | None:
+    """NumPy's view of an array's memory, computed if it is pending; None where an operation has to be recorded, or is not on cpu(0)."""
+    root, chain = (x, ()) if x._root is None else (x._base, x._chain)
     v = root._v
     if v.__class__ is PLAIN:
-        return v
+        return look(HOST, v, chain)
     if tls.tape is not None or v.device is not CPU:
         return None
     data = data_of(v)
-    return data if data.__class__ is PLAIN else None
+    return look(HOST, data, chain) if data.__class__ is PLAIN else None
 
 
 def add_at(x: ndarray, index: Index, value: ArrayLike) -> None:

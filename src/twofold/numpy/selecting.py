@@ -6,11 +6,14 @@ from typing import Any, TypeAlias, overload
 import ml_dtypes
 import numpy as np
 
+from ..device import CPU
 from ..dtype import INTEGERS, is_float, promote
-from ..errors import DTypeError, IndexingError, ParameterError, ShapeError
+from ..errors import DTypeError, IndexingError, ParameterError, ShapeError, own_error
 from ..imperative.array import adopted
 from ..imperative.cell import wrap
-from ..imperative.invoke import host_of, invoke
+from ..imperative.counters import COUNTERS
+from ..imperative.invoke import content, host_of, invoke
+from ..imperative.record import tls
 from ..ndarray.host_calls import to_numpy
 from ..ndarray.types import ArrayLike
 from ..opdef.shapes import normalized_axis
@@ -18,6 +21,7 @@ from ..ops import elementwise_math, ordering, primitive_gather, primitive_math
 from .array import Out, ndarray
 from .creation import operand, operands
 from .fallback import by_numpy
+from .indexing import memory_of
 from .operators import NUMBERS, applied, holds, name_of_operand
 from .reductions import all, run
 from .shapes import broadcast_to, concatenate, moveaxis
@@ -227,14 +231,25 @@ def nan_to_num(x: ArrayLike, copy: bool = True, nan: float = 0.0, posinf: float 
 
 
 def sort(a: ArrayLike, axis: int | None = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None) -> ndarray:
-    """The elements sorted along an axis (flattened if None). The sort is always stable, whatever ``kind`` and ``stable`` are.
+    """The elements sorted along an axis (flattened if None), by NumPy's algorithm for the ``kind`` unless it is recorded or on a device.
 
     Raises
     ------
     ParameterError
         If ``order`` is given: arrays have no fields.
     """
-    return run(ordering.sort, operand(a), axis=_sortable(axis, order))
+    x, axis = operand(a), _sortable(axis, order)
+    memory = memory_of(x) if tls.tape is None and x.dtype.kind in "biuf" else None
+    if memory is not None:
+        try:
+            found = np.sort(memory, axis, kind, stable=stable)
+        except np.exceptions.AxisError:
+            return run(ordering.sort, x, axis=axis)  # whose error says what to do
+        except ValueError as error:
+            raise own_error("sort: the kind is not NumPy's", error) from error
+        COUNTERS.inline += 1
+        return wrap(ndarray, content(found, CPU))
+    return run(ordering.sort, x, axis=axis)
 
 
 def argsort(a: ArrayLike, axis: int | None = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None) -> ndarray:

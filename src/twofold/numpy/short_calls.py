@@ -8,6 +8,7 @@ way raises an error that says what to do, or finds a result. It also makes resul
 
 from collections.abc import Callable, Sequence
 from functools import wraps
+from math import prod
 from types import EllipsisType, NoneType
 from typing import Any, TypeVar
 
@@ -180,6 +181,8 @@ def _plain(value: Any, arrays: list[Any]) -> Any:
     if kind is ndarrayElement:
         return value._raw
     if kind is ndarray or kind is ndarrayView:
+        if kind is ndarrayView and value._of is None and prod(value.shape) >= SETTINGS.defer_elements:
+            raise NotPlain  # before it is copied
         v = value._v
         if v.__class__ is PLAIN and v.dtype is not BFLOAT16:
             v = v if kind is ndarray or value._of.__class__ is PLAIN else _read_only(v)
