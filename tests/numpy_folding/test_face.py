@@ -1,6 +1,8 @@
 """The module that a script sees as ``numpy``: NumPy's own objects, makers of large arrays that fold, NumPy's streams of random numbers."""
 
+import copy
 import io
+import pickle
 import threading
 
 import numpy as real
@@ -166,3 +168,31 @@ def test_libraries_work_on_the_memory_itself():
     assert real.allclose(model.coef_, [3.0, 2.0])
     stats = pytest.importorskip("scipy.stats")
     assert stats.describe(y).nobs == N
+
+
+@pytest.mark.parametrize("draw", ["rand", "randn", "tomaxint"])
+def test_legacy_draws_that_call_others_give_numpys_numbers(draw):
+    found = getattr(np.random.RandomState(4), draw)(N)
+    assert found.tobytes() == getattr(real.random.RandomState(4), draw)(N).tobytes()
+
+
+@pytest.mark.parametrize("make", [lambda module: module.default_rng(3), lambda module: module.RandomState(3)], ids=["new", "legacy"])
+def test_copies_of_generators_are_generators(make):
+    g = make(np.random)
+    g.standard_normal()  # the legacy generator keeps a second number
+    copied, unpickled = copy.deepcopy(g), pickle.loads(pickle.dumps(g))
+    assert type(copied) is type(g)
+    for h in (copied, unpickled):
+        assert isinstance(h, type(g))
+    same = make(real.random)
+    assert isinstance(same, type(g))
+    assert issubclass(type(same), type(g))
+    same.standard_normal()
+    expected = same.standard_normal(N).tobytes()
+    assert [h.standard_normal(N).tobytes() for h in (copied, unpickled, g)] == [expected] * 3
+
+
+def test_default_rng_gives_a_generator_back():
+    for g in (np.random.default_rng(3), real.random.default_rng(3)):
+        assert np.random.default_rng(g) is g
+    assert type(np.random.default_rng(3).random(N)) is FoldingArray

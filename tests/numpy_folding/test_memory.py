@@ -329,3 +329,22 @@ def test_a_square_array_in_column_major_order_is_not_transposed():
     assert x[3, 4] == same[3, 4]
     assert real.array_equal(x[2:5], same[2:5])
     assert real.block([[x, x]]).flags.f_contiguous
+
+
+def test_copies_keep_the_order_of_axes():
+    x = ramp().reshape(250, 400).T + 1.0
+    for y in (copy.copy(x), copy.deepcopy(x), pickle.loads(pickle.dumps(x))):
+        assert y.strides == x.strides == (8, 3200)
+    assert x.copy().strides == (2000, 8)
+
+
+def test_resize_refuses_with_numpys_words():
+    x, same = ramp(), real.arange(float(N))
+    messages = []
+    for a in (x, same):
+        view = a[:]
+        with pytest.raises(ValueError) as error:  # noqa: PT011  (the text is compared)
+            a.resize(2 * N)
+        messages.append(str(error.value))
+        del view
+    assert messages[0] == messages[1]

@@ -2,12 +2,13 @@
 
 import json
 import operator
+import sys
 import warnings
 
 import numpy as real
 import pytest
 
-from twofold.numpy_folding import sites
+from twofold.numpy_folding import rules, sites
 from twofold.numpy_folding.array import FoldingArray
 from twofold.numpy_folding.face import numpy as np
 from twofold.numpy_folding.rules import FOLDABLE, UFUNCS
@@ -220,7 +221,10 @@ def test_it_is_an_ndarray_as_far_as_a_program_can_ask():
     assert real.isscalar(x) is False
     assert type(type(x)((2, 3))) is real.ndarray
     assert callable(x.sum)
-    assert set(dir(real.ndarray)) - set(dir(x)) <= {"__array_finalize__", "__array_wrap__", "__array_prepare__", "__class_getitem__"}
+    assert dir(x) == dir(real.ndarray)
+    assert set(dir(real.ndarray)) - set(dir(type(x))) <= {"__array_finalize__", "__class_getitem__", "__setstate__"}
+    assert real.shares_memory(x.__array_wrap__(x), x)
+    assert sys.getsizeof(x) == sys.getsizeof(real.zeros(N))
 
 
 @pytest.mark.parametrize(
@@ -262,6 +266,7 @@ def test_errors_are_numpys():
         lambda a: a + real.zeros(3), lambda a: a[N], lambda a: a.reshape(3, 7), lambda a: a @ real.zeros(4), lambda a: a & 1, lambda a: ~a,
         lambda a: a[1.5], lambda a: a.astype("nothing"), lambda a: real.sum(a, axis=3), lambda a: a + object(), lambda a: a < "text",
         lambda a: operator.iadd(a, 1j), lambda a: a.__setitem__(slice(0, 3), [1, 2]),
+        lambda a: pow(a, 2, 3),
     ):  # fmt: skip
         assert outcome(function, x) == outcome(function, y)
 
@@ -309,3 +314,11 @@ def test_a_chain_by_steps_leaves_its_operands_alone(monkeypatch):
     assert real.array_equal(real.asarray(z), (real.arange(float(N)) * 2 + 1) * real.arange(float(N)) * 2 - real.arange(float(N)))
     assert y[3] == 6.0
     assert x[3] == 3.0
+
+
+def test_numpys_scalars_are_held_when_arrays_of_one_element_fold(monkeypatch):
+    monkeypatch.setattr(rules.SETTINGS, "fold_elements", 1)
+    monkeypatch.setattr(rules, "_PLANS", {})
+    one = (real.dtype("float64"),)
+    assert rules.plan_of((real.add, ((3,), *one), ((), *one))).holds
+    assert not rules.plan_of((real.add, ((3,), *one), ((3,), *one))).holds

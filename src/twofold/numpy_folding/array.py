@@ -20,6 +20,8 @@ from .sites import PATHS, Site, site
 #: Elements from which arrays fold.
 LEAST = SETTINGS.fold_elements
 NDARRAY = np.ndarray
+#: Bytes of the garbage collector's header, which `sys.getsizeof` adds.
+COLLECTED = sys.getsizeof([]) - [].__sizeof__()
 new = object.__new__
 
 
@@ -284,7 +286,7 @@ class FoldingArray(metaclass=_Class):
         return format(self.ready(), spec)
 
     def __sizeof__(self) -> int:
-        return self.ready().__sizeof__()
+        return self.ready().__sizeof__() - COLLECTED  # so that `sys.getsizeof` is NumPy's, whose arrays have no such header
 
     def __bytes__(self) -> bytes:
         return self.ready().tobytes()
@@ -296,10 +298,13 @@ class FoldingArray(metaclass=_Class):
         return self.shown().view().__reduce_ex__(protocol)
 
     def __copy__(self) -> Any:
-        return self.copy()  # type: ignore[attr-defined]
+        return self.copy("K")  # type: ignore[attr-defined]
 
     def __deepcopy__(self, memo: Any) -> Any:
-        return self.copy()  # type: ignore[attr-defined]
+        return self.copy("K")  # type: ignore[attr-defined]
+
+    def __dir__(self) -> list[str]:
+        return dir(NDARRAY)
 
 
 type.__dict__["__name__"].__set__(FoldingArray, "numpy.ndarray")

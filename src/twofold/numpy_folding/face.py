@@ -46,7 +46,7 @@ def _random() -> Face:
 
     def default_rng(face: Any, seed: Any = None) -> Any:
         found = module.default_rng(seed)
-        return found if isinstance(found, generator) else generator(found.bit_generator)
+        return found if found is seed else generator(found.bit_generator)
 
     default_rng.__doc__ = module.default_rng.__doc__
     return Face(module, own | {"default_rng": default_rng})

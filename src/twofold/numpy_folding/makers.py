@@ -1,5 +1,6 @@
 """NumPy's functions that make arrays, with folding arrays for large results, and arrays of `twofold.numpy` where a GPU is the context."""
 
+import copy
 from collections.abc import Callable
 from functools import wraps
 from types import MethodType
@@ -198,11 +199,31 @@ def shuffle(function: Callable[..., Any]) -> Callable[..., Any]:
     return shuffled
 
 
+class GeneratorClass(type):
+    """What `generator_class` makes: NumPy's own generators, from pickles and libraries, are instances too."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, cls.__mro__[1])
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(subclass, cls.__mro__[1])
+
+
+def _copied(self: Any, memo: dict[int, Any]) -> Any:
+    """A copy whose large draws fold, where ``__reduce__`` would make one of NumPy's class."""
+    _, args, state = self.__reduce__()
+    found = type(self)(*copy.deepcopy(args, memo))
+    if state is not None:
+        found.__setstate__(copy.deepcopy(state, memo))
+    return found
+
+
 def generator_class(base: type) -> type:
     """A class of NumPy's generators whose large draws fold."""
     own: dict[str, Any] = {name: draw(getattr(base, name)) for name in DRAWS if name in dir(base)}
+    own["__deepcopy__"] = _copied
     own |= {"shuffle": shuffle(base.shuffle), "__module__": base.__module__, "__doc__": base.__doc__}  # type: ignore[attr-defined]
-    return type(base.__name__, (base,), own)
+    return GeneratorClass(base.__name__, (base,), own)
 
 
 def drawing(name: str, draws: Callable[[Callable[..., Any]], Callable[..., Any]] = draw) -> Any:

@@ -21,7 +21,7 @@ FRESH = (
 )  # fmt: skip
 #: Methods that write into the array.
 WRITING = ["sort", "fill", "put", "partition", "byteswap", "setfield", "itemset"]
-SKIPPED = {"flat", "__array_finalize__", "__array_wrap__", "__array_prepare__", "__class_getitem__"}
+SKIPPED = {"flat", "__array_finalize__", "__array_prepare__", "__class_getitem__"}
 
 
 def _reduction(name: str) -> Callable[..., Any]:
@@ -144,10 +144,10 @@ def _resize(self: FoldingArray, *shape: Any, refcheck: bool = True) -> None:
         memory.settle()
         is_referenced = memory.is_shared() or not memory.close()
     if refcheck and is_referenced:
-        raise ValueError(
-            "cannot resize an array that references or is referenced\nby another array in this way.\n"
-            "Use the np.resize function or refcheck=False"
-        )
+        held = np.zeros(1)
+        view = held[:]
+        held.resize(2)  # NumPy's error, in its own words
+        del view
     new = array.copy()
     new.resize(*shape, refcheck=False)
     self.replace(new)
@@ -205,7 +205,7 @@ def attach() -> None:
     for name in vars(NDARRAY):
         if name in special or name in own or name in SKIPPED:
             continue
-        if name.startswith("__") and name not in ("__dlpack__", "__dlpack_device__", "__array_namespace__"):
+        if name.startswith("__") and name not in ("__dlpack__", "__dlpack_device__", "__array_namespace__", "__array_wrap__"):
             continue
         attribute = getattr(NDARRAY, name)
         special[name] = _general(name) if callable(attribute) else _attribute(name)

@@ -54,12 +54,14 @@ def _binary(ufunc: np.ufunc, dunder: str, reverse: bool) -> Callable[..., Any]:
 
 
 def _power(self: FoldingArray, other: Any, modulo: Any = None) -> Any:
-    if modulo is None and type(other) in (int, float):
+    if modulo is not None:
+        return NotImplemented
+    if type(other) in (int, float):
         special = POWERS.get(other)
         kind = self.dtype.kind
         if special is not None and (kind == "f" or (kind in "iu" and special is np.square and type(other) is int)):
             return applied(special, (self,), site())
-    if _is_operand(other) and modulo is None:
+    if _is_operand(other):
         # not the ufunc: the operator has special cases of its own
         given = Given(True)
         return given.folded(operator.pow(given.plain(self), given.plain(other)), site())

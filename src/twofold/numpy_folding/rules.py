@@ -117,7 +117,7 @@ def _planned(key: Any, *kinds: Any) -> Plan:
         return NEVER
     dtypes = [k[1] for k in arrays]
     numbers = [d for d in dtypes if d.kind in "iu" or d == np.float32] if len(arrays) < len(kinds) else []
-    small = any(math.prod(k[0]) < SETTINGS.fold_elements for k in arrays)
+    small = any(not k[0] or math.prod(k[0]) < SETTINGS.fold_elements for k in arrays)  # scalars are NumPy's from any size
     warns = key in WARNING and dtype.kind == "f" and type(kinds[-1]) is tuple
     return Plan(rule, (shape, dtype), math.prod(shape), tuple(numbers), small, warns, key is np.divide and not warns)
 
