@@ -21,6 +21,7 @@ def f(a):
 
 f(x)
 y = x * 1e308
+print(y[3])
 with np.errstate(all="ignore"):
     x / 0.0
     np.sqrt(-x)
