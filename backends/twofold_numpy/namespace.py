@@ -261,7 +261,8 @@ class NumpyNamespace(Referenced):
 
             from . import contractions
 
-        out = contract(subscripts, *arrays, backend=contractions.__name__)
+        library: Any = contractions.__name__
+        out = contract(subscripts, *arrays, backend=library)
         return np.array(out) if len(arrays) == 1 else out  # with one operand it may be a view
 
     convolve = staticmethod(_convolution("convolve"))

@@ -46,7 +46,7 @@ class Imports(NamedTuple):
             allocation.keep_freed_memory()
         prepare_with(_in_child, *self)
 
-    def context(self) -> AbstractContextManager[None]:
+    def context(self) -> AbstractContextManager[object]:
         """Of the device."""
         return nullcontext() if self.device is None else self.device
 

@@ -242,7 +242,8 @@ def sort(a: ArrayLike, axis: int | None = -1, kind: str | None = None, order: No
     memory = memory_of(x) if tls.tape is None and x.dtype.kind in "biuf" else None
     if memory is not None:
         try:
-            found = np.sort(memory, axis, kind, stable=stable)
+            named: Any = kind  # of any text, which NumPy refuses
+            found = np.sort(memory, axis, named, stable=stable)
         except np.exceptions.AxisError:
             return run(ordering.sort, x, axis=axis)  # whose error says what to do
         except ValueError as error:
