@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -108,7 +109,8 @@ def _of_scikit_learn() -> Digits:
         from sklearn.datasets import load_digits
     except ImportError as error:
         raise MissingDependency.of("sklearn", "the demo (without MNIST's files)", "twofold[demo]") from error
-    images, labels = load_digits(return_X_y=True)
+    loaded: Any = load_digits(return_X_y=True)  # typed as a choice of NumPy's and pandas' classes
+    images, labels = loaded
     # a generator of its own, so that the split is the same whatever the program has drawn before
     order = np.random.RandomState(0).permutation(len(labels))
     images, labels = images[order].reshape(-1, 8, 8).astype(np.float32) / 16, labels[order].astype(np.float32)
