@@ -310,7 +310,7 @@ class Shared(cupy.cuda.MemoryPool):
 
 ONE_FOR_ALL = Shared()
 RULES = {
-    "inputs that moved": (capture.CapturedGraph, "moved", lambda self, arrays: []),
+    "inputs that moved": (capture.CapturedGraph, "changed_addresses", lambda self, arrays: []),
     "results in use": (capture.CapturedGraph, "in_use", lambda self: []),
     "numbers": (capture.ScalarInputs, "stale_words", lambda self, arrays: capture.NO_WORDS),
     "copies in": (graph_io.Static, "copy_from", lambda self, array: (array.data.ptr, self.array.data.ptr, 0)),

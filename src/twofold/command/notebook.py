@@ -4,6 +4,7 @@ import os
 
 from ..compat import mxnet_alias
 from ..numpy_folding import importing
+from .run import load_face
 
 __all__ = ["load_ipython_extension", "unload_ipython_extension"]
 
@@ -19,7 +20,7 @@ def load_ipython_extension(shell: object) -> None:
         IPython's shell.
     """
     mxnet_alias.install()
-    importing.install(importing.Importers.beside(os.getcwd()))
+    importing.install(importing.Importers.beside(os.getcwd()), load_face)
 
 
 def unload_ipython_extension(shell: object) -> None:

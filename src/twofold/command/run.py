@@ -51,11 +51,18 @@ class Imports(NamedTuple):
         return nullcontext() if self.device is None else self.device
 
 
-def _twofolds() -> ModuleType:
+def load_face() -> ModuleType:
+    """NumPy with large arrays folded."""
+    from ..numpy_folding.face import numpy
+
+    return numpy
+
+
+def _load_twofolds() -> ModuleType:
     return import_module(f"{__name__.partition('.')[0]}.numpy")
 
 
-_LOAD = {"folding": importing.load_face, "twofold": _twofolds}
+_LOAD = {"folding": load_face, "twofold": _load_twofolds}
 
 
 def _in_child(*imports: object) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
-__all__ = ["Importers", "install", "is_import", "is_own", "load_face", "uninstall"]
+__all__ = ["Importers", "install", "is_import", "is_own", "uninstall"]
 
 #: The names under which a program's first module runs: in its own process, and in a spawned child.
 FIRST: dict[str | None, bool] = {"__main__": True, "__mp_main__": True}
@@ -61,13 +61,6 @@ def folders_of(variables: Mapping[str, Any]) -> set[str]:
     return {os.path.dirname(os.path.realpath(place)) for place in places}
 
 
-def load_face() -> ModuleType:
-    """NumPy with large arrays folded."""
-    from .face import numpy
-
-    return numpy
-
-
 class _Installed(NamedTuple):
     function: Callable[..., Any]
     before: Callable[..., Any]
@@ -104,7 +97,7 @@ def uninstall() -> None:
             builtins.__import__ = installed.before
 
 
-def install(importers: Importers, load: Callable[[], ModuleType] = load_face) -> None:
+def install(importers: Importers, load: Callable[[], ModuleType]) -> None:
     """Let some modules import another module as ``numpy``, from now on.
 
     The built-in function is replaced, not the built-ins of single modules: those would be a copy, which does not see what
