@@ -5,6 +5,7 @@ import pytest
 
 import twofold as mx
 from twofold import autograd, gluon, nd
+from twofold.imperative.counters import COUNTERS
 
 SIZES = [3, 100_000]  # computed at once; joins a window
 
@@ -138,3 +139,15 @@ def test_states_stay_on_their_device():
     y.backward()
     assert arrays["bn_moving_mean"].context == mx.cpu(0)
     assert arrays["bn_moving_var"].context == mx.cpu(1)
+
+
+@pytest.mark.parametrize("key", [slice(None), slice(1, 3), 1, [0, 2]], ids=str)
+def test_a_write_to_exported_memory_copies_nothing(key):
+    x = nd.zeros((4, 3))
+    seen = np.from_dlpack(x)
+    COUNTERS.reset()
+    x[key] = 2.0
+    expected = np.zeros((4, 3))
+    expected[key] = 2.0
+    assert seen.tolist() == expected.tolist()
+    assert (COUNTERS.in_place, COUNTERS.copied) == (1, 0)
