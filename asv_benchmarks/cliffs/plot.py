@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-STYLE = {"font.size": 7, "svg.fonttype": "none", "svg.hashsalt": "cliffs", "axes.spines.top": False, "axes.spines.right": False}
-COLOURS = {"eager": "#b8500f", "recorded": "#e8863a", "folded": "#4a7ba6"}
+from asv_benchmarks.picture import LIGHT, STRONG, picture
+
+COLOURS = {"eager": STRONG, "recorded": LIGHT, "folded": "#4a7ba6"}
 #: Ratios are drawn between these.
 LOWEST, HIGHEST = 0.1, 50.0
 
@@ -24,18 +25,10 @@ def draw(record: Mapping[str, Any], file: Path) -> None:
     file
         The file to write.
     """
-    import matplotlib as mpl
-
-    mpl.use("svg")
-    from matplotlib import pyplot as plt
-
     points = [p for p in record["points"] if p["way"] in COLOURS and not p["failure"]]
     groups = list(dict.fromkeys(p["group"] for p in points))
-    with plt.rc_context(STYLE):
-        height = -(-len(groups) // 2)
-        figure, axes = plt.subplots(
-            height, 2, figsize=(7, 1.7 * height + 0.4), layout="constrained", sharex=True, sharey=True, squeeze=False
-        )
+    height = -(-len(groups) // 2)
+    with picture(file, height, 2, figsize=(7, 1.7 * height + 0.4), sharex=True, sharey=True, squeeze=False) as (figure, axes):
         for group, ax in zip(groups, axes.flat, strict=False):
             for way, colour in COLOURS.items():
                 for title in dict.fromkeys(p["title"] for p in points if p["group"] == group):
@@ -50,8 +43,6 @@ def draw(record: Mapping[str, Any], file: Path) -> None:
         axes[0][0].legend(loc="upper right", frameon=False)
         figure.supxlabel("elements")
         figure.supylabel("time relative to NumPy's, beyond the floor")
-        figure.savefig(file, metadata={"Date": None, "Creator": None})
-        plt.close(figure)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from asv_benchmarks.gpu.items import PASSES
 from asv_benchmarks.gpu.table import OWN
-from asv_benchmarks.peers.plot import COLOURS, OTHERS, STYLE
+from asv_benchmarks.picture import LIGHT, OTHERS, picture
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,26 +45,18 @@ def draw(record: Mapping[str, Any], file: Path) -> None:
     file
         The file to write.
     """
-    import matplotlib as mpl
-
-    mpl.use("svg")
-    from matplotlib import pyplot as plt
-
     shown = {"share of a copy's bandwidth": shares(record), **panels(record)}
     shown = {title: bars for title, bars in shown.items() if bars}
     rows = max(1, -(-len(shown) // COLUMNS))
-    with plt.rc_context({**STYLE, "svg.hashsalt": "gpu"}):
-        figure, axes = plt.subplots(rows, COLUMNS, figsize=(11, 1.9 * rows), squeeze=False, layout="constrained")
+    with picture(file, rows, COLUMNS, figsize=(11, 1.9 * rows), squeeze=False) as (figure, axes):
         for ax in axes.flat[len(shown) :]:
             ax.set_visible(False)
         for ax, (title, bars) in zip(axes.flat, shown.items(), strict=False):
             names = sorted(bars, key=lambda name: -bars[name])
-            colours = [COLOURS["twofold"] if name.startswith(OWN) else OTHERS for name in names]
+            colours = [LIGHT if name.startswith(OWN) else OTHERS for name in names]
             ax.bar_label(ax.barh(names, [bars[name] for name in names], color=colours), fmt="%.2g", padding=2, fontsize=6)
             ax.axvline(1, color="black", linewidth=0.6)
             ax.set_title(title, fontsize=8)
             ax.margins(x=0.15)
             ax.tick_params(length=0)
         figure.supxlabel(f"times as fast as Twofold; {record['device']['name']}, {record['date']}", fontsize=7)
-        figure.savefig(file, metadata={"Date": None, "Creator": None})
-        plt.close(figure)

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from asv_benchmarks.picture import LIGHT, OTHERS, STRONG, picture
+
 #: Titles of the panels, by item.
 PANELS = {
     "black_scholes 1e6": "Black-Scholes, 1e6",
@@ -24,10 +26,8 @@ PANELS = {
     "lstm 32": "LSTM 2x200",
 }
 COLUMNS = 4
-#: Colours of Twofold's bars, with and without the extra ``jit``, and of the others.
-COLOURS = {"twofold jit": "#b8500f", "twofold": "#e8863a"}
-OTHERS = "#8f9aa5"
-STYLE = {"font.size": 7, "svg.fonttype": "none", "svg.hashsalt": "peers", "axes.spines.top": False, "axes.spines.right": False}
+#: Colours of Twofold's bars, with and without the extra ``jit``.
+COLOURS = {"twofold jit": STRONG, "twofold": LIGHT}
 
 
 def best_ways(medians: Mapping[str, float]) -> dict[str, tuple[str, float]]:
@@ -50,22 +50,14 @@ def draw(record: Mapping[str, Any], file: Path) -> None:
     file
         The file to write.
     """
-    import matplotlib as mpl
-
-    mpl.use("svg")
-    from matplotlib import pyplot as plt
-
     shown = {key: title for key, title in PANELS.items() if record["items"].get(key, {}).get("medians")}
     rows = -(-len(shown) // COLUMNS)
-    with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(rows, COLUMNS, figsize=(9, 1.9 * rows), squeeze=False, layout="constrained")
+    with picture(file, rows, COLUMNS, figsize=(9, 1.9 * rows), squeeze=False) as (figure, axes):
         for ax in axes.flat[len(shown) :]:
             ax.set_visible(False)
         for ax, (key, title) in zip(axes.flat, shown.items(), strict=False):
             _panel(ax, title, best_ways(record["items"][key]["medians"]))
         figure.supxlabel(caption(record), fontsize=7)
-        figure.savefig(file, metadata={"Date": None, "Creator": None})
-        plt.close(figure)
 
 
 def caption(record: Mapping[str, Any]) -> str:

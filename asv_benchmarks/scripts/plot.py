@@ -9,10 +9,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from asv_benchmarks.picture import LIGHT, STRONG, picture
 from asv_benchmarks.scripts.table import NUMPY, WAYS
 
-COLOURS = {"run": "#b8500f", "np": "#e8863a"}
-STYLE = {"font.size": 7, "svg.fonttype": "none", "svg.hashsalt": "scripts", "axes.spines.top": False, "axes.spines.right": False}
+COLOURS = {"run": STRONG, "np": LIGHT}
 
 
 def speeds(record: Mapping[str, Any], way: str) -> dict[str, float]:
@@ -31,14 +31,8 @@ def draw(record: Mapping[str, Any], file: Path) -> None:
     file
         The file to write.
     """
-    import matplotlib as mpl
-
-    mpl.use("svg")
-    from matplotlib import pyplot as plt
-
     names = list(record["scripts"])[::-1]
-    with plt.rc_context(STYLE):
-        figure, ax = plt.subplots(figsize=(7, 0.16 * len(names) + 0.8), layout="constrained")
+    with picture(file, figsize=(7, 0.16 * len(names) + 0.8)) as (_, ax):
         for way in WAYS[1:]:
             found = speeds(record, way.name)
             ax.plot(
@@ -57,8 +51,6 @@ def draw(record: Mapping[str, Any], file: Path) -> None:
         ax.tick_params(length=0)
         ax.set_xlabel(f"speed relative to NumPy; medians of {record['rounds']} rounds; cores: {record['cores']}")
         ax.legend(loc="lower right", frameon=False)
-        figure.savefig(file, metadata={"Date": None, "Creator": None})
-        plt.close(figure)
 
 
 if __name__ == "__main__":
