@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..opdef.frontend import attach_method
 from . import error_state
 from .array import NDARRAY, FoldingArray
 from .calls import Given, method_now, now, ufunc_now
@@ -113,22 +114,17 @@ def _array_function(self: FoldingArray, function: Any, types: Any, args: tuple[A
 def attach() -> None:
     """Attach the operators to `FoldingArray`."""
     for name, ufunc in BINARY.items():
-        _attach(f"__{name}__", _binary(ufunc, f"__{name}__", False))
-        _attach(f"__r{name}__", _binary(ufunc, f"__r{name}__", True))
+        attach_method(FoldingArray, f"__{name}__", _binary(ufunc, f"__{name}__", False))
+        attach_method(FoldingArray, f"__r{name}__", _binary(ufunc, f"__r{name}__", True))
         if name != "divmod":
-            _attach(f"__i{name}__", _in_place(ufunc, name))
-    _attach("__pow__", _power)
+            attach_method(FoldingArray, f"__i{name}__", _in_place(ufunc, name))
+    attach_method(FoldingArray, "__pow__", _power)
     for name, ufunc in COMPARED.items():
-        _attach(f"__{name}__", _binary(ufunc, f"__{name}__", False))
+        attach_method(FoldingArray, f"__{name}__", _binary(ufunc, f"__{name}__", False))
     for name, ufunc in UNARY.items():
-        _attach(f"__{name}__", _unary(ufunc))
-    _attach("__array_ufunc__", _array_ufunc)
-    _attach("__array_function__", _array_function)
-
-
-def _attach(name: str, function: Any) -> None:
-    function.__name__, function.__qualname__ = name, f"ndarray.{name}"
-    setattr(FoldingArray, name, function)
+        attach_method(FoldingArray, f"__{name}__", _unary(ufunc))
+    attach_method(FoldingArray, "__array_ufunc__", _array_ufunc)
+    attach_method(FoldingArray, "__array_function__", _array_function)
 
 
 attach()
