@@ -317,6 +317,16 @@ def test_backward_within_the_scope_leaves_recording_on(mode):
             assert autograd.is_recording()
 
 
+def test_gradients_computed_while_recording_are_not_recorded(mode):
+    x, w = variable(), variable()
+    with autograd.record():
+        given = w * 2.0
+        autograd.backward([x, x * x], [given, given])
+        content = x.grad._v
+        assert content.__class__ is np.ndarray or content.rec is None
+    near(x.grad, given.asnumpy() * (1.0 + 2.0 * x.asnumpy()))
+
+
 def test_unrecorded_arrays_have_no_gradient(mode):
     x = variable()
     y = x * 2.0
