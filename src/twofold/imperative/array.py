@@ -420,7 +420,7 @@ class ViewMixin:
     @property
     def _v(self) -> Any:
         of = self._of
-        if of is self._base._v and (of.__class__ is PLAIN or tls.tape is None):
+        if of is self._base._v and (of.__class__ is PLAIN or (rec := of.rec) is None or not rec.node.tracked or tls.tape is None):
             return np.ascontiguousarray(self._seen)
         return self._read() if self._g is None else self._marked(self._g)
 

@@ -47,9 +47,9 @@ def {name}(self, other):
                     pass
         elif a.__class__ is Value and b.__class__ is Value:
             tape = tls.tape
-            if tape is not None:
-                ra = a.rec
-                rb = b.rec
+            ra = a.rec
+            rb = b.rec
+            if tape is not None and ((ra is not None and ra.node.tracked) or (rb is not None and rb.node.tracked)):
                 if ra is not None and rb is not None and ra.tape is tape and rb.tape is tape:
                     node = typed.get((ra.node, rb.node))
                     if {recordable} \\
@@ -88,13 +88,13 @@ def {name}(self, other):
         elif a.__class__ is Value:
             tape = tls.tape
             ra = a.rec
-            if tape is None{pending}:
+            if (tape is None or ra is None or not ra.node.tracked){pending}:
                 v = join(typed, ({joined}))
                 if v is not None:
                     r = new(cls)
                     r._v = v
                     return r
-            elif ra is not None and ra.tape is tape and a.data is not None and a.device is cpu{numbers}:
+            elif tape is not None and ra is not None and ra.tape is tape and a.data is not None and a.device is cpu{numbers}:
                 n = tape.leaves
                 lb = float_leaves[n]
                 node = typed.get(({nodes}))
@@ -147,13 +147,13 @@ def {name}(self):
     elif a.__class__ is Value:
         tape = tls.tape
         ra = a.rec
-        if tape is None:
+        if tape is None or ra is None or not ra.node.tracked:
             v = join(typed, (a,))
             if v is not None:
                 r = new(cls)
                 r._v = v
                 return r
-        elif ra is not None and ra.tape is tape and a.data is not None and a.device is cpu:
+        elif ra.tape is tape and a.data is not None and a.device is cpu:
             node = typed.get((ra.node,))
             if {recordable}:
                 try:

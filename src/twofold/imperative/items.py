@@ -3,6 +3,9 @@
 What decides is the size of the piece, never that of the array it is cut from: elements and small pieces of a large ready array are read
 and written at once. A view remembers what it showed of which content (``_seen`` and ``_of``), which holds while its base has that very
 content; its view operations (``_chain``) are worked out only if somebody asks for them.
+
+While recording, views of tracked arrays are made in the same way, since only reading one is an operation. Copies of their elements, and
+writes to them, are recorded.
 """
 
 from collections.abc import Callable
@@ -27,16 +30,18 @@ INTEGER_SCALARS = frozenset(NUMPY[name].type for name in INTEGERS)
 _ROOT = """
     v = of = self._v
     if of.__class__ is not plain:
-        if of.__class__ is not Value or (v := of.data).__class__ is not plain or of.device is not cpu or tls.tape is not None{shared}:
+        if of.__class__ is not Value or (v := of.data).__class__ is not plain or of.device is not cpu{shared}:
             return {general}"""
 #: The same for a view, unless its base has another content by now.
 _VIEW = """
     of = self._of
-    if of is not self._base._v or (of.__class__ is not plain and (tls.tape is not None{shared})):
+    if of is not self._base._v{own}:
         return {general}
     v = self._seen"""
-#: Whether others see a Value's memory, so that it cannot be written in place: inlined from `Value.exclusive`.
-_SHARED = " or of.rec is not None or of.at is not None or not ((b := of.borrow) is None or (b.__class__ is ref and b() is None))"
+#: Whether others see a Value's memory, so that it cannot be written in place, or it is tracked: inlined from `Value.exclusive`.
+_SHARED = "of.rec is not None or of.at is not None or not ((b := of.borrow) is None or (b.__class__ is ref and b() is None))"
+#: Whether a read of the content has to be recorded: `way.is_tracked`.
+_TRACKED = "of.__class__ is not plain and (rec := of.rec) is not None and rec.node.tracked and tls.tape is not None"
 
 _GET = """
 def __getitem__(self, key):{where}
@@ -67,7 +72,7 @@ def __getitem__(self, key):{where}
         w._seen = r
         w._steps = w._wide = w._g = None
         return w
-    if r.__class__ in native:
+    if r.__class__ in native and not ({tracked}):
         c = new(element)
         c._raw = r
         return c
@@ -129,7 +134,7 @@ _NUMPY_GET["array"] = f"""if kind is element:
                 if key.__class__ not in integers:
                     return get(self, key)
                 r = v[key]
-            elif kind is not cls and kind is not view or (at := key._v).__class__ is not plain or not at.ndim:
+            elif kind is not cls and kind is not view or (at := key._v).__class__ is not plain or not at.ndim or ({_TRACKED}):
                 return get(self, key)
             else:
                 r = contiguous(v[at])
@@ -186,10 +191,12 @@ def attach(cls: type, view: type, element: type | None, get: Callable[[Any, Any]
     }  # fmt: skip
     env |= {"reshape": vars(cls)["reshape"], "reshaped": RESHAPED}
     rules = (_LEGACY_GET, _LEGACY_SET, _LEGACY_RESHAPE) if element is None else (_NUMPY_GET, _NUMPY_SET, _NUMPY_RESHAPE)
-    generals = {"general": "get(self, key)", "shared": ""}, {"general": "put(self, key, value)", "shared": _SHARED}, {"shared": ""}
+    shared = {"shared": f" or {_SHARED}", "own": f" or (of.__class__ is not plain and ({_SHARED}))"}
+    always = {"shared": "", "own": ""}
+    generals = {"general": "get(self, key)", **always}, {"general": "put(self, key, value)", **shared}, always
     for owner, where, base in ((cls, _ROOT, "self"), (view, _VIEW, "self._base")):
         for text, rule, general in zip((_GET, _SET, _RESHAPE), rules, generals, strict=True):
-            parts = {"base": base, "small": IS_SMALL.format("r")} | general | rule
+            parts = {"base": base, "small": IS_SMALL.format("r"), "tracked": _TRACKED} | general | rule
             found: dict[str, Any] = {}
             exec(text.format(where=where.format(**parts), **parts), env, found)
             for name, method in found.items():

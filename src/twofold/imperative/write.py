@@ -79,7 +79,7 @@ def read_at_once(root: Cell, chain: Chain) -> tuple[Content, Array] | None:
     if v.__class__ is PLAIN:
         return v, look(HOST, v, chain)
     shape, big = v.type[0], SETTINGS.defer_elements
-    if tls.tape is not None or v.device is not CPU or math.prod(view_shape(shape, chain)) >= big:
+    if is_tracked(v) or v.device is not CPU or math.prod(view_shape(shape, chain)) >= big:
         return None
     if v.data is None and math.prod(shape) < big:
         return None
@@ -114,9 +114,10 @@ def write(root: Cell, chain: Chain, key: Any, value: Any) -> None:
     """
     v = root._v
     val = value._v if isinstance(value, Cell) else value
-    if v.__class__ is Value and tls.tape is None and (v.at is not None or v.data is None) and v.device is CPU:
+    tracked = is_tracked(v) or is_tracked(val)
+    if v.__class__ is Value and not tracked and (v.at is not None or v.data is None) and v.device is CPU:
         _settle(v, reads_first=v.borrow is None and _is_small_part(v, chain, key))
-    if is_tracked(v) or is_tracked(val) or (v.__class__ is Value and not is_visible(v)):
+    if tracked or (v.__class__ is Value and not is_visible(v)):
         COUNTERS.rebound += 1
         root._rebind(_written(root, chain, key, value))
         return
@@ -125,7 +126,7 @@ def write(root: Cell, chain: Chain, key: Any, value: Any) -> None:
 
 
 def change_at_once(root: Cell, chain: Chain, change: Callable[[Any], object]) -> bool:
-    """Change ``root[chain]`` by a function of NumPy's array; False if the change has to be recorded, or is not on cpu(0).
+    """Change ``root[chain]`` by a function of NumPy's array; False if the root is tracked, or is not on cpu(0).
 
     Such changes are not deferred, whatever their size: there is nothing to fuse with them.
 
@@ -138,7 +139,7 @@ def change_at_once(root: Cell, chain: Chain, change: Callable[[Any], object]) ->
     """
     v = root._v
     if v.__class__ is Value:
-        if tls.tape is not None or v.device is not CPU or data_of(v).__class__ is not PLAIN:
+        if is_tracked(v) or v.device is not CPU or data_of(v).__class__ is not PLAIN:
             return False
         _settle(v, reads_first=v.borrow is None)
     _change(root, chain, change)
@@ -169,11 +170,14 @@ def _is_small_part(v: Value, chain: Chain, key: Any) -> bool:
 
 
 def _settle(v: Value, reads_first: bool) -> None:
-    """Before an array is written, compute it and, if ``reads_first``, what is still to read it: that takes less time than a copy."""
-    at = v.at
+    """Before an array is written, compute it and, if ``reads_first``, what is still to read it: that takes less time than a copy.
+
+    A window with recorded operations goes on, so that backward can join it.
+    """
+    at, tape = v.at, tls.tape
     if at is None:  # another thread has just computed it
         return
-    if reads_first and not at[0].closed:
+    if reads_first and not at[0].closed and (tape is None or at[0] not in tape.windows):
         at[0].finish()
     is_done = at[0].is_done and v.data is not None
     if is_done and v.at is at:

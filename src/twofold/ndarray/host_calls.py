@@ -15,6 +15,8 @@ from ..imperative.way import is_tracked
 from ..ops import primitive_shape
 
 A = TypeVar("A", bound=Array)
+#: Classes of values that hold no arrays.
+ATOMS = frozenset({bool, int, float, complex, str, type(None)})
 
 
 def to_numpy(value: Any) -> Any:
@@ -70,7 +72,7 @@ def _all_arrays_in(value: object) -> Iterator[Array | np.ndarray]:
     if isinstance(value, (Array, np.ndarray)):
         yield value
     elif isinstance(value, (list, tuple)):
-        for v in value:
+        for v in () if ATOMS.issuperset(map(type, value)) else value:  # a long list of numbers takes no Python call for each
             yield from _all_arrays_in(v)
     elif isinstance(value, dict):
         yield from _all_arrays_in(list(value.values()))
@@ -86,11 +88,11 @@ def _may_have_gradient(a: Array | np.ndarray) -> bool:
 
 def is_recorded(value: object) -> bool:
     """Whether an array in nested sequences and dictionaries is on the tape, so that results computed from it have a gradient."""
-    return tls.tape is not None and any(map(_is_recorded, arrays_in(value)))
+    return tls.tape is not None and value.__class__ not in ATOMS and any(map(_is_recorded, arrays_in(value)))
 
 
 def _is_recorded(a: Any) -> bool:
-    if type(a)._root is None:
+    if type(a)._root is None or a._g is not None:  # a view may be a variable itself
         return is_tracked(a._v)
     # `detach` gives a view, and a view's root is on the tape whether or not the view lets gradients through
     return not any(sig.op.detaches for sig in a._chain) and is_tracked(a._base._v)

@@ -18,6 +18,7 @@ from ..imperative.indexing import Indexer, Rules
 from ..imperative.invoke import content, data_of, host_of
 from ..imperative.record import tls
 from ..imperative.transfer import on_device
+from ..imperative.way import is_tracked
 from ..imperative.write import change_at_once, look, read_at_once
 from ..ndarray.host_calls import is_recorded, to_numpy
 from ..ndarray.types import ArrayLike, Index
@@ -94,7 +95,7 @@ def get(x: ndarray, index: Any) -> ndarray:
         return wrap(ndarray, content(HOST.as_array(memory[to_numpy(index)]), CPU))
     if basic.is_view:
         return x._view(*basic.chain)
-    found = read_at_once(root, (*chain, *basic.chain))
+    found = None if is_variable(x) else read_at_once(root, (*chain, *basic.chain))
     if found is None:
         return INDEXER.get(x, index)
     _, element = found
@@ -107,7 +108,7 @@ def _piece(x: Any, key: Any) -> ndarray | None:
         if k.__class__ is not int and k.__class__ is not slice:
             return None
     of = x._base._v
-    memory = of if of.__class__ is PLAIN else None if tls.tape is not None or of.device is not CPU else of.data
+    memory = of if of.__class__ is PLAIN else None if is_tracked(of) or of.device is not CPU else of.data
     if memory.__class__ is not PLAIN or x._g is not None:
         return None
     if x._wide is None or x._wide[0] is not of:
@@ -145,7 +146,12 @@ def root_of(x: Any) -> Any:
     return x if x._root is None else x._base
 
 
-def changed_at_once(x: Any, change: Callable[[Any], object], *values: object) -> bool:
+def is_variable(x: Any) -> bool:
+    """Whether an array is a view that is a variable itself, so that reading it now has to be recorded even if its root is not tracked."""
+    return tls.tape is not None and x._root is not None and x._g is not None
+
+
+def changed_at_once(x: Any, change: Callable[[Any], object], value: object = None) -> bool:
     """Change an array by a function of NumPy's; False if that cannot be done now.
 
     Parameters
@@ -154,11 +160,11 @@ def changed_at_once(x: Any, change: Callable[[Any], object], *values: object) ->
         The array.
     change
         Writes to the NumPy array that it is called with.
-    values
-        What else the function reads: while recording, a recorded one cannot be written by NumPy.
+    value
+        What else the function reads. NumPy cannot write it if it is tracked.
     """
     root, chain = (x, ()) if x._root is None else (x._base, x._chain)
-    if tls.tape is not None and (root._v.__class__ is not PLAIN or is_recorded(values)):
+    if is_recorded(value):
         return False
     return change_at_once(root, chain, change)
 
@@ -167,9 +173,11 @@ def memory_of(x: Any) -> np.ndarray | None:
     """NumPy's view of an array's memory, computed if it is pending; None where an operation has to be recorded, or is not on cpu(0)."""
     root, chain = (x, ()) if x._root is None else (x._base, x._chain)
     v = root._v
+    if is_variable(x):
+        return None
     if v.__class__ is PLAIN:
         return look(HOST, v, chain)
-    if tls.tape is not None or v.device is not CPU:
+    if is_tracked(v) or v.device is not CPU:
         return None
     data = data_of(v)
     return look(HOST, data, chain) if data.__class__ is PLAIN else None

@@ -18,7 +18,6 @@ from ..imperative.cell import HOST, PLAIN, Cell, Value, wrap
 from ..imperative.element import NATIVE
 from ..imperative.fast import of_elements, specialise
 from ..imperative.invoke import invoke, type_of
-from ..imperative.record import tls
 from ..imperative.write import look, update_in_place, write
 from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
 from ..ndarray.types import ArrayLike
@@ -200,7 +199,7 @@ def _comparison(dunder: str, op: Op) -> Callable[..., Any]:
 
 def is_owned(v: Value) -> bool:
     """Whether a content may be written in place now, without a record."""
-    return tls.tape is None and v.rec is None and v.exclusive
+    return v.rec is None and v.exclusive
 
 
 def in_place(op: Op) -> Callable[..., Any]:

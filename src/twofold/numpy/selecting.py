@@ -13,7 +13,6 @@ from ..imperative.array import adopted
 from ..imperative.cell import wrap
 from ..imperative.counters import COUNTERS
 from ..imperative.invoke import content, host_of, invoke
-from ..imperative.record import tls
 from ..ndarray.host_calls import to_numpy
 from ..ndarray.types import ArrayLike
 from ..opdef.shapes import normalized_axis
@@ -239,7 +238,7 @@ def sort(a: ArrayLike, axis: int | None = -1, kind: str | None = None, order: No
         If ``order`` is given: arrays have no fields.
     """
     x, axis = operand(a), _sortable(axis, order)
-    memory = memory_of(x) if tls.tape is None and x.dtype.kind in "biuf" else None
+    memory = memory_of(x) if x.dtype.kind in "biuf" else None
     if memory is not None:
         try:
             named: Any = kind  # of any text, which NumPy refuses
