@@ -218,8 +218,8 @@ MUTANTS = (
     Mutant(
         "a write of a recorded array is recorded",
         WRITE,
-        "if is_tracked(v) or is_tracked(val) or (v.__class__",
-        "if is_tracked(v) or (v.__class__",
+        "    tracked = is_tracked(v) or is_tracked(val)\n",
+        "    tracked = is_tracked(v)\n",
     ),
     Mutant("a write in place makes a new leaf", WRITE, "        renew_leaf(v)\n    else:\n", "    else:\n"),
     Mutant(
