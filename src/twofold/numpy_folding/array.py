@@ -14,7 +14,7 @@ import numpy as np
 from ..config import SETTINGS
 from .chain import Pending, Source
 from .memory import LOCK, Memory
-from .rules import FOLDABLE
+from .rules import is_foldable
 from .sites import PATHS, Site, site
 
 #: Elements from which arrays fold.
@@ -35,6 +35,12 @@ class _Class(type):
 
     def __hash__(cls) -> int:
         return hash(NDARRAY)
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, NDARRAY)  # what ``isinstance(small, type(large))`` asks
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(subclass, NDARRAY) or type.__subclasscheck__(cls, subclass)
 
 
 class FoldingArray(metaclass=_Class):
@@ -237,7 +243,9 @@ class FoldingArray(metaclass=_Class):
     @property
     def ctypes(self) -> Any:
         """As NumPy's: the memory counts as looked at from now on."""
-        return self.pinned().view().ctypes
+        found = self.pinned().view().ctypes
+        found._arr = self  # type: ignore[attr-defined]  # what its pointers keep alive
+        return found
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
@@ -379,7 +387,7 @@ def owned(array: np.ndarray, where: Site, owners: dict[int, Memory] | None = Non
         if type(base) is not NDARRAY or base.base is not None:
             return array
         owner = base
-    if array.dtype not in FOLDABLE or not owner.flags.forc or not owner.flags.owndata or where.is_retired():
+    if not is_foldable(array.dtype) or not owner.flags.forc or not owner.flags.owndata or where.is_retired():
         return array
     memory = None if owners is None else owners.get(id(owner))
     if memory is None:

@@ -4,6 +4,7 @@ A function that keeps nothing of its operands gets the memory itself. Every othe
 keeps or returns counts as looking at the memory.
 """
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -13,8 +14,9 @@ from ..dtype import NAME_OF
 from . import error_state
 from .allocation import MAPPED
 from .array import LEAST, NDARRAY, FoldingArray, looking, made_in, offset_in, owned
+from .importing import is_own
 from .memory import Memory, new_memory
-from .rules import FOLDABLE, broadcast, loop_type
+from .rules import broadcast, is_foldable, loop_type
 from .sites import PATHS, Site
 
 #: Functions whose results never look at their operands, and that call nobody else.
@@ -24,8 +26,14 @@ FRESH = {
     np.repeat, np.where, np.clip, np.round, np.copy, np.bincount, np.lexsort, np.partition, np.argpartition, np.shares_memory,
     np.may_share_memory, np.result_type, np.can_cast, np.array_equal, np.zeros_like, np.ones_like, np.empty_like, np.full_like,
 }  # fmt: skip
-#: Functions that write into their first operand.
-WRITING = {np.copyto, np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis}
+#: Where ``out`` stands among the positional arguments, in the functions and in the methods of that name: the array counts too.
+OUT_AT = {
+    "sum": 3, "prod": 3, "mean": 3, "std": 3, "var": 3, "max": 2, "min": 2, "amax": 2, "amin": 2, "any": 2, "all": 2, "argmax": 2,
+    "argmin": 2, "cumsum": 3, "cumprod": 3, "dot": 2, "take": 3, "compress": 3, "choose": 2, "trace": 5, "round": 2, "clip": 3,
+    "concatenate": 2,
+}  # fmt: skip
+#: Functions whose results are NumPy's own arrays: broadcast ones warn when they are written.
+NUMPYS = {np.broadcast_arrays}
 #: Python's numbers, which NumPy converts.
 NUMBERS = {int, float, complex, bool}
 KNOWN = {FoldingArray, NDARRAY, int, float, bool, complex, str, type(None), tuple, list, dict, type, slice}
@@ -86,7 +94,7 @@ class Given:
 
 def part_of(memory: Memory, found: np.ndarray, where: Site) -> Any:
     """A view of the memory that a function gave: large ones fold, others are handed out over the lease."""
-    folds, is_ours = found.size >= LEAST and found.dtype in FOLDABLE and where.is_own, found.base is memory.root
+    folds, is_ours = found.size >= LEAST and is_foldable(found.dtype) and where.is_own, found.base is memory.root
     if folds and is_ours:
         return looking(memory, found, where)
     if not folds and not is_ours:
@@ -103,11 +111,22 @@ def now(fn: Callable[..., Any], args: Any, options: dict[str, Any], where: Site)
     """What a NumPy function gives at once."""
     PATHS["now"] += 1
     given = Given(fn in FRESH)
-    if fn in WRITING and type(args[0]) is FoldingArray:
-        args = (args[0].shown(), *args[1:])
+    if given.fresh:
+        args = with_target(args, fn.__name__, given)
     if "out" in options:
         options = with_targets(options, given)
-    return given.folded(fn(*given.plain(args), **(given.plain(options) if options else options)), where)
+    found = fn(*given.plain(args), **(given.plain(options) if options else options))
+    return found if fn in NUMPYS else given.folded(found, where)
+
+
+def with_target(args: tuple[Any, ...], name: str, given: Given) -> tuple[Any, ...]:
+    """The positional arguments with what is to be written as a view over a lease."""
+    at = OUT_AT.get(name)
+    if at is None or len(args) <= at or type(args[at]) is not FoldingArray:
+        return args
+    view = args[at].shown().view()
+    given.arrays.append((args[at], view))
+    return (*args[:at], view, *args[at + 1 :])
 
 
 def with_targets(options: dict[str, Any], given: Given) -> dict[str, Any]:
@@ -144,15 +163,31 @@ def ufunc_now(ufunc: np.ufunc, args: tuple[Any, ...], options: dict[str, Any], w
             found = error_state.call(ufunc, arrays, options, where)
             return owned(found, where) if type(found) is NDARRAY and found.size >= LEAST else found
     given = Given(all(type(x) in KNOWN or isinstance(x, np.generic) for x in args))
+    if not given.fresh and any(overrides(x) for x in args):
+        return NotImplemented
     if "out" in options:
         options = with_targets(options, given)
     args = given.plain(args)
     return given.folded(error_state.call(ufunc, args, given.plain(options), where), where)
 
 
+def overrides(x: Any) -> bool:
+    """Whether the program has a class of its own for an operand, which is no array, that computes ufuncs: it gets the folding arrays.
+
+    What libraries and subclasses of `ndarray` compute, they compute of NumPy's arrays.
+    """
+    cls = type(x)
+    if issubclass(cls, NDARRAY) or getattr(cls, "__array_ufunc__", None) is None:
+        return False
+    module = sys.modules.get(cls.__module__)
+    return module is None or is_own(vars(module))
+
+
 def method_now(ufunc: np.ufunc, method: str, args: tuple[Any, ...], options: dict[str, Any], where: Site) -> Any:
     """What a method of a ufunc gives."""
     given = Given(True)
+    if any(overrides(x) for x in args if type(x) is not FoldingArray):
+        return NotImplemented
     if method == "at" and type(args[0]) is FoldingArray:
         args = (args[0].shown(), *args[1:])
     if "out" in options:

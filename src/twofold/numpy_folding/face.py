@@ -5,12 +5,36 @@
 """
 
 from collections.abc import Callable
+from inspect import Parameter, signature
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
+from ..opdef.frontend import attach_method
+from .array import FoldingArray
 from .makers import CONVERSIONS, DRAWS, NAMES, conversion, drawing, generator_class, maker, meshgrid, shuffle
+
+
+class Signed:
+    """What a method of the face wraps, to ``inspect.signature``: NumPy's function with one more parameter, which stands for the face."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    @property
+    def __signature__(self) -> Any:
+        found = signature(self.function)
+        return found.replace(parameters=[Parameter("face", Parameter.POSITIONAL_ONLY), *found.parameters.values()])
+
+
+def signed(function: Any) -> Any:
+    """A method of the face that has the signature of NumPy's function."""
+    wrapped = getattr(function, "__wrapped__", None)
+    if wrapped is not None:
+        function.__text_signature__ = getattr(wrapped, "__text_signature__", None)
+        function.__wrapped__ = Signed(wrapped)
+    return function
 
 
 class Face(ModuleType):
@@ -20,7 +44,7 @@ class Face(ModuleType):
         super().__init__(module.__name__, module.__doc__)
         self.__dict__.update(vars(module))
         # NumPy's functions do not become methods of classes that have them as attributes, and neither do methods
-        self.__dict__.update({name: MethodType(x, self) if isinstance(x, FunctionType) else x for name, x in own.items()})
+        self.__dict__.update({name: MethodType(signed(x), self) if isinstance(x, FunctionType) else x for name, x in own.items()})
         self.__dict__["_module"] = module
 
     def __getattr__(self, name: str) -> Any:
@@ -60,3 +84,13 @@ def _numpy() -> Face:
 
 #: What a script imports as ``numpy``.
 numpy = _numpy()
+_namespace = FoldingArray.__array_namespace__  # type: ignore[attr-defined]
+
+
+def _array_namespace(self: FoldingArray, *, api_version: str | None = None) -> Face:
+    """As NumPy's, but for the module: the script's own."""
+    _namespace(self, api_version=api_version)
+    return numpy
+
+
+attach_method(FoldingArray, "__array_namespace__", _array_namespace)

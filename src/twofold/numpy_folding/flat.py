@@ -28,6 +28,9 @@ class Flat:
     def __setitem__(self, key: Any, value: Any) -> None:
         self._iterator[index_of(key)] = value.ready() if type(value) is FoldingArray else value
 
+    def __delitem__(self, key: Any) -> None:
+        del self._iterator[key]  # type: ignore[attr-defined]  # NumPy's error
+
     def __iter__(self) -> Iterator[Any]:
         return iter(self._iterator)
 

@@ -143,10 +143,11 @@ def conversion(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             found = function(a, *args, **options)
         except ValueError:
-            given = _as_array(a)
-            if given is None:
+            if not hasattr(type(a), "__array__") or isinstance(a, (np.generic, np.ndarray)):
                 raise
-            return convert(face, given, *args, **options)
+            shown = _Shown(a)
+            found = function(shown, *args, **options)
+            return shown.given.folded(found, site())
         if type(found) is not NDARRAY or found.size < LEAST:
             return found
         is_new = isinstance(a, SEQUENCES) or (function is np.array and not args[1:] and options.get("copy", True) is True)
@@ -155,11 +156,14 @@ def conversion(function: Callable[..., Any]) -> Callable[..., Any]:
     return convert
 
 
-def _as_array(a: Any) -> FoldingArray | None:
-    """The folding array that an object of the program says it is: NumPy takes none from ``__array__``."""
-    method = getattr(type(a), "__array__", None)
-    found = None if method is None else method(a)
-    return found if type(found) is FoldingArray else None
+class _Shown:
+    """An object of the program whose ``__array__`` may give a folding array, which NumPy does not take: it gets a view of its memory."""
+
+    def __init__(self, of: Any) -> None:
+        self.of, self.given = of, Given(False)
+
+    def __array__(self, *args: Any, **options: Any) -> Any:
+        return self.given.plain(type(self.of).__array__(self.of, *args, **options))
 
 
 def meshgrid(face: Any, *xi: Any, **options: Any) -> Any:

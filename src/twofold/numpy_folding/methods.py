@@ -7,10 +7,10 @@ import numpy as np
 
 from . import error_state
 from .array import LEAST, NDARRAY, FoldingArray, looking, made_in, owned
-from .calls import Given
+from .calls import Given, with_target, with_targets
 from .memory import LOCK, new_memory
 from .pending import operation
-from .rules import CASTS, FOLDABLE
+from .rules import CASTS, is_foldable
 from .sites import site
 
 #: Methods whose results never look at the memory.
@@ -29,7 +29,7 @@ def _reduction(name: str) -> Callable[..., Any]:
     function, general = getattr(NDARRAY, name), _fresh(name)
 
     def method(self: FoldingArray, *args: Any, **options: Any) -> Any:
-        if options.keys() - {"axis", "keepdims", "ddof"}:
+        if len(args) > 1 or options.keys() - {"axis", "keepdims", "ddof"}:
             return general(self, *args, **options)
         found = function(self.ready(), *args, **options)
         return found if type(found) is not NDARRAY or found.size < LEAST else owned(found, site())
@@ -43,9 +43,10 @@ def _fresh(name: str) -> Callable[..., Any]:
     def method(self: FoldingArray, *args: Any, **options: Any) -> Any:
         given = Given(True)
         where = site()
-        if type(options.get("out")) is FoldingArray:
-            options["out"] = options["out"].shown()
-        found = error_state.call(function, (given.plain(self), *given.plain(args)), given.plain(options), where)
+        if "out" in options:
+            options = with_targets(options, given)
+        operands = with_target((self, *args), name, given)
+        found = error_state.call(function, given.plain(operands), given.plain(options), where)
         return given.folded(found, where)
 
     return method
@@ -85,7 +86,7 @@ def _view(name: str) -> Callable[..., Any]:
 
 def _viewed(x: FoldingArray, found: np.ndarray) -> Any:
     """A result of a method that may be a view of the array, or the array itself."""
-    if found.size >= LEAST and found.base is x.memory.root and found.dtype in FOLDABLE:
+    if found.size >= LEAST and found.base is x.memory.root and is_foldable(found.dtype):
         return looking(x.memory, found, x.site)
     given = Given(True)
     given.arrays.append((x, x.ready()))
@@ -137,6 +138,7 @@ def _base_view(self: FoldingArray, *args: Any, **options: Any) -> Any:
 
 
 def _resize(self: FoldingArray, *shape: Any, refcheck: bool = True) -> None:
+    np.empty(0).resize(0, refcheck=refcheck)  # NumPy's error for what is no boolean
     array, memory = self.ready(), self.memory
     if array is not memory.owner:
         raise ValueError("cannot resize this array: it does not own its data")

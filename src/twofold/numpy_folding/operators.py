@@ -9,7 +9,7 @@ import numpy as np
 from ..opdef.frontend import attach_method
 from . import error_state
 from .array import NDARRAY, FoldingArray
-from .calls import Given, method_now, now, ufunc_now
+from .calls import Given, method_now, now, overrides, ufunc_now
 from .pending import IN_PLACE, NUMBERS, OPTIONS, in_place, operation
 from .sites import Site, site
 
@@ -20,6 +20,9 @@ BINARY = {
 }  # fmt: skip
 COMPARED = {"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal}
 UNARY = {"neg": np.negative, "abs": np.absolute, "invert": np.invert, "pos": np.positive}
+REVERSED = {f"__r{name}__" for name in BINARY}
+#: Python's own functions for operators of which the right operand's class comes first if it is a subclass of the left's.
+WITH_SUBCLASS = {f"__{name}__": getattr(operator, f"__{name}__", divmod) for name in (*BINARY, *COMPARED)}
 #: What NumPy computes for an array to the power of a number.
 POWERS = {2: np.square, 0.5: np.sqrt, -1: np.reciprocal}
 
@@ -38,10 +41,14 @@ def _is_operand(value: Any) -> bool:
     return t is FoldingArray or t in NUMBERS or t is NDARRAY or issubclass(t, np.generic) or t is complex
 
 
-def _by_numpy(x: FoldingArray, y: Any, dunder: str) -> Any:
+def _by_numpy(ufunc: np.ufunc, x: FoldingArray, y: Any, dunder: str) -> Any:
     """An operator with an operand that NumPy, or the operand's own class, has to judge."""
+    if overrides(y):
+        return ufunc(y, x) if dunder in REVERSED else ufunc(x, y)
     given = Given(False)
-    found = getattr(NDARRAY, dunder)(given.plain(x), y)
+    # to Python a subclass of `ndarray` is none of `FoldingArray`, whose methods it would try first
+    function = WITH_SUBCLASS.get(dunder) if isinstance(y, NDARRAY) else None
+    found = (function or getattr(NDARRAY, dunder))(given.plain(x), y)
     return found if found is NotImplemented else given.folded(found, site())
 
 
@@ -49,7 +56,18 @@ def _binary(ufunc: np.ufunc, dunder: str, reverse: bool) -> Callable[..., Any]:
     def method(self: FoldingArray, other: Any) -> Any:
         if _is_operand(other):
             return applied(ufunc, (other, self) if reverse else (self, other), site())
-        return _by_numpy(self, other, dunder)
+        return _by_numpy(ufunc, self, other, dunder)
+
+    return method
+
+
+def _compared(ufunc: np.ufunc, dunder: str) -> Callable[..., Any]:
+    """A comparison: the operator compares what the ufunc cannot, such as numbers with text."""
+
+    def method(self: FoldingArray, other: Any) -> Any:
+        if _is_operand(other) and (type(other) is not NDARRAY or other.dtype.kind in "biufc"):
+            return applied(ufunc, (self, other), site())
+        return _by_numpy(ufunc, self, other, dunder)
 
     return method
 
@@ -66,7 +84,7 @@ def _power(self: FoldingArray, other: Any, modulo: Any = None) -> Any:
         # not the ufunc: the operator has special cases of its own
         given = Given(True)
         return given.folded(operator.pow(given.plain(self), given.plain(other)), site())
-    return _by_numpy(self, other, "__pow__")
+    return _by_numpy(np.power, self, other, "__pow__")
 
 
 def _unary(ufunc: np.ufunc) -> Callable[..., Any]:
@@ -83,10 +101,13 @@ def _in_place(ufunc: np.ufunc, name: str) -> Callable[..., Any]:
         where = site()
         if in_place(ufunc, self, other, where):
             return self
+        if overrides(other):
+            return ufunc(self, other, out=(self,))
         where.count(IN_PLACE)
         target = self.shown()
-        error_state.call(numpys, (target, Given(_is_operand(other)).plain(other)), {}, where)
-        return self
+        given = Given(_is_operand(other))
+        found = error_state.call(numpys, (target, given.plain(other)), {}, where)
+        return self if found is target else given.folded(found, where)
 
     return method
 
@@ -101,14 +122,14 @@ def _array_ufunc(self: FoldingArray, ufunc: np.ufunc, method: str, *inputs: Any,
     return ufunc_now(ufunc, inputs, options, where)
 
 
-def _array_function(self: FoldingArray, function: Any, types: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+def _array_function(self: FoldingArray, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     where = site()
-    if not options and len(args) == 3 and (function is np.where or function is np.clip):
-        found = operation(function, args, where)
+    if not kwargs and len(args) == 3 and (func is np.where or func is np.clip):
+        found = operation(func, args, where)
         if not isinstance(found, str):
             return found
         where.count(found)
-    return now(function, args, options, where)
+    return now(func, args, kwargs, where)
 
 
 def attach() -> None:
@@ -120,7 +141,7 @@ def attach() -> None:
             attach_method(FoldingArray, f"__i{name}__", _in_place(ufunc, name))
     attach_method(FoldingArray, "__pow__", _power)
     for name, ufunc in COMPARED.items():
-        attach_method(FoldingArray, f"__{name}__", _binary(ufunc, f"__{name}__", False))
+        attach_method(FoldingArray, f"__{name}__", _compared(ufunc, f"__{name}__"))
     for name, ufunc in UNARY.items():
         attach_method(FoldingArray, f"__{name}__", _unary(ufunc))
     attach_method(FoldingArray, "__array_ufunc__", _array_ufunc)

@@ -11,7 +11,7 @@ from . import error_state
 from .array import LEAST, NDARRAY, FoldingArray, waiting
 from .chain import LONGEST, Pending, Source
 from .memory import LOCK, nobody
-from .rules import RULES, fits, plan_of
+from .rules import RULES, fits, is_foldable, plan_of
 from .sites import PATHS, Site
 
 NUMBERS = (float, int, bool)
@@ -59,6 +59,8 @@ def operation(key: Any, operands: tuple[Any, ...], where: Site) -> FoldingArray 
         elif t is NDARRAY:
             if x.size >= LEAST:
                 return PLAIN
+            if not is_foldable(x.dtype):
+                return KINDS
             signature.append((x.shape, x.dtype))
         elif issubclass(t, np.generic):
             signature.append(((), x.dtype))

@@ -47,12 +47,18 @@ RULES: dict[Any, Rule] = {u: _rule(u) for u in UFUNCS} | dict(CASTS)
 RULES |= {np.where: Rule(np.where, primitive_arithmetic.where.sig()), np.clip: Rule(np.clip, elementwise_math.clip_range.sig())}
 #: Dtypes that machine code computes with: arrays of others never fold.
 FOLDABLE = {np.dtype(n) for n in ["float32", "float64", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]}
+_NUMBERS = frozenset(d.num for d in FOLDABLE)
 #: The integers that a dtype can hold, and the largest number that does not overflow in single precision.
 RANGES = {d: (int(np.iinfo(d).min), int(np.iinfo(d).max)) for d in FOLDABLE if d.kind in "iu"}
 LARGEST = 3.4e38
 Shape = tuple[int, ...]
 #: An operand's dtype, or the class of a Python number.
 Kind = Any
+
+
+def is_foldable(dtype: np.dtype[Any]) -> bool:
+    """Whether arrays of a dtype fold: not those with metadata, and not `longlong` where it is another name of `int64`."""
+    return dtype.num in _NUMBERS and dtype.isnative and dtype.metadata is None
 
 
 class Plan(NamedTuple):
@@ -113,10 +119,13 @@ def _planned(key: Any, *kinds: Any) -> Plan:
     shape: Shape | None = ()
     for k in arrays:
         shape = None if shape is None else broadcast(shape, k[0])
-    if dtype is None or shape is None or math.prod(shape) < SETTINGS.fold_elements:
+    if dtype is None or not shape or math.prod(shape) < SETTINGS.fold_elements:
         return NEVER
     dtypes = [k[1] for k in arrays]
-    numbers = [d for d in dtypes if d.kind in "iu" or d == np.float32] if len(arrays) < len(kinds) else []
+    # integers may be too large even for double precision
+    numbers = (
+        [d for d in dtypes if d.kind in "iu" or d == np.float32 or (d.kind == "f" and int in kinds)] if len(arrays) < len(kinds) else []
+    )
     small = any(not k[0] or math.prod(k[0]) < SETTINGS.fold_elements for k in arrays)  # scalars are NumPy's from any size
     warns = key in WARNING and dtype.kind == "f" and type(kinds[-1]) is tuple
     return Plan(rule, (shape, dtype), math.prod(shape), tuple(numbers), small, warns, key is np.divide and not warns)
@@ -175,7 +184,7 @@ def broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...] | None:
 def fits(value: float, dtypes: tuple[np.dtype[Any], ...]) -> bool:
     """Whether arrays can hold a number without an error or a warning of NumPy's."""
     for dtype in dtypes:
-        if dtype.kind == "f":
+        if dtype.kind == "f":  # an integer beyond is computed by NumPy at once, which may refuse it
             if abs(value) > LARGEST and value == value and abs(value) != np.inf:
                 return False
         elif type(value) is int and not RANGES[dtype][0] <= value <= RANGES[dtype][1]:

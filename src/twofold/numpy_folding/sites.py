@@ -6,7 +6,7 @@ been part of a chain.
 """
 
 from sys import _getframe
-from types import CodeType
+from types import CodeType, FrameType
 
 from .importing import is_own
 
@@ -76,6 +76,11 @@ class Site:
 SITES: dict[tuple[CodeType, int], Site] = {}
 
 
+def is_in_program(frame: FrameType) -> bool:
+    """Whether what a frame makes folds: in the program's own code, but not in a method that makes an array for NumPy's C code."""
+    return frame.f_code.co_name != "__array__" and is_own(frame.f_globals)
+
+
 def site() -> Site:
     """The site in the user's code that has called the package."""
     frame = _getframe(2)
@@ -87,5 +92,5 @@ def site() -> Site:
     if found is None:
         if len(SITES) >= MOST_SITES:
             SITES.clear()
-        found = SITES[place] = Site(*place, str(frame.f_globals.get("__name__")), is_own(frame.f_globals))
+        found = SITES[place] = Site(*place, str(frame.f_globals.get("__name__")), is_in_program(frame))
     return found

@@ -1,0 +1,173 @@
+"""What NumPy's own tests have shown: identity of results, classes beside arrays, signatures, odd dtypes, errors."""
+
+import ctypes
+import gc
+import inspect
+import weakref
+
+import numpy as np
+import pytest
+
+from twofold.numpy_folding.array import LEAST, FoldingArray
+from twofold.numpy_folding.face import numpy as face
+
+N = LEAST
+
+
+def folding():
+    x = face.arange(float(N))
+    assert type(x) is FoldingArray
+    return x
+
+
+def pending(x):
+    y = x + 1.0
+    assert type(y) is FoldingArray
+    assert y.array is None, "it must wait"
+    return y
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x, out: np.cumsum(x, 0, None, out),
+        lambda x, out: x.cumsum(0, None, out),
+        lambda x, out: np.clip(x, 1.0, 2.0, out),
+        lambda x, out: x.round(0, out),
+        lambda x, out: x.round(out=out),
+        lambda x, out: np.take(x, np.arange(N), 0, out),
+        lambda x, out: x[None].sum(0, None, out),
+        lambda x, out: np.concatenate([x], 0, out),
+    ],
+)
+def test_a_positional_target_is_returned_and_written_after_it_was_read(write):
+    x, out = folding(), folding()
+    later = pending(out)
+    assert write(x, out) is out
+    assert later[5] == 6.0
+
+
+class Duck:
+    """Computes ufuncs, and is no array."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __array_ufunc__(self, ufunc, method, *inputs, out=None, **options):
+        plain = [x.value if isinstance(x, Duck) else x for x in inputs]
+        return Duck(getattr(ufunc, method)(*plain, **options))
+
+
+def test_a_class_of_the_program_gets_the_folding_array():
+    x = folding()
+    found = x + Duck(2.0)
+    assert type(found) is Duck
+    assert type(found.value) is FoldingArray
+    assert x.__array_ufunc__(np.add, "__call__", x, Duck(1.0)) is NotImplemented
+
+
+def test_in_place_with_such_a_class_gives_its_result():
+    x = folding()
+    x += Duck(2.0)
+    assert type(x) is Duck
+
+
+def test_a_subclass_on_the_right_comes_first():
+    class Sub(np.ndarray):
+        def __eq__(self, other):
+            return "equal"
+
+        def __radd__(self, other):
+            return "sum"
+
+        __hash__ = None
+
+    sub = np.arange(float(N)).view(Sub)
+    assert (folding() == sub) == "equal"
+    assert folding() + sub == "sum"
+
+
+def test_text_is_unequal_to_numbers():
+    x = folding()
+    assert not (x == np.array("a")).any()
+    assert (x != np.array("a")).all()
+
+
+def test_an_object_may_make_its_array_in_any_way():
+    class Made:
+        def __array__(self, dtype=None, copy=None):
+            return face.arange(float(N))
+
+    assert np.add(Made(), 1.0)[-1] == N
+    assert np.bincount(np.array([1])).size == 2
+
+    kept = folding()
+
+    class Kept:
+        def __array__(self, dtype=None, copy=None):
+            return kept
+
+    assert face.asarray(Kept()) is kept
+
+
+def test_dtypes_that_only_look_alike_keep_their_identity():
+    annotated = np.dtype("int64", metadata={"unit": "m"})
+    other = np.dtype("longlong")
+    for dtype in (annotated, other):
+        x = face.ones(N, dtype)
+        assert np.asarray(x).dtype.metadata == dtype.metadata
+        assert (x + x).dtype.char == (np.ones(N, dtype) + np.ones(N, dtype)).dtype.char
+
+
+def test_small_arrays_are_instances_of_a_large_ones_class():
+    assert isinstance(np.ones(3), type(folding()))
+    assert not isinstance([1.0], type(folding()))
+
+
+def test_signatures_are_numpys():
+    for name in ("array", "asarray", "zeros", "arange", "full", "linspace", "eye"):
+        assert inspect.signature(getattr(face, name)) == inspect.signature(getattr(np, name)), name
+
+
+def test_the_array_function_protocol_takes_keywords():
+    x = folding()
+    assert x.__array_function__(func=np.sum, types=(np.ndarray,), args=(x,), kwargs={}) == x.sum()
+
+
+def test_the_array_namespace_is_the_programs_numpy():
+    assert folding().__array_namespace__() is face
+    with pytest.raises(ValueError, match="Version"):
+        folding().__array_namespace__(api_version="1999.01")
+
+
+def test_a_pointer_keeps_the_array():
+    x = folding()
+    alive = weakref.ref(x)
+    pointer = x.ctypes.data_as(ctypes.c_void_p)
+    del x
+    gc.collect()
+    assert alive() is not None
+    del pointer
+    gc.collect()
+    assert alive() is None
+
+
+def test_elements_of_flat_cannot_be_deleted():
+    with pytest.raises(TypeError):
+        del folding().flat[0]
+
+
+def test_an_integer_beyond_double_precision_raises_at_once():
+    with pytest.raises(OverflowError):
+        folding() + 10**400
+
+
+def test_resize_wants_a_boolean():
+    with pytest.raises(TypeError):
+        folding().resize(3, refcheck="no")
+
+
+def test_broadcast_arrays_warn_when_they_are_written():
+    x, _ = np.broadcast_arrays(face.ones((1, N)), face.ones((2, 1)))
+    with pytest.warns(DeprecationWarning, match="broadcast_arrays"):
+        x += 1.0
