@@ -1,12 +1,20 @@
-"""Convolution work cut into blocks of bounded memory: several images at once, or some rows of one."""
+"""Convolution work cut into blocks of bounded memory, several images or some rows of one, and groups of images shared by threads."""
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from . import threads
+from .geometry import Geometry
 from .memory import POOL
-from .products import is_small, multiply
+from .products import MULTIPLICATION, THREADED, is_small, multiply
+from .workers import run_all
+
+#: Most sums of a weight's gradient that are computed apart, each from some of the images, and then added.
+MOST_SUMS = 4
 
 
 class Block(NamedTuple):
@@ -29,12 +37,17 @@ class Blocks:
     ----------
     images, band
         Most images in a block, and most rows of each.
+    is_shared
+        Whether threads process groups of ``images`` images at the same time. Each computes its products in one piece then.
     """
 
-    def __init__(self, n: int, rows: int, row_bytes: int, nbytes: int) -> None:
-        self.n, self.rows, row_bytes = n, rows, max(1, row_bytes)
-        self.images = max(1, min(nbytes // (row_bytes * max(1, rows)), n))
+    def __init__(self, g: Geometry, rows: int, row_bytes: int, nbytes: int) -> None:
+        self.n, self.rows, row_bytes = g.n, rows, max(1, row_bytes)
+        self.images = max(1, min(nbytes // (row_bytes * max(1, rows)), g.n))
         self.band = max(1, min(nbytes // row_bytes, rows))
+        self.is_shared = shares_images(g)
+        if self.is_shared:  # in an even number of groups, for two threads
+            self.images = -(-g.n // (2 * -(-g.n // (2 * self.images))))
 
     def images_of(self) -> Iterator[tuple[int, int]]:
         """(first, count) of the images that are processed at once."""
@@ -45,25 +58,93 @@ class Blocks:
         for top, rows in _parts(self.rows, self.band):
             yield Block(first, count, top, rows)
 
+    def product(self, lhs: np.ndarray, rhs: np.ndarray, out: np.ndarray) -> np.ndarray:
+        """Batched matrix products, (…, a, b) · (…, b, c) into (…, a, c)."""
+        return product(lhs, rhs, out, self.is_shared)
 
-def product(lhs: np.ndarray, rhs: np.ndarray, out: np.ndarray) -> np.ndarray:
-    """Batched matrix products, (…, a, b) · (…, b, c) into (…, a, c); for b = 1 NumPy's multiply is much faster."""
+
+def shares_images(g: Geometry) -> bool:
+    """Whether a convolution has several images and enough work to share them: by sizes alone, since it decides how products are cut."""
+    return g.n > 1 and g.products * MULTIPLICATION >= THREADED
+
+
+W = TypeVar("W", bound=Blocks)
+
+
+def for_images(make: Callable[[], W], process: Callable[[W, int, int], None]) -> None:
+    """Call ``process(work, first, count)`` for all images, a group at once, with buffers that ``make`` allocates; on helpers too."""
+    first = make()
+    _run(make, first, [partial(_process, process, *part) for part in first.images_of()])
+
+
+def sum_over_images(make: Callable[[], W], process: Callable[[W, int, int, "Total"], None], out: np.ndarray) -> None:
+    """Like `for_images`, with a sum of shape ``out`` to add to; in up to `MOST_SUMS` sums, by sizes alone, which are added up in order."""
+    first = make()
+    parts = list(first.images_of())
+    number = min(MOST_SUMS, len(parts)) if first.is_shared else 1
+    sums = [out, *[POOL.empty(out.shape, out.dtype) for _ in range(number - 1)]]
+    cuts = [k * len(parts) // number for k in range(number + 1)]
+    groups = [parts[lo:hi] for lo, hi in pairwise(cuts)]
+    _run(make, first, [partial(_add_up, process, group, total) for group, total in zip(groups, sums, strict=True)])
+    for total in sums[1:]:
+        np.add(out, total, out)
+
+
+def _process(process: Callable[[W, int, int], None], first: int, count: int, work: W) -> None:
+    process(work, first, count)
+
+
+def _add_up(process: Callable[[W, int, int, "Total"], None], parts: Sequence[tuple[int, int]], out: np.ndarray, work: W) -> None:
+    total = Total(out, work.is_shared)
+    for first, count in parts:
+        process(work, first, count, total)
+
+
+def _run(make: Callable[[], W], first: W, tasks: Sequence[Callable[[W], None]]) -> None:
+    """Run tasks, each with buffers that no other uses meanwhile; on helpers too unless somebody has limited BLAS to one thread."""
+    if not first.is_shared:
+        for task in tasks:
+            task(first)
+        return
+    free = [first]
+
+    def run(task: Callable[[W], None]) -> None:
+        try:
+            work = free.pop()
+        except IndexError:
+            work = make()
+        task(work)
+        free.append(work)
+
+    with threads.HOLD as hold:
+        if threads.count() == 1 or hold.before == 1:
+            for task in tasks:
+                run(task)
+        else:
+            run_all([partial(run, task) for task in tasks])
+
+
+def product(lhs: np.ndarray, rhs: np.ndarray, out: np.ndarray, whole: bool = False) -> np.ndarray:
+    """Batched matrix products, (…, a, b) · (…, b, c) into (…, a, c); for b = 1 NumPy's multiply is much faster.
+
+    A ``whole`` product is not cut into pieces; the caller holds BLAS to one thread.
+    """
     if lhs.shape[-1] == 1:
         return np.multiply(lhs, rhs, out)
-    return np.matmul(lhs, rhs, out=out) if is_small(lhs.shape, rhs.shape) else multiply(lhs, rhs, out)
+    return np.matmul(lhs, rhs, out=out) if whole or is_small(lhs.shape, rhs.shape) else multiply(lhs, rhs, out)
 
 
 class Total:
-    """A sum of matrix products, accumulated in an array of their shape."""
+    """A sum of matrix products, accumulated in an array of their shape; of ``whole`` ones, see `product`."""
 
-    def __init__(self, into: np.ndarray) -> None:
-        self.into, self._count, self._next = into, 0, into
+    def __init__(self, into: np.ndarray, whole: bool = False) -> None:
+        self.into, self._count, self._next, self._whole = into, 0, into, whole
 
     def add(self, lhs: np.ndarray, rhs: np.ndarray) -> None:
         """Add a product; the first one is written instead of added."""
         if self._count == 1:
             self._next = POOL.empty(self.into.shape, self.into.dtype)
-        product(lhs, rhs, self._next)
+        product(lhs, rhs, self._next, self._whole)
         if self._count:
             np.add(self.into, self._next, self.into)
         self._count += 1

@@ -12,6 +12,7 @@ Source: Chellapilla, Puri & Simard, "High performance convolutional neural netwo
 """
 
 import math
+from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from twofold.backend.strides import Sizes, row_major
 
-from .blocks import Block, Blocks, Total, product
+from .blocks import Block, Blocks, Total, for_images, sum_over_images
 from .geometry import Geometry
 from .memory import POOL
 
@@ -63,10 +64,11 @@ class Columns(Blocks):
     def __init__(self, g: Geometry, dtype: np.dtype[np.generic], order: Order, nbytes: int) -> None:
         self.g, self.order = g, order
         cell = dtype.itemsize * (g.groups * g.rows + g.filters)
-        super().__init__(g.n, g.out[0], cell * self.cells(g.out[0]).number // max(1, g.out[0]), nbytes)
+        super().__init__(g, g.out[0], cell * self.cells(g.out[0]).number // max(1, g.out[0]), nbytes)
         most = self.images * self.cells(self.band).number
         self.image = POOL.empty((self.images * g.channels * math.prod(g.padded),), dtype)
         self.image.fill(0)
+        self.loaded = self.images
         self.columns = POOL.empty((g.groups * g.rows * most,), dtype)
         self.sums = POOL.empty((g.filters * most,), dtype)
 
@@ -88,8 +90,9 @@ class Columns(Blocks):
 
     def load(self, data: np.ndarray) -> None:
         """Load images (count, channels, …) into the padded buffer."""
-        if self.order == "batched" and len(data) < self.images:
-            self.image.fill(0)  # with fewer images the padding is at other addresses
+        if self.order == "batched" and len(data) != self.loaded:
+            self.image.fill(0)  # with another number of images the padding is at other addresses
+        self.loaded = len(data)
         self.loaded_images(len(data))[self.g.inner] = data
 
     def with_batch_axis_moved(self, x: np.ndarray, places: int) -> np.ndarray:
@@ -149,31 +152,37 @@ class Columns(Blocks):
 
 def convolve(g: Geometry, data: np.ndarray, weight: np.ndarray, out: np.ndarray, *, order: Order, nbytes: int) -> None:
     """The primitive ``convolve`` into ``out``."""
-    work = Columns(g, out.dtype, order, nbytes)
     lhs = weight.reshape(g.groups, g.filters // g.groups, g.rows)
-    for first, count in work.images_of():
+
+    def process(work: Columns, first: int, count: int) -> None:
         work.load(data[first : first + count])
         for block in work.blocks_of(first, count):
-            results = product(lhs, work.gather(block), work.result_memory(block))
+            results = work.product(lhs, work.gather(block), work.result_memory(block))
             block.of(out)[...] = work.as_images(results, block)
+
+    for_images(partial(Columns, g, out.dtype, order, nbytes), process)
 
 
 def convolve_data(g: Geometry, result: np.ndarray, weight: np.ndarray, out: np.ndarray, *, order: Order, nbytes: int) -> None:
     """The primitive ``convolve_data`` into ``out``."""
-    work = Columns(g, out.dtype, order, nbytes)
     lhs = weight.reshape(g.groups, g.filters // g.groups, g.rows).swapaxes(1, 2)
-    for first, count in work.images_of():
+
+    def process(work: Columns, first: int, count: int) -> None:
         work.image.fill(0)
         for block in work.blocks_of(first, count):
-            work.fold(product(lhs, work.load_result(result, block), work.column_memory(block)), block)
+            work.fold(work.product(lhs, work.load_result(result, block), work.column_memory(block)), block)
         out[first : first + count] = work.loaded_images(count)[g.inner]
+
+    for_images(partial(Columns, g, out.dtype, order, nbytes), process)
 
 
 def convolve_weight(g: Geometry, data: np.ndarray, result: np.ndarray, out: np.ndarray, *, order: Order, nbytes: int) -> None:
     """The primitive ``convolve_weight`` into ``out``."""
-    work = Columns(g, out.dtype, order, nbytes)
-    total = Total(out.reshape(g.groups, g.filters // g.groups, g.rows))
-    for first, count in work.images_of():
+
+    def process(work: Columns, first: int, count: int, total: Total) -> None:
         work.load(data[first : first + count])
         for block in work.blocks_of(first, count):
             total.add(work.load_result(result, block), work.gather(block).swapaxes(1, 2))
+
+    sums = out.reshape(g.groups, g.filters // g.groups, g.rows)
+    sum_over_images(partial(Columns, g, out.dtype, order, nbytes), process, sums)

@@ -6,11 +6,12 @@ products are wasted on gaps. Source: Chellapilla, Puri & Simard, "High performan
 """
 
 import math
+from functools import partial
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from .blocks import Block, Blocks, Total, product
+from .blocks import Block, Blocks, Total, for_images, sum_over_images
 from .geometry import Geometry
 from .memory import POOL
 
@@ -19,7 +20,7 @@ class Patches(Blocks):
     """Buffers for blocks of windows and their patches, of about ``nbytes``; for one group."""
 
     def __init__(self, g: Geometry, dtype: np.dtype[np.generic], nbytes: int) -> None:
-        super().__init__(g.n, g.out[0], dtype.itemsize * (g.rows + g.filters) * math.prod(g.out[1:]), nbytes)
+        super().__init__(g, g.out[0], dtype.itemsize * (g.rows + g.filters) * math.prod(g.out[1:]), nbytes)
         self.g = g
         most = self.images * self.band * math.prod(g.out[1:])
         self.image = POOL.empty((self.images, *g.padded, g.channels), dtype)
@@ -80,35 +81,40 @@ class Patches(Blocks):
 
 def convolve(g: Geometry, data: np.ndarray, weight: np.ndarray, out: np.ndarray, *, nbytes: int) -> None:
     """The primitive ``convolve`` into ``out``."""
-    work = Patches(g, out.dtype, nbytes)
     rhs = np.ascontiguousarray(_channels_last(g, weight).T)
-    for first, count in work.images_of():
+
+    def process(work: Patches, first: int, count: int) -> None:
         work.hold(data[first : first + count])
         for block in work.blocks_of(first, count):
-            results = product(work.gather(block), rhs, work.result_memory(block))
+            results = work.product(work.gather(block), rhs, work.result_memory(block))
             block.of(out)[...] = work.as_images(results, block)
+
+    for_images(partial(Patches, g, out.dtype, nbytes), process)
 
 
 def convolve_data(g: Geometry, result: np.ndarray, weight: np.ndarray, out: np.ndarray, *, nbytes: int) -> None:
     """The primitive ``convolve_data`` into ``out``."""
-    work = Patches(g, out.dtype, nbytes)
     rhs = _channels_last(g, weight)
-    for first, count in work.images_of():
+
+    def process(work: Patches, first: int, count: int) -> None:
         work.image.fill(0)
         for block in work.blocks_of(first, count):
-            work.fold(product(work.load_result(result, block), rhs, work.patch_memory(block)), block)
+            work.fold(work.product(work.load_result(result, block), rhs, work.patch_memory(block)), block)
         out[first : first + count] = work.inner(count)
+
+    for_images(partial(Patches, g, out.dtype, nbytes), process)
 
 
 def convolve_weight(g: Geometry, data: np.ndarray, result: np.ndarray, out: np.ndarray, *, nbytes: int) -> None:
     """The primitive ``convolve_weight`` into ``out``."""
-    work = Patches(g, out.dtype, nbytes)
-    sums = np.empty((g.filters, g.rows), out.dtype)
-    total = Total(sums)
-    for first, count in work.images_of():
+
+    def process(work: Patches, first: int, count: int, total: Total) -> None:
         work.hold(data[first : first + count])
         for block in work.blocks_of(first, count):
             total.add(work.load_result(result, block).T, work.gather(block))
+
+    sums = np.empty((g.filters, g.rows), out.dtype)
+    sum_over_images(partial(Patches, g, out.dtype, nbytes), process, sums)
     out[...] = np.moveaxis(sums.reshape(g.filters, *g.kernel, g.channels), -1, 1)
 
 

@@ -10,15 +10,18 @@ Winograd convolution for deep neural networks", 2020), with a quarter of the err
 """
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from twofold.backend.strides import Sizes
 
-from .blocks import Block, Blocks, Total, product
+from .blocks import Block, Blocks, Total, for_images, sum_over_images
 from .geometry import Geometry
 from .memory import POOL
+from .products import multiply
 
 POINTS = (0.0, 0.75, -0.75, 1.5, -1.5)
 #: Along one axis: results per tile, size of the kernel, and pixels per tile.
@@ -61,17 +64,17 @@ class Tiles(Blocks):
 
     Parameters
     ----------
-    n, out
-        Number of images, and size of their results.
+    g, out
+        The convolution, and the size of the images that are computed.
     before, after
         Channels of the data and of the results.
     nbytes
         Approximate size of a block's transformed tiles.
     """
 
-    def __init__(self, n: int, out: Sizes, before: int, after: int, nbytes: int) -> None:
+    def __init__(self, g: Geometry, out: Sizes, before: int, after: int, nbytes: int) -> None:
         down, self.across = (-(-o // RESULTS) for o in out)
-        super().__init__(n, down, 4 * self.across * (2 * POSITIONS * before + (POSITIONS + 2 * RESULTS**2) * after), nbytes)
+        super().__init__(g, down, 4 * self.across * (2 * POSITIONS * before + (POSITIONS + 2 * RESULTS**2) * after), nbytes)
         self.before, self.after = before, after
         self.image = _empty(self.images, *[RESULTS * t + KERNEL - 1 for t in (down, self.across)], before)
         self.image.fill(0)
@@ -100,16 +103,16 @@ class Tiles(Blocks):
         tiles = self.tiles[: math.prod(shape)].reshape(shape)
         np.copyto(tiles, as_strided(self.image[:, RESULTS * block.top :], shape, (y, x, n, RESULTS * y, RESULTS * x, c)))
         found = self.data[: tiles.size].reshape(POSITIONS, self.number(block) * self.before)
-        return product(OF_DATA, tiles.reshape(found.shape), found).reshape(POSITIONS, self.number(block), self.before)
+        return self.product(OF_DATA, tiles.reshape(found.shape), found).reshape(POSITIONS, self.number(block), self.before)
 
     def multiply(self, data: np.ndarray, kernels: np.ndarray, block: Block) -> np.ndarray:
         """Multiply transformed tiles by transformed kernels (36, before, after): (36, tiles, after)."""
-        return product(data, kernels, self._sums(block))
+        return self.product(data, kernels, self._sums(block))
 
     def inverse_transform(self, sums: np.ndarray, block: Block, out: np.ndarray) -> None:
         """Transform a block's products back, and write them into its part of a result (n, channels, h, w)."""
         cells, places = self._cells(block), self._places(block)
-        product(TO_RESULTS, sums.reshape(POSITIONS, -1), cells)
+        self.product(TO_RESULTS, sums.reshape(POSITIONS, -1), cells)
         part = self.part(block, out).transpose(0, 2, 3, 1)
         # tiles may overhang the image, and channels may be first in memory: then the results take a detour through the buffer
         whole = part.shape == places.shape and part.strides[3] == part.itemsize
@@ -125,7 +128,7 @@ class Tiles(Blocks):
         places[:, : part.shape[1], : part.shape[2]] = part
         self._as_tiles(cells, block)[...] = _in_tiles(places)
         sums = self._sums(block)
-        product(TO_RESULTS.T, cells, sums.reshape(POSITIONS, -1))
+        self.product(TO_RESULTS.T, cells, sums.reshape(POSITIONS, -1))
         return sums
 
     def _sums(self, block: Block) -> np.ndarray:
@@ -159,35 +162,38 @@ def _empty(*shape: int) -> np.ndarray:
 def _kernels(weight: np.ndarray, transform: np.ndarray) -> np.ndarray:
     """The transformed kernels of a weight (a, b, 3, 3): (36, a, b)."""
     a, b = weight.shape[:2]
-    return np.matmul(transform, weight.reshape(a * b, KERNEL * KERNEL).T).reshape(POSITIONS, a, b)
+    return multiply(transform, weight.reshape(a * b, KERNEL * KERNEL).T).reshape(POSITIONS, a, b)
 
 
 def convolve(g: Geometry, data: np.ndarray, weight: np.ndarray, out: np.ndarray, *, nbytes: int) -> None:
     """The primitive ``convolve`` into ``out``."""
-    work = Tiles(g.n, g.out, g.channels, g.filters, nbytes)
-    _correlate(work, data, _kernels(weight.swapaxes(0, 1), OF_KERNEL), g.pad, out)
+    make = partial(Tiles, g, g.out, g.channels, g.filters, nbytes)
+    _correlate(make, data, _kernels(weight.swapaxes(0, 1), OF_KERNEL), g.pad, out)
 
 
 def convolve_data(g: Geometry, result: np.ndarray, weight: np.ndarray, out: np.ndarray, *, nbytes: int) -> None:
     """The primitive ``convolve_data`` into ``out``: convolution of the result with rotated kernels."""
-    work = Tiles(g.n, g.size, g.filters, g.channels, nbytes)
-    _correlate(work, result, _kernels(weight, OF_KERNEL[:, ::-1]), tuple(KERNEL - 1 - p for p in g.pad), out)
+    make = partial(Tiles, g, g.size, g.filters, g.channels, nbytes)
+    _correlate(make, result, _kernels(weight, OF_KERNEL[:, ::-1]), tuple(KERNEL - 1 - p for p in g.pad), out)
 
 
-def _correlate(work: Tiles, data: np.ndarray, kernels: np.ndarray, pad: Sizes, out: np.ndarray) -> None:
-    for first, count in work.images_of():
+def _correlate(make: Callable[[], Tiles], data: np.ndarray, kernels: np.ndarray, pad: Sizes, out: np.ndarray) -> None:
+    def process(work: Tiles, first: int, count: int) -> None:
         work.load(data[first : first + count], pad)
         for block in work.blocks_of(first, count):
             work.inverse_transform(work.multiply(work.transform(block), kernels, block), block, out)
 
+    for_images(make, process)
+
 
 def convolve_weight(g: Geometry, data: np.ndarray, result: np.ndarray, out: np.ndarray, *, nbytes: int) -> None:
     """The primitive ``convolve_weight`` into ``out``: products are summed over tiles and transformed back once."""
-    work = Tiles(g.n, g.out, g.channels, g.filters, nbytes)
-    sums = _empty(POSITIONS, g.filters, g.channels)
-    total = Total(sums)
-    for first, count in work.images_of():
+
+    def process(work: Tiles, first: int, count: int, total: Total) -> None:
         work.load(data[first : first + count], g.pad)
         for block in work.blocks_of(first, count):
             total.add(work.inverse_transform_transposed(result, block).swapaxes(1, 2), work.transform(block))
-    np.matmul(sums.reshape(POSITIONS, -1).T, OF_KERNEL, out=out.reshape(-1, KERNEL * KERNEL))
+
+    sums = _empty(POSITIONS, g.filters, g.channels)
+    sum_over_images(partial(Tiles, g, g.out, g.channels, g.filters, nbytes), process, sums)
+    multiply(sums.reshape(POSITIONS, -1).T, OF_KERNEL, out.reshape(-1, KERNEL * KERNEL))

@@ -1,5 +1,8 @@
 """Helper threads that run Python: for kernels and products without machine code. NumPy releases the GIL while it computes."""
 
+import ctypes
+import os
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
@@ -40,6 +43,7 @@ def run_all(pieces: Sequence[Task]) -> None:
 
     HAND_OFFS.count += 1
     queue, expected = _queue(), min(len(left), threads.count()) - 1
+    _keep_off_this_core(expected)
     for _ in range(expected):
         queue.put(help_out)
     theirs = len(pieces)
@@ -79,7 +83,37 @@ def _queue() -> "SimpleQueue[Task]":
 def _serve(tasks: "SimpleQueue[Task]") -> None:
     np.seterr(all="ignore")
     while True:
-        tasks.get()()
+        task = tasks.get()
+        if _CORE_OF_THIS_THREAD is not None:
+            os.sched_setaffinity(0, _cores[0])
+        task()
+        del task
+
+
+def _core_function() -> Callable[[], int] | None:
+    """The function that returns the core on which the calling thread runs, if there is one."""
+    return ctypes.PyDLL(None).sched_getcpu if sys.platform == "linux" else None
+
+
+_CORE_OF_THIS_THREAD = _core_function()
+#: The cores that the thread which woke helpers last may use.
+_cores: list[set[int]] = [set()]
+
+
+def _keep_off_this_core(number: int) -> None:
+    """Move helpers off the core of this thread before they wake: the system would often run them in turns with it.
+
+    Once awake they may use all cores.
+    """
+    if _CORE_OF_THIS_THREAD is None:
+        return
+    cores = os.sched_getaffinity(0)
+    others = cores - {_CORE_OF_THIS_THREAD()}
+    if others:
+        _cores[0] = cores
+        for helper in _helpers[:number]:
+            if helper.native_id is not None:
+                os.sched_setaffinity(helper.native_id, others)
 
 
 def forget() -> None:

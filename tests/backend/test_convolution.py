@@ -11,7 +11,7 @@ import pytest
 import twofold as mx
 from twofold.config import SETTINGS
 from twofold.graph.ir import drop_generation
-from twofold_numpy import convolution, tune, winograd
+from twofold_numpy import blocks, convolution, tune, winograd, workers
 from twofold_numpy.convolution import algorithm, applicable, chosen, shape_of, takes_channels_last
 from twofold_numpy.convolution_table import Choice, choice, class_of, rows
 from twofold_numpy.geometry import Geometry, Kind
@@ -85,6 +85,45 @@ def test_every_algorithm_matches_the_definition(name, kind, nbytes):
             out = np.full(shape_of(kind, g), np.nan, dtype)
             algorithm(kind, Choice(found, nbytes))(g, first.astype(dtype), second.astype(dtype), out)
             np.testing.assert_allclose(out, want, rtol=0, atol=1e-4 if found == "winograd" else 0, err_msg=found)
+
+
+def in_the_order_of_helpers(tasks):
+    """All tasks by one helper, which takes the last one first."""
+    for task in reversed(tasks):
+        task()
+
+
+@pytest.mark.parametrize("nbytes", BYTES)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", GEOMETRIES)
+def test_threads_that_share_images_change_no_bit(name, kind, nbytes, monkeypatch):
+    """Whoever processes which images, in whatever order, with buffers that were used for others before."""
+    g = GEOMETRIES[name]
+    draw = np.random.default_rng(3)
+    first, second = (draw.standard_normal(a.shape).astype(F32) for a in operands(kind, g, F32))
+    monkeypatch.setattr(blocks, "THREADED", 0)
+    for found in applicable(g, F32):
+        outs = []
+        for threads, run_all in ((1, None), (2, in_the_order_of_helpers), (2, workers.run_all)):
+            monkeypatch.setattr(SETTINGS, "threads", threads)
+            monkeypatch.setattr(blocks, "run_all", run_all)
+            outs.append(np.full(shape_of(kind, g), np.nan, F32))
+            algorithm(kind, Choice(found, nbytes))(g, first, second, outs[-1])
+        np.testing.assert_array_equal(outs[1], outs[0], err_msg=found)
+        np.testing.assert_array_equal(outs[2], outs[0], err_msg=found)
+
+
+@pytest.mark.parametrize(("images", "groups"), [(1, None), (2, [2]), (5, [2]), (64, [6])])
+def test_large_convolutions_are_shared_in_an_even_number_of_groups(images, groups, monkeypatch):
+    """Those of several images; a block of this size holds twelve of them."""
+    g = tune.geometry(images, 64, 28, 64, 3, pad=1)
+    shared = []
+    monkeypatch.setattr(blocks, "run_all", lambda tasks: (shared.append(len(tasks)), workers.run_all(tasks)))
+    monkeypatch.setattr(SETTINGS, "threads", 2)
+    first, second = operands("forward", g, F32)
+    nbytes = 12 * 4 * 28 * 28 * 64 * (9 + 1)
+    algorithm("forward", Choice("gathered", nbytes))(g, first, second, np.empty(shape_of("forward", g), F32))
+    assert shared == (groups or [])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -236,8 +275,9 @@ def test_memory_does_not_grow_with_the_number_of_images(name, kind, monkeypatch)
         return empty(shape, dtype)
 
     monkeypatch.setattr(POOL, "empty", counting)
+    monkeypatch.setattr(SETTINGS, "threads", 1)  # each further thread takes as much again
     sums = []
-    for n in (8, 64):
+    for n in (32, 128):
         g = tune.geometry(n, 8, 40, 8, 3, pad=1)
         taken.clear()
         first, second = operands(kind, g, F32)

@@ -7,6 +7,8 @@ import pytest
 
 import twofold as mx
 from twofold import autograd, nd
+from twofold.config import SETTINGS
+from twofold.imperative import residuals
 
 STEPS, BATCH, FEATURES, HIDDEN = 4, 3, 2, 3
 LENGTHS = np.array([2, 4, 1])
@@ -131,3 +133,24 @@ def test_dropout_applies_between_layers_in_training_only():
 def test_a_parameter_vector_of_the_wrong_length_raises_with_the_right_length():
     with pytest.raises(mx.MXNetError, match=r"\(21,\)"):
         nd.RNN(nd.zeros((3, 2, 2)), nd.zeros((10,)), nd.zeros((1, 2, 3)), state_size=3, num_layers=1, mode="rnn_tanh")
+
+
+def test_a_step_that_was_run_before_walks_through_no_definition(monkeypatch):
+    """The operator consists of thousands of nodes, of which backward reads hundreds."""
+    monkeypatch.setattr(SETTINGS, "defer_elements", 1)
+    cells = [nd.array(a) for a in (DATA, DRAW.uniform(-1, 1, 21), *STATES[:1])]
+    for cell in cells:
+        cell.attach_grad()
+
+    def step():
+        with autograd.record():
+            total = (nd.RNN(*cells, state_size=HIDDEN, num_layers=1, mode="rnn_tanh") ** 2).sum()
+        total.wait_to_read()
+        total.backward()
+        cells[1].grad.wait_to_read()
+
+    for _ in range(3):
+        step()
+    monkeypatch.setattr(residuals, "values_inside", None)
+    step()
+    assert cells[1].grad.asnumpy().any()

@@ -32,8 +32,8 @@ class NodePlan:
     ----------
     saves
         What backward reads; None until it is derived.
-    positions
-        Positions among the body's nodes of the residuals.
+    positions, residuals
+        Positions among the body's nodes of the residuals, and these nodes.
     tracked
         For each residual, whether it depends on a tracked input.
     run
@@ -52,12 +52,13 @@ class NodePlan:
         Whether the callables in `fast` may record it: an element-wise primitive with a single result.
     """
 
-    __slots__ = ("again", "fast", "given", "hook", "largest", "positions", "read", "run", "saves", "tracked")
+    __slots__ = ("again", "fast", "given", "hook", "largest", "positions", "read", "residuals", "run", "saves", "tracked")
 
     def __init__(self) -> None:
         self.hook: Sig | None = None
         self.saves: tuple[Saved, ...] | None = None
         self.positions: tuple[int, ...] = ()
+        self.residuals: tuple[Node, ...] = ()
         self.tracked: tuple[bool, ...] = ()
         self.run: dict[str, Callable[[Sequence[Any]], list[Any]]] = {}
         self.given: tuple[int, ...] = ()
@@ -77,14 +78,14 @@ def plan_of(node: Application) -> NodePlan:
     return plan
 
 
-def inner_nodes(node: Application, body: Sequence[Node]) -> list[Node]:
+def _inner_nodes(node: Application, body: Sequence[Node]) -> list[Node]:
     """The results of all applications inside a definition, used or not, in a fixed order."""
     return values_inside(body, {i for i in node.inputs if i is not None})
 
 
 def _derive(node: Application, plan: NodePlan) -> None:
     inputs = {i for i in node.inputs if i is not None}
-    inner = inner_nodes(node, node.body)
+    inner = _inner_nodes(node, node.body)
     douts = [leaf(("dout", k), p.shape, p.dtype) for k, p in enumerate(node.parts)]
     grads = [g for g in input_gradients(node, douts) if g is not None] if node.tracked else []
     used = set(residuals(inner, grads, {*inputs, *node.parts, node}, recompute=node.sig.op.recompute))
@@ -98,7 +99,7 @@ def _derive(node: Application, plan: NodePlan) -> None:
         if i is not None and i in used and i not in taken and not isinstance(i, Constant):
             saves.append(("in", k))
             taken.add(i)
-    plan.positions = tuple(inner.index(n) for n in shared)
+    plan.positions, plan.residuals = tuple(inner.index(n) for n in shared), tuple(shared)
     saves += [("res", k) for k in range(len(plan.positions))]
     plan.given = tuple(k for k, i in enumerate(node.inputs) if i is not None and not isinstance(i, Constant))
     plan.read = tuple([k for kind, k in saves if kind == "out"])
@@ -128,7 +129,7 @@ def _inner_of_bodies(node: Application) -> list[list[Node]]:
     last = _last_inner
     if last is None or last[0] is not node or last[1] != TABLES.generation:
         bodies = dict.fromkeys([node.body, tuple(_renewed(node))] if node.body else [])
-        last = _last_inner = node, TABLES.generation, [inner_nodes(node, body) for body in bodies]
+        last = _last_inner = node, TABLES.generation, [_inner_nodes(node, body) for body in bodies]
     return last[2]
 
 
@@ -142,8 +143,7 @@ def runner(node: Application, backend: Backend) -> Callable[[Sequence[Any]], lis
     plan, kind = plan_of(node), backend.target.kind
     found: Any = plan.run.get(kind)
     if found is None:
-        inner = inner_nodes(node, node.body) if plan.positions else []
-        wanted = [*node.parts, *[inner[k] for k in plan.positions]]
+        wanted = [*node.parts, *plan.residuals]
         at: dict[Node, Node] = {}
         leaves = []
         for k, i in enumerate(node.inputs):

@@ -37,7 +37,7 @@ from .counters import COUNTERS
 from .failure import Issued, name_origin, salvaged
 from .handle import Handle
 from .record import Rec, Tape
-from .residuals import inner_nodes, plan_of
+from .residuals import plan_of
 from .scalars import Scalar, scalar_node
 
 LOCK = threading.RLock()
@@ -224,7 +224,7 @@ class Window(Task):
             return below.saved[0] if isinstance(below.node, Leaf) and below.saved else self._value_to_save(below.node, tape, below)
         if kind == "out":  # without the record: no cycle
             return self._value_to_save(owner.parts[k], tape)
-        node = inner_nodes(owner, owner.body)[plan_of(owner).positions[k]]
+        node = plan_of(owner).residuals[k]
         self.inner.setdefault(node, (owner,))
         return self._value_to_save(node, tape)
 
