@@ -159,7 +159,7 @@ def test_an_update_by_a_recorded_array_is_recorded(mode):
 def test_an_alias_keeps_its_owner_and_neither_is_written_in_place():
     owner = Value(ramp())
     seen = alias(owner.data[2:4], owner)
-    assert seen.borrow is owner
+    assert seen.borrow.borrow is owner
     assert not owner.exclusive
     assert not seen.exclusive
 
@@ -172,10 +172,12 @@ def test_in_place_writes_resume_once_all_aliases_are_dead():
     assert not owner.exclusive  # the alias of the alias holds both
     del deeper
     assert owner.exclusive
-    first, second = alias(owner.data, owner), alias(owner.data, owner)
-    del first
-    assert not owner.exclusive
-    del second
+    for last in (0, 1):
+        both = [alias(owner.data, owner), alias(owner.data, owner)]
+        both.pop(last)
+        assert not owner.exclusive
+        both.clear()
+        assert owner.exclusive
 
 
 def test_a_temporary_view_does_not_make_the_next_write_copy(deferred):
@@ -193,7 +195,7 @@ def test_a_saved_alias_keeps_its_owner():
     seen = alias(owner.data, owner)
     assert seen.lend(tape) is seen
     seen.share()
-    assert seen.borrow is owner
+    assert seen.borrow.borrow is owner
 
 
 def test_writing_a_marked_array_does_not_overwrite_what_a_tape_saved(mode):

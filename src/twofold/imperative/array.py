@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from ..backend.loader import backend_for
+from ..config import SETTINGS
 from ..device import CPU, Device
 from ..dtype import NAME_OF, NUMPY, dtype_name
 from ..errors import AutogradError, DTypeError, ParameterError, ShapeError
@@ -350,10 +351,12 @@ def _fitting_head(head: Array, grad: object) -> Cell:
     return wrap(Cell, invoke(primitive_arithmetic.astype.sig(dtype=head._dtype), (grad,))[0])
 
 
-#: Stands for the index of a view that is a reshaped array.
-RESHAPED = object()
+#: Elements of a view from which copying it takes longer than not to need a copy.
+GAPS = 4096
+#: Stand for the index of a view that is a reshaped array, or one with its axes reversed.
+RESHAPED, AXES_REVERSED = object(), object()
 #: The slots of a class of views.
-VIEW_SLOTS = ("_base", "_key", "_of", "_seen", "_steps", "_under", "_wide")
+VIEW_SLOTS = ("_base", "_key", "_of", "_seen", "_steps", "_under")
 AnyView = TypeVar("AnyView", bound="ViewMixin")
 AnyArray = TypeVar("AnyArray", bound=Array)
 
@@ -372,9 +375,8 @@ class ViewMixin:
     #: NumPy's view of the memory of ``_of``, the root's content by then. It holds while the root has that very content.
     _seen: Any
     _of: Any
-    #: The same two, (``_of``, ``_seen``), of a large view: only pieces of it are read from there.
-    _wide: tuple[Any, Any] | None
-    #: How `items` made the view, until somebody asks for its chain: the array that was indexed, and the index, or `RESHAPED`.
+    #: How `items` made the view, until somebody asks for its chain: the array that was indexed, and the index (`RESHAPED` and
+    #: `AXES_REVERSED` are others).
     _under: Any
     _key: Any
     _steps: Chain | None
@@ -387,6 +389,8 @@ class ViewMixin:
             under, key = self._under, self._key
             if key is RESHAPED:
                 own: Chain = (primitive_shape.reshape.sig(shape=self._seen.shape),)
+            elif key is AXES_REVERSED:
+                own = (primitive_shape.permute_dims.sig(axes=tuple(range(self._seen.ndim))[::-1]),)
             else:
                 own = type(self)._indexer.basic(under.shape, key).chain
             steps = self._steps = (*under._chain, *own) if under is not self._base else own
@@ -419,14 +423,21 @@ class ViewMixin:
 
     @property
     def _v(self) -> Any:
-        of = self._of
-        if of is self._base._v and (of.__class__ is PLAIN or (rec := of.rec) is None or not rec.node.tracked or tls.tape is None):
-            return np.ascontiguousarray(self._seen)
-        return self._read() if self._g is None else self._marked(self._g)
+        found = self._operand
+        return content(HOST.as_array(self._seen), CPU) if found is None else found
 
     @_v.setter
     def _v(self, new: Any) -> None:
         write(self._base, self._chain, None, wrap(Cell, new))
+
+    @property
+    def _operand(self) -> Any:
+        of = self._of
+        if of is self._base._v:
+            seen = self._seen
+            if of.__class__ is PLAIN or (rec := of.rec) is None or not rec.node.tracked or tls.tape is None:
+                return np.ascontiguousarray(seen) if seen.size < GAPS and seen.size < SETTINGS.defer_elements else self._part(of, seen)
+        return self._read() if self._g is None else self._marked(self._g)
 
     def _read(self) -> Any:
         root, chain = self._base, self._chain
@@ -434,11 +445,17 @@ class ViewMixin:
         if found is None:
             return read(root, chain)
         of, seen = found
-        if seen.ndim:  # else `_v` would return one with an axis
+        if seen.ndim:  # else `_operand` would return one with an axis
             self._of = None
             self._seen = seen
             self._of = of
-        return HOST.as_array(seen)
+        return self._part(of, seen)
+
+    def _part(self, of: Any, seen: Any) -> Any:
+        """The part of a ready content that the view shows: itself or an alias of it, a copy if it is small, None for others with gaps."""
+        if seen.size >= GAPS and not seen.flags.c_contiguous:
+            return None
+        return HOST.as_array(seen) if of.__class__ is PLAIN or seen.size < SETTINGS.defer_elements else alias(seen, of)
 
     def _marked(self, variable: Variable) -> Value:
         """The content of a view that is a variable itself: a leaf, unless an operation of this tape has written the root."""
@@ -488,7 +505,7 @@ def view_of(cls: type[AnyView], cell: Any, chain: Chain) -> AnyView:
     out = object.__new__(cls)
     whole = type(cell)._root is None or cell._g is not None
     out._base, out._steps = (cell, chain) if whole else (cell._base, (*cell._chain, *chain))
-    out._under = out._of = out._wide = out._g = None
+    out._under = out._of = out._g = None
     return out
 
 

@@ -83,7 +83,7 @@ class Backward(Entry):
             lines += [f" if {' or '.join(f'{r}.tape is None' for r in fetched)}:", "  refuse()"]
         lines.append(f" return [{', '.join(saved[k][1] for k in self.slots)}], [{', '.join(owners[k] for k in self.slots)}], {reached}")
         self.source = "\n".join(lines)
-        env: dict[str, Any] = {"part": _part, "refuse": _refuse}
+        env: dict[str, Any] = {"__name__": __name__, "part": _part, "refuse": _refuse}
         exec(self.source, env)
         #: From the heads' records: the saved values, the records that own them, and what `reach` returns. Raises if one has been freed.
         self.fetch: Callable[..., Any] = env["fetch"]

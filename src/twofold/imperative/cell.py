@@ -42,8 +42,8 @@ class Value:
         The `Maker` that computes it or was the last to read it, and its type: a window and the node there, or a task or copy
         (`pending`) with shape and dtype. A single attribute, so that other threads never see half of an update.
     borrow
-        What else refers to the buffer: None, a weak reference to the tape that saved it or to a Value that aliases it, `ALWAYS`, or
-        the Value that this one aliases.
+        What else refers to the buffer: None, a weak reference to the tape that saved it or to what its aliases hold (see `shown`),
+        `ALWAYS`, or the Value that this one aliases.
     device
         Where the buffer is.
 
@@ -81,13 +81,18 @@ class Value:
         if self.borrow.__class__ is not Value and self.borrow is not PINNED:
             self.borrow = ALWAYS
 
-    def shown_by(self, other: "Value") -> None:
-        """Mark the buffer as aliased: it is not written in place while the alias lives."""
-        b, seen = self.borrow, ref(other)
+    def shown(self) -> "Value":
+        """What all aliases of the buffer hold: while one of them lives, the buffer is not written in place."""
+        b = self.borrow
+        if b.__class__ is ref and (held := b()).__class__ is Value and held.borrow is self:
+            return held
+        held = Value(self.data, None, None, self.device, self)
+        seen = ref(held)
         if (b is None or (b.__class__ is ref and b() is None)) and self.borrow is b:
             self.borrow = seen
         else:
             self.share()
+        return held
 
     def pin(self) -> None:
         """Mark the buffer, or the one that it aliases, as exported to code outside the library: from now on it is written in place."""
@@ -130,10 +135,7 @@ Operand: TypeAlias = Content | Scalar | Handle | None
 
 def alias(data: Array, owner: Value) -> Value:
     """A Value for (part of) another one's buffer, which keeps that one alive."""
-    out = Value(data, device=owner.device)
-    out.borrow = owner
-    owner.shown_by(out)
-    return out
+    return Value(data, None, None, owner.device, owner.shown())
 
 
 class Cell:
@@ -143,6 +145,8 @@ class Cell:
 
     _v: Any
     _g: Any
+    #: The content, but None for a view with gaps whose content would be a large copy: see `array.ViewMixin`.
+    _operand: Any
 
     def _rebind(self, v: Any) -> None:
         """Bind the result of a write."""
@@ -159,6 +163,7 @@ class Cell:
         return v if v.__class__ is Value else self._promote(v)
 
 
+Cell._operand = vars(Cell)["_v"]
 AnyCell = TypeVar("AnyCell", bound=Cell)
 
 

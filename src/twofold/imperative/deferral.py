@@ -5,8 +5,9 @@ while it holds `LOCK`. Each function therefore checks ``closed`` again after it 
 results added to a closed window are lost.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from sys import _getframe
+from typing import Any
 from weakref import ref
 
 from ..config import SETTINGS
@@ -15,14 +16,18 @@ from ..dtype import ITEMSIZE
 from ..graph.build import apply as apply_node
 from ..graph.ir import Application, Leaf, Node, bound_tables
 from ..opdef.spec import Sig
-from .cell import Operand, Value
+from .cell import HOST, PLAIN, Content, Operand, Value
 from .counters import COUNTERS
 from .origin import INSIDE, frame_of_user
 from .record import Rec, Tape
 from .residuals import plan_of
 from .scalars import FLOAT_LEAVES, Scalar, scalar_node
-from .way import joins_on_cpu
+from .sites import ALONE, PROBE, SITES, is_lone
+from .way import is_ready, joins_on_cpu
 from .window import HERE, LOCK, OPEN, USED, Window, flush, force
+
+#: Bytes of an array from which an operation that does not wait is run by its program, with pooled memory and on several threads.
+DIRECT = 1 << 22
 
 
 def defer(sig: Sig, args: Sequence[Operand], device: Device) -> list[Value]:
@@ -106,9 +111,15 @@ def join(typed: dict[tuple[Node | None, ...], Application], values: tuple[Value 
     Returns
     -------
     Value or None
-        None for anything else: small arrays that are ready, exported memory, a new structure, a result of another window.
+        None for anything else: small arrays that are ready, exported memory, a new structure, a result of another window, and where
+        operations do not wait (see `sites`).
     """
     if not joins_on_cpu(values):
+        return None
+    user = _getframe(2)
+    if INSIDE.get(user.f_globals.get("__name__"), True):
+        user = frame_of_user(2)
+    if SITES and is_lone(user) and is_ready(values):
         return None
     w = HERE.by_device.get(CPU)
     if w is None or w.taken.locked() or len(w.issued) >= SETTINGS.window_operations or w.nbytes > SETTINGS.window_bytes:
@@ -119,15 +130,43 @@ def join(typed: dict[tuple[Node | None, ...], Application], values: tuple[Value 
             return None
         out = Value(None, None, (w, node))
         w.outs.append(ref(out))
-        user = _getframe(2)
-        if INSIDE.get(user.f_globals.get("__name__"), True):
-            user = frame_of_user(2)
         if w.taken.locked():  # by another thread, or by a signal handler or finalizer of this one, just now
             return None
         w.issued.append((node.parts, user.f_code, user.f_lasti))
         w.nbytes += node.size * ITEMSIZE[node.dtype]
     COUNTERS.deferred += 1
     return out
+
+
+def now(function: Callable[..., Any], operands: tuple[Any, ...]) -> Content | None:
+    """The result of the host library's function where operations do not wait (see `sites`), called by generated code.
+
+    Parameters
+    ----------
+    function, operands
+        With its operands: data of Values on cpu(0), and Python scalars.
+
+    Returns
+    -------
+    Content or None
+        None if the operation may wait, an operand is pending or very large, or the function refuses the operands.
+    """
+    user = _getframe(2)
+    site = SITES.get((id(user.f_code), user.f_lasti))
+    if site is None or site.alone < ALONE or site.at_once >= PROBE:
+        return None
+    for data in operands:
+        if data is None or (data.__class__ is PLAIN and data.nbytes > DIRECT):
+            return None
+    try:
+        found = HOST.quick(function, *operands)
+    except Exception:  # whatever it is, `invoke` raises an error that says what to do, or finds a way
+        return None
+    if found.__class__ is not PLAIN:
+        return None
+    site.at_once += 1
+    COUNTERS.inline += 1
+    return found if found.size < SETTINGS.defer_elements else Value(found)
 
 
 def _known_node(w: Window, typed: dict[tuple[Node | None, ...], Application], values: tuple[Value | Scalar, ...]) -> Application | None:

@@ -35,6 +35,8 @@ class ElementMixin:
         self._raw = content
         self.__class__ = self._ordinary
 
+    _operand = _v
+
     @property
     def shape(self) -> tuple[int, ...]:
         """No axes."""

@@ -23,9 +23,11 @@ from .counters import COUNTERS
 from .deferral import defer, defer_recorded
 from .generator import STREAMS
 from .handle import Handle
+from .origin import frame_of_user
 from .record import Rec, Tape, tls
 from .residuals import Cold, NodePlan, plan_of, runner
 from .scalars import LITERALS, Scalar, is_literal, scalar_key, scalar_leaf, scalar_node
+from .sites import SITES, runs_at_once
 from .way import Way, is_exposed, is_lazy, is_plain, is_ready, way_of
 from .window import force
 
@@ -160,7 +162,7 @@ def invoke(sig: Sig, args: Sequence[Argument], device: Device | None = None) -> 
     for a in args:  # once: that of a large view is a copy
         contents.append(a._v if isinstance(a, Cell) else a)  # noqa: PERF401  a comprehension is a frame
     found = _run_cached(sig, contents, tape)
-    if found is not None:
+    if found is not None and found is not WAITS:
         return found
     op = sig.op
     where, tracked, scalars = _inspected(op, contents)
@@ -175,9 +177,20 @@ def invoke(sig: Sig, args: Sequence[Argument], device: Device | None = None) -> 
     if way is Way.INLINE:
         return _inline(sig, contents, where)
     if way is Way.DEFERRED:
+        if where is CPU and found is None and _runs_at_once(contents):
+            return _inline(sig, contents, where)
         return [*defer(sig, _captured(args, contents), where)]
     assert tape is not None
     return _record(sig, args, contents, where, tape, way is Way.RECORDED_DEFERRED)
+
+
+def _runs_at_once(contents: Sequence[Any]) -> bool:
+    """Whether an unrecorded operation on cpu(0) that might wait runs at once, since its operands are ready and its site says so."""
+    return bool(SITES) and not LISTENERS and is_ready(contents) and runs_at_once(frame_of_user(1))
+
+
+#: In place of results: the operation waits.
+WAITS: list[Any] = []
 
 
 def _inspected(op: Op, contents: Sequence[Any]) -> tuple[Device | None, bool, bool]:
@@ -202,8 +215,9 @@ def _inspected(op: Op, contents: Sequence[Any]) -> tuple[Device | None, bool, bo
 
 
 def _run_cached(sig: Sig, contents: Sequence[Any], tape: Tape | None) -> list[Any] | None:
-    """The short path of `_inline`, for unrecorded scalars and small arrays on cpu(0) of known types; None for anything else."""
+    """The short path of `_inline`, for unrecorded scalars and ready arrays on cpu(0) of known types; None for anything else."""
     v: Any = contents[0] if len(contents) == 1 else None
+    is_large = False
     if v.__class__ is PLAIN:
         arrays = [v]
         found = sig.inline.get(((v.shape, v.dtype),))
@@ -215,8 +229,10 @@ def _run_cached(sig: Sig, contents: Sequence[Any], tape: Tape | None) -> list[An
                 if v.device is not CPU or (tape is not None and (rec := v.rec) is not None and rec.node.tracked):
                     return None
                 v = v.data
-                if v.__class__ is not PLAIN or v.size >= SETTINGS.defer_elements:
+                if v.__class__ is not PLAIN:
                     return None
+                if v.size >= SETTINGS.defer_elements:
+                    is_large = True
             if v.__class__ is PLAIN:
                 if dtype is None:
                     dtype = v.dtype
@@ -235,6 +251,8 @@ def _run_cached(sig: Sig, contents: Sequence[Any], tape: Tape | None) -> list[An
         found = sig.inline.get(tuple(key)) if dtype is not None else None
     if found is None:
         return None
+    if is_large and not sig.op.alone and not _runs_at_once(contents):
+        return WAITS
     COUNTERS.inline += 1
     run, _, count = found
     try:

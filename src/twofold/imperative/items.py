@@ -18,7 +18,7 @@ from ..config import SETTINGS
 from ..device import CPU
 from ..dtype import INTEGERS, NUMPY
 from ..opdef.frontend import attach_method
-from .array import RESHAPED
+from .array import AXES_REVERSED, RESHAPED
 from .cell import PLAIN, Value
 from .fast import native
 from .record import tls
@@ -62,15 +62,13 @@ def __getitem__(self, key):{where}
     except (IndexError, ValueError, TypeError):
         return get(self, key)
     if r.__class__ is plain:
-        if {copied}(of.__class__ is not plain and not {small}):
-            return get(self, key)
-        w = new(view)
+        {copied}w = new(view)
         w._base = {base}
         w._under = self
         w._key = key
         w._of = of
         w._seen = r
-        w._steps = w._wide = w._g = None
+        w._steps = w._g = None
         return w
     if r.__class__ in native and not ({tracked}):
         c = new(element)
@@ -86,7 +84,7 @@ def __setitem__(self, key, value):
         return{where}
     source = value
     if kind is cls or kind is view:
-        source = value._v
+        source = value._operand
         if source.__class__ is not plain:
             return put(self, key, value)
     elif kind is element:
@@ -115,7 +113,7 @@ def reshape(self, *shape, {options}):{where}
         r = v.reshape(*shape)
     except (ValueError, TypeError):
         return {general}
-    if not r.ndim or r.base is not (v if v.base is None else v.base) or not {small}:
+    if not r.ndim or r.base is not (v if v.base is None else v.base):
         return {general}
     w = new(view)
     w._base = {base}
@@ -123,7 +121,21 @@ def reshape(self, *shape, {options}):{where}
     w._key = reshaped
     w._of = of
     w._seen = r
-    w._steps = w._wide = w._g = None
+    w._steps = w._g = None
+    return w
+"""
+
+_TRANSPOSE = """
+def T(self):{where}
+    if not v.ndim:
+        return {general}
+    w = new(view)
+    w._base = {base}
+    w._under = self
+    w._key = transposed
+    w._of = of
+    w._seen = v.T
+    w._steps = w._g = None
     return w
 """
 
@@ -154,7 +166,9 @@ _NUMPY_RESHAPE["general"] = "reshape(self, *shape, order=order, copy=copy)"
 _LEGACY_GET = {
     "integer": "v[key] if v.ndim != 1 else v[key : key + 1 or None]",
     "items": "v[key] if len(key) != v.ndim or slice in map(type, key) else v[(*key[:-1], slice(last, last + 1 or None))]",
-    "copied": "not r.size or not r.flags.c_contiguous or ",
+    "copied": """if not r.size or not r.flags.c_contiguous:
+            return get(self, key)
+        """,
     "array": "return get(self, key)",
 }
 _LEGACY_SET = {
@@ -184,21 +198,27 @@ def attach(cls: type, view: type, element: type | None, get: Callable[[Any, Any]
         devices, for pending, shared and large contents, and to raise an error that says what to do.
     """
     env: dict[str, Any] = {
-        "plain": PLAIN, "new": object.__new__, "cls": cls, "view": view, "element": element, "native": native(element),
-        "integers": INTEGER_SCALARS,
+        "__name__": __name__, "plain": PLAIN, "new": object.__new__, "cls": cls, "view": view, "element": element,
+        "native": native(element), "integers": INTEGER_SCALARS,
         "Value": Value, "ref": ref, "cpu": CPU, "tls": tls, "settings": SETTINGS, "contiguous": np.ascontiguousarray,
         "get": get, "put": put,
     }  # fmt: skip
-    env |= {"reshape": vars(cls)["reshape"], "reshaped": RESHAPED}
-    rules = (_LEGACY_GET, _LEGACY_SET, _LEGACY_RESHAPE) if element is None else (_NUMPY_GET, _NUMPY_SET, _NUMPY_RESHAPE)
+    env |= {"reshape": vars(cls)["reshape"], "reshaped": RESHAPED, "transposed": AXES_REVERSED}
     shared = {"shared": f" or {_SHARED}", "own": f" or (of.__class__ is not plain and ({_SHARED}))"}
-    always = {"shared": "", "own": ""}
-    generals = {"general": "get(self, key)", **always}, {"general": "put(self, key, value)", **shared}, always
+    always = {"shared": "", "own": "", "tracked": _TRACKED}
+    methods: list[tuple[str, dict[str, str]]] = [
+        (_GET, {"general": "get(self, key)", **always, **(_LEGACY_GET if element is None else _NUMPY_GET)}),
+        (_SET, {"general": "put(self, key, value)", **shared, **(_LEGACY_SET if element is None else _NUMPY_SET)}),
+        (_RESHAPE, always | (_LEGACY_RESHAPE if element is None else _NUMPY_RESHAPE)),
+    ]
+    if element is not None:  # in ``mx.nd`` a transposed array is a copy
+        methods.append((_TRANSPOSE, always | {"general": "self.transpose()"}))
     for owner, where, base in ((cls, _ROOT, "self"), (view, _VIEW, "self._base")):
-        for text, rule, general in zip((_GET, _SET, _RESHAPE), rules, generals, strict=True):
-            parts = {"base": base, "small": IS_SMALL.format("r"), "tracked": _TRACKED} | general | rule
+        for text, rules in methods:
             found: dict[str, Any] = {}
-            exec(text.format(where=where.format(**parts), **parts), env, found)
+            exec(text.format(where=where.format(**rules), base=base, **rules), env, found)
             for name, method in found.items():
-                method.__doc__ = getattr(env.get(name), "__doc__", None)
+                method.__doc__ = getattr(vars(cls).get(name), "__doc__", None)
                 attach_method(owner, name, method)
+                if name == "T":
+                    setattr(owner, name, property(method))

@@ -6,8 +6,8 @@ A place is a code object and an instruction in it: never a frame, which would ke
 import sys
 from types import CodeType, FrameType
 
-#: Whether a module belongs to the package, by name. Generated code does; its globals have no name.
-INSIDE: dict[str | None, bool] = {None: True}
+#: Whether a module belongs to the package, by name. Code without one, as `exec` runs it, is the user's: what the package generates has one.
+INSIDE: dict[str | None, bool] = {None: False}
 
 
 def frame_of_user(depth: int) -> FrameType:

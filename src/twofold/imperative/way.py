@@ -101,7 +101,7 @@ def is_exposed(contents: Iterable[Operand]) -> bool:
 def joins_on_cpu(contents: Iterable[Operand]) -> bool:
     """The short path of `way_of`, for an unrecorded operation on cpu(0): whether it is deferred.
 
-    Also False where only `way_of` can tell: for operands elsewhere, and for those that alias another array, which may be exposed.
+    Also False where only `way_of` can tell: for operands elsewhere, and for those that code outside the library sees.
     """
     if SETTINGS.engine == "naive":
         return False
@@ -114,7 +114,7 @@ def joins_on_cpu(contents: Iterable[Operand]) -> bool:
             data = v.data
             if data is None:
                 lazy = True
-            elif v.borrow is PINNED or v.borrow.__class__ is Value:
+            elif v.borrow is PINNED or (v.borrow.__class__ is Value and v.pinned):
                 return False
             elif data.__class__ is not PLAIN or data.size >= big:
                 lazy = True

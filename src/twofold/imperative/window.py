@@ -39,6 +39,7 @@ from .handle import Handle
 from .record import Rec, Tape
 from .residuals import plan_of
 from .scalars import Scalar, scalar_node
+from .sites import count_window
 
 LOCK = threading.RLock()
 #: Bytes of pending results from which a window is run by another thread while this one runs that of another device.
@@ -250,6 +251,8 @@ class Window(Task):
         """The task's function."""
         live, wanted, dead = self.work
         self.work = None
+        if live and not self.tape:
+            count_window(self.issued, len(self.issued) == 1)
         try:
             if live and LISTENERS:
                 with span("flush", "window", self.device, details={"operations": len(self.issued)}):

@@ -74,16 +74,20 @@ def read(root: Cell, chain: Chain) -> Content:
 
 
 def read_at_once(root: Cell, chain: Chain) -> tuple[Content, Array] | None:
-    """The root's content, and NumPy's view of the part of it that a chain selects; None if it is large, or has to wait or be recorded."""
+    """The root's content, and NumPy's view of the part of it that a chain selects; None if it has to wait or to be recorded.
+
+    A small part of a large pending array does not wait: programs must not depend on where it is.
+    """
     v = root._v
     if v.__class__ is PLAIN:
         return v, look(HOST, v, chain)
-    shape, big = v.type[0], SETTINGS.defer_elements
-    if is_tracked(v) or v.device is not CPU or math.prod(view_shape(shape, chain)) >= big:
+    if is_tracked(v) or v.device is not CPU:
         return None
-    if v.data is None and math.prod(shape) < big:
-        return None
-    data = data_of(v)  # a small part of a large pending array: programs must not depend on where it is
+    if v.data is None:
+        shape, big = v.type[0], SETTINGS.defer_elements
+        if math.prod(shape) < big or math.prod(view_shape(shape, chain)) >= big:
+            return None
+    data = data_of(v)
     return (v, look(HOST, data, chain)) if data.__class__ is PLAIN else None
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from ..device import Device
 from ..dtype import ITEMSIZE, NAME_OF, NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError, ShapeError
-from ..imperative.array import VIEW_SLOTS, Array, ViewMixin, apply_op, view_of
+from ..imperative.array import AXES_REVERSED, VIEW_SLOTS, Array, ViewMixin, apply_op, view_of
 from ..imperative.cell import wrap
 from ..imperative.element import ElementMixin
 from ..imperative.invoke import host_of
@@ -352,6 +352,17 @@ class ndarrayView(ViewMixin, ndarray):
     @property
     def _strided(self) -> StridedView:
         return strided_view(self._base.shape, self._chain)
+
+    def _permuted(self) -> tuple[Any, tuple[int, ...]] | None:
+        """The array of which this is a view with the axes in another order, and that order; None for other views."""
+        if self._g is not None:
+            return None
+        if self._under is not None and self._key is AXES_REVERSED:
+            return self._under, tuple(range(self._seen.ndim))[::-1]
+        steps = self._steps  # None for views made by indexing
+        if not steps or not steps[-1].op.permutes:
+            return None
+        return self._base if len(steps) == 1 else view_of(ndarrayView, self._base, steps[:-1]), steps[-1].params["axes"]
 
 
 class ndarrayElement(ElementMixin, ndarray):

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from ..config import SETTINGS
 from ..device import CPU
 from ..dtype import INTEGERS
 from ..errors import IndexingError, ShapeError
@@ -103,7 +102,7 @@ def get(x: ndarray, index: Any) -> ndarray:
 
 
 def _piece(x: Any, key: Any) -> ndarray | None:
-    """What an index without arrays selects of a view made by another operation, as the views made by indexing do; None if it is large."""
+    """What an index without arrays selects of a view made by another operation; None if it has to wait or to be recorded."""
     for k in key if key.__class__ is tuple else (key,):
         if k.__class__ is not int and k.__class__ is not slice:
             return None
@@ -111,9 +110,12 @@ def _piece(x: Any, key: Any) -> ndarray | None:
     memory = of if of.__class__ is PLAIN else None if is_tracked(of) or of.device is not CPU else of.data
     if memory.__class__ is not PLAIN or x._g is not None:
         return None
-    if x._wide is None or x._wide[0] is not of:
-        x._wide = of, look(HOST, memory, x._chain)
-    seen = x._wide[1]
+    seen = x._seen if x._of is of else look(HOST, memory, x._chain)
+    if not seen.ndim:
+        return None
+    x._of = None  # another thread must not take the old ``_seen`` for that of this content
+    x._seen = seen
+    x._of = of
     try:
         found = seen[key]
     except IndexError:
@@ -122,11 +124,11 @@ def _piece(x: Any, key: Any) -> ndarray | None:
         element = ndarrayElement.__new__(ndarrayElement)
         element._raw = found
         return element
-    if found.__class__ is not PLAIN or found.size >= SETTINGS.defer_elements:
+    if found.__class__ is not PLAIN:
         return None
     view: Any = ndarrayView.__new__(ndarrayView)
     view._base, view._under, view._key, view._of, view._seen = x._base, x, key, of, found
-    view._steps = view._wide = view._g = None
+    view._steps = view._g = None
     return view
 
 

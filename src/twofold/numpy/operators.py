@@ -6,24 +6,27 @@ Small arrays in host memory call NumPy in a single frame (`imperative.fast`), wi
 
 import operator
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
+from ..device import CPU
 from ..dtype import INTEGERS, NAME_OF, NUMPY, WEAK, promote, scalar_dtype, ufunc_result
 from ..errors import DTypeError, ParameterError, ShapeError
-from ..imperative.array import Array, view_of
-from ..imperative.cell import HOST, PLAIN, Cell, Value, wrap
+from ..imperative.array import Array
+from ..imperative.cell import HOST, PLAIN, Cell, Content, Value, wrap
+from ..imperative.counters import COUNTERS
 from ..imperative.element import NATIVE
 from ..imperative.fast import of_elements, specialise
-from ..imperative.invoke import invoke, type_of
+from ..imperative.invoke import content, invoke, type_of
+from ..imperative.way import is_tracked
 from ..imperative.write import look, update_in_place, write
 from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
 from ..ndarray.types import ArrayLike
 from ..opdef.frontend import attach_method
 from ..opdef.spec import Op
-from ..ops import primitive_arithmetic, primitive_math, primitive_shape
+from ..ops import primitive_arithmetic, primitive_math
 from .array import ndarray, ndarrayElement, ndarrayView
 from .creation import array, operand
 
@@ -133,7 +136,46 @@ def evaluated(op: Op, operands: Sequence[ndarray | bool | int | float]) -> list[
     """
     if op.python == "pow" and promote(*map(name_of_operand, operands)) in INTEGERS and _is_negative(operands[1]):
         raise ParameterError("Integers to negative integer powers are not allowed.", None, "cast the base with astype")
+    if op.simple:
+        for v in operands:
+            if v.__class__ is ndarrayView and (found := _of_views(op, operands)) is not None:
+                return [found]
     return invoke(op.sig(), operands)
+
+
+def _of_views(op: Op, operands: Sequence[Any]) -> Content | None:
+    """The result of an operation that reads a large view with gaps, by NumPy, where it is: a copy of the view would take as long.
+
+    None if there is no such view, or an operand is pending, has to be recorded, or is on a device.
+    """
+    arrays: list[Any] = []
+    has_gaps = False
+    for v in operands:
+        if v.__class__ in NUMBERS:
+            arrays.append(v)
+            continue
+        data = v._operand
+        if data is None:
+            data, has_gaps = v._seen, True
+        elif data.__class__ is Value:
+            if is_tracked(data) or data.device is not CPU or data.data.__class__ is not PLAIN:
+                return None
+            data = data.data
+        arrays.append(data)
+    if not has_gaps:
+        return None
+    try:
+        found = HOST.quick(_in_row_major_order(op), *arrays)
+    except Exception:  # whatever it is, `invoke` raises an error that says what to do, or finds a way
+        return None
+    COUNTERS.inline += 1
+    return content(found, CPU)
+
+
+@cache
+def _in_row_major_order(op: Op) -> Callable[..., Any]:
+    """NumPy's ufunc of an operator, whose results have the order of axes that all contents have."""
+    return partial(getattr(np, op.name), order="C")
 
 
 def _is_negative(exponent: Any) -> bool:
@@ -265,18 +307,10 @@ def _update(op: Op, fn: Any, target: ndarray, other: Any) -> None:
         target._rebind(new)
 
 
-#: The view operation of a transposed matrix.
-TRANSPOSED = primitive_shape.permute_dims.sig(axes=(1, 0))
-
-
 def _untransposed(x: ndarray) -> ndarray | None:
     """The matrix that a view transposes; None if it is not such a view."""
-    if not isinstance(x, ndarrayView) or x._g is not None:
-        return None
-    steps = x._steps
-    if not steps or steps[-1] != TRANSPOSED:  # None for views made by indexing
-        return None
-    return x._base if len(steps) == 1 else view_of(ndarrayView, x._base, steps[:-1])
+    found = x._permuted() if isinstance(x, ndarrayView) else None
+    return found[0] if found is not None and found[1] == (1, 0) else None
 
 
 def _attach_products(op: Op) -> None:

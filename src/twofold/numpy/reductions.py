@@ -19,12 +19,13 @@ from ..imperative.invoke import invoke
 from ..ndarray.host_calls import is_recorded, refuse_cut, to_numpy
 from ..ndarray.types import ArrayLike, Axis, DTypeLike, Scalar
 from ..opdef.frontend import named
-from ..opdef.shapes import normalized_axes, normalized_axis
+from ..opdef.shapes import normalized_axes, normalized_axis, reduced_shape
 from ..opdef.spec import Op, Sig
 from ..ops import numpy_reduction, primitive_reduce, primitive_shape
-from .array import Out, ndarray
+from .array import Out, ndarray, ndarrayView
 from .creation import broadcast_view, full_like, operand, operands
 from .fallback import by_numpy
+from .short_calls import LARGE
 from .ufuncs import ACCUMULATE, REDUCE, chosen, deliver, function_of
 
 
@@ -33,12 +34,18 @@ def run(op: Op, *arrays: ndarray, **params: object) -> ndarray:
     return apply_op(op, *arrays, cls=ndarray, **params)
 
 
-def _reducer(op: Op) -> Callable[[ndarray, Axis, bool], ndarray]:
-    """The function ``(array, axis, keepdims) -> array`` of a reduction."""
+def _reducer(op: Op, to_places: bool = False) -> Callable[[ndarray, Axis, bool], ndarray]:
+    """The function ``(array, axis, keepdims) -> array`` of a reduction; ``to_places`` if its result without an axis is a position."""
     # parsed parameters, by axis and keepdims: a repeated reduction costs one look-up
     sigs: dict[tuple[Axis, bool], Sig] = {}
 
     def reduced(x: ndarray, axis: Axis, keepdims: bool) -> ndarray:
+        if x.__class__ is ndarrayView and (axis is not None or not to_places):
+            below = _below(x, axis)
+            if below is not None:
+                shape = reduced_shape(x.shape, axis, True) if keepdims else None
+                found = reduced(*below, False)
+                return found if shape is None else run(primitive_shape.reshape, found, shape=shape)
         sig = sigs.get((axis, keepdims))
         if sig is None:
             sig = sigs[axis, keepdims] = op.sig(axis=axis, keepdims=keepdims)
@@ -47,6 +54,25 @@ def _reducer(op: Op) -> Callable[[ndarray, Axis, bool], ndarray]:
         return result
 
     return reduced
+
+
+def _below(x: Any, axis: Axis) -> tuple[ndarray, Axis] | None:
+    """The array of which a large view has the axes in another order, and its axes to reduce: as NumPy, in the order of the memory.
+
+    None if the view is another one, or the axes that are left would be in another order. It depends on the expression and on sizes alone,
+    so every mode has the same bits.
+    """
+    found = x._permuted()
+    if found is None or x.size < LARGE:
+        return None
+    root, order = found
+    if axis is None:
+        return root, None
+    axes = normalized_axes(axis, x.ndim)
+    left = [a for k, a in enumerate(order) if k not in axes]
+    if left != sorted(left):
+        return None
+    return root, order[axes[0]] if isinstance(axis, int) else tuple([order[k] for k in axes])
 
 
 def _ready(a: Any, dtype: DTypeLike = None, out: Out = None) -> ndarray:
@@ -177,7 +203,7 @@ all = _test(primitive_reduce.all, "all", True, "Whether all elements along axes 
 
 
 def _place(op: Op, name: str, doc: str) -> Callable[..., ndarray]:
-    reduced = _reducer(op)
+    reduced = _reducer(op, to_places=True)
 
     @named(name, doc)
     def place(a: ArrayLike, axis: int | None = None, out: Out = None, *, keepdims: bool = False) -> ndarray:

@@ -124,8 +124,13 @@ atleast_3d = _at_least(3, lambda ndim: ((None, None, None), (None, slice(None), 
 def flip(m: ArrayLike, axis: Axis = None) -> ndarray:
     """A view reversed along axes (all if None)."""
     x = operand(m)
+    if axis is None:
+        return x[(_REVERSED,) * x.ndim]
     axes = normalized_axes(axis, x.ndim)
-    return x[(..., *(slice(None, None, -1 if k in axes else None) for k in range(x.ndim)))]
+    return x[tuple([_REVERSED if k in axes else _WHOLE for k in range(x.ndim)])]
+
+
+_REVERSED, _WHOLE = slice(None, None, -1), slice(None)
 
 
 def fliplr(m: ArrayLike) -> ndarray:

@@ -29,6 +29,8 @@ new = object.__new__
 ATOMS = NATIVE | {bool, int, float, complex, str, type, slice, range, NoneType, EllipsisType, np.dtype, *[type(d) for d in NUMPY.values()]}
 #: Keywords that NumPy lacks, or with which its rounding is not ours.
 OWN_OPTIONS = frozenset({"ctx", "device", "initial"})
+#: Elements from which a view is not copied for NumPy's function: what `reductions` does with it must not depend on settings.
+LARGE = 65_536
 BFLOAT16 = NUMPY["bfloat16"]
 
 
@@ -181,7 +183,7 @@ def _plain(value: Any, arrays: list[Any]) -> Any:
     if kind is ndarrayElement:
         return value._raw
     if kind is ndarray or kind is ndarrayView:
-        if kind is ndarrayView and value._of is None and prod(value.shape) >= SETTINGS.defer_elements:
+        if kind is ndarrayView and prod(value.shape) >= LARGE:
             raise NotPlain  # before it is copied
         v = value._v
         if v.__class__ is PLAIN and v.dtype is not BFLOAT16:
@@ -255,7 +257,7 @@ def _of_one(numpys: np.ufunc, function: Callable[..., Any] | None, general: Call
         if more or options or LISTENERS:
             return general(self, x, *more, **options)
         if kind is ndarray or kind is ndarrayView:
-            a = x._v
+            a = x._operand
             if a.__class__ is not PLAIN and function is not None:
                 return function(x)
         elif kind is ndarrayElement:
@@ -264,7 +266,7 @@ def _of_one(numpys: np.ufunc, function: Callable[..., Any] | None, general: Call
             a = x
         else:
             return general(self, x)
-        if a.__class__ is Value:
+        if a.__class__ is Value or a is None:
             return general(self, x)
         try:
             v = numpys(a)
@@ -289,7 +291,7 @@ def _of_two(numpys: np.ufunc, function: Callable[..., Any] | None, general: Call
         if more or options or LISTENERS:
             return general(self, x, y, *more, **options)
         if kind is ndarray or kind is ndarrayView:
-            a = x._v
+            a = x._operand
             if function is not None and a.__class__ is not PLAIN:
                 v = function(x, y)
                 return general(self, x, y) if v is NotImplemented else v
@@ -301,14 +303,14 @@ def _of_two(numpys: np.ufunc, function: Callable[..., Any] | None, general: Call
             return general(self, x, y)
         kind = y.__class__
         if kind is ndarray or kind is ndarrayView:
-            b = y._v
+            b = y._operand
         elif kind is ndarrayElement:
             b = y._raw
         elif kind is float or kind is int:
             b = y
         else:
             return general(self, x, y)
-        if a.__class__ is Value or b.__class__ is Value:
+        if a.__class__ is Value or b.__class__ is Value or b is None:
             return general(self, x, y)
         try:
             v = numpys(a, b)

@@ -69,7 +69,15 @@ def function_of(
     if quick:
         lines.append("    if out is None and not other and key is not None: remember(cache, key, params)")
     lines.append("    return result")
-    env: dict[str, Any] = {"NULL": NULL, "call": call, "op": op, "flat": _unpacked, "cache": {}, "numbers": (float, int)}
+    env: dict[str, Any] = {
+        "__name__": __name__,
+        "NULL": NULL,
+        "call": call,
+        "op": op,
+        "flat": _unpacked,
+        "cache": {},
+        "numbers": (float, int),
+    }
     env |= {f"default_{p}": op.params[p].default for p in op.scalars}
     if fast is not None:
         env |= {"run": fast.run, "is_training": fast.is_training, "remember": _remembering(op, fast)}

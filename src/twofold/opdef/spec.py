@@ -134,6 +134,8 @@ class Op:
     view: bool = False
     #: A view that keeps the order of elements: that of an array in row-major order is in row-major order too.
     keeps_order: bool = False
+    #: A view with the axes in the order of its parameter ``axes``.
+    permutes: bool = False
     #: The key with which NumPy's indexing gives this view, from the parameters.
     selects: Callable[..., Any] | None = None
     #: The same value without its history: it passes no gradient.

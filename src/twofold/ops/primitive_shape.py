@@ -59,7 +59,7 @@ def _(make):
         yield make(make.distinct(shape), shape=target, want=lambda x, shape: x.reshape(shape))
 
 
-@primitive(view=True, moves=True, symbol=("transpose",))
+@primitive(view=True, moves=True, permutes=True, symbol=("transpose",))
 def permute_dims(xp, data, *, axes: Shape):
     """Permutes the axes."""
 

@@ -112,7 +112,7 @@ class Program:
         self.kernels, self._forms, self._code = printer.kernels, printer.forms, code
         # the text that runs differs from `source` by one statement, so that a program without observers pays one test of a global
         details = {"program": self} if title.category == "program" else NOTHING
-        env = code.env | {"listeners": LISTENERS, "profiled": Profiled(details, title, plan, code)}
+        env = code.env | {"__name__": __name__, "listeners": LISTENERS, "profiled": Profiled(details, title, plan, code)}
         exec(code_of(code.source(ENTRY), FILE), env)
         self._scratch: list[Any] = env.get("pool", [])  # the list itself: the program checks instances out of it
         self._function: Callable[[Sequence[Any]], list[Any]] = env["program"]

@@ -88,7 +88,7 @@ class Profiled:
     def _compile(self) -> Callable[[Sequence[Any]], list[Any]]:
         env = dict(self._code.env)  # a copy, so that only this form's allocators report
         env |= {name: partial(_allocated, env[name]) for name in self._code.allocators}
-        env |= {"clock": perf_counter_ns, "note": self._note}
+        env |= {"__name__": __name__, "clock": perf_counter_ns, "note": self._note}
         exec(compile(self._code.source(notes=self._notes), "<twofold program, profiled>", "exec"), env)
         self._nbytes = nbytes_of_nodes(self._plan.leaves) + nbytes_of_nodes(self._plan.outputs)
         self._run = env["program"]
