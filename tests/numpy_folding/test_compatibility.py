@@ -3,6 +3,8 @@
 import ctypes
 import gc
 import inspect
+import operator
+import sys
 import weakref
 
 import numpy as np
@@ -171,3 +173,37 @@ def test_broadcast_arrays_warn_when_they_are_written():
     x, _ = np.broadcast_arrays(face.ones((1, N)), face.ones((2, 1)))
     with pytest.warns(DeprecationWarning, match="broadcast_arrays"):
         x += 1.0
+
+
+def test_a_class_is_looked_up_without_code_in_python():
+    """NumPy's C code has no reference to the object then: another thread must not come in between."""
+    cls, calls = type(folding()), []
+    sys.setprofile(lambda frame, event, argument: calls.append(frame.f_code.co_name) if event == "call" else None)
+    try:
+        found = {np.ndarray: "array"}[cls], cls == np.ndarray, cls != np.ndarray, operator.eq(cls, list), operator.eq(cls, cls), hash(cls)
+    finally:
+        sys.setprofile(None)
+    assert found == ("array", True, False, False, True, hash(np.ndarray))
+    assert calls == []
+
+
+def test_a_buffer_keeps_the_array():
+    x = folding()
+    alive = weakref.ref(x)
+    buffer = memoryview(x)
+    del x
+    gc.collect()
+    assert alive() is not None
+    del buffer
+    gc.collect()
+    assert alive() is None
+
+
+def test_functions_of_a_class_of_the_program_get_the_folding_array():
+    class Dispatching:
+        def __array_function__(self, func, types, args, kwargs):
+            return [type(x) for x in args]
+
+    assert np.dot(folding(), Dispatching()) == [FoldingArray, Dispatching]
+    with pytest.raises(TypeError, match="args must be a tuple"):
+        folding().__array_function__(np.sum, (np.ndarray,), [], {})

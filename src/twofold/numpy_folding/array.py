@@ -30,11 +30,10 @@ class _Class(type):
 
     __name__ = property(lambda cls: "ndarray")  # type: ignore[assignment]  # what Python writes into its messages is the class's own
 
-    def __eq__(cls, other: object) -> bool:
-        return cls is other or other is NDARRAY
-
-    def __hash__(cls) -> int:
-        return hash(NDARRAY)
+    # Built-in functions: NumPy looks a class up while it has no reference to the object, which another thread could free if code in
+    # Python ran. The tuple finds the class itself by asking this method again.
+    __eq__ = (NDARRAY,).__contains__  # type: ignore[assignment]
+    __hash__ = type.__hash__.__get__(NDARRAY)  # type: ignore[assignment]
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, NDARRAY)  # what ``isinstance(small, type(large))`` asks
@@ -411,10 +410,26 @@ def waiting(pending: Pending) -> FoldingArray:
     return made
 
 
+class Exported(np.ndarray):
+    """The memory as a buffer shows it, which keeps the folding array.
+
+    NumPy converts the elements of a list without references of its own to them, while another thread may change the list.
+    """
+
+    __slots__ = ("of",)
+
+
+def exported(x: FoldingArray) -> np.ndarray:
+    """A view of the memory for the buffer protocol."""
+    view = x.shown().view(Exported)
+    view.of = x
+    return view
+
+
 if sys.version_info >= (3, 12):
 
     def _buffer(self: FoldingArray, flags: int) -> memoryview:
-        return memoryview(self.shown().view())
+        return memoryview(exported(self))
 
     def _release_buffer(self: FoldingArray, view: memoryview) -> None:
         """Nothing; where there is no such method, NumPy's `frombuffer` does not keep the buffer but the array."""

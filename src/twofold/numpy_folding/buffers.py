@@ -8,7 +8,7 @@ import ctypes
 import sys
 from typing import Any
 
-from .array import FoldingArray
+from .array import FoldingArray, exported
 
 #: Pointers in a type object before ``tp_as_buffer``, its header of three words included.
 BEFORE = 20
@@ -44,7 +44,7 @@ def attach() -> Any:
     @ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_void_p, ctypes.c_int)
     def get_buffer(x: Any, view: int, flags: int) -> int:
         try:
-            return get(x.shown().view(), view, flags)
+            return get(exported(x), view, flags)
         except Exception:  # an exception cannot leave here: Python raises a SystemError for -1
             return -1
 

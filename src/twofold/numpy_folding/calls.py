@@ -172,12 +172,13 @@ def ufunc_now(ufunc: np.ufunc, args: tuple[Any, ...], options: dict[str, Any], w
 
 
 def overrides(x: Any) -> bool:
-    """Whether the program has a class of its own for an operand, which is no array, that computes ufuncs: it gets the folding arrays.
+    """Whether an operand is of a class of the program that computes ufuncs, so that it gets the folding arrays."""
+    return getattr(type(x), "__array_ufunc__", None) is not None and is_programs(type(x))
 
-    What libraries and subclasses of `ndarray` compute, they compute of NumPy's arrays.
-    """
-    cls = type(x)
-    if issubclass(cls, NDARRAY) or getattr(cls, "__array_ufunc__", None) is None:
+
+def is_programs(cls: type) -> bool:
+    """Whether a class that is no array belongs to the program. Libraries and subclasses of `ndarray` get NumPy's arrays."""
+    if cls is FoldingArray or issubclass(cls, NDARRAY):
         return False
     module = sys.modules.get(cls.__module__)
     return module is None or is_own(vars(module))

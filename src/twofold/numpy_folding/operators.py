@@ -9,7 +9,7 @@ import numpy as np
 from ..opdef.frontend import attach_method
 from . import error_state
 from .array import NDARRAY, FoldingArray
-from .calls import Given, method_now, now, overrides, ufunc_now
+from .calls import Given, is_programs, method_now, now, overrides, ufunc_now
 from .pending import IN_PLACE, NUMBERS, OPTIONS, in_place, operation
 from .sites import Site, site
 
@@ -123,6 +123,10 @@ def _array_ufunc(self: FoldingArray, ufunc: np.ufunc, method: str, *inputs: Any,
 
 
 def _array_function(self: FoldingArray, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if type(args) is not tuple or type(kwargs) is not dict:
+        raise TypeError("args must be a tuple" if type(args) is not tuple else "kwargs must be a dict")
+    if len(types) > 1 and any(is_programs(cls) for cls in types):
+        return NotImplemented
     where = site()
     if not kwargs and len(args) == 3 and (func is np.where or func is np.clip):
         found = operation(func, args, where)
