@@ -7,10 +7,10 @@ way raises an error that says what to do, or finds a result. It also makes resul
 """
 
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import cache, wraps
 from math import prod
-from types import EllipsisType, NoneType
-from typing import Any, TypeVar
+from types import CodeType, EllipsisType, NoneType
+from typing import Any, cast
 
 import numpy as np
 
@@ -20,10 +20,11 @@ from ..dtype import NAME_OF, NUMPY
 from ..imperative.cell import HOST, PLAIN, Value
 from ..imperative.element import NATIVE
 from ..imperative.fast import RECOVERABLE
+from ..imperative.record import tls
+from ..imperative.result_text import complete
 from ..scheduler.observers import LISTENERS
 from .array import ndarray, ndarrayElement, ndarrayView
 
-F = TypeVar("F", bound=Callable[..., Any])
 new = object.__new__
 #: The classes of arguments that are passed on as they are.
 ATOMS = NATIVE | {bool, int, float, complex, str, type, slice, range, NoneType, EllipsisType, np.dtype, *[type(d) for d in NUMPY.values()]}
@@ -38,10 +39,229 @@ class NotPlain(Exception):
     """An argument is not one that NumPy can take as it is."""
 
 
-#: Stands for no first argument.
-NOTHING = NotPlain()
 #: What sends a call the general way.
 REFUSED = (*RECOVERABLE, IndexError, NotPlain)
+#: Takes NumPy's array or scalar out of an argument.
+_TAKEN = """kind = {a}.__class__
+{margin}if kind is cls:
+{margin}    {a} = {a}._v
+{margin}    if {a}.__class__ is not plain or {a}.dtype is bfloat16:
+{margin}        return function(*args, **options)
+{margin}elif kind is element:
+{margin}    {a} = {a}._raw
+{margin}elif kind not in atoms:
+{margin}    return at_length(function, numpys, args, options)"""
+#: Any function, of one to three arguments that are arrays, numbers or names.
+_CALL = f"""
+def call(*args, **options):
+    n = len(args)
+    if listeners or n > 3 or n == 0:
+        return at_length(function, numpys, args, options)
+    if options:
+        for name, value in options.items():
+            if value.__class__ not in atoms or name in own:
+                return at_length(function, numpys, args, options)
+    a = args[0]
+    b = c = None
+    {_TAKEN.format(a="a", margin="    ")}
+    elif defaults.stack:
+        return at_length(function, numpys, args, options)
+    try:
+        if n == 1:
+            v = numpys(a, **options) if options else numpys(a)
+        else:
+            b = args[1]
+            {_TAKEN.format(a="b", margin=" " * 12)}
+            if n == 2:
+                v = numpys(a, b, **options) if options else numpys(a, b)
+            else:
+                c = args[2]
+                {_TAKEN.format(a="c", margin=" " * 16)}
+                v = numpys(a, b, c, **options) if options else numpys(a, b, c)
+    except refused:
+        return function(*args, **options)
+    if v.__class__ is plain:
+        if v.base is None and v is not a and v is not b and v is not c and (v.ndim < 2 or v.flags.c_contiguous) and v.dtype in name_of:
+            r = new(cls)
+            r._v = v if v.size < settings.defer_elements else Value(v)
+            return r
+    {{scalar}}
+    try:
+        return finished(v, (a, b, c)[:n], args)
+    except refused:
+        return function(*args, **options)
+"""
+#: Whether nothing follows the parameters that a template spells out.
+_ALONE = "not more and not options and not listeners"
+#: Whether an argument is an array, or a view whose memory is at hand.
+_AT_HAND = "kind is cls or (kind is view and a._of is not None)"
+_REDUCTION = f"""
+def call(a, axis=None, *more, **options):
+    kind = a.__class__
+    if ({_AT_HAND}) and {_ALONE} and (axis is None or axis.__class__ is int):
+        v = a._operand
+        if v.__class__ is plain and v.dtype is not bfloat16:
+            try:
+                v = reduce(v, axis)
+                {{result}}
+            except refused:
+                pass
+    return general(a, axis, *more, **options)
+"""
+_COPY = f"""
+def call(a, *more, **options):
+    if a.__class__ is cls and {_ALONE}:
+        v = a._v
+        if v.__class__ is plain:
+            r = new(cls)
+            r._v = numpys(v)
+            return r
+    return general(a, *more, **options)
+"""
+#: Draws of random numbers, by shapes and parameters that are numbers.
+_DRAWN = """
+def call(*args, **options):
+    if listeners or defaults.stack:
+        return general(*args, **options)
+    for value in args:
+        if value.__class__ not in atoms and (value.__class__ is not tuple or not atoms.issuperset(map(type, value))):
+            return general(*args, **options)
+    if options:
+        for name, value in options.items():
+            if (value.__class__ not in atoms and (value.__class__ is not tuple or not atoms.issuperset(map(type, value)))) or name in own:
+                return general(*args, **options)
+    try:
+        v = numpys(*args, **options)
+    except refused:
+        return general(*args, **options)
+    if v.__class__ is plain:
+        r = new(cls)
+        r._v = v if v.size < settings.defer_elements else Value(v)
+        return r
+    {scalar}
+    return v
+"""
+_FILLED = f"""
+def call(shape, dtype=None, *more, **options):
+    if {_ALONE} and (shape.__class__ is int or shape.__class__ is tuple) and not defaults.stack:
+        try:
+            v = numpys(shape, dtype)
+        except refused:
+            return general(shape, dtype)
+        if v.dtype in name_of:
+            r = new(cls)
+            r._v = v if v.size < settings.defer_elements else Value(v)
+            return r
+    return general(shape, dtype, *more, **options)
+"""
+#: Of nested lists that begin with a number. What else is in them NumPy finds, but no records.
+_CONVERTED = f"""
+def call({{given}}, dtype=None, *more, **options):
+    if {_ALONE}:
+        kind = {{given}}.__class__
+        if kind is list or kind is tuple:
+            first = {{given}}
+            while first.__class__ is list or first.__class__ is tuple:
+                first = first[0] if first else 0.0
+            if first.__class__ in numbers and tls.tape is None and not defaults.stack:
+                try:
+                    v = array({{given}}, dtype)
+                except refused:
+                    return general({{given}}, dtype)
+                if v.dtype in name_of:
+                    r = new(cls)
+                    r._v = v if v.size < settings.defer_elements else Value(v)
+                    return r
+        elif kind is cls and dtype is None:
+            {{same}}
+    return general({{given}}, dtype, *more, **options)
+"""
+_COPIED = """v = {given}._v
+            if v.__class__ is plain:
+                r = new(cls)
+                r._v = v.copy()
+                return r"""
+_JOINED = f"""
+def call({{given}}, {{axis}}*more, **options):
+    if {_ALONE} and ({{given}}.__class__ is list or {{given}}.__class__ is tuple){{one_axis}}:
+        ready = []
+        for a in {{given}}:
+            kind = a.__class__
+            if not ({_AT_HAND}):
+                break
+            v = a._operand
+            if v.__class__ is not plain or v.dtype is bfloat16:
+                break
+            ready.append(v)
+        else:
+            try:
+                v = numpys({{ready}})
+            except refused:
+                return general({{given}}, {{passed}}*more, **options)
+            if v.ndim < 2 or v.flags.c_contiguous:
+                r = new(cls)
+                r._v = v if v.size < settings.defer_elements else Value(v)
+                return r
+    return general({{given}}, {{passed}}*more, **options)
+"""
+
+
+_OF_ONE = """
+def call(self, x, /, *more, **options):
+    kind = x.__class__
+    if more or options or listeners:
+        return general(self, x, *more, **options)
+    if kind is cls or kind is view:
+        a = x._operand
+        if a.__class__ is not plain and function is not None:
+            return function(x)
+    elif kind is element:
+        a = x._raw
+    elif (kind is float or kind is int) and not defaults.stack:
+        a = x
+    else:
+        return general(self, x)
+    if a.__class__ is not Value and a is not None:
+        try:
+            v = numpys(a)
+            {result}
+        except refused:
+            pass
+    return general(self, x)
+"""
+_OF_TWO = """
+def call(self, x, y, /, *more, **options):
+    kind = x.__class__
+    if more or options or listeners:
+        return general(self, x, y, *more, **options)
+    if kind is cls or kind is view:
+        a = x._operand
+        if function is not None and a.__class__ is not plain:
+            v = function(x, y)
+            return general(self, x, y) if v is NotImplemented else v
+    elif kind is element:
+        a = x._raw
+    elif (kind is float or kind is int) and not defaults.stack:
+        a = x
+    else:
+        return general(self, x, y)
+    kind = y.__class__
+    if kind is cls or kind is view:
+        b = y._operand
+    elif kind is element:
+        b = y._raw
+    elif kind is float or kind is int:
+        b = y
+    else:
+        return general(self, x, y)
+    if a.__class__ is not Value and b.__class__ is not Value and b is not None:
+        try:
+            v = numpys(a, b)
+            {result}
+        except refused:
+            pass
+    return general(self, x, y)
+"""
 
 
 def short_call(function: Callable[..., Any], numpys: Callable[..., Any], of_views: bool = True) -> Callable[..., Any]:
@@ -56,64 +276,63 @@ def short_call(function: Callable[..., Any], numpys: Callable[..., Any], of_view
     of_views
         Whether it takes NumPy's place for views too.
     """
-    at_length = _at_length if of_views else _by_itself
     if PLAIN is not np.ndarray:
         return function
-    numpys = getattr(numpys, "_implementation", numpys)  # without NumPy's search for arrays of other libraries
+    call = _generated(_CALL, numpys, {"function": function, "at_length": _at_length if of_views else _by_itself})
+    template, names = SHORTER.get(numpys) or (_DRAWN if is_draw(numpys) else "", {})
+    return wraps(function, updated=())(_generated(template, numpys, {"general": call, **names}) if template else call)
 
-    @wraps(function, updated=())
-    def call(a: Any = NOTHING, /, *more: Any, **options: Any) -> Any:
-        # the commonest calls, of one array or of none, are written out
-        kind = a.__class__
-        if kind is ndarray:
-            v = a._v
-            if v.__class__ is not PLAIN or v.dtype is BFLOAT16 or LISTENERS:
-                return function(a, *more, **options)
-        elif (kind in ATOMS or ((kind is list or kind is tuple) and ATOMS.issuperset(map(type, a)))) and not (LISTENERS or DEFAULTS.stack):
-            v = a
-        else:
-            return at_length(function, numpys, () if a is NOTHING else (a, *more), options)
-        given: Any = (v,)
-        try:
-            if more:
-                given = [v]
-                for item in more:
-                    kind = item.__class__
-                    if kind is ndarray:
-                        item = item._v
-                        if item.__class__ is not PLAIN or item.dtype is BFLOAT16:
-                            return function(a, *more, **options)
-                    elif kind not in ATOMS:
-                        return at_length(function, numpys, (a, *more), options)
-                    given.append(item)
-            if options:
-                for name, value in options.items():
-                    if value.__class__ not in ATOMS or name in OWN_OPTIONS:
-                        return at_length(function, numpys, (a, *more), options)
-            result = numpys(*given, **options) if options else numpys(*given)
-        except REFUSED:
-            return function(a, *more, **options)
-        if result.__class__ is PLAIN:
-            if (
-                result.base is None
-                and (result is not v if not more else id(result) not in map(id, given))
-                and (result.ndim < 2 or result.flags.c_contiguous)
-                and result.dtype in NAME_OF
-                and result.size < SETTINGS.defer_elements
-            ):
-                c = new(ndarray)
-                c._v = result
-                return c
-        elif result.__class__ in NATIVE:
-            c = new(ndarrayElement)
-            c._raw = result
-            return c
-        try:
-            return _finished(result, given, (a, *more))
-        except NotPlain:
-            return function(a, *more, **options)
 
-    return call
+def _generated(template: str, numpys: Callable[..., Any], names: dict[str, Any]) -> Callable[..., Any]:
+    """The function of a template, in which names stand for objects."""
+    env: dict[str, Any] = {
+        "__name__": __name__, "plain": PLAIN, "native": NATIVE, "Value": Value, "new": object.__new__,
+        "cls": ndarray, "view": ndarrayView, "element": ndarrayElement,
+        "atoms": ATOMS, "own": OWN_OPTIONS, "bfloat16": BFLOAT16, "name_of": NAME_OF, "refused": REFUSED, "finished": _finished,
+        "listeners": LISTENERS, "defaults": DEFAULTS, "settings": SETTINGS, "tls": tls,
+        # without NumPy's search for arrays of other libraries
+        "numpys": getattr(numpys, "_implementation", numpys),
+    }  # fmt: skip
+    exec(_compiled(template), env | names, found := {})
+    return cast("Callable[..., Any]", found["call"])
+
+
+@cache
+def _compiled(template: str) -> CodeType:
+    return compile(complete(template), f"<{__name__}>", "exec")
+
+
+def _shorter() -> dict[Callable[..., Any], tuple[str, dict[str, Any]]]:
+    """Templates for the commonest functions and methods of NumPy, with what they name."""
+    found: dict[Any, tuple[str, dict[str, Any]]] = {}
+    ufuncs = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum, "any": np.logical_or, "all": np.logical_and}
+    reductions: dict[str, Any] = {name: ufunc.reduce for name, ufunc in ufuncs.items()}  # what NumPy's methods call, with the same bits
+    reductions |= {name: getattr(np.ndarray, name) for name in ("mean", "std", "var", "argmax", "argmin", "cumsum", "cumprod")}
+    for name, reduce in reductions.items():
+        found[getattr(np, name)] = found[getattr(np.ndarray, name)] = _REDUCTION, {"reduce": reduce}
+    found |= dict.fromkeys((np.zeros, np.ones, np.empty), (_FILLED, {}))
+    found |= dict.fromkeys((np.ndarray.copy, np.ndarray.flatten), (_COPY, {}))
+    numbers = {"numbers": frozenset({bool, int, float, complex}), "array": np.array}
+    found[np.array] = _CONVERTED.format(given="object", same=_COPIED.format(given="object")), numbers
+    found[np.asarray] = _CONVERTED.format(given="a", same="return a"), numbers
+    along = {"axis": "axis=0, ", "passed": "axis, ", "one_axis": " and axis.__class__ is int", "ready": "ready, axis"}
+    found |= dict.fromkeys((np.concatenate, np.stack), (_JOINED.format(given="arrays", **along), {}))
+    stacked = _JOINED.format(given="tup", axis="", passed="", one_axis="", ready="ready")
+    return found | dict.fromkeys((np.vstack, np.hstack, np.column_stack, np.dstack), (stacked, {}))
+
+
+SHORTER = _shorter()
+#: Methods of NumPy's generators whose results are always new arrays of numbers, or numbers.
+DRAWS = frozenset({
+    "beta", "binomial", "chisquare", "exponential", "gamma", "geometric", "gumbel", "integers", "laplace", "logistic", "lognormal",
+    "normal", "poisson", "rand", "randint", "randn", "random", "random_sample", "standard_exponential", "standard_normal", "uniform",
+})  # fmt: skip
+
+
+def is_draw(numpys: Any) -> bool:
+    """Whether a function is one of these methods."""
+    owner = getattr(numpys, "__self__", None)
+    return numpys.__name__ in DRAWS and isinstance(owner, (np.random.Generator, np.random.RandomState))
 
 
 def _finished(result: Any, given: Sequence[Any], args: tuple[Any, ...]) -> Any:
@@ -248,82 +467,4 @@ def short_ufunc(numpys: np.ufunc, function: Callable[..., Any] | None, general: 
     """
     if PLAIN is not np.ndarray or numpys.nin > 2 or numpys.nout > 1:
         return general
-    return (_of_one if numpys.nin == 1 else _of_two)(numpys, function, general)
-
-
-def _of_one(numpys: np.ufunc, function: Callable[..., Any] | None, general: Callable[..., Any]) -> Callable[..., Any]:
-    def call(self: Any, x: Any, /, *more: Any, **options: Any) -> Any:
-        kind = x.__class__
-        if more or options or LISTENERS:
-            return general(self, x, *more, **options)
-        if kind is ndarray or kind is ndarrayView:
-            a = x._operand
-            if a.__class__ is not PLAIN and function is not None:
-                return function(x)
-        elif kind is ndarrayElement:
-            a = x._raw
-        elif (kind is float or kind is int) and not DEFAULTS.stack:
-            a = x
-        else:
-            return general(self, x)
-        if a.__class__ is Value or a is None:
-            return general(self, x)
-        try:
-            v = numpys(a)
-        except RECOVERABLE:
-            return general(self, x)
-        if v.__class__ is PLAIN:
-            c = new(ndarray)
-            c._v = v
-            return c
-        if v.__class__ in NATIVE:
-            c = new(ndarrayElement)
-            c._raw = v
-            return c
-        return general(self, x)
-
-    return call
-
-
-def _of_two(numpys: np.ufunc, function: Callable[..., Any] | None, general: Callable[..., Any]) -> Callable[..., Any]:
-    def call(self: Any, x: Any, y: Any, /, *more: Any, **options: Any) -> Any:
-        kind = x.__class__
-        if more or options or LISTENERS:
-            return general(self, x, y, *more, **options)
-        if kind is ndarray or kind is ndarrayView:
-            a = x._operand
-            if function is not None and a.__class__ is not PLAIN:
-                v = function(x, y)
-                return general(self, x, y) if v is NotImplemented else v
-        elif kind is ndarrayElement:
-            a = x._raw
-        elif (kind is float or kind is int) and not DEFAULTS.stack:
-            a = x
-        else:
-            return general(self, x, y)
-        kind = y.__class__
-        if kind is ndarray or kind is ndarrayView:
-            b = y._operand
-        elif kind is ndarrayElement:
-            b = y._raw
-        elif kind is float or kind is int:
-            b = y
-        else:
-            return general(self, x, y)
-        if a.__class__ is Value or b.__class__ is Value or b is None:
-            return general(self, x, y)
-        try:
-            v = numpys(a, b)
-        except RECOVERABLE:
-            return general(self, x, y)
-        if v.__class__ is PLAIN:
-            c = new(ndarray)
-            c._v = v if v.size < SETTINGS.defer_elements else Value(v)
-            return c
-        if v.__class__ in NATIVE:
-            c = new(ndarrayElement)
-            c._raw = v
-            return c
-        return general(self, x, y)
-
-    return call
+    return _generated((_OF_ONE, _OF_TWO)[numpys.nin - 1], numpys, {"function": function, "general": general})
