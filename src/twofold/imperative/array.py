@@ -135,6 +135,9 @@ class Array(Cell):
         ValueError
             If the size is not 1.
         """
+        v: Any = self._v
+        if v.__class__ is PLAIN and v.size == 1:
+            return v.reshape(-1)[0]
         if self.size != 1:
             raise ParameterError("The current array is not a scalar", f"shape {self.shape}", "index it first")
         return host_of(self).reshape(-1)[0]

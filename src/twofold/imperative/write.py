@@ -278,6 +278,11 @@ def mark(cell: Cell, variable: Variable, before: Content | None = None) -> None:
     v.rec = Rec(leaf("variable", shape, dtype, variable.req != "null"), (), (), None, variable)
 
 
+def is_owned(v: Value) -> bool:
+    """Whether a content may be written in place now, without a record."""
+    return v.rec is None and v.exclusive
+
+
 def update_in_place(root: Cell, chain: Chain, operation: Any, other: Any) -> bool:
     """Try ``root[chain] = operation(root[chain], other)`` in place; False if the buffer is shared or the operands do not fit."""
     v = root._v

@@ -235,7 +235,7 @@ class NDArray(Array):
         return self.shape[0]
 
     def __iter__(self) -> Iterator["NDArray"]:
-        return (self[k] for k in range(len(self)))
+        return map(self.__getitem__, range(len(self)))
 
     def __bool__(self) -> bool:
         if self.size != 1:
@@ -245,10 +245,12 @@ class NDArray(Array):
         return bool(self.asscalar())
 
     def __float__(self) -> float:
-        return float(self.asscalar())
+        v: Any = self._v
+        return float(v.item() if v.__class__ is PLAIN and v.size == 1 else self.asscalar())
 
     def __int__(self) -> int:
-        return int(self.asscalar())
+        v: Any = self._v
+        return int(v.item() if v.__class__ is PLAIN and v.size == 1 else self.asscalar())
 
     def __complex__(self) -> complex:
         return complex(self.asscalar())

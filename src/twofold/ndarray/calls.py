@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
+from ..config import SETTINGS
 from ..device import Device
 from ..dtype import dtype_name
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..imperative.array import Array
-from ..imperative.cell import Content, new, wrap
-from ..imperative.invoke import invoke, type_of
+from ..imperative.cell import HOST, PLAIN, Content, Value, new, wrap
+from ..imperative.counters import COUNTERS
+from ..imperative.invoke import after_failure, invoke, type_of
 from ..imperative.record import tls
 from ..imperative.transfer import store
 from ..opdef.frontend import Fast
@@ -64,6 +66,26 @@ class Calls:
     def _run(self, sig: Sig, operands: tuple[Any, ...], *scalars: Any) -> Any:
         """The visible results of an operator; the fast path, for parameters already parsed."""
         cls = self.cls
+        arrays: list[Any] = []
+        key: list[Any] = []
+        for a in operands:
+            v: Any = a._v if a.__class__ is cls else None
+            if v.__class__ is not PLAIN:
+                break
+            arrays.append(v)
+            key.append((v.shape, v.dtype))
+        else:  # all are small arrays of the host, which are not recorded: as by `invoke`, without its frames
+            found = None if scalars else sig.inline.get(tuple(key))
+            if found is not None and found[2] == sig.visible == 1:
+                COUNTERS.inline += 1
+                try:
+                    results = HOST.quick(found[0].args[0], arrays)
+                except Exception as error:
+                    results = after_failure(error, found[0], arrays)
+                result = new(cls)
+                v = results[0]
+                result._v = v if v.size < SETTINGS.defer_elements else Value(v)
+                return result
         for a in operands:
             if a.__class__ is not cls and a is not None and not isinstance(a, cls):
                 raise self._not_an_array(sig.op, a)

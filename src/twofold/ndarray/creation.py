@@ -6,12 +6,15 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..backend.loader import backend_for
-from ..device import CPU, Device, current_device
-from ..dtype import NUMPY, dtype_name
+from ..config import SETTINGS
+from ..device import CPU, DEFAULTS, Device, current_device
+from ..dtype import NAME_OF, NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError
 from ..imperative.array import Array, adopted, apply_op, from_host
-from ..imperative.cell import HOST, PINNED, PLAIN, Value, wrap
+from ..imperative.cell import HOST, PINNED, PLAIN, Value, new, wrap
+from ..imperative.fast import RECOVERABLE
 from ..imperative.invoke import content, full_content, host_of
+from ..imperative.record import tls
 from ..imperative.way import is_plain
 from ..ops import primitive_arithmetic
 from ..scheduler.observers import LISTENERS
@@ -21,6 +24,11 @@ from .host_calls import is_recorded, refuse_cut, stacked
 from .types import ArrayLike, DeviceLike, DTypeLike, Shape
 
 A = TypeVar("A", bound=Array)
+#: The dtypes of what is made at once, by the commonest of their names.
+TYPES: dict[Any, np.dtype] = {name: dtype for d in NUMPY.values() for name, dtype in ((NAME_OF[d], d), (d, d), (d.type, d))}
+TYPES = TYPES | {None: NUMPY["float32"], float: NUMPY["float64"], int: NUMPY["int64"]} if PLAIN is np.ndarray else {}
+
+SHAPES = frozenset({int, tuple})
 
 
 def array(source_array: object, ctx: DeviceLike = None, dtype: DTypeLike = None) -> NDArray:
@@ -40,6 +48,15 @@ def array(source_array: object, ctx: DeviceLike = None, dtype: DTypeLike = None)
     DTypeError
         If the source is not array-like.
     """
+    kind = source_array.__class__
+    if (kind is list or kind is np.ndarray) and ctx is None and tls.tape is None and not (DEFAULTS.stack or LISTENERS):
+        try:
+            values: Any = np.asarray(source_array)
+            v = HOST.quick(values.astype, TYPES[dtype], "C")  # always a copy
+        except (*RECOVERABLE, KeyError):
+            pass  # the general way finds a result, or raises an error that says what to do
+        else:
+            return _cell(v)
     if is_recorded(source_array):
         return _recorded_copy(source_array, _device(ctx), dtype)
     if isinstance(source_array, Array):
@@ -62,6 +79,13 @@ def array(source_array: object, ctx: DeviceLike = None, dtype: DTypeLike = None)
     # a conversion of a list is nobody else's, so its memory is taken over; a NumPy array of the right dtype must be copied
     fresh = fresh or (host is not source_array and isinstance(source_array, (list, tuple)))
     return adopted(NDArray, host, device) if fresh else from_host(NDArray, host, device)
+
+
+def _cell(fresh: Any) -> NDArray:
+    """A new array around a new array of NumPy's."""
+    made = new(NDArray)
+    made._v = fresh if fresh.size < SETTINGS.defer_elements else Value(fresh)
+    return made
 
 
 def _recorded_copy(source: Any, device: Device, dtype: DTypeLike) -> NDArray:
@@ -251,12 +275,27 @@ def zeros(
     out
         Existing array to write to.
     """
+    if ctx is None and stype is None and out is None and shape.__class__ in SHAPES and not (DEFAULTS.stack or LISTENERS):
+        try:
+            v = np.zeros(shape, TYPES[dtype])
+        except (*RECOVERABLE, KeyError):
+            pass  # as in `array`
+        else:
+            return _cell(v)
     _check_dense("zeros", stype)
     return _write(fill(NDArray, shape, 0, _dtype(dtype), _device(ctx)), out)
 
 
 def ones(shape: Shape, ctx: DeviceLike = None, dtype: DTypeLike = None, *, out: NDArray | None = None) -> NDArray:
     """An array of ones; parameters as for `zeros`."""
+    if ctx is None and out is None and shape.__class__ in SHAPES and not (DEFAULTS.stack or LISTENERS):
+        try:
+            v = np.empty(shape, TYPES[dtype])
+        except (*RECOVERABLE, KeyError):
+            pass  # as in `array`
+        else:
+            v.fill(1)
+            return _cell(v)
     return _write(fill(NDArray, shape, 1, _dtype(dtype), _device(ctx)), out)
 
 
@@ -304,6 +343,11 @@ def arange(
         warnings.warn("arange: infer_range is deprecated and has no effect", DeprecationWarning, stacklevel=2)
     if stop is None:
         start, stop = 0, start
+    if start == 0 and stop.__class__ is int and step == repeat == 1 and ctx is None and not (DEFAULTS.stack or LISTENERS):
+        try:
+            return _cell(HOST.quick(np.arange(stop).astype, TYPES[dtype]))
+        except (*RECOVERABLE, KeyError):
+            pass  # as in `array`
     if step == 0:
         raise ParameterError("arange: the step is zero", None, "pass a non-zero step")
     target = NUMPY[dtype_name(dtype)]

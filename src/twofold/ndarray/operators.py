@@ -12,7 +12,7 @@ from ..imperative.array import adopted
 from ..imperative.cell import HOST, PLAIN, Cell, wrap
 from ..imperative.fast import specialise
 from ..imperative.invoke import invoke, type_of
-from ..imperative.write import update_in_place
+from ..imperative.write import is_owned, update_in_place
 from ..opdef.conventions import legacy_scalar
 from ..opdef.frontend import attach_method
 from ..opdef.registry import NAMES, OPS
@@ -108,8 +108,11 @@ def _in_place(op: Op) -> Callable[..., Any]:
     everywhere = op.wraps
 
     def method(self: NDArray, other: Any) -> NDArray:
-        whole = self.__class__ is NDArray  # a view may read a copy, so only its root can be written in place
-        a: Any = self._v if whole else None
+        whole = self.__class__ is NDArray
+        a: Any = self._v if whole else self._base._v  # type: ignore[attr-defined]
+        if not whole:  # the part of its root that it shows, if that may be written now
+            seen = self._of is a and (a.__class__ is PLAIN or is_owned(a))  # type: ignore[attr-defined]
+            a = self._seen if seen else None  # type: ignore[attr-defined]
         if own and a.__class__ is PLAIN and a.dtype.kind == "f":
             b: Any = other._v if isinstance(other, NDArray) else scalar(other, NAME_OF[a.dtype]) if isinstance(other, NUMBERS) else None
             if b.__class__ is PLAIN and b.dtype is a.dtype:

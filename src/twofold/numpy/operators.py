@@ -21,7 +21,7 @@ from ..imperative.element import NATIVE
 from ..imperative.fast import of_elements, specialise
 from ..imperative.invoke import content, invoke, type_of
 from ..imperative.way import is_tracked
-from ..imperative.write import look, update_in_place, write
+from ..imperative.write import is_owned, look, update_in_place, write
 from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
 from ..ndarray.types import ArrayLike
 from ..opdef.frontend import attach_method
@@ -237,11 +237,6 @@ def _comparison(dunder: str, op: Op) -> Callable[..., Any]:
         return array(found, device=self.context) if isinstance(found, (np.ndarray, np.generic)) else found
 
     return general
-
-
-def is_owned(v: Value) -> bool:
-    """Whether a content may be written in place now, without a record."""
-    return v.rec is None and v.exclusive
 
 
 def in_place(op: Op) -> Callable[..., Any]:
