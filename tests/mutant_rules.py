@@ -32,7 +32,8 @@ PRINTER, PROGRAM_PLAN = "src/twofold/program/printer.py", "src/twofold/program/p
 DEFERRAL, FORKS, SCALARS = IMPERATIVE + "deferral.py", IMPERATIVE + "forks.py", IMPERATIVE + "scalars.py"
 PENDING, TRANSFER, ARRIVAL = IMPERATIVE + "pending.py", IMPERATIVE + "transfer.py", "src/twofold/scheduler/streams.py"
 VARIABLE, QUEUE = "src/twofold/scheduler/variable.py", "src/twofold/scheduler/queue.py"
-BLOCKED, NUMPY, NAMESPACE, WORKERS = (f"backends/twofold_numpy/{name}.py" for name in ("blocked", "adapter", "namespace", "workers"))
+BLOCKED, NUMPY, NAMESPACE = (f"backends/twofold_numpy/{name}.py" for name in ("blocked", "adapter", "namespace"))
+WORKERS = "src/twofold/backend/workers.py"
 
 MUTANTS = (
     # who sees a value
@@ -504,7 +505,7 @@ MUTANTS = (
     Mutant("scratch of a kernel is checked out", BLOCKED, "waiting.pop(kinds, None) or", "waiting.get(kinds) or"),
     Mutant("a piece that was begun is waited for", WORKERS, "for _ in range(theirs)]", "for _ in range(0)]"),
     Mutant("a task that is not needed keeps nothing", WORKERS, "def help_out() -> None:", "def help_out(kept=pieces) -> None:"),
-    Mutant("a forked child has no threads", NUMPY, "        os.register_at_fork(after_in_child=forget)\n", ""),
+    Mutant("a forked child has no threads", WORKERS, "os.register_at_fork(after_in_child=forget)\n", ""),
     Mutant("a half's warnings are off", WORKERS, '    np.seterr(all="ignore")\n', ""),
     Mutant(
         "a sum of 16-bit floats is rounded once",

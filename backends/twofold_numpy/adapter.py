@@ -26,7 +26,6 @@ from .jit.availability import is_installed
 from .memory import POOL, POOLED
 from .namespace import BLOCK, NumpyNamespace
 from .products import IN_MACHINE_CODE, InnerProduct, Multiplication, Product
-from .workers import forget
 
 if TYPE_CHECKING:  # importing it takes 1.5 ms
     from numpy.typing import ArrayLike
@@ -90,7 +89,6 @@ class NumpyBackend(Backend):
     def __init__(self) -> None:
         self._xp = NumpyNamespace()
         vars(self)["quick"] = quiet_context().run  # replaces the method: 16 ns per call, and raises if it is entered twice
-        os.register_at_fork(after_in_child=forget)
         os.register_at_fork(after_in_child=POOL.after_fork)
 
     @property

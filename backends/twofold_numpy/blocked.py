@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from twofold.backend import workers
 from twofold.backend.kernel import ArrayType, KernelStep, OperandType, Ref, RowProgram, code_of
 from twofold.backend.strides import collapse
+from twofold.backend.workers import run_all
 from twofold.dtype import NUMPY
 
-from . import threads
 from .calls import call_for
 from .memory import aligned
 from .namespace import BLOCK, NumpyNamespace, tree_sum
-from .workers import run_all
 
 #: Nanoseconds of work from which a second thread pays: waking it takes about 50,000, and it competes for the GIL.
 THREADED = 300_000
@@ -196,7 +196,7 @@ def compile_kernel(program: RowProgram) -> Callable[..., None]:
 
     def run(*arrays: np.ndarray) -> None:
         flat = [a.reshape(s) for a, s in zip(arrays, shapes, strict=True)]
-        if small or threads.count() == 1 or rows <= step:
+        if small or workers.count() == 1 or rows <= step:
             _run(kernel, flat, 0, rows, scratch)
             return
         half = -(-rows // step) // 2 * step  # at a block's begin: reductions inside of blocks keep their bits

@@ -7,11 +7,13 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from twofold.backend import workers
+from twofold.backend.workers import run_all
+
 from . import threads
 from .geometry import Geometry
 from .memory import POOL
 from .products import MULTIPLICATION, THREADED, is_small, multiply
-from .workers import run_all
 
 #: Most sums of a weight's gradient that are computed apart, each from some of the images, and then added.
 MOST_SUMS = 4
@@ -117,7 +119,7 @@ def _run(make: Callable[[], W], first: W, tasks: Sequence[Callable[[W], None]]) 
         free.append(work)
 
     with threads.HOLD as hold:
-        if threads.count() == 1 or hold.before == 1:
+        if workers.count() == 1 or hold.before == 1:
             for task in tasks:
                 run(task)
         else:

@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from twofold.backend import workers
+from twofold.backend.workers import run_all
 from twofold.config import ON_CHANGE
 
 from . import threads
 from .blas import Blas, blas
 from .memory import POOL
-from .workers import run_all
 
 #: Multiplications up to which BLAS uses one thread anyway: of a product, one with a vector, and one of two vectors.
 SMALL, SMALL_BY_VECTOR, SMALL_OF_VECTORS = 1 << 18, 1 << 18, 10_000
@@ -53,7 +54,7 @@ def multiplications(batch: int, rows: int, columns: int, inner: int) -> int:
 
 def _number(work: int) -> int:
     """The number of pieces of so many multiplications."""
-    return 1 if work < CUT else min(threads.MOST, 2 << max(0, (work.bit_length() - BITS_FOR_TWO) // BITS_TO_DOUBLE))
+    return 1 if work < CUT else min(workers.MOST, 2 << max(0, (work.bit_length() - BITS_FOR_TWO) // BITS_TO_DOUBLE))
 
 
 @lru_cache(4096)
@@ -242,7 +243,7 @@ def _parts_of_vectors(of: InnerProduct, a: np.ndarray, b: np.ndarray, out: np.nd
 
 def _run(tasks: list[Callable[[], None]], of: Multiplication | InnerProduct, hold: threads.Hold) -> None:
     """Run the pieces of a product, on helpers too if it takes long enough and nobody has limited BLAS to one thread."""
-    if len(tasks) == 1 or threads.count() == 1 or hold.before == 1 or of.nanoseconds < THREADED:
+    if len(tasks) == 1 or workers.count() == 1 or hold.before == 1 or of.nanoseconds < THREADED:
         for task in tasks:
             task()
     else:

@@ -1,36 +1,21 @@
-"""How many threads a computation uses, and NumPy's BLAS held to one: the only place that decides about threads on the CPU.
+"""NumPy's BLAS held to one thread while Twofold computes; `twofold.backend.workers` says how many threads Twofold uses.
 
 * A large kernel, or a matrix product with enough work, is cut into pieces, by its sizes alone. So no result depends on the number of
   threads, or on which of them computes what.
-* The thread that needs the result takes piece after piece, and helper threads do too (`jit.handoff`; without machine code `workers`). It
-  waits for pieces that a helper has begun, never for a helper to begin: on a busy machine it computes everything itself.
+* The thread that needs the result takes piece after piece, and helper threads do too (`jit.handoff`; without machine code
+  `twofold.backend.workers`). It waits for pieces that a helper has begun, never for a helper to begin: on a busy machine it computes
+  everything itself.
 * Meanwhile BLAS is held to one thread. Its own threads share a product evenly, so that every product waits for the one that gets its core
   last. When the last product ends, everybody else in the process has the previous setting back.
 """
 
 import os
-import sys
 import threading
 from collections.abc import Iterator
 
-from twofold.config import SETTINGS
+from twofold.backend.workers import available, count
 
 from .blas import blas
-
-#: Most threads that work on one task, and most pieces of a product.
-MOST = 16
-
-
-def available() -> int:
-    """The number of cores that this process may use."""
-    if sys.platform == "linux":
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def count() -> int:
-    """The number of threads that work on one task: the setting ``threads``, or one for each core."""
-    return min(SETTINGS.threads or available(), MOST)
 
 
 def report() -> Iterator[tuple[str, str]]:

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import twofold as mx
+from twofold.backend import workers
 from twofold.config import SETTINGS
 from twofold.graph.ir import drop_generation
-from twofold_numpy import blocks, convolution, tune, winograd, workers
+from twofold_numpy import blocks, convolution, tune, winograd
 from twofold_numpy.convolution import algorithm, applicable, chosen, shape_of, takes_channels_last
 from twofold_numpy.convolution_table import Choice, choice, class_of, rows
 from twofold_numpy.geometry import Geometry, Kind

@@ -9,9 +9,10 @@ import pytest
 
 import twofold as mx
 from twofold import gluon, nd
+from twofold.backend import workers
 from twofold.backend.ledger import HAND_OFFS
 from twofold.config import SETTINGS
-from twofold_numpy import products, threads, workers
+from twofold_numpy import products, threads
 from twofold_numpy.blas import blas
 from twofold_numpy.jit import handoff
 from twofold_numpy.jit.availability import is_installed
@@ -80,7 +81,7 @@ def test_pieces_cover_a_product_once(sizes):
     for lo, hi, top, bottom, left, right in pieces:
         seen[lo:hi, top:bottom, left:right] += 1
     assert (seen == 1).all()
-    assert len(pieces) <= threads.MOST
+    assert len(pieces) <= workers.MOST
     assert len(pieces) > 1 or products.multiplications(batch, m, n, k) < CUT or (batch == 1 and max(m, n) < 2 * products.GRAIN)
 
 

@@ -14,13 +14,14 @@ import numpy as np
 import pytest
 
 from twofold import nd
+from twofold.backend import workers
 from twofold.backend.loader import backend_for
 from twofold.device import CPU
 from twofold.graph.build import G
 from twofold.graph.ir import leaf
 from twofold.imperative.counters import COUNTERS
 from twofold.program.compile import Program
-from twofold_numpy import blocked, workers
+from twofold_numpy import blocked
 
 from .operators import in_thread
 

@@ -118,7 +118,7 @@ def test_on_a_gpu_makers_give_twofolds_arrays_of_any_size():
 def test_explain_says_which_lines_fold_and_why_others_do_not():
     x = np.zeros(N)
     y = x * 2.0 + 1.0
-    real.exp(y)
+    real.modf(y)
     piece = x[:3]
     x - 1.0
     found = {entry.line: entry for entry in explain.lines() if entry.file == __file__}

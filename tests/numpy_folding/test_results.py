@@ -11,7 +11,8 @@ import pytest
 from twofold.numpy_folding import rules, sites
 from twofold.numpy_folding.array import FoldingArray
 from twofold.numpy_folding.face import numpy as np
-from twofold.numpy_folding.rules import FOLDABLE, UFUNCS
+from twofold.numpy_folding.rules import COMPILED as UFUNCS
+from twofold.numpy_folding.rules import FOLDABLE
 
 N = 70_000
 DTYPES = sorted(FOLDABLE, key=str)
@@ -277,8 +278,8 @@ def test_chains_are_computed_step_by_step_until_their_site_has_computed_enough(m
     for k in range(5):
         y = x * 2.0 + k
         assert y[0] == k
-    assert sites.PATHS["steps"] - before["steps"] == 2
-    assert sites.PATHS["chain"] - before["chain"] == 3
+    assert sites.PATHS["blocks"] - before["blocks"] == 2
+    assert sites.PATHS["program"] - before["program"] == 3
 
 
 def test_a_site_whose_results_are_read_at_once_stops_waiting(monkeypatch):

@@ -134,7 +134,7 @@ def test_copies_between_devices_are_counted_without_the_profiler():
 
 
 def test_hand_offs_are_counted():
-    from twofold_numpy import workers
+    from twofold.backend import workers
 
     before = HAND_OFFS.count
     done = np.zeros(2)

@@ -31,10 +31,10 @@ from collections.abc import Callable
 from functools import cache
 from types import BuiltinFunctionType
 
+from twofold.backend import workers
 from twofold.backend.forks import BUILDING
 from twofold.backend.ledger import HAND_OFFS
 
-from .. import threads
 from .callables import CONTENT, HEAD, KEEP_GIL, builtin_of
 from .compiler import Code, Compiler
 from .llvm_text import llvm_text
@@ -51,7 +51,7 @@ SHORT_WAIT, NAP = 20_000, 20
 #: at most.
 GRACE, MOST_ALONE = 20_000, 100_000_000
 
-_board = (ctypes.c_int64 * (FIRST_HELPER + HELPER_SIZE * threads.MOST))()
+_board = (ctypes.c_int64 * (FIRST_HELPER + HELPER_SIZE * workers.MOST))()
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(_board))  # never freed: helpers look at it until the process ends
 _helpers: list[threading.Thread] = []
 _start_lock = threading.RLock()  # reentrant: a signal handler may interrupt the thread that holds it
@@ -102,7 +102,7 @@ def serve(own: Compiler, helper: int) -> Callable[[], None]:
 
 def start(own: Compiler) -> None:
     """Start the helpers, unless they run, and end them if they are too many; a forked child has none, and starts its own."""
-    wanted = threads.count() - 1
+    wanted = workers.count() - 1
     if len(_helpers) == wanted:
         return
     with _start_lock:

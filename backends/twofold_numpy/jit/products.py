@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from twofold.backend import workers
 from twofold.backend.ledger import HAND_OFFS
 
-from .. import threads
 from ..blas import Blas
 from ..products import InnerProduct, Multiplication, Product, Strides
 from .callables import KEEP_GIL, builtin_of
@@ -67,7 +67,7 @@ def bound_product(library: Blas, of: Multiplication | InnerProduct) -> Product |
         return None
     code = code_of(own, "product", **_words(call, of.dtype.char, library.integer, own.machine.head))
     number = len(call.pieces)
-    shares = threads.count() > 1 and number > 1
+    shares = workers.count() > 1 and number > 1
     if shares:
         start(own)
     wakes = number - 1 if of.nanoseconds >= WAKE else 0

@@ -9,13 +9,13 @@ from types import BuiltinFunctionType
 
 import numpy as np
 
+from twofold.backend import workers
 from twofold.backend.forks import BUILDING, LOCKS
 from twofold.backend.kernel import SIMPLE as SIMPLE_STEPS
 from twofold.backend.kernel import Formed, RowProgram
 from twofold.config import SETTINGS
 from twofold.dtype import NUMPY
 
-from .. import threads
 from ..blocked import compile_kernel
 from ..namespace import BLOCK
 from . import cache
@@ -329,7 +329,7 @@ def _bind(code: Code, program: RowProgram, variant: _Variant, arrays: Sequence[n
 
     whole = [(0, n, n) for n in space]
     alone = part(whole, refused, RELEASE_GIL if work >= RELEASE_FROM else KEEP_GIL)
-    cut = _axis_to_cut(space[:-1] if structure.has_rows else space) if work >= SPLIT and threads.count() > 1 else None
+    cut = _axis_to_cut(space[:-1] if structure.has_rows else space) if work >= SPLIT and workers.count() > 1 else None
     if cut is None:
         return alone
     first, second = _halves(whole, cut)

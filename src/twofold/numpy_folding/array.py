@@ -13,7 +13,7 @@ import numpy as np
 
 from ..config import SETTINGS
 from .chain import Pending, Source
-from .memory import LOCK, Memory
+from .memory import Memory
 from .rules import is_foldable
 from .sites import PATHS, Site, site
 
@@ -85,14 +85,10 @@ class FoldingArray(metaclass=_Class):
 
     def ready(self) -> np.ndarray:
         """The array over the memory, computed if it is pending; for functions that keep nothing of it."""
-        found = self.array
-        if found is None:
-            with LOCK:
-                pending = self.pending
-                if pending is not None:
-                    pending.compute()
-                found = self.array
-                assert found is not None
+        while (found := self.array) is None:
+            pending = self.pending
+            if pending is not None:  # else another thread is just changing it
+                pending.compute()
         return found
 
     def shown(self) -> np.ndarray:

@@ -10,13 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ..dtype import NAME_OF
 from . import error_state
-from .allocation import MAPPED
-from .array import LEAST, NDARRAY, FoldingArray, looking, made_in, offset_in, owned
+from .array import LEAST, NDARRAY, FoldingArray, looking, offset_in, owned
 from .importing import is_own
-from .memory import Memory, new_memory
-from .rules import broadcast, is_foldable, loop_type
+from .memory import Memory
+from .rules import is_foldable
 from .sites import PATHS, Site
 
 #: Functions whose results never look at their operands, and that call nobody else.
@@ -157,9 +155,6 @@ def ufunc_now(ufunc: np.ufunc, args: tuple[Any, ...], options: dict[str, Any], w
             else:
                 break
         else:
-            out = place_of(ufunc, arrays) if ufunc.signature is None else None
-            if out is not None:
-                return made_in(error_state.call(ufunc, arrays, {"out": out}, where), where)
             found = error_state.call(ufunc, arrays, options, where)
             return owned(found, where) if type(found) is NDARRAY and found.size >= LEAST else found
     given = Given(all(type(x) in KNOWN or isinstance(x, np.generic) for x in args))
@@ -195,24 +190,3 @@ def method_now(ufunc: np.ufunc, method: str, args: tuple[Any, ...], options: dic
         options = with_targets(options, given)
     found = error_state.call(getattr(ufunc, method), given.plain(args), given.plain(options), where)
     return given.folded(found, where)
-
-
-def place_of(ufunc: np.ufunc, operands: list[Any]) -> np.ndarray | None:
-    """Memory for a very large result of operands in row-major order; None where NumPy shall find it."""
-    for x in operands:
-        if type(x) is NDARRAY and x.nbytes >= MAPPED // 2:
-            break
-    else:
-        return None
-    kinds: list[Any] = []
-    shape: tuple[int, ...] | None = ()
-    for x in operands:
-        if type(x) in NUMBERS:
-            kinds.append(type(x))
-            continue
-        if not x.flags.c_contiguous:
-            return None
-        kinds.append(x.dtype)
-        shape = x.shape if shape == () or shape == x.shape else broadcast(shape or (), x.shape)
-    dtype = loop_type(ufunc, tuple(kinds))
-    return new_memory(shape, dtype) if dtype is not None and dtype in NAME_OF and shape else None

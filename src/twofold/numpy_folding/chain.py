@@ -1,33 +1,42 @@
-"""Pending operations and how they are computed: one alone by NumPy, a chain as one program.
+"""Pending operations, and how they are computed: one alone by NumPy, a chain block by block (`blocks`) or as one program (`compiled`).
 
 A chain is a graph of `Pending` nodes over memory. Its nodes refer to those that they read, and only weakly to the folding arrays whose
-contents they are: when a chain runs, the nodes that still have an array are its results, and the others are never made. `LOCK` is held
-by every function here.
+contents they are: when a chain is computed, the nodes that still have an array are its results, and the others are never stored.
+
+A thread that computes a chain has claimed its nodes, in `_claimed`; other threads wait for these only. `LOCK` is held while nodes are
+claimed and results given, never in between.
 """
 
-from collections.abc import Sequence
-from functools import partial
-from typing import Any
+import atexit
+import os
+from threading import Condition, get_ident
+from typing import Any, final
 from weakref import ref
 
 import numpy as np
 
-from ..device import CPU
-from ..dtype import NAME_OF
-from ..graph.build import apply
-from ..graph.ir import Leaf, Node, bound_tables, leaf, post_order
-from ..imperative.cell import HOST
-from ..imperative.scalars import FLOAT_LEAVES, scalar_node
-from ..program.cache import PROGRAMS, Entry
-from ..program.compile import Program
 from . import error_state
-from .memory import Memory, new_memory, nobody
+from .blocks import Step, computed, pays_alone
+from .error_state import State
+from .memory import LOCK, Memory, nobody
 from .rules import Rule
 from .sites import PATHS, Site
 
-#: Operations of a chain from which it is computed before another joins.
-LONGEST = 48
+#: Operations issued since the first of a chain from which it is computed before another joins.
+LONGEST = 64
 Kind = tuple[tuple[int, ...], np.dtype[Any]]
+_issued = 0
+#: The nodes that are being computed, and by which thread.
+_claimed: dict["Pending", int] = {}
+_changed = Condition(LOCK)
+#: Operations that may warn, by number, until they are computed: so their warnings come even if nobody reads the results.
+_watched: dict[int, "Pending"] = {}
+MOST_WATCHED = 64
+
+
+def issued() -> int:
+    """The number of the last operation that waited."""
+    return _issued
 
 
 class Source:
@@ -39,6 +48,7 @@ class Source:
         self.array, self.memory, self.site = array, memory, where
 
 
+@final
 class Pending:
     """An operation that waits.
 
@@ -48,103 +58,115 @@ class Pending:
         What is computed: of `Source`, `Pending` and numbers. The operands are empty once it is computed.
     kind
         Shape and dtype of the result.
+    site, state
+        Where it was issued, and under which error state.
+    number
+        The larger, the later it was issued.
     owner
         A weak reference to the folding array with this content.
-    memories
-        Those that the chain reads.
-    length
-        The number of operations in the chain.
+    first
+        The lowest number in its chain.
     source
         The result, once it is computed.
     users
         Weak references to the pending operations that have it as an operand.
     """
 
-    __slots__ = ("__weakref__", "kind", "length", "memories", "operands", "owner", "rule", "site", "source", "users")
+    __slots__ = ("__weakref__", "first", "kind", "number", "operands", "owner", "rule", "site", "source", "state", "users")
 
-    def __init__(self, rule: Rule, operands: tuple[Any, ...], kind: Kind, where: Site) -> None:
-        self.rule, self.operands, self.kind, self.site = rule, operands, kind, where
+    def __init__(self, rule: Rule, operands: tuple[Any, ...], kind: Kind, where: Site, state: State) -> None:
+        """`LOCK` is held."""
+        self.rule, self.operands, self.kind, self.site, self.state = rule, operands, kind, where, state
+        global _issued
+        self.number = _issued = _issued + 1
         self.owner: Any = nobody
         self.source: Source | None = None
         self.users: list[Any] = []
-        memories: tuple[Memory, ...] = ()
-        length = 1
+        first = self.number
         reference = ref(self)
         for x in operands:
             if type(x) is Pending:
-                length += x.length
+                first = min(first, x.first)
                 x.users.append(reference)
-                memories = x.memories if not memories else memories + tuple([m for m in x.memories if m not in memories])
-            elif type(x) is Source and x.memory is not None and x.memory not in memories:
-                memories = (*memories, x.memory)
-        self.memories, self.length = memories, length
-        for memory in memories:
-            memory.read_by(reference)
+            elif type(x) is Source and x.memory is not None:
+                x.memory.read_by(reference)
+        self.first = first
 
-    @property
-    def is_single(self) -> bool:
-        """Whether nothing that it reads is pending."""
-        return all(type(x) is not Pending or x.source is not None for x in self.operands)
+    def newest(self) -> "Pending | None":
+        """The result that needs this operation and was issued last, or nearly; None if nobody needs it. `LOCK` is held."""
+        for reference in reversed(self.users):
+            user = reference()
+            if user is not None and user.source is None:
+                found = user.newest()
+                if found is not None:
+                    return found
+        return None if self.owner() is None else self
 
     def compute(self) -> None:
         """Compute it, with whatever else its chain makes that a folding array waits for."""
-        if self.source is not None:
-            return
-        if self.is_single:
-            PATHS["single"] += 1
-            self.site.alone += 1
-            self.give(self.by_numpy([array_of(x) for x in self.operands]))
-        elif self.site.is_hot:
-            PATHS["chain"] += 1
-            _Run(self).results()
-        else:
-            PATHS["steps"] += 1
-            self._by_steps()
+        if _watched:
+            compute_unread()
+        self._compute()
 
-    def by_numpy(self, operands: list[Any], out: np.ndarray | None = None) -> np.ndarray:
-        """NumPy's result, written to an array if one is given."""
-        fn = self.rule.numpys
-        if out is None and type(fn) is np.ufunc:
-            out = new_memory(*self.kind)
-        return error_state.call(fn, operands, {} if out is None else {"out": out}, self.site)
+    def _compute(self) -> None:
+        while (chain := self._claim()) is not None:
+            if isinstance(chain, Pending):  # of another shape
+                chain._compute()
+                continue
+            results: list[np.ndarray] = []
+            try:
+                results = chain.compute()
+            finally:
+                with LOCK:
+                    for pending in chain.order:
+                        _claimed.pop(pending, None)
+                        _watched.pop(pending.number, None)
+                    for pending, array in zip(chain.results, results, strict=False):
+                        if pending.source is None:
+                            pending.give(array)
+                    _changed.notify_all()
+            chain.report()
 
-    def _by_steps(self) -> None:
-        """Compute the chain as NumPy would: a result takes the memory of a temporary operand."""
-        order: dict[Pending, int] = {}  # with how often each is an operand
-        self._list(order)
-        temporary: dict[Pending, np.ndarray] = {}
-        for pending in order:
-            pending.site.joined += 1
-            out, operands = None, []
-            for x in pending.operands:
-                if type(x) is Pending and x.source is None:
-                    array = temporary[x]
-                    if order[x] == 1 and x.kind == pending.kind and type(pending.rule.numpys) is np.ufunc:
-                        out = array
-                    operands.append(array)
-                else:
-                    operands.append(array_of(x))
-            found = pending.by_numpy(operands, out)
-            if pending is self or pending.owner() is not None:
-                pending.give(found)
-            else:
-                temporary[pending] = found
+    def _claim(self) -> "Chain | Pending | None":
+        """Claim what is to be computed for this result; or what must be computed before; None if it is there."""
+        me = get_ident()
+        with LOCK:
+            while self.source is None:
+                order = self._order()
+                for pending in order:
+                    if pending.kind[0] != self.kind[0]:
+                        return pending
+                if _claimed and any(_claimed.get(pending, me) != me for pending in order):
+                    _changed.wait()
+                    continue
+                _claimed.update(dict.fromkeys(order, me))
+                return Chain(order, [p for p in order if p is self or p.owner() is not None])
+        return None
 
-    def _list(self, order: "dict[Pending, int]") -> None:
-        """Add what is to be computed, operands first."""
-        for x in self.operands:
-            if type(x) is Pending and x.source is None:
-                if x not in order:
-                    x._list(order)
-                order[x] += 1
-        order[self] = 0
+    def _order(self) -> "list[Pending]":
+        """What is to be computed, operands first: also what else needs an operation that is not a result, lest it be computed twice."""
+        found: set[Pending] = {self}
+        waiting: list[Pending] = [self]
+        while waiting:
+            pending = waiting.pop()
+            near = [x for x in pending.operands if type(x) is Pending and x.source is None]
+            if pending is not self and pending.owner() is None:
+                users = [u for r in pending.users if (u := r()) is not None and u.source is None and u not in found]
+                results = [u.newest() for u in users]
+                near += [r for r in results if r is not None and r.kind[0] == self.kind[0]]
+            for x in near:
+                if x not in found:
+                    found.add(x)
+                    waiting.append(x)
+        return sorted(found, key=lambda p: p.number)
 
     def give(self, found: np.ndarray) -> None:
-        """Take the result."""
+        """Take the result. `LOCK` is held."""
         assert (found.shape, found.dtype) == self.kind, (found.shape, found.dtype, self.kind)
         memory = Memory(found)
+        memory.pending = self.users
         self.source = Source(found, memory, self.site)
-        self.operands = self.memories = ()
+        self.operands, self.users = (), []
         owner = self.owner()
         if owner is not None:
             owner.memory = memory
@@ -152,113 +174,133 @@ class Pending:
             owner.source = self.source
             owner.array = found
             owner.pending = None
-        self._tell(memory)
 
-    def _tell(self, memory: Memory) -> None:
-        """Note that what depends on this operation reads its result from now on."""
-        waiting = self.users
-        told = set()
-        while waiting:
-            reference = waiting.pop()
-            user = reference()
-            if user is not None and user.source is None and user not in told:
-                told.add(user)
-                user.memories += (memory,)
-                memory.read_by(reference)
-                waiting.extend(user.users)
+
+class Chain:
+    """What is computed at once.
+
+    Attributes
+    ----------
+    order
+        All operations, each after its operands; all of one shape.
+    results
+        Those whose results are stored.
+    texts
+        Floating-point errors, as NumPy logs them, by positions in the order.
+    """
+
+    __slots__ = ("order", "results", "texts")
+
+    def __init__(self, order: list[Pending], results: list[Pending]) -> None:
+        self.order, self.results = order, results
+        self.texts: dict[int, set[str]] = {}
+
+    def compute(self) -> list[np.ndarray]:
+        """The results."""
+        order = self.order
+        if len(order) == 1:
+            PATHS["single"] += 1
+            (pending,) = order
+            pending.site.alone += 1
+            if not pays_alone(pending.rule, pending.kind[0]):
+                found, texts = error_state.logged_call(pending.rule.numpys, [array_of(x) for x in pending.operands], {})
+                if texts:
+                    self.texts[0] = set(texts)
+                return [found]
+        else:
+            for pending in order:
+                pending.site.joined += 1
+                for x in pending.operands:
+                    if type(x) is Source and x.site is not None:
+                        x.site.joined += 1
+            if order[-1].site.is_hot:
+                from . import compiled  # loads the graph, the compiler and LLVM
+
+                if all(compiled.has_program(p.rule.numpys, p.operands, p.state.is_quiet) for p in order):
+                    PATHS["program"] += 1
+                    return compiled.computed(self._steps(), self._dead())
+            PATHS["blocks"] += 1
+        found, self.texts = computed(self._steps())
+        return found
+
+    def _steps(self) -> list[Step]:
+        steps: dict[Pending, Step] = {}
+        for p in self.order:
+            operands = [steps[x] if type(x) is Pending and x in steps else array_of(x) for x in p.operands]
+            steps[p] = Step(p.rule, operands, p.kind, p in self.results)
+        return list(steps.values())
+
+    def _dead(self) -> list[np.ndarray]:
+        """The arrays whose memory a result may take: nobody looks at it, and nothing else reads it."""
+        sources = {id(x): x for p in self.order for y in p.operands if (x := source_of(y)) is not None}
+        memories = [x.memory for x in sources.values()]
+        return [
+            x.array
+            for x in sources.values()
+            if x.memory is not None
+            and x.array is x.memory.owner
+            and not x.memory.is_seen()
+            and memories.count(x.memory) == 1
+            and all(self._is_over(reader) for reader in x.memory.readers())
+            and x.array.flags.writeable
+        ]
+
+    def _is_over(self, reader: Pending) -> bool:
+        """Whether nobody has to compute an operation again after this chain."""
+        if reader not in self.order:
+            return False
+        return reader in self.results or all(user in self.order for r in reader.users if (user := r()) is not None)
+
+    def report(self) -> None:
+        """Warn as NumPy would have done, in the order of the program."""
+        for k in sorted(self.texts):
+            error_state.report(self.texts[k], self.order[k].site, self.order[k].state)
+
+
+def watch(pending: Pending) -> None:
+    """Note an operation that may warn."""
+    _watched[pending.number] = pending
+    if len(_watched) > MOST_WATCHED:
+        compute_unread()
+        while len(_watched) > MOST_WATCHED:
+            next(iter(_watched.values())).compute()
+
+
+def compute_unread() -> None:
+    """Compute what may warn and nobody can read any more."""
+    for pending in list(_watched.values()):
+        with LOCK:
+            is_unread = pending.source is None and pending.newest() is None
+            if is_unread:
+                _watched.pop(pending.number, None)
+        if is_unread:
+            pending._compute()
+
+
+@atexit.register
+def compute_watched() -> None:
+    """Compute what may warn, at the end of the program."""
+    for pending in list(_watched.values()):
+        pending.compute()
+
+
+def source_of(x: Any) -> Source | None:
+    """The array that an operand is, if it is there."""
+    return x if type(x) is Source else x.source if type(x) is Pending else None
 
 
 def array_of(x: Any) -> Any:
     """An operand that is there, for NumPy."""
-    t = type(x)
-    return x.source.array if t is Pending else x.array if t is Source else x
+    source = source_of(x)
+    return x if source is None else source.array
 
 
-class _Known(Entry):
-    """The program of a chain's structure, and the inputs that it reads."""
-
-    def __init__(self, outputs: Sequence[Node], leaves: Sequence[Leaf], dead: Sequence[Node]) -> None:
-        unique = list(dict.fromkeys(outputs))
-        held = [n for n in post_order(unique, lambda n: n.inputs) if not isinstance(n, Leaf)]
-        used = set(post_order(unique, lambda n: n.inputs))
-        self.reads = [n for n in leaves if n in used]
-        self.program = Program(unique, self.reads, HOST, donated=list(dead), boundaries=held, device=CPU)
-        self.where = [unique.index(n) for n in outputs]
+def _before_fork() -> None:
+    """No other thread may be computing: it would not exist in the child, which would wait for it."""
+    LOCK.acquire()
+    me = get_ident()
+    while any(thread != me for thread in _claimed.values()):
+        _changed.wait()
 
 
-class _Run:
-    """One computation of a chain: its nodes as nodes of a graph, whose leaves are numbered in the order in which they are met."""
-
-    def __init__(self, target: Pending) -> None:
-        bound_tables()
-        self.nodes: dict[Pending, Node] = {}
-        self.data: dict[Any, Any] = {}
-        self.sources: dict[int, tuple[Source, Node]] = {}
-        self._enter(target)
-        self.wanted = [p for p in self.nodes if p is target or p.owner() is not None]
-
-    def _enter(self, pending: Pending) -> Node:
-        nodes: list[Any] = []
-        for x in pending.operands:
-            t = type(x)
-            if t is float:
-                node = FLOAT_LEAVES[~len(self.data)]
-                self.data[node] = x
-            elif t is Pending and x.source is None:
-                node = self.nodes.get(x) or self._enter(x)
-            elif t is int:
-                node = scalar_node(x, ~len(self.data))
-                if isinstance(node, Leaf):
-                    self.data[node] = x
-            else:
-                node = self._source(x if t is Source else x.source)
-            nodes.append(node)
-        sig, inputs = pending.rule.sig, tuple(nodes)
-        pending.site.joined += 1
-        self.nodes[pending] = found = sig.typed.get(inputs) or apply(sig, inputs)
-        return found
-
-    def _source(self, source: Source) -> Node:
-        array = source.array
-        found = self.sources.get(id(array))
-        if found is not None:
-            return found[1]
-        if source.site is not None:
-            source.site.joined += 1
-        node = leaf(~len(self.data), array.shape, NAME_OF[array.dtype])
-        self.data[node] = array
-        self.sources[id(array)] = source, node
-        return node
-
-    def _dead(self) -> tuple[Node, ...]:
-        """The leaves whose memory a result may take: nobody looks at it, and nothing else reads it."""
-        found = []
-        memories = [source.memory for source, _ in self.sources.values()]
-        for source, node in self.sources.values():
-            memory = source.memory
-            if (
-                memory is not None
-                and source.array is memory.owner
-                and not memory.is_seen()
-                and memories.count(memory) == 1
-                and all(p in self.nodes or p.source is not None for p in memory.readers())
-                and source.array.flags.writeable
-            ):
-                found.append(node)
-        return tuple(found)
-
-    def results(self) -> None:
-        """Run the program and hand out its results."""
-        outputs, dead = tuple([self.nodes[p] for p in self.wanted]), self._dead()
-        known = PROGRAMS.get_or(("chain", outputs, dead), partial(_Known, outputs, list(self.data), dead))
-        arrays = [self.data[n] for n in known.reads]
-        found = known.program.run(arrays)
-        taken = {id(self.data[n]) for n in dead}
-        kept = [a for a in arrays if type(a) is np.ndarray and id(a) not in taken]
-        for place, pending in zip(known.where, self.wanted, strict=True):
-            array = found[place]
-            # what is simplified to an operand is the operand's own, and two results of one structure are one array
-            if any(array is a for a in kept) or not array.flags.c_contiguous:
-                array = array.copy()
-            kept.append(array)
-            pending.give(array)
+os.register_at_fork(before=_before_fork, after_in_parent=LOCK.release, after_in_child=LOCK.release)

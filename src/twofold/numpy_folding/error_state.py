@@ -6,21 +6,25 @@ logs instead; what it logs is then handled as the program's own error state says
 
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextvars import Context, ContextVar
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .sites import Site
 
-#: The beginning of a logged text, and the key of the error state that it belongs to.
+#: The beginning of a logged text, and the key of the error state that it belongs to, in the order in which NumPy reports them.
 KEYS = {"divide": "divide", "overflow": "over", "underflow": "under", "invalid": "invalid"}
-MODES = {"ignore", "warn"}
+ORDER = list(KEYS)
+FLAGS = {"divide": 1, "over": 2, "under": 4, "invalid": 8}
+WAITING_MODES = {"ignore", "warn"}
 
 
-class _Log:
+class Log:
     """What NumPy has logged in a context."""
+
+    __slots__ = ("texts",)
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -30,53 +34,66 @@ class _Log:
         self.texts.append(text)
 
 
-_FREE: list[tuple[Context, _Log]] = []
+_FREE: list[tuple[Context, Log]] = []
 
 
-def _logging() -> tuple[Context, _Log]:
-    context, log = Context(), _Log()
+def _logging() -> tuple[Context, Log]:
+    context, log = Context(), Log()
     context.run(np.seterrcall, log)
     context.run(np.seterr, all="log")
     return context, log
 
 
-def call(fn: Callable[..., Any], args: Any, options: dict[str, Any], site: Site) -> Any:
-    """What a NumPy function gives, with its warnings at a site of the program."""
+def logged(fn: Callable[[Log], None]) -> None:
+    """Run a function in a context in which NumPy logs, into what it is given; it empties the log itself."""
     context, log = _FREE.pop() if _FREE else _logging()
     try:
-        return context.run(fn, *args, **options)
+        context.run(fn, log)
     finally:
-        texts, log.texts = log.texts, []
+        log.texts.clear()
         _FREE.append((context, log))
-        if texts:
-            for text in dict.fromkeys(texts):
-                report(text.removeprefix("Warning: ").rstrip(), site)
 
 
-def report(text: str, site: Site) -> None:
-    """Handle a floating-point error as the program has asked for.
+def logged_call(fn: Callable[..., Any], args: Any, options: dict[str, Any]) -> tuple[Any, list[str]]:
+    """What a NumPy function gives, and what NumPy has logged meanwhile."""
+    context, log = _FREE.pop() if _FREE else _logging()
+    texts: list[str] = []
+    try:
+        return context.run(fn, *args, **options), texts
+    finally:
+        if log.texts:
+            texts += log.texts
+            log.texts.clear()
+        _FREE.append((context, log))
 
-    Raises
-    ------
-    FloatingPointError
-        If its error state says so.
+
+def call(fn: Callable[..., Any], args: Any, options: dict[str, Any], site: Site) -> Any:
+    """What a NumPy function gives, with its warnings at a site of the program."""
+    found, texts = logged_call(fn, args, options)
+    if texts:
+        report(texts, site)
+    return found
+
+
+class State(NamedTuple):
+    """An error state of NumPy's.
+
+    Attributes
+    ----------
+    modes
+        What happens for each key.
+    handler
+        What is called, or written to.
+    may_wait
+        Whether operations may wait: nothing raises, calls or prints where it happens.
+    is_quiet
+        Whether division by zero and invalid operations are ignored.
     """
-    key = KEYS[text.partition(" ")[0]]
-    mode = np.geterr()[key]
-    handler: Any = np.geterrcall()
-    if mode == "warn":
-        line = next((n for begin, end, n in site.code.co_lines() if begin <= site.instruction < end), None)
-        module = sys.modules.get(site.module)
-        registry = {} if module is None else vars(module).setdefault("__warningregistry__", {})
-        warnings.warn_explicit(text, RuntimeWarning, site.code.co_filename, line or site.code.co_firstlineno, site.module, registry)
-    elif mode == "raise":
-        raise FloatingPointError(text)
-    elif mode == "call":
-        handler(text.partition(" encountered")[0], {"divide": 1, "over": 2, "under": 4, "invalid": 8}[key])
-    elif mode == "print":
-        print(f"Warning: {text}")
-    elif mode == "log":
-        handler.write(f"Warning: {text}\n")
+
+    modes: dict[str, str]
+    handler: Any
+    may_wait: bool
+    is_quiet: bool
 
 
 def _variable() -> ContextVar[Any] | None:
@@ -88,21 +105,78 @@ def _variable() -> ContextVar[Any] | None:
 
 
 _VARIABLE = _variable()
-#: The last content of the variable, and what may wait under it.
-_last: tuple[Any, int] = (None, 0)
-#: Nothing may wait, since the program handles errors where they happen; what hardly ever warns may; everything may.
-NOTHING, QUIET, EVERYTHING = range(3)
+#: The last content of the variable, and its state.
+_last: tuple[Any, State | None] = (None, None)
 
 
-def waiting() -> int:
-    """Which operations may wait: `NOTHING`, `QUIET` or `EVERYTHING`."""
+def current() -> State:
+    """The program's error state."""
     global _last
-    state = _VARIABLE.get() if _VARIABLE is not None else None
-    if state is not None and state is _last[0]:
-        return _last[1]
-    modes = np.geterr()
-    found = NOTHING
-    if MODES.issuperset(modes.values()):
-        found = EVERYTHING if modes["divide"] == modes["invalid"] == "ignore" else QUIET
-    _last = state, found
+    content = _VARIABLE.get() if _VARIABLE is not None else None
+    last, known = _last
+    if content is not None and content is last and known is not None:
+        return known
+    modes: Any = np.geterr()
+    quiet = modes["divide"] == modes["invalid"] == "ignore"
+    found = State(modes, np.geterrcall(), WAITING_MODES.issuperset(modes.values()), quiet)
+    _last = content, found
     return found
+
+
+#: The interpreter's own list of filters; inside `warnings.catch_warnings` there is another.
+_FILTERS = warnings.filters
+#: The list, its length and its first entry, when it was last looked at, and whether warnings may come late.
+_seen: tuple[Any, int, Any, bool] = (None, -1, None, False)
+
+
+def warnings_may_come_late() -> bool:
+    """Whether nobody can tell at which moment a warning comes: it is not turned into an exception, and nobody collects warnings."""
+    global _seen
+    filters = warnings.filters
+    first = filters[0] if filters else None
+    if _seen[0] is filters and _seen[1] == len(filters) and _seen[2] is first:
+        return _seen[3]
+    found = filters is _FILTERS and not any(action == "error" and issubclass(RuntimeWarning, cls) for action, _, cls, _, _ in filters)
+    _seen = filters, len(filters), first, found
+    return found
+
+
+def report(texts: Iterable[str], site: Site, state: State | None = None) -> None:
+    """Handle floating-point errors of one operation as the program has asked for.
+
+    Parameters
+    ----------
+    texts
+        What NumPy has logged; repetitions count once.
+    site
+        Where the operation is in the program.
+    state
+        The error state when it was issued; None for the current one.
+
+    Raises
+    ------
+    FloatingPointError
+        If the error state says so.
+    """
+    state = state or current()
+    unique = {text.removeprefix("Warning: ").rstrip() for text in texts}
+    for text in sorted(unique, key=lambda text: ORDER.index(text.partition(" ")[0])):
+        _handle(text, site, state)
+
+
+def _handle(text: str, site: Site, state: State) -> None:
+    key = KEYS[text.partition(" ")[0]]
+    mode = state.modes[key]
+    if mode == "warn":
+        line = next((n for begin, end, n in site.code.co_lines() if begin <= site.instruction < end), None)
+        module = sys.modules.get(site.module)
+        registry = {} if module is None else vars(module).setdefault("__warningregistry__", {})
+        warnings.warn_explicit(text, RuntimeWarning, site.code.co_filename, line or site.code.co_firstlineno, site.module, registry)
+    elif mode == "raise":
+        raise FloatingPointError(text)
+    elif mode == "call":
+        state.handler(text.partition(" encountered")[0], FLAGS[key])
+    elif mode == "print":
+        print(f"Warning: {text}")
+    elif mode == "log":
+        state.handler.write(f"Warning: {text}\n")

@@ -8,11 +8,10 @@ whether anybody still looks. At any time either the lease is alive or something 
 * before memory is written or handed out, what reads it later reads it now (`Memory.leased`);
 * what is computed of memory that somebody looks at is computed at once (`Memory.close`).
 
-A thread that holds a lease makes `close` answer no, so the two rules hold between threads as well. `LOCK` protects the changes of state.
+A thread that holds a lease makes `close` answer no, so the two rules hold between threads as well. `LOCK` protects the changes of state;
+nobody computes while holding it.
 """
 
-import math
-import os
 from collections.abc import Callable, Iterator
 from threading import RLock
 from typing import Any
@@ -20,13 +19,7 @@ from weakref import ref
 
 import numpy as np
 
-from ..dtype import NAME_OF
-from ..imperative.cell import HOST
-from .allocation import MAPPED
-
-LOCK = RLock()
-# a child of a fork must not find it held by a thread that it does not have
-os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK.release)
+LOCK = RLock()  # reentrant, as a signal handler may interrupt the thread that holds it
 #: Dead references to folding arrays are dropped when a memory has more than this many.
 MOST_REFERENCES = 8
 #: Dead references to pending operations are dropped when a memory has more than this many, or than twice those that were alive last time.
@@ -53,7 +46,7 @@ class Memory:
     arrays
         Weak references to the folding arrays over it.
     pending
-        Weak references to pending operations whose chains read it, the oldest first.
+        Weak references to the pending operations that have it as an operand, the oldest first.
     """
 
     __slots__ = ("__weakref__", "_limit", "arrays", "lease", "owner", "pending", "pin", "root")
@@ -80,11 +73,11 @@ class Memory:
     def leased(self) -> np.ndarray:
         """The lease, after what is pending has read the memory; whoever holds it, or a view of it, looks at the memory."""
         found = self.lease()
-        if found is None:
+        while found is None:
+            self.settle()
             with LOCK:
-                self.settle()
                 found = self.lease()
-                if found is None:
+                if found is None and self._newest() is None:
                     owner = self.owner
                     found = np.asarray((owner if owner.flags.c_contiguous else owner.T).data)
                     self.lease = ref(found)
@@ -103,7 +96,7 @@ class Memory:
         return self.lease() is not None or any(r() is not None for r in self.arrays)
 
     def read_by(self, reference: Any) -> None:
-        """Note a pending operation whose chain reads it."""
+        """Note a pending operation that has it as an operand."""
         if len(self.pending) >= self._limit:
             self.pending = [r for r in self.pending if (p := r()) is not None and p.source is None]
             self._limit = max(MOST_READERS, 2 * len(self.pending))
@@ -116,18 +109,20 @@ class Memory:
             if found is not None and found.source is None:
                 yield found
 
-    def settle(self) -> None:
-        """Compute now what would read the memory later, the newest first: it may contain the others."""
+    def _newest(self) -> Any:
+        """A result that would read the memory later; the newest first: it may contain the others. `LOCK` is held."""
         while self.pending:
-            found = self.pending[-1]()
-            if found is not None and found.source is None and found.owner() is not None:
-                found.compute()
+            reader = self.pending[-1]()
+            found = None if reader is None or reader.source is not None else reader.newest()
+            if found is not None:
+                return found
             self.pending.pop()
+        return None
 
-
-def new_memory(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray | None:
-    """Memory for a result; None where NumPy finds it as fast: what the C library does not map anew.
-
-    The pool's blocks begin elsewhere in their page than NumPy's arrays do, where loads alias earlier stores, which costs a fifth.
-    """
-    return HOST.empty(shape, NAME_OF[dtype]) if math.prod(shape) * dtype.itemsize >= MAPPED else None
+    def settle(self) -> None:
+        """Compute now what would read the memory later."""
+        while self.pending:
+            with LOCK:
+                found = self._newest()
+            if found is not None:
+                found.compute()

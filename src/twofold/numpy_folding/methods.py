@@ -8,7 +8,7 @@ import numpy as np
 from . import error_state
 from .array import LEAST, NDARRAY, FoldingArray, looking, made_in, owned
 from .calls import Given, with_target, with_targets
-from .memory import LOCK, new_memory
+from .memory import LOCK
 from .pending import operation
 from .rules import CASTS, is_foldable
 from .sites import site
@@ -113,11 +113,7 @@ def _copy(self: FoldingArray, order: Any = "C") -> Any:
         given = Given(True)
         given.plain(self)
         return given.folded(array.copy(order), site())
-    out = new_memory(array.shape, array.dtype)
-    if out is None:
-        return made_in(array.copy(), site())
-    out[...] = array
-    return made_in(out, site())
+    return made_in(array.copy(), site())
 
 
 def _astype(self: FoldingArray, dtype: Any, *args: Any, **options: Any) -> Any:

@@ -9,9 +9,9 @@ import numpy as np
 from ..config import SETTINGS
 from . import error_state
 from .array import LEAST, NDARRAY, FoldingArray, waiting
-from .chain import LONGEST, Pending, Source
+from .chain import LONGEST, Pending, Source, issued, watch
 from .memory import LOCK, nobody
-from .rules import RULES, fits, is_foldable, plan_of
+from .rules import RULES, Plan, fits, is_foldable, plan_of
 from .sites import PATHS, Site
 
 NUMBERS = (float, int, bool)
@@ -22,7 +22,7 @@ KINDS = "these dtypes or operands"
 LAYOUT = "an operand is not in row-major order"
 LOOKED_AT = "a NumPy array looks at an operand's memory"
 ERRORS = "errstate"
-WARNS = "may warn; would fold where errstate ignores it"
+WARNS = "may warn while the program collects warnings or makes them errors"
 ENGINE = "the setting engine is naive"
 NEVER_JOINED = "its results were never part of a chain"
 IN_PLACE = "in place, with nothing pending or somebody looking"
@@ -70,34 +70,50 @@ def operation(key: Any, operands: tuple[Any, ...], where: Site) -> FoldingArray 
     rule = plan.rule
     if rule is None or (plan.numbers and not all(fits(x, plan.numbers) for x in operands if type(x) in NUMBERS)):
         return KINDS
-    mode = error_state.waiting()
-    if mode != error_state.EVERYTHING and (mode == error_state.NOTHING or plan.warns or (plan.divides and not operands[1])):
-        return ERRORS if mode == error_state.NOTHING else WARNS
+    state = error_state.current()
+    if not may_wait(plan, state):
+        return WARNS if state.may_wait else ERRORS
     if SETTINGS.engine == "naive":
         return ENGINE
     if not where.folds(plan.size) and not pending:
         return NEVER_JOINED
     if plan.holds:
         operands = tuple([_held(x, operands) for x in operands])
+    if pending:
+        shorten(operands)
     with LOCK:
         found = _sources(operands)
         if isinstance(found, str):
             return found
         where.folded += 1
-        return waiting(Pending(rule, found, plan.kind, where))
+        made = waiting(Pending(rule, found, plan.kind, where, state))
+    if plan.warns and not state.is_quiet and made.pending is not None:
+        watch(made.pending)
+    return made
+
+
+def may_wait(plan: Plan, state: error_state.State) -> bool:
+    """Whether an operation may warn later than NumPy does."""
+    return state.may_wait and (not plan.warns or state.is_quiet or error_state.warnings_may_come_late())
+
+
+def shorten(operands: tuple[Any, ...]) -> None:
+    """Compute the operands of what would become too long a chain."""
+    waits = [p for x in operands if type(x) is FoldingArray and (p := x.pending) is not None]
+    if waits and issued() - min([p.first for p in waits]) >= LONGEST:
+        for p in waits:
+            p.compute()
 
 
 def _sources(operands: tuple[Any, ...]) -> tuple[Any, ...] | str:
     """Operands as a pending operation refers to them, or why it cannot read them later. `LOCK` is held."""
     found: list[Any] = []
-    length = 0
     for x in operands:
         t = type(x)
         if t is FoldingArray:
             pending = x.pending
             if pending is not None:
-                length += pending.length
-                pending.site.chained += 1
+                pending.site.joined += 1
                 found.append(pending)
                 continue
             array, memory = x.array, x.memory
@@ -112,11 +128,6 @@ def _sources(operands: tuple[Any, ...]) -> tuple[Any, ...] | str:
             found.append(source)
         else:
             found.append(Source(x) if t is NDARRAY else x)
-    if length >= LONGEST:
-        for x in operands:
-            if type(x) is FoldingArray and x.pending is not None:
-                x.pending.compute()
-        return _sources(operands)
     return tuple(found)
 
 
@@ -146,15 +157,17 @@ def in_place(key: Any, target: FoldingArray, other: Any, where: Site) -> bool:
     pending = target.array is None or (t is FoldingArray and other.array is None)
     if not pending or key not in RULES or t not in (FoldingArray, float, int) or other is target:
         return False
-    mode = error_state.waiting()
-    if mode == error_state.NOTHING:
-        return False
     plan = plan_of((key, target.kind, other.kind if t is FoldingArray else t))
-    rule = plan.rule
-    if mode == error_state.QUIET and (plan.warns or (plan.divides and not other)):
+    rule, state = plan.rule, error_state.current()
+    if (
+        rule is None
+        or not may_wait(plan, state)
+        or plan.kind != target.kind
+        or plan.holds
+        or (t is not FoldingArray and not fits(other, plan.numbers))
+    ):
         return False
-    if rule is None or plan.kind != target.kind or plan.holds or (t is not FoldingArray and not fits(other, plan.numbers)):
-        return False
+    shorten((target, other))
     with LOCK:
         found = _sources((target, other))
         if isinstance(found, str):
@@ -167,7 +180,9 @@ def in_place(key: Any, target: FoldingArray, other: Any, where: Site) -> bool:
         elif target.pending is not None:
             target.pending.owner = nobody
         target.array = target.leased = target.source = None
-        target.pending = made = Pending(rule, found, plan.kind, where)
+        target.pending = made = Pending(rule, found, plan.kind, where, state)
         made.owner = ref(target)
         where.folded += 1
+    if plan.warns and not state.is_quiet:
+        watch(made)
     return True

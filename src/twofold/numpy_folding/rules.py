@@ -1,7 +1,8 @@
-"""Which of NumPy's functions may be pending, what they are in Twofold, and the types of their results.
+"""Which of NumPy's functions may be pending, and the types of their results.
 
-Only functions that machine code computes with the bits of NumPy's loops: arithmetic, comparisons, selection, rounding, square roots and
-casts. `exp` and its like are NumPy's own, at once: Twofold's are within 2 ulp, but not the same.
+All compute each element of a result from the same elements of the operands, so that a chain can be computed block by block by NumPy's own
+functions (`blocks`), with NumPy's bits. Those in `COMPILED` give the same bits as machine code (`compiled`); `exp` and its like do not:
+Twofold's own are within 2 ulp.
 """
 
 import math
@@ -12,39 +13,68 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..config import SETTINGS
-from ..opdef.registry import OPS
-from ..opdef.spec import Sig
-from ..ops import elementwise_math, primitive_arithmetic
 
 
 class Rule(NamedTuple):
-    """NumPy's function, and Twofold's operator."""
+    """A function that may be pending.
+
+    Attributes
+    ----------
+    numpys
+        NumPy's function.
+    write
+        Computes blocks of the operands into a block, its last argument.
+    cost
+        Nanoseconds per element in cache: a rough figure, which decides whether a second thread pays.
+    """
 
     numpys: Callable[..., Any]
-    sig: Sig
+    write: Callable[..., Any]
+    cost: float = 0.2
 
 
-UFUNCS = (
+COMPILED = (
     np.add, np.subtract, np.multiply, np.divide, np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal, np.negative,
     np.absolute, np.sqrt, np.square, np.maximum, np.minimum, np.logical_and, np.logical_or, np.logical_not, np.bitwise_and, np.bitwise_or,
     np.bitwise_xor, np.invert, np.reciprocal, np.sign, np.floor, np.ceil, np.rint,
 )  # fmt: skip
+#: Ufuncs of one result that take longer, with nanoseconds per element.
+SLOW = {
+    np.exp: 1, np.exp2: 1, np.expm1: 2, np.log: 1, np.log2: 1, np.log10: 2, np.log1p: 2, np.sin: 7, np.cos: 7, np.tan: 1, np.arcsin: 2,
+    np.arccos: 1, np.arctan: 1, np.sinh: 1, np.cosh: 1, np.tanh: 1, np.arcsinh: 2, np.arccosh: 2, np.arctanh: 2, np.cbrt: 1, np.power: 1.3,
+    np.float_power: 1.3, np.arctan2: 1.4, np.hypot: 8, np.logaddexp: 13, np.logaddexp2: 13, np.floor_divide: 6, np.remainder: 6,
+    np.fmod: 16, np.heaviside: 1, np.copysign: 0.5, np.fmax: 0.2, np.fmin: 0.2, np.trunc: 0.3, np.fabs: 0.3, np.isnan: 0.3, np.isinf: 0.3,
+    np.isfinite: 0.3,
+    np.signbit: 0.5, np.logical_xor: 0.5, np.left_shift: 0.5, np.right_shift: 0.5, np.deg2rad: 0.5, np.rad2deg: 0.5, np.positive: 0.2,
+}  # fmt: skip
 #: What warns of ordinary operands. Others do when numbers overflow, or are infinite already.
-WARNING = {np.divide, np.sqrt, np.reciprocal}
+WARNING = {
+    np.divide, np.sqrt, np.reciprocal, np.log, np.log2, np.log10, np.log1p, np.power, np.float_power, np.floor_divide, np.remainder,
+    np.fmod, np.arcsin, np.arccos, np.arccosh, np.arctanh, np.exp, np.exp2, np.expm1, np.sinh, np.cosh,
+}  # fmt: skip
 
 
-def _rule(ufunc: np.ufunc) -> Rule:
-    return Rule(ufunc, next(op for op in OPS.values() if ufunc.__name__ in op.numpy_names).sig())
+def _write_where(condition: Any, x: Any, y: Any, out: np.ndarray) -> None:
+    out[...] = np.where(condition, x, y)  # a third of the time of two calls of `copyto`
 
 
-def _cast(name: str) -> Rule:
-    dtype = np.dtype(name)
-    return Rule(lambda a: a.astype(dtype), primitive_arithmetic.astype.sig(dtype=name))
+def _write_cast(x: Any, out: np.ndarray) -> None:
+    np.copyto(out, x, casting="unsafe")
 
 
-CASTS = {np.dtype(name): _cast(name) for name in ("float32", "float64")}
-RULES: dict[Any, Rule] = {u: _rule(u) for u in UFUNCS} | dict(CASTS)
-RULES |= {np.where: Rule(np.where, primitive_arithmetic.where.sig()), np.clip: Rule(np.clip, elementwise_math.clip_range.sig())}
+def _by_name(ufunc: np.ufunc) -> Callable[..., Any]:
+    """Functions to which NumPy wants the result's memory passed by name."""
+    return lambda x, y, out: ufunc(x, y, out=out)
+
+
+def _cast(dtype: np.dtype[Any]) -> Rule:
+    return Rule(lambda a: a.astype(dtype), _write_cast)
+
+
+CASTS = {np.dtype(name): _cast(np.dtype(name)) for name in ("float32", "float64")}
+RULES: dict[Any, Rule] = {u: Rule(u, u) for u in COMPILED} | {u: Rule(u, _by_name(u)) for u in (np.maximum, np.minimum)}
+RULES |= {u: Rule(u, u, cost) for u, cost in SLOW.items()} | dict(CASTS)
+RULES |= {np.where: Rule(np.where, _write_where, 0.5), np.clip: Rule(np.clip, lambda a, low, high, out: np.clip(a, low, high, out=out))}
 #: Dtypes that machine code computes with: arrays of others never fold.
 FOLDABLE = {np.dtype(n) for n in ["float32", "float64", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]}
 _NUMBERS = frozenset(d.num for d in FOLDABLE)
@@ -75,9 +105,7 @@ class Plan(NamedTuple):
     holds
         Whether operands are NumPy's, of which a copy is held.
     warns
-        Whether it divides by, or takes roots of, elements that may be zero or negative.
-    divides
-        Whether it divides by a number.
+        Whether it warns of ordinary elements: zero, or negative.
     """
 
     rule: Rule | None
@@ -86,7 +114,6 @@ class Plan(NamedTuple):
     numbers: tuple[np.dtype[Any], ...] = ()
     holds: bool = False
     warns: bool = False
-    divides: bool = False
 
 
 NEVER = Plan(None)
@@ -127,8 +154,7 @@ def _planned(key: Any, *kinds: Any) -> Plan:
         [d for d in dtypes if d.kind in "iu" or d == np.float32 or (d.kind == "f" and int in kinds)] if len(arrays) < len(kinds) else []
     )
     small = any(not k[0] or math.prod(k[0]) < SETTINGS.fold_elements for k in arrays)  # scalars are NumPy's from any size
-    warns = key in WARNING and dtype.kind == "f" and type(kinds[-1]) is tuple
-    return Plan(rule, (shape, dtype), math.prod(shape), tuple(numbers), small, warns, key is np.divide and not warns)
+    return Plan(rule, (shape, dtype), math.prod(shape), tuple(numbers), small, key in WARNING)
 
 
 def result_type(key: Any, kinds: tuple[Kind, ...]) -> np.dtype[Any] | None:
@@ -158,18 +184,25 @@ def result_type(key: Any, kinds: tuple[Kind, ...]) -> np.dtype[Any] | None:
         return kinds[0] if isinstance(kinds[0], np.dtype) and kinds[0].kind == "f" and same else None
     if key is np.reciprocal and not floats:
         return None
+    if key is np.power and not floats:
+        return None  # integers to negative powers are errors, which the elements decide
     found = loop_type(key, kinds)
     return found if found in FOLDABLE else None
 
 
-@lru_cache(4096)
 def loop_type(ufunc: np.ufunc, kinds: tuple[Kind, ...]) -> np.dtype[Any] | None:
     """The dtype of what a NumPy function with one result gives; None if it cannot say."""
+    found = loop_types(ufunc, kinds)
+    return found[-1] if found is not None and found[-1].kind in "biufc" else None
+
+
+@lru_cache(4096)
+def loop_types(ufunc: np.ufunc, kinds: tuple[Kind, ...]) -> tuple[np.dtype[Any], ...] | None:
+    """The dtypes to which a NumPy function with one result converts its operands, and that of the result; None if it cannot say."""
     try:
-        found = ufunc.resolve_dtypes((*kinds, None))[-1]
+        return ufunc.resolve_dtypes((*kinds, None))
     except (TypeError, ValueError):
         return None
-    return found if found.kind in "biufc" else None
 
 
 @lru_cache(4096)

@@ -1,6 +1,6 @@
 """Sites: the instructions of a program that compute large arrays. Counts at a site decide whether it folds, never clocks.
 
-A chain is computed by NumPy, step by step, until its site has computed so many elements that a compilation is no risk. Operations at a
+A chain is computed by NumPy, block by block, until its site has computed so many elements that a compilation is no risk. Operations at a
 site stop waiting if their results have always been read at once, and give NumPy's own arrays if nothing that was made there has ever
 been part of a chain.
 """
@@ -11,17 +11,18 @@ from types import CodeType, FrameType
 from .importing import is_own
 
 PACKAGE = __package__
-#: Elements that a site has computed before its chains are compiled: some 10 ms of work, what a compilation takes.
-HOT = 8_000_000
+#: Elements that a site has computed before its chains are compiled: blocks have taken some 100 ms for a chain of ten operations then,
+#: which is what loading the compiler and compiling takes.
+HOT = 64_000_000
 #: Elements that a site has made, none of them part of a chain, after which its arrays are NumPy's.
-RETIRED = 16 * HOT
+RETIRED = 128_000_000
 #: Results read alone, none of them by an operation that waited, after which operations do not wait.
 ALONE = 16
 #: Sites are forgotten beyond this many: programs that generate code without end must not keep it all.
 MOST_SITES = 8192
-#: How often each path was taken: operations alone, chains step by step and as programs, calls at once, views that fold, and operations that
+#: How often each path was taken: operations alone, chains in blocks and as programs, calls at once, views that fold, and operations that
 #: did not wait because somebody looked at the memory.
-PATHS = {"single": 0, "steps": 0, "chain": 0, "now": 0, "view": 0, "exported": 0}
+PATHS = {"single": 0, "blocks": 0, "program": 0, "now": 0, "view": 0, "exported": 0}
 
 
 class Site:
@@ -35,8 +36,6 @@ class Site:
         How many it has computed.
     alone
         How many of its results were read before another operation joined them.
-    chained
-        How many of its results another operation joined.
     joined
         How many of its arrays became part of a chain.
     folded
@@ -47,17 +46,17 @@ class Site:
         Whether it is in the program's own code. What libraries make of folding arrays is NumPy's: their compiled code may insist on it.
     """
 
-    __slots__ = ("alone", "chained", "code", "elements", "folded", "instruction", "is_own", "joined", "module", "reasons")
+    __slots__ = ("alone", "code", "elements", "folded", "instruction", "is_own", "joined", "module", "reasons")
 
     def __init__(self, code: CodeType, instruction: int, module: str, is_own: bool) -> None:
         self.code, self.instruction, self.module, self.is_own = code, instruction, module, is_own
-        self.elements = self.alone = self.chained = self.joined = self.folded = 0
+        self.elements = self.alone = self.joined = self.folded = 0
         self.reasons: dict[str, int] = {}
 
     def folds(self, size: int) -> bool:
         """Whether operations here wait, since that has paid or may pay; counts ``size`` elements more."""
         self.elements = elements = self.elements + size
-        return (self.chained > 0 or self.alone < ALONE) and (elements < RETIRED or self.joined > 0)
+        return self.joined > 0 or (self.alone < ALONE and elements < RETIRED)
 
     @property
     def is_hot(self) -> bool:

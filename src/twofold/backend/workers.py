@@ -9,14 +9,27 @@ from queue import SimpleQueue
 
 import numpy as np
 
-from twofold.backend.ledger import HAND_OFFS
+from ..config import SETTINGS
+from .ledger import HAND_OFFS
 
-from . import threads
-
+#: Most threads that work on one task, and most pieces of a product.
+MOST = 16
 Task = Callable[[], None]
 _tasks: list["SimpleQueue[Task]"] = []
 _helpers: list[threading.Thread] = []
 _start_lock = threading.RLock()  # reentrant: a signal handler may interrupt the thread that holds it
+
+
+def available() -> int:
+    """The number of cores that this process may use."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def count() -> int:
+    """The number of threads that work on one task: the setting ``threads``, or one for each core."""
+    return min(SETTINGS.threads or available(), MOST)
 
 
 def run_all(pieces: Sequence[Task]) -> None:
@@ -42,7 +55,7 @@ def run_all(pieces: Sequence[Task]) -> None:
             del piece
 
     HAND_OFFS.count += 1
-    queue, expected = _queue(), min(len(left), threads.count()) - 1
+    queue, expected = _queue(), min(len(left), count()) - 1
     _keep_off_this_core(expected)
     for _ in range(expected):
         queue.put(help_out)
@@ -69,11 +82,11 @@ def run_all(pieces: Sequence[Task]) -> None:
 
 def _queue() -> "SimpleQueue[Task]":
     """The helpers' task queue; they are started at first use."""
-    if not _tasks or len(_helpers) < threads.count() - 1:
+    if not _tasks or len(_helpers) < count() - 1:
         with _start_lock:
             if not _tasks:
                 _tasks.append(SimpleQueue())
-            while len(_helpers) < threads.count() - 1:
+            while len(_helpers) < count() - 1:
                 helper = threading.Thread(target=_serve, args=(_tasks[0],), name=f"twofold-worker-{len(_helpers)}", daemon=True)
                 _helpers.append(helper)
                 helper.start()
@@ -122,3 +135,6 @@ def forget() -> None:
     _tasks.clear()
     _helpers.clear()
     _start_lock = threading.RLock()  # another thread of the parent may have held the old one
+
+
+os.register_at_fork(after_in_child=forget)

@@ -1,0 +1,112 @@
+"""Chains as programs: a chain that has been computed often becomes a graph, which is compiled once for each structure.
+
+Loads the graph, the operators and the compiler, so that only programs that need it pay for it.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..device import CPU
+from ..dtype import NAME_OF
+from ..graph.build import apply
+from ..graph.ir import Leaf, Node, bound_tables, leaf, post_order
+from ..imperative.cell import HOST
+from ..imperative.scalars import FLOAT_LEAVES, scalar_node
+from ..opdef.registry import OPS
+from ..opdef.spec import Sig
+from ..ops import elementwise_math, primitive_arithmetic
+from ..program.cache import PROGRAMS, Entry
+from ..program.compile import Program
+from .blocks import Step
+from .rules import CASTS, COMPILED, RULES, WARNING
+
+#: Twofold's operators, by NumPy's functions.
+SIGS: dict[Any, Sig] = {u: next(op for op in OPS.values() if u.__name__ in op.numpy_names).sig() for u in COMPILED}
+SIGS |= {np.where: primitive_arithmetic.where.sig(), np.clip: elementwise_math.clip_range.sig()}
+SIGS |= {RULES[dtype].numpys: primitive_arithmetic.astype.sig(dtype=dtype.name) for dtype in CASTS}
+
+
+def has_program(fn: Any, operands: Sequence[Any], is_quiet: bool) -> bool:
+    """Whether a program may contain a function of operands: it warns of nothing but overflow, or warnings are ignored."""
+    if fn not in SIGS:
+        return False
+    return is_quiet or fn not in WARNING or (fn is np.divide and all(type(x) in (float, int) and x != 0 for x in operands[1:]))
+
+
+class _Known(Entry):
+    """The program of a chain's structure, and the inputs that it reads."""
+
+    def __init__(self, outputs: Sequence[Node], leaves: Sequence[Leaf], dead: Sequence[Node]) -> None:
+        unique = list(dict.fromkeys(outputs))
+        held = [n for n in post_order(unique, lambda n: n.inputs) if not isinstance(n, Leaf)]
+        used = set(post_order(unique, lambda n: n.inputs))
+        self.reads = [n for n in leaves if n in used]
+        self.program = Program(unique, self.reads, HOST, donated=list(dead), boundaries=held, device=CPU)
+        self.where = [unique.index(n) for n in outputs]
+
+
+class _Graph:
+    """A chain as a graph, whose leaves are numbered in the order in which they are met."""
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        bound_tables()
+        self.nodes: dict[Step, Node] = {}
+        self.data: dict[Any, Any] = {}
+        self.arrays: dict[int, Node] = {}
+        for step in steps:
+            sig, inputs = SIGS[step.rule.numpys], tuple([self._node(x) for x in step.operands])
+            self.nodes[step] = sig.typed.get(inputs) or apply(sig, inputs)
+
+    def _node(self, x: Any) -> Node:
+        if isinstance(x, Step):
+            return self.nodes[x]
+        if isinstance(x, np.ndarray):
+            return self._array(x)
+        node = FLOAT_LEAVES[~len(self.data)] if type(x) is float else scalar_node(x, ~len(self.data))
+        if isinstance(node, Leaf):
+            self.data[node] = x
+        return node
+
+    def _array(self, array: np.ndarray) -> Node:
+        found = self.arrays.get(id(array))
+        if found is None:
+            self.arrays[id(array)] = found = leaf(~len(self.data), array.shape, NAME_OF[array.dtype])
+            self.data[found] = array
+        return found
+
+
+def computed(steps: Sequence[Step], dead: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Compute a chain by its program.
+
+    Parameters
+    ----------
+    steps
+        The chain.
+    dead
+        Arrays whose memory a result may take.
+
+    Returns
+    -------
+    list of numpy.ndarray
+        The stored results.
+    """
+    graph = _Graph(steps)
+    outputs = tuple([graph.nodes[step] for step in steps if step.is_stored])
+    donated = tuple([graph.arrays[id(array)] for array in dead])
+    known = PROGRAMS.get_or(("chain", outputs, donated), partial(_Known, outputs, list(graph.data), donated))
+    arrays = [graph.data[n] for n in known.reads]
+    found = known.program.run(arrays)
+    taken = {id(array) for array in dead}
+    kept = [a for a in arrays if type(a) is np.ndarray and id(a) not in taken]
+    results = []
+    for place in known.where:
+        array = found[place]
+        # what is simplified to an operand is the operand's own, and two results of one structure are one array
+        if any(array is a for a in kept) or not array.flags.c_contiguous:
+            array = array.copy()
+        kept.append(array)
+        results.append(array)
+    return results

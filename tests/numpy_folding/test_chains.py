@@ -1,0 +1,180 @@
+"""Chains in blocks have NumPy's bits and warnings, whatever the layout; threads compute different chains at the same time."""
+
+import subprocess
+import sys
+import threading
+
+import numpy as real
+import pytest
+
+from twofold.config import SETTINGS
+from twofold.numpy_folding import blocks, sites
+from twofold.numpy_folding.array import FoldingArray
+from twofold.numpy_folding.face import numpy as np
+from twofold.numpy_folding.rules import SLOW
+
+N = 300_000
+
+
+@pytest.fixture(autouse=True)
+def _in_blocks(monkeypatch):
+    monkeypatch.setattr(sites, "HOT", 1 << 60)
+
+
+def normal(dtype=float, seed=0):
+    return real.random.default_rng(seed).standard_normal(N).astype(dtype)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+def test_slow_functions_in_chains_have_numpys_bits(monkeypatch, dtype, threads):
+    monkeypatch.setattr(SETTINGS, "threads", threads)
+    x = normal(seed=1) * 20
+    x[:6] = [0.0, -0.0, 1.0, -1.0, 1e30 if dtype != "int32" else 7.0, 0.5]
+    x, y = x.astype(dtype), (normal(seed=2) * 3).astype(dtype)
+    for ufunc in SLOW:
+        operands = (x, y)[: ufunc.nin]
+        with real.errstate(all="ignore"):
+            try:
+                expected = real.where(ufunc(*[a + a for a in operands]) != 0, 1, 0) + ufunc(*[a + a for a in operands])
+            except (TypeError, ValueError):  # of integers
+                continue
+            folding = [np.array(a) for a in operands]
+            found = real.where(ufunc(*[a + a for a in folding]) != 0, 1, 0) + ufunc(*[a + a for a in folding])
+            assert found.dtype == expected.dtype, ufunc
+            assert real.asarray(found).tobytes() == expected.tobytes(), ufunc
+
+
+LAYOUTS = {
+    "contiguous": lambda x: x.reshape(500, 600),
+    "columns": lambda x: x.reshape(500, 600)[:, 3:-3],
+    "rows": lambda x: x.reshape(500, 600)[3:-3],
+    "three axes, inner part": lambda x: x.reshape(50, 60, 100)[1:-1, 1:-1, 1:-1],
+    "two long rows": lambda x: x.reshape(2, 150_000)[:, 5:],
+    "one axis of one": lambda x: x.reshape(500, 1, 600)[:, :, 2:],
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("block", [1 << 10, 1 << 17])
+def test_blocks_of_any_layout(monkeypatch, layout, block):
+    monkeypatch.setattr(blocks, "BLOCK", block)
+    x = normal()
+
+    def program(a):
+        b = LAYOUTS[layout](a)
+        c = b * 2.0 + b
+        d = c - LAYOUTS[layout](a * 3.0)
+        return d, real.exp(d) * b[:1] + b[..., :1] * c, c
+
+    found, expected = program(np.array(x)), program(x)
+    for f, e in zip(found, expected, strict=True):
+        assert f.strides == e.strides
+        assert real.asarray(f).tobytes() == e.tobytes()
+
+
+def test_a_result_that_is_dropped_and_needed_twice_is_computed_once(monkeypatch):
+    runs = []
+    compute = blocks._Plan.run
+    monkeypatch.setattr(blocks._Plan, "run", lambda self: runs.append([s.rule.numpys for s in self.steps]) or compute(self))
+    x = np.array(normal())
+    with real.errstate(all="ignore"):
+        shared = real.exp(x * 2.0)
+        a, b = shared + 1.0, shared - 1.0
+    del shared
+    assert (a[0], b[0]) == (real.exp(x[0] * 2.0) + 1.0, real.exp(x[0] * 2.0) - 1.0)
+    assert runs == [[real.multiply, real.exp, real.add, real.subtract]]
+
+
+WARNINGS = """
+import numpy as np
+x = np.arange(300_000.0)
+y = (x - 5.0) / (x * 2.0)
+z = np.sqrt(x - 1.0) + np.log(x)
+with np.errstate(divide="ignore", invalid="ignore"):
+    quiet = 1.0 / x + np.log(-x)
+w = np.exp(x) * 0.0
+np.log10(x)
+print(y[0], z[0], quiet[1], w[5])
+unread = 1 / x
+"""
+
+
+def test_warnings_are_numpys_with_its_lines(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(WARNINGS)
+    expected, found = (
+        subprocess.run([sys.executable, *way, str(script)], capture_output=True, text=True, check=True, timeout=120)
+        for way in ((), ("-m", "twofold", "run", "--numpy"))
+    )
+    assert "divide by zero encountered in log" in expected.stderr
+    assert sorted(found.stderr.splitlines()) == sorted(expected.stderr.splitlines())
+    assert found.stdout == expected.stdout
+
+
+def test_warnings_that_are_collected_come_at_once():
+    x = np.arange(float(N))
+    with pytest.warns(RuntimeWarning, match="divide by zero encountered in divide"):
+        y = 1.0 / x
+    assert y[1] == 1.0
+
+
+def test_different_chains_are_computed_at_the_same_time(monkeypatch):
+    inside = threading.Barrier(2, timeout=60)
+    compute = blocks._Plan.run
+
+    def run(plan):
+        inside.wait()
+        return compute(plan)
+
+    monkeypatch.setattr(blocks._Plan, "run", run)
+    x, found = np.arange(float(N)), {}
+
+    def work(k):
+        found[k] = float((x * k + 1.0)[1])
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in (2, 3)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert found == {2: 3.0, 3: 4.0}
+
+
+def test_a_write_waits_for_the_thread_that_reads_the_memory(monkeypatch):
+    started, go = threading.Event(), threading.Event()
+    compute = blocks._Plan.run
+
+    def run(plan):
+        started.set()
+        assert go.wait(60)
+        return compute(plan)
+
+    monkeypatch.setattr(blocks._Plan, "run", run)
+    x = np.zeros(N)
+    y = x * 2.0 + 1.0
+    reader = threading.Thread(target=lambda: y[0])
+    reader.start()
+    assert started.wait(60)
+    writer = threading.Thread(target=lambda: x.__setitem__(slice(None), 7.0))
+    writer.start()
+    writer.join(0.05)
+    assert writer.is_alive()
+    go.set()
+    reader.join()
+    writer.join()
+    assert y[0] == 1.0
+    assert x[0] == 7.0
+
+
+def test_a_long_loop_becomes_chains_of_bounded_length(monkeypatch):
+    lengths = []
+    compute = blocks._Plan.run
+    monkeypatch.setattr(blocks._Plan, "run", lambda self: lengths.append(len(self.steps)) or compute(self))
+    x = np.zeros(N)
+    for _ in range(200):
+        x = x * 0.5 + x
+    assert type(x) is FoldingArray
+    assert x[0] == 0.0
+    assert sum(lengths) == 400
+    assert max(lengths) <= 66
