@@ -28,6 +28,8 @@ def names(np, n=10):
 #: Statements, and how many Python functions each enters.
 FRAMES = {
     "x[5]": 1, "A[3, 4]": 1, "B[3, 4]": 1, "x[-1]": 1,
+    "x[None]": 1, "x[:, None]": 1, "A[None, 3, :5]": 1, "A[:, None, 2]": 1, "A[0, 0, None]": 1, "x[[1, -2]]": 1, "A[[0, 2]]": 1, "A[[]]": 1,
+    "x[[True, False] * 5]": 1, "x[[1, 2]] = 3.0": 1, "x[[0, 4]] += y[:2]": None, "A * x[:, None]": 3, "x[:, None][1:3]": 2,
     "x[1:9]": 1, "A[3, :9]": 1, "A[3]": 1, "B[3, :9]": 1, "x[1:9][2:4]": 2,
     "x[:5] + x[1:6]": 5, "x[1] * 2.0 + y[3]": 4, "x[1] < y[3]": 3, "x * y[3]": 2,
     "x + y": 1, "x * 2.0": 1, "x += y": 1, "x > 0.5": 1, "-x": 1, "x @ y": 2, "A.T @ A": None,
@@ -196,6 +198,19 @@ def test_a_view_sees_what_is_written_to_its_base_after_the_base_has_got_another_
     assert view.tolist() == [2, 7, 4]
     assert inner.tolist() == [7, 4]
     assert y.tolist() == [0, 2, 4, 6, 8, 10]
+
+
+def test_a_view_with_a_new_axis_writes_to_the_base_and_gives_it_a_gradient():
+    x = np.arange(4.0)
+    column = x[1:, None]
+    column[0] = 7.0
+    x[None][0, 3] = 9.0
+    assert x.tolist() == [0, 7, 2, 9]
+    assert (column.shape, column.base is x) == ((3, 1), True)
+    x.attach_grad()
+    with mx.autograd.record():
+        (x[:, None] * x[None] + x[[0, 0, 1]].sum()).sum().backward()
+    assert x.grad.tolist() == [36 + 32, 36 + 16, 36, 36]
 
 
 def test_a_view_of_a_view_writes_to_the_base():

@@ -26,6 +26,8 @@ from .way import IS_SMALL
 
 #: The classes of NumPy's integers, which select as Python's do; its bools are masks.
 INTEGER_SCALARS = frozenset(NUMPY[name].type for name in INTEGERS)
+#: The classes of items of lists that are indices or masks.
+PLACES = frozenset({int, bool})
 #: Where the elements of a root are: ``v`` is NumPy's array, and ``of`` the content that it belongs to.
 _ROOT = """
     v = of = self._v
@@ -54,7 +56,7 @@ def __getitem__(self, key):{where}
         elif kind is tuple:
             last = None
             for last in key:
-                if last.__class__ is not int and last.__class__ is not slice:
+                if last.__class__ is not int and last.__class__ is not slice{new_axes}:
                     return get(self, key)
             r = {items}
         else:
@@ -140,12 +142,19 @@ def T(self):{where}
 """
 
 #: NumPy's rules: integers for all axes give a scalar, and an array of indices or a mask gives a copy.
-_NUMPY_GET = {"integer": "v[key]", "items": "v[key]", "copied": ""}
+_NUMPY_GET = {"integer": "v[key]", "items": "v[key]", "copied": "", "new_axes": " and last is not None"}
 _NUMPY_GET["array"] = f"""if kind is element:
                 key = key._raw
                 if key.__class__ not in integers:
                     return get(self, key)
                 r = v[key]
+            elif key is None:
+                r = v[key]
+            elif kind is list and places.issuperset(map(type, key)) and not ({_TRACKED}):
+                r = contiguous(v[key])
+                c = new(cls)
+                c._v = r if {IS_SMALL.format("r")} else Value(r)
+                return c
             elif kind is not cls and kind is not view or (at := key._v).__class__ is not plain or not at.ndim or ({_TRACKED}):
                 return get(self, key)
             else:
@@ -154,7 +163,9 @@ _NUMPY_GET["array"] = f"""if kind is element:
                 c._v = r if {IS_SMALL.format("r")} else Value(r)
                 return c"""
 _NUMPY_SET = {"refused": ""}
-_NUMPY_SET["array"] = """if kind is element:
+_NUMPY_SET["array"] = """if kind is list and places.issuperset(map(type, key)):
+            pass
+        elif kind is element:
             at = key._raw
             if at.__class__ not in integers:
                 return put(self, key, value)
@@ -164,6 +175,7 @@ _NUMPY_RESHAPE = {"options": 'order="C", copy=None', "special": 'order != "C" or
 _NUMPY_RESHAPE["general"] = "reshape(self, *shape, order=order, copy=copy)"
 #: MXNet's: a single element is a view of shape (1,), and what is not adjacent in memory is copied.
 _LEGACY_GET = {
+    "new_axes": "",
     "integer": "v[key] if v.ndim != 1 else v[key : key + 1 or None]",
     "items": "v[key] if len(key) != v.ndim or slice in map(type, key) else v[(*key[:-1], slice(last, last + 1 or None))]",
     "copied": """if not r.size or not r.flags.c_contiguous:
@@ -199,7 +211,7 @@ def attach(cls: type, view: type, element: type | None, get: Callable[[Any, Any]
     """
     env: dict[str, Any] = {
         "__name__": __name__, "plain": PLAIN, "new": object.__new__, "cls": cls, "view": view, "element": element,
-        "native": native(element), "integers": INTEGER_SCALARS,
+        "native": native(element), "integers": INTEGER_SCALARS, "places": PLACES,
         "Value": Value, "ref": ref, "cpu": CPU, "tls": tls, "settings": SETTINGS, "contiguous": np.ascontiguousarray,
         "get": get, "put": put,
     }  # fmt: skip
