@@ -83,7 +83,7 @@ def test_a_user_s_update_of_one_weight_is_called_for_each():
 @pytest.mark.parametrize("name", ["sgd", "adam"])
 def test_large_weights_are_updated_by_one_operation_in_their_own_memory(name):
     updater = mx.optimizer.get_updater(mx.optimizer.create(name, learning_rate=0.1))
-    weights = [mx.nd.ones((300, 300)), mx.nd.ones((5,)), mx.nd.ones((300, 200))]
+    weights = [mx.nd.ones((600, 500)), mx.nd.ones((5,)), mx.nd.ones((300, 200))]
     for step in range(3):
         grads = [mx.nd.ones(w.shape) * (step + 1) for w in weights]
         mx.nd.waitall()

@@ -6,6 +6,12 @@ import pytest
 import twofold as mx
 from twofold.config import SETTINGS
 from twofold.imperative.counters import COUNTERS
+from twofold.opdef.spec import WHOLE
+
+
+@pytest.fixture(autouse=True)
+def _large_enough(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(SETTINGS, "defer_elements", 75_000 // WHOLE)  # the largest array of the network below
 
 
 def network(hidden: int = 300) -> mx.sym.Symbol:

@@ -1,8 +1,12 @@
 """Finds adapters by the entry points of the group ``twofold.backends``, and loads them on first use."""
 
 import os
+import sys
+from collections.abc import Callable, Iterator
 from functools import cache
-from importlib.metadata import entry_points
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from ..device import Device
 from ..errors import BackendUnavailable, DeviceError
@@ -11,6 +15,43 @@ from .protocol import Backend
 GROUP = "twofold.backends"
 #: Adapters by kind of device, best first; TWOFOLD_BACKEND_CPU and TWOFOLD_BACKEND_GPU override it.
 PREFERENCE = {"cpu": ("numpy",), "gpu": ("cupy",)}
+
+
+class EntryPoint(NamedTuple):
+    """A name under which a distribution offers an object, ``module:attribute``."""
+
+    name: str
+    value: str
+
+    def load(self) -> Callable[[], Backend]:
+        """Import the object."""
+        module, _, attribute = self.value.partition(":")
+        found: Any = getattr(import_module(module), attribute)
+        return found
+
+
+def entry_points(group: str) -> Iterator[EntryPoint]:
+    """The entry points of a group, as `importlib.metadata` finds them for installed distributions: importing that takes 25 ms."""
+    for path in _files("entry_points.txt"):
+        section = path.read_text("utf-8").partition(f"[{group}]\n")[2].partition("\n[")[0]
+        for line in section.splitlines():
+            name, is_entry, value = line.partition("=")
+            if is_entry:
+                yield EntryPoint(name.strip(), value.strip())
+
+
+def _files(name: str) -> Iterator[Path]:
+    """The files of this name in the metadata of installed distributions."""
+    for folder in dict.fromkeys(sys.path):
+        try:
+            found = os.listdir(folder or os.curdir)
+        except OSError:  # not a folder
+            continue
+        for directory in found:
+            if directory.endswith((".dist-info", ".egg-info")):
+                path = Path(folder, directory, name)
+                if path.is_file():
+                    yield path
 
 
 def backend_for(device: Device) -> Backend:
@@ -43,7 +84,9 @@ def _backend_of_kind(kind: str) -> Backend:
     names = (chosen,) if chosen else PREFERENCE[kind]
     if kind == "gpu" and int(os.environ.get("TWOFOLD_FAKE_GPUS", "0")):
         names = ("fake",)
-    found = {e.name: e for e in entry_points(group=GROUP)}
+    found: dict[str, Any] = {e.name: e for e in entry_points(group=GROUP)}
+    if not found.keys() >= set(names):  # installed in another way, such as in a zip archive
+        found |= {e.name: e for e in import_module("importlib.metadata").entry_points(group=GROUP)}
     reasons = []
     for name in names:
         if name not in found:

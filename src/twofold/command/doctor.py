@@ -7,14 +7,14 @@ import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import fields
-from importlib.metadata import PackageNotFoundError, entry_points, version
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..backend.loader import GROUP, backend_for
+from ..backend.loader import GROUP, backend_for, entry_points
 from ..backend.protocol import Target
 from ..config import SETTINGS, TABLE
 from ..device import Device

@@ -21,7 +21,7 @@ from ..imperative.invoke import invoke
 from ..imperative.record import tls
 from ..imperative.residuals import plan_of
 from ..imperative.way import is_tracked
-from ..opdef.spec import Input, Op
+from ..opdef.spec import WHOLE, Input, Op
 from ..program.cache import Cache, Entry
 from ..scheduler.observers import LISTENERS, span
 from .function import TypedGraph, new_states, random_keys, user_objects, write_states
@@ -148,6 +148,7 @@ class Operation:
             visible=self.count,
             recompute=mirror and not any(o.states for o in self.objects),  # user code that changes states runs once
             dynamic_shape=bool(self.objects),
+            waits_from=WHOLE,
             grad_rule=_with_signature(self._gradients, [i.name for i in inputs]),
             backward_rule=self._new_states if self._states else None,
         )

@@ -13,7 +13,7 @@ __all__ = ["RENEWALS", "Copies", "context_list"]
 
 
 class RENEWALS:
-    """``count`` rises whenever a parameter's arrays are replaced. Caches of parameters' arrays compare it to detect stale entries.
+    """``count`` rises whenever a parameter's arrays or gradients are replaced. Caches of these compare it to detect stale entries.
 
     One count for all parameters: a cache of a thousand arrays is checked by one comparison per call, and replacing is rare.
     """
@@ -51,6 +51,7 @@ class Copies:
 
     def attach(self, grad_req: str) -> None:
         """Allocate gradients and mark the arrays as variables, or undo both if ``grad_req`` is ``"null"``."""
+        RENEWALS.count += 1
         if grad_req == "null":
             self.grads = None
             for array in self.arrays:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..device import Device
 from ..errors import DTypeError, MXNetError, ParameterError
@@ -11,6 +11,7 @@ from ..kvstore.base import KVStoreBase
 from ..kvstore.create import check_kvstore, store_for
 from ..ndarray.array import NDArray
 from ..optimizer import Optimizer, create, get_updater
+from .copies import RENEWALS
 from .exceptions import InvalidValue
 from .parameter import Parameter
 from .parameter_dict import ParameterDict
@@ -83,6 +84,7 @@ class Trainer:
         self._update_on_kvstore = False
         self._has_store = False
         self._unsent: set[int] = set()
+        self._cache: tuple[int, list[_Work]] = -1, []
         for param in self._params:
             param._set_trainer(self)
 
@@ -194,13 +196,15 @@ class Trainer:
         if self._update_on_kvstore and not ignore_stale_grad:
             for _, param in self._trained():
                 self._check_fresh(param)
-        self._allreduce_grads()
+        if self._kvstore is not None:
+            self._allreduce_grads()
         self._update(ignore_stale_grad)
 
     def _begin(self, batch_size: float | None = None) -> None:
         if batch_size is not None:
             self._optimizer.rescale_grad = self._scale / batch_size
-        self._prepare_store()
+        if self._unsent or not self._has_store:
+            self._prepare_store()
 
     def _prepare_store(self) -> None:
         if not self._has_store:
@@ -245,7 +249,7 @@ class Trainer:
         return ((k, param) for k, param in enumerate(self._params) if param.grad_req != "null")
 
     def _allreduce_grads(self) -> None:
-        if self._kvstore is None:
+        if self._kvstore is None:  # a subclass may ask without one
             return
         # The first parameters have the highest priority: the next forward pass needs them first.
         for k, param in self._trained():
@@ -271,21 +275,37 @@ class Trainer:
     def _update(self, ignore_stale_grad: bool) -> None:
         if self._update_on_kvstore:
             return
-        # All weights of a device in one call, so that the optimizer can update them in one program.
-        work: list[tuple[list[int], list[NDArray], list[NDArray]]] = [([], [], []) for _ in self._updaters]
+        works = self._cache[1] if self._cache[0] == RENEWALS.count else self._new_works()
+        if not all([(g := w._g) is not None and g.fresh for work in works for w in work.weights]):  # noqa: C419  one frame, not one each
+            works = [self._fresh_part(work, ignore_stale_grad) for work in works]
+        for updater, work in zip(self._updaters, works, strict=True):
+            if work.indices:
+                updater(work.indices, work.grads, work.weights)
+            for weight in work.weights:
+                weight._g.fresh = False
+
+    def _new_works(self) -> list["_Work"]:
+        """What there is to update on each device: all weights in one call, so that the optimizer can update them in one program.
+
+        Cached until arrays of some parameter are replaced.
+        """
+        count = RENEWALS.count  # read first: arrays that another thread replaces meanwhile make the entry stale, not wrong
+        rows: list[list[tuple[int, NDArray, NDArray]]] = [[] for _ in self._updaters]
         for k, param in self._trained():
-            for (indices, grads, weights), weight, grad in zip(work, param._initialized().arrays, param._gradients(), strict=False):
-                if weight._fresh_grad:
-                    indices.append(k)
-                    grads.append(grad)
-                    weights.append(weight)
-                elif not ignore_stale_grad:
-                    raise self._stale(param, weight)
-        for updater, (indices, grads, weights) in zip(self._updaters, work, strict=True):
-            if indices:
-                updater(indices, grads, weights)
-            for weight in weights:
-                weight._fresh_grad = False
+            for row, weight, grad in zip(rows, param._initialized().arrays, param._gradients(), strict=False):
+                row.append((k, grad, weight))
+        works = [_Work(*zip(*row, strict=True)) if row else _Work((), (), ()) for row in rows]
+        self._cache = count, works
+        return works
+
+    def _fresh_part(self, work: "_Work", ignore_stale_grad: bool) -> "_Work":
+        """The weights whose gradients are new; raises for the others unless they are to be skipped."""
+        fresh = [k for k, weight in enumerate(work.weights) if weight._fresh_grad]
+        if not ignore_stale_grad and len(fresh) < len(work.weights):
+            k = next(k for k in range(len(work.weights)) if k not in fresh)
+            raise self._stale(self._params[work.indices[k]], work.weights[k])
+        indices, grads, weights = work
+        return _Work(tuple([indices[k] for k in fresh]), tuple([grads[k] for k in fresh]), tuple([weights[k] for k in fresh]))
 
     # files
 
@@ -337,6 +357,14 @@ class Trainer:
             return None
         self._prepare_store()
         return self._kvstore
+
+
+class _Work(NamedTuple):
+    """The weights to update on a device: their indices, gradients and arrays."""
+
+    indices: tuple[int, ...]
+    grads: tuple[NDArray, ...]
+    weights: tuple[NDArray, ...]
 
 
 class _HasScheduler(ParameterError, UserWarning):

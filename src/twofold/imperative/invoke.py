@@ -1,5 +1,6 @@
 """Calls of operators on cells: inspect the operands once, have `way` decide how to run, return the contents of the new cells."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 from weakref import ref
@@ -172,7 +173,7 @@ def invoke(sig: Sig, args: Sequence[Argument], device: Device | None = None) -> 
         args, contents = _with_key(op, args, contents, where)
     if scalars and sig.legacy and op.elementwise:
         contents = _legacy_scalars(sig, contents)
-    lazy = is_lazy(contents) and (tracked or not op.alone or not is_ready(contents))
+    lazy = is_lazy(contents, op.waits_from) and (tracked or not op.alone or not is_ready(contents))
     way = way_of(where, tracked=tracked, lazy=lazy, exposed=lazy and is_exposed(contents), at_once=op.dynamic_shape)
     if way is Way.INLINE:
         return _inline(sig, contents, where)
@@ -220,10 +221,11 @@ def _run_cached(sig: Sig, contents: Sequence[Any], tape: Tape | None) -> list[An
     is_large = False
     if v.__class__ is PLAIN:
         arrays = [v]
-        found = sig.inline.get(((v.shape, v.dtype),))
+        found = sig.inline.get((v.shape, v.dtype))
     else:
         key: list[Any] = []
         arrays, dtype = [], None
+        big = SETTINGS.defer_elements * sig.op.waits_from
         for v in contents:
             if v.__class__ is Value:  # a parameter, or what a tape has saved
                 if v.device is not CPU or (tape is not None and (rec := v.rec) is not None and rec.node.tracked):
@@ -231,12 +233,13 @@ def _run_cached(sig: Sig, contents: Sequence[Any], tape: Tape | None) -> list[An
                 v = v.data
                 if v.__class__ is not PLAIN:
                     return None
-                if v.size >= SETTINGS.defer_elements:
+                if v.size >= big:
                     is_large = True
             if v.__class__ is PLAIN:
                 if dtype is None:
                     dtype = v.dtype
-                key.append((v.shape, v.dtype))
+                key.append(v.shape)
+                key.append(v.dtype)
             elif v is None:
                 key.append(None)
                 continue
@@ -254,14 +257,14 @@ def _run_cached(sig: Sig, contents: Sequence[Any], tape: Tape | None) -> list[An
     if is_large and not sig.op.alone and not _runs_at_once(contents):
         return WAITS
     COUNTERS.inline += 1
-    run, _, count = found
+    run, _, count, largest = found
     try:
         results = HOST.quick(run.args[0], arrays)
     except Exception as error:
         results = after_failure(error, run, arrays)
-    if count == 1 and results[0].size < SETTINGS.defer_elements:
-        return results if len(results) == 1 else results[:1]
-    return contents_of(results[:count], CPU)
+    if len(results) > count:
+        results = results[:count]
+    return results if largest < SETTINGS.defer_elements else contents_of(results, CPU)
 
 
 def after_failure(error: Exception, run: Callable[[list[Array]], list[Array]], arrays: list[Array]) -> list[Array]:
@@ -409,10 +412,11 @@ def _inline(sig: Sig, contents: Sequence[Any], device: Device) -> list[Any]:
         bound_tables()  # code that neither records nor defers begins no tape or window
         node = _application(sig, contents)
         given = [k for k, i in enumerate(node.inputs) if i is not None and not isinstance(i, Constant)]
-        found = runner(node, backend_for(device)), given, len(node.parts)
+        largest = math.inf if sig.op.dynamic_shape else max([part.size for part in node.parts])
+        found = runner(node, backend_for(device)), given, len(node.parts), largest
         if key and found[0].__class__ is not Cold:
             sig.inline[key] = found
-    run, given, count = found
+    run, given, count, _ = found
     arrays = _arrays(contents, given)
     results = run(arrays) if device is CPU and not LISTENERS else run_on(device, run, arrays)
     return contents_of(results if len(results) == count else results[:count], device)
@@ -436,8 +440,9 @@ def _key(contents: Sequence[Any]) -> Any:
     parts: list[Any] = []
     for v in contents:
         data = v.data if v.__class__ is Value else v
-        if data.__class__ is PLAIN:
-            parts.append((data.shape, data.dtype))
+        if data.__class__ is PLAIN:  # one after the other: hashing pairs takes longer
+            parts.append(data.shape)
+            parts.append(data.dtype)
         elif data is None:
             if v is not None:
                 return None

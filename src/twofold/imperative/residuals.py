@@ -47,7 +47,7 @@ class NodePlan:
     again
         The function in ``run["cpu"]`` if `invoke._record_again` may record the node: it has a gradient and changes no states. Else None.
     largest
-        Elements of its largest operand or result.
+        Elements of its largest operand or result, divided by the operator's `opdef.spec.Op.waits_from`.
     fast
         Whether the callables in `fast` may record it: an element-wise primitive with a single result.
     """
@@ -104,7 +104,7 @@ def _derive(node: Application, plan: NodePlan) -> None:
     plan.given = tuple(k for k, i in enumerate(node.inputs) if i is not None and not isinstance(i, Constant))
     plan.read = tuple([k for kind, k in saves if kind == "out"])
     plan.saves = tuple(saves)
-    plan.largest = max([n.size for n in (*node.inputs, *node.parts) if n is not None], default=0)
+    plan.largest = max([n.size for n in (*node.inputs, *node.parts) if n is not None], default=0) // node.sig.op.waits_from
     plan.fast = node.is_primitive and len(node.parts) == 1 and node.sig.op.elementwise and node.shape != ()
 
 

@@ -6,11 +6,13 @@ and lanes of their own, so that both devices go on computing meanwhile.
 """
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 from ..backend.kernel import Array, ArrayType
 from ..backend.loader import backend_for
-from ..device import Device
-from ..graph.ir import leaf
+from ..device import CPU, Device
+from ..graph.ir import Leaf, leaf
 from ..ops import primitive_shape
 from ..scheduler.observers import LISTENERS, report_arrays, span
 from ..scheduler.queue import QUEUE
@@ -101,6 +103,34 @@ def store(cell: Cell, new: Content) -> None:
         return
     device = device_of(old)
     cell._rebind(new if device_of(new) is device else to_device(new, device))
+
+
+def store_all(cells: Sequence[Cell], contents: Sequence[Content]) -> None:
+    """`store` for several results; without a call for small ones on cpu(0) that are states, or the next values of variables."""
+    old: Any
+    new: Any
+    for cell, new in zip(cells, contents, strict=True):
+        old = cell._v
+        if new.__class__ is PLAIN:
+            if old.__class__ is PLAIN:
+                cell._v = new
+                continue
+            rec, data, borrow = old.rec, old.data, old.borrow
+            if (
+                rec is not None
+                and rec.grad is not None
+                and rec.grad is getattr(cell, "_g", None)
+                and rec.node.__class__ is Leaf
+                and data.__class__ is PLAIN
+                and data.shape == new.shape
+                and data.dtype is new.dtype
+                and old.device is CPU
+                and borrow is not PINNED
+                and borrow.__class__ is not Value
+            ):  # as `array.Array._rebind` and `write.mark`
+                cell._v = Value(new, Rec(rec.node, (), (), None, rec.grad))
+                continue
+        store(cell, new)
 
 
 def to_device(new: Content, device: Device) -> Content:

@@ -19,6 +19,7 @@ from enum import Enum
 from ..backend.kernel import Array
 from ..config import SETTINGS
 from ..device import CPU, Device
+from ..opdef.spec import WHOLE
 from ..scheduler.variable import HAND_OVER
 from .cell import PINNED, PLAIN, Operand, Value
 from .record import tls
@@ -71,9 +72,12 @@ def is_tracked(v: Operand) -> bool:
     return tls.tape is not None and isinstance(v, Value) and v.rec is not None and v.rec.node.tracked
 
 
-def is_lazy(contents: Iterable[Operand]) -> bool:
-    """Whether an operation on these contents waits: one of them is pending itself, large, or not of the host library."""
-    big = SETTINGS.defer_elements
+def is_lazy(contents: Iterable[Operand], times: int) -> bool:
+    """Whether an operation on these contents waits: one of them is pending itself, large, or not of the host library.
+
+    ``times`` is the operator's `opdef.spec.Op.waits_from`.
+    """
+    big = SETTINGS.defer_elements * times
     for v in contents:
         if isinstance(v, Value):
             data = v.data
@@ -123,7 +127,7 @@ def joins_on_cpu(contents: Iterable[Operand]) -> bool:
 
 def joins_window(largest: int) -> bool:
     """Whether forward and backward of a bound graph join a window: from a size of its largest array on."""
-    return largest >= SETTINGS.defer_elements and SETTINGS.engine != "naive"
+    return largest >= SETTINGS.defer_elements * WHOLE and SETTINGS.engine != "naive"
 
 
 def is_plain(data: Array) -> bool:

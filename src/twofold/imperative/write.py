@@ -18,8 +18,9 @@ from ..backend.loader import backend_for
 from ..backend.protocol import Backend
 from ..config import SETTINGS
 from ..device import CPU
+from ..dtype import NAME_OF
 from ..errors import ParameterError
-from ..graph.ir import Application, leaf
+from ..graph.ir import Application, Node, leaf
 from ..opdef.spec import Sig
 from ..ops.primitive_gather import index_update
 from ..ops.primitive_shape import slice_update
@@ -266,16 +267,25 @@ def history_of(v: Value) -> Rec | None:
 def mark(cell: Cell, variable: Variable, before: Content | None = None) -> None:
     """Make a cell's content a leaf that wants a gradient; ``before`` is the content that it replaces, if any."""
     v = cell._v
-    if v.__class__ is PLAIN and isinstance(before, Value) and before.rec is not None and before.rec.grad is variable:
-        node, old = before.rec.node, before.data
-        if not isinstance(node, Application) and old.__class__ is PLAIN and old.dtype is v.dtype and old.shape == v.shape:
-            cell._v = Value(v, Rec(node, (), (), None, variable))  # so that it gets the same number in the next iteration
-            return
+    node = _leaf_of(before, variable)
+    if v.__class__ is PLAIN and node is not None and v.shape == node.shape and NAME_OF[v.dtype] == node.dtype:
+        cell._v = Value(v, Rec(node, (), (), None, variable))
+        return
     v = cell._capture()
-    shape, dtype = v.type
     if v.borrow is not None or (v.rec is not None and v.rec.tape is not None):  # a tape refers to this Value by its record
         cell._v = v = alias(data_of(v), v)
-    v.rec = Rec(leaf("variable", shape, dtype, variable.req != "null"), (), (), None, variable)
+    shape, dtype = v.type
+    if node is None or node.shape != shape or node.dtype != dtype:
+        node = leaf("variable", shape, dtype, variable.req != "null")
+    v.rec = Rec(node, (), (), None, variable)
+
+
+def _leaf_of(before: Content | None, variable: Variable) -> Node | None:
+    """The leaf of a variable's former content: with it, the next content gets the same number in the next iteration."""
+    if not isinstance(before, Value) or before.rec is None or before.rec.grad is not variable:
+        return None
+    node = before.rec.node
+    return None if isinstance(node, Application) else node
 
 
 def is_owned(v: Value) -> bool:

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import ParameterError
 from ..formats.files import read_file, write_file
@@ -17,6 +17,15 @@ from ..symbol.symbol import Symbol
 from .device_group import DeviceGroup
 
 __all__ = ["Updates", "prepare_optimizer"]
+
+
+class _Rows(NamedTuple):
+    """What there is to update in a group: its arrays as found there, (name, weights, gradients) by parameter, and by device."""
+
+    weights: Sequence[list[NDArray]]
+    grads: Sequence[list[Any]]
+    trained: list[tuple[str, list[NDArray], list[Any]]]
+    by_device: list[tuple[tuple[int, ...], tuple[Any, ...], tuple[NDArray, ...]]]
 
 
 class Updates:
@@ -40,6 +49,7 @@ class Updates:
         self.places = {name: place for place, name in enumerate(names)}
         own = on_store and not isinstance(store, KVStore)  # a user-defined store has its own updater
         self._working: Updater | None = None if own else get_updater(optimizer)
+        self._rows: _Rows | None = None
 
     @property
     def updater(self) -> Updater | None:
@@ -100,20 +110,29 @@ class Updates:
         group
             The devices of this module, or of one that shares some or all of its parameters.
         """
-        rows: list[tuple[str, list[NDArray], list[Any]]] = [
-            (name, weights, grads)
-            for name, weights, grads in zip(group.param_names, group.param_arrays, group.grad_arrays, strict=True)
-            if grads[0] is not None
-        ]
+        known = self._rows
+        if known is None or known.weights is not group.param_arrays or known.grads is not group.grad_arrays:
+            known = self._rows = self._rows_of(group)
         if self.store is not None:
-            for place, (name, weights, grads) in enumerate(rows):  # the first layers' weights are needed first in the next forward
+            for place, (name, weights, grads) in enumerate(known.trained):  # the next forward needs the first layers' weights first
                 self.store.pushpull(name, grads, out=weights if self.on_store else grads, priority=-place)
-        if self.updater is None:
-            return
+        if self.updater is not None:
+            for indices, grads, weights in known.by_device:
+                self.updater(indices, grads, weights)
+
+    def _rows_of(self, group: DeviceGroup) -> "_Rows":
+        """The arrays to update, which stay the same as long as the group is bound to the same ones."""
+        rows = [row for row in zip(group.param_names, group.param_arrays, group.grad_arrays, strict=True) if row[2][0] is not None]
         count = len(group.contexts)
-        for device in range(count):
-            indices = [self.places[name] * count + device for name, _, _ in rows]
-            self.updater(indices, [grads[device] for _, _, grads in rows], [weights[device] for _, weights, _ in rows])
+        by_device = [
+            (
+                tuple([self.places[name] * count + device for name, _, _ in rows]),
+                tuple([grads[device] for _, _, grads in rows]),
+                tuple([weights[device] for _, weights, _ in rows]),
+            )
+            for device in range(count)
+        ]
+        return _Rows(group.param_arrays, group.grad_arrays, rows, by_device)
 
     def save(self, fname: str | PathLike[str]) -> None:
         """Write the optimizer's states to a file."""

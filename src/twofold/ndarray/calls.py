@@ -73,7 +73,8 @@ class Calls:
             if v.__class__ is not PLAIN:
                 break
             arrays.append(v)
-            key.append((v.shape, v.dtype))
+            key.append(v.shape)
+            key.append(v.dtype)
         else:  # all are small arrays of the host, which are not recorded: as by `invoke`, without its frames
             found = None if scalars else sig.inline.get(tuple(key))
             if found is not None and found[2] == sig.visible == 1:

@@ -1,6 +1,8 @@
 """MXNet's fluent methods of `NDArray`. Each calls the operator of the same name, with the array as its first operand."""
 
-from ..opdef.frontend import attach_method
+from functools import partial
+
+from ..opdef.frontend import LazyMethod
 from ..opdef.registry import OPS
 from .array import NDArray
 from .functions import split_v2
@@ -12,7 +14,7 @@ def attach() -> None:
     for op in [op for op in OPS.values() if op.method_name]:
         name = op.method_name
         if name.isidentifier() and not name.startswith("_") and name not in vars(NDArray):
-            attach_method(NDArray, name, generate(op, name, "twofold.ndarray"))
+            setattr(NDArray, name, LazyMethod(NDArray, name, partial(generate, op, name, "twofold.ndarray")))
     NDArray.split_v2 = split_v2  # type: ignore[attr-defined]
 
 

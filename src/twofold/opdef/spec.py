@@ -149,6 +149,8 @@ class Op:
     packed: bool = False
     #: Never part of a fused kernel on the host: it runs at once if its operands are ready, so that small results are not deferred.
     alone: bool = False
+    #: An operation on ready arrays is deferred from this many times the size from which element-wise ones are (see `imperative.way`).
+    waits_from: int = 1
     #: Computing an element takes no longer than reading and writing it.
     simple: bool = False
     #: May be part of a fused kernel, as a reduction over its last axis.
@@ -521,7 +523,11 @@ class Sig:
         return f"{self.op.name}({', '.join(f'{k}={v}' for k, v in self.params.items())})"
 
 
+#: `Op.waits_from` of what is a program of its own: it gains little by joining the operations around it, and joining costs 40 µs.
+WHOLE = 4
+
+
 def unregistered(name: str, rule: Rule, inputs: int, outputs: int) -> Sig:
     """An internal operator with the given number of arrays or scalars and without a gradient."""
     given = tuple(Input(f"x{k}", optional=True) for k in range(inputs))
-    return Op(name, rule, inputs=given, outputs=outputs, differentiable=False).sig()
+    return Op(name, rule, inputs=given, outputs=outputs, differentiable=False, waits_from=WHOLE).sig()

@@ -5,6 +5,7 @@ import math
 from ..errors import ShapeError
 from ..opdef.declare import op
 from ..opdef.inputs import Bias
+from ..opdef.spec import WHOLE
 
 
 def _as_rows(xp, data, flatten):
@@ -24,7 +25,9 @@ def _check(rows, weight, bias, num_hidden, no_bias):
         )
 
 
-@op("FullyConnected", "_npx_fully_connected", "_sparse_FullyConnected", alike=True, drawn_as="layer", label="{num_hidden}")
+@op(
+    "FullyConnected", "_npx_fully_connected", "_sparse_FullyConnected", alike=True, waits_from=WHOLE, drawn_as="layer", label="{num_hidden}"
+)
 def fully_connected(xp, data, weight, bias: Bias = None, *, num_hidden: int, no_bias: bool = False, flatten: bool = True):
     """Affine map: data (n, d…) · weightᵀ (num_hidden, d) + bias (num_hidden,), giving (n, num_hidden).
 

@@ -182,7 +182,7 @@ class Optimizer:
     def update_multi_precision(self, index: Indices, weight: Weights, grad: Weights, state: State) -> None:
         """Like `update`, for states from `create_state_multi_precision`."""
         weights: Any = weight if isinstance(weight, (list, tuple)) else (weight,)
-        if not any(map(self._has_master, weights)):
+        if not self.multi_precision or not any(map(self._has_master, weights)):
             self.update(index, weight, grad, state)
             return
         for i, w, g, s in each(index, weight, grad, state):
@@ -261,27 +261,36 @@ class Optimizer:
         """The learning rate of a weight."""
         return self._get_lrs([index])[0]
 
-    def _get_lrs(self, indices: list[Any]) -> list[float]:
+    def _get_lrs(self, indices: Sequence[Any]) -> list[float]:
         """The learning rates of several weights."""
-        rate = self.learning_rate
-        # the schedule was called once: a user's scheduler may change its state with each call
-        return [rate * self._multiplier(index, "lr_mult") for index in indices]
+        # the schedule is called once: a user's scheduler may change its state with each call
+        return self._multiples(self.learning_rate, indices, "lr_mult")
 
     def _get_wd(self, index: Any) -> float:
         """The weight decay of a weight."""
-        return self.wd * self._multiplier(index, "wd_mult")
+        return self._get_wds([index])[0]
 
-    def _get_wds(self, indices: list[Any]) -> list[float]:
+    def _get_wds(self, indices: Sequence[Any]) -> list[float]:
         """The weight decays of several weights."""
-        return [self._get_wd(index) for index in indices]
+        return self._multiples(self.wd, indices, "wd_mult")
 
-    def _multiplier(self, index: Any, which: str) -> float:
-        if index in self.param_dict:
-            return getattr(self.param_dict[index], which)
+    def _multiples(self, value: float, indices: Sequence[Any], which: str) -> list[float]:
+        """The product of a value and each weight's multiplier: its parameter's, or else that of its index or name, or else 1."""
+        if not value:
+            return [value] * len(indices)
+        parameters, names = self.param_dict, self.idx2name
         multipliers: dict[Any, float] = getattr(self, which)
-        if index in multipliers:
-            return multipliers[index]
-        return multipliers.get(self.idx2name.get(index), 1.0)
+        found = []
+        for index in indices:
+            parameter = parameters.get(index)
+            if parameter is not None:
+                factor = getattr(parameter, which)
+            elif index in multipliers:
+                factor = multipliers[index]
+            else:
+                factor = multipliers.get(names.get(index), 1.0)
+            found.append(value * factor)
+        return found
 
     # update counts
 

@@ -4,23 +4,33 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+from ..errors import ShapeError
 from ..graph.build import run_rule
-from ..imperative.invoke import device_of, invoke, type_of
+from ..imperative.invoke import device_of, invoke
 from ..imperative.record import tls
-from ..imperative.transfer import store
+from ..imperative.transfer import store_all
 from ..ndarray.array import NDArray
-from ..ndarray.namespace import deliver
 from ..opdef.spec import Op, Sig, unregistered
 
-__all__ = ["are_independent", "update_weights"]
+__all__ = ["Independent", "are_independent", "independent", "update_weights"]
+
+
+class Independent(tuple[NDArray, ...]):
+    """Weights that one program may update: distinct arrays on one device, none of them a view."""
+
+    __slots__ = ()
+
+
+def independent(weights: Sequence[NDArray]) -> Sequence[NDArray]:
+    """The weights as `Independent` if they are, else as a list. The same array twice would need the first update before the second."""
+    devices = {device_of(w._v) for w in weights}
+    distinct = len(set(map(id, weights))) == len(weights)
+    return Independent(weights) if distinct and len(devices) == 1 and {w.__class__ for w in weights} == {NDArray} else list(weights)
 
 
 def are_independent(weights: Sequence[NDArray]) -> bool:
-    """Whether one program may update the weights: distinct arrays on one device, none of them a view, outside `record`."""
-    # the same array twice would need the first update before the second; a tape needs a record per weight
-    if len({id(w) for w in weights}) < len(weights) or tls.tape is not None:
-        return False
-    return all(w.__class__ is NDArray for w in weights) and len({device_of(w._v) for w in weights}) == 1
+    """Whether one program may update the weights. Not inside `record`: a tape needs a record per weight."""
+    return tls.tape is None and isinstance(weights if isinstance(weights, Independent) else independent(weights), Independent)
 
 
 def update_weights(op: Op, operands: Sequence[Sequence[NDArray]], scalars: Sequence[tuple[float, ...]], **params: Any) -> None:
@@ -42,26 +52,26 @@ def update_weights(op: Op, operands: Sequence[Sequence[NDArray]], scalars: Seque
     ShapeError, DTypeError
         If a gradient or state does not match its weight.
     """
-    fixed = tuple([(k, IDLE[n]) for k, n in enumerate(op.scalars) if n in IDLE and all(group[k] == IDLE[n] for group in scalars)])
-    idle = dict(fixed)
-    shared = scalars.count(scalars[0]) == len(scalars)  # the usual case: no weight has its own rate, so pass the scalars once
-    arguments: list[Any] = [a for group in operands for a in group]
-    for group in scalars[:1] if shared else scalars:
-        arguments += [x for k, x in enumerate(group) if k not in idle]
-    results = invoke(_several(op.sig(True, **params), len(operands), len(operands[0]), shared, fixed), arguments)
-    width = 1 + len(op.mutates)
-    for k, group in enumerate(operands):
-        _replace(op, group[0], results[k * width])
-        for place, new in zip(_places(op), results[k * width + 1 : (k + 1) * width], strict=True):
-            store(group[place], new)
-
-
-def _replace(op: Op, weight: NDArray, new: Any) -> None:
-    """Store a new weight: a short form of `deliver` for the usual case of a matching type."""
-    if type_of(new) == type_of(weight._v):
-        store(weight, new)
-    else:
-        deliver(op, [new], weight)
+    first = scalars[0]
+    shared = scalars.count(first) == len(scalars)  # the usual case: no weight has its own rate, so pass the scalars once
+    passed = scalars[:1] if shared else scalars
+    fixed: tuple[tuple[int, int], ...] = ()
+    for k, value in _idle(op):
+        if first[k] == value and (shared or all(group[k] == value for group in passed)):
+            fixed += ((k, value),)
+    sig, written = _several(op, tuple(params.items()), len(operands), len(operands[0]), shared, fixed)
+    arguments: list[Any] = []
+    targets: list[NDArray] = []
+    for group in operands:
+        arguments += group
+        for k in written:
+            targets.append(group[k])  # noqa: PERF401  a comprehension is a frame for each weight
+    for numbers in passed:
+        kept = list(numbers)
+        for k, _ in reversed(fixed):
+            del kept[k]
+        arguments += kept
+    store_all(targets, invoke(sig, arguments))
 
 
 #: Run-time parameters that have no effect at these values. Most optimizers use them, and the program then omits the parameter.
@@ -69,20 +79,22 @@ IDLE = {"wd": 0, "rescale_grad": 1}
 
 
 @cache
-def _places(op: Op) -> list[int]:
-    """The positions of an operator's states among its arrays."""
-    names = [i.name for i in op.inputs]
-    return [names.index(state) for state in op.mutates]
+def _idle(op: Op) -> tuple[tuple[int, int], ...]:
+    """The positions of an operator's parameters in `IDLE`, with the values at which they have no effect."""
+    return tuple([(k, IDLE[name]) for k, name in enumerate(op.scalars) if name in IDLE])
 
 
 @cache
-def _several(sig: Sig, count: int, each: int, shared: bool, fixed: tuple[tuple[int, int], ...]) -> Sig:
-    """An operator that applies ``sig`` to ``count`` groups of ``each`` arrays.
+def _several(
+    op: Op, params: tuple[tuple[str, Any], ...], count: int, each: int, shared: bool, fixed: tuple[tuple[int, int], ...]
+) -> tuple[Sig, tuple[int, ...]]:
+    """An operator that applies ``op`` to ``count`` groups of ``each`` arrays; the places in a group of the arrays that it writes.
 
     Its inputs are all arrays, then the scalars: one set if ``shared``, else one set per group. ``fixed`` lists the scalars that are
     literals of the program, as (position, value).
     """
-    width = len(sig.op.scalars) - len(fixed)
+    sig, width = op.sig(True, **dict(params)), len(op.scalars) - len(fixed)
+    names = [i.name for i in op.inputs]
 
     def rule(xp: Any, *inputs: Any) -> tuple[Any, ...]:
         arrays, scalars = inputs[: count * each], inputs[count * each :]
@@ -92,7 +104,16 @@ def _several(sig: Sig, count: int, each: int, shared: bool, fixed: tuple[tuple[i
             for place, value in fixed:
                 own.insert(place, value)
             groups.append((*arrays[k * each : (k + 1) * each], *own))
-        return tuple(result for group in groups for result in run_rule(xp, sig, group))
+        return tuple(result for group in groups for result in _checked(sig, group, run_rule(xp, sig, group)))
 
     inputs = count * each + (width if shared else count * width)
-    return unregistered(f"{sig.op.name} of {count}", rule, inputs, count * (1 + len(sig.op.mutates)))
+    several = unregistered(f"{op.name} of {count}", rule, inputs, count * (1 + len(op.mutates)))
+    return several, (0, *[names.index(state) for state in op.mutates])
+
+
+def _checked(sig: Sig, group: Sequence[Any], results: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The results of one update, of which the first must fit the weight. Runs once per structure, as it concerns types only."""
+    weight, new = group[0], results[0]
+    if new.shape != weight.shape:
+        raise ShapeError(f"{sig.op.title}: the gradient is larger than the weight", f"{new.shape} for {weight.shape}", "pass one that fits")
+    return results

@@ -66,7 +66,7 @@ class SGD(WithMaster):
     def update(self, index: Indices, weight: Weights, grad: Weights, state: State) -> None:
         """Update one weight or a list of weights."""
         states: Any = state
-        if isinstance(weight, (list, tuple)) and are_independent(weight) and len({s is None for s in states}) == 1:
+        if isinstance(weight, (list, tuple)) and are_independent(weight) and len({s.__class__ for s in states}) == 1:
             self._apply(index, weight, grad, states)
             return
         for i, w, g, mom in each(index, weight, grad, state):
@@ -75,16 +75,18 @@ class SGD(WithMaster):
     def _apply(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Update all weights with one program. Either all of them have a momentum or none does."""
         # Python's floats are weak scalars; the dtype of NumPy's would take part in promotion
-        rates = [(float(lr), float(wd)) for lr, wd, _ in self._begin_all(index)]
+        self._update_count(index)
         scale = float(self.rescale_grad)
+        rates = zip(self._get_lrs(index), self._get_wds(index), strict=True)
         params: dict[str, Any] = {"lazy_update": self.lazy_update}
         if self.clip_gradient:
             params["clip_gradient"] = self.clip_gradient
         if state[0] is None:
-            update_weights(optimizer_sgd.sgd_update, list(zip(weight, grad, strict=True)), [(lr, wd, scale) for lr, wd in rates], **params)
+            scalars: Any = [(float(lr), float(wd), scale) for lr, wd in rates]
+            update_weights(optimizer_sgd.sgd_update, list(zip(weight, grad, strict=True)), scalars, **params)
         else:
             momentum = float(self.momentum)
-            scalars = [(lr, momentum, wd, scale) for lr, wd in rates]
+            scalars = [(float(lr), momentum, float(wd), scale) for lr, wd in rates]
             update_weights(optimizer_sgd.sgd_mom_update, list(zip(weight, grad, state, strict=True)), scalars, **params)
 
     def _update_through_master(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:

@@ -1,13 +1,14 @@
 """`Updater`: an optimizer with the states of all weights, created on first use, saved and loaded in MXNet's format."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from ..device import Device
 from ..imperative.array import Array
 from ..ndarray.array import NDArray
 from . import states as state_files
 from .base import Index, Optimizer, State
+from .multi_tensor import independent
 
 __all__ = ["Updater", "get_updater"]
 
@@ -27,6 +28,7 @@ class Updater:
         #: Whether each state is on the device of its weight: states from a file are on the CPU until their weight is updated.
         self.states_synced: dict[Index, bool] = {}
         self.aggregate_updates = optimizer.aggregate_num > 0
+        self._last: _Call | None = None
 
     def __call__(self, index: Any, grad: Any, weight: Any) -> None:
         """Update one weight or several.
@@ -42,20 +44,29 @@ class Updater:
             index, grad, weight = [index], [grad], [weight]
         if not weight:
             return
+        optimizer = self.optimizer
+        all_at_once = optimizer._updates_all_at_once()
+        size = len(weight) if all_at_once else optimizer.aggregate_num if self.aggregate_updates else 0
+        call = self._last
+        if call is None or call.indices is not index or call.grads is not grad or call.weights is not weight or call.size != size:
+            call = self._call(index, grad, weight, size)
         # before any count: weights of one call are on one device
-        self.optimizer._set_current_context(weight[0].context.device_id)
+        optimizer._set_current_context(call.device_id)
+        states = self.states
+        for indices, weights, grads in call.groups:
+            if size:
+                optimizer.update_multi_precision(indices, weights, grads, [states[i] for i in indices])
+            else:
+                optimizer.update_multi_precision(indices[0], weights[0], grads[0], states[indices[0]])
+
+    def _call(self, index: Sequence[Index], grad: Sequence[NDArray], weight: Sequence[NDArray], size: int) -> "_Call":
+        """Create missing states, and group the weights. Kept for the next call with the same tuples: their arrays keep their types."""
         for i, w in zip(index, weight, strict=True):
             if not self.states_synced.get(i):
                 self._prepare(i, w)
-        all_at_once = self.optimizer._updates_all_at_once()
-        if all_at_once or self.aggregate_updates:
-            size = len(weight) if all_at_once else self.optimizer.aggregate_num
-            for group in _groups(list(zip(index, weight, grad, strict=True)), size):
-                indices, weights, grads = (list(column) for column in zip(*group, strict=True))
-                self.optimizer.update_multi_precision(indices, weights, grads, [self.states[i] for i in indices])
-        else:
-            for i, g, w in zip(index, grad, weight, strict=True):
-                self.optimizer.update_multi_precision(i, w, g, self.states[i])
+        call = _Call(index, grad, weight, size, weight[0].context.device_id, _groups(index, weight, grad, size))
+        self._last = call if index.__class__ is grad.__class__ is weight.__class__ is tuple else None
+        return call
 
     def _prepare(self, index: Index, weight: NDArray) -> None:
         if index not in self.states:
@@ -99,6 +110,7 @@ class Updater:
             self.optimizer = optimizer
             self.aggregate_updates = optimizer.aggregate_num > 0
         self.states_synced = dict.fromkeys(self.states, False)
+        self._last = None
 
     def get_states(self, dump_optimizer: bool = False) -> bytes:
         """The states as bytes, in a format that MXNet also reads.
@@ -111,17 +123,34 @@ class Updater:
         return state_files.dump(self.states, self.optimizer if dump_optimizer else None)
 
 
+#: Indices, weights and gradients.
+Group = tuple[Sequence[Index], Sequence[NDArray], Sequence[NDArray]]
 Item = tuple[Index, NDArray, NDArray]
 
 
-def _groups(items: list[Item], size: int) -> Iterator[list[Item]]:
-    """Groups of up to ``size`` weights, each of a single dtype: MXNet's aggregated operators take no mixture."""
+class _Call(NamedTuple):
+    """The arguments of a call, the largest size of a group (0: no lists are passed), the weights' device, and the groups."""
+
+    indices: Sequence[Index]
+    grads: Sequence[NDArray]
+    weights: Sequence[NDArray]
+    size: int
+    device_id: int
+    groups: list[Group]
+
+
+def _groups(index: Sequence[Index], weight: Sequence[NDArray], grad: Sequence[NDArray], size: int) -> list[Group]:
+    """Groups of up to ``size`` weights, each of a single dtype: MXNet's aggregated operators take no mixture. 0: one by one."""
+    items: list[Item] = list(zip(index, weight, grad, strict=True))
     by_dtype: dict[str, list[Item]] = {}
     for item in items:
-        by_dtype.setdefault(item[1]._dtype, []).append(item)
+        by_dtype.setdefault(item[1]._dtype if size else "", []).append(item)
+    found: list[Group] = []
     for group in by_dtype.values():
-        for start in range(0, len(group), size):
-            yield group[start : start + size]
+        for start in range(0, len(group), size or 1):
+            indices, weights, grads = zip(*group[start : start + (size or 1)], strict=True)
+            found.append((list(indices), independent(weights), list(grads)))
+    return found
 
 
 def get_updater(optimizer: Optimizer) -> Updater:
