@@ -88,8 +88,9 @@ def sum_over_images(make: Callable[[], W], process: Callable[[W, int, int, "Tota
     cuts = [k * len(parts) // number for k in range(number + 1)]
     groups = [parts[lo:hi] for lo, hi in pairwise(cuts)]
     _run(make, first, [partial(_add_up, process, group, total) for group, total in zip(groups, sums, strict=True)])
-    for total in sums[1:]:
-        np.add(out, total, out)
+    if number > 1:
+        half = len(out) // 2
+        _run(make, first, [partial(_add_rows, sums, 0, half), partial(_add_rows, sums, half, len(out))])
 
 
 def _process(process: Callable[[W, int, int], None], first: int, count: int, work: W) -> None:
@@ -100,6 +101,12 @@ def _add_up(process: Callable[[W, int, int, "Total"], None], parts: Sequence[tup
     total = Total(out, work.is_shared)
     for first, count in parts:
         process(work, first, count, total)
+
+
+def _add_rows(sums: Sequence[np.ndarray], lo: int, hi: int, _: Blocks) -> None:
+    """Add rows of all sums to the first."""
+    for total in sums[1:]:
+        np.add(sums[0][lo:hi], total[lo:hi], sums[0][lo:hi])
 
 
 def _run(make: Callable[[], W], first: W, tasks: Sequence[Callable[[W], None]]) -> None:

@@ -10,11 +10,13 @@ from typing import TypedDict, Unpack, get_args
 
 import numpy as np
 
+from twofold.backend import workers
 from twofold.backend.kernel import Params
 from twofold.backend.strides import Sizes
 from twofold.config import SETTINGS
 
 from . import columns, patches, pointwise, winograd
+from .blocks import shares_images
 from .convolution_table import Choice, choice, saving
 from .geometry import Geometry, Kind
 from .memory import POOL
@@ -137,7 +139,9 @@ def bytes_saved(op: str, params: Params, first: Sizes, second: Sizes, dtype: str
     if computed.kind != "f" or computed.itemsize == 2 or not takes_channels_last(chosen(kind, g, computed, SETTINGS.winograd)):
         return None
     images = math.prod(shape_of("data", g)) + math.prod(shape_of("forward", g))
-    return saving(kind, g, _by_winograd(g, computed, SETTINGS.winograd)) * images * computed.itemsize
+    # the table is of one thread: an algorithm's own copies are shared like the rest of its work
+    shared = 2 if shares_images(g) and workers.count() > 1 else 1
+    return saving(kind, g, _by_winograd(g, computed, SETTINGS.winograd)) * images * computed.itemsize / shared
 
 
 def shape_of(kind: Kind, g: Geometry) -> Sizes:

@@ -165,10 +165,17 @@ def _kernels(weight: np.ndarray, transform: np.ndarray) -> np.ndarray:
     return multiply(transform, weight.reshape(a * b, KERNEL * KERNEL).T).reshape(POSITIONS, a, b)
 
 
+def _swapped(weight: np.ndarray) -> np.ndarray:
+    """A weight (a, b, 3, 3) as (b, a, 3, 3), contiguous; each kernel is copied as one element, in less than half the time."""
+    a, b = weight.shape[:2]
+    kernels = np.ascontiguousarray(weight).reshape(a, b, KERNEL * KERNEL).view(np.dtype((np.void, 4 * KERNEL * KERNEL)))
+    return np.ascontiguousarray(kernels[..., 0].T).view(np.float32).reshape(b, a, KERNEL, KERNEL)
+
+
 def convolve(g: Geometry, data: np.ndarray, weight: np.ndarray, out: np.ndarray, *, nbytes: int) -> None:
     """The primitive ``convolve`` into ``out``."""
     make = partial(Tiles, g, g.out, g.channels, g.filters, nbytes)
-    _correlate(make, data, _kernels(weight.swapaxes(0, 1), OF_KERNEL), g.pad, out)
+    _correlate(make, data, _kernels(_swapped(weight), OF_KERNEL), g.pad, out)
 
 
 def convolve_data(g: Geometry, result: np.ndarray, weight: np.ndarray, out: np.ndarray, *, nbytes: int) -> None:

@@ -229,6 +229,30 @@ def test_one_thread_runs_all_pieces_on_a_busy_machine(monkeypatch):
     assert ran == [*range(5)]
 
 
+def test_helpers_wake_on_another_core_and_may_use_all_when_they_run(monkeypatch):
+    moved = []
+    monkeypatch.setattr(workers, "_THIS_CORE", lambda: 1)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda thread: {0, 1, 2})
+    monkeypatch.setattr(os, "sched_setaffinity", lambda *asked: moved.append(asked))
+    started = threading.Event()
+    workers.run_all([started.wait, started.set])
+    helper = workers._helpers[0].native_id
+    assert (helper, {0, 2}) in moved
+    assert (0, {0, 1, 2}) in moved[moved.index((helper, {0, 2})) :]
+
+
+def test_a_system_that_moves_no_threads_is_no_error(monkeypatch):
+    def refused(thread, cores):
+        raise PermissionError
+
+    monkeypatch.setattr(workers, "_THIS_CORE", lambda: 0)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda thread: {0, 1})
+    monkeypatch.setattr(os, "sched_setaffinity", refused)
+    started = threading.Event()
+    workers.run_all([started.wait, started.set])
+    assert started.is_set()
+
+
 @pytest.mark.parametrize("error", [None, ZeroDivisionError])
 def test_work_queued_for_a_busy_thread_holds_no_references(error, monkeypatch):
     tasks = SimpleQueue()

@@ -5,6 +5,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from queue import SimpleQueue
 
 import numpy as np
@@ -97,18 +98,13 @@ def _serve(tasks: "SimpleQueue[Task]") -> None:
     np.seterr(all="ignore")
     while True:
         task = tasks.get()
-        if _CORE_OF_THIS_THREAD is not None:
-            os.sched_setaffinity(0, _cores[0])
+        _run_on(_cores[0], 0)
         task()
         del task
 
 
-def _core_function() -> Callable[[], int] | None:
-    """The function that returns the core on which the calling thread runs, if there is one."""
-    return ctypes.PyDLL(None).sched_getcpu if sys.platform == "linux" else None
-
-
-_CORE_OF_THIS_THREAD = _core_function()
+#: The function that returns the core on which the calling thread runs; None where there is none.
+_THIS_CORE: Callable[[], int] | None = getattr(ctypes.PyDLL(None), "sched_getcpu", None) if sys.platform == "linux" else None
 #: The cores that the thread which woke helpers last may use.
 _cores: list[set[int]] = [set()]
 
@@ -118,15 +114,17 @@ def _keep_off_this_core(number: int) -> None:
 
     Once awake they may use all cores.
     """
-    if _CORE_OF_THIS_THREAD is None:
-        return
-    cores = os.sched_getaffinity(0)
-    others = cores - {_CORE_OF_THIS_THREAD()}
-    if others:
-        _cores[0] = cores
+    if _THIS_CORE is not None:
+        _cores[0] = os.sched_getaffinity(0)
         for helper in _helpers[:number]:
-            if helper.native_id is not None:
-                os.sched_setaffinity(helper.native_id, others)
+            _run_on(_cores[0] - {_THIS_CORE()}, helper.native_id)
+
+
+def _run_on(cores: set[int], thread: int | None) -> None:
+    """Let a thread (0 for this one) run on these cores only, if there are any and the system allows it."""
+    if cores and thread is not None and _THIS_CORE is not None:
+        with suppress(OSError):
+            os.sched_setaffinity(thread, cores)
 
 
 def forget() -> None:
