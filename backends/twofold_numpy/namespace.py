@@ -5,6 +5,7 @@ Sums use the same fixed tree in every mode of execution, see `tree_sum`.
 
 import math
 from collections.abc import Callable
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,18 @@ _SUM: Any = np.add.reduce
 _PRODUCT: Any = np.multiply.reduce
 _MAX: Any = np.maximum.reduce
 _MIN: Any = np.minimum.reduce
+
+
+@lru_cache(256)  # to find the order of contractions takes ten times as long as small ones
+def _contraction(subscripts: str, *shapes: tuple[int, ...]) -> Callable[..., np.ndarray]:
+    """The function of arrays of these shapes for subscripts of einsum."""
+    with IMPORTING:  # at the first call, since it imports numpy.random too
+        from opt_einsum import contract_expression
+
+        from . import contractions
+
+    library: Any = contractions.__name__
+    return partial(contract_expression(subscripts, *shapes), backend=library)
 
 
 def contiguous(a: Array) -> np.ndarray:
@@ -256,13 +269,7 @@ class NumpyNamespace(Referenced):
     @staticmethod
     @_in_float32
     def einsum(*arrays, subscripts):
-        with IMPORTING:  # at the first call, since it imports numpy.random too
-            from opt_einsum import contract
-
-            from . import contractions
-
-        library: Any = contractions.__name__
-        out = contract(subscripts, *arrays, backend=library)
+        out = _contraction(subscripts, *[a.shape for a in arrays])(*arrays)
         return np.array(out) if len(arrays) == 1 else out  # with one operand it may be a view
 
     convolve = staticmethod(_convolution("convolve"))

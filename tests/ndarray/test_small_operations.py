@@ -21,6 +21,7 @@ FRAMES = {
     "x[5]": 1, "x[1:9]": 1, "x + y": 1, "x * 2.0": 2, "-x": 1, "x += y": 1, "x[3] = 1.5": 1, "x[2:6] = 0.0": 1, "A[3] = x[0]": None,
     "x[3] += 1.0": 4, "x[1:4] *= 2.0": 4, "A[2] -= A[3]": 6, "A[2:4] += 1": 4, "float(x[5])": 4, "int(x[5])": 4, "list(x)": None,
     "x.sum(axis=0)": 3, "A.max(axis=0)": 3, "A.sum(axis=1)": 3, "A.mean(axis=1)": 3, "nd.dot(A.T, x)": None,
+    "y = A.T": 2, "y = nd.maximum(x, y)": 2, "y = nd.minimum(x, 2.0)": 3, "y = nd.maximum(2.0, x)": None, "y = A.reshape((4, 50))": 1,
 }  # fmt: skip
 #: Arrays that are made, and what NumPy makes of the same values.
 MADE = {
@@ -76,6 +77,21 @@ def test_arrays_are_made_on_the_current_device():
     with mx.cpu(1):
         made = [nd.array([1.0]), nd.zeros(3), nd.ones((2, 2)), nd.arange(3)]
     assert [a.context for a in made] == [mx.cpu(1)] * len(made)
+
+
+def test_a_transposed_or_flattened_array_is_a_copy():
+    x = nd.zeros((2, 3))
+    for copy in (x.T, x.flatten(), x.expand_dims(0)):
+        copy[:] = 1.0
+    assert x.asnumpy().tolist() == [[0] * 3] * 2
+
+
+def test_the_maximum_of_a_recorded_array_has_a_gradient():
+    x = nd.array([1.0, 3.0])
+    x.attach_grad()
+    with mx.autograd.record():
+        nd.maximum(x, 2.0).sum().backward()
+    assert x.grad.asnumpy().tolist() == [0, 1]
 
 
 def test_an_update_of_a_part_is_recorded():

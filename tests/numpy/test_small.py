@@ -49,7 +49,10 @@ FRAMES = {
     "np.outer(x, y)": 2, "np.roll(x, 1)": None, "np.cross(x[:3], y[:3])": None, "np.linalg.det(A[:9, :9])": None, "np.fft.fft(x)": None,
     "numpy.sin(x[5])": None, "numpy.float64(2.0) * x[5]": None, "numpy.hypot(x[5], 2.0)": None,
     "np.argsort(x)": None,
-    "np.array([[x[1], 2], [y[0], x[3]]])": None, "np.array([x[1], A[0, 0]])": None, "np.array([A[0], A[1]])": None,
+    "np.array([[x[1], 2], [y[0], x[3]]])": None, "np.array([x[1], A[0, 0]])": 4, "np.array([x[1], 2])": 3, "round(x[3], 1)": 3,
+    "x.fill(2.0)": 1,
+    "np.linalg.solve(A[:3, :3] + np.eye(3), x[:3])": None, "np.einsum('i,i', x, y)": None,
+    "np.array([A[0], A[1]])": None,
     "np.reshape(A, (20, 10))": None, "np.split(x, 2)[1]": None, "np.nonzero(x > 1)[0]": None, "np.atleast_2d(x)": None,
     "np.nan_to_num(x, False)": None, "np.ascontiguousarray(A.T)": None, "np.squeeze(A[:1])": None,
 }  # fmt: skip

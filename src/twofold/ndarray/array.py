@@ -59,6 +59,9 @@ class NDArray(Array):
     @property
     def T(self) -> "NDArray":
         """A copy with the axes reversed; the array itself if it has fewer than two axes."""
+        v: Any = self._v
+        if v.__class__ is PLAIN and v.ndim > 1 and not LISTENERS:
+            return wrap(NDArray, v.T.copy())
         return self if self.ndim < 2 else _apply(primitive_shape.permute_dims, self, axes=tuple(range(self.ndim))[::-1])
 
     # copies
@@ -220,6 +223,9 @@ class NDArray(Array):
         return self
 
     def _reshaped(self, shape: tuple[int, ...], inplace: bool) -> "NDArray":
+        v: Any = None if inplace else self._v
+        if v.__class__ is PLAIN and not LISTENERS:
+            return wrap(NDArray, v.reshape(shape).copy())
         view = self._view(primitive_shape.reshape.sig(shape=shape))
         return view if inplace else view.copy()
 

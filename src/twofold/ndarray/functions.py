@@ -10,30 +10,36 @@ from ..backend.loader import backend_for
 from ..device import Device
 from ..errors import BackendUnavailable, DTypeError, ParameterError
 from ..imperative.cell import wrap
+from ..imperative.fast import specialise
 from ..imperative.invoke import host_of, invoke
 from ..imperative.window import wait_for_all
 from ..opdef.frontend import named
 from ..opdef.shapes import moved_axes, normalized_axis
 from ..opdef.spec import Op
 from ..ops import gathering, joining, primitive_arithmetic, primitive_shape
-from .array import NDArray
+from .array import NDArray, NDArrayView
 from .creation import array
 from .namespace import call
+from .operators import OPERAND
 from .types import Scalar
 
 Operand: TypeAlias = NDArray | Scalar
 Binary: TypeAlias = Callable[[Any, Any], Any]
 
 
-def _binary(name: str, op: Op, doc: str, on_numbers: Binary, *, fast: bool = False) -> Binary:
+def _binary(name: str, op: Op, doc: str, on_numbers: Binary, *, fast: bool = False, at_once: bool = False) -> Binary:
     """The function of two arrays or numbers for an operator.
 
-    ``on_numbers`` computes it for two numbers; if it is ``fast`` it is a Python operator, for which arrays have a fast path.
+    ``on_numbers`` computes it for two numbers; if it is ``fast`` it is a Python operator, for which arrays have a fast path. With
+    ``at_once`` the function has one of its own, of NumPy's ufunc.
     """
     sig = op.sig(True)
+    quick = specialise(op, NDArray, NDArrayView, OPERAND, legacy=True, arity=2) if at_once else None
 
     @named(name, f"{doc} of two arrays or numbers, element-wise with broadcasting.")
     def function(lhs: Operand, rhs: Operand) -> NDArray:
+        if quick is not None and lhs.__class__ is NDArray and (found := quick(lhs, rhs)) is not NotImplemented:
+            return found
         for operand in (lhs, rhs):
             if not isinstance(operand, (NDArray, bool, int, float, np.generic)):
                 raise DTypeError(f"{name}: type {type(operand)} not supported", repr(operand)[:60], "pass NDArrays or numbers")
@@ -54,8 +60,8 @@ divide = _binary("divide", primitive_arithmetic.divide, "Quotient (of integers t
 true_divide = _binary("true_divide", primitive_arithmetic.divide, "Quotient (of integers truncated)", operator.truediv, fast=True)
 modulo = _binary("modulo", primitive_arithmetic.remainder, "Remainder with the divisor's sign", operator.mod, fast=True)
 power = _binary("power", primitive_arithmetic.power, "Power", operator.pow, fast=True)
-maximum = _binary("maximum", primitive_arithmetic.maximum, "Maximum", max)
-minimum = _binary("minimum", primitive_arithmetic.minimum, "Minimum", min)
+maximum = _binary("maximum", primitive_arithmetic.maximum, "Maximum", max, at_once=True)
+minimum = _binary("minimum", primitive_arithmetic.minimum, "Minimum", min, at_once=True)
 equal = _binary("equal", primitive_arithmetic.equal, "1 where equal, else 0,", lambda a, b: int(a == b))
 not_equal = _binary("not_equal", primitive_arithmetic.not_equal, "1 where different, else 0,", lambda a, b: int(a != b))
 greater = _binary("greater", primitive_arithmetic.greater, "1 where the first is larger, else 0,", lambda a, b: int(a > b))

@@ -20,7 +20,7 @@ from ..device import Device
 from ..dtype import ITEMSIZE, NAME_OF, NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..imperative.array import AXES_REVERSED, VIEW_SLOTS, Array, ViewMixin, apply_op, view_of
-from ..imperative.cell import wrap
+from ..imperative.cell import PLAIN, wrap
 from ..imperative.element import ElementMixin
 from ..imperative.invoke import host_of
 from ..imperative.strided_view import StridedView, strided_view
@@ -330,7 +330,11 @@ class ndarray(Array):  # NumPy's name
 
     def fill(self, value: ArrayLike) -> None:
         """Set every element to a value."""
-        self[...] = value
+        v: Any = self._v if self._root is None else None
+        if v.__class__ is PLAIN and value.__class__ is float and v.dtype.kind == "f":
+            v.fill(value)
+        else:
+            self[...] = value
 
 
 @lru_cache(4096)  # a repeated reshape costs a look-up instead of parsing the operator's parameters
@@ -389,6 +393,9 @@ class ndarrayElement(ElementMixin, ndarray):
     def __hash__(self) -> int:
         return hash(self._raw)
 
+    def __round__(self, digits: int | None = None) -> Any:
+        return round(self._raw) if digits is None else _element(round(self._raw, digits))
+
     def __format__(self, spec: str) -> str:
         return format(self._raw.item(), spec)
 
@@ -399,6 +406,13 @@ class ndarrayElement(ElementMixin, ndarray):
     def item(self, *index: int) -> Any:
         """The element as a Python scalar."""
         return self._raw.item(*index)
+
+
+def _element(scalar: Any) -> ndarray:
+    """A single element that holds NumPy's scalar."""
+    element = ndarrayElement.__new__(ndarrayElement)
+    element._raw = scalar
+    return element
 
 
 #: The ``out`` argument: an array to write the result to, or None.

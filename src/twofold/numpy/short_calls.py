@@ -49,6 +49,10 @@ _TAKEN = """kind = {a}.__class__
 {margin}        return function(*args, **options)
 {margin}elif kind is element:
 {margin}    {a} = {a}._raw
+{margin}elif kind is view and of_views and {a}._of.__class__ is plain:
+{margin}    {a} = {a}._operand
+{margin}    if {a}.__class__ is not plain or {a}.dtype is bfloat16:
+{margin}        return at_length(function, numpys, args, options)
 {margin}elif kind not in atoms:
 {margin}    return at_length(function, numpys, args, options)"""
 #: Any function, of one to three arguments that are arrays, numbers or names.
@@ -163,6 +167,9 @@ def call({{given}}, dtype=None, *more, **options):
             first = {{given}}
             while first.__class__ is list or first.__class__ is tuple:
                 first = first[0] if first else 0.0
+            if first.__class__ is element and not defaults.stack:  # they have no records
+                {{given}} = [k._raw if k.__class__ is element else k for k in {{given}}]
+                first = {{given}}[0]
             if first.__class__ in numbers and tls.tape is None and not defaults.stack:
                 try:
                     v = array({{given}}, dtype)
@@ -278,7 +285,7 @@ def short_call(function: Callable[..., Any], numpys: Callable[..., Any], of_view
     """
     if PLAIN is not np.ndarray:
         return function
-    call = _generated(_CALL, numpys, {"function": function, "at_length": _at_length if of_views else _by_itself})
+    call = _generated(_CALL, numpys, {"function": function, "of_views": of_views, "at_length": _at_length if of_views else _by_itself})
     template, names = SHORTER.get(numpys) or (_DRAWN if is_draw(numpys) else "", {})
     return wraps(function, updated=())(_generated(template, numpys, {"general": call, **names}) if template else call)
 
@@ -312,7 +319,7 @@ def _shorter() -> dict[Callable[..., Any], tuple[str, dict[str, Any]]]:
         found[getattr(np, name)] = found[getattr(np.ndarray, name)] = _REDUCTION, {"reduce": reduce}
     found |= dict.fromkeys((np.zeros, np.ones, np.empty), (_FILLED, {}))
     found |= dict.fromkeys((np.ndarray.copy, np.ndarray.flatten), (_COPY, {}))
-    numbers = {"numbers": frozenset({bool, int, float, complex}), "array": np.array}
+    numbers = {"numbers": NATIVE | {bool, int, float, complex}, "array": np.array}
     found[np.array] = _CONVERTED.format(given="object", same=_COPIED.format(given="object")), numbers
     found[np.asarray] = _CONVERTED.format(given="a", same="return a"), numbers
     along = {"axis": "axis=0, ", "passed": "axis, ", "one_axis": " and axis.__class__ is int", "ready": "ready, axis"}
@@ -338,7 +345,9 @@ def is_draw(numpys: Any) -> bool:
 def _finished(result: Any, given: Sequence[Any], args: tuple[Any, ...]) -> Any:
     """Other results of `short_call`."""
     for v, argument in zip(given, args, strict=True):
-        if v is result and v is not argument:  # NumPy may have written to it
+        if v is result and v is not argument:  # NumPy may have written to it, or to a copy
+            if argument.__class__ is ndarrayView and argument._seen is not v:
+                raise NotPlain
             return argument
     return _wrapped(result, [v for v in given if v.__class__ is PLAIN])
 
