@@ -1,4 +1,4 @@
-"""Times single operations on small arrays, of `twofold.np` and of NumPy alternately in one process: ``make bench-small``.
+"""Times single operations on small arrays, of `twofold.np` or `mx.nd` and of NumPy alternately in one process: ``make bench-small``.
 
 The rows are those of the table of small operations: what each costs over NumPy, in microseconds, and the Python functions it enters. The
 run fails if an operation enters more functions than its limit, or if the geometric mean of the ratios to NumPy exceeds twice its target.
@@ -7,7 +7,7 @@ run fails if an operation enters more functions than its limit, or if the geomet
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import geometric_mean
@@ -21,7 +21,7 @@ import numpy
 
 from asv_benchmarks.ratios import Row, Size, count, ratio, run
 from asv_benchmarks.timing import frames, medians
-from twofold import np
+from twofold import nd, np
 
 
 class Case(NamedTuple):
@@ -35,11 +35,14 @@ class Case(NamedTuple):
         What it may cost over NumPy, in microseconds, on a quiet machine.
     frames
         How many Python functions it may enter, NumPy's own included.
+    numpys
+        NumPy's statement, if it is another one.
     """
 
     text: str
     over: float
     frames: int
+    numpys: str = ""
 
 
 CASES = (
@@ -47,79 +50,182 @@ CASES = (
     Case("A[3, 4]", 0.35, 1),
     Case("B[3, 4]", 0.35, 1),
     Case("x[1:9]", 0.32, 1),
-    Case("A[3, :20]", 0.30, 1),
+    Case("A[3, :20]", 0.3, 1),
     Case("B[3, :20]", 0.35, 1),
-    Case("x.reshape(4, 5)", 0.30, 1),
+    Case("x[:, None]", 0.35, 1),
+    Case("x[[1, 2, 3]]", 0.35, 1),
+    Case("x[I]", 0.35, 1),
+    Case("x[x > 0.5]", 0.7, 2),
     Case("x[:10] + x[1:11]", 1.0, 5),
-    Case("x + y", 0.25, 1),
-    Case("x * 2.0", 0.25, 1),
-    Case("x += y", 0.25, 1),
-    Case("x > 0.5", 0.25, 1),
-    Case("np.sqrt(x)", 0.25, 1),
-    Case("np.sqrt(0.5)", 0.27, 1),
     Case("x[3] = 1.5", 0.12, 1),
     Case("x[2:6] = 0.0", 0.15, 1),
     Case("B[3, 4] = 1.5", 0.25, 1),
-    Case("x.sum()", 0.35, 2),
-    Case("x.sum(axis=0)", 0.35, 2),
-    Case("A.max(axis=0)", 0.35, 2),
+    Case("x[x > 0.5] = 0.0", 0.4, 2),
+    Case("x[I] += 1.0", 0.6, 3),
+    Case("A[:, 3] = x[:10]", 0.6, 3),
+    Case("x.reshape(4, 5)", 0.3, 1),
+    Case("A.T", 0.3, 1),
+    Case("x.ravel()", 0.35, 2),
+    Case("x + y", 0.25, 1),
+    Case("x * 2.0", 0.25, 1),
+    Case("1.0 - x", 0.25, 1),
+    Case("x ** 2", 0.35, 1),
+    Case("x += y", 0.25, 1),
+    Case("-x", 0.25, 1),
+    Case("abs(x)", 0.25, 1),
+    Case("x > 0.5", 0.25, 1),
+    Case("(x > 0.2) & (x < 0.8)", 0.75, 3),
+    Case("np.sqrt(x)", 0.25, 1),
+    Case("np.sqrt(0.5)", 0.27, 1),
+    Case("np.maximum(x, y)", 0.35, 1),
+    Case("np.maximum(x, 0.0)", 0.35, 1),
+    Case("x.sum()", 0.35, 1),
+    Case("x.sum(axis=0)", 0.35, 1),
+    Case("A.max(axis=0)", 0.35, 1),
+    Case("A.sum(axis=1)", 0.35, 1),
+    Case("x.mean()", 0.35, 3),
+    Case("x.std()", 0.35, 4),
+    Case("x.argmin()", 0.35, 1),
+    Case("A.argmax(1)", 0.35, 1),
+    Case("(x > 0.5).any()", 0.6, 2),
+    Case("np.sum(A, axis=0)", 0.35, 1),
+    Case("np.cumsum(x)", 0.35, 1),
+    Case("np.sqrt((x * x).sum())", 0.8, 3),
     Case("x @ y", 0.35, 2),
     Case("A @ x", 0.35, 2),
-    Case("np.zeros(10)", 0.30, 1),
-    Case("np.array([1.0, 2.0])", 0.30, 1),
-    Case("x.copy()", 0.30, 1),
-    Case("x[x > 0.5]", 0.70, 2),
-    Case("for k in x: pass", 6.0, 23),
+    Case("np.dot(S, S)", 0.35, 1),
+    Case("np.outer(x, y)", 0.5, 2),
+    Case("np.einsum('i,i', x, y)", 10, 45),
+    Case("np.zeros(10)", 0.3, 1),
+    Case("np.zeros((3, 4))", 0.3, 1),
+    Case("np.ones(10)", 0.3, 3),
+    Case("np.arange(10)", 0.35, 1),
+    Case("np.linspace(0, 1, 5)", 1.2, 8),
+    Case("np.array([1.0, 2.0])", 0.3, 1),
+    Case("np.array([[1, 2], [3, 4]])", 0.35, 1),
+    Case("np.array([x[0], x[1]])", 1.0, 4),
+    Case("np.zeros_like(x)", 0.35, 4),
+    Case("x.copy()", 0.3, 1),
+    Case("x.astype('float32')", 0.35, 1),
+    Case("x.tolist()", 0.1, 2),
+    Case("np.where(x > 0.5, x, y)", 0.6, 2),
+    Case("np.clip(x, 0.0, 1.0)", 0.35, 4),
+    Case("np.concatenate([x, y])", 0.4, 1),
+    Case("np.stack([x, y])", 0.4, 6),
+    Case("np.vstack([x, y])", 0.4, 5),
+    Case("np.append(x, 1.0)", 0.5, 5),
+    Case("np.roll(x, 1)", 1.2, 11),
+    Case("np.cross(x[:3], y[:3])", 1.5, 36),
+    Case("np.sort(x)", 0.35, 2),
+    Case("np.argsort(x)", 0.5, 15),
+    Case("np.diff(x)", 0.35, 2),
+    Case("np.nonzero(x > 0.5)", 1.2, 9),
+    Case("np.random.rand(3)", 0.35, 1),
+    Case("np.random.randint(0, 9)", 0.35, 1),
+    Case("rng.normal(size=3)", 0.4, 1),
+    Case("np.fft.fft(x)", 0.5, 6),
+    Case("np.linalg.inv(S)", 0.5, 11),
+    Case("np.linalg.solve(S, x[:3])", 0.7, 16),
+    Case("np.linalg.norm(x)", 1.0, 23),
+    Case("for k in x: pass", 6.0, 22),
     Case("float(x[5])", 0.35, 2),
+    Case("bool(x[5])", 0.35, 2),
+    Case("len(x)", 0.15, 2),
+    Case("x.shape", 0.1, 1),
     Case("x[5] * 2.0 + y[3]", 1.0, 4),
     Case("x[5] < y[3]", 0.7, 3),
-    Case("numpy.sin(x[5])", 0.9, 4),
-    Case("np.where(x > 0.5, x, y)", 0.9, 2),
-    Case("x.argmin()", 0.35, 1),
-    Case("np.outer(x, y)", 0.6, 2),
-    Case("np.concatenate([x, y])", 1.2, 5),
-    Case("np.roll(x, 1)", 0.5, 11),
-    Case("np.random.rand(3)", 0.35, 1),
-    Case("np.fft.fft(x)", 0.5, 6),
-    Case("np.linalg.inv(S)", 0.5, 12),
+    Case("round(x[3], 2)", 0.5, 3),
+    Case("numpy.sin(x[5])", 0.9, 3),
+    Case("x[5] = 0.5 * x[4] + 1.0", 0.8, 4),
+)
+#: Those of `mx.nd`, on float32, with NumPy's statement where that is another one.
+ND_CASES = (
+    Case("x[5]", 0.35, 1),
+    Case("A[3]", 0.35, 1),
+    Case("B[3]", 0.35, 1),
+    Case("x[1:9]", 0.35, 1),
+    Case("x[3] = 1.5", 0.15, 1),
+    Case("x[2:6] = 0.0", 0.2, 1),
+    Case("x[3] += 1.0", 1.2, 4),
+    Case("x[1:] - x[:-1]", 1.0, 5),
+    Case("x + y", 0.25, 1),
+    Case("x * 2.0", 0.25, 2),
+    Case("x += y", 0.25, 1),
+    Case("-x", 0.25, 1),
+    Case("x > 0.5", 0.45, 2),
+    Case("x > y", 0.45, 1),
+    Case("nd.exp(x)", 0.35, 2),
+    Case("nd.maximum(x, y)", 0.35, 2),
+    Case("nd.maximum(x, 0.0)", 0.5, 3),
+    Case("x.sum()", 0.6, 3),
+    Case("A.max(axis=0)", 0.6, 3),
+    Case("A.mean(axis=0)", 0.6, 3),
+    Case("A.argmax(axis=1)", 1.0, 6),
+    Case("nd.dot(A, x)", 0.6, 3),
+    Case("nd.where(x > 0.5, x, y)", 1.2, 8),
+    Case("nd.clip(x, 0.0, 1.0)", 0.6, 7),
+    Case("nd.concat(x, y, dim=0)", 0.7, 5, "numpy.concatenate([x, y])"),
+    Case("nd.stack(x, y)", 0.7, 5, "numpy.stack([x, y])"),
+    Case("nd.softmax(x)", 1.0, 6, "numpy.exp(x - x.max())"),
+    Case("nd.relu(x)", 0.5, 3, "numpy.maximum(x, 0)"),
+    Case("x.reshape((4, 5))", 0.3, 1),
+    Case("A.T", 0.5, 2, "A.T.copy()"),
+    Case("A.flatten()", 0.8, 6, "A.copy()"),
+    Case("x.copy()", 0.3, 2),
+    Case("x.astype('float32')", 0.35, 5),
+    Case("x.astype('int32')", 1.0, 9),
+    Case("nd.zeros((3, 4))", 0.35, 2),
+    Case("nd.ones((3, 4))", 0.35, 2),
+    Case("nd.arange(10)", 0.5, 2, "numpy.arange(10, dtype='float32')"),
+    Case("nd.array([1.0, 2.0])", 0.5, 2, "numpy.array([1.0, 2.0], 'float32')"),
+    Case("nd.random.uniform(shape=(3,))", 6.0, 64, "numpy.random.uniform(size=3)"),
+    Case("for k in x: pass", 7.0, 24),
+    Case("float(x[5])", 0.6, 4),
+    Case("x.asnumpy()", 0.15, 2, "x.copy()"),
 )
 #: Seconds of all operations together may be this many times NumPy's: the geometric mean of the ratios.
-TARGET = 3.0
+TARGET = 2.5
+ND_TARGET = 4.0
 
 
-def names(module: Any) -> dict[str, Any]:
+def names(module: Any, dtype: str) -> dict[str, Any]:
     """The arrays that the statements name, made by NumPy or by a module in its place."""
     draw = numpy.random.default_rng(0)
-    arrays = {
+    square = draw.random((3, 3))
+    values = {
         "x": draw.random(20),
         "y": draw.random(20),
         "A": draw.random((10, 20)),
         "B": draw.random((1000, 1000)),
-        "S": draw.random((3, 3)),
+        "S": square + square.T + 3 * numpy.eye(3),
     }
-    return {"np": module, "numpy": numpy} | {name: module.array(a) for name, a in arrays.items()}
+    arrays = {name: module.array(a, dtype=dtype) for name, a in values.items()}
+    arrays["I"] = module.array([1, 2, 3], dtype="int64")
+    generators = {} if module is nd else {"rng": module.random.default_rng(0)}
+    return {"np": module, "nd": module, "numpy": numpy} | arrays | generators
 
 
-def statement(text: str, module: Any) -> Callable[[], Any]:
+def statement(text: str, module: Any, dtype: str) -> Callable[[], Any]:
     """A function that runs a statement; what the statement assigns is its own."""
-    env = names(module)
+    env = names(module, dtype)
     exec(f"def function(x=x):\n    {text}", env)
     return env["function"]
 
 
-def rows(size: Size) -> Iterator[Row]:
-    """The rows, as they are measured."""
-    ratios = []
-    for case in CASES:
-        functions = [statement(case.text, module) for module in (numpy, np)]
+def rows_of(cases: Sequence[Case], module: Any, dtype: str, target: float, size: Size) -> Iterator[Row]:
+    """The rows of a module's cases, as they are measured."""
+    ratios, prefix = [], "nd: " if module is nd else ""
+    for case in cases:
+        functions = [statement(case.numpys or case.text, numpy, dtype), statement(case.text, module, dtype)]
         reference, own = medians(functions, size.repetitions, 20 * size.calls)
         ratios.append(own / reference)
-        yield Row(f"{case.text}: over NumPy", (own - reference) * 1e6, "µs", case.over)
-        yield count(f"{case.text}: Python frames", frames(functions[1]), "", case.frames)
-    yield ratio("all of them / NumPy, geometric mean", geometric_mean(ratios), 1.0, TARGET)
+        yield Row(f"{prefix}{case.text}: over NumPy", (own - reference) * 1e6, "µs", case.over)
+        yield count(f"{prefix}{case.text}: Python frames", frames(functions[1]), "", case.frames)
+    yield ratio(f"{prefix}all of them / NumPy, geometric mean", geometric_mean(ratios), 1.0, target)
 
 
-main = partial(run, sections=(rows,), description="Time single operations on small arrays, of Twofold and of NumPy.")
+SECTIONS = (partial(rows_of, CASES, np, "float64", TARGET), partial(rows_of, ND_CASES, nd, "float32", ND_TARGET))
+main = partial(run, sections=SECTIONS, description="Time single operations on small arrays, of Twofold and of NumPy.")
 
 if __name__ == "__main__":
     sys.exit(main())
