@@ -13,6 +13,12 @@ from twofold.imperative.sites import ALONE, PROBE, SITES
 SIDE = 400
 
 
+def refuse_copies(patch):
+    """Let reads of views fail that would have to copy."""
+    read = ViewMixin._v.fget
+    patch.setattr(ViewMixin, "_v", property(lambda self: pytest.fail("a copy") if self._operand is None else read(self)))
+
+
 @pytest.fixture
 def values():
     return numpy.random.default_rng(0).random((SIDE, SIDE))
@@ -49,7 +55,7 @@ def test_a_reduction_of_a_transposed_array_reads_its_memory(values, reduce, axis
         return  # counts the elements in their order
     view = np.array(values).T
     with monkeypatch.context() as patch:
-        patch.setattr(ViewMixin, "_v", property(lambda self: pytest.fail("a copy")))
+        refuse_copies(patch)
         found, kept = getattr(view, reduce)(axis), getattr(view, reduce)(axis, keepdims=True)
     numpy.testing.assert_allclose(found.asnumpy(), getattr(values.T, reduce)(axis))
     assert kept.shape == getattr(values.T, reduce)(axis, keepdims=True).shape
@@ -79,7 +85,7 @@ def test_reductions_of_transposed_arrays_have_the_same_bits_in_every_mode(values
 @pytest.mark.parametrize("text", ["A.T + A", "A[1:, 1:] - A[:-1, :-1]", "A[::2] * 2.0", "A.T > 0.5", "-A[:, ::-1]", "1.0 - A.T", "A + A.T"])
 def test_an_operation_reads_a_view_with_gaps_where_it_is(values, text, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(ViewMixin, "_v", property(lambda self: pytest.fail("a copy")))
+        refuse_copies(patch)
         found = eval(text, {"A": np.array(values)})
     numpy.testing.assert_array_equal(found.asnumpy(), eval(text, {"A": values}))
     assert found.asnumpy().flags.c_contiguous
@@ -157,3 +163,133 @@ def test_an_array_is_written_in_place_once_its_aliases_are_dead(values):
         want[1:-1] = 0.5 * (want[:-2] + want[2:])
     assert COUNTERS.copied == 0
     numpy.testing.assert_array_equal(x.asnumpy(), want)
+
+
+# writes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x *= 0.5", "x[1:] += x[:-1]", "x[::2] -= 1.0", "A[:, 0] += 1.0", "A.T[0] += A[0]", "A[1:] += A[:-1]", "A += A.T",
+        "A[:, ::2] *= A[:, 1::2]",
+        "np.add(x, y, out=z)", "np.multiply(x, 2.0, out=x)", "np.subtract(x[1:], x[:-1], out=z[1:])", "np.add(A, A.T, out=A)",
+        "np.maximum(x, y, out=(z,))", "x[:] = y", "x[1:] = x[:-1]", "A[1:-1, 1:-1] = A.T[2:, 2:]",
+    ],
+)  # fmt: skip
+def test_large_arrays_are_written_in_place(values, text):
+    both = []
+    for module in (np, numpy):
+        env = {"np": module, "x": module.array(values.ravel()), "y": module.array(values.T.ravel()), "A": module.array(values)}
+        env["z"] = module.zeros(values.size)
+        before = {name: env[name] for name in "xyzA"}
+        mx.nd.waitall()
+        COUNTERS.reset()
+        exec(text, env)
+        if module is np:
+            assert COUNTERS.copied == 0
+            assert COUNTERS.deferred == 0
+        assert all(env[name] is before[name] for name in "xyzA")
+        both.append([numpy.array(env[name]) for name in "xyzA"])
+    for own, theirs in zip(*both, strict=True):
+        numpy.testing.assert_array_equal(own, theirs)
+
+
+def test_writes_in_place_keep_what_others_still_see(values):
+    x = np.array(values.ravel())
+    doubled = x[1:] * 2.0  # waits, and reads the memory
+    x[5:] += 1.0
+    numpy.testing.assert_array_equal(doubled.asnumpy(), values.ravel()[1:] * 2.0)
+    x.attach_grad()
+    with mx.autograd.record():
+        y = (x * x).sum()
+    before = x.asnumpy()
+    x[:100_000] *= 0.0
+    y.backward()
+    numpy.testing.assert_array_equal(x.grad.asnumpy(), 2 * before)
+
+
+def test_the_target_of_a_ufunc_may_be_recorded_pending_or_of_another_dtype(values):
+    x, z = np.array(values), np.array(values) * 2.0
+    assert np.add(x, 1.0, out=z) is z
+    numpy.testing.assert_array_equal(z.asnumpy(), values + 1.0)
+    counts = np.zeros(values.shape, dtype="int64")
+    with pytest.raises(mx.MXNetError, match="cast"):
+        np.add(x, 1.0, out=counts)
+    with pytest.raises(mx.MXNetError, match="shape"):
+        np.add(x, 1.0, out=np.zeros(3))
+    x.attach_grad()
+    with mx.autograd.record():
+        np.multiply(x, 3.0, out=z)
+        total = z.sum()
+    total.backward()
+    numpy.testing.assert_array_equal(x.grad.asnumpy(), numpy.full(values.shape, 3.0))
+
+
+# products
+
+
+@pytest.mark.parametrize(
+    "text", ["A.T @ B", "A @ B.T", "A.T @ B.T", "A.T @ A", "A @ A.T", "C @ C.mT", "np.matmul(A.T, B)", "np.dot(A, B.T)"]
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+def test_products_read_transposed_matrices_where_they_are(values, dtype, text, monkeypatch):
+    def arrays(module):
+        big = module.array((values * 10).astype(dtype))
+        return {"np": module, "A": big, "B": big[::-1] + 1, "C": big.reshape(10, 40, SIDE)}
+
+    env, base = arrays(np), arrays(numpy)
+    mx.nd.waitall()
+    with monkeypatch.context() as patch:
+        refuse_copies(patch)
+        at_once = eval(text, env)
+    tolerance = {"rtol": 1e-5} if dtype == "float32" else {"rtol": 1e-12}
+    numpy.testing.assert_allclose(at_once.asnumpy(), eval(text, base), **tolerance)
+    pending = eval(text, {"np": np} | {name: env[name] * 1 for name in "ABC"})
+    numpy.testing.assert_array_equal(pending.asnumpy(), at_once.asnumpy())
+    if dtype != "int64":
+        for name in "ABC":
+            env[name].attach_grad()
+        with mx.autograd.record():
+            recorded = eval(text, env)
+        numpy.testing.assert_array_equal(recorded.asnumpy(), at_once.asnumpy())
+        recorded.backward()
+
+
+# what moves, compares and counts elements
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "np.argsort(x)", "np.argsort(k)", "A.argsort(0)", "np.take(x, [3, 1, -1])", "A.take([0, 2], axis=1)", "np.repeat(x, 2)",
+        "np.roll(x, 3)", "np.roll(A, 1, axis=0)", "np.concatenate([x, y])", "np.vstack([A, A.T])", "np.stack([x, y], axis=1)",
+        "np.tile(x, 2)", "np.pad(A, 1)",
+        "np.diff(x)", "np.diff(A, axis=0)", "(x > 0.5).any()", "x.max()", "A.T.min(0)", "A[::2].argmax(1)", "np.count_nonzero(x > 0.5)",
+        "A.T.copy()", "A.T.flatten()", "x.astype('float32')", "np.searchsorted(x[:50], y)", "np.unique(k)", "np.nonzero(x > 0.5)",
+        "np.tril(A)", "np.array(A.T)", "np.delete(x, 3)", "np.append(x, y)", "np.resize(x, 7)",
+    ],
+)  # fmt: skip
+def test_what_moves_elements_of_a_large_array_is_numpys_at_once(values, text):
+    def arrays(module):
+        keys = module.array((values.ravel() * 50).astype("int64"))
+        return {"np": module, "x": module.array(values.ravel()), "y": module.array(values.T.ravel()), "A": module.array(values), "k": keys}
+
+    found, want = eval(text, arrays(np)), eval(text, arrays(numpy))
+    for own, theirs in zip(*[v if isinstance(v, tuple) else (v,) for v in (found, want)], strict=True):
+        numpy.testing.assert_array_equal(numpy.asarray(own), theirs)
+        assert numpy.asarray(own).dtype == theirs.dtype
+    pending = eval(text, {name: v if name == "np" else v * 1 for name, v in arrays(np).items()})
+    for own, other in zip(*[v if isinstance(v, tuple) else (v,) for v in (found, pending)], strict=True):
+        numpy.testing.assert_array_equal(numpy.asarray(own), numpy.asarray(other))
+
+
+def test_results_do_not_share_the_memory_of_large_arguments(values):
+    x = np.array(values)
+    for result in (np.concatenate([x]), np.array(x), x.copy(), x.astype("float64"), np.roll(x, 0), np.repeat(x, 1).reshape(SIDE, SIDE)):
+        result[0, 0] = -1.0
+        assert x[0, 0] == values[0, 0]
+    for result in (x.T, x.reshape(-1), np.ravel(x)):
+        result[(0,) * result.ndim] = -1.0
+        assert x[0, 0] == -1.0
+        x[0, 0] = values[0, 0]

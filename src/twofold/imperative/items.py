@@ -85,8 +85,12 @@ def __setitem__(self, key, value):
     if kind is view and value._under is self and value._key is key:  # ``self[key] += y`` has updated that very part
         return{where}
     source = value
-    if kind is cls or kind is view:
+    if kind is view and (shown := value._of) is not None and shown is value._base._v and (shown.__class__ is plain or tls.tape is None):
+        source = value._seen
+    elif kind is cls or kind is view:
         source = value._operand
+        if source.__class__ is Value and tls.tape is None and source.device is cpu:
+            source = source.data
         if source.__class__ is not plain:
             return put(self, key, value)
     elif kind is element:

@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from ..device import Device
+from ..device import CPU, Device
 from ..dtype import ITEMSIZE, NAME_OF, NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..imperative.array import AXES_REVERSED, VIEW_SLOTS, Array, ViewMixin, apply_op, view_of
-from ..imperative.cell import PLAIN, wrap
+from ..imperative.cell import PLAIN, Value, wrap
 from ..imperative.element import ElementMixin
 from ..imperative.invoke import host_of
 from ..imperative.strided_view import StridedView, strided_view
 from ..imperative.transfer import on_device
+from ..imperative.way import is_tracked
 from ..ndarray.array import NDArray, NDArrayView
 from ..ndarray.host_calls import is_recorded
 from ..ndarray.types import ArrayLike, Casting, DTypeLike, Index, Order, Shape
@@ -413,6 +414,16 @@ def _element(scalar: Any) -> ndarray:
     element = ndarrayElement.__new__(ndarrayElement)
     element._raw = scalar
     return element
+
+
+def ready_memory(x: Any) -> np.ndarray | None:
+    """NumPy's array of the memory of an array that is ready and not tracked; None for others."""
+    v = x._operand
+    if v is None:
+        return x._seen
+    if v.__class__ is not Value:
+        return v
+    return None if is_tracked(v) or v.device is not CPU or v.data.__class__ is not PLAIN else v.data
 
 
 #: The ``out`` argument: an array to write the result to, or None.

@@ -138,7 +138,7 @@ def wrapped(function: Callable[..., object]) -> Callable[..., Any]:
             return by_numpy(function, args, options, writes=writes)
 
     call.__doc__ = f"``numpy.{name}``, computed on the host, without a gradient.\n\n{function.__doc__ or ''}"
-    return call if name in WRITES_FIRST else short_call(call, function)
+    return call if name in WRITES_FIRST else short_call(call, function, of_large=True)
 
 
 def guarded(function: Callable[..., T], numpys: Callable[..., object]) -> Callable[..., T]:

@@ -10,7 +10,7 @@ from ..ndarray.types import ArrayLike, Shape
 from . import linalg, linear, reductions, selecting, shapes
 from .array import Out, ndarray
 from .fallback import by_numpy
-from .namespace import OWN_FOR_VIEWS, OWN_WAY, find_attribute
+from .namespace import AT_ONCE, OWN_FOR_VIEWS, OWN_WAY, find_attribute
 from .short_calls import short_call
 from .ufuncs import function_of
 
@@ -104,7 +104,7 @@ def _by_numpy(name: str) -> Callable[..., Any]:
 
 
 def _short_method(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    return function if name in OWN_WAY else short_call(function, getattr(np.ndarray, name), of_views=name not in OWN_FOR_VIEWS)
+    return function if name in OWN_WAY else short_call(function, getattr(np.ndarray, name), name not in OWN_FOR_VIEWS, name in AT_ONCE)
 
 
 def attach() -> None:

@@ -30,7 +30,14 @@ MAKERS = functions_in(creation)
 OWN = functions_in(linear) | functions_in(reductions) | functions_in(selecting) | functions_in(shapes)
 #: Functions that are not NumPy's for small arrays either: memory is that of the cells, the order of equal elements is defined, and products
 #: are rounded alike in each mode.
-OWN_WAY = shapes.VIEWS | {"argsort", "ascontiguousarray", "einsum", "inner", "may_share_memory", "shares_memory", "tensordot", "vecdot"}
+OWN_WAY = shapes.VIEWS | {"ascontiguousarray", "einsum", "inner", "may_share_memory", "shares_memory", "tensordot", "vecdot"}
+#: Functions that are NumPy's for large arrays too if these are ready: they only move, compare and count elements.
+AT_ONCE = frozenset({
+    "all", "amax", "amin", "any", "append", "argmax", "argmin", "argsort", "argwhere", "array", "astype", "column_stack", "concat",
+    "concatenate", "copy", "count_nonzero", "delete", "diff", "dstack", "flatnonzero", "flatten", "hstack", "insert", "max", "min",
+    "nonzero", "pad", "repeat", "resize", "roll", "row_stack", "searchsorted", "stack", "take", "tile", "tril", "triu", "unique",
+    "vstack",
+})  # fmt: skip
 #: Functions that are not NumPy's for small views: a product with a transposed matrix is not one with its copy, to the last bit.
 OWN_FOR_VIEWS = frozenset({"dot"})
 
@@ -46,10 +53,10 @@ def find_attribute(name: str) -> Any:
     if name not in np.__all__ and name not in vars(np):
         raise AttributeError(f"module {PACKAGE!r} has no attribute {name!r}")
     if name in MAKERS:
-        found = short_call(MAKERS[name], getattr(np, name))
+        found = short_call(MAKERS[name], getattr(np, name), of_large=name in AT_ONCE)
     elif name in OWN:
         found = guarded(OWN[name], getattr(np, name))
-        found = found if name in OWN_WAY else short_call(found, getattr(np, name), of_views=name not in OWN_FOR_VIEWS)
+        found = found if name in OWN_WAY else short_call(found, getattr(np, name), name not in OWN_FOR_VIEWS, name in AT_ONCE)
     else:
         numpys = getattr(np, name)
         found = function_of(name) if isinstance(numpys, np.ufunc) else attribute(np, name)

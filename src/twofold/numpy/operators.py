@@ -14,7 +14,7 @@ import numpy as np
 from ..device import CPU
 from ..dtype import INTEGERS, NAME_OF, NUMPY, WEAK, promote, scalar_dtype, ufunc_result
 from ..errors import DTypeError, ParameterError, ShapeError
-from ..imperative.array import Array
+from ..imperative.array import GAPS, Array
 from ..imperative.cell import HOST, PLAIN, Cell, Content, Value, wrap
 from ..imperative.counters import COUNTERS
 from ..imperative.element import NATIVE
@@ -25,9 +25,10 @@ from ..imperative.write import is_owned, look, update_in_place, write
 from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
 from ..ndarray.types import ArrayLike
 from ..opdef.frontend import attach_method
-from ..opdef.spec import Op
+from ..opdef.spec import Op, Sig
 from ..ops import primitive_arithmetic, primitive_math
-from .array import ndarray, ndarrayElement, ndarrayView
+from ..ops.linear import matrix_product
+from .array import ndarray, ndarrayElement, ndarrayView, ready_memory
 from .creation import array, operand
 
 NUMBERS = (bool, int, float)
@@ -239,6 +240,17 @@ def _comparison(dunder: str, op: Op) -> Callable[..., Any]:
     return general
 
 
+def owned_memory(x: Any) -> np.ndarray | None:
+    """NumPy's array of the memory of an array that may be written now, without a record; None if it may not."""
+    v = x._v if x._root is None else x._base._v
+    if v.__class__ is not Value:
+        return v if x._root is None else x._seen if x._of is v else look(HOST, v, x._chain)
+    if not is_owned(v) or v.device is not CPU or v.data.__class__ is not PLAIN or (x._root is not None and x._g is not None):
+        return None
+    COUNTERS.in_place += 1
+    return v.data if x._root is None else x._seen if x._of is v else look(HOST, v.data, x._chain)
+
+
 def in_place(op: Op) -> Callable[..., Any]:
     """The method of an in-place operator."""
     fn, is_ufunc = getattr(HOST.xp, op.name), op.ufunc is not None
@@ -246,13 +258,16 @@ def in_place(op: Op) -> Callable[..., Any]:
     def method(self: Any, other: Any) -> Any:
         whole = self._root is None
         a: Any = self._v if whole else self._base._v
-        # fast path: NumPy writes to host memory that no tape or window watches, also to a small part of a large array
-        if is_ufunc and ((a.ndim or not whole) if a.__class__ is PLAIN else not whole and self._of is a and is_owned(a)):
+        # fast path: NumPy writes to host memory that no tape or window watches
+        target = a if whole and a.__class__ is PLAIN else owned_memory(self)
+        if is_ufunc and target is not None and (target.ndim or not whole):
             kind = other.__class__
-            b = other._raw if kind is ndarrayElement else other._v if kind is ndarray or kind is ndarrayView else other
+            b = other._raw if kind is ndarrayElement else other._v if kind is ndarray else other
             kind = b.__class__
+            if kind is ndarrayView or kind is Value:
+                b = ready_memory(other)
+                kind = b.__class__
             if kind is PLAIN or kind is float or kind is int or kind in NATIVE:
-                target = a if whole else self._seen if self._of is a else look(HOST, a, self._chain)
                 try:
                     fn(target, b, target)
                     return self
@@ -308,10 +323,24 @@ def _untransposed(x: ndarray) -> ndarray | None:
     return found[0] if found is not None and found[1] == (1, 0) else None
 
 
-def _attach_products(op: Op) -> None:
-    """Attach the matrix product to `ndarrayView`: a transposed matrix is multiplied by a vector from its other side, without a copy.
+@cache
+def _matrix_product(first: bool, second: bool) -> Sig:
+    return matrix_product.sig(transpose_a=first, transpose_b=second)
 
-    That is what BLAS computes for a transposed matrix. It depends on the expression alone, so every mode has the same bits.
+
+def _unexchanged(x: ndarray) -> tuple[ndarray, bool]:
+    """The array of which a large view exchanges the last two axes, and True; of anything else itself."""
+    found = x._permuted() if isinstance(x, ndarrayView) and x.size >= GAPS else None
+    if found is None or found[1] != (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2):
+        return x, False
+    return found[0], True
+
+
+def _attach_products(op: Op) -> None:
+    """Attach the matrix product to `ndarrayView`, which multiplies transposed matrices without a copy.
+
+    One by a vector is multiplied from its other side, and of others BLAS takes the transposed form. That depends on the expression and on
+    sizes alone, so every mode has the same bits.
     """
     plain, reflected = getattr(ndarray, f"__{op.python}__"), getattr(ndarray, f"__r{op.python}__")
 
@@ -322,6 +351,10 @@ def _attach_products(op: Op) -> None:
                 return other @ matrix
             if len(sizes) == 1 and sizes == others[:1] and len(others) == 2 and (matrix := _untransposed(other)) is not None:
                 return matrix @ self
+            if min(len(sizes), len(others)) > 1 and sizes[-1] == others[-2] and sizes[:-2] == others[:-2] and self._dtype == other._dtype:
+                (a, first), (b, second) = _unexchanged(self), _unexchanged(other)
+                if first or second:
+                    return wrap(ndarray, invoke(_matrix_product(first, second), (a, b))[0])
         return plain(self, other)
 
     def from_right(self: ndarray, other: Any) -> Any:

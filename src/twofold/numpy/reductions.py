@@ -5,23 +5,28 @@ in NumPy.
 """
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from operator import index
 from typing import Any
 
 import numpy as np
 
+from ..device import CPU
 from ..dtype import NAME_OF, NUMPY, dtype_name, is_float
 from ..errors import DTypeError, ParameterError, ShapeError, own_error
 from ..imperative.array import apply_op
-from ..imperative.cell import new
-from ..imperative.invoke import invoke
+from ..imperative.cell import HOST, PLAIN, Value, new
+from ..imperative.counters import COUNTERS
+from ..imperative.deferral import DIRECT
+from ..imperative.invoke import content, invoke
+from ..imperative.way import is_tracked
 from ..ndarray.host_calls import is_recorded, refuse_cut, to_numpy
 from ..ndarray.types import ArrayLike, Axis, DTypeLike, Scalar
 from ..opdef.frontend import named
 from ..opdef.shapes import normalized_axes, normalized_axis, reduced_shape
 from ..opdef.spec import Op, Sig
 from ..ops import numpy_reduction, primitive_reduce, primitive_shape
+from ..scheduler.observers import LISTENERS
 from .array import Out, ndarray, ndarrayView
 from .creation import broadcast_view, full_like, operand, operands
 from .fallback import by_numpy
@@ -38,6 +43,7 @@ def _reducer(op: Op, to_places: bool = False) -> Callable[[ndarray, Axis, bool],
     """The function ``(array, axis, keepdims) -> array`` of a reduction; ``to_places`` if its result without an axis is a position."""
     # parsed parameters, by axis and keepdims: a repeated reduction costs one look-up
     sigs: dict[tuple[Axis, bool], Sig] = {}
+    functions: dict[tuple[Axis, bool], Callable[[np.ndarray], Any]] = {}
 
     def reduced(x: ndarray, axis: Axis, keepdims: bool) -> ndarray:
         if x.__class__ is ndarrayView and (axis is not None or not to_places):
@@ -50,10 +56,32 @@ def _reducer(op: Op, to_places: bool = False) -> Callable[[ndarray, Axis, bool],
         if sig is None:
             sig = sigs[axis, keepdims] = op.sig(axis=axis, keepdims=keepdims)
         result = new(ndarray)  # as `wrap` does, without its frame
+        v: Any = x._v if x.__class__ is ndarray else None
+        if v.__class__ is Value and op.primitive and (data := _at_once(v)) is not None:
+            function = functions.get((axis, keepdims))
+            if function is None:
+                function = functions[axis, keepdims] = partial(getattr(HOST.xp, op.name), axis=axis, keepdims=keepdims)
+            try:
+                result._v = content(HOST.as_array(HOST.quick(function, data)), CPU)
+                return result
+            except Exception:  # whatever it is, `invoke` raises an error that says what to do, or finds a way
+                pass
         result._v = invoke(sig, (x,))[0]
         return result
 
     return reduced
+
+
+def _at_once(v: Value) -> np.ndarray | None:
+    """The array of a large content, which a reduction reads at once if it is ready: there is little to gain from other operations.
+
+    None for very large ones, which programs reduce on several threads.
+    """
+    data = v.data
+    if data.__class__ is not PLAIN or data.nbytes > DIRECT or v.device is not CPU or LISTENERS or is_tracked(v):
+        return None
+    COUNTERS.inline += 1
+    return data
 
 
 def _below(x: Any, axis: Axis) -> tuple[ndarray, Axis] | None:

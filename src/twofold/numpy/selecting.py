@@ -253,8 +253,19 @@ def sort(a: ArrayLike, axis: int | None = -1, kind: str | None = None, order: No
 
 
 def argsort(a: ArrayLike, axis: int | None = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None) -> ndarray:
-    """The indices that sort the elements along an axis; parameters as for `sort`."""
-    return run(ordering.argsort_axis, operand(a), axis=_sortable(axis, order), dtype="int64")
+    """The indices that sort the elements along an axis; parameters as for `sort`. On a device the order of equal elements is kept."""
+    x, axis = operand(a), _sortable(axis, order)
+    if x.context is not CPU or x.dtype.kind not in "biuf":
+        return run(ordering.argsort_axis, x, axis=axis, dtype="int64")
+    COUNTERS.inline += 1
+    return wrap(ndarray, content(_sorted(np.argsort, host_of(x), axis, kind, stable), CPU))
+
+
+def _sorted(function: Callable[..., np.ndarray], memory: np.ndarray, axis: int | None, kind: Any, stable: bool | None) -> np.ndarray:
+    try:
+        return function(memory, axis, kind, stable=stable)
+    except (ValueError, TypeError) as error:
+        raise own_error(f"{function.__name__}: NumPy refuses", error) from error
 
 
 def _sortable(axis: int | None, order: object) -> int | None:

@@ -7,7 +7,7 @@ way raises an error that says what to do, or finds a result. It also makes resul
 """
 
 from collections.abc import Callable, Sequence
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from math import prod
 from types import CodeType, EllipsisType, NoneType
 from typing import Any, cast
@@ -23,7 +23,7 @@ from ..imperative.fast import RECOVERABLE
 from ..imperative.record import tls
 from ..imperative.result_text import complete
 from ..scheduler.observers import LISTENERS
-from .array import ndarray, ndarrayElement, ndarrayView
+from .array import ndarray, ndarrayElement, ndarrayView, ready_memory
 
 new = object.__new__
 #: The classes of arguments that are passed on as they are.
@@ -46,7 +46,7 @@ _TAKEN = """kind = {a}.__class__
 {margin}if kind is cls:
 {margin}    {a} = {a}._v
 {margin}    if {a}.__class__ is not plain or {a}.dtype is bfloat16:
-{margin}        return function(*args, **options)
+{margin}        return of_large(function, numpys, args, options)
 {margin}elif kind is element:
 {margin}    {a} = {a}._raw
 {margin}elif kind is view and of_views and {a}._of.__class__ is plain:
@@ -271,7 +271,9 @@ def call(self, x, y, /, *more, **options):
 """
 
 
-def short_call(function: Callable[..., Any], numpys: Callable[..., Any], of_views: bool = True) -> Callable[..., Any]:
+def short_call(
+    function: Callable[..., Any], numpys: Callable[..., Any], of_views: bool = True, of_large: bool = False
+) -> Callable[..., Any]:
     """A function with NumPy's own in its place where all arguments are small arrays of the host or no arrays.
 
     Parameters
@@ -281,11 +283,15 @@ def short_call(function: Callable[..., Any], numpys: Callable[..., Any], of_view
     numpys
         NumPy's function or method of the same meaning.
     of_views
-        Whether it takes NumPy's place for views too.
+        Whether NumPy's takes its place for views too.
+    of_large
+        Whether NumPy's takes its place for large arrays that are ready too, and reads views of them where they are.
     """
     if PLAIN is not np.ndarray:
         return function
-    call = _generated(_CALL, numpys, {"function": function, "of_views": of_views, "at_length": _at_length if of_views else _by_itself})
+    at_length = partial(_at_length, content_of=_memory) if of_large else _at_length if of_views else _by_itself
+    names = {"function": function, "of_views": of_views, "at_length": at_length, "of_large": at_length if of_large else _by_itself}
+    call = _generated(_CALL, numpys, names)
     template, names = SHORTER.get(numpys) or (_DRAWN if is_draw(numpys) else "", {})
     return wraps(function, updated=())(_generated(template, numpys, {"general": call, **names}) if template else call)
 
@@ -352,18 +358,24 @@ def _finished(result: Any, given: Sequence[Any], args: tuple[Any, ...]) -> Any:
     return _wrapped(result, [v for v in given if v.__class__ is PLAIN])
 
 
-def _at_length(function: Callable[..., Any], numpys: Callable[..., Any], args: tuple[Any, ...], given_options: dict[str, Any]) -> Any:
-    """`short_call` with arguments of any kind."""
+def _at_length(
+    function: Callable[..., Any],
+    numpys: Callable[..., Any],
+    args: tuple[Any, ...],
+    given_options: dict[str, Any],
+    content_of: Callable[[Any], np.ndarray] | None = None,
+) -> Any:
+    """`short_call` with arguments of any kind; ``content_of`` gives the array of an argument, if not its small content alone will do."""
     arrays: list[Any] = []
     options = given_options
     try:
         if LISTENERS:
             raise NotPlain
-        given = [a if a.__class__ in ATOMS else _plain(a, arrays) for a in args]
+        given = [a if a.__class__ in ATOMS else _plain(a, arrays, content_of) for a in args]
         if options:
             if not OWN_OPTIONS.isdisjoint(options) or options.get("out") is not None:
                 raise NotPlain
-            options = {name: _plain(value, arrays) for name, value in options.items()}
+            options = {name: _plain(value, arrays, content_of) for name, value in options.items()}
         if not arrays and DEFAULTS.stack:
             raise NotPlain
         result = numpys(*given, **options)
@@ -383,8 +395,8 @@ def _by_itself(function: Callable[..., Any], numpys: Callable[..., Any], args: t
     return function(*args, **options)
 
 
-def _plain(value: Any, arrays: list[Any]) -> Any:
-    """An argument as NumPy takes it; the contents of arrays among it are added to a list.
+def _plain(value: Any, arrays: list[Any], content_of: Callable[[Any], np.ndarray] | None = None) -> Any:
+    """An argument as NumPy takes it; the contents of arrays among it are added to a list. See `_at_length`.
 
     Raises
     ------
@@ -400,17 +412,23 @@ def _plain(value: Any, arrays: list[Any]) -> Any:
             if item.__class__ is ndarray:  # the commonest items are written out
                 v = item._v
                 if v.__class__ is not PLAIN or v.dtype is BFLOAT16:
-                    raise NotPlain
+                    if content_of is None:
+                        raise NotPlain
+                    v = content_of(item)
                 arrays.append(v)
                 items.append(v)
             elif item.__class__ is ndarrayElement:
                 items.append(item._raw)
             else:
-                items.append(_plain(item, arrays))
+                items.append(_plain(item, arrays, content_of))
         return items if kind is list else tuple(items)
     if kind is ndarrayElement:
         return value._raw
     if kind is ndarray or kind is ndarrayView:
+        if content_of is not None:
+            v = content_of(value)
+            arrays.append(v)
+            return v
         if kind is ndarrayView and prod(value.shape) >= LARGE:
             raise NotPlain  # before it is copied
         v = value._v
@@ -421,6 +439,20 @@ def _plain(value: Any, arrays: list[Any]) -> Any:
     elif kind in ATOMS:
         return value
     raise NotPlain
+
+
+def _memory(x: Any) -> np.ndarray:
+    """The memory of an array of any size that is ready and not recorded; NumPy must not write to a large one.
+
+    Raises
+    ------
+    NotPlain
+        If it is not.
+    """
+    v = ready_memory(x)
+    if v is None or v.dtype is BFLOAT16:
+        raise NotPlain
+    return v if x.__class__ is ndarray and x._v is v else _read_only(v)
 
 
 def _read_only(v: np.ndarray) -> np.ndarray:

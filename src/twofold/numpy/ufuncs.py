@@ -4,14 +4,14 @@ Those with an operator run as such: recorded, fused, on any device. The others a
 """
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from ..dtype import NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError
-from ..imperative.cell import wrap
+from ..imperative.cell import HOST, wrap
 from ..imperative.invoke import host_of
 from ..ndarray.host_calls import is_recorded, refuse_cut, to_numpy
 from ..ndarray.types import ArrayLike, Axis, Casting, DTypeLike, Index
@@ -19,11 +19,11 @@ from ..opdef.registry import OPS
 from ..opdef.shapes import broadcast_shapes
 from ..opdef.spec import Op
 from ..ops import primitive_arithmetic
-from .array import Out, ndarray, ndarrayView
+from .array import Out, ndarray, ndarrayView, ready_memory
 from .creation import UnsupportedDType, broadcast_view, operands, zeros
 from .fallback import by_numpy
 from .indexing import add_at, changed_at_once
-from .operators import applied, element_operand, element_operands, evaluated, loop_dtypes, name_of_operand, short
+from .operators import NUMBERS, applied, element_operand, element_operands, evaluated, loop_dtypes, name_of_operand, owned_memory, short
 from .short_calls import short_ufunc
 
 #: The functions for ``reduce`` and ``accumulate`` of some ufuncs, entered by `reductions`, which imports this module.
@@ -99,6 +99,8 @@ class ufunc:  # NumPy's name
         if unknown or len(inputs) != self.nin or (isinstance(out, tuple) and len(out) > self.nout):
             given = f"{len(inputs)} operands, options {', '.join(unknown) or 'none'}"
             raise DTypeError(f"{self.__name__}() takes {self.nin} operands", given, "see its documentation")
+        if out is not None and where is True and dtype is None and casting == "same_kind" and self._is_written(inputs, out):
+            return out[0] if isinstance(out, tuple) else out
         try:
             results = self._computed(inputs, dtype)
         except UnsupportedDType:
@@ -107,6 +109,20 @@ class ufunc:  # NumPy's name
         targets += (None,) * (len(results) - len(targets))
         done = [_deliver_where(r, t, where, casting) for r, t in zip(results, targets, strict=True)]
         return done[0] if len(done) == 1 else tuple(done)
+
+    def _is_written(self, inputs: tuple[Any, ...], out: Any) -> bool:
+        """Whether NumPy has written the result to memory that may be written now; the operands are ready arrays and numbers."""
+        target = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+        if self._op is None or not self._op.simple or not isinstance(target, ndarray) or not target.shape:
+            return False
+        arrays = [v if v.__class__ in NUMBERS else ready_memory(v) if isinstance(v, ndarray) else None for v in inputs]
+        if any(a is None for a in arrays):
+            return False
+        memory = owned_memory(target)
+        try:
+            return memory is not None and HOST.quick(partial(self._numpys, out=memory), *arrays) is memory
+        except Exception:  # whatever it is, the general way raises an error that says what to do, or finds a way
+            return False
 
     def _computed(self, inputs: tuple[Any, ...], dtype: DTypeLike) -> list[ndarray]:
         op = self._op

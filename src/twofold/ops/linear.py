@@ -115,6 +115,20 @@ def _(draw):
     ]
 
 
+@op("_npi_matmul", alone=True)
+def matrix_product(xp, a, b, *, transpose_a: bool = False, transpose_b: bool = False):
+    """Matrix product over the last two axes, which may be exchanged in either operand: that is not copied, BLAS reads it as it is."""
+    return xp.matmul(xp.matrix_transpose(a) if transpose_a else a, xp.matrix_transpose(b) if transpose_b else b)
+
+
+@matrix_product.sample
+def _(draw):
+    return [
+        draw(draw.real((3, 2)), draw.real((4, 3)), transpose_a=True, transpose_b=True),
+        draw(draw.real((2, 3, 2)), draw.real((3, 4)), transpose_a=True),
+    ]
+
+
 @op("_linalg_gemm2", "linalg_gemm2", alike=True)
 def gemm2(xp, A, B, *, transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, axis: int = -2):
     """``alpha`` · op(A) · op(B) over the last axis (columns) and ``axis`` (rows) of arrays whose other axes agree."""
