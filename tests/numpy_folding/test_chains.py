@@ -178,3 +178,22 @@ def test_a_long_loop_becomes_chains_of_bounded_length(monkeypatch):
     assert x[0] == 0.0
     assert sum(lengths) == 400
     assert max(lengths) <= 66
+
+
+def test_an_element_is_one_look_up_unless_something_pending_reads_the_memory():
+    x = np.zeros(N)
+    y = x * 2.0
+    assert x[3] == 0.0
+    assert y.array is None
+    assert x.leased is None
+    del y
+    assert x[3] == 0.0
+    assert x.leased[3] == 0.0
+    assert (x + 1.0).array is None
+
+
+def test_mgrid_folds():
+    y, x = np.mgrid[0:500, 0:600]
+    assert type(x) is type(y) is FoldingArray
+    assert (y[499, 3], x[499, 3]) == (499, 3)
+    assert type(np.mgrid[0:3]) is real.ndarray

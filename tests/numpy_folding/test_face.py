@@ -19,7 +19,7 @@ from tests.devices import fake_gpus
 
 N = 70_000
 LARGE_ONE = real.ones(N)
-OWN = {*NAMES, *CONVERSIONS, "array", "meshgrid", "random"}
+OWN = {*NAMES, *CONVERSIONS, "array", "meshgrid", "mgrid", "random"}
 
 
 def test_every_other_name_is_numpys_own_object():

@@ -2,10 +2,12 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from importlib.abc import Loader  # loads 30 modules
 
 __all__ = ["prepare_with"]
 
@@ -52,7 +54,7 @@ def _prepare(spawn: Any, call: _Call) -> None:
     spawn.get_preparation_data = get_preparation_data
 
 
-class _Finder(MetaPathFinder):
+class _Finder:
     """Changes `multiprocessing.spawn` when it is imported."""
 
     def __init__(self, call: _Call) -> None:
@@ -65,12 +67,12 @@ class _Finder(MetaPathFinder):
         sys.meta_path.remove(self)
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader, self.call)
+            spec.loader = _Loader(spec.loader, self.call)  # type: ignore[assignment]
         return spec
 
 
-class _Loader(Loader):
-    def __init__(self, own: Loader, call: _Call) -> None:
+class _Loader:
+    def __init__(self, own: "Loader", call: _Call) -> None:
         self.own, self.call = own, call
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:

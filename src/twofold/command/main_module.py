@@ -1,12 +1,13 @@
 """Runs a program as Python does: a script, a module, code or standard input, as ``__main__``, with its own arguments and search path."""
 
 import builtins
+import os
+import stat
 import sys
-import zipfile
+import zipimport
 from collections.abc import Callable, Sequence
 from importlib.machinery import BuiltinImporter, ModuleSpec, PathFinder, SourceFileLoader
 from importlib.util import find_spec
-from pathlib import Path
 from types import CodeType, FrameType, ModuleType, TracebackType
 from typing import Any, NamedTuple
 
@@ -61,20 +62,30 @@ def of_script(path: str) -> Program:
     MissingFileError
         If there is no such file.
     """
-    script = Path(path)
-    if script.is_dir() or (script.is_file() and zipfile.is_zipfile(script)):
-        folder = str(script.absolute())
-        return Program(folder, "", lambda: _of_spec(PathFinder.find_spec("__main__", [folder]), path, path))
-    if not script.is_file() and not script.is_fifo():
+    file = os.path.join(os.getcwd(), path.removeprefix("./"))  # as Python makes it absolute
+    if os.path.isdir(file) or _is_archive(file):
+        return Program(file, "", lambda: _of_spec(PathFinder.find_spec("__main__", [file]), path, path))
+    if not os.path.isfile(file) and not (os.path.exists(file) and stat.S_ISFIFO(os.stat(file).st_mode)):
         raise MissingFileError("run: there is no such script", path, "pass the path of a Python file")
-    file = str(script.absolute())
-    variables = {"__file__": file, "__cached__": None, "__loader__": SourceFileLoader("__main__", file), "__spec__": None}
-    return Program(str(script.resolve().parent), "", lambda: Loaded(path, _compiled(script.read_bytes(), file), variables))
+    loader = SourceFileLoader("__main__", file)
+    variables = {"__file__": file, "__cached__": None, "__loader__": loader, "__spec__": None}
+    return Program(os.path.dirname(os.path.realpath(file)), "", lambda: Loaded(path, _compiled(loader.get_data(file), file), variables))
+
+
+def _is_archive(file: str) -> bool:
+    """Whether it is a ZIP file, which Python runs. Its own importer tells: `zipfile` takes long to load."""
+    if not os.path.isfile(file):
+        return False
+    try:
+        zipimport.zipimporter(file)
+    except zipimport.ZipImportError:
+        return False
+    return True
 
 
 def of_module(name: str) -> Program:
     """A module, or the ``__main__`` module of a package, as ``python -m`` runs it. It is looked up in the current folder first."""
-    return Program(str(Path.cwd()), name.partition(".")[0], lambda: _module(name))
+    return Program(os.getcwd(), name.partition(".")[0], lambda: _module(name))
 
 
 def of_code(text: str) -> Program:

@@ -9,7 +9,6 @@ from importlib import import_module
 from types import ModuleType
 from typing import NamedTuple
 
-from ..backend.loader import backend_for
 from ..compat import mxnet_alias, old_python
 from ..device import Device
 from ..numpy_folding import allocation, explain, importing
@@ -148,6 +147,8 @@ def execute(given: argparse.Namespace) -> int:
     packages = [name for names in given.packages for name in names.split(",")]
     importers = importing.Importers.beside(program.folder, [*packages, *([program.package] if program.package else [])])
     if given.device is not None:
+        from ..backend.loader import backend_for  # here, as it takes as long to load as the rest
+
         backend_for(given.device)
     imports = Imports(given.arrays if given.numpy and not given.no_fold else "", importers, given.device)
     imports.install()

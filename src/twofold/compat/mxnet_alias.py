@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -129,7 +128,7 @@ def _missing(full: str) -> tuple[str, None, str]:
     return f"{full}: {reason}", None, todo
 
 
-class _Finder(MetaPathFinder, Loader):
+class _Finder:
     """Creates a proxy for every module whose name starts with ``mxnet``."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
@@ -138,7 +137,7 @@ class _Finder(MetaPathFinder, Loader):
             return None
         if not _exists(name):
             raise MissingModule(*_missing(fullname))
-        return ModuleSpec(fullname, self, is_package=True)
+        return ModuleSpec(fullname, self, is_package=True)  # type: ignore[arg-type]  # `importlib.abc` loads 30 modules
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         name = spec.name.partition(".")[2]

@@ -17,7 +17,7 @@ import numpy as np
 from ..config import SETTINGS
 from ..device import CPU
 from ..dtype import INTEGERS, NUMPY
-from ..opdef.frontend import attach_method
+from ..generated_methods import attach_method
 from .array import AXES_REVERSED, RESHAPED
 from .cell import PLAIN, Value
 from .fast import native

@@ -8,13 +8,13 @@ import numpy as np
 
 from ..dtype import NAME_OF, NUMPY, is_float
 from ..errors import DTypeError, ShapeError
+from ..generated_methods import attach_method
 from ..imperative.array import adopted
 from ..imperative.cell import HOST, PLAIN, Cell, wrap
 from ..imperative.fast import specialise
 from ..imperative.invoke import invoke, type_of
 from ..imperative.write import is_owned, update_in_place
 from ..opdef.conventions import legacy_scalar
-from ..opdef.frontend import attach_method
 from ..opdef.registry import NAMES, OPS
 from ..opdef.spec import Op, Sig
 from .array import NDArray, NDArrayView

@@ -14,6 +14,7 @@ import numpy as np
 from ..device import CPU
 from ..dtype import INTEGERS, NAME_OF, NUMPY, WEAK, promote, scalar_dtype, ufunc_result
 from ..errors import DTypeError, ParameterError, ShapeError
+from ..generated_methods import attach_method
 from ..imperative.array import GAPS, Array
 from ..imperative.cell import HOST, PLAIN, Cell, Content, Value, wrap
 from ..imperative.counters import COUNTERS
@@ -24,7 +25,6 @@ from ..imperative.way import is_tracked
 from ..imperative.write import is_owned, look, update_in_place, write
 from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
 from ..ndarray.types import ArrayLike
-from ..opdef.frontend import attach_method
 from ..opdef.spec import Op, Sig
 from ..ops import primitive_arithmetic, primitive_math
 from ..ops.linear import matrix_product

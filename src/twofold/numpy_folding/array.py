@@ -133,6 +133,8 @@ class FoldingArray(metaclass=_Class):
         key = index_of(key)
         found = array[key]
         if type(found) is not NDARRAY:
+            if next(self.memory.readers(), None) is None:
+                self.shown()  # the next element is one look-up
             return found
         if found.base is self.memory.root:
             return looking(self.memory, found, self.site) if found.size >= LEAST else self.shown()[key]

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..opdef.frontend import attach_method
+from ..generated_methods import attach_method
 from .array import FoldingArray
-from .makers import CONVERSIONS, DRAWS, NAMES, conversion, drawing, generator_class, maker, meshgrid, shuffle
+from .makers import CONVERSIONS, DRAWS, NAMES, Grid, conversion, drawing, generator_class, maker, meshgrid, shuffle
 
 
 class Signed:
@@ -40,14 +40,19 @@ def signed(function: Any) -> Any:
 class Face(ModuleType):
     """A module that looks like another one, with some names of its own."""
 
-    def __init__(self, module: ModuleType, own: dict[str, Any]) -> None:
+    def __init__(self, module: ModuleType, own: dict[str, Any], later: dict[str, Callable[[], Any]] | None = None) -> None:
         super().__init__(module.__name__, module.__doc__)
         self.__dict__.update(vars(module))
         # NumPy's functions do not become methods of classes that have them as attributes, and neither do methods
         self.__dict__.update({name: MethodType(signed(x), self) if isinstance(x, FunctionType) else x for name, x in own.items()})
-        self.__dict__["_module"] = module
+        self.__dict__["_module"], self.__dict__["_later"] = module, later or {}
+        for name in ("__getattr__", *self._later):  # the module's own function would find the module's own objects
+            self.__dict__.pop(name, None)
 
     def __getattr__(self, name: str) -> Any:
+        make = self.__dict__["_later"].get(name)
+        if make is not None:
+            return self.__dict__.setdefault(name, make())
         return getattr(self.__dict__["_module"], name)  # submodules that are loaded on first use, and NumPy's messages
 
     def __dir__(self) -> list[str]:
@@ -79,7 +84,7 @@ def _random() -> Face:
 def _numpy() -> Face:
     own: dict[str, Callable[..., Any]] = {name: maker(getattr(np, name), name) for name in NAMES}
     own |= {name: conversion(getattr(np, name)) for name in (*CONVERSIONS, "array")}
-    return Face(np, own | {"meshgrid": meshgrid, "random": _random()})
+    return Face(np, own | {"meshgrid": meshgrid, "mgrid": Grid()}, {"random": _random})  # which takes as long to load as the rest
 
 
 #: What a script imports as ``numpy``.

@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import numpy as twofolds
 from ..device import Device
-from ..numpy.namespace import MAKERS
 from . import buffers, flat, methods, operators  # noqa: F401  (attach to the class)
 from .array import LEAST, NDARRAY, FoldingArray, owned
 from .calls import Given
@@ -107,11 +105,13 @@ def is_elsewhere() -> bool:
 
 def maker(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """A function of NumPy's that makes arrays, as a method of the face: like NumPy's built-in ones it binds to no other object."""
-    there = MAKERS.get(name)
 
     @wraps(function)
     def make(face: Any, *args: Any, **options: Any) -> Any:
         if LOCAL.stack and is_elsewhere():
+            from ..numpy.namespace import MAKERS  # here, as few programs need it, and it loads all of Twofold
+
+            there = MAKERS.get(name)
             return there(*args, **options) if there is not None else moved(function(*args, **options))
         found = function(*args, **options)
         return found if type(found) is not NDARRAY or found.size < LEAST else owned(found, site())
@@ -121,6 +121,8 @@ def maker(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 def moved(found: Any) -> Any:
     """What NumPy made, on the device of the context."""
+    from .. import numpy as twofolds
+
     return twofolds.array(found) if type(found) is NDARRAY else found
 
 
@@ -132,6 +134,8 @@ def conversion(function: Callable[..., Any]) -> Callable[..., Any]:
         if a is MISSING:
             return convert(face, options.pop("object"), **options) if "object" in options else function(**options)
         if LOCAL.stack and is_elsewhere():
+            from .. import numpy as twofolds
+
             if isinstance(a, twofolds.ndarray) and function is not np.array and not args and not options:
                 return a
             return moved(function(a.ready() if type(a) is FoldingArray else a, *args, **options))
@@ -173,6 +177,14 @@ def meshgrid(face: Any, *xi: Any, **options: Any) -> Any:
         return found
     where = site()
     return type(found)([owned(x, where) if type(x) is NDARRAY and x.size >= LEAST else x for x in found])
+
+
+class Grid(type(np.mgrid)):  # type: ignore[misc]  # final in the stubs only
+    """``numpy.mgrid``, whose large results fold."""
+
+    def __getitem__(self, key: Any) -> Any:
+        found = super().__getitem__(key)
+        return owned(found, site()) if type(found) is NDARRAY and found.size >= LEAST else found
 
 
 def draw(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from types import FunctionType, MethodType
 from typing import Any, NamedTuple, TypeVar
 
+from ..generated_methods import attach_method
 from .docstring import docstring_of
 from .spec import Op
 
@@ -98,12 +99,6 @@ def named(name: str, doc: str) -> Callable[[F], F]:
         return function
 
     return name_it
-
-
-def attach_method(cls: type, name: str, method: Callable[..., Any]) -> None:
-    """Set a generated function as a method of a class, and give it the method's name."""
-    method.__name__, method.__qualname__ = name, f"{cls.__name__}.{name}"
-    setattr(cls, name, method)
 
 
 class LazyMethod:

@@ -5,7 +5,8 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import OperatorError
-from ..opdef.frontend import PREFIXES, attach_method, function_of
+from ..generated_methods import attach_method
+from ..opdef.frontend import PREFIXES, function_of
 from ..opdef.registry import NAMES, OPS
 from ..opdef.spec import Op
 from ..ops.primitive_arithmetic import astype

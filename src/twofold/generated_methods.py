@@ -1,0 +1,12 @@
+"""How methods that are generated become part of their class."""
+
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["attach_method"]
+
+
+def attach_method(cls: type, name: str, method: Callable[..., Any]) -> None:
+    """Set a generated function as a method of a class, and give it the method's name."""
+    method.__name__, method.__qualname__ = name, f"{cls.__name__}.{name}"
+    setattr(cls, name, method)
