@@ -76,7 +76,14 @@ class Calls:
             key.append(v.shape)
             key.append(v.dtype)
         else:  # all are small arrays of the host, which are not recorded: as by `invoke`, without its frames
-            found = None if scalars else sig.inline.get(tuple(key))
+            ready = not scalars or (arrays and arrays[0].dtype.kind == "f")
+            for x in scalars:
+                if x.__class__ is float or (x.__class__ is int and self._legacy and sig.op.elementwise):
+                    key.append(float)
+                    arrays.append(float(x))
+                else:
+                    ready = False
+            found = sig.inline.get(tuple(key)) if ready else None
             if found is not None and found[2] == sig.visible == 1:
                 COUNTERS.inline += 1
                 try:

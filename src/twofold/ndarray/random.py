@@ -1,5 +1,6 @@
 """``mx.nd.random``: samples from distributions. Parameters are numbers (one distribution) or arrays (one per element)."""
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -7,8 +8,11 @@ import numpy as np
 from ..device import Device
 from ..dtype import dtype_name
 from ..errors import DTypeError, ParameterError
+from ..imperative.cell import wrap
+from ..imperative.invoke import invoke
 from ..opdef.frontend import NULL
 from ..opdef.registry import find
+from ..opdef.spec import Sig
 from ..ops import ordering, random_sampling
 from .array import NDArray
 from .namespace import call, function_in
@@ -30,6 +34,7 @@ __all__ = [
 
 Parameter = float | NDArray
 NUMBERS = (bool, int, float, np.generic)
+PYTHONS, INTEGERS = frozenset({int, float}), frozenset({int})
 
 
 def _draw(name: str, parameters: dict[str, Any], shape: Shape, dtype: DTypeLike, ctx: DeviceLike, out: NDArray | None) -> NDArray:
@@ -41,6 +46,10 @@ def _draw(name: str, parameters: dict[str, Any], shape: Shape, dtype: DTypeLike,
         If they are a mixture of the two, or something else.
     """
     values = list(parameters.values())
+    if out is None and (ctx is None or isinstance(ctx, Device)) and PYTHONS.issuperset(map(type, values)) and _is_spelled_out(shape):
+        sig = _sig_of(name, tuple(parameters), shape, NULL if dtype is NULL else dtype_name(dtype))
+        if sig is not None:
+            return wrap(NDArray, invoke(sig, values, ctx)[0])
     options: dict[str, Any] = {} if shape is NULL else {"shape": shape}
     if dtype is not NULL:
         options["dtype"] = dtype_name(dtype)
@@ -56,6 +65,20 @@ def _draw(name: str, parameters: dict[str, Any], shape: Shape, dtype: DTypeLike,
         return call(find(f"_random_{name}"), (), numbers | options | {"ctx": ctx}, out)
     types = ", ".join(type(v).__name__ for v in values)
     raise ParameterError(f"random.{name}: Distribution parameters must all be NDArrays or all numbers", types, "pass all of one kind")
+
+
+def _is_spelled_out(shape: Any) -> bool:
+    """Whether a shape can be a key: equal ones of other classes (1.0, True) are not what they equal."""
+    return shape is NULL or shape.__class__ is int or (shape.__class__ is tuple and INTEGERS.issuperset(map(type, shape)))
+
+
+@lru_cache(256)
+def _sig_of(name: str, parameters: tuple[str, ...], shape: Shape, dtype: str) -> Sig | None:
+    """The operation that draws with numbers as parameters; None if they are not its run-time scalars, in this order."""
+    op = find(f"_random_{name}")
+    if tuple(op.scalars) != parameters:
+        return None
+    return op.sig(True, shape=(1,) if shape is NULL else shape, **({} if dtype is NULL else {"dtype": dtype}))
 
 
 def uniform(
