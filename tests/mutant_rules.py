@@ -482,9 +482,9 @@ MUTANTS = (
     ),
     Mutant(
         "a ufunc of strided operands writes in row-major order",
-        PRINTER,
-        "not (n.sig.op.elementwise and any(map(is_strided, n.operands)))",
-        "True",
+        "backends/twofold_numpy/calls.py",
+        """fresh = f"{{f}}({operands}, order='C')\"""",
+        """fresh = f"{{f}}({operands})\"""",
     ),
     Mutant("the backend's results are in row-major order", NUMPY, 'np.asarray(value, order="C")', "np.asarray(value)"),
     Mutant("einsum of one operand is a copy", NAMESPACE, "return np.array(out) if len(arrays) == 1 else out", "return out"),

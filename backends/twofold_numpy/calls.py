@@ -27,7 +27,9 @@ def call_for(op: str, params: Params, inputs: Sequence[OperandType], output: Arr
     if declared is not None and declared.ufunc is not None:
         operands = ", ".join(f"{{{k}}}" for k in range(len(inputs)))
         keyword = "out=" if op in ("maximum", "minimum") else ""  # a positional third operand is deprecated for these two
-        return Call(f"{{f}}({operands}, {keyword}{{out}})", {"f": getattr(np, declared.ufunc)}, into=True, or_fresh=True)
+        # by default NumPy gives a result the order of its operands, which may be transposed
+        fresh = f"{{f}}({operands}, order='C')"
+        return Call(f"{{f}}({operands}, {keyword}{{out}})", {"f": getattr(np, declared.ufunc)}, True, fresh)
     maker = _MAKERS.get(op)
     return maker(params, inputs, output) if maker is not None else None
 
@@ -71,10 +73,10 @@ def _matmul(params: Params, inputs: Sequence[OperandType], output: ArrayType) ->
     if output.dtype in ("float16", "bfloat16") or inputs[0].dtype != inputs[1].dtype:
         return Call("{f}({0}, {1})", {"f": NumpyNamespace.matmul})
     if not is_small(inputs[0].shape, inputs[1].shape):
-        return Call("{f}({0}, {1}, {out})", {"f": multiply}, into=True, or_fresh=True)
+        return Call("{f}({0}, {1}, {out})", {"f": multiply}, True, "{f}({0}, {1}, None)")
     if len(inputs[0].shape) == len(inputs[1].shape) == 2:
-        return Call("{0}.dot({1}, {out})", {}, into=True, or_fresh=True)
-    return Call("{f}({0}, {1}, {out})", {"f": np.matmul}, into=True, or_fresh=True)
+        return Call("{0}.dot({1}, {out})", {}, True, "{0}.dot({1}, None)")
+    return Call("{f}({0}, {1}, {out})", {"f": np.matmul}, True, "{f}({0}, {1}, order='C')")
 
 
 def _reduce(ufunc: np.ufunc) -> Maker:
@@ -84,12 +86,11 @@ def _reduce(ufunc: np.ufunc) -> Maker:
         for n in inputs[0].shape:
             size *= n
         if ufunc is np.add and (size > BLOCK or output.dtype in ("float16", "bfloat16")):
-            return Call(f"{{f}}({{0}}, {axis}, {keep}, {{out}})", {"f": tree_sum}, into=True, or_fresh=True)
-        if inputs[0].contiguous:
-            return Call(f"{{f}}({{0}}, {axis}, None, {{out}}, {keep})", {"f": ufunc.reduce}, into=True, or_fresh=True)
-        packed = "({0} if {0}.flags.c_contiguous else {flat}({0}))"
-        names = {"f": ufunc.reduce, "flat": np.ascontiguousarray}
-        return Call(f"{{f}}({packed}, {axis}, None, {{out}}, {keep})", names, into=True, or_fresh=True)
+            return Call(f"{{f}}({{0}}, {axis}, {keep}, {{out}})", {"f": tree_sum}, True, f"{{f}}({{0}}, {axis}, {keep}, None)")
+        packed = "{0}" if inputs[0].contiguous else "({0} if {0}.flags.c_contiguous else {flat}({0}))"
+        names = {"f": ufunc.reduce} if inputs[0].contiguous else {"f": ufunc.reduce, "flat": np.ascontiguousarray}
+        text = f"{{f}}({packed}, {axis}, None, %s, {keep})"
+        return Call(text % "{out}", names, True, text % None)
 
     return make
 

@@ -59,7 +59,7 @@ class AccountingBackend(NumpyBackend):
         """NumPy's call, writing into counted memory; results that NumPy allocates itself are copied."""
         call = super().call(op, params, inputs, *outputs)
         if call.into:
-            return call._replace(or_fresh=False)
+            return call._replace(fresh=None)
         if op in ("reshape", "permute_dims", "broadcast_to", "slice", "unfold"):
             return call
         return Call(f"{{_counted}}({call.text})", {**call.names, "_counted": self._counted})

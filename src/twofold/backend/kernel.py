@@ -194,14 +194,14 @@ class Call(NamedTuple):
         The objects that the source refers to.
     into
         Whether the source writes into ``{out}``; otherwise it is an expression for a new array (a view, for view primitives).
-    or_fresh
-        Whether ``{out}`` may be ``None``, in which case the source is an expression for a new array.
+    fresh
+        The source of an expression for a new array in row-major order, whatever the order of the operands; None if there is none.
     """
 
     text: str
     names: dict[str, Any]
     into: bool = False
-    or_fresh: bool = False
+    fresh: str | None = None
 
 
 class Steps(Protocol):

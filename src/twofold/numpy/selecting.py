@@ -10,7 +10,7 @@ from ..device import CPU
 from ..dtype import INTEGERS, is_float, promote
 from ..errors import DTypeError, IndexingError, ParameterError, ShapeError, own_error
 from ..imperative.array import adopted
-from ..imperative.cell import wrap
+from ..imperative.cell import HOST, wrap
 from ..imperative.counters import COUNTERS
 from ..imperative.invoke import content, host_of, invoke
 from ..ndarray.host_calls import to_numpy
@@ -23,7 +23,7 @@ from .fallback import by_numpy
 from .indexing import memory_of
 from .operators import NUMBERS, applied, holds, name_of_operand
 from .reductions import all, run
-from .shapes import broadcast_to, concatenate, moveaxis
+from .shapes import broadcast_to, concatenate
 from .ufuncs import chosen, deliver, function_of
 
 Bound: TypeAlias = ArrayLike | None
@@ -248,7 +248,7 @@ def sort(a: ArrayLike, axis: int | None = -1, kind: str | None = None, order: No
         except ValueError as error:
             raise own_error("sort: the kind is not NumPy's", error) from error
         COUNTERS.inline += 1
-        return wrap(ndarray, content(found, CPU))
+        return wrap(ndarray, content(HOST.as_array(found), CPU))
     return run(ordering.sort, x, axis=axis)
 
 
@@ -338,9 +338,9 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike | None = N
     shape = [1 if k == axis % x.ndim else m for k, m in enumerate(x.shape)]
     if len(ends) > 1:
         x = concatenate([e if e.ndim else broadcast_to(e, shape) for e in ends], axis)
-    x = moveaxis(x, axis, -1)
+    along = (slice(None),) * normalized_axis(axis, x.ndim)
     # bools have no subtraction: NumPy says where neighbours differ
     minus: Callable[..., Any] = function_of("not_equal" if x._dtype == "bool" else "subtract")
     for _ in range(n):
-        x = minus(x[..., 1:], x[..., :-1])
-    return moveaxis(x, -1, axis)
+        x = minus(x[(*along, slice(1, None))], x[(*along, slice(-1))])
+    return x

@@ -17,7 +17,7 @@ from ..graph.ir import Application, Constant, Node, applies
 from ..graph.memory_plan import Place
 from ..ops.primitive_shape import full, iota, reshape
 from .draws import drawn_nodes
-from .kernels import compile_kernel, is_line, is_strided, may_copy, operand_dtype, row_program
+from .kernels import compile_kernel, is_line, may_copy, operand_dtype, row_program
 from .plan import Plan, is_made
 
 #: Scratch memory larger than this (bytes) is allocated for each run instead of being kept.
@@ -328,11 +328,11 @@ class Printer:
 
     # steps
 
-    def _text(self, n: Application, out: str | None) -> str:
+    def _text(self, n: Application, source: str, out: str | None = None) -> str:
         call = self.plan.calls[n]
         names = {key: self._bind(value, key.strip("_")) for key, value in call.names.items()}
         dtype = operand_dtype(n) if n.inputs else n.dtype
-        return call.text.format(*[self._operand(i, dtype) for i in n.operands], out=out, **names)
+        return source.format(*[self._operand(i, dtype) for i in n.operands], out=out, **names)
 
     def _single(self, n: Application) -> None:
         op = n.sig.op
@@ -347,26 +347,25 @@ class Printer:
             self._define(n, f"{self._operand(n.operands[0], n.dtype)}[{n.sig.params['place']}]")
             return
         if op.view and self._name.get(n.operands[0]) in self._static_names and not may_copy(n):
-            self._name[n] = self._define_scratch(self._text(n, None))  # a view of scratch memory is made once, with that memory
+            # a view of scratch memory is made once, with that memory
+            self._name[n] = self._define_scratch(self._text(n, self.plan.calls[n].text))
             self._read.clear()
             return
         call = self.plan.calls[n]
         if not call.into:
-            text = self._text(n, None)
+            text = self._text(n, call.text)
             ready = op.view or len(n.parts) > 1 or is_line(n)
             self._define(n, text if ready else f"{self._bind(self.backend.as_array, 'array')}({text})")
-        elif self._is_allocated_by_call(n, call.or_fresh):
-            self._define(n, self._text(n, None))
+        elif call.fresh is not None and self._is_allocated_by_call(n):
+            self._define(n, self._text(n, call.fresh))
             self._name[self.memory.place[n]] = self._name[n]
         else:
             out = self._result(n)
-            self._lines += self._text(n, out).split("; ")
+            self._lines += self._text(n, call.text, out).split("; ")
 
-    def _is_allocated_by_call(self, n: Application, or_fresh: bool) -> bool:
+    def _is_allocated_by_call(self, n: Application) -> bool:
         """Whether the call may allocate a result itself. Large ones come from the backend's pool instead."""
-        if not or_fresh or n.shape == () or n.nbytes >= RELEASE or self._target(n) is not None:
-            return False
-        return not (n.sig.op.elementwise and any(map(is_strided, n.operands)))
+        return n.shape != () and n.nbytes < RELEASE and self._target(n) is None
 
     def _kernel(self, step: Step) -> None:
         programs, arguments = [], []

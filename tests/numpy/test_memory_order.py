@@ -1,0 +1,46 @@
+"""New arrays are in row-major order, whatever the order of what they were computed from, so that a reshaped view shows their memory."""
+
+import numpy
+import pytest
+
+from twofold import np
+from twofold.config import SETTINGS
+
+FUNCTIONS = {
+    "negative": lambda x: -x,
+    "sum": lambda x: x + x,
+    "comparison": lambda x: x < 3,
+    "product": lambda x: np.swapaxes(x, -1, -2) @ x,
+    "batched product": lambda x: np.swapaxes(np.stack([x, x], 1), 0, 1) @ np.ones((x.shape[-1], 2)),
+    "sort": lambda x: np.sort(x, axis=0),
+    "diff": lambda x: np.diff(x, axis=0),
+    "rounded": lambda x: np.round(x),
+    "gathered": lambda x: x[..., [1, 0]],
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("defer", [8, 1 << 40], ids=["deferred", "inline"])
+def test_a_result_of_transposed_arrays_is_written_through_a_reshaped_view(monkeypatch, name, defer):
+    monkeypatch.setattr(SETTINGS, "defer_elements", defer)
+    x = np.array(numpy.arange(24.0).reshape(2, 3, 4)).transpose(1, 2, 0)
+    y = FUNCTIONS[name](x)
+    assert numpy.from_dlpack(y).flags.c_contiguous
+    flat = y.reshape(-1)
+    flat[:2] = 0
+    assert y.asnumpy().reshape(-1)[:2].tolist() == [0, 0]
+    numpy.testing.assert_array_equal(y.asnumpy().reshape(-1)[2:], numpy.asarray(FUNCTIONS[name](x)).reshape(-1)[2:])
+
+
+@pytest.mark.parametrize("function", [FUNCTIONS["sort"], FUNCTIONS["diff"]], ids=["sort", "diff"])
+def test_a_large_result_too(function):
+    y = function(np.array(numpy.random.default_rng(0).random((300, 400))).T)
+    y.reshape(-1)[:3] = 100
+    assert y.asnumpy().reshape(-1)[:3].tolist() == [100, 100, 100]
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 4])
+def test_differences_are_numpys(n):
+    values = numpy.random.default_rng(0).integers(0, 9, (3, 4, 5))
+    for axis in (-1, 0, 1):
+        assert np.diff(np.array(values), n, axis).tolist() == numpy.diff(values, n, axis).tolist()
