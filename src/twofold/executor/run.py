@@ -37,12 +37,15 @@ class Residuals(NamedTuple):
         Whether forward joined a window.
     tape
         Owns the arguments among them: while it lives, a write into one makes a copy instead of overwriting what backward will read.
+    views
+        The contents of the arguments that are views, whose owners are not overwritten while these live.
     """
 
     training: bool
     arrays: list[list[Any]]
     joined: bool
     tape: Tape
+    views: list[Value]
 
 
 class Run:
@@ -96,6 +99,7 @@ class Run:
             self._random = []
         made: dict[Key, object] = {}
         residuals: list[list[Any]] = []
+        views: list[Value] = []
         parts = self._parts.get(training) or self.parts(training)
         tape = Tape() if keep else None
         joined = keep and len(parts) == 1 and parts[0].training.joins and joins_window(parts[0].training.largest)
@@ -112,7 +116,7 @@ class Run:
             if tape is not None:
                 steps = part.training
                 results = _defer(steps.forward_sig, leaves, part) if joined else _issue(part.forward, leaves, part)
-                residuals.append(_saved(steps, cells, leaves, results, tape))
+                residuals.append(_saved(steps, cells, leaves, results, tape, views))
                 # residuals that the caller cannot see stay bare arrays: only backward holds them, and it may overwrite them
                 contents = _contents(results[:visible], part.device, range(visible) if len(parts) > 1 else steps.shared)
             else:
@@ -122,7 +126,7 @@ class Run:
             if part.written:
                 self._write_states(part.written, contents[len(part.makes) :])
         if tape is not None:
-            self._residuals = Residuals(training, residuals, joined, tape)
+            self._residuals = Residuals(training, residuals, joined, tape, views)
         return made
 
     def _cells(self, part: Part, made: Mapping[Key, object]) -> list[Cell]:
@@ -264,8 +268,10 @@ def _contents(results: Sequence[Any], device: Device, shared: Iterable[int] = ()
     return contents
 
 
-def _saved(steps: Training, cells: Sequence[Cell], leaves: Sequence[Any], results: Sequence[Any], tape: Tape) -> list[Any]:
-    """What a part's backward reads: operands of forward, and residuals."""
+def _saved(
+    steps: Training, cells: Sequence[Cell], leaves: Sequence[Any], results: Sequence[Any], tape: Tape, views: list[Value]
+) -> list[Any]:
+    """What a part's backward reads: operands of forward, and residuals. The contents of views among them are added to ``views``."""
     saved = []
     for k in steps.reads:
         operand = leaves[k]
@@ -274,6 +280,8 @@ def _saved(steps: Training, cells: Sequence[Cell], leaves: Sequence[Any], result
             if v.__class__ is not Value:
                 v = cells[k]._capture()
             lent = v.lend(tape)
+            if lent.borrow.__class__ is Value:
+                views.append(lent)
             if lent is not v:  # a copy, because other libraries may write into this memory
                 operand = data_of(lent) if operand.__class__ is not Value else lent
         saved.append(operand)

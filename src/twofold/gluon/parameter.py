@@ -366,7 +366,8 @@ class Parameter:
         MXNetError
             If `initialize` was not called, or not for that device.
         """
-        return self._public(self._on(ctx))
+        array = self._on(ctx)
+        return self._as_numpy(array) if self._is_numpy else array  # `_public` without its frame: every training step asks
 
     def _public(self, array: NDArray) -> Array:
         """An array in the class that users see."""

@@ -487,6 +487,9 @@ def _record(sig: Sig, args: Sequence[Any], values: list[Any], device: Device, ta
     parts = (rec,) if len(node.parts) == 1 else [Rec(p, (rec,), (), tape) for p in node.parts]
     hooked = sig.op.backward_rule is not None
     kept: Sequence[Any]
+    if not lazy and plan.largest >= SETTINGS.defer_elements:  # a large result of small operands: the operations that read it will wait
+        exposed = is_exposed(values)
+        lazy = way_of(device, tracked=True, lazy=True, exposed=exposed, at_once=sig.op.dynamic_shape) is Way.RECORDED_DEFERRED
     if lazy:  # what backward reads is saved only if the window runs before backward joins it
         outs, kept = defer_recorded(rec, values, parts, device, tape, hooked)
     else:
