@@ -13,6 +13,8 @@ import pytest
 
 # Compiled kernels differ from NumPy's ufuncs in the last bits, and most tests ask for equal ones; tests/backend/test_jit.py turns them on.
 os.environ["TWOFOLD_JIT"] = "0"
+# Smaller arrays than fold by default, so that tests of folding arrays are quick.
+os.environ.setdefault("TWOFOLD_FOLD_ELEMENTS", "65536")
 
 SHARED = Path(__file__).parents[1] / "../shared"
 ORACLE_IMPOSSIBLE = 2  # exit status of the tool where no Python is old enough for MXNet 1.9.1

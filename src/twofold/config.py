@@ -51,7 +51,7 @@ TABLE = (
         "number of elements from which an operation is deferred to the window instead of run inline",
         is_compiled_in=True,
     ),
-    Setting("fold_elements", 65_536, _count, "number of elements from which `run --numpy` makes folding arrays instead of NumPy's"),
+    Setting("fold_elements", 262_144, _count, "number of elements from which `run --numpy` makes folding arrays instead of NumPy's"),
     Setting("window_operations", 256, _count, "number of operations at which a window is flushed; mx.engine.bulk sets it"),
     Setting("window_bytes", 1 << 30, _count, "bytes of pending results at which a window is flushed"),
     Setting("lane_operations", 256, _count, "number of programs and copies queued on other threads at which queueing blocks"),
