@@ -415,6 +415,10 @@ class ViewMixin:
 
     ctx = device = context
 
+    def wait_to_read(self) -> None:
+        """Wait until the array that the view shows a part of is computed."""
+        self._base.wait_to_read()
+
     @property
     def grad(self) -> Any:
         """The gradient, as in `Array.grad`; a view of a whole array returns that array's gradient, in the view's class."""

@@ -113,7 +113,7 @@ def __setitem__(self, key, value):
 
 _RESHAPE = """
 def reshape(self, *shape, {options}):{where}
-    if {special}:
+    if {special}{gaps}:
         return {general}
     {codes}try:
         r = v.reshape(*shape)
@@ -232,7 +232,8 @@ def attach(cls: type, view: type, element: type | None, get: Callable[[Any, Any]
     for owner, where, base in ((cls, _ROOT, "self"), (view, _VIEW, "self._base")):
         for text, rules in methods:
             found: dict[str, Any] = {}
-            exec(text.format(where=where.format(**rules), base=base, **rules), env, found)
+            gaps = "" if owner is cls else " or not v.flags.c_contiguous"  # NumPy would copy it, and so would the general way
+            exec(text.format(where=where.format(**rules), base=base, gaps=gaps, **rules), env, found)
             for name, method in found.items():
                 method.__doc__ = getattr(vars(cls).get(name), "__doc__", None)
                 attach_method(owner, name, method)

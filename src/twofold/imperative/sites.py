@@ -10,7 +10,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 #: Windows with a single operation after which a site stops waiting, and operations at once after which one waits again.
-ALONE, PROBE = 16, 64
+ALONE, PROBE = 4, 64
 #: Sites are forgotten beyond this many: programs that generate code without end must not keep it all.
 MOST_SITES = 8192
 

@@ -104,7 +104,9 @@ def _by_numpy(name: str) -> Callable[..., Any]:
 
 
 def _short_method(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    return function if name in OWN_WAY else short_call(function, getattr(np.ndarray, name), name not in OWN_FOR_VIEWS, name in AT_ONCE)
+    return (
+        function if name in OWN_WAY else short_call(function, getattr(np.ndarray, name), name not in OWN_FOR_VIEWS, name in AT_ONCE, True)
+    )
 
 
 def attach() -> None:

@@ -53,10 +53,10 @@ def find_attribute(name: str) -> Any:
     if name not in np.__all__ and name not in vars(np):
         raise AttributeError(f"module {PACKAGE!r} has no attribute {name!r}")
     if name in MAKERS:
-        found = short_call(MAKERS[name], getattr(np, name), of_large=name in AT_ONCE)
+        found = short_call(MAKERS[name], getattr(np, name), True, name in AT_ONCE, True)
     elif name in OWN:
         found = guarded(OWN[name], getattr(np, name))
-        found = found if name in OWN_WAY else short_call(found, getattr(np, name), name not in OWN_FOR_VIEWS, name in AT_ONCE)
+        found = found if name in OWN_WAY else short_call(found, getattr(np, name), name not in OWN_FOR_VIEWS, name in AT_ONCE, True)
     else:
         numpys = getattr(np, name)
         found = function_of(name) if isinstance(numpys, np.ufunc) else attribute(np, name)

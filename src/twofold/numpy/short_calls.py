@@ -272,7 +272,7 @@ def call(self, x, y, /, *more, **options):
 
 
 def short_call(
-    function: Callable[..., Any], numpys: Callable[..., Any], of_views: bool = True, of_large: bool = False
+    function: Callable[..., Any], numpys: Callable[..., Any], of_views: bool = True, of_large: bool = False, reads: bool = False
 ) -> Callable[..., Any]:
     """A function with NumPy's own in its place where all arguments are small arrays of the host or no arrays.
 
@@ -286,10 +286,12 @@ def short_call(
         Whether NumPy's takes its place for views too.
     of_large
         Whether NumPy's takes its place for large arrays that are ready too, and reads views of them where they are.
+    reads
+        Whether NumPy's never writes to its first argument. It copies some arrays that it may not write to.
     """
     if PLAIN is not np.ndarray:
         return function
-    at_length = partial(_at_length, content_of=_memory) if of_large else _at_length if of_views else _by_itself
+    at_length = partial(_at_length, content_of=_first if reads else _memory) if of_large else _at_length if of_views else _by_itself
     names = {"function": function, "of_views": of_views, "at_length": at_length, "of_large": at_length if of_large else _by_itself}
     call = _generated(_CALL, numpys, names)
     template, names = SHORTER.get(numpys) or (_DRAWN if is_draw(numpys) else "", {})
@@ -371,11 +373,14 @@ def _at_length(
     try:
         if LISTENERS:
             raise NotPlain
-        given = [a if a.__class__ in ATOMS else _plain(a, arrays, content_of) for a in args]
+        given = [
+            a if a.__class__ in ATOMS else _plain(a, arrays, content_of if k == 0 or content_of is None else _memory)
+            for k, a in enumerate(args)
+        ]
         if options:
             if not OWN_OPTIONS.isdisjoint(options) or options.get("out") is not None:
                 raise NotPlain
-            options = {name: _plain(value, arrays, content_of) for name, value in options.items()}
+            options = {name: _plain(value, arrays, content_of and _memory) for name, value in options.items()}
         if not arrays and DEFAULTS.stack:
             raise NotPlain
         result = numpys(*given, **options)
@@ -441,6 +446,14 @@ def _plain(value: Any, arrays: list[Any], content_of: Callable[[Any], np.ndarray
     raise NotPlain
 
 
+def _first(x: Any) -> np.ndarray:
+    """`_memory` that NumPy does not write to."""
+    v = ready_memory(x)
+    if v is None or v.dtype is BFLOAT16:
+        raise NotPlain
+    return v
+
+
 def _memory(x: Any) -> np.ndarray:
     """The memory of an array of any size that is ready and not recorded; NumPy must not write to a large one.
 
@@ -449,9 +462,7 @@ def _memory(x: Any) -> np.ndarray:
     NotPlain
         If it is not.
     """
-    v = ready_memory(x)
-    if v is None or v.dtype is BFLOAT16:
-        raise NotPlain
+    v = _first(x)
     return v if x.__class__ is ndarray and x._v is v else _read_only(v)
 
 
