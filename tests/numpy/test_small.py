@@ -32,7 +32,7 @@ FRAMES = {
     "x[[True, False] * 5]": 1, "x[[1, 2]] = 3.0": 1, "x[[0, 4]] += y[:2]": None, "A * x[:, None]": 3, "x[:, None][1:3]": 2,
     "x[1:9]": 1, "A[3, :9]": 1, "A[3]": 1, "B[3, :9]": 1, "x[1:9][2:4]": 2,
     "x[:5] + x[1:6]": 5, "x[1] * 2.0 + y[3]": 4, "x[1] < y[3]": 3, "x * y[3]": 2,
-    "x + y": 1, "x * 2.0": 1, "x += y": 1, "x > 0.5": 1, "-x": 1, "x @ y": 2, "A.T @ A": None,
+    "x + y": 1, "x * 2.0": 1, "x ** 2": 1, "2 ** x": 1, "x **= 2": None, "x += y": 1, "x > 0.5": 1, "-x": 1, "x @ y": 2, "A.T @ A": None,
     "x[3] = 1.5": 1, "x[2:6] = 0.0": 1, "x[3] = y[2]": 2, "x[1:9] = y[1:9]": 3, "A[3, 4] = 2.0": 1,
     "B[3, 4] = 2.0": 1, "B[3, :9] = y[:9]": 3,
     "x[x > 0.5]": 2, "float(x[5])": 2, "bool(x[5])": 2, "hash(x[5])": 2, "list(x)": 15, "f'{x[5]:.3f}'": 2,
@@ -263,6 +263,15 @@ def test_an_element_is_used_as_numpys_scalar_is(text):
         env |= {"x": module.array([1.0, 2.0, 3.0]), "i": module.array([0, 1, 2])}
         found.append(str(eval(text, env)))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int64", "float16", "float32", "complex64"])
+@pytest.mark.parametrize("exponent", [2, 2.0, 3])
+def test_powers_are_numpys(dtype, exponent):
+    values = numpy.array([0, 1, 1.7, 3, 16]).astype(dtype)
+    own, expected = np.array(values) ** exponent, values**exponent
+    assert own.dtype == expected.dtype
+    numpy.testing.assert_array_equal(own.asnumpy(), expected)
 
 
 def test_adding_to_an_element_in_place_makes_a_new_one():

@@ -22,6 +22,7 @@ from .deferral import join, now
 from .element import NATIVE
 from .invoke import invoke, save_for_backward
 from .record import Rec, tls
+from .result_text import complete
 from .scalars import FLOAT_LEAVES
 from .way import IS_SMALL
 
@@ -35,14 +36,7 @@ def {name}(self, other):
             if b.__class__ is plain and {check}:
                 try:
                     v = {both}
-                    if v.__class__ is plain:
-                        r = new(cls)
-                        r._v = v
-                        return r
-                    if v.__class__ in native:
-                        r = new(element)
-                        r._raw = v
-                        return r
+                    {result}
                 except recoverable:
                     pass
         elif a.__class__ is Value and b.__class__ is Value:
@@ -74,15 +68,8 @@ def {name}(self, other):
     elif kind is float or kind is int:
         if a.__class__ is plain{floats}:
             try:
-                v = {scalar}
-                if v.__class__ is plain:
-                    r = new(cls)
-                    r._v = v
-                    return r
-                if v.__class__ in native:
-                    r = new(element)
-                    r._raw = v
-                    return r
+                v = {with_number}
+                {result}
             except recoverable:
                 pass
         elif a.__class__ is Value:
@@ -116,10 +103,7 @@ def {name}(self, other):
         if a.__class__ is plain:
             try:
                 v = {single}
-                if v.__class__ is plain:
-                    r = new(cls)
-                    r._v = v
-                    return r
+                {array}
             except recoverable:
                 pass
     elif not isinstance(other, operand):
@@ -133,14 +117,7 @@ def {name}(self):
     if a.__class__ is plain and {check}:
         try:
             v = {one}
-            if v.__class__ is plain:
-                r = new(cls)
-                r._v = v
-                return r
-            if v.__class__ in native:
-                r = new(element)
-                r._raw = v
-                return r
+            {result}
         except recoverable:
             pass
     elif a.__class__ is Value:
@@ -178,11 +155,8 @@ def {name}(self):
         v = fn(self._raw)
     except recoverable:
         return general(self)
-    if v.__class__ not in native:
-        return general(self)
-    r = new(element)
-    r._raw = v
-    return r
+    {scalar}
+    return general(self)
 """,
     """
 def {name}(self, other):
@@ -197,15 +171,9 @@ def {name}(self, other):
         v = {call}
     except recoverable:
         return general(self, other)
-    if v.__class__ in native:
-        r = new(element)
-        r._raw = v
-        return r
-    if v.__class__ is not plain:
-        return general(self, other)
-    r = new(cls)
-    r._v = v
-    return r
+    {scalar}
+    {array}
+    return general(self, other)
 """,
 )
 #: What NumPy raises where the general path raises an error that says what to do, or finds a way.
@@ -247,47 +215,83 @@ def specialise(
         The class of NumPy's scalars, if there is one.
     """
     name, sig = op.name, sig or op.sig(legacy)
-    text = (_UNARY, _BINARY)[arity - 1]
-    ordinary = "wrap(cls, invoke(sig, ({operands}))[0])".format(operands="self," if arity == 1 else _pair("self", "other", reverse))
-    parts = {"name": name, "general": ordinary if general is None else "general(self)" if arity == 1 else "general(self, other)"}
-    parts["recordable"] = f"node is not None and node.cache is not None and node.cache.fast and {IS_SMALL.format('node')}"
-    parts["otherwise"] = "NotImplemented" if general is None else parts["general"]
-    call = "run(fn, {})" if legacy else "fn({})"  # of C-contiguous arrays, hence such an array itself; of 0-d ones a scalar
-    number = "to_scalar(other, name_of[a.dtype])" if legacy else "other"
-    parts |= {"check": _check(op, arity) if legacy else "True", "floats": ' and a.dtype.kind == "f"' if legacy else "", "pending": ""}
-    if op.python == "pow" and not legacy:  # ** squares bools (NumPy's int8), where the function power gives int64
-        parts |= {"floats": " and (a.dtype is not bools or other != 2)", "pending": ' and (other != 2 or a.type[1] != "bool")'}
-    parts |= {"one": call.format("a"), "both": call.format("a, b"), "scalar": call.format(_pair("a", number, reverse))}
-    if op.ufunc is None:  # the matrix product takes no numbers
-        parts["floats"] = " and False"
-    parts["single"] = call.format(_pair("a", "other._raw", reverse))
-    # MXNet's float arrays take integers as floats; in NumPy's promotion they are of another kind
-    parts |= {
-        "numbers": "" if legacy else " and kind is float",
-        "nodes": _pair("ra.node", "lb", reverse),
-        "recs": _pair("ra", "rb", reverse),
-        "joined": _pair("a", "float(other)" if legacy else "other", reverse),
-    }
-    parts |= {"operands": _pair("a.data", "to_scalar(other, ra.node.dtype)", reverse), "kept": _pair("a", "float(other)", reverse)}
-    parts |= {"two": "", "number": "", "alone": ""}
-    # elsewhere MXNet's rules are not NumPy's, or compiled kernels round in their own way: there `invoke` runs operations at once
-    if not legacy and op.simple:
-        at_once = "({} and (v := now(fn, ({}))) is not None) or "
-        parts["two"] = at_once.format("a.device is cpu and b.device is cpu", "a.data, b.data")
-        parts["number"] = at_once.format("a.device is cpu", _pair("a.data", "other", reverse))
-        parts["alone"] = at_once.format("a.device is cpu", "a.data,")
+    template, parts = (_UNARY, _unary_parts(op, legacy)) if arity == 1 else (_BINARY, _binary_parts(op, legacy, reverse))
+    given = "self" if arity == 1 else "self, other"
+    if general is None:
+        operands = "self," if arity == 1 else _pair("self", "other", reverse)
+        parts |= {"general": f"wrap(cls, invoke(sig, ({operands}))[0])", "otherwise": "NotImplemented"}
+    else:
+        parts |= {"general": f"general({given})", "otherwise": f"general({given})"}
     env: dict[str, Any] = {
         "__name__": __name__, "plain": PLAIN, "new": object.__new__, "cls": cls, "view": view, "operand": operand, "invoke": invoke,
         "sig": sig, "now": now,
         "join": _never_joins if op.alone else join,
         "tls": tls, "settings": SETTINGS, "Rec": Rec, "Value": Value, "save": save_for_backward, "cpu": CPU, "float_leaves": FLOAT_LEAVES,
         "typed": sig.typed, "to_scalar": HOST.scalar, "name_of": NAME_OF, "run": HOST.quick,
-        "fn": host_function(op), "wrap": wrap, "recoverable": RECOVERABLE,
+        "fn": host_function(op), "squared": np.square, "wrap": wrap, "recoverable": RECOVERABLE,
         "general": general, "bools": NUMPY["bool"], "element": element, "native": native(element),
     }  # fmt: skip
-    exec(text.format(**parts), env)
-    exchangeable(env, "fn", sig.op.names[0] if sig.op.names else name, nbytes)
+    text = complete(template).format(name=name, recordable=_RECORDABLE, **parts)
+    exec(text, env)
+    for function in ("fn", "squared") if "squared" in text else ("fn",):
+        exchangeable(env, function, sig.op.names[0] if sig.op.names else name, nbytes)
     return env[name]
+
+
+_IS_FLOAT = "a.dtype.kind == 'f'"
+#: Whether a structure has been recorded before, in a form for which the short path suffices.
+_RECORDABLE = f"node is not None and node.cache is not None and node.cache.fast and {IS_SMALL.format('node')}"
+#: Runs an operation on ready contents at once if it does not pay to wait (see `deferral.now`).
+_NOW = "({} and (v := now(fn, ({}))) is not None) or "
+
+
+def _runs_now(op: Op, legacy: bool) -> bool:
+    """Whether ready operands may be computed at once: elsewhere rules are MXNet's, or compiled kernels round in their own way."""
+    return not legacy and op.simple
+
+
+def _call(operands: str, legacy: bool) -> str:
+    """NumPy's function of C-contiguous arrays, hence such an array itself; of 0-d ones a scalar."""
+    return f"run(fn, {operands})" if legacy else f"fn({operands})"
+
+
+def _unary_parts(op: Op, legacy: bool) -> dict[str, str]:
+    """What differs between the operators with one operand."""
+    return {
+        "check": _IS_FLOAT if legacy else "True",
+        "one": _call("a", legacy),
+        "alone": _NOW.format("a.device is cpu", "a.data,") if _runs_now(op, legacy) else "",
+    }
+
+
+def _binary_parts(op: Op, legacy: bool, reverse: bool) -> dict[str, str]:
+    """What differs between the operators with two operands."""
+    number = "to_scalar(other, name_of[a.dtype])" if legacy else "other"
+    floats, pending, with_number = f" and {_IS_FLOAT}" if legacy else "", "", _call(_pair("a", number, reverse), legacy)
+    if op.python == "pow" and not legacy:  # ** squares bools (NumPy's int8), where the function power gives int64
+        floats, pending = " and (a.dtype is not bools or other != 2)", ' and (other != 2 or a.type[1] != "bool")'
+        if not reverse:  # NumPy's operator squares, too, with the bits of the power
+            with_number = f"squared(a) if other == 2 and (kind is int or {_IS_FLOAT}) else {with_number}"
+    if op.ufunc is None:  # the matrix product takes no numbers
+        floats = " and False"
+    now = _NOW if _runs_now(op, legacy) else ""
+    return {
+        "check": _check(op) if legacy else "True",
+        "floats": floats,
+        "pending": pending,
+        "both": _call("a, b", legacy),
+        "with_number": with_number,
+        "single": _call(_pair("a", "other._raw", reverse), legacy),
+        # MXNet's float arrays take integers as floats; in NumPy's promotion they are of another kind
+        "numbers": "" if legacy else " and kind is float",
+        "nodes": _pair("ra.node", "lb", reverse),
+        "recs": _pair("ra", "rb", reverse),
+        "joined": _pair("a", "float(other)" if legacy else "other", reverse),
+        "operands": _pair("a.data", "to_scalar(other, ra.node.dtype)", reverse),
+        "kept": _pair("a", "float(other)", reverse),
+        "two": now.format("a.device is cpu and b.device is cpu", "a.data, b.data"),
+        "number": now.format("a.device is cpu", _pair("a.data", "other", reverse)),
+    }
 
 
 def of_elements(op: Op, cls: type, view: type, element: type, general: Callable[..., Any], reverse: bool = False) -> Callable[..., Any]:
@@ -308,7 +312,7 @@ def of_elements(op: Op, cls: type, view: type, element: type, general: Callable[
         "native": native(element),
         "recoverable": RECOVERABLE, "general": general, "fn": getattr(operator, f"__{op.python}__"),
     }  # fmt: skip
-    exec(_ELEMENT[arity - 1].format(name=op.name, call=f"fn({_pair('self._raw', 'b', reverse)})"), env)
+    exec(complete(_ELEMENT[arity - 1]).format(name=op.name, call=f"fn({_pair('self._raw', 'b', reverse)})"), env)
     exchangeable(env, "fn", op.name, nbytes)
     return env[op.name]
 
@@ -337,10 +341,7 @@ def _pair(array: str, number: str, reverse: bool) -> str:
     return f"{number}, {array}" if reverse else f"{array}, {number}"
 
 
-def _check(op: Op, arity: int) -> str:
+def _check(op: Op) -> str:
     """A test for whether NumPy's result equals the LEGACY one: equal dtypes, and floats if integers would give another result."""
-    floats = "a.dtype.kind == 'f'"
-    if arity == 1:
-        return floats
     same = "a.dtype is b.dtype"
-    return same if op.wraps else f"{same} and {floats}"
+    return same if op.wraps else f"{same} and {_IS_FLOAT}"
