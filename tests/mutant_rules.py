@@ -418,10 +418,11 @@ MUTANTS = (
         "free = self.free.get(wanted)",
         "free = next((f for f in self.free.values() if f), None)",
     ),
+    Mutant("an array that is read later is not updated in place", PLAN, "fit = first if first in dying and ", "fit = first if "),
     Mutant(
         "a buffer with former tenants stays",
         PLAN,
-        "if fit is not None and self.tenants[self.plan.place[fit]] == [fit]:",
+        "if fit is not None and all(t.shape == n.shape for t in self.tenants[self.plan.place[fit]]):",
         "if fit is not None:",
     ),
     Mutant(

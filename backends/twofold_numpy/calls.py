@@ -111,7 +111,8 @@ def _slice(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> 
 
 def _slice_update(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
     key = tuple(slice(*k) for k in params["key"])
-    return Call("{put}({out}, {0}); {out}[{_key}] = {1}", {"put": np.copyto, "_key": key}, into=True)
+    names = {"put": np.copyto, "_key": key}
+    return Call("{put}({out}, {0}); {out}[{_key}] = {1}", names, into=True, update="{out}[{_key}] = {1}")
 
 
 def _concat(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
@@ -142,7 +143,8 @@ def _take_along_axis(params: Params, inputs: Sequence[OperandType], output: Arra
 
 def _index_add(params: Params, inputs: Sequence[OperandType], output: ArrayType) -> Call:
     key = ", ".join("{every}" if k is None else f"{{{k + 2}}}" for k in params["key"])
-    return Call(f"{{out}}[...] = {{0}}; {{add}}({{out}}, ({key},), {{1}})", {"add": np.add.at, "every": slice(None)}, into=True)
+    add = f"{{add}}({{out}}, ({key},), {{1}})"
+    return Call(f"{{out}}[...] = {{0}}; {add}", {"add": np.add.at, "every": slice(None)}, into=True, update=add)
 
 
 _CONVOLUTION = "{f}({0}, {1}, {out}, **{_params})"

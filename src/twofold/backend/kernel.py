@@ -196,12 +196,16 @@ class Call(NamedTuple):
         Whether the source writes into ``{out}``; otherwise it is an expression for a new array (a view, for view primitives).
     fresh
         The source of an expression for a new array in row-major order, whatever the order of the operands; None if there is none.
+    update
+        The source if ``{out}`` is the first operand's own memory, where that operand is not needed any more: it writes only what
+        changes. Empty if there is no such source.
     """
 
     text: str
     names: dict[str, Any]
     into: bool = False
     fresh: str | None = None
+    update: str = ""
 
 
 class Steps(Protocol):

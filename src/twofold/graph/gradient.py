@@ -7,7 +7,9 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from .build import G, item
+from ..opdef.shapes import sliced_shape
+from ..ops.primitive_shape import full, slice_add, slice_update
+from .build import G, apply, item
 from .ir import AnyNode, Application, Leaf, Node, applies, const, leaf, post_order, topological
 
 Gradients = dict[Node, Node]
@@ -97,9 +99,9 @@ def accumulate(outputs: Sequence[Node], heads: Sequence[Node], stop: Sequence[No
             parts = several.setdefault(owner, [None] * len(owner.parts))
             at = node.sig.params["place"]
             before = parts[at]
-            parts[at] = grad if before is None else before + grad
+            parts[at] = grad if before is None else _plus(before, grad)
         else:
-            grads[node] = grads[node] + grad if node in grads else grad
+            grads[node] = _plus(grads[node], grad) if node in grads else grad
 
     ends = set(stop)
     order = topological(outputs, until=ends)
@@ -115,6 +117,20 @@ def accumulate(outputs: Sequence[Node], heads: Sequence[Node], stop: Sequence[No
             if operand is not None and grad is not None:
                 add(operand, grad)
     return grads
+
+
+def _plus(total: Node, grad: Node) -> Node:
+    """The sum of two contributions. One that is zero but for a slice is added in place there, so that many slices cost no array each."""
+    for whole, part in ((total, grad), (grad, total)):
+        if not applies(part, slice_update) or whole.dtype != part.dtype or not applies(part.operands[0], full):
+            continue
+        zeros: Any = part.operands[0]
+        value = part.operands[1]
+        key = part.sig.params["key"]
+        # half of the array or more takes part in kernels instead
+        if zeros.sig.params["value"] == 0 and 2 * value.size <= part.size and value.shape == sliced_shape(part.shape, key):
+            return apply(slice_add.sig(key=key), (whole, value))
+    return total + grad
 
 
 def gradient(outputs: Sequence[Node], heads: Sequence[Node], wrt: Sequence[Node]) -> list[Node]:

@@ -61,10 +61,11 @@ class _Planner:
         outputs: Sequence[Node],
         donated: Collection[Node],
         fixed: Callable[[Application], bool],
+        updates: Callable[[Application], bool],
         in_place: bool,
         share: bool,
     ) -> None:
-        self.fixed = fixed
+        self.fixed, self.updates = fixed, updates
         self.steps, self.outputs, self.in_place, self.share = steps, set(outputs), in_place, share
         self.given = set(donated)
         self.plan = MemoryPlan()
@@ -144,12 +145,15 @@ class _Planner:
     def _place(self, n: Application, k: int, dying: list[Node], read: dict[Node, int]) -> None:
         """Place a result; an element-wise one may overwrite an operand that dies here, if no later node of the kernel reads that.
 
-        No node may read that operand through a view either: a kernel runs block by block, and a view's elements are in other blocks.
+        One that changes part of its first operand may overwrite that. No node may read that operand through a view either: a kernel runs
+        block by block, and a view's elements are in other blocks.
         """
         fit = None
         if self.in_place and n.sig.op.elementwise and n.sig.op.may_overwrite:
             free = (d for d in dying if read[d] <= k and d not in self.viewed and n in self.reader.get(d, (n,)))
             fit = next((d for d in free if d.shape == n.shape and d.dtype == n.dtype), None)
+        elif self.in_place and self.updates(n) and n.operands.count(first := n.operands[0]) == 1:
+            fit = first if first in dying and first not in self.viewed else None
         if fit is not None and self.plan.place[fit].kind == "leaf":
             dying.remove(fit)
             place = self.plan.place[fit]
@@ -167,11 +171,13 @@ class _Planner:
         """Place a result of the program; to overwrite a dying operand, compute that operand in the result's memory."""
         place = Place("output", len(self.plan.outputs))
         self.plan.outputs.append(n.nbytes)
-        # only if the buffer never held another value: that one would have to move into the result's memory, too
-        if fit is not None and self.tenants[self.plan.place[fit]] == [fit]:
+        # what was in its buffer before has to move into the result's memory, too
+        if fit is not None and all(t.shape == n.shape for t in self.tenants[self.plan.place[fit]]):
             dying.remove(fit)
-            self.plan.buffers[self.plan.place[fit].number] = (0, fit.dtype)
-            self.plan.place[fit] = place
+            before = self.plan.place[fit]
+            self.plan.buffers[before.number] = (0, fit.dtype)
+            for tenant in self.tenants[before]:
+                self.plan.place[tenant] = place
         self._settle(n, place)
 
     def _settle(self, n: Node, place: Place) -> None:
@@ -198,6 +204,7 @@ def plan_memory(
     *,
     donated: Collection[Node] = (),
     fixed: Callable[[Application], bool] = lambda node: False,
+    updates: Callable[[Application], bool] = lambda node: False,
     in_place: bool = True,
     share: bool = True,
 ) -> MemoryPlan:
@@ -211,7 +218,9 @@ def plan_memory(
         Leaves whose memory may be overwritten.
     fixed
         Nodes whose results the backend allocates.
+    updates
+        Nodes that the backend can compute in the memory of their first operand by writing only what changes.
     in_place, share
         Switch the two optimizations off, to measure them.
     """
-    return _Planner(steps, outputs, donated, fixed, in_place, share).run(leaves)
+    return _Planner(steps, outputs, donated, fixed, updates, in_place, share).run(leaves)

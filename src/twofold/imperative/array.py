@@ -24,8 +24,9 @@ from .record import Rec, Variable, tls
 from .scope import Scope
 from .strided_view import view_shape
 from .transfer import written_out
+from .way import is_tracked
 from .window import flush_all, force
-from .write import Chain, history_of, look, mark, read, read_at_once, untracked, write
+from .write import Chain, history_of, look, mark, read, read_at_once, recorded_part, untracked, write
 
 
 class Array(Cell):
@@ -389,13 +390,15 @@ class ViewMixin:
         """The view operations."""
         steps = self._steps
         if steps is None:
-            under, key = self._under, self._key
+            under, key, of = self._under, self._key, self._of
             if key is RESHAPED:
                 own: Chain = (primitive_shape.reshape.sig(shape=self._seen.shape),)
             elif key is AXES_REVERSED:
                 own = (primitive_shape.permute_dims.sig(axes=tuple(range(self._seen.ndim))[::-1]),)
             else:
-                own = type(self)._indexer.basic(under.shape, key).chain
+                # the root's shape without two calls; `_of` is its content, or an earlier one
+                shape = of.data.shape if of.__class__ is Value and under is self._base else under.shape
+                own = type(self)._indexer.basic(shape, key).chain
             steps = self._steps = (*under._chain, *own) if under is not self._base else own
         return steps
 
@@ -444,11 +447,14 @@ class ViewMixin:
             seen = self._seen
             if of.__class__ is PLAIN or (rec := of.rec) is None or not rec.node.tracked or tls.tape is None:
                 return np.ascontiguousarray(seen) if seen.size < GAPS and seen.size < SETTINGS.defer_elements else self._part(of, seen)
+            part = recorded_part(of, self._chain, seen)
+            if part is not None:
+                return part
         return self._read() if self._g is None else self._marked(self._g)
 
     def _read(self) -> Any:
         root, chain = self._base, self._chain
-        found = read_at_once(root, chain)
+        found = None if is_tracked(root._v) else read_at_once(root, chain)
         if found is None:
             return read(root, chain)
         of, seen = found

@@ -20,10 +20,10 @@ from ..scheduler.observers import exchangeable
 from .cell import HOST, PLAIN, Value, wrap
 from .deferral import join, now
 from .element import NATIVE
-from .invoke import invoke, save_for_backward
+from .invoke import LITERAL_RECS, invoke, save_for_backward
 from .record import Rec, tls
 from .result_text import complete
-from .scalars import FLOAT_LEAVES
+from .scalars import FLOAT_LEAVES, INTEGER_LEAVES
 from .way import IS_SMALL
 
 _BINARY = """
@@ -52,6 +52,8 @@ def {name}(self, other):
                             out = run(fn, a.data, b.data)
                         except recoverable:
                             return {general}
+                        if out.__class__ is not plain:
+                            out = array(out)
                         tape.whole = False
                         rec = Rec(node, (ra, rb), (), tape)
                         r = new(cls)
@@ -82,15 +84,17 @@ def {name}(self, other):
                     return r
             elif tape is not None and ra is not None and ra.tape is tape and a.data is not None and a.device is cpu{numbers}:
                 n = tape.leaves
-                lb = float_leaves[n]
+                {leaf}
                 node = typed.get(({nodes}))
                 if {recordable}:
                     try:
                         out = run(fn, {operands})
                     except recoverable:
                         return {general}
-                    tape.leaves, tape.whole = n + 1, False
-                    rb = Rec(lb, (), (other,), tape)
+                    if out.__class__ is not plain:
+                        out = array(out)
+                    {counted}
+                    tape.whole = False
                     rec = Rec(node, ({recs}), (), tape)
                     r = new(cls)
                     r._v = v = Value(out, rec)
@@ -135,6 +139,8 @@ def {name}(self):
                     out = run(fn, a.data)
                 except recoverable:
                     return {general}
+                if out.__class__ is not plain:
+                    out = array(out)
                 tape.whole = False
                 rec = Rec(node, (ra,), (), tape)
                 r = new(cls)
@@ -146,6 +152,16 @@ def {name}(self):
                 return r
     return {general}
 """
+
+#: A number's node on the tape, as by `scalar_rec`, and the record of a literal.
+_NUMBER = """rb = None
+                if kind is float:
+                    lb = float_leaves[n]
+                elif (rb := literals.get(other)) is None:
+                    lb = integer_leaves[n]
+                else:
+                    lb = rb.node"""
+_COUNTED = "tape.leaves, rb = n + 1, Rec(lb, (), (other,), tape)"
 
 #: The operators of single elements: Python's own on NumPy's scalars, which is faster than any ufunc.
 _ELEMENT = (
@@ -227,8 +243,9 @@ def specialise(
         "sig": sig, "now": now,
         "join": _never_joins if op.alone else join,
         "tls": tls, "settings": SETTINGS, "Rec": Rec, "Value": Value, "save": save_for_backward, "cpu": CPU, "float_leaves": FLOAT_LEAVES,
+        "integer_leaves": INTEGER_LEAVES, "literals": LITERAL_RECS,
         "typed": sig.typed, "to_scalar": HOST.scalar, "name_of": NAME_OF, "run": HOST.quick,
-        "fn": host_function(op), "squared": np.square, "wrap": wrap, "recoverable": RECOVERABLE,
+        "fn": host_function(op), "squared": np.square, "array": np.asarray, "wrap": wrap, "recoverable": RECOVERABLE,
         "general": general, "bools": NUMPY["bool"], "element": element, "native": native(element),
     }  # fmt: skip
     text = complete(template).format(name=name, recordable=_RECORDABLE, **parts)
@@ -283,12 +300,14 @@ def _binary_parts(op: Op, legacy: bool, reverse: bool) -> dict[str, str]:
         "with_number": with_number,
         "single": _call(_pair("a", "other._raw", reverse), legacy),
         # MXNet's float arrays take integers as floats; in NumPy's promotion they are of another kind
-        "numbers": "" if legacy else " and kind is float",
+        "numbers": "" if legacy or op.python != "pow" else " and kind is float",  # its programs know better ways for 2
+        "leaf": "lb = float_leaves[n]" if legacy else _NUMBER,
+        "counted": _COUNTED if legacy else f"if rb is None:\n                        {_COUNTED}",
         "nodes": _pair("ra.node", "lb", reverse),
         "recs": _pair("ra", "rb", reverse),
         "joined": _pair("a", "float(other)" if legacy else "other", reverse),
         "operands": _pair("a.data", "to_scalar(other, ra.node.dtype)", reverse),
-        "kept": _pair("a", "float(other)", reverse),
+        "kept": _pair("a", "float(other)" if legacy else "other", reverse),
         "two": now.format("a.device is cpu and b.device is cpu", "a.data, b.data"),
         "number": now.format("a.device is cpu", _pair("a.data", "other", reverse)),
     }

@@ -106,7 +106,11 @@ class Indexer:
         """The index if it is basic: integers, slices, None and an ellipsis; else None."""
         items = index if isinstance(index, tuple) else (index,)
         # classes are part of the key: True, 1 and 1.0 are equal
-        key = shape, tuple([(i.__class__, i.start, i.stop, i.step) if isinstance(i, slice) else (i.__class__, i) for i in items])
+        parts: list[Any] = [shape]
+        i: Any
+        for i in items:  # not a comprehension, which is a frame
+            parts.append(i if i.__class__ is int else (slice, i.start, i.stop, i.step) if i.__class__ is slice else (i.__class__, i))  # noqa: PERF401
+        key = tuple(parts)
         try:
             found = self._known.get(key)
         except TypeError:  # lists and arrays are not hashable

@@ -112,6 +112,8 @@ def enter(v: Value, tape: Tape) -> Rec:
 
 
 _literal_recs = {scalar_key(x): Rec(const(x), (), (), None) for x in (*LITERALS, False, True)}
+#: The records of Python ints that are literals. Bools are found under equal keys: ask only with ints.
+LITERAL_RECS = {x: _literal_recs[scalar_key(x)] for x in LITERALS}
 
 
 def scalar_rec(x: Scalar | Handle, tape: Tape) -> Rec:
@@ -155,13 +157,17 @@ def invoke(sig: Sig, args: Sequence[Argument], device: Device | None = None) -> 
     DeviceError
         If arrays live on devices with different memory.
     """
-    tape = tls.tape
-    found = None if tape is None else _record_again(sig, args, tape)
-    if found is not None:
-        return found
     contents: list[Any] = []
-    for a in args:  # once: that of a large view is a copy
+    for a in args:  # once: that of a large view is a copy, and that of a tracked one is recorded
         contents.append(a._v if isinstance(a, Cell) else a)  # noqa: PERF401  a comprehension is a frame
+    tape = tls.tape
+    if tape is not None:
+        for v in contents:
+            if v.__class__ is Value and (rec := v.rec) is not None and rec.node.tracked:
+                found = _record_again(sig, args, contents, tape)
+                if found is not None:
+                    return found
+                break
     found = _run_cached(sig, contents, tape)
     if found is not None and found is not WAITS:
         return found
@@ -267,6 +273,10 @@ def _run_cached(sig: Sig, contents: Sequence[Any], tape: Tape | None) -> list[An
     return results if largest < SETTINGS.defer_elements else contents_of(results, CPU)
 
 
+#: What generated functions need to do the same without its frame.
+RUN_CACHED: dict[str, Any] = {"plain": PLAIN, "quick": HOST.quick, "settings": SETTINGS, "counters": COUNTERS}
+
+
 def after_failure(error: Exception, run: Callable[[list[Array]], list[Array]], arrays: list[Array]) -> list[Array]:
     """The results of a host program that `HOST.quick` could not run because its single context was in use; any other error is raised."""
     if error.__class__ is RuntimeError and str(error).startswith("cannot enter context"):
@@ -276,48 +286,57 @@ def after_failure(error: Exception, run: Callable[[list[Array]], list[Array]], a
     raise HOST.failure(error) from error
 
 
-def _record_again(sig: Sig, args: Sequence[Any], tape: Tape) -> list[Any] | None:
-    """The short path of `_record`, for a known operation on small Values; None for anything else."""
-    values: list[Any] = []
+def _record_again(sig: Sig, args: Sequence[Any], contents: list[Any], tape: Tape) -> list[Any] | None:
+    """The short path of `_record`, for a known operation on small arrays and numbers; None for anything else.
+
+    What it captures or enters on the tape stays there, as `_record` would have it. Numbers enter last, when the operation is known.
+    """
     recs: list[Any] = []
     nodes: list[Any] = []
     arrays: list[Any] = []
-    for a in args:
-        v = a._v if isinstance(a, Cell) else a
+    scalars: list[int] = []
+    for k, v in enumerate(contents):
+        if v.__class__ is PLAIN:
+            if v.size >= SETTINGS.defer_elements or not isinstance(args[k], Cell):
+                return None
+            contents[k] = v = args[k]._capture()
         if v.__class__ is Value:
             rec, data = v.rec, v.data
-            if rec is None or data.__class__ is not PLAIN or v.device is not CPU:
+            if data.__class__ is not PLAIN or v.device is not CPU:
                 return None
-            entered = rec.node
-            if rec.tape is not tape:
-                if entered.__class__ is Leaf and entered.name == tape.leaves and not rec.inputs:  # the commonest case of `enter`
+            if rec is None:
+                rec = enter(v, tape)
+            elif rec.tape is not tape:
+                if rec.node.__class__ is Leaf and rec.node.name == tape.leaves and not rec.inputs:  # the commonest case of `enter`
                     tape.leaves += 1
                     tape.entered.append(rec)
                     rec.tape = tape
                 else:
                     rec = enter(v, tape)
-                    entered = rec.node
             recs.append(rec)
-            nodes.append(entered)
+            nodes.append(rec.node)
             arrays.append(data)
-        elif v is None:
+        elif v is None or (not sig.legacy and (v.__class__ is float or v.__class__ is int)):  # MXNet's are cast, see `_legacy_scalars`
+            if v is not None:
+                scalars.append(k)
             recs.append(None)
             nodes.append(None)
         else:
             return None
-        values.append(v)
+    if scalars:
+        arrays = _with_scalars(contents, scalars, nodes, tape)
     node = sig.typed.get(tuple(nodes))
     if node is None:
         return None
     plan = node.cache
     if plan is None or plan.again is None or plan.largest >= SETTINGS.defer_elements or LISTENERS:
         return None
-    if tape.device is not CPU:
-        if tape.device is not None:
-            return None
-        tape.device = CPU
+    if tape.device is not CPU and tape.device is not None:
+        return None
     COUNTERS.recorded += 1
-    tape.whole = False
+    tape.device, tape.whole = CPU, False
+    for k in scalars:
+        recs[k] = scalar_rec(contents[k], tape)
     try:
         results = HOST.quick(plan.again, arrays)
     except Exception as error:
@@ -326,10 +345,20 @@ def _record_again(sig: Sig, args: Sequence[Any], tape: Tape) -> list[Any] | None
     parts = node.parts
     outs = [Value(results[0], rec)] if len(parts) == 1 else [Value(results[k], Rec(p, (rec,), (), tape)) for k, p in enumerate(parts)]
     if plan.saves:
-        save_for_backward(rec, values, results, tape)
+        save_for_backward(rec, contents, results, tape)
         for k in plan.read:
             outs[k].borrow = tape.ref
     return outs
+
+
+def _with_scalars(contents: Sequence[Any], scalars: Sequence[int], nodes: list[Any], tape: Tape) -> list[Any]:
+    """Add the nodes that the scalars at some positions would have on the tape; returns what the operation's program takes."""
+    number = tape.leaves
+    for k in scalars:
+        nodes[k] = found = scalar_node(contents[k], number)
+        number += found.__class__ is Leaf
+    given = [v for v, node in zip(contents, nodes, strict=True) if node is not None and node.__class__ is not Constant]
+    return [v.data if v.__class__ is Value else v for v in given]
 
 
 def save_for_backward(rec: Rec, values: Sequence[Any], results: Sequence[Any], tape: Tape) -> None:

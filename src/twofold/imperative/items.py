@@ -23,6 +23,7 @@ from .cell import PLAIN, Value
 from .fast import native
 from .record import tls
 from .way import IS_SMALL
+from .write import recorded_part
 
 #: The classes of NumPy's integers, which select as Python's do; its bools are masks.
 INTEGER_SCALARS = frozenset(NUMPY[name].type for name in INTEGERS)
@@ -72,10 +73,16 @@ def __getitem__(self, key):{where}
         w._seen = r
         w._steps = w._g = None
         return w
-    if r.__class__ in native and not ({tracked}):
-        c = new(element)
-        c._raw = r
-        return c
+    if r.__class__ in native:
+        if not ({tracked}):
+            c = new(element)
+            c._raw = r
+            return c
+        part = recorded_part(of, {chain}basic(v.shape, key).chain{end}, r)
+        if part is not None:
+            c = new(cls)
+            c._v = part
+            return c
     return get(self, key)
 """
 
@@ -200,7 +207,7 @@ _LEGACY_RESHAPE["codes"] = """for n in shape[0] if len(shape) == 1 and shape[0].
     """.format(**_LEGACY_RESHAPE)
 
 
-def attach(cls: type, view: type, element: type | None, get: Callable[[Any, Any], Any], put: Callable[[Any, Any, Any], None]) -> None:
+def attach(cls: Any, view: type, element: type | None, get: Callable[[Any, Any], Any], put: Callable[[Any, Any, Any], None]) -> None:
     """Give an array class and the class of its views their ``__getitem__`` and ``__setitem__``, and put a short path before ``reshape``.
 
     Parameters
@@ -220,6 +227,7 @@ def attach(cls: type, view: type, element: type | None, get: Callable[[Any, Any]
         "get": get, "put": put,
     }  # fmt: skip
     env |= {"reshape": vars(cls)["reshape"], "reshaped": RESHAPED, "transposed": AXES_REVERSED}
+    env |= {"recorded_part": recorded_part, "basic": cls._indexer.basic}
     shared = {"shared": f" or {_SHARED}", "own": f" or (of.__class__ is not plain and ({_SHARED}))"}
     always = {"shared": "", "own": "", "tracked": _TRACKED}
     methods: list[tuple[str, dict[str, str]]] = [
@@ -229,11 +237,11 @@ def attach(cls: type, view: type, element: type | None, get: Callable[[Any, Any]
     ]
     if element is not None:  # in ``mx.nd`` a transposed array is a copy
         methods.append((_TRANSPOSE, always | {"general": "self.transpose()"}))
-    for owner, where, base in ((cls, _ROOT, "self"), (view, _VIEW, "self._base")):
+    for owner, where, base, chain, end in ((cls, _ROOT, "self", "", ""), (view, _VIEW, "self._base", "(*self._chain, *", ")")):
         for text, rules in methods:
             found: dict[str, Any] = {}
             gaps = "" if owner is cls else " or not v.flags.c_contiguous"  # NumPy would copy it, and so would the general way
-            exec(text.format(where=where.format(**rules), base=base, gaps=gaps, **rules), env, found)
+            exec(text.format(where=where.format(**rules), base=base, gaps=gaps, chain=chain, end=end, **rules), env, found)
             for name, method in found.items():
                 method.__doc__ = getattr(vars(cls).get(name), "__doc__", None)
                 attach_method(owner, name, method)

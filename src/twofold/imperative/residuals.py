@@ -105,7 +105,7 @@ def _derive(node: Application, plan: NodePlan) -> None:
     plan.read = tuple([k for kind, k in saves if kind == "out"])
     plan.saves = tuple(saves)
     plan.largest = max([n.size for n in (*node.inputs, *node.parts) if n is not None], default=0) // node.sig.op.waits_from
-    plan.fast = node.is_primitive and len(node.parts) == 1 and node.sig.op.elementwise and node.shape != ()
+    plan.fast = node.is_primitive and len(node.parts) == 1 and node.sig.op.elementwise
 
 
 def stands_for(node: Application, saved: Saved) -> list[Node]:

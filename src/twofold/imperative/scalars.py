@@ -31,12 +31,17 @@ def scalar_key(x: object) -> Hashable:
     return (x.__class__, x) if is_literal(x) else x.__class__
 
 
-class _FloatLeaves(dict[int, Leaf]):
+class _Leaves(dict[int, Leaf]):
+    def __init__(self, example: Scalar) -> None:
+        self._example = example
+        TABLES.dependents.append(self.clear)
+
     def __missing__(self, number: int) -> Leaf:
-        self[number] = found = scalar_leaf(0.0, number)
+        self[number] = found = scalar_leaf(self._example, number)
         return found
 
 
 #: The leaves of Python floats (of which none is a literal) by number. A dictionary, since a look-up enters no Python function.
-FLOAT_LEAVES = _FloatLeaves()
-TABLES.dependents.append(FLOAT_LEAVES.clear)
+FLOAT_LEAVES = _Leaves(0.0)
+#: The leaves of Python ints that are no literals.
+INTEGER_LEAVES = _Leaves(0)

@@ -20,15 +20,17 @@ from ..config import SETTINGS
 from ..device import CPU
 from ..dtype import NAME_OF
 from ..errors import ParameterError
+from ..graph.build import apply
 from ..graph.ir import Application, Node, leaf
 from ..opdef.spec import Sig
 from ..ops.primitive_gather import index_update
 from ..ops.primitive_shape import slice_update
 from ..program.namespace import namespace_of
+from ..scheduler.observers import LISTENERS
 from .cell import HOST, PLAIN, Cell, Content, Value, alias, wrap
 from .counters import COUNTERS
 from .deferral import twin_of
-from .invoke import content, data_of, device_of, invoke, type_of
+from .invoke import content, data_of, device_of, enter, invoke, type_of
 from .record import Rec, Variable, tls
 from .strided_view import view_shape
 from .way import is_tracked
@@ -65,7 +67,10 @@ def read(root: Cell, chain: Chain) -> Content:
     v = root._v
     if v.__class__ is PLAIN:
         return HOST.as_array(look(HOST, v, chain))
-    if is_tracked(v) or not is_visible(v):
+    tracked = is_tracked(v)
+    if tracked and (part := recorded_part(v, chain)) is not None:
+        return part
+    if tracked or not is_visible(v):
         for sig in chain:
             v = untracked(v) if sig.op.detaches else invoke(sig, (wrap(Cell, v),))[0]
         return v
@@ -90,6 +95,42 @@ def read_at_once(root: Cell, chain: Chain) -> tuple[Content, Array] | None:
             return None
     data = data_of(v)
     return (v, look(HOST, data, chain)) if data.__class__ is PLAIN else None
+
+
+def recorded_part(v: Value, chain: Chain, seen: Any = None) -> Value | None:
+    """A copy of a small part of a tracked array that is ready; None for anything else.
+
+    It is recorded as its view operations would be. Their gradients read shapes only, so that of their results only the last one is made.
+
+    Parameters
+    ----------
+    v
+        The root's content.
+    chain
+        What selects the part.
+    seen
+        NumPy's view of it, or its only element, if that is known.
+    """
+    tape, data, rec = tls.tape, v.data, v.rec
+    if tape is None or rec is None or data.__class__ is not PLAIN or v.device is not CPU or tape.device not in (CPU, None) or LISTENERS:
+        return None
+    if seen is None:
+        seen = look(HOST, data, chain)
+    if not chain or seen.size >= SETTINGS.defer_elements:
+        return None
+    for sig in chain:
+        if sig.op.detaches:
+            return None
+    if rec.tape is not tape:
+        rec = enter(v, tape)
+        if not rec.node.tracked:  # backward has freed the operation that computed it
+            return None
+    for sig in chain:
+        node = sig.typed.get((rec.node,))
+        rec = Rec(apply(sig, (rec.node,)) if node is None else node, (rec,), (), tape)
+    COUNTERS.recorded += 1
+    tape.device, tape.whole = CPU, False
+    return Value(np.array(seen), rec)
 
 
 def is_visible(v: Value) -> bool:

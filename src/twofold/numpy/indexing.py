@@ -18,7 +18,7 @@ from ..imperative.invoke import content, data_of, host_of
 from ..imperative.record import tls
 from ..imperative.transfer import on_device
 from ..imperative.way import is_tracked
-from ..imperative.write import change_at_once, look, read_at_once
+from ..imperative.write import change_at_once, look, read, read_at_once
 from ..ndarray.host_calls import is_recorded, to_numpy
 from ..ndarray.types import ArrayLike, Index
 from .array import ndarray, ndarrayElement, ndarrayView
@@ -94,7 +94,11 @@ def get(x: ndarray, index: Any) -> ndarray:
         return wrap(ndarray, content(HOST.as_array(memory[to_numpy(index)]), CPU))
     if basic.is_view:
         return x._view(*basic.chain)
-    found = None if is_variable(x) else read_at_once(root, (*chain, *basic.chain))
+    if is_variable(x):
+        return INDEXER.get(x, index)
+    if is_tracked(root._v):
+        return wrap(ndarray, read(root, (*chain, *basic.chain)))
+    found = read_at_once(root, (*chain, *basic.chain))
     if found is None:
         return INDEXER.get(x, index)
     _, element = found

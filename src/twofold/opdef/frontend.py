@@ -62,8 +62,8 @@ def function_of(
         operands = f"({', '.join(arrays)}{',' if arrays else ''})"
     lines = [f"def {name}({head}{tail}):"]
     quick = fast is not None and not op.mutates and arrays
-    if quick:
-        lines += _quick_lines(op, [p for p in keywords if p not in op.scalars], operands)
+    if quick and fast is not None:
+        lines += _quick_lines(op, [p for p in keywords if p not in op.scalars], operands, fast.single[0])
     lines.append(f"    params = {{k: v for k, v in {given}.items() if v is not NULL}}")
     lines.append("    if other: params.update(other)")
     lines.append(f"    result = call(op, {operands}, dict(params), {passes})")
@@ -81,7 +81,7 @@ def function_of(
     }
     env |= {f"default_{p}": op.params[p].default for p in op.scalars}
     if fast is not None:
-        env |= {"run": fast.run, "is_training": fast.is_training, "remember": _remembering(op, fast)}
+        env |= fast.single[1] | {"run": fast.run, "is_training": fast.is_training, "remember": _remembering(op, fast)}
     exec("\n".join(lines), env)
     function = env[name]
     function.__doc__ = docstring_of(op)
@@ -122,15 +122,20 @@ class LazyMethod:
 
 
 class Fast(NamedTuple):
-    """A front end's short path: ``run(sig, operands, *scalars)``, what makes the sig, and whether no parameter can change (no array)."""
+    """A front end's short path: ``run(sig, operands, *scalars)``, what makes the sig, and whether no parameter can change (no array).
+
+    ``single`` is the source of an even shorter one for operators of a single array: statements over ``sig`` and the array ``{a}``, which
+    return its result where they can, and the names that they use.
+    """
 
     run: Callable[..., Any]
     sig_of: Callable[[Op, dict[str, Any]], Any]
     is_training: Callable[[], bool]
     are_fixed: Callable[[dict[str, object]], bool]
+    single: tuple[str, dict[str, Any]]
 
 
-def _quick_lines(op: Op, keywords: list[str], operands: str) -> list[str]:
+def _quick_lines(op: Op, keywords: list[str], operands: str, single: str) -> list[str]:
     """Look up the parameters as they were given; required arrays must be present, and scalars must be Python numbers."""
     required = [i.name for i in op.inputs if not i.optional and not i.injected][: -1 if op.variadic else None]
     # 0 and -0.0 are equal, but not as floats: the key has their text
@@ -140,6 +145,7 @@ def _quick_lines(op: Op, keywords: list[str], operands: str) -> list[str]:
     present = "".join(f" and {a} is not None" for a in required)
     present += "".join(f" and ({s}.__class__ in numbers{'' if op.params[s].required else f' or {s} is NULL'})" for s in op.scalars)
     scalars = "".join(f", {s}" if op.params[s].required else f", default_{s} if {s} is NULL else {s}" for s in op.scalars)
+    alone = len(required) == 1 and operands == f"({required[0]},)" and not op.scalars
     return [
         "    try:",
         f"        key = {key}",
@@ -147,6 +153,7 @@ def _quick_lines(op: Op, keywords: list[str], operands: str) -> list[str]:
         "    except (TypeError, ValueError):  # not hashable; an array has no truth value",
         "        sig = key = None",
         f"    if sig is not None and out is None and not other{present}:",
+        *([f"        {line}" for line in single.format(a=required[0]).splitlines()] if alone else []),
         f"        return run(sig, {operands}{scalars})",
     ]
 

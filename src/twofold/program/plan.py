@@ -89,6 +89,7 @@ def plan_of(
         [reshaped.get(o, o) for o in unique],
         donated=donated,
         fixed=own.__contains__,
+        updates=lambda n: n in calls and bool(calls[n].update),
         in_place=in_place,
         share=share,
     )

@@ -360,8 +360,10 @@ class Printer:
             self._define(n, self._text(n, call.fresh))
             self._name[self.memory.place[n]] = self._name[n]
         else:
+            place = self.memory.place
+            update = bool(call.update) and place[n] == place.get(n.operands[0])
             out = self._result(n)
-            self._lines += self._text(n, call.text, out).split("; ")
+            self._lines += self._text(n, call.update if update else call.text, out).split("; ")
 
     def _is_allocated_by_call(self, n: Application) -> bool:
         """Whether the call may allocate a result itself. Large ones come from the backend's pool instead."""
