@@ -35,6 +35,14 @@ def _what_is_older() -> None:
     gc.freeze()
 
 
+@pytest.fixture(autouse=True)
+def _no_sites() -> None:
+    """Forget which lines have stopped waiting: what a test counts must not depend on the tests before it."""
+    from twofold.imperative.sites import SITES
+
+    SITES.clear()
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of fixtures, data and tools next to the repository."""

@@ -14,6 +14,7 @@ WHY_NOT = {
         "tests/ndarray/test_hot_paths.py",
         "tests/symbol/test_executor.py::test_weights_are_updated_in_place_after_backward",
         f"{ARRAYS}an_operation_on_a_small_array_is_a_frame_or_two",
+        "tests/numpy/test_small.py::test_a_small_operation_enters_few_functions[np.array(x)]",
     ),
     "puts fake GPUs in the place of these": ("tests/ndarray/test_contexts.py::test_an_array_of_a_missing_gpu_is_loaded_on_the_cpu",),
     "small arrays are computed inline, with NumPy's floating-point warnings; GPUs give none": (

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from twofold.imperative.counters import COUNTERS
 
 #: Every path must be taken in this share of its opportunities.
-LEAST = 0.01
+LEAST = 0.02
 
 
 def shares() -> dict[str, float]:

@@ -47,7 +47,7 @@ def test_a_recorded_operation_enters_few_functions(name):
 
 @pytest.mark.parametrize("case", small.CASES, ids=[case.text for case in small.CASES])
 def test_a_small_operation_of_np_enters_few_functions(case):
-    assert frames(steady(small.statement(case.text, mx.np))) <= case.frames
+    assert frames(steady(small.statement(case.text, mx.np, "float64"))) <= case.frames
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -6,7 +6,6 @@ from twofold.config import SETTINGS
 from twofold.graph.ir import drop_generation
 from twofold.imperative.counters import COUNTERS
 from twofold.imperative.record import tls
-from twofold.imperative.sites import SITES
 from twofold.imperative.window import HERE
 
 from .operators import SIZE
@@ -29,7 +28,6 @@ def _clean(monkeypatch):
     monkeypatch.setattr(SETTINGS, "verify", True)
     drop_generation()  # programs compiled by other tests used those tests' settings
     COUNTERS.reset()
-    SITES.clear()
     yield
     assert tls.tape is None
     HERE.by_device.clear()

@@ -177,7 +177,7 @@ def test_an_error_in_between_compiles_nothing(mode, made):
             z = y * y
         z.backward()
 
-    assert after_warming_up(made, step) == 0
+    assert after_warming_up(made, step, WARM + 4, WARM) == 0
 
 
 def test_an_iteration_of_training_runs_a_fixed_number_of_programs(deferred):

@@ -11,6 +11,7 @@ import pytest
 import twofold as mx
 from twofold.config import SETTINGS
 from twofold.imperative.counters import COUNTERS
+from twofold.imperative.sites import SITES
 
 
 @pytest.fixture(autouse=True)
@@ -23,6 +24,7 @@ def windows(size, operations=12):
     x = mx.nd.ones((300, 300))
     x.wait_to_read()
     COUNTERS.reset()
+    SITES.clear()
     with mx.engine.bulk(size):
         for _ in range(operations):
             x = x + 1

@@ -92,16 +92,16 @@ class Program:
 
     def move(self) -> None:
         target = self.own()
-        a, u, kind = self.pick(), self.moves.random() + 0.25, self.moves.randrange(27)
+        a, u, kind = self.pick(), self.moves.random() + 0.25, self.moves.randrange(28)
         b = self.pick().reshape(a.shape)
         if kind < 7:
             self.pool.append(self.api.fresh(self.computed(kind, a, b, u)))
         elif kind < 12:
             self.pool.append(self.viewed(kind - 7, a))
-        elif kind < 24:
+        elif kind < 25:
             self.write(kind - 12, target, self.pick().reshape(target.shape), u)
         else:
-            self.live(kind - 24, target, a, u)
+            self.live(kind - 25, target, a, u)
 
     def computed(self, kind: int, a: Any, b: Any, u: float) -> Any:
         np = self.np
@@ -122,8 +122,11 @@ class Program:
             lambda: a.reshape(self.shape()),
             lambda: a[..., ::-1],
             lambda: np.swapaxes(a, 0, -1),
-            lambda: self.api.detach(a) if self.detach else a[...],
+            lambda: self.alias(a),
         )[kind]()
+
+    def alias(self, a: Any) -> Any:
+        return self.api.detach(a) if self.detach else a[...]
 
     def write(self, kind: int, target: Any, b: Any, u: float) -> None:
         n = target.shape[-1]
@@ -154,6 +157,11 @@ class Program:
         elif kind == 10:
             matrix = target.reshape(4, 6)
             matrix[[1, 3, 1], ..., 2] += matrix[None, [0, 3, 0], ..., 1][:, 0] * u
+        elif kind == 11:
+            self.pool.append(self.alias(target))
+            target[..., 0] = u
+            self.pool.append(self.alias(target))
+            target -= b * u
         else:
             other = self.api.by_nd(target)
             other *= u

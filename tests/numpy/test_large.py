@@ -8,7 +8,7 @@ from asv_benchmarks.timing import frames
 from twofold import np
 from twofold.imperative.array import ViewMixin
 from twofold.imperative.counters import COUNTERS
-from twofold.imperative.sites import ALONE, PROBE, SITES
+from twofold.imperative.sites import ALONE, PROBE
 
 SIDE = 400
 
@@ -104,7 +104,6 @@ def test_views_of_large_arrays_enter_one_function(values):
 
 def test_what_is_read_after_every_operation_stops_waiting(values):
     x = np.array(values)
-    SITES.clear()
     COUNTERS.reset()
     for k in range(3 * ALONE):
         y = x * (k + 2.0)
@@ -117,7 +116,6 @@ def test_what_is_read_after_every_operation_stops_waiting(values):
 
 def test_a_site_whose_operations_are_joined_again_waits_again(values):
     x = np.array(values)
-    SITES.clear()
 
     def scaled(v):
         return v * 3.0
@@ -134,7 +132,6 @@ def test_a_site_whose_operations_are_joined_again_waits_again(values):
 
 def test_chains_wait_however_often_they_run(values):
     x = np.array(values)
-    SITES.clear()
     COUNTERS.reset()
     for _ in range(3 * ALONE):
         (x * 2.0 + 1.0).wait_to_read()
@@ -147,7 +144,6 @@ def test_chains_wait_however_often_they_run(values):
 )
 def test_results_are_the_same_before_and_after_a_site_stops_waiting(values, text):
     env = {"np": np, "x": np.array(values), "y": np.array(values[::-1].copy())}
-    SITES.clear()
     code = compile(text, "<text>", "eval")
     found = [eval(code, env).asnumpy() for _ in range(2 * ALONE)]
     for other in found[1:]:

@@ -102,7 +102,7 @@ class Run:
         views: list[Value] = []
         parts = self._parts.get(training) or self.parts(training)
         tape = Tape() if keep else None
-        joined = keep and len(parts) == 1 and parts[0].training.joins and joins_window(parts[0].training.largest)
+        joined = keep and len(parts) == 1 and parts[0].training.joins and joins_window(parts[0].training.largest, parts[0].device)
         if joined:  # another iteration begins here
             flush_complete()
         for number, part in enumerate(parts):

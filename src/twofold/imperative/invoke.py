@@ -273,10 +273,6 @@ def _run_cached(sig: Sig, contents: Sequence[Any], tape: Tape | None) -> list[An
     return results if largest < SETTINGS.defer_elements else contents_of(results, CPU)
 
 
-#: What generated functions need to do the same without its frame.
-RUN_CACHED: dict[str, Any] = {"plain": PLAIN, "quick": HOST.quick, "settings": SETTINGS, "counters": COUNTERS}
-
-
 def after_failure(error: Exception, run: Callable[[list[Array]], list[Array]], arrays: list[Array]) -> list[Array]:
     """The results of a host program that `HOST.quick` could not run because its single context was in use; any other error is raised."""
     if error.__class__ is RuntimeError and str(error).startswith("cannot enter context"):
@@ -284,6 +280,16 @@ def after_failure(error: Exception, run: Callable[[list[Array]], list[Array]], a
     if isinstance(error, MXNetError):
         raise error
     raise HOST.failure(error) from error
+
+
+#: What generated functions need to do the same without its frame.
+RUN_CACHED: dict[str, Any] = {
+    "plain": PLAIN,
+    "quick": HOST.quick,
+    "settings": SETTINGS,
+    "counters": COUNTERS,
+    "after_failure": after_failure,
+}
 
 
 def _record_again(sig: Sig, args: Sequence[Any], contents: list[Any], tape: Tape) -> list[Any] | None:

@@ -125,9 +125,9 @@ def joins_on_cpu(contents: Iterable[Operand]) -> bool:
     return lazy
 
 
-def joins_window(largest: int) -> bool:
-    """Whether forward and backward of a bound graph join a window: from a size of its largest array on."""
-    return largest >= SETTINGS.defer_elements * WHOLE and SETTINGS.engine != "naive"
+def joins_window(largest: int, device: Device) -> bool:
+    """Whether forward and backward of a bound graph join a window: from a size of its largest array on, earlier where launches cost."""
+    return largest >= SETTINGS.defer_elements * (WHOLE if device.is_host else 1) and SETTINGS.engine != "naive"
 
 
 def is_plain(data: Array) -> bool:

@@ -26,15 +26,15 @@ _SINGLE = """
 if {a}.__class__ is cls and sig.visible == 1:
     v = {a}._v
     if v.__class__ is plain and (found := sig.inline.get((v.shape, v.dtype))) is not None and found[2] == 1:
+        counters.inline += 1
         try:
             results = quick(found[0].args[0], [v])
-            if results[0].size < settings.defer_elements:
-                counters.inline += 1
-                result = new(cls)
-                result._v = results[0]
-                return result
-        except Exception:
-            pass  # `invoke` raises it as an error that says what to do
+        except Exception as error:
+            results = after_failure(error, found[0], [v])
+        result = new(cls)
+        v = results[0]
+        result._v = v if v.size < settings.defer_elements else Value(v)
+        return result
     result = new(cls)
     result._v = invoke(sig, ({a},))[0]
     return result
@@ -57,7 +57,7 @@ class Calls:
             lambda op, params: self._sig_of(op, {k: v for k, v in params.items() if k in op.params}),
             lambda: tls.training,
             lambda params: not _has_array(params),
-            (_SINGLE, {"cls": cls, "new": new, "invoke": invoke, **RUN_CACHED}),
+            (_SINGLE, {"cls": cls, "new": new, "invoke": invoke, "Value": Value, **RUN_CACHED}),
         )
 
     def call(self, op: Op, arrays: Sequence[Array | None], params: dict[str, Any], out: Array | Sequence[Array] | None = None) -> Any:

@@ -115,7 +115,7 @@ def _(draw):
     ]
 
 
-@op("_npi_matmul", alone=True)
+@op("_matrix_product", alone=True)
 def matrix_product(xp, a, b, *, transpose_a: bool = False, transpose_b: bool = False):
     """Matrix product over the last two axes, which may be exchanged in either operand: that is not copied, BLAS reads it as it is."""
     return xp.matmul(xp.matrix_transpose(a) if transpose_a else a, xp.matrix_transpose(b) if transpose_b else b)
