@@ -22,6 +22,7 @@ from .array import AXES_REVERSED, RESHAPED
 from .cell import PLAIN, Value
 from .fast import native
 from .record import tls
+from .result_text import complete
 from .way import IS_SMALL
 from .write import recorded_part
 
@@ -61,18 +62,12 @@ def __getitem__(self, key):{where}
                     return get(self, key)
             r = {items}
         else:
-            {array}
+            {by_array}
     except (IndexError, ValueError, TypeError):
         return get(self, key)
     if r.__class__ is plain:
-        {copied}w = new(view)
-        w._base = {base}
-        w._under = self
-        w._key = key
-        w._of = of
-        w._seen = r
-        w._steps = w._g = None
-        return w
+        {copied}
+        {view}
     if r.__class__ in native:
         if not ({tracked}):
             c = new(element)
@@ -111,7 +106,7 @@ def __setitem__(self, key, value):
             if k.__class__ is not int and k.__class__ is not slice:
                 return put(self, key, value)
     elif kind is not int and kind is not slice:
-        {array}
+        {by_array}
     {refused}try:
         v[at] = source
     except (IndexError, ValueError, TypeError, OverflowError):
@@ -128,33 +123,20 @@ def reshape(self, *shape, {options}):{where}
         return {general}
     if not r.ndim or r.base is not (v if v.base is None else v.base):
         return {general}
-    w = new(view)
-    w._base = {base}
-    w._under = self
-    w._key = reshaped
-    w._of = of
-    w._seen = r
-    w._steps = w._g = None
-    return w
+    {view}
 """
 
 _TRANSPOSE = """
 def T(self):{where}
     if not v.ndim:
         return {general}
-    w = new(view)
-    w._base = {base}
-    w._under = self
-    w._key = transposed
-    w._of = of
-    w._seen = v.T
-    w._steps = w._g = None
-    return w
+    r = v.T
+    {view}
 """
 
 #: NumPy's rules: integers for all axes give a scalar, and an array of indices or a mask gives a copy.
 _NUMPY_GET = {"integer": "v[key]", "items": "v[key]", "copied": "", "new_axes": " and last is not None"}
-_NUMPY_GET["array"] = f"""if kind is element:
+_NUMPY_GET["by_array"] = f"""if kind is element:
                 key = key._raw
                 if key.__class__ not in integers:
                     return get(self, key)
@@ -174,7 +156,7 @@ _NUMPY_GET["array"] = f"""if kind is element:
                 c._v = r if {IS_SMALL.format("r")} else Value(r)
                 return c"""
 _NUMPY_SET = {"refused": ""}
-_NUMPY_SET["array"] = """if kind is list and places.issuperset(map(type, key)):
+_NUMPY_SET["by_array"] = """if kind is list and places.issuperset(map(type, key)):
             pass
         elif kind is element:
             at = key._raw
@@ -190,12 +172,11 @@ _LEGACY_GET = {
     "integer": "v[key] if v.ndim != 1 else v[key : key + 1 or None]",
     "items": "v[key] if len(key) != v.ndim or slice in map(type, key) else v[(*key[:-1], slice(last, last + 1 or None))]",
     "copied": """if not r.size or not r.flags.c_contiguous:
-            return get(self, key)
-        """,
-    "array": "return get(self, key)",
+            return get(self, key)""",
+    "by_array": "return get(self, key)",
 }
 _LEGACY_SET = {
-    "array": "return put(self, key, value)",
+    "by_array": "return put(self, key, value)",
     "refused": """if v.dtype.kind != "f" or (source is not value and (kind is tuple or source.dtype is not v.dtype or (kind is int and v.ndim == 1))):
         return put(self, key, value)
     """,  # noqa: E501
@@ -231,17 +212,17 @@ def attach(cls: Any, view: type, element: type | None, get: Callable[[Any, Any],
     shared = {"shared": f" or {_SHARED}", "own": f" or (of.__class__ is not plain and ({_SHARED}))"}
     always = {"shared": "", "own": "", "tracked": _TRACKED}
     methods: list[tuple[str, dict[str, str]]] = [
-        (_GET, {"general": "get(self, key)", **always, **(_LEGACY_GET if element is None else _NUMPY_GET)}),
+        (_GET, {"key": "key", "general": "get(self, key)", **always, **(_LEGACY_GET if element is None else _NUMPY_GET)}),
         (_SET, {"general": "put(self, key, value)", **shared, **(_LEGACY_SET if element is None else _NUMPY_SET)}),
-        (_RESHAPE, always | (_LEGACY_RESHAPE if element is None else _NUMPY_RESHAPE)),
+        (_RESHAPE, always | {"key": "reshaped"} | (_LEGACY_RESHAPE if element is None else _NUMPY_RESHAPE)),
     ]
     if element is not None:  # in ``mx.nd`` a transposed array is a copy
-        methods.append((_TRANSPOSE, always | {"general": "self.transpose()"}))
+        methods.append((_TRANSPOSE, always | {"key": "transposed", "general": "self.transpose()"}))
     for owner, where, base, chain, end in ((cls, _ROOT, "self", "", ""), (view, _VIEW, "self._base", "(*self._chain, *", ")")):
         for text, rules in methods:
             found: dict[str, Any] = {}
             gaps = "" if owner is cls else " or not v.flags.c_contiguous"  # NumPy would copy it, and so would the general way
-            exec(text.format(where=where.format(**rules), base=base, gaps=gaps, chain=chain, end=end, **rules), env, found)
+            exec(complete(text).format(where=where.format(**rules), base=base, gaps=gaps, chain=chain, end=end, **rules), env, found)
             for name, method in found.items():
                 method.__doc__ = getattr(vars(cls).get(name), "__doc__", None)
                 attach_method(owner, name, method)

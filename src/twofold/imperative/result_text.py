@@ -24,7 +24,7 @@ w._under = self
 w._key = {key}
 w._of = of
 w._seen = r
-w._steps = w._wide = w._g = None
+w._steps = w._g = None
 return w
 """
 _TEXTS = {"array": _ARRAY, "scalar": _SCALAR, "result": _ARRAY + _SCALAR, "view": _VIEW}
