@@ -2,11 +2,16 @@
 
 import importlib
 import os
+import sys
 from typing import Any
 
+from . import submodule_names
 from .extension_points import LOADERS
 
 __all__: list[str] = []
+
+
+PACKAGE = __name__.rpartition(".")[0]
 
 
 def _numpy() -> Any:
@@ -21,12 +26,20 @@ def _folding_lines() -> Any:
     return importlib.import_module(".numpy_folding.explain", __package__).text
 
 
+def _module_of(name: str) -> str | None:
+    """The module for which a public name stands, such as ``numpy`` for ``np``; the table is there once the package is imported."""
+    where = vars(sys.modules[PACKAGE]).get("_PUBLIC", {}).get(name)
+    return where if isinstance(where, str) and where != name else None
+
+
 LOADERS |= {
     ("ndarray", "np"): _numpy,
     ("ndarray", "npx"): _numpy_extension,
     ("numpy", "ndarrayView"): lambda: _numpy().ndarrayView,
     ("profiler", "folding_lines"): _folding_lines,
 }
+
+submodule_names.install(PACKAGE, _module_of)
 
 if os.environ.get("MXNET_PROFILER_AUTOSTART", "0") == "1":  # the profiler starts when it is loaded
     importlib.import_module(".profiler", __package__)

@@ -52,3 +52,18 @@ def test_importing_twofold_loads_few_modules(added: set[str]):
 
 def test_importing_twofold_loads_no_extra(added: set[str]):
     assert not {name.partition(".")[0] for name in added} & LATE
+
+
+def test_submodules_are_imported_by_their_short_names():
+    modules_of(
+        "import twofold.np as np, twofold.nd, twofold.sym, twofold.npx, twofold.mod, twofold.kv as kv, twofold.np.linalg as linalg; "
+        "import twofold.numpy.linalg, twofold as mx; "
+        "assert np is mx.np is sys.modules['twofold.numpy'] and np.__name__ == np.__spec__.name == 'twofold.numpy'; "
+        "assert linalg is twofold.numpy.linalg and kv is mx.kvstore"
+    )
+
+
+@pytest.mark.parametrize("name", ["twofold.nothing", "twofold.np.nothing"])
+def test_other_submodules_are_not_found(name):
+    with pytest.raises(ModuleNotFoundError, match=f"'{name}'"):
+        __import__(name)

@@ -246,3 +246,17 @@ def test_a_0d_view_or_variable_is_written_in_place():
 def test_view_does_not_reinterpret_the_dtype():
     with pytest.raises(ParameterError, match="cannot be reinterpreted as another type"):
         np.ones(3).view("int64")
+
+
+@pytest.mark.parametrize("method", ["ravel", "flatten"])
+@pytest.mark.parametrize("text", ["A", "A.T", "A[:, 1:]", "A[1:]", "A[0]", "A[:, 0]", "A.ravel()[::2]", "A[:1, :1].T", "A[:0].T"])
+@pytest.mark.parametrize("side", [3, 400])
+def test_flat_copies_and_views_share_memory_where_numpys_do(method, text, side):
+    values = np.arange(side * side, dtype=np.float64).reshape(side, side)
+    results = []
+    for A in (values.copy(), mx.np.array(values)):
+        flat = getattr(eval(text, {"A": A}), method)()
+        flat[...] = -1.0
+        results.append((flat.shape, np.asarray(A)))
+    assert results[0][0] == results[1][0]
+    np.testing.assert_array_equal(results[1][1], results[0][1])

@@ -19,7 +19,7 @@ import numpy as np
 from ..device import CPU, Device
 from ..dtype import ITEMSIZE, NAME_OF, NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError, ShapeError
-from ..imperative.array import AXES_REVERSED, VIEW_SLOTS, Array, ViewMixin, apply_op, view_of
+from ..imperative.array import AXES_REVERSED, VIEW_SLOTS, Array, ViewMixin, adopted, apply_op, view_of
 from ..imperative.cell import PLAIN, Value, wrap
 from ..imperative.element import ElementMixin
 from ..imperative.invoke import host_of
@@ -147,7 +147,8 @@ class ndarray(Array):  # NumPy's name
 
     def flatten(self, order: Order = "C") -> "ndarray":
         """A copy with one axis; ``order`` as in `reshape`."""
-        return self.reshape(-1, order=order).copy()
+        flat = self.ravel(order)
+        return flat if flat._root is None else flat.copy()
 
     def as_in_ctx(self, ctx: Device) -> "ndarray":
         """The array itself if it is on the device, else a copy there."""
@@ -232,6 +233,9 @@ class ndarray(Array):  # NumPy's name
 
     def ravel(self, order: Order = "C") -> "ndarray":
         """The elements along one axis: a view if they are adjacent in memory, else a copy."""
+        memory = ready_memory(self) if order == "C" and self._root is not None else None
+        if memory is not None and (seen := self._seen) is not None and not seen.flags.c_contiguous:
+            return adopted(ndarray, np.ascontiguousarray(memory).reshape(-1))
         flat = self.reshape(-1, order=order)
         if self._root is None or flat.size < 2 or flat.strides[0] == flat.itemsize:
             return flat
