@@ -5,6 +5,8 @@ import re
 ROW = "tests/ndarray/test_conventions.py::test_as_in_mxnet["
 GLUON = "tests/gluon/test_programs.py::test_program_gives_what_mxnet_gives["
 ARRAYS, PARITY = "tests/numpy/test_arrays.py::test_", "tests/numpy/test_parity.py::test_"
+LARGE, SMALL = "tests/numpy/test_large.py::test_", "tests/numpy/test_small.py::test_"
+INDICES, RECORDING = "tests/numpy/test_index_arrays.py::test_", "tests/numpy/test_recording.py::test_"
 
 WHY_NOT = {
     "runs programs of the CPU whatever the default is; tests/cupy/test_operators.py runs the operators' samples on GPUs": (
@@ -14,7 +16,29 @@ WHY_NOT = {
         "tests/ndarray/test_hot_paths.py",
         "tests/symbol/test_executor.py::test_weights_are_updated_in_place_after_backward",
         f"{ARRAYS}an_operation_on_a_small_array_is_a_frame_or_two",
-        "tests/numpy/test_small.py::test_a_small_operation_enters_few_functions[np.array(x)]",
+        f"{SMALL}a_small_operation_enters_few_functions",
+        "tests/ndarray/test_small_operations.py::test_a_small_operation_enters_few_functions",
+        "tests/ndarray/test_small_operations.py::test_an_array_is_made_in_few_functions",
+        f"{SMALL}a_small_draw_enters_one_function_and_gives_what_numpy_gives",
+        f"{LARGE}views_of_large_arrays_enter_one_function",
+        f"{RECORDING}views_of_tracked_arrays_are_made_in_one_frame",
+    ),
+    "counts what the CPU does at once and in place; GPUs let it wait in the window": (
+        f"{LARGE}large_arrays_are_written_in_place",
+        f"{LARGE}what_is_read_after_every_operation_stops_waiting",
+        f"{SMALL}elements_and_small_slices_of_a_large_array_are_read_and_written_at_once",
+        f"{SMALL}small_parts_of_a_large_array_are_updated_in_place",
+        f"{INDICES}a_gather_from_a_large_array_is_not_deferred",
+        f"{INDICES}updating_a_part_of_a_large_array_defers_and_copies_nothing",
+        f"{RECORDING}a_scalar_recurrence_writes_in_place_while_recording",
+    ),
+    "compares with the bits of NumPy's BLAS and powers, and with its order of equal elements; GPUs have their own": (
+        f"{INDICES}products_of_transposed_matrices_and_vectors_have_numpys_bits_in_every_mode",
+        f"{SMALL}powers_are_numpys[3-float32]",
+        f"{LARGE}what_moves_elements_of_a_large_array_is_numpys_at_once[np.argsort(k)]",
+    ),
+    "on GPUs the elements of arrays and arrays without axes are the same class; as indices both count as elements, which give views": (
+        "tests/numpy/test_views.py::test_a_copy_shares_nothing[integer array without axes]",
     ),
     "puts fake GPUs in the place of these": ("tests/ndarray/test_contexts.py::test_an_array_of_a_missing_gpu_is_loaded_on_the_cpu",),
     "small arrays are computed inline, with NumPy's floating-point warnings; GPUs give none": (
@@ -51,6 +75,7 @@ WHY_NOT = {
     "NumPy reads no memory of GPUs": (
         f"{ARRAYS}dlpack_shares_memory",
         "tests/ndarray/test_interop.py::test_numpy_sees_our_memory_through_dlpack",
+        "tests/ndarray/test_interop.py::test_a_function_of_a_recorded_array_differentiates_as_for_np_arrays_or_raises[numpy.from_dlpack]",
         "tests/ndarray/test_interop.py::test_a_view_is_exported_with_its_root",
         "tests/ndarray/test_interop.py::test_exported_memory_is_not_moved_by_reads_and_recording",
     ),
@@ -59,6 +84,9 @@ WHY_NOT = {
         "tests/ops/test_oracle_values.py::test_differences_from_mxnet_are_as_listed[Cast.14 accepted]",
         f"{PARITY}every_mode_gives_the_same_bits[reductions]",
         f"{PARITY}every_mode_gives_the_same_bits[selection]",
+        f"{PARITY}every_mode_gives_the_same_bits[ufuncs]",
+        *(f"{SMALL}powers_are_numpys[{exponent}-complex64]" for exponent in ("2", "2.0", "3")),
+        f"{SMALL}elements_keep_their_dtype[complex64]",
         "tests/ndarray/test_conventions.py::test_differs_as_documented[copies: a.astype('complex64')]",
     ),
     "another process has no simulated GPU to read the pickle with": (
@@ -70,7 +98,7 @@ WHY_NOT_REAL = {
     "subnormal numbers are 0 on GPUs": ("tests/ops/test_stability.py::test_a_norm_is_finite_where_its_squares_are_not[subnormal]",),
 }
 #: Expressions with complex numbers, which are not computed on GPUs.
-COMPLEX = re.compile(r"tests/numpy/test_parity\.py::test_an_expression_gives.*\dj\b")
+COMPLEX = re.compile(r"tests/numpy/test_parity\.py::test_an_expression_matches_numpy.*\dj\b")
 EXCEPTIONS, REAL_EXCEPTIONS = (tuple(start for starts in why.values() for start in starts) for why in (WHY_NOT, WHY_NOT_REAL))
 
 

@@ -331,7 +331,7 @@ def test_an_array_built_from_recorded_elements_has_their_gradient(dtype):
     a.attach_grad()
     with autograd.record():
         built = nd.array([[a[0] * 5, [3]], ([4], a[1] * 5)], dtype=dtype, ctx=mx.cpu(1))
-        loss = (a * a).sum() + built.as_in_context(mx.cpu()).astype("float32").sum()
+        loss = (a * a).sum() + built.as_in_context(a.context).astype("float32").sum()
     loss.backward()
     np.testing.assert_array_equal(built.asnumpy(), [[[5], [3]], [[4], [10]]])
     assert (built.dtype, built.context) == (np.dtype(dtype or "float32"), mx.cpu(1))

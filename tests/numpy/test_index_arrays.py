@@ -102,6 +102,13 @@ def test_an_element_selects_as_a_number_and_gives_a_view(np_):
     assert (np_.arange(3)[k[1] - 2].shape, A[k[1]].shape) == ((), (5,))
 
 
+def test_an_element_of_a_pending_array_gives_a_view():
+    A, k = np.zeros((4, 5)), np.arange(LARGE) * 1
+    row = A[k[2]]
+    row += 1
+    assert A.tolist() == [[0] * 5, [0] * 5, [1] * 5, [0] * 5]
+
+
 @pytest.mark.parametrize("np_", [numpy, np], ids=["numpy", "twofold"])
 def test_elements_found_by_elements_make_an_array(np_):
     before, k = np_.array([-1, 0, 1]), np_.array([2])[0]

@@ -43,9 +43,10 @@ def test_sort_has_a_gradient(values):
     numpy.testing.assert_allclose(x.grad.asnumpy(), want)
 
 
-def test_sort_refuses_an_unknown_kind(values):
+@pytest.mark.parametrize("function", [np.sort, np.argsort])
+def test_sort_refuses_an_unknown_kind(values, function):
     with pytest.raises(mx.MXNetError, match="kind"):
-        np.sort(np.array(values), kind="unknown")
+        function(np.array(values), kind="unknown")
 
 
 @pytest.mark.parametrize("reduce", ["sum", "max", "min", "prod", "mean", "any", "all", "argmax"])

@@ -3,7 +3,7 @@
 import numpy
 import pytest
 
-from twofold import np
+from twofold import cpu, np
 from twofold.config import SETTINGS
 
 FUNCTIONS = {
@@ -25,7 +25,8 @@ def test_a_result_of_transposed_arrays_is_written_through_a_reshaped_view(monkey
     monkeypatch.setattr(SETTINGS, "defer_elements", defer)
     x = np.array(numpy.arange(24.0).reshape(2, 3, 4)).transpose(1, 2, 0)
     y = FUNCTIONS[name](x)
-    assert numpy.from_dlpack(y).flags.c_contiguous
+    if y.context == cpu():  # NumPy reads no memory of GPUs
+        assert numpy.from_dlpack(y).flags.c_contiguous
     flat = y.reshape(-1)
     flat[:2] = 0
     assert y.asnumpy().reshape(-1)[:2].tolist() == [0, 0]

@@ -399,7 +399,7 @@ class ndarrayElement(ElementMixin, ndarray):
         return hash(self._raw)
 
     def __round__(self, digits: int | None = None) -> Any:
-        return round(self._raw) if digits is None else _element(round(self._raw, digits))
+        return round(self._raw) if digits is None else element_of(round(self._raw, digits))
 
     def __format__(self, spec: str) -> str:
         return format(self._raw.item(), spec)
@@ -413,7 +413,7 @@ class ndarrayElement(ElementMixin, ndarray):
         return self._raw.item(*index)
 
 
-def _element(scalar: Any) -> ndarray:
+def element_of(scalar: Any) -> ndarray:
     """A single element that holds NumPy's scalar."""
     element = ndarrayElement.__new__(ndarrayElement)
     element._raw = scalar

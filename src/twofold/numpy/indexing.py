@@ -21,7 +21,7 @@ from ..imperative.way import is_tracked
 from ..imperative.write import change_at_once, look, read, read_at_once
 from ..ndarray.host_calls import is_recorded, to_numpy
 from ..ndarray.types import ArrayLike, Index
-from .array import ndarray, ndarrayElement, ndarrayView
+from .array import element_of, ndarray, ndarrayElement, ndarrayView
 from .creation import asarray
 
 
@@ -86,7 +86,7 @@ def get(x: ndarray, index: Any) -> ndarray:
     if basic is None:
         single = _without_arrays(index)
         if single is not None:
-            return x[single] if all(i.__class__ is not ndarray for i in _items(index)) else x[single].copy()
+            return x[single].copy() if any(i.__class__ is ndarray and i.context is CPU for i in _items(index)) else x[single]
         memory = memory_of(x)
         if memory is None:
             return INDEXER.get(x, index)
@@ -101,8 +101,8 @@ def get(x: ndarray, index: Any) -> ndarray:
     found = read_at_once(root, (*chain, *basic.chain))
     if found is None:
         return INDEXER.get(x, index)
-    _, element = found
-    return wrap(ndarray, HOST.as_array(np.array(element)))
+    scalar = found[1][()]
+    return element_of(scalar) if scalar.__class__ in NATIVE else wrap(ndarray, HOST.as_array(np.array(scalar)))
 
 
 def _piece(x: Any, key: Any) -> ndarray | None:
@@ -207,7 +207,8 @@ def _items(index: Any) -> tuple[Any, ...]:
 def _without_arrays(index: Any) -> Any:
     """The index as a tuple, with integers in place of integer arrays without axes; None if it contains other arrays.
 
-    Those that stand for NumPy's scalars select as integers do; others too, but NumPy then returns a copy.
+    Those that stand for NumPy's scalars select as integers do; others too, but NumPy then returns a copy. On a device the two are the
+    same class, and count as scalars, which elements and results without axes are in NumPy.
     """
     plain = [i.__index__() if isinstance(i, (ndarray, np.ndarray)) and not i.ndim and i.dtype.kind in "iu" else i for i in _items(index)]
     return tuple(plain) if all(map(_is_basic, plain)) else None

@@ -249,6 +249,7 @@ def sort(a: ArrayLike, axis: int | None = -1, kind: str | None = None, order: No
             raise own_error("sort: the kind is not NumPy's", error) from error
         COUNTERS.inline += 1
         return wrap(ndarray, content(HOST.as_array(found), CPU))
+    _sorted(np.sort, np.empty(0), -1, kind, stable)  # refuses what NumPy refuses
     return run(ordering.sort, x, axis=axis)
 
 
@@ -256,6 +257,7 @@ def argsort(a: ArrayLike, axis: int | None = -1, kind: str | None = None, order:
     """The indices that sort the elements along an axis; parameters as for `sort`. On a device the order of equal elements is kept."""
     x, axis = operand(a), _sortable(axis, order)
     if x.context is not CPU or x.dtype.kind not in "biuf":
+        _sorted(np.argsort, np.empty(0), -1, kind, stable)
         return run(ordering.argsort_axis, x, axis=axis, dtype="int64")
     COUNTERS.inline += 1
     return wrap(ndarray, content(_sorted(np.argsort, host_of(x), axis, kind, stable), CPU))
