@@ -69,7 +69,7 @@ def write_pages(results: Path, pages: Path) -> list[Path]:
     """
     pages.mkdir(parents=True, exist_ok=True)
     written = []
-    for file in sorted(results.glob("*.json")):
+    for file in sorted(results.glob("peers-*.json")):
         target = pages / f"{file.stem}.html"
         target.write_text(contest_page(json.loads(file.read_text(encoding="utf-8"))), encoding="utf-8")
         written.append(target)

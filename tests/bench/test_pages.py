@@ -17,7 +17,7 @@ def test_an_amount_has_three_digits(value, unit, text):
 
 def test_each_contest_has_a_page_with_every_work_and_way(tmp_path):
     *pages, index = write_pages(RESULTS, tmp_path)
-    kept = sorted(RESULTS.glob("*.json"))
+    kept = sorted(RESULTS.glob("peers-*.json"))
     assert [p.stem for p in pages] == [k.stem for k in kept]
     assert pages
     for page, file in zip(pages, kept, strict=True):
