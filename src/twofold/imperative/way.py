@@ -4,11 +4,12 @@ It depends on devices, sizes and settings, never on time, so that a program runs
 
 The shortest paths repeat some of these tests, because a call would cost a frame for every operation. Change them together:
 
-| test                          | repeated in                                                                                  |
-|-------------------------------|----------------------------------------------------------------------------------------------|
-| `is_plain`                    | `invoke.contents_of`, `invoke._run_cached`; its size, as text, in `fast` and `items`         |
-| `is_tracked`                  | `invoke._inspected`, `invoke._run_cached`, `array.ViewMixin._v`; as text, in `fast`, `items` |
-| `is_lazy`, of the largest one | `invoke._record_again`, from `NodePlan.largest`                                              |
+| test                          | repeated in                                                                                           |
+|-------------------------------|-------------------------------------------------------------------------------------------------------|
+| `is_plain`                    | `invoke.contents_of`, `invoke._run_cached`, `ndarray.calls`; its size, as text, in `fast` and `items` |
+| `is_tracked`                  | `invoke`, its `_inspected` and `_run_cached`, `array.ViewMixin._operand`; as text, in `fast`, `items` |
+| `is_lazy`, of the largest one | `invoke._run_cached`; `invoke._record_again`, from `NodePlan.largest`                                 |
+| `sites.runs_at_once`          | `deferral.now`, which counts only what has run                                                        |
 
 What a view or a write decides (`write.read_at_once`, `write._settle`) depends on the size of the part, and is a decision of its own.
 """
