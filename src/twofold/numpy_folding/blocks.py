@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..backend import workers
+from ..backend.strides import merge_axes
 from .error_state import Log, logged
 from .rules import Rule, loop_types
 
@@ -186,19 +187,7 @@ def collapsed(shape: Shape, arrays: Sequence[np.ndarray]) -> Shape:
     """The shape with as few axes as all arrays, broadcast to it, allow: neighbouring ones over which they all step evenly are one."""
     if all(a.flags.c_contiguous and a.shape == shape for a in arrays):
         return (math.prod(shape),)
-    strides = [np.broadcast_to(a, shape).strides for a in arrays]
-    found: list[int] = []
-    for axis, n in enumerate(shape):
-        if n == 1:
-            continue
-        before = axis - 1
-        while before >= 0 and shape[before] == 1:
-            before -= 1
-        if found and all(s[before] == s[axis] * n for s in strides):
-            found[-1] *= n
-        else:
-            found.append(n)
-    return tuple(found) or (1,)
+    return merge_axes(shape, [np.broadcast_to(a, shape).strides for a in arrays]).sizes or (1,)
 
 
 def reshaped(array: np.ndarray, shape: Shape, space: Shape) -> np.ndarray:
