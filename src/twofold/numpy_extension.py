@@ -42,7 +42,7 @@ def __getattr__(name: str) -> Any:
     if registered not in NAMES:
         raise OperatorError(f"module {__name__!r} has no attribute {name!r}", None, "see dir() of it")
     op = NAMES[registered]
-    extra = () if [i for i in op.inputs if not i.injected] else ("ctx",)
+    extra = () if op.arrays else ("ctx",)
     function = globals()[name] = function_of(op, name, CALLS.call, __name__, extra=extra, fast=CALLS.fast)
     return function
 

@@ -142,3 +142,26 @@ def test_the_name_of_a_node_is_an_attribute_too():
     assert sym.var("b", attr={"name": "other"}).attr("name") == "other"
     assert sym.Group([a, a + 1]).attr("name") is None
     assert a.list_attr() == {}
+
+
+def test_the_last_positional_arguments_are_name_and_attributes():
+    s = sym.relu(sym.var("a"), "activated", {"mine": "2"})
+    assert s.name == "activated"
+    assert s.list_attr() == {"mine": "2"}
+
+
+def test_operators_without_arrays_keep_a_context_before_the_dtype():
+    s = sym.random_uniform(0, 1, (2,), "cpu(0)", "float64")
+    assert s.list_attr() == {"low": "0", "high": "1", "shape": "(2,)", "ctx": "cpu(0)", "dtype": "float64"}
+    assert sym.load_json(s.tojson()).list_attr() == s.list_attr()
+    assert s.eval()[0].dtype == np.float64
+    assert mx.nd.random_uniform(0, 1, (2,), mx.cpu(), "float64").dtype == np.float64
+    assert sym.zeros((2,), ctx="cpu(0)").eval()[0].shape == (2,)
+
+
+def test_methods_accept_inplace_as_those_of_arrays_do():
+    a = sym.var("a")
+    assert a.expand_dims(0, True).list_attr() == {"axis": "0"}
+    assert a.flatten(inplace=True).infer_shape(a=(2, 3, 4))[1] == [(2, 12)]
+    assert a.squeeze(0, True).infer_shape(a=(1, 3))[1] == [(3,)]
+    assert a.squeeze(name="less").name == "less"

@@ -183,7 +183,7 @@ SAMPLES = [pytest.param(op, k, s, id=f"{op.title}-{k}") for op in OPS.values() i
 def symbol_of(op, sample):
     """(symbol of an operator with a sample's parameters, its inputs' shapes by name)."""
     params = {k: v for k, v in sample.params.items() if v is not None or op.params[k].required}
-    names = [f"x{k}" for k in range(len(sample.inputs))] if op.variadic else [i.name for i in op.inputs if not i.injected]
+    names = [f"x{k}" for k in range(len(sample.inputs))] if op.variadic else [i.name for i in op.arrays]
     shapes = {n: d.shape for n, d in zip(names, sample.inputs, strict=False) if d is not None}
     arrays = [sym.var(n) if n in shapes else None for n in names]
     return apply_op(op, "n", arrays, {**params, op.count_param: len(arrays)} if op.count_param else params), shapes

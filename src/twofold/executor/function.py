@@ -92,7 +92,7 @@ def new_states(updates: Iterable[StateUpdate]) -> dict[int, Node]:
     current: dict[int, Node] = {}
     for update in updates:
         op = update.sig.op
-        names = [i.name for i in op.inputs if not i.injected]
+        names = [i.name for i in op.arrays]
         places = [update.states.get(name, -1) for name in names]
         operands = [current.get(place, operand) for place, operand in zip(places, update.operands, strict=True)]
         tracked = [o is not None and o.tracked for o in operands]

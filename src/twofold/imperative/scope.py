@@ -32,12 +32,12 @@ class Scope:
             tls.tape = tape
 
 
-def set_recording(recording: bool) -> bool:
+def set_recording(is_recording: bool) -> bool:
     """Switch recording on (with a new tape unless there is one) or off; return whether it was on."""
     was = tls.tape is not None
-    if recording and not was:
+    if is_recording and not was:
         _begin()
-    elif not recording:
+    elif not is_recording:
         tls.tape = None
     return was
 
@@ -57,7 +57,7 @@ def renumber() -> None:
         _begin()
 
 
-def set_training(training: bool) -> bool:
+def set_training(train_mode: bool) -> bool:
     """Switch training mode; return whether it was on."""
-    was, tls.training = tls.training, training
+    was, tls.training = tls.training, train_mode
     return was

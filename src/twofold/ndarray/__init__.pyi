@@ -881,8 +881,8 @@ def normal(
     loc: float = 0.0,
     scale: float = 1.0,
     shape: int | Sequence[int] | None = None,
-    dtype: Literal["float16", "float32", "float64"] | None = None,
     ctx: DeviceLike = None,
+    dtype: Literal["float16", "float32", "float64"] | None = None,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
@@ -925,8 +925,8 @@ def radians(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name:
 def random_exponential(
     lam: float = 1.0,
     shape: int | Sequence[int] | None = None,
-    dtype: Literal["float16", "float32", "float64"] | None = None,
     ctx: DeviceLike = None,
+    dtype: Literal["float16", "float32", "float64"] | None = None,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
@@ -934,8 +934,8 @@ def random_gamma(
     alpha: float = 1.0,
     beta: float = 1.0,
     shape: int | Sequence[int] | None = None,
-    dtype: Literal["float16", "float32", "float64"] | None = None,
     ctx: DeviceLike = None,
+    dtype: Literal["float16", "float32", "float64"] | None = None,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
@@ -943,8 +943,8 @@ def random_generalized_negative_binomial(
     mu: float = 1.0,
     alpha: float = 1.0,
     shape: int | Sequence[int] | None = None,
-    dtype: Literal["float16", "float32", "float64"] | None = None,
     ctx: DeviceLike = None,
+    dtype: Literal["float16", "float32", "float64"] | None = None,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
@@ -952,8 +952,8 @@ def random_negative_binomial(
     k: float = 1,
     p: float = 1.0,
     shape: int | Sequence[int] | None = None,
-    dtype: Literal["float16", "float32", "float64"] | None = None,
     ctx: DeviceLike = None,
+    dtype: Literal["float16", "float32", "float64"] | None = None,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
@@ -961,16 +961,16 @@ def random_normal(
     loc: float = 0.0,
     scale: float = 1.0,
     shape: int | Sequence[int] | None = None,
-    dtype: Literal["float16", "float32", "float64"] | None = None,
     ctx: DeviceLike = None,
+    dtype: Literal["float16", "float32", "float64"] | None = None,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
 def random_poisson(
     lam: float = 1.0,
     shape: int | Sequence[int] | None = None,
-    dtype: Literal["float16", "float32", "float64"] | None = None,
     ctx: DeviceLike = None,
+    dtype: Literal["float16", "float32", "float64"] | None = None,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
@@ -978,8 +978,8 @@ def random_randint(
     low: float = ...,
     high: float = ...,
     shape: int | Sequence[int] | None = None,
-    dtype: Literal["int32", "int64"] | None = None,
     ctx: DeviceLike = None,
+    dtype: Literal["int32", "int64"] | None = None,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
@@ -987,8 +987,8 @@ def random_uniform(
     low: float = 0.0,
     high: float = 1.0,
     shape: int | Sequence[int] | None = None,
-    dtype: Literal["float16", "float32", "float64"] | None = None,
     ctx: DeviceLike = None,
+    dtype: Literal["float16", "float32", "float64"] | None = None,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
@@ -1325,8 +1325,8 @@ def uniform(
     low: float = 0.0,
     high: float = 1.0,
     shape: int | Sequence[int] | None = None,
-    dtype: Literal["float16", "float32", "float64"] | None = None,
     ctx: DeviceLike = None,
+    dtype: Literal["float16", "float32", "float64"] | None = None,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...

@@ -155,7 +155,7 @@ class Calls:
             if int(count) != len(arrays):
                 raise ParameterError(f"{op.title}: {op.count_param} is not the number of arrays", f"{count} for {len(arrays)}", "omit it")
             return list(arrays)
-        names = [i for i in op.inputs if not i.injected]
+        names = op.arrays
         for i, a in zip(names, arrays, strict=True):
             if a is None and not i.optional:
                 raise ParameterError(f"{op.title}: the array {i.name} is missing", None, f"pass {', '.join(n.name for n in names)}")

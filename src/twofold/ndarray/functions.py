@@ -59,7 +59,14 @@ multiply = _binary("multiply", primitive_arithmetic.multiply, "Product", operato
 divide = _binary("divide", primitive_arithmetic.divide, "Quotient (of integers truncated)", operator.truediv, fast=True)
 true_divide = _binary("true_divide", primitive_arithmetic.divide, "Quotient (of integers truncated)", operator.truediv, fast=True)
 modulo = _binary("modulo", primitive_arithmetic.remainder, "Remainder with the divisor's sign", operator.mod, fast=True)
-power = _binary("power", primitive_arithmetic.power, "Power", operator.pow, fast=True)
+_power = _binary("power", primitive_arithmetic.power, "Power", operator.pow, fast=True)
+
+
+def power(base: Operand, exp: Operand) -> NDArray:
+    """Power of two arrays or numbers, element-wise with broadcasting."""
+    return _power(base, exp)
+
+
 maximum = _binary("maximum", primitive_arithmetic.maximum, "Maximum", max, at_once=True)
 minimum = _binary("minimum", primitive_arithmetic.minimum, "Minimum", min, at_once=True)
 equal = _binary("equal", primitive_arithmetic.equal, "1 where equal, else 0,", lambda a, b: int(a == b))

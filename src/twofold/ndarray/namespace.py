@@ -70,7 +70,7 @@ def function_in(namespace: str, name: str) -> Callable[..., Any]:
     if registered is None:
         raise OperatorError(f"module {module!r} has no attribute {name!r}", None, "see dir() of it")
     op = NAMES[registered]
-    extra = () if [i for i in op.inputs if not i.injected] else ("ctx",)
+    extra = () if op.arrays else ("ctx",)
     return generate(op, name, module, extra)
 
 

@@ -42,16 +42,20 @@ def function_of(
     module
         The function's ``__module__``.
     extra
-        Names of further keyword arguments passed on as parameters (``ctx`` of creation operators, say).
+        Names of further keyword arguments passed on as parameters (``ctx`` of creation operators, say), placed before ``dtype``.
     fast
         A short path for calls with known parameters.
     passes
-        Which of the common keywords, ``out`` or ``name``, is the fourth argument of ``call``.
+        Which of the common keywords is the fourth argument of ``call``: ``out``, as for functions of arrays, or ``name``, as for those of
+        symbols, which have ``attr`` as well.
     """
-    arrays = [i.name for i in op.inputs if not i.injected]
+    arrays = [i.name for i in op.arrays]
     params = [p for p in op.params if p not in op.training]
-    keywords = [p for p in [*params, *extra] if p not in arrays]
-    tail = ", ".join([f"{p}=NULL" for p in keywords] + ["out=None", "name=None", "**other"])
+    keywords = [p for p in params if p not in arrays]
+    before_dtype = keywords.index("dtype") if "dtype" in keywords else len(keywords)
+    keywords[before_dtype:before_dtype] = extra
+    common = ["name=None", "attr=None", "out=None"] if passes == "name" else ["out=None", "name=None"]
+    tail = ", ".join([f"{p}=NULL" for p in keywords] + [*common, "**other"])
     given = "{" + ", ".join(f"{p!r}: {p}" for p in keywords) + "}"
     if op.variadic:
         fixed = ", ".join(arrays[:-1])
@@ -66,6 +70,8 @@ def function_of(
         lines += _quick_lines(op, [p for p in keywords if p not in op.scalars], operands, fast.single[0])
     lines.append(f"    params = {{k: v for k, v in {given}.items() if v is not NULL}}")
     lines.append("    if other: params.update(other)")
+    if passes == "name":
+        lines.append("    if attr is not None: params['attr'] = attr")
     lines.append(f"    result = call(op, {operands}, dict(params), {passes})")
     if quick:
         lines.append("    if out is None and not other and key is not None: remember(cache, key, params)")

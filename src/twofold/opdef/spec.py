@@ -264,6 +264,11 @@ class Op:
         return self.names[0] if self.names else self.name
 
     @cached_property
+    def arrays(self) -> "tuple[Input, ...]":
+        """The inputs that a caller passes: all but a random generator's key."""
+        return tuple(i for i in self.inputs if not i.injected)
+
+    @cached_property
     def method_name(self) -> str:
         """The name of its method; empty if it has none."""
         return self.method if isinstance(self.method, str) else self.title if self.method and self.names else ""

@@ -68,7 +68,7 @@ def _(draw):
     return draw(draw.real((6, 2)), draw.real((2, 3, 5)), lhs_begin=0, lhs_end=1, rhs_begin=0, rhs_end=2)
 
 
-@op("Flatten", "flatten", "_npx_batch_flatten", method="flatten", drawn_as="shape")
+@op("Flatten", "flatten", "_npx_batch_flatten", method="flatten", symbol_method=False, drawn_as="shape")
 def flatten(xp, data):
     """Flattens all axes except the first: (n, d…) to (n, ∏d)."""
     return xp.reshape(data, shape=(data.shape[0], math.prod(data.shape[1:])))
@@ -83,7 +83,7 @@ def _(shapes, results):
 flatten.sample(lambda draw: draw(draw.real((2, 3, 4))))
 
 
-@op("expand_dims", "_npi_expand_dims", method=True)
+@op("expand_dims", "_npi_expand_dims", method=True, symbol_method=False)
 def expand_dims(xp, data, *, axis: int):
     """Inserts an axis of size 1 before ``axis``."""
     return xp.expand_dims(data, normalized_axis(axis, len(data.shape) + 1, "expand_dims: axis"))
@@ -101,7 +101,7 @@ def _(shapes, results, *, axis):
 expand_dims.sample(lambda draw: draw(draw.real((2, 3)), axis=-2))
 
 
-@op("squeeze", method=True)
+@op("squeeze", method=True, symbol_method=False)
 def squeeze(xp, data, *, axis: Axis = None):
     """Removes the given axes, or all axes, of size 1."""
     if axis is not None:

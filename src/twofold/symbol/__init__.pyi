@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from ..ndarray.types import DTypeLike
+from ..ndarray.types import DeviceLike, DTypeLike
 from . import random
 from .compilation import compile
 from .compose import group as Group
@@ -45,6 +45,7 @@ def Activation(
     act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"] = ...,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def BatchNorm(
@@ -64,9 +65,10 @@ def BatchNorm(
     max_calib_range: float | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def BlockGrad(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def BlockGrad(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def CTCLoss(
     data: Symbol | None = None,
     label: Symbol | None = None,
@@ -77,10 +79,18 @@ def CTCLoss(
     blank_label: Literal["first", "last"] = "first",
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def Cast(data: Symbol | None = None, dtype: DTypeLike = ..., name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def Concat(*data: Symbol, dim: int = 1, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def Cast(
+    data: Symbol | None = None,
+    dtype: DTypeLike = ...,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def Concat(*data: Symbol, dim: int = 1, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def Convolution(
     data: Symbol | None = None,
     weight: Symbol | None = None,
@@ -98,6 +108,7 @@ def Convolution(
     layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def Crop(
@@ -107,6 +118,7 @@ def Crop(
     center_crop: bool = False,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def Deconvolution(
@@ -128,6 +140,7 @@ def Deconvolution(
     layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def Dropout(
@@ -138,9 +151,10 @@ def Dropout(
     cudnn_off: bool | None = False,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def ElementWiseSum(*args: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def ElementWiseSum(*args: Symbol, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def Embedding(
     data: Symbol | None = None,
     weight: Symbol | None = None,
@@ -150,9 +164,10 @@ def Embedding(
     sparse_grad: bool = False,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def Flatten(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def Flatten(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def FullyConnected(
     data: Symbol | None = None,
     weight: Symbol | None = None,
@@ -162,6 +177,7 @@ def FullyConnected(
     flatten: bool = True,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def GroupNorm(
@@ -173,6 +189,7 @@ def GroupNorm(
     output_mean_var: bool = False,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def InstanceNorm(
@@ -182,6 +199,7 @@ def InstanceNorm(
     eps: float = 0.001,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def L2Normalization(
@@ -190,6 +208,7 @@ def L2Normalization(
     mode: Literal["channel", "instance", "spatial"] = "instance",
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def LRN(
@@ -200,6 +219,7 @@ def LRN(
     nsize: int = ...,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def LayerNorm(
@@ -211,6 +231,7 @@ def LayerNorm(
     output_mean_var: bool = False,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def LeakyReLU(
@@ -222,6 +243,7 @@ def LeakyReLU(
     upper_bound: float = 0.334,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def LinearRegressionOutput(
@@ -230,6 +252,7 @@ def LinearRegressionOutput(
     grad_scale: float = 1.0,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def LogisticRegressionOutput(
@@ -238,6 +261,7 @@ def LogisticRegressionOutput(
     grad_scale: float = 1.0,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def MAERegressionOutput(
@@ -246,6 +270,7 @@ def MAERegressionOutput(
     grad_scale: float = 1.0,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def MakeLoss(
@@ -255,6 +280,7 @@ def MakeLoss(
     normalization: Literal["batch", "null", "valid"] = "null",
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def Pad(
@@ -264,6 +290,7 @@ def Pad(
     constant_value: float = 0.0,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def Pooling(
@@ -280,6 +307,7 @@ def Pooling(
     layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def RNN(
@@ -301,6 +329,7 @@ def RNN(
     use_sequence_length: bool = False,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def Reshape(
@@ -311,6 +340,7 @@ def Reshape(
     keep_highest: bool = False,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def SVMOutput(
@@ -321,6 +351,7 @@ def SVMOutput(
     use_linear: bool = False,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def SequenceLast(
@@ -330,6 +361,7 @@ def SequenceLast(
     axis: int = 0,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def SequenceMask(
@@ -340,6 +372,7 @@ def SequenceMask(
     axis: int = 0,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def SequenceReverse(
@@ -349,6 +382,7 @@ def SequenceReverse(
     axis: int = 0,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def SliceChannel(
@@ -358,6 +392,7 @@ def SliceChannel(
     squeeze_axis: bool = False,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def Softmax(
@@ -373,6 +408,7 @@ def Softmax(
     smooth_alpha: float = 0.0,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def SoftmaxActivation(
@@ -380,6 +416,7 @@ def SoftmaxActivation(
     mode: Literal["channel", "instance"] = "instance",
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def SoftmaxOutput(
@@ -395,6 +432,7 @@ def SoftmaxOutput(
     smooth_alpha: float = 0.0,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def SwapAxis(
@@ -403,6 +441,7 @@ def SwapAxis(
     dim2: int = 0,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def UpSampling(
@@ -414,9 +453,10 @@ def UpSampling(
     workspace: int = 512,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def abs(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def abs(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def adam_update(
     weight: Symbol | None = None,
     grad: Symbol | None = None,
@@ -432,30 +472,33 @@ def adam_update(
     lazy_update: bool = True,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def add_n(*args: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def arccos(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def arccosh(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def arcsin(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def arcsinh(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def arctan(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def arctanh(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def add_n(*args: Symbol, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def arccos(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def arccosh(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def arcsin(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def arcsinh(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def arctan(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def arctanh(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def argmax(
     data: Symbol | None = None,
     axis: int | None = None,
     keepdims: bool = False,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def argmax_channel(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def argmax_channel(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def argmin(
     data: Symbol | None = None,
     axis: int | None = None,
     keepdims: bool = False,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def argsort(
@@ -465,6 +508,7 @@ def argsort(
     dtype: DTypeLike = "float32",
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def batch_dot(
@@ -475,6 +519,7 @@ def batch_dot(
     forward_stype: Literal["default", "csr", "row_sparse"] | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def batch_take(
@@ -482,6 +527,7 @@ def batch_take(
     indices: Symbol | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def broadcast_add(
@@ -489,6 +535,7 @@ def broadcast_add(
     rhs: Symbol | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def broadcast_axes(
@@ -497,6 +544,7 @@ def broadcast_axes(
     size: int | Sequence[int] = (),
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def broadcast_axis(
@@ -505,6 +553,7 @@ def broadcast_axis(
     size: int | Sequence[int] = (),
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def broadcast_div(
@@ -512,6 +561,7 @@ def broadcast_div(
     rhs: Symbol | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def broadcast_equal(
@@ -519,6 +569,7 @@ def broadcast_equal(
     rhs: Symbol | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def broadcast_greater(
@@ -526,6 +577,7 @@ def broadcast_greater(
     rhs: Symbol | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def broadcast_greater_equal(
@@ -533,6 +585,7 @@ def broadcast_greater_equal(
     rhs: Symbol | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def broadcast_hypot(
@@ -540,6 +593,7 @@ def broadcast_hypot(
     rhs: Symbol | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def broadcast_lesser(
@@ -547,6 +601,7 @@ def broadcast_lesser(
     rhs: Symbol | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def broadcast_lesser_equal(
@@ -554,6 +609,7 @@ def broadcast_lesser_equal(
     rhs: Symbol | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def broadcast_like(
@@ -563,6 +619,7 @@ def broadcast_like(
     rhs_axes: int | Sequence[int] | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def broadcast_logical_and(
@@ -570,6 +627,7 @@ def broadcast_logical_and(
     rhs: Symbol | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def broadcast_logical_or(
@@ -577,6 +635,7 @@ def broadcast_logical_or(
     rhs: Symbol | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def broadcast_logical_xor(
@@ -584,6 +643,7 @@ def broadcast_logical_xor(
     rhs: Symbol | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def broadcast_maximum(
@@ -591,6 +651,7 @@ def broadcast_maximum(
     rhs: Symbol | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def broadcast_minimum(
@@ -598,6 +659,7 @@ def broadcast_minimum(
     rhs: Symbol | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def broadcast_minus(
@@ -605,6 +667,7 @@ def broadcast_minus(
     rhs: Symbol | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def broadcast_mod(
@@ -612,6 +675,7 @@ def broadcast_mod(
     rhs: Symbol | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def broadcast_mul(
@@ -619,6 +683,7 @@ def broadcast_mul(
     rhs: Symbol | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def broadcast_not_equal(
@@ -626,6 +691,7 @@ def broadcast_not_equal(
     rhs: Symbol | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def broadcast_plus(
@@ -633,6 +699,7 @@ def broadcast_plus(
     rhs: Symbol | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def broadcast_power(
@@ -640,6 +707,7 @@ def broadcast_power(
     rhs: Symbol | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def broadcast_sub(
@@ -647,6 +715,7 @@ def broadcast_sub(
     rhs: Symbol | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def broadcast_to(
@@ -654,11 +723,19 @@ def broadcast_to(
     shape: int | Sequence[int] = (),
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def cast(data: Symbol | None = None, dtype: DTypeLike = ..., name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def cbrt(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def ceil(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def cast(
+    data: Symbol | None = None,
+    dtype: DTypeLike = ...,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def cbrt(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def ceil(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def choose_element_0index(
     data: Symbol | None = None,
     index: Symbol | None = None,
@@ -667,6 +744,7 @@ def choose_element_0index(
     mode: Literal["clip", "wrap"] = "clip",
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def clip(
@@ -675,11 +753,12 @@ def clip(
     a_max: float = ...,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def concat(*data: Symbol, dim: int = 1, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def cos(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def cosh(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def concat(*data: Symbol, dim: int = 1, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def cos(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def cosh(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def crop(
     data: Symbol | None = None,
     begin: int | Sequence[int] = ...,
@@ -687,6 +766,7 @@ def crop(
     step: int | Sequence[int] = (),
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def ctc_loss(
@@ -699,14 +779,16 @@ def ctc_loss(
     blank_label: Literal["first", "last"] = "first",
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def degrees(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def degrees(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def depth_to_space(
     data: Symbol | None = None,
     block_size: int = ...,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def diag(
@@ -716,6 +798,7 @@ def diag(
     axis2: int = 1,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def dot(
@@ -726,6 +809,7 @@ def dot(
     forward_stype: Literal["default", "csr", "row_sparse"] | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def elemwise_add(
@@ -733,6 +817,7 @@ def elemwise_add(
     rhs: Symbol | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def elemwise_div(
@@ -740,6 +825,7 @@ def elemwise_div(
     rhs: Symbol | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def elemwise_mul(
@@ -747,6 +833,7 @@ def elemwise_mul(
     rhs: Symbol | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def elemwise_sub(
@@ -754,23 +841,32 @@ def elemwise_sub(
     rhs: Symbol | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def erf(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def erfinv(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def exp(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def expand_dims(data: Symbol | None = None, axis: int = ..., name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def expm1(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def fix(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def flatten(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def erf(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def erfinv(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def exp(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def expand_dims(
+    data: Symbol | None = None,
+    axis: int = ...,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def expm1(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def fix(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def flatten(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def flip(
     data: Symbol | None = None,
     axis: int | Sequence[int] = ...,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def floor(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def floor(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def ftrl_update(
     weight: Symbol | None = None,
     grad: Symbol | None = None,
@@ -784,15 +880,17 @@ def ftrl_update(
     clip_gradient: float = -1.0,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def gamma(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def gammaln(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def gamma(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def gammaln(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def gather_nd(
     data: Symbol | None = None,
     indices: Symbol | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def hard_sigmoid(
@@ -801,21 +899,30 @@ def hard_sigmoid(
     beta: float = 0.5,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def identity(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def khatri_rao(*args: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def linalg_det(A: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def linalg_extractdiag(A: Symbol | None = None, offset: int = 0, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def identity(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def khatri_rao(*args: Symbol, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def linalg_det(A: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def linalg_extractdiag(
+    A: Symbol | None = None,
+    offset: int = 0,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
 def linalg_extracttrian(
     A: Symbol | None = None,
     offset: int = 0,
     lower: bool = True,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def linalg_gelqf(A: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def linalg_gelqf(A: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def linalg_gemm(
     A: Symbol | None = None,
     B: Symbol | None = None,
@@ -827,6 +934,7 @@ def linalg_gemm(
     axis: int = -2,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def linalg_gemm2(
@@ -838,29 +946,39 @@ def linalg_gemm2(
     axis: int = -2,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def linalg_inverse(A: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def linalg_makediag(A: Symbol | None = None, offset: int = 0, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def linalg_inverse(A: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def linalg_makediag(
+    A: Symbol | None = None,
+    offset: int = 0,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
 def linalg_maketrian(
     A: Symbol | None = None,
     offset: int = 0,
     lower: bool = True,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def linalg_potrf(A: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def linalg_potri(A: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def linalg_slogdet(A: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def linalg_sumlogdiag(A: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def linalg_syevd(A: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def linalg_potrf(A: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def linalg_potri(A: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def linalg_slogdet(A: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def linalg_sumlogdiag(A: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def linalg_syevd(A: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def linalg_syrk(
     A: Symbol | None = None,
     transpose: bool = False,
     alpha: float = 1.0,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def linalg_trmm(
@@ -872,6 +990,7 @@ def linalg_trmm(
     alpha: float = 1.0,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def linalg_trsm(
@@ -883,12 +1002,13 @@ def linalg_trsm(
     alpha: float = 1.0,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def log(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def log10(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def log1p(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def log2(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def log(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def log10(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def log1p(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def log2(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def log_softmax(
     data: Symbol | None = None,
     axis: int = -1,
@@ -897,10 +1017,11 @@ def log_softmax(
     use_length: bool | None = False,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def logical_not(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def make_loss(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def logical_not(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def make_loss(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def max(
     data: Symbol | None = None,
     axis: int | Sequence[int] | None = None,
@@ -908,6 +1029,7 @@ def max(
     exclude: bool = False,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def max_axis(
@@ -917,6 +1039,7 @@ def max_axis(
     exclude: bool = False,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def mean(
@@ -926,6 +1049,7 @@ def mean(
     exclude: bool = False,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def min(
@@ -935,6 +1059,7 @@ def min(
     exclude: bool = False,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def min_axis(
@@ -944,6 +1069,7 @@ def min_axis(
     exclude: bool = False,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def moments(
@@ -952,6 +1078,7 @@ def moments(
     keepdims: bool = False,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def mp_nag_mom_update(
@@ -966,6 +1093,7 @@ def mp_nag_mom_update(
     clip_gradient: float = -1.0,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def mp_sgd_mom_update(
@@ -981,6 +1109,7 @@ def mp_sgd_mom_update(
     lazy_update: bool = True,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def mp_sgd_update(
@@ -994,6 +1123,7 @@ def mp_sgd_update(
     lazy_update: bool = True,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def nag_mom_update(
@@ -1007,6 +1137,7 @@ def nag_mom_update(
     clip_gradient: float = -1.0,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def nanprod(
@@ -1016,6 +1147,7 @@ def nanprod(
     exclude: bool = False,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def nansum(
@@ -1025,9 +1157,10 @@ def nansum(
     exclude: bool = False,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def negative(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def negative(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def norm(
     data: Symbol | None = None,
     ord: int = 2,
@@ -1036,15 +1169,18 @@ def norm(
     keepdims: bool = False,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def normal(
     loc: float = 0.0,
     scale: float = 1.0,
     shape: int | Sequence[int] | None = None,
+    ctx: DeviceLike = None,
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def one_hot(
@@ -1055,9 +1191,10 @@ def one_hot(
     dtype: DTypeLike = "float32",
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def ones_like(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def ones_like(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def pad(
     data: Symbol | None = None,
     mode: Literal["constant", "edge", "reflect"] = ...,
@@ -1065,6 +1202,7 @@ def pad(
     constant_value: float = 0.0,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def pick(
@@ -1075,6 +1213,7 @@ def pick(
     mode: Literal["clip", "wrap"] = "clip",
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def prod(
@@ -1084,88 +1223,106 @@ def prod(
     exclude: bool = False,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def radians(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def radians(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def random_exponential(
     lam: float = 1.0,
     shape: int | Sequence[int] | None = None,
+    ctx: DeviceLike = None,
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def random_gamma(
     alpha: float = 1.0,
     beta: float = 1.0,
     shape: int | Sequence[int] | None = None,
+    ctx: DeviceLike = None,
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def random_generalized_negative_binomial(
     mu: float = 1.0,
     alpha: float = 1.0,
     shape: int | Sequence[int] | None = None,
+    ctx: DeviceLike = None,
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def random_negative_binomial(
     k: float = 1,
     p: float = 1.0,
     shape: int | Sequence[int] | None = None,
+    ctx: DeviceLike = None,
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def random_normal(
     loc: float = 0.0,
     scale: float = 1.0,
     shape: int | Sequence[int] | None = None,
+    ctx: DeviceLike = None,
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def random_poisson(
     lam: float = 1.0,
     shape: int | Sequence[int] | None = None,
+    ctx: DeviceLike = None,
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def random_randint(
     low: float = ...,
     high: float = ...,
     shape: int | Sequence[int] | None = None,
+    ctx: DeviceLike = None,
     dtype: Literal["int32", "int64"] | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def random_uniform(
     low: float = 0.0,
     high: float = 1.0,
     shape: int | Sequence[int] | None = None,
+    ctx: DeviceLike = None,
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def rcbrt(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def reciprocal(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def relu(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def rcbrt(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def reciprocal(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def relu(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def repeat(
     data: Symbol | None = None,
     repeats: int = ...,
     axis: int | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def reshape(
@@ -1176,6 +1333,7 @@ def reshape(
     keep_highest: bool = False,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def reshape_like(
@@ -1187,6 +1345,7 @@ def reshape_like(
     rhs_end: int | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def reverse(
@@ -1194,9 +1353,10 @@ def reverse(
     axis: int | Sequence[int] = ...,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def rint(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def rint(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def rmsprop_update(
     weight: Symbol | None = None,
     grad: Symbol | None = None,
@@ -1210,6 +1370,7 @@ def rmsprop_update(
     clip_weights: float = -1.0,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def rmspropalex_update(
@@ -1228,16 +1389,18 @@ def rmspropalex_update(
     clip_weights: float = -1.0,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def round(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def rsqrt(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def round(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def rsqrt(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def sample_exponential(
     lam: Symbol | None = None,
     shape: int | Sequence[int] = (),
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def sample_gamma(
@@ -1247,6 +1410,7 @@ def sample_gamma(
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def sample_generalized_negative_binomial(
@@ -1256,6 +1420,7 @@ def sample_generalized_negative_binomial(
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def sample_multinomial(
@@ -1265,6 +1430,7 @@ def sample_multinomial(
     dtype: Literal["float16", "float32", "float64", "int32", "uint8"] = "int32",
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def sample_negative_binomial(
@@ -1274,6 +1440,7 @@ def sample_negative_binomial(
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def sample_normal(
@@ -1283,6 +1450,7 @@ def sample_normal(
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def sample_poisson(
@@ -1291,6 +1459,7 @@ def sample_poisson(
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def sample_uniform(
@@ -1300,6 +1469,7 @@ def sample_uniform(
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def scatter_nd(
@@ -1308,6 +1478,7 @@ def scatter_nd(
     shape: int | Sequence[int] = ...,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def sgd_mom_update(
@@ -1322,6 +1493,7 @@ def sgd_mom_update(
     lazy_update: bool = True,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def sgd_update(
@@ -1334,12 +1506,13 @@ def sgd_update(
     lazy_update: bool = True,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def shape_array(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def shuffle(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def sigmoid(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def sign(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def shape_array(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def shuffle(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def sigmoid(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def sign(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def signsgd_update(
     weight: Symbol | None = None,
     grad: Symbol | None = None,
@@ -1349,6 +1522,7 @@ def signsgd_update(
     clip_gradient: float = -1.0,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def signum_update(
@@ -1363,11 +1537,12 @@ def signum_update(
     wd_lh: float = 0.0,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def sin(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def sinh(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def size_array(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def sin(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def sinh(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def size_array(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def slice(
     data: Symbol | None = None,
     begin: int | Sequence[int] = ...,
@@ -1375,6 +1550,7 @@ def slice(
     step: int | Sequence[int] = (),
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def slice_axis(
@@ -1384,6 +1560,7 @@ def slice_axis(
     end: int | None = ...,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def slice_like(
@@ -1392,9 +1569,17 @@ def slice_like(
     axes: int | Sequence[int] = (),
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def smooth_l1(data: Symbol | None = None, scalar: float = 1.0, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def smooth_l1(
+    data: Symbol | None = None,
+    scalar: float = 1.0,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
 def softmax(
     data: Symbol | None = None,
     length: Symbol | None = None,
@@ -1404,6 +1589,7 @@ def softmax(
     use_length: bool | None = False,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def softmax_cross_entropy(
@@ -1411,6 +1597,7 @@ def softmax_cross_entropy(
     label: Symbol | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def softmin(
@@ -1421,15 +1608,17 @@ def softmin(
     use_length: bool | None = False,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def softsign(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def softsign(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def sort(
     data: Symbol | None = None,
     axis: int | None = -1,
     is_ascend: bool = True,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def space_to_depth(
@@ -1437,6 +1626,7 @@ def space_to_depth(
     block_size: int = ...,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def split(
@@ -1446,19 +1636,21 @@ def split(
     squeeze_axis: bool = False,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def sqrt(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def square(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def sqrt(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def square(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def squeeze(
     data: Symbol | None = None,
     axis: int | Sequence[int] | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def stack(*data: Symbol, axis: int = 0, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def stop_gradient(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def stack(*data: Symbol, axis: int = 0, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def stop_gradient(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def sum(
     data: Symbol | None = None,
     axis: int | Sequence[int] | None = None,
@@ -1466,6 +1658,7 @@ def sum(
     exclude: bool = False,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def sum_axis(
@@ -1475,6 +1668,7 @@ def sum_axis(
     exclude: bool = False,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def swapaxes(
@@ -1483,6 +1677,7 @@ def swapaxes(
     dim2: int = 0,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def take(
@@ -1492,15 +1687,17 @@ def take(
     mode: Literal["clip", "raise", "wrap"] = "clip",
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def tan(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
-def tanh(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def tan(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def tanh(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def tile(
     data: Symbol | None = None,
     reps: int | Sequence[int] = ...,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def topk(
@@ -1512,6 +1709,7 @@ def topk(
     dtype: DTypeLike = "float32",
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def transpose(
@@ -1519,16 +1717,19 @@ def transpose(
     axes: int | Sequence[int] = (),
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def trunc(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def trunc(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def uniform(
     low: float = 0.0,
     high: float = 1.0,
     shape: int | Sequence[int] | None = None,
+    ctx: DeviceLike = None,
     dtype: Literal["float16", "float32", "float64"] | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
 def where(
@@ -1537,9 +1738,10 @@ def where(
     y: Symbol | None = None,
     name: str | None = None,
     attr: Any = None,
+    out: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def zeros_like(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+def zeros_like(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 
 op: Any
 _internal: Any
@@ -1558,6 +1760,7 @@ class contrib:
         blank_label: Literal["first", "last"] = "first",
         name: str | None = None,
         attr: Any = None,
+        out: Any = None,
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
@@ -1570,6 +1773,7 @@ class contrib:
         axis: int | None = None,
         name: str | None = None,
         attr: Any = None,
+        out: Any = None,
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
@@ -1583,14 +1787,22 @@ class contrib:
         blank_label: Literal["first", "last"] = "first",
         name: str | None = None,
         attr: Any = None,
+        out: Any = None,
         **other: Any,
     ) -> Symbol: ...
 
 class linalg:
     @staticmethod
-    def det(A: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def det(A: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def extractdiag(A: Symbol | None = None, offset: int = 0, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def extractdiag(
+        A: Symbol | None = None,
+        offset: int = 0,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
     @staticmethod
     def extracttrian(
         A: Symbol | None = None,
@@ -1598,10 +1810,11 @@ class linalg:
         lower: bool = True,
         name: str | None = None,
         attr: Any = None,
+        out: Any = None,
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
-    def gelqf(A: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def gelqf(A: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
     def gemm(
         A: Symbol | None = None,
@@ -1614,6 +1827,7 @@ class linalg:
         axis: int = -2,
         name: str | None = None,
         attr: Any = None,
+        out: Any = None,
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
@@ -1626,12 +1840,20 @@ class linalg:
         axis: int = -2,
         name: str | None = None,
         attr: Any = None,
+        out: Any = None,
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
-    def inverse(A: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def inverse(A: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def makediag(A: Symbol | None = None, offset: int = 0, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def makediag(
+        A: Symbol | None = None,
+        offset: int = 0,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
     @staticmethod
     def maketrian(
         A: Symbol | None = None,
@@ -1639,18 +1861,19 @@ class linalg:
         lower: bool = True,
         name: str | None = None,
         attr: Any = None,
+        out: Any = None,
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
-    def potrf(A: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def potrf(A: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def potri(A: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def potri(A: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def slogdet(A: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def slogdet(A: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def sumlogdiag(A: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def sumlogdiag(A: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def syevd(A: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def syevd(A: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
     def syrk(
         A: Symbol | None = None,
@@ -1658,6 +1881,7 @@ class linalg:
         alpha: float = 1.0,
         name: str | None = None,
         attr: Any = None,
+        out: Any = None,
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
@@ -1670,6 +1894,7 @@ class linalg:
         alpha: float = 1.0,
         name: str | None = None,
         attr: Any = None,
+        out: Any = None,
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
@@ -1682,12 +1907,13 @@ class linalg:
         alpha: float = 1.0,
         name: str | None = None,
         attr: Any = None,
+        out: Any = None,
         **other: Any,
     ) -> Symbol: ...
 
 class sparse:
     @staticmethod
-    def ElementWiseSum(*args: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def ElementWiseSum(*args: Symbol, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
     def Embedding(
         data: Symbol | None = None,
@@ -1698,6 +1924,7 @@ class sparse:
         sparse_grad: bool = False,
         name: str | None = None,
         attr: Any = None,
+        out: Any = None,
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
@@ -1710,6 +1937,7 @@ class sparse:
         flatten: bool = True,
         name: str | None = None,
         attr: Any = None,
+        out: Any = None,
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
@@ -1719,6 +1947,7 @@ class sparse:
         grad_scale: float = 1.0,
         name: str | None = None,
         attr: Any = None,
+        out: Any = None,
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
@@ -1728,6 +1957,7 @@ class sparse:
         grad_scale: float = 1.0,
         name: str | None = None,
         attr: Any = None,
+        out: Any = None,
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
@@ -1737,10 +1967,11 @@ class sparse:
         grad_scale: float = 1.0,
         name: str | None = None,
         attr: Any = None,
+        out: Any = None,
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
-    def abs(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def abs(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
     def adam_update(
         weight: Symbol | None = None,
@@ -1757,28 +1988,30 @@ class sparse:
         lazy_update: bool = True,
         name: str | None = None,
         attr: Any = None,
+        out: Any = None,
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
-    def add_n(*args: Symbol, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def add_n(*args: Symbol, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def arccos(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def arccos(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def arccosh(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def arccosh(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def arcsin(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def arcsin(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def arcsinh(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def arcsinh(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def arctan(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def arctan(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def arctanh(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def arctanh(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
     def broadcast_add(
         lhs: Symbol | None = None,
         rhs: Symbol | None = None,
         name: str | None = None,
         attr: Any = None,
+        out: Any = None,
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
@@ -1787,6 +2020,7 @@ class sparse:
         rhs: Symbol | None = None,
         name: str | None = None,
         attr: Any = None,
+        out: Any = None,
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
@@ -1795,6 +2029,7 @@ class sparse:
         rhs: Symbol | None = None,
         name: str | None = None,
         attr: Any = None,
+        out: Any = None,
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
@@ -1803,6 +2038,7 @@ class sparse:
         rhs: Symbol | None = None,
         name: str | None = None,
         attr: Any = None,
+        out: Any = None,
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
@@ -1811,6 +2047,7 @@ class sparse:
         rhs: Symbol | None = None,
         name: str | None = None,
         attr: Any = None,
+        out: Any = None,
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
@@ -1819,12 +2056,13 @@ class sparse:
         rhs: Symbol | None = None,
         name: str | None = None,
         attr: Any = None,
+        out: Any = None,
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
-    def cbrt(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def cbrt(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def ceil(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def ceil(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
     def clip(
         data: Symbol | None = None,
@@ -1832,16 +2070,17 @@ class sparse:
         a_max: float = ...,
         name: str | None = None,
         attr: Any = None,
+        out: Any = None,
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
-    def concat(*data: Symbol, dim: int = 1, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def concat(*data: Symbol, dim: int = 1, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def cos(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def cos(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def cosh(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def cosh(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def degrees(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def degrees(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
     def dot(
         lhs: Symbol | None = None,
@@ -1851,6 +2090,7 @@ class sparse:
         forward_stype: Literal["default", "csr", "row_sparse"] | None = None,
         name: str | None = None,
         attr: Any = None,
+        out: Any = None,
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
@@ -1859,6 +2099,7 @@ class sparse:
         rhs: Symbol | None = None,
         name: str | None = None,
         attr: Any = None,
+        out: Any = None,
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
@@ -1867,6 +2108,7 @@ class sparse:
         rhs: Symbol | None = None,
         name: str | None = None,
         attr: Any = None,
+        out: Any = None,
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
@@ -1875,6 +2117,7 @@ class sparse:
         rhs: Symbol | None = None,
         name: str | None = None,
         attr: Any = None,
+        out: Any = None,
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
@@ -1883,16 +2126,17 @@ class sparse:
         rhs: Symbol | None = None,
         name: str | None = None,
         attr: Any = None,
+        out: Any = None,
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
-    def exp(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def exp(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def expm1(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def expm1(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def fix(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def fix(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def floor(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def floor(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
     def ftrl_update(
         weight: Symbol | None = None,
@@ -1907,22 +2151,23 @@ class sparse:
         clip_gradient: float = -1.0,
         name: str | None = None,
         attr: Any = None,
+        out: Any = None,
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
-    def gamma(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def gamma(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def gammaln(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def gammaln(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def log(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def log(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def log10(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def log10(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def log1p(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def log1p(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def log2(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def log2(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def make_loss(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def make_loss(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
     def mean(
         data: Symbol | None = None,
@@ -1931,10 +2176,11 @@ class sparse:
         exclude: bool = False,
         name: str | None = None,
         attr: Any = None,
+        out: Any = None,
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
-    def negative(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def negative(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
     def norm(
         data: Symbol | None = None,
@@ -1944,18 +2190,19 @@ class sparse:
         keepdims: bool = False,
         name: str | None = None,
         attr: Any = None,
+        out: Any = None,
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
-    def radians(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def radians(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def relu(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def relu(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def rint(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def rint(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def round(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def round(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def rsqrt(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def rsqrt(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
     def sgd_mom_update(
         weight: Symbol | None = None,
@@ -1969,6 +2216,7 @@ class sparse:
         lazy_update: bool = True,
         name: str | None = None,
         attr: Any = None,
+        out: Any = None,
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
@@ -1982,16 +2230,17 @@ class sparse:
         lazy_update: bool = True,
         name: str | None = None,
         attr: Any = None,
+        out: Any = None,
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
-    def sigmoid(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def sigmoid(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def sign(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def sign(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def sin(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def sin(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def sinh(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def sinh(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
     def slice(
         data: Symbol | None = None,
@@ -2000,14 +2249,15 @@ class sparse:
         step: int | Sequence[int] = (),
         name: str | None = None,
         attr: Any = None,
+        out: Any = None,
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
-    def sqrt(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def sqrt(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def square(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def square(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def stop_gradient(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def stop_gradient(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
     def sum(
         data: Symbol | None = None,
@@ -2016,14 +2266,15 @@ class sparse:
         exclude: bool = False,
         name: str | None = None,
         attr: Any = None,
+        out: Any = None,
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
-    def tan(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def tan(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def tanh(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def tanh(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
-    def trunc(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def trunc(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
     def where(
         condition: Symbol | None = None,
@@ -2031,7 +2282,8 @@ class sparse:
         y: Symbol | None = None,
         name: str | None = None,
         attr: Any = None,
+        out: Any = None,
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
-    def zeros_like(data: Symbol | None = None, name: str | None = None, attr: Any = None, **other: Any) -> Symbol: ...
+    def zeros_like(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...

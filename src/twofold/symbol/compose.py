@@ -171,6 +171,7 @@ def _attributes(op: Op, given: Mapping[str, Any], attr: Mapping[str, str]) -> di
     params = [p for p in op.params if p not in op.training]
     for key in attrs:
         own = key in params or key == op.count_param or (key.startswith("__") and key.endswith("__"))
+        own = own or (key == "ctx" and not op.arrays)  # see `operator_params`
         if not own and (params or key in spelt):
             raise ParameterError(
                 f"{op.title}: Cannot find argument '{key}'", repr(attrs[key]), f"Possible Arguments: {', '.join(params) or 'none'}"
@@ -197,7 +198,7 @@ def _single(op: Op, argument: str, symbol: Any) -> Any:
 def _named(op: Op, attrs: Mapping[str, str], arrays: Sequence[Any]) -> list[tuple[str, Any]]:
     expected = {i.name for i in argument_inputs(op, attrs)}
     out, omitted = [], ""
-    for place, symbol in zip([i for i in op.inputs if not i.injected], arrays, strict=True):
+    for place, symbol in zip(op.arrays, arrays, strict=True):
         _single(op, place.name, symbol)
         if place.name in expected:
             out.append((place.name, symbol))

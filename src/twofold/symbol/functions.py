@@ -8,7 +8,7 @@ from ..errors import FormatError, ParameterError
 from ..formats.files import read_file
 from ..opdef.registry import find
 from ..opdef.spec import Op
-from ..ops import creation, joining
+from ..ops import creation, joining, reshaping
 from .compose import apply_op
 from .serialization import from_json
 from .symbol import Symbol
@@ -159,3 +159,26 @@ def load_json(json_str: str) -> Symbol:
         If it is not a symbol.
     """
     return Symbol(from_json(json_str))
+
+
+# methods whose arrays' counterparts have ``inplace``, which has no meaning for symbols
+
+
+def expand_dims(self: Symbol, axis: int, inplace: bool = False, **kwargs: Any) -> Symbol:
+    """The symbol with a new axis of size 1 at position ``axis``; ``inplace`` concerns arrays only."""
+    return _reshaped(reshaping.expand_dims, self, {"axis": axis}, kwargs)
+
+
+def flatten(self: Symbol, inplace: bool = False, **kwargs: Any) -> Symbol:
+    """The symbol in two dimensions, (first size, product of the others); ``inplace`` concerns arrays only."""
+    return _reshaped(reshaping.flatten, self, {}, kwargs)
+
+
+def squeeze(self: Symbol, axis: int | Sequence[int] | None = None, inplace: bool = False, **kwargs: Any) -> Symbol:
+    """The symbol without axes of size 1 (the given ones, or all); ``inplace`` concerns arrays only."""
+    return _reshaped(reshaping.squeeze, self, {} if axis is None else {"axis": axis}, kwargs)
+
+
+def _reshaped(op: Op, symbol: Symbol, params: dict[str, Any], options: dict[str, Any]) -> Symbol:
+    name, attr = options.pop("name", None), options.pop("attr", None)
+    return apply_op(op, op.title.lower(), (symbol,), params | options, name, attr)

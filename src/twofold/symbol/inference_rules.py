@@ -105,7 +105,7 @@ def _complete(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence
         return
     shapes = node.operands([k.shape for k in inputs])
     completed, results = op.completed(shapes, [k.shape for k in outputs], node.sig().params)
-    names = node.input_names if op.variadic else [i.name for i in op.inputs if not i.injected]
+    names = node.input_names if op.variadic else [i.name for i in op.arrays]
     found = dict(zip(names, completed, strict=False))
     for known, name in zip(inputs, node.input_names, strict=True):
         shape = found.get(name)

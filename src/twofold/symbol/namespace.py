@@ -12,7 +12,7 @@ from ..opdef.spec import Op
 from ..ops.primitive_arithmetic import astype
 from . import control_flow
 from .compose import apply_op
-from .functions import split_v2
+from .functions import expand_dims, flatten, split_v2, squeeze
 from .symbol import Symbol
 
 PACKAGE = "twofold.symbol"
@@ -34,7 +34,8 @@ def made(registered: str, name: str, place: str = PACKAGE) -> Callable[..., Symb
     def call(op: Op, arrays: Sequence[Any], params: dict[str, Any], label: str | None) -> Symbol:
         return apply_op(op, name.lower(), arrays, params, label, params.pop("attr", None))
 
-    return function_of(NAMES[registered], name, call, place, passes="name")
+    op = NAMES[registered]
+    return function_of(op, name, call, place, extra=() if op.arrays else ("ctx",), passes="name")
 
 
 class Operators(ModuleType):
@@ -105,7 +106,8 @@ def attach() -> None:
     for op in [op for op in OPS.values() if op.method_name and op.symbol_method]:
         attach_method(Symbol, op.method_name, made(op.title, op.method_name))
     Symbol.astype = made(astype.title, "cast")  # type: ignore[attr-defined]
-    Symbol.split_v2 = split_v2  # type: ignore[attr-defined]
+    for method in (expand_dims, flatten, split_v2, squeeze):
+        attach_method(Symbol, method.__name__, method)
 
 
 attach()

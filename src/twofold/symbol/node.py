@@ -227,7 +227,7 @@ class SymbolNode:
         if op.variadic:
             return list(values)
         given = dict(zip(self.input_names, values, strict=True))
-        return [given.get(i.name) for i in op.inputs if not i.injected]
+        return [given.get(i.name) for i in op.arrays]
 
     @property
     def written(self) -> frozenset[int]:
@@ -279,6 +279,8 @@ def operator_params(op: Op, attrs: Mapping[str, str], inputs: int) -> dict[str, 
         params.setdefault(counted, inputs)
     elif counted is not None:
         params.pop(counted, None)
+    if "ctx" not in op.params and not op.arrays:
+        params.pop("ctx", None)  # MXNet's operators without inputs have it; the executor decides where results are made
     return params if op.params else {}
 
 

@@ -105,7 +105,12 @@ def _method(row: Binary, reverse: bool = False) -> Callable[[Symbol, Any], Symbo
     return lambda self, other: combined(row, self, other)
 
 
-maximum, minimum, hypot, power = (_function(name) for name in FUNCTIONS)
+maximum, minimum, hypot, _power = (_function(name) for name in FUNCTIONS)
+
+
+def power(base: object, exp: object) -> object:
+    """``power`` of two symbols, a symbol and a number, or two numbers."""
+    return _power(base, exp)
 
 
 def attach() -> None:

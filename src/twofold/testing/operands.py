@@ -17,7 +17,7 @@ def make_operands(op: Op, sample: Sample, dtype: str = "float32", seed: int = 0)
     draw = np.random.default_rng(seed + crc32(op.title.encode()))
     arrays: list[Any] = [None if d is None else _draw(d, draw, dtype) for d in sample.inputs]
     if not op.variadic:
-        arrays += [None] * (len([i for i in op.inputs if not i.injected]) - len(arrays))
+        arrays += [None] * (len(op.arrays) - len(arrays))
     if op.random:
         arrays.append(KEY)
     return arrays + [op.params[s].value(sample.params.get(s, op.params[s].default), op.title) for s in op.scalars]

@@ -41,7 +41,9 @@ class Front(NamedTuple):
 
 FRONTS = (
     Front(ndarray, "NDArray", ("out: NDArray | Sequence[NDArray] | None = None", "name: str | None = None"), ("ctx: DeviceLike = None",)),
-    Front(symbol, "Symbol", ("name: str | None = None", "attr: Any = None", "**other: Any"), ()),
+    Front(
+        symbol, "Symbol", ("name: str | None = None", "attr: Any = None", "out: Any = None", "**other: Any"), ("ctx: DeviceLike = None",)
+    ),
 )
 
 
@@ -59,17 +61,21 @@ def type_text(annotation: Any) -> str:
 
 def arguments(op: Op, front: Front) -> Iterator[str]:
     """The arguments of an operator's function. In a symbol's function all inputs are optional: it creates variables for missing ones."""
-    arrays, optional = [i for i in op.inputs if not i.injected], front.array == "Symbol"
+    arrays, optional = op.arrays, front.array == "Symbol"
     for i in arrays:
         optional = optional or i.optional
         variadic = op.variadic and i is arrays[-1]
         yield f"{'*' * variadic}{i.name}: {front.array}{' | None = None' if optional and not variadic else ''}"
+    creation = () if arrays else front.creation
     for name, given in inspect.signature(op.rule).parameters.items():
         if given.kind is given.KEYWORD_ONLY and name not in op.training:
+            if name == "dtype":
+                yield from creation
+                creation = ()
             yield f"{name}: {type_text(given.annotation)} = {'...' if op.params[name].required else repr(op.params[name].default)}".replace(
                 "'", '"'
             )
-    yield from (*(() if arrays else front.creation), *front.keywords)
+    yield from (*creation, *front.keywords)
 
 
 def function_text(op: Op, name: str, front: Front, indent: str) -> str:
