@@ -33,7 +33,12 @@ class Difference(NamedTuple):
 
 
 ZERO_POWER = "np.where((x[0] == 0) & (out == 0), 0, want)"
+ROW = "np.array([np.linspace(-1, 1, 4), -np.ones(4), np.ones(4)])"
 DIFFERENCES = [
+    Difference("Grids of one row", "GridGenerator.3", "result", f"(x[0].reshape(2, 2, 3) @ {ROW}).reshape(2, 2, 1, 4).astype('float32')"),
+    Difference(
+        "Grids of one row", "GridGenerator.3", "gradient 0", f"np.einsum('nchw,kw->nck', h[0], {ROW}).reshape(2, 6).astype('float32')"
+    ),
     Difference("Gradient of a power of 0", "_power.1", "gradient 1", ZERO_POWER),
     Difference("Gradient of a power of 0", "_power.7", "gradient 1", ZERO_POWER),
     Difference("Gradient of a power of 0", "broadcast_power.3", "gradient 1", ZERO_POWER),

@@ -74,4 +74,4 @@ ROWS = [(title, case, kind, ours.replace("{0}", SOFTMAX.format(dtype="float32", 
 ELSEWHERE = {"RNN.22", "RNN.23"}
 
 #: Operators whose float64 values MXNet computes with float32 constants.
-SINGLE_PRECISION = {"LeakyReLU", "SoftmaxOutput", "sgd_update"}
+SINGLE_PRECISION = {"_contrib_BilinearResize2D", "LeakyReLU", "SoftmaxOutput", "sgd_update"}

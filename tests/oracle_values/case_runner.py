@@ -12,6 +12,9 @@ from case_tables.declare import CaseSpec, real
 # positions of the auxiliary states, which the operator itself rewrites
 STATES = {
     "BatchNorm": (3, 4),
+    "BatchNorm_v1": (3, 4),
+    "_contrib_BatchNormWithReLU": (3, 4),
+    "_contrib_SyncBatchNorm": (3, 4),
     "sgd_mom_update": (2,),
     "mp_sgd_update": (2,),
     "mp_sgd_mom_update": (2, 3),
@@ -23,7 +26,7 @@ STATES = {
     "rmsprop_update": (2,),
     "rmspropalex_update": (2, 3, 4),
 }
-OWN_NAMESPACES = {"_image_": "nd.image.", "_linalg_": "nd.linalg."}
+OWN_NAMESPACES = {"_contrib_": "nd.contrib.", "_image_": "nd.image.", "_linalg_": "nd.linalg."}
 NOISE = re.compile(r"^(MXNetError: )?(Error in operator \w+: )?(\[[\d:]+\] \S+: )?")
 FIRST_HEAD = 100  # the slot of the first head gradient's draw: away from the inputs'
 

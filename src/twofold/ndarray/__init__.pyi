@@ -107,6 +107,27 @@ def BatchNorm(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> Any: ...
+def BatchNorm_v1(
+    data: NDArray,
+    gamma: NDArray,
+    beta: NDArray,
+    moving_mean: NDArray,
+    moving_var: NDArray,
+    eps: float = 0.001,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> Any: ...
+def BilinearSampler(
+    data: NDArray,
+    grid: NDArray,
+    cudnn_off: bool | None = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def BlockGrad(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def CTCLoss(
     data: NDArray,
@@ -136,6 +157,36 @@ def Convolution(
     cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
     cudnn_off: bool = False,
     layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | None = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def Convolution_v1(
+    data: NDArray,
+    weight: NDArray,
+    bias: NDArray | None = None,
+    kernel: int | Sequence[int] = ...,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    num_filter: int = ...,
+    num_group: int = 1,
+    workspace: int = 1024,
+    no_bias: bool = False,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
+    cudnn_off: bool = False,
+    layout: Literal["NCDHW", "NCHW", "NDHWC", "NHWC"] | None = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def Correlation(
+    data1: NDArray,
+    data2: NDArray,
+    kernel_size: int = 1,
+    max_displacement: int = 1,
+    stride1: int = 1,
+    stride2: int = 1,
+    pad_size: int = 0,
+    is_multiply: bool = True,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
@@ -195,6 +246,13 @@ def FullyConnected(
     num_hidden: int = ...,
     no_bias: bool = False,
     flatten: bool = True,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def GridGenerator(
+    data: NDArray,
+    transform_type: Literal["affine", "warp"] = ...,
+    target_shape: int | Sequence[int] = (0, 0),
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
@@ -304,6 +362,17 @@ def Pooling(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def Pooling_v1(
+    data: NDArray,
+    kernel: int | Sequence[int] = (),
+    pool_type: Literal["avg", "max", "sum"] = "max",
+    global_pool: bool = False,
+    pooling_convention: Literal["full", "valid"] = "valid",
+    stride: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def RNN(
     data: NDArray,
     parameters: NDArray,
@@ -406,6 +475,16 @@ def SoftmaxOutput(
     normalization: Literal["batch", "null", "valid"] = "null",
     out_grad: bool = False,
     smooth_alpha: float = 0.0,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def SpatialTransformer(
+    data: NDArray,
+    loc: NDArray,
+    target_shape: int | Sequence[int] = (0, 0),
+    transform_type: Literal["affine"] = ...,
+    sampler_type: Literal["bilinear"] = ...,
+    cudnn_off: bool | None = None,
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
@@ -575,6 +654,16 @@ def clip(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def col2im(
+    data: NDArray,
+    output_size: int | Sequence[int] = ...,
+    kernel: int | Sequence[int] = ...,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def concat(*data: NDArray, dim: int = 1, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def cos(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def cosh(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
@@ -664,6 +753,15 @@ def hard_sigmoid(
     name: str | None = None,
 ) -> NDArray: ...
 def identity(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def im2col(
+    data: NDArray,
+    kernel: int | Sequence[int] = ...,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def khatri_rao(*args: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def linalg_det(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def linalg_extractdiag(A: NDArray, offset: int = 0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
@@ -1346,6 +1444,45 @@ class contrib:
     from .control_flow import cond, foreach, while_loop
 
     @staticmethod
+    def AdaptiveAvgPooling2D(
+        data: NDArray,
+        output_size: int | Sequence[int] = (),
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
+    def BatchNormWithReLU(
+        data: NDArray,
+        gamma: NDArray,
+        beta: NDArray,
+        moving_mean: NDArray,
+        moving_var: NDArray,
+        eps: float = 0.001,
+        momentum: float = 0.9,
+        fix_gamma: bool = True,
+        use_global_stats: bool = False,
+        output_mean_var: bool = False,
+        axis: int = 1,
+        cudnn_off: bool = False,
+        min_calib_range: float | None = None,
+        max_calib_range: float | None = None,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> Any: ...
+    @staticmethod
+    def BilinearResize2D(
+        data: NDArray,
+        like: NDArray | None = None,
+        height: int = 1,
+        width: int = 1,
+        scale_height: float | None = None,
+        scale_width: float | None = None,
+        mode: Literal["like", "odd_scale", "size", "to_even_down", "to_even_up", "to_odd_down", "to_odd_up"] = "size",
+        align_corners: bool = True,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
     def CTCLoss(
         data: NDArray,
         label: NDArray,
@@ -1354,6 +1491,33 @@ class contrib:
         use_data_lengths: bool = False,
         use_label_lengths: bool = False,
         blank_label: Literal["first", "last"] = "first",
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
+    def SyncBatchNorm(
+        data: NDArray,
+        gamma: NDArray,
+        beta: NDArray,
+        moving_mean: NDArray,
+        moving_var: NDArray,
+        eps: float = 0.001,
+        momentum: float = 0.9,
+        fix_gamma: bool = True,
+        use_global_stats: bool = False,
+        output_mean_var: bool = False,
+        ndev: int = 1,
+        key: str = ...,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> Any: ...
+    @staticmethod
+    def allclose(
+        a: NDArray,
+        b: NDArray,
+        rtol: float = 1e-05,
+        atol: float = 1e-08,
+        equal_nan: bool = True,
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray: ...
@@ -1377,6 +1541,21 @@ class contrib:
         use_data_lengths: bool = False,
         use_label_lengths: bool = False,
         blank_label: Literal["first", "last"] = "first",
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
+    def index_array(
+        data: NDArray,
+        axes: int | Sequence[int] | None = None,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
+    def index_copy(
+        old_tensor: NDArray,
+        index_vector: NDArray,
+        new_tensor: NDArray,
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray: ...

@@ -74,7 +74,7 @@ def function_of(
         lines.append("    if attr is not None: params['attr'] = attr")
     lines.append(f"    result = call(op, {operands}, dict(params), {passes})")
     if quick:
-        lines.append("    if out is None and not other and key is not None: remember(cache, key, params)")
+        lines.append("    if out is None and not other and _key is not None: remember(cache, _key, params)")
     lines.append("    return result")
     env: dict[str, Any] = {
         "__name__": __name__,
@@ -154,10 +154,10 @@ def _quick_lines(op: Op, keywords: list[str], operands: str, single: str) -> lis
     alone = len(required) == 1 and operands == f"({required[0]},)" and not op.scalars
     return [
         "    try:",
-        f"        key = {key}",
-        "        sig = cache.get(key)",
+        f"        _key = {key}",  # a parameter may be called key
+        "        sig = cache.get(_key)",
         "    except (TypeError, ValueError):  # not hashable; an array has no truth value",
-        "        sig = key = None",
+        "        sig = _key = None",
         f"    if sig is not None and out is None and not other{present}:",
         *([f"        {line}" for line in single.format(a=required[0]).splitlines()] if alone else []),
         f"        return run(sig, {operands}{scalars})",

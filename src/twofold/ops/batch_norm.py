@@ -112,7 +112,8 @@ batch_norm.infer(lambda shapes, *, axis, **_: along_axis(shapes, axis))
 
 
 @batch_norm.dtypes
-def _(dtypes, **_):
+def result_dtypes(dtypes, **_):
+    """The dtypes of the results: statistics of 16-bit data are float32."""
     wide = "float32" if dtypes[0] in HALVES else dtypes[0]
     return [dtypes[0], wide, wide]
 
@@ -138,7 +139,8 @@ def _(xp, dout, data, gamma, moving_mean, moving_var, *, axis, eps, fix_gamma, u
 
 
 @batch_norm.on_backward
-def _(xp, out, data, gamma, beta, moving_mean, moving_var, *, eps, momentum, use_global_stats, is_train, **_):
+def moved_averages(xp, out, data, gamma, beta, moving_mean, moving_var, *, eps, momentum, use_global_stats, is_train, **_):
+    """The moving averages after a training step."""
     # frozen statistics are written back unchanged, so that the operator mutates the same inputs in every mode
     if not _uses_batch(use_global_stats, is_train):
         return {"moving_mean": moving_mean, "moving_var": moving_var}

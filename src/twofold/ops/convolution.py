@@ -67,7 +67,8 @@ def convolution(
 
 
 @convolution.infer
-def _(shapes, results, *, kernel, num_filter, num_group, no_bias, layout, **params):
+def convolution_shapes(shapes, results, *, kernel, num_filter, num_group, no_bias, layout, **params):
+    """The shapes of the operands and of the result, completed."""
     at = -1 if is_channels_last(layout) else 1
     channels, given = size_at(shapes[0], at), size_at(shapes[1], at)
     # the weight knows its share of the channels, if the data's are unknown

@@ -68,6 +68,31 @@ def BatchNorm(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+def BatchNorm_v1(
+    data: Symbol | None = None,
+    gamma: Symbol | None = None,
+    beta: Symbol | None = None,
+    moving_mean: Symbol | None = None,
+    moving_var: Symbol | None = None,
+    eps: float = 0.001,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def BilinearSampler(
+    data: Symbol | None = None,
+    grid: Symbol | None = None,
+    cudnn_off: bool | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
 def BlockGrad(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def CTCLoss(
     data: Symbol | None = None,
@@ -106,6 +131,40 @@ def Convolution(
     cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
     cudnn_off: bool = False,
     layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def Convolution_v1(
+    data: Symbol | None = None,
+    weight: Symbol | None = None,
+    bias: Symbol | None = None,
+    kernel: int | Sequence[int] = ...,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    num_filter: int = ...,
+    num_group: int = 1,
+    workspace: int = 1024,
+    no_bias: bool = False,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
+    cudnn_off: bool = False,
+    layout: Literal["NCDHW", "NCHW", "NDHWC", "NHWC"] | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def Correlation(
+    data1: Symbol | None = None,
+    data2: Symbol | None = None,
+    kernel_size: int = 1,
+    max_displacement: int = 1,
+    stride1: int = 1,
+    stride2: int = 1,
+    pad_size: int = 0,
+    is_multiply: bool = True,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
@@ -175,6 +234,15 @@ def FullyConnected(
     num_hidden: int = ...,
     no_bias: bool = False,
     flatten: bool = True,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def GridGenerator(
+    data: Symbol | None = None,
+    transform_type: Literal["affine", "warp"] = ...,
+    target_shape: int | Sequence[int] = (0, 0),
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
@@ -310,6 +378,19 @@ def Pooling(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+def Pooling_v1(
+    data: Symbol | None = None,
+    kernel: int | Sequence[int] = (),
+    pool_type: Literal["avg", "max", "sum"] = "max",
+    global_pool: bool = False,
+    pooling_convention: Literal["full", "valid"] = "valid",
+    stride: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
 def RNN(
     data: Symbol | None = None,
     parameters: Symbol | None = None,
@@ -430,6 +511,18 @@ def SoftmaxOutput(
     normalization: Literal["batch", "null", "valid"] = "null",
     out_grad: bool = False,
     smooth_alpha: float = 0.0,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def SpatialTransformer(
+    data: Symbol | None = None,
+    loc: Symbol | None = None,
+    target_shape: int | Sequence[int] = (0, 0),
+    transform_type: Literal["affine"] = ...,
+    sampler_type: Literal["bilinear"] = ...,
+    cudnn_off: bool | None = None,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
@@ -756,6 +849,18 @@ def clip(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+def col2im(
+    data: Symbol | None = None,
+    output_size: int | Sequence[int] = ...,
+    kernel: int | Sequence[int] = ...,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
 def concat(*data: Symbol, dim: int = 1, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def cos(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def cosh(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
@@ -903,6 +1008,17 @@ def hard_sigmoid(
     **other: Any,
 ) -> Symbol: ...
 def identity(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def im2col(
+    data: Symbol | None = None,
+    kernel: int | Sequence[int] = ...,
+    stride: int | Sequence[int] = (),
+    dilate: int | Sequence[int] = (),
+    pad: int | Sequence[int] = (),
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
 def khatri_rao(*args: Symbol, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def linalg_det(A: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def linalg_extractdiag(
@@ -1750,6 +1866,51 @@ class contrib:
     from .control_flow import cond, foreach, while_loop
 
     @staticmethod
+    def AdaptiveAvgPooling2D(
+        data: Symbol | None = None,
+        output_size: int | Sequence[int] = (),
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def BatchNormWithReLU(
+        data: Symbol | None = None,
+        gamma: Symbol | None = None,
+        beta: Symbol | None = None,
+        moving_mean: Symbol | None = None,
+        moving_var: Symbol | None = None,
+        eps: float = 0.001,
+        momentum: float = 0.9,
+        fix_gamma: bool = True,
+        use_global_stats: bool = False,
+        output_mean_var: bool = False,
+        axis: int = 1,
+        cudnn_off: bool = False,
+        min_calib_range: float | None = None,
+        max_calib_range: float | None = None,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def BilinearResize2D(
+        data: Symbol | None = None,
+        like: Symbol | None = None,
+        height: int = 1,
+        width: int = 1,
+        scale_height: float | None = None,
+        scale_width: float | None = None,
+        mode: Literal["like", "odd_scale", "size", "to_even_down", "to_even_up", "to_odd_down", "to_odd_up"] = "size",
+        align_corners: bool = True,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
     def CTCLoss(
         data: Symbol | None = None,
         label: Symbol | None = None,
@@ -1758,6 +1919,37 @@ class contrib:
         use_data_lengths: bool = False,
         use_label_lengths: bool = False,
         blank_label: Literal["first", "last"] = "first",
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def SyncBatchNorm(
+        data: Symbol | None = None,
+        gamma: Symbol | None = None,
+        beta: Symbol | None = None,
+        moving_mean: Symbol | None = None,
+        moving_var: Symbol | None = None,
+        eps: float = 0.001,
+        momentum: float = 0.9,
+        fix_gamma: bool = True,
+        use_global_stats: bool = False,
+        output_mean_var: bool = False,
+        ndev: int = 1,
+        key: str = ...,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def allclose(
+        a: Symbol | None = None,
+        b: Symbol | None = None,
+        rtol: float = 1e-05,
+        atol: float = 1e-08,
+        equal_nan: bool = True,
         name: str | None = None,
         attr: Any = None,
         out: Any = None,
@@ -1785,6 +1977,25 @@ class contrib:
         use_data_lengths: bool = False,
         use_label_lengths: bool = False,
         blank_label: Literal["first", "last"] = "first",
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def index_array(
+        data: Symbol | None = None,
+        axes: int | Sequence[int] | None = None,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def index_copy(
+        old_tensor: Symbol | None = None,
+        index_vector: Symbol | None = None,
+        new_tensor: Symbol | None = None,
         name: str | None = None,
         attr: Any = None,
         out: Any = None,

@@ -24,6 +24,7 @@ from . import (
     scalar,
     slicing,
     softmax,
+    spatial,
     unary,
 )
 
@@ -51,6 +52,7 @@ TABLES = (
     recurrent,
     optimizer,
     image,
+    spatial,
 )
 
 
