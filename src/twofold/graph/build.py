@@ -99,7 +99,7 @@ def run_rule(xp: Any, sig: Sig, inputs: Sequence[Any]) -> tuple[Any, ...]:
     out = (getattr(xp, op.name) if op.primitive else partial(op.rule, xp))(*arrays, **sig.params, **scalars)
     if op.mutates:
         out, new = out
-        out = (*(out if isinstance(out, tuple) else (out,)), *[new[name] for name in op.mutates])
+        out = (*(out if isinstance(out, tuple) else (out,)), *[new[name] for name in sig.mutated])
     if sig.legacy:
         out = finish_legacy(xp, sig, out, inputs)
     return tuple(out) if isinstance(out, (tuple, list)) else (out,)

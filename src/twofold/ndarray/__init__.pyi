@@ -523,6 +523,12 @@ def adam_update(
     name: str | None = None,
 ) -> NDArray: ...
 def add_n(*args: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def all_finite(
+    data: NDArray,
+    init_output: bool = True,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def arccos(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def arccosh(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def arcsin(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
@@ -728,6 +734,23 @@ def flip(
     name: str | None = None,
 ) -> NDArray: ...
 def floor(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def ftml_update(
+    weight: NDArray,
+    grad: NDArray,
+    d: NDArray,
+    v: NDArray,
+    z: NDArray,
+    lr: float = ...,
+    beta1: float = 0.6,
+    beta2: float = 0.999,
+    epsilon: float = 1e-08,
+    t: float = ...,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_grad: float = -1.0,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def ftrl_update(
     weight: NDArray,
     grad: NDArray,
@@ -763,6 +786,33 @@ def im2col(
     name: str | None = None,
 ) -> NDArray: ...
 def khatri_rao(*args: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def lamb_update_phase1(
+    weight: NDArray,
+    grad: NDArray,
+    mean: NDArray,
+    var: NDArray,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-06,
+    t: float = ...,
+    bias_correction: bool = True,
+    wd: float = ...,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def lamb_update_phase2(
+    weight: NDArray,
+    g: NDArray,
+    r1: NDArray,
+    r2: NDArray,
+    lr: float = ...,
+    lower_bound: float = -1.0,
+    upper_bound: float = -1.0,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def linalg_det(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def linalg_extractdiag(A: NDArray, offset: int = 0, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def linalg_extracttrian(
@@ -898,6 +948,35 @@ def moments(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> list[NDArray]: ...
+def mp_lamb_update_phase1(
+    weight: NDArray,
+    grad: NDArray,
+    mean: NDArray,
+    var: NDArray,
+    weight32: NDArray,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-06,
+    t: float = ...,
+    bias_correction: bool = True,
+    wd: float = ...,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def mp_lamb_update_phase2(
+    weight: NDArray,
+    g: NDArray,
+    r1: NDArray,
+    r2: NDArray,
+    weight32: NDArray,
+    lr: float = ...,
+    lower_bound: float = -1.0,
+    upper_bound: float = -1.0,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def mp_nag_mom_update(
     weight: NDArray,
     grad: NDArray,
@@ -937,6 +1016,66 @@ def mp_sgd_update(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def multi_all_finite(
+    *data: NDArray,
+    init_output: bool = True,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def multi_lars(
+    lrs: NDArray,
+    weights_sum_sq: NDArray,
+    grads_sum_sq: NDArray,
+    wds: NDArray,
+    eta: float = ...,
+    eps: float = ...,
+    rescale_grad: float = 1.0,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def multi_mp_sgd_mom_update(
+    *data: NDArray,
+    lrs: float | Sequence[float] = ...,
+    wds: float | Sequence[float] = ...,
+    momentum: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> Any: ...
+def multi_mp_sgd_update(
+    *data: NDArray,
+    lrs: float | Sequence[float] = ...,
+    wds: float | Sequence[float] = ...,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> Any: ...
+def multi_sgd_mom_update(
+    *data: NDArray,
+    lrs: float | Sequence[float] = ...,
+    wds: float | Sequence[float] = ...,
+    momentum: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> Any: ...
+def multi_sgd_update(
+    *data: NDArray,
+    lrs: float | Sequence[float] = ...,
+    wds: float | Sequence[float] = ...,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> Any: ...
+def multi_sum_sq(*data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def nag_mom_update(
     weight: NDArray,
     grad: NDArray,
@@ -1011,6 +1150,40 @@ def pick(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def preloaded_multi_mp_sgd_mom_update(
+    *data: NDArray,
+    momentum: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> Any: ...
+def preloaded_multi_mp_sgd_update(
+    *data: NDArray,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> Any: ...
+def preloaded_multi_sgd_mom_update(
+    *data: NDArray,
+    momentum: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> Any: ...
+def preloaded_multi_sgd_update(
+    *data: NDArray,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> Any: ...
 def prod(
     data: NDArray,
     axis: int | Sequence[int] | None = None,
@@ -1100,6 +1273,12 @@ def repeat(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def reset_arrays(
+    *data: NDArray,
+    num_arrays: int = ...,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> list[NDArray]: ...
 def reshape(
     data: NDArray,
     shape: int | Sequence[int] = (),
@@ -1441,6 +1620,18 @@ op: Any
 _internal: Any
 
 class contrib:
+    from .contrib_functions import (
+        adamw_update,
+        isfinite,
+        isinf,
+        isnan,
+        mp_adamw_update,
+        multi_adamw_update,
+        multi_lamb_update,
+        multi_mp_adamw_update,
+        multi_mp_lamb_update,
+        rand_zipfian,
+    )
     from .control_flow import cond, foreach, while_loop
 
     @staticmethod
@@ -1541,6 +1732,18 @@ class contrib:
         use_data_lengths: bool = False,
         use_label_lengths: bool = False,
         blank_label: Literal["first", "last"] = "first",
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
+    def group_adagrad_update(
+        weight: NDArray,
+        grad: NDArray,
+        history: NDArray,
+        lr: float = ...,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        epsilon: float = 1e-05,
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray: ...

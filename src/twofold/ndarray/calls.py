@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ..config import SETTINGS
 from ..device import Device
 from ..dtype import dtype_name
 from ..errors import DTypeError, ParameterError, ShapeError
-from ..imperative.array import Array
+from ..imperative.array import Array, from_host
 from ..imperative.cell import HOST, PLAIN, Content, Value, new, wrap
 from ..imperative.counters import COUNTERS
 from ..imperative.invoke import RUN_CACHED, after_failure, invoke, type_of
@@ -15,6 +17,7 @@ from ..imperative.record import tls
 from ..imperative.transfer import store
 from ..opdef.frontend import Fast
 from ..opdef.spec import Op, Sig
+from ..ops.primitive_arithmetic import multiply
 from .host_calls import arrays_in, refuse_cut
 
 #: Classes of most parameters. Only values of other classes are searched for arrays.
@@ -75,14 +78,27 @@ class Calls:
         operands = self._operands(op, arrays, params)
         _convert_arrays(op, params)
         scalars = [_scalar(op, name, params) for name in op.scalars]
+        numbers = [self._number_array(op, name, params, operands) for name in op.numbers]
         sig = self._sig_of(op, params)
-        contents = invoke(sig, [*operands, *scalars], device)
+        contents = invoke(sig, [*operands, *numbers, *scalars], device)
         if op.mutates:  # the last results are the new contents of states, such as the moving averages of BatchNorm
-            for name, new in zip(op.mutates, contents[len(contents) - len(op.mutates) :], strict=True):
-                target = operands[[i.name for i in op.inputs].index(name)]
+            for place, new in zip(sig.written, contents[len(contents) - len(sig.mutated) :], strict=True):
+                target = operands[place]
                 if target is not None:
                     store(target, new)
+        if op.starts_anew and out is not None and not sig.params[op.starts_anew]:
+            contents = invoke(multiply.sig(True), [out if isinstance(out, Array) else out[0], wrap(self.cls, contents[0])])
         return self.deliver(op, contents[: sig.visible], out)
+
+    def _number_array(self, op: Op, name: str, params: dict[str, Any], operands: Sequence[Any]) -> Array:
+        """The numbers of a parameter as an array on the operands' device; see `Op.numbers`."""
+        if name not in params:
+            raise ParameterError(f"{op.title}: Required parameter {name} is not presented", None, "pass one number for each weight")
+        if not operands:
+            raise ParameterError(f"{op.title}: the arrays are missing", None, "pass the arrays of each weight")
+        values = op.params[name].value(params[name], op.title)
+        params[name] = ()
+        return from_host(self.cls, np.array(values, np.float32), operands[0].context)
 
     def _run(self, sig: Sig, operands: tuple[Any, ...], *scalars: Any) -> Any:
         """The visible results of an operator; the fast path, for parameters already parsed."""

@@ -93,8 +93,14 @@ class Op:
     visible: int | Callable[..., int] | None = None
     #: The names of the outputs in symbols; empty for ``output``, ``output0`` …
     output_names: tuple[str, ...] = ()
-    #: Inputs that get new values, which the rule returns after its results.
-    mutates: tuple[str, ...] = ()
+    #: Inputs that get new values, which the rule returns after its results as a dict. Their names; of variadic inputs their
+    #: positions, as a function of the parameters.
+    mutates: tuple[str, ...] | Callable[..., tuple[int, ...]] = ()
+    #: Parameters, tuples of numbers, that imperative calls pass as float32 arrays after the inputs (and the parameter as ``()``), so
+    #: that a schedule does not cause recompilation.
+    numbers: tuple[str, ...] = ()
+    #: A parameter which if False means that the result is multiplied with what ``out`` contains.
+    starts_anew: str = ""
     #: Result dtype of an element-wise operator: ``promote``, ``float``, ``bool``, ``ufunc``, ``first``, ``tail`` or ``dtype``;
     #: ``index`` for one that returns indices.
     result: ResultDtype = "promote"
@@ -287,6 +293,11 @@ class Op:
     def auxiliary(self) -> tuple[str, ...]:
         """Names of the inputs that are auxiliary states."""
         return tuple(i.name for i in self.inputs if i.auxiliary)
+
+    @cached_property
+    def state_names(self) -> tuple[str, ...]:
+        """Names of the inputs that get new values; none of a variadic operator's (see `Sig.written`)."""
+        return () if callable(self.mutates) else self.mutates
 
     @property
     def differs_from_definition(self) -> bool:
@@ -513,16 +524,26 @@ class Sig:
     ``inline`` is an opaque table for the layer that runs single operations.
     """
 
-    __slots__ = ("__weakref__", "count", "inline", "legacy", "op", "params", "typed", "visible")
+    __slots__ = ("__weakref__", "count", "inline", "legacy", "mutated", "op", "params", "typed", "visible")
 
     def __init__(self, op: Op, params: dict[str, Any], legacy: bool) -> None:
         self.op, self.params, self.legacy = op, params, legacy
         self.typed: dict[Any, Any] = {}
         self.inline: dict[Any, Any] = {}  # the imperative layer's programs by operand types
         own: int = op.outputs(**params) if callable(op.outputs) else op.outputs
-        self.count = own + len(op.mutates)  # new values of mutated inputs are hidden outputs at the end
+        #: The inputs that get new values, as the rule names them: positions, or names (see `written`).
+        self.mutated: tuple[Any, ...] = op.mutates(**params) if callable(op.mutates) else op.mutates
+        self.count = own + len(self.mutated)  # new values of mutated inputs are hidden outputs at the end
         seen = op.visible if op.visible is not None else own
         self.visible: int = seen(**params) if callable(seen) else seen
+
+    @property
+    def written(self) -> tuple[int, ...]:
+        """Positions of the inputs that get new values."""
+        if callable(self.op.mutates):
+            return self.mutated
+        names = [i.name for i in self.op.inputs]
+        return tuple(names.index(name) for name in self.mutated)
 
     def __repr__(self) -> str:
         return f"{self.op.name}({', '.join(f'{k}={v}' for k, v in self.params.items())})"

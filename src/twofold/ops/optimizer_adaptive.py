@@ -1,8 +1,8 @@
-"""Optimizer updates scaled by running second moments: Adam and RMSProp. See `optimizer_sgd` for the conventions."""
+"""Optimizer updates scaled by running second moments: Adam, RMSProp, FTML, group AdaGrad. See `optimizer_sgd` for the conventions."""
 
 from ..opdef.declare import op
 from ..opdef.params import Scalar
-from .optimizer_sgd import decayed, like, rescaled
+from .optimizer_sgd import average, decayed, like, prepared, rescaled
 
 
 def _gradient(xp, weight, grad, wd, rescale_grad, clip_gradient):
@@ -10,11 +10,6 @@ def _gradient(xp, weight, grad, wd, rescale_grad, clip_gradient):
     # unlike SGD, MXNet clips the gradient after the weight decay is added
     whole = decayed(weight, rescaled(grad, rescale_grad), wd)
     return whole if clip_gradient < 0 else xp.clip(whole, -clip_gradient, clip_gradient)
-
-
-def _average(xp, rate, old, new):
-    """The running average: rate · old + (1 - rate) · new."""
-    return rate * old + like(xp, 1 - rate, old) * new
 
 
 @op("adam_update", "_sparse_adam_update", mutates=("mean", "var"), differentiable=False, alike=True, keeps_shape=True)
@@ -40,8 +35,8 @@ def adam_update(
     Source: Kingma & Ba, "Adam", ICLR 2015.
     """
     gradient = _gradient(xp, weight, grad, wd, rescale_grad, clip_gradient)
-    mean = _average(xp, beta1, mean, gradient)
-    var = _average(xp, beta2, var, gradient * gradient)
+    mean = average(xp, beta1, mean, gradient)
+    var = average(xp, beta2, var, gradient * gradient)
     return weight - lr * mean / (xp.sqrt(var) + epsilon), {"mean": mean, "var": var}
 
 
@@ -69,7 +64,7 @@ def rmsprop_update(
     Source: Tieleman & Hinton, "Lecture 6.5: RMSProp", 2012.
     """
     gradient = _gradient(xp, weight, grad, wd, rescale_grad, clip_gradient)
-    n = _average(xp, gamma1, n, gradient * gradient)
+    n = average(xp, gamma1, n, gradient * gradient)
     return _bounded(xp, weight - lr * gradient / xp.sqrt(n + epsilon), clip_weights), {"n": n}
 
 
@@ -93,11 +88,55 @@ def rmspropalex_update(
 ):
     """RMSProp by the gradient's running variance n - g², with momentum (Graves, "Generating sequences", 2013, eq. 38 to 45)."""
     gradient = _gradient(xp, weight, grad, wd, rescale_grad, clip_gradient)
-    n = _average(xp, gamma1, n, gradient * gradient)
-    g = _average(xp, gamma1, g, gradient)
+    n = average(xp, gamma1, n, gradient * gradient)
+    g = average(xp, gamma1, g, gradient)
     # n - g² is the variance; epsilon is under the root here, which also covers a difference rounded below 0
     delta = gamma2 * delta - lr * gradient / xp.sqrt(n - g * g + epsilon)
     return _bounded(xp, weight + delta, clip_weights), {"n": n, "g": g, "delta": delta}
+
+
+@op("ftml_update", mutates=("d", "v", "z"), differentiable=False, alike=True, keeps_shape=True)
+def ftml_update(
+    xp,
+    weight,
+    grad,
+    d,
+    v,
+    z,
+    *,
+    lr: Scalar,
+    beta1: Scalar = 0.6,
+    beta2: Scalar = 0.999,
+    epsilon: Scalar = 1e-8,
+    t: Scalar,
+    wd: Scalar = 0.0,
+    rescale_grad: Scalar = 1.0,
+    clip_grad: float = -1.0,
+):
+    """Follow the moving leader: the weight is -z / d, where d is a running measure of the gradients' size at update number ``t``.
+
+    Source: Zheng & Kwok, "Follow the moving leader in deep learning", ICML 2017, algorithm 1.
+    """
+    gradient = _gradient(xp, weight, grad, wd, rescale_grad, clip_grad)
+    v = average(xp, beta2, v, gradient * gradient)
+    first, second = (like(xp, 1 - xp.power(beta, t), weight) for beta in (beta1, beta2))
+    size = first / lr * (xp.sqrt(v / second) + epsilon)
+    z = average(xp, beta1, z, gradient) - (size - beta1 * d) * weight
+    return -z / size, {"d": size, "v": v, "z": z}
+
+
+@op("_contrib_group_adagrad_update", mutates=("history",), differentiable=False, alike=True, keeps_shape=True)
+def group_adagrad_update(
+    xp, weight, grad, history, *, lr: Scalar, rescale_grad: Scalar = 1.0, clip_gradient: float = -1.0, epsilon: Scalar = 1e-5
+):
+    """AdaGrad with one sum per row: ``weight - lr · grad / sqrt(history + epsilon)``.
+
+    ``history`` (rows, 1) sums the mean squared gradient of each row of the weight (rows, columns…).
+    """
+    gradient = prepared(xp, grad, rescale_grad, clip_gradient)
+    axes = tuple(range(1, len(grad.shape)))
+    history = history + xp.mean(gradient * gradient, axis=axes, keepdims=True)
+    return weight - lr * gradient / xp.sqrt(history + epsilon), {"history": history}
 
 
 @adam_update.sample
@@ -114,3 +153,14 @@ def _(draw):
 def _(draw):
     small = draw.real((2, 3), low=-0.5, high=0.5)
     return draw(*[draw.real((2, 3))] * 2, draw.real((2, 3), low=1, high=2), small, small, lr=0.1, gradient=False)
+
+
+@ftml_update.sample
+def _(draw):
+    states = [draw.real((2, 3), low=0, high=1)] * 3
+    return draw(*[draw.real((2, 3))] * 2, *states, lr=0.1, t=3, wd=0.01, rescale_grad=0.5, clip_grad=1.0, gradient=False)
+
+
+@group_adagrad_update.sample
+def _(draw):
+    return draw(*[draw.real((2, 3))] * 2, draw.real((2, 1), low=0, high=1), lr=0.1, clip_gradient=1.0, gradient=False)

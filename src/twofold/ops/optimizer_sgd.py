@@ -32,6 +32,11 @@ def like(xp, scalar, array):
     return xp.cast_like(scalar, array)
 
 
+def average(xp, rate, old, new):
+    """The running average: rate · old + (1 - rate) · new."""
+    return rate * old + like(xp, 1 - rate, old) * new
+
+
 def _decayed(xp, weight, grad, wd, rescale_grad, clip_gradient):
     return decayed(weight, prepared(xp, grad, rescale_grad, clip_gradient), wd)
 
@@ -89,14 +94,14 @@ def with_master_weight(update: Op) -> Op:
     def rule(xp, weight, grad, *states, **settings):
         *states, weight32 = states
         found = update(xp, weight32, xp.cast_like(grad, weight32), *states, **settings)
-        new, moved = found if update.mutates else (found, {})
+        new, moved = found if update.state_names else (found, {})
         return xp.cast_like(new, weight), moved | {"weight32": new}
 
-    arrays, settings = 3 + len(update.mutates), list(inspect.signature(update.rule).parameters.values())
-    settings.insert(arrays, inspect.Parameter("weight32", inspect.Parameter.POSITIONAL_OR_KEYWORD))
+    arrays, settings = 2 + len(update.state_names), list(inspect.signature(update.rule).parameters.values())
+    settings.insert(1 + arrays, inspect.Parameter("weight32", inspect.Parameter.POSITIONAL_OR_KEYWORD))
     rule.__name__, rule.__signature__ = f"mp_{update.name}", inspect.Signature(settings)
     rule.__doc__ = f"`{update.name}` on the float32 master weight; returns it cast to the weight's dtype."
-    return op(rule.__name__, mutates=(*update.mutates, "weight32"), differentiable=False, keeps_shape=True)(rule)
+    return op(rule.__name__, mutates=(*update.state_names, "weight32"), differentiable=False, keeps_shape=True)(rule)
 
 
 mp_sgd_update, mp_sgd_mom_update, mp_nag_mom_update = map(with_master_weight, (sgd_update, sgd_mom_update, nag_mom_update))

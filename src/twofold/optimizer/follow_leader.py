@@ -72,10 +72,6 @@ class FTML(Optimizer):
 
     def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         lr, wd, t = self._begin(index)
-        d, v, z = state
-        g = self._clipped(grad * self.rescale_grad + wd * weight)
-        v[:] = self.beta2 * v + (1.0 - self.beta2) * g * g
-        new_d = ((1.0 - self.beta1**t) / lr) * (nd.sqrt(v / (1.0 - self.beta2**t)) + self.epsilon)
-        z[:] = self.beta1 * z + (1.0 - self.beta1) * g - (new_d - self.beta1 * d) * weight
-        d[:] = new_d
-        weight[:] = -z / new_d
+        rates = {"beta1": self.beta1, "beta2": self.beta2, "epsilon": self.epsilon, "t": float(t), "rescale_grad": self.rescale_grad}
+        clip = {"clip_grad": self.clip_gradient} if self.clip_gradient else {}
+        nd.ftml_update(weight, grad, *state, out=weight, lr=lr, wd=wd, **rates, **clip)

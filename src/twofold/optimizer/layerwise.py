@@ -5,7 +5,9 @@ from typing import Any
 
 from .. import ndarray as nd
 from ..ndarray.array import NDArray
+from ..ops import optimizer_lamb
 from .base import Index, Optimizer, register, zeros_like
+from .multi_tensor import update_weights
 from .sgd import WithMaster, WithMomentum
 
 __all__ = ["LAMB", "LARS", "LBSGD"]
@@ -136,21 +138,10 @@ class LAMB(Optimizer):
 
     def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         lr, wd, t = self._begin(index)
-        mean, var = state
-        g = self._scaled(grad)
-        mean[:] = self.beta1 * mean + (1.0 - self.beta1) * g
-        var[:] = self.beta2 * var + (1.0 - self.beta2) * g * g
-        mean_bias, var_bias = (1.0 - self.beta1**t, 1.0 - self.beta2**t) if self.bias_correction else (1.0, 1.0)
-        direction = (mean / mean_bias) / (nd.sqrt(var / var_bias) + self.epsilon) + wd * weight
-        weight[:] = weight - (lr * self._trust(nd.norm(weight), nd.norm(direction))) * direction
-
-    def _trust(self, w_norm: NDArray, step_norm: NDArray) -> NDArray:
-        if self.lower_bound:
-            w_norm = nd.maximum(w_norm, self.lower_bound)
-        if self.upper_bound:
-            w_norm = nd.minimum(w_norm, self.upper_bound)
-        # a weight or step of norm 0, as at the start, takes the plain rate; the quotient's NaN is not selected
-        return nd.where(w_norm * step_norm > 0, w_norm / step_norm, nd.ones_like(w_norm))
+        scalars = tuple(map(float, (lr, wd, t, self.beta1, self.beta2, self.epsilon, self.rescale_grad)))
+        bounds = {"lower_bound": self.lower_bound, "upper_bound": self.upper_bound, "clip_gradient": self.clip_gradient}
+        given = {name: float(bound) for name, bound in bounds.items() if bound}
+        update_weights(optimizer_lamb.lamb_update, [(weight, grad, *state)], [scalars], bias_correction=self.bias_correction, **given)
 
 
 @register

@@ -94,7 +94,6 @@ def _several(
     literals of the program, as (position, value).
     """
     sig, width = op.sig(True, **dict(params)), len(op.scalars) - len(fixed)
-    names = [i.name for i in op.inputs]
 
     def rule(xp: Any, *inputs: Any) -> tuple[Any, ...]:
         arrays, scalars = inputs[: count * each], inputs[count * each :]
@@ -107,8 +106,8 @@ def _several(
         return tuple(result for group in groups for result in _checked(sig, group, run_rule(xp, sig, group)))
 
     inputs = count * each + (width if shared else count * width)
-    several = unregistered(f"{op.name} of {count}", rule, inputs, count * (1 + len(op.mutates)))
-    return several, (0, *[names.index(state) for state in op.mutates])
+    several = unregistered(f"{op.name} of {count}", rule, inputs, count * sig.count)
+    return several, (0, *sig.written)
 
 
 def _checked(sig: Sig, group: Sequence[Any], results: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -73,9 +73,7 @@ class GroupAdaGrad(Optimizer):
         if wd:
             # MXNet's operator has no term for it
             raise ParameterError("GroupAdaGrad: Weight decay is not supported", f"wd {wd} of {index!r}", "set wd to 0")
-        g = self._scaled(grad)
-        state[:] = state + nd.mean(g * g, axis=1, keepdims=True)
-        weight[:] = weight - lr * nd.broadcast_div(g, nd.sqrt(state + self.float_stable_eps))
+        nd.contrib.group_adagrad_update(weight, grad, state, out=weight, lr=lr, epsilon=self.float_stable_eps, **self._scaling())
 
 
 @register

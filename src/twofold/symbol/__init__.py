@@ -3,7 +3,7 @@
 from typing import Any as _Any
 
 from .. import ops  # noqa: F401  (registers the operators)
-from . import random
+from . import contrib_functions, random  # noqa: F401  (attaches functions)
 from .compilation import compile
 from .compose import group as Group
 from .compose import variable as Variable

@@ -569,6 +569,14 @@ def adam_update(
     **other: Any,
 ) -> Symbol: ...
 def add_n(*args: Symbol, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def all_finite(
+    data: Symbol | None = None,
+    init_output: bool = True,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
 def arccos(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def arccosh(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def arcsin(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
@@ -972,6 +980,25 @@ def flip(
     **other: Any,
 ) -> Symbol: ...
 def floor(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def ftml_update(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    d: Symbol | None = None,
+    v: Symbol | None = None,
+    z: Symbol | None = None,
+    lr: float = ...,
+    beta1: float = 0.6,
+    beta2: float = 0.999,
+    epsilon: float = 1e-08,
+    t: float = ...,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_grad: float = -1.0,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
 def ftrl_update(
     weight: Symbol | None = None,
     grad: Symbol | None = None,
@@ -1020,6 +1047,37 @@ def im2col(
     **other: Any,
 ) -> Symbol: ...
 def khatri_rao(*args: Symbol, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def lamb_update_phase1(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    mean: Symbol | None = None,
+    var: Symbol | None = None,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-06,
+    t: float = ...,
+    bias_correction: bool = True,
+    wd: float = ...,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def lamb_update_phase2(
+    weight: Symbol | None = None,
+    g: Symbol | None = None,
+    r1: Symbol | None = None,
+    r2: Symbol | None = None,
+    lr: float = ...,
+    lower_bound: float = -1.0,
+    upper_bound: float = -1.0,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
 def linalg_det(A: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def linalg_extractdiag(
     A: Symbol | None = None,
@@ -1197,6 +1255,39 @@ def moments(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+def mp_lamb_update_phase1(
+    weight: Symbol | None = None,
+    grad: Symbol | None = None,
+    mean: Symbol | None = None,
+    var: Symbol | None = None,
+    weight32: Symbol | None = None,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-06,
+    t: float = ...,
+    bias_correction: bool = True,
+    wd: float = ...,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def mp_lamb_update_phase2(
+    weight: Symbol | None = None,
+    g: Symbol | None = None,
+    r1: Symbol | None = None,
+    r2: Symbol | None = None,
+    weight32: Symbol | None = None,
+    lr: float = ...,
+    lower_bound: float = -1.0,
+    upper_bound: float = -1.0,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
 def mp_nag_mom_update(
     weight: Symbol | None = None,
     grad: Symbol | None = None,
@@ -1242,6 +1333,78 @@ def mp_sgd_update(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+def multi_all_finite(
+    *data: Symbol,
+    init_output: bool = True,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def multi_lars(
+    lrs: Symbol | None = None,
+    weights_sum_sq: Symbol | None = None,
+    grads_sum_sq: Symbol | None = None,
+    wds: Symbol | None = None,
+    eta: float = ...,
+    eps: float = ...,
+    rescale_grad: float = 1.0,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def multi_mp_sgd_mom_update(
+    *data: Symbol,
+    lrs: float | Sequence[float] = ...,
+    wds: float | Sequence[float] = ...,
+    momentum: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def multi_mp_sgd_update(
+    *data: Symbol,
+    lrs: float | Sequence[float] = ...,
+    wds: float | Sequence[float] = ...,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def multi_sgd_mom_update(
+    *data: Symbol,
+    lrs: float | Sequence[float] = ...,
+    wds: float | Sequence[float] = ...,
+    momentum: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def multi_sgd_update(
+    *data: Symbol,
+    lrs: float | Sequence[float] = ...,
+    wds: float | Sequence[float] = ...,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def multi_sum_sq(*data: Symbol, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def nag_mom_update(
     weight: Symbol | None = None,
     grad: Symbol | None = None,
@@ -1327,6 +1490,48 @@ def pick(
     axis: int | None = -1,
     keepdims: bool = False,
     mode: Literal["clip", "wrap"] = "clip",
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def preloaded_multi_mp_sgd_mom_update(
+    *data: Symbol,
+    momentum: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def preloaded_multi_mp_sgd_update(
+    *data: Symbol,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def preloaded_multi_sgd_mom_update(
+    *data: Symbol,
+    momentum: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def preloaded_multi_sgd_update(
+    *data: Symbol,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    num_weights: int = 1,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
@@ -1436,6 +1641,14 @@ def repeat(
     data: Symbol | None = None,
     repeats: int = ...,
     axis: int | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def reset_arrays(
+    *data: Symbol,
+    num_arrays: int = ...,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
@@ -1863,6 +2076,7 @@ op: Any
 _internal: Any
 
 class contrib:
+    from .contrib_functions import adamw_update, mp_adamw_update, rand_zipfian
     from .control_flow import cond, foreach, while_loop
 
     @staticmethod
@@ -1977,6 +2191,20 @@ class contrib:
         use_data_lengths: bool = False,
         use_label_lengths: bool = False,
         blank_label: Literal["first", "last"] = "first",
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def group_adagrad_update(
+        weight: Symbol | None = None,
+        grad: Symbol | None = None,
+        history: Symbol | None = None,
+        lr: float = ...,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        epsilon: float = 1e-05,
         name: str | None = None,
         attr: Any = None,
         out: Any = None,

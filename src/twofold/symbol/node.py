@@ -234,10 +234,18 @@ class SymbolNode:
         """Positions in `inputs` of the states that the operator updates."""
         if self.op is None:
             return frozenset() if self.special is None else frozenset(self.special.written(self))
-        states = {*self.op.auxiliary, *self.op.mutates}
-        if not states:
+        states, mutates = self.op.auxiliary, self.op.mutates
+        if not states and not mutates:
             return frozenset()
-        return frozenset(k for k, name in enumerate(self.input_names) if name in states)
+        written = self.places_written(self.sig()) if mutates else ()
+        return frozenset([*written, *[k for k, name in enumerate(self.input_names) if name in states]])
+
+    def places_written(self, sig: Sig) -> tuple[int, ...]:
+        """Positions in `inputs` of the states whose new values the operator returns."""
+        if callable(sig.op.mutates):
+            return sig.mutated
+        names = self.input_names
+        return tuple(names.index(name) for name in sig.mutated)
 
     @property
     def visible(self) -> int:
@@ -249,7 +257,7 @@ class SymbolNode:
         """The number of outputs, including hidden ones (new values of its states are not outputs of a symbol)."""
         if self.is_variable:
             return 1
-        return self.outputs if self.op is None else self.sig().count - len(self.op.mutates)
+        return self.outputs if self.op is None else self.sig().count - len(self.sig().mutated)
 
     def output_name(self, index: int) -> str:
         """Name of an output: the variable's own, ``<name>_output`` or ``<name>_<the operator's name of it>``."""

@@ -61,9 +61,9 @@ class Replay:
         replaced = {"shape": self.inference.known[node][0].shape} if is_open(node) else {}
         sig = node.sig(self.training, **replaced)
         parts = apply_node(node, sig, arrays, key)
-        changed = dict(zip(sig.op.mutates, parts[len(parts) - len(sig.op.mutates) :], strict=True))
-        for name, new in changed.items():
-            self._write(node, name, new)
+        changed = parts[len(parts) - len(sig.mutated) :]
+        for place, new in zip(node.places_written(sig), changed, strict=True):
+            self._write(node, place, new)
         if sig.op.backward_rule is not None and self.training:
             self.moving[node] = parts
         return parts[: node.visible]
@@ -103,12 +103,9 @@ class Replay:
         states = [*sub.written, *moving, *(s for o in self.objects[before:] for s in o.states)]
         return [sub.values[h] for h in heads], sub.keys, states
 
-    def _state(self, node: SymbolNode, name: str) -> SymbolNode:
-        return node.inputs[node.input_names.index(name)].node
-
-    def _write(self, node: SymbolNode, name: str, new: Node) -> None:
+    def _write(self, node: SymbolNode, place: int, new: Node) -> None:
         """Note a state's new value; later nodes read it."""
-        state = self._state(node, name)
+        state = node.inputs[place].node
         self.written[state] = self.values[Head(state, 0)] = new
 
 

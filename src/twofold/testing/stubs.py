@@ -8,7 +8,7 @@ import inspect
 import sys
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -88,6 +88,14 @@ def function_text(op: Op, name: str, front: Front, indent: str) -> str:
     return f"{indent}@staticmethod\n" * bool(indent) + (line if len(line) <= WIDTH else wrapped)
 
 
+def import_text(module: types.ModuleType, indent: str) -> str:
+    """The import of a module's public names, wrapped like the formatter does."""
+    start = f"{indent}from .{module.__name__.rpartition('.')[2]} import "
+    names: Sequence[str] = module.__all__
+    line = start + ", ".join(names)
+    return line if len(line) <= WIDTH else "\n".join([f"{start}(", *(f"{indent}    {name}," for name in names), f"{indent})"])
+
+
 def by_hand(package: types.ModuleType) -> Iterator[str]:
     """The public imports and ``__all__`` of a package's ``__init__``."""
     source = Path(str(package.__file__)).read_text(encoding="utf-8")
@@ -108,7 +116,8 @@ def stub_of(front: Front) -> str:
         where, name = place_of(registered)
         if where not in ("_internal", "random") and (where or name not in front.package.__all__):
             places.setdefault(where, []).append(function_text(op, name, front, "    " if where else ""))
-    places["contrib"].insert(0, f"    from .control_flow import {', '.join(front.package.control_flow.__all__)}\n")
+    own = [import_text(module, "    ") for module in (front.package.contrib_functions, front.package.control_flow)]
+    places["contrib"].insert(0, "\n".join(own) + "\n")
     text = [f'"""Written by ``make stubs`` from the operator table: the functions of ``{front.package.__name__}`` that are operators."""\n']
     text += ["from collections.abc import Sequence\nfrom typing import Any, Literal\n"]
     text += [f"from ..ndarray.types import {'DeviceLike, ' * bool(front.creation)}DTypeLike", *by_hand(front.package)]

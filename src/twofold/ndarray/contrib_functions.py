@@ -1,0 +1,244 @@
+"""The functions of ``mx.nd.contrib`` that are not operators: updates of lists of weights, tests of numbers, Zipfian sampling."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..imperative.cell import wrap
+from ..imperative.invoke import invoke
+from ..opdef.frontend import named
+from ..opdef.spec import Op
+from ..ops import optimizer_adamw, optimizer_lamb, primitive_math
+from .array import NDArray
+from .creation import full
+from .namespace import NAMESPACES, call
+from .random import uniform
+from .types import DeviceLike
+
+__all__ = [
+    "adamw_update",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "mp_adamw_update",
+    "multi_adamw_update",
+    "multi_lamb_update",
+    "multi_mp_adamw_update",
+    "multi_mp_lamb_update",
+    "rand_zipfian",
+]
+
+Arrays = Sequence[NDArray]
+
+
+def _test(op: Op, doc: str) -> Callable[[NDArray], NDArray]:
+    @named(op.name, f"1 where an element {doc}, else 0, in the dtype of the array.")
+    def function(data: NDArray) -> NDArray:
+        return wrap(NDArray, invoke(op.sig(True), (data,))[0]).astype(data._dtype)
+
+    function.__module__ = __name__
+    return function
+
+
+isnan = _test(primitive_math.isnan, "is NaN")
+isinf = _test(primitive_math.isinf, "is infinite")
+isfinite = _test(primitive_math.isfinite, "is neither NaN nor infinite")
+
+
+def _scale(rescale_grad: float | NDArray, like: NDArray) -> NDArray:
+    return rescale_grad if isinstance(rescale_grad, NDArray) else full((1,), rescale_grad, ctx=like.context)
+
+
+def adamw_update(
+    weight: NDArray,
+    grad: NDArray,
+    mean: NDArray,
+    var: NDArray,
+    rescale_grad: float | NDArray,
+    lr: float,
+    eta: float,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+    wd: float = 0,
+    clip_gradient: float = -1,
+    out: NDArray | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """AdamW: ``weight - eta · (lr · mean / (sqrt(var) + epsilon) + wd · weight)``. Writes new values to ``mean`` and ``var``.
+
+    Parameters
+    ----------
+    weight, grad, mean, var
+        The weight; its gradient, and the running averages of that and of its square, in the same shape.
+    rescale_grad
+        Factor of the gradient, a number or an array (1,). If it is 0 or not finite nothing changes.
+    lr, eta, beta1, beta2, epsilon, wd
+        Learning rate, multiplier of the schedule, decay rates of the averages, constant in the denominator, weight decay.
+    clip_gradient
+        Bound on the absolute value of the rescaled gradient; negative for none.
+    out
+        The array to write the new weight to.
+    name
+        Has no effect on arrays.
+    """
+    settings = {"lr": lr, "eta": eta, "beta1": beta1, "beta2": beta2, "epsilon": epsilon, "wd": wd, "clip_gradient": clip_gradient}
+    return call(optimizer_adamw.adamw_update, (weight, grad, mean, var, _scale(rescale_grad, weight)), settings, out)
+
+
+def mp_adamw_update(
+    weight: NDArray,
+    grad: NDArray,
+    mean: NDArray,
+    var: NDArray,
+    weight32: NDArray,
+    rescale_grad: float | NDArray,
+    lr: float,
+    eta: float,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+    wd: float = 0,
+    clip_gradient: float = -1,
+    out: NDArray | None = None,
+    name: str | None = None,
+) -> NDArray:
+    """`adamw_update` of the float32 master copy ``weight32`` of a 16-bit weight; other parameters as there."""
+    settings = {"lr": lr, "eta": eta, "beta1": beta1, "beta2": beta2, "epsilon": epsilon, "wd": wd, "clip_gradient": clip_gradient}
+    return call(optimizer_adamw.mp_adamw_update, (weight, grad, mean, var, weight32, _scale(rescale_grad, weight)), settings, out)
+
+
+def _together(*lists: Arrays) -> list[NDArray]:
+    """The arrays of each weight beside one another."""
+    return [x for group in zip(*lists, strict=True) for x in group]
+
+
+def multi_adamw_update(
+    weights: Arrays,
+    grads: Arrays,
+    mean: Arrays,
+    var: Arrays,
+    rescale_grad: float | NDArray,
+    lrs: Sequence[float],
+    wds: Sequence[float],
+    etas: Sequence[float],
+    out: NDArray | Arrays | None = None,
+    name: str | None = None,
+    size: int = 0,
+    **kwargs: Any,
+) -> Any:
+    """`adamw_update` of several weights, each with its own rate, decay and multiplier; ``size`` is their number, 0 for all.
+
+    Returns the list of new weights, or ``out``.
+    """
+    scale = _scale(rescale_grad, weights[0])
+    settings = {"lrs": lrs, "wds": wds, "etas": etas, "num_weights": size or len(weights), **kwargs}
+    return call(optimizer_adamw.multi_adamw_update, (*_together(weights, grads, mean, var), scale), settings, out)
+
+
+def multi_mp_adamw_update(
+    weights: Arrays,
+    grads: Arrays,
+    mean: Arrays,
+    var: Arrays,
+    weights32: Arrays,
+    rescale_grad: float | NDArray,
+    lrs: Sequence[float],
+    wds: Sequence[float],
+    etas: Sequence[float],
+    out: NDArray | Arrays | None = None,
+    name: str | None = None,
+    size: int = 0,
+    **kwargs: Any,
+) -> Any:
+    """`multi_adamw_update` of 16-bit weights with float32 master copies."""
+    scale = _scale(rescale_grad, weights[0])
+    settings = {"lrs": lrs, "wds": wds, "etas": etas, "num_weights": size or len(weights), **kwargs}
+    return call(optimizer_adamw.multi_mp_adamw_update, (*_together(weights, grads, mean, var, weights32), scale), settings, out)
+
+
+def multi_lamb_update(
+    weights: Arrays,
+    grads: Arrays,
+    mean: Arrays,
+    var: Arrays,
+    step_count: Sequence[int],
+    lrs: Sequence[float],
+    wds: Sequence[float],
+    out: NDArray | Arrays | None = None,
+    num_tensors: int = 0,
+    **kwargs: Any,
+) -> Any:
+    """LAMB updates of several weights; writes new values to ``mean`` and ``var``. Returns the list of new weights, or ``out``.
+
+    Parameters
+    ----------
+    weights, grads, mean, var
+        The weights; their gradients, and the running averages of these and of their squares.
+    step_count, lrs, wds
+        For each weight the number of this update (from 1), the learning rate and the weight decay.
+    out
+        The arrays to write the new weights to.
+    num_tensors
+        The number of weights; 0 for all.
+    **kwargs
+        Parameters of the operator: ``beta1``, ``beta2``, ``epsilon``, ``rescale_grad``, ``lower_bound``, ``upper_bound``,
+        ``clip_gradient``, ``bias_correction``.
+    """
+    settings = {"learning_rates": lrs, "wds": wds, "step_count": step_count, "num_tensors": num_tensors or len(weights), **kwargs}
+    return call(optimizer_lamb.multi_lamb_update, _together(weights, grads, mean, var), settings, out)
+
+
+def multi_mp_lamb_update(
+    weights: Arrays,
+    grads: Arrays,
+    mean: Arrays,
+    var: Arrays,
+    weights32: Arrays,
+    step_count: Sequence[int],
+    lrs: Sequence[float],
+    wds: Sequence[float],
+    out: NDArray | Arrays | None = None,
+    num_tensors: int = 0,
+    **kwargs: Any,
+) -> Any:
+    """`multi_lamb_update` of 16-bit weights with float32 master copies."""
+    settings = {"learning_rates": lrs, "wds": wds, "step_count": step_count, "num_tensors": num_tensors or len(weights), **kwargs}
+    return call(optimizer_lamb.multi_mp_lamb_update, _together(weights, grads, mean, var, weights32), settings, out)
+
+
+def rand_zipfian(true_classes: NDArray, num_sampled: int, range_max: int, ctx: DeviceLike = None) -> tuple[NDArray, NDArray, NDArray]:
+    """Sample classes from a log-uniform (Zipfian) distribution: P(k) = log((k + 2) / (k + 1)) / log(range_max + 1).
+
+    Parameters
+    ----------
+    true_classes
+        Classes (n,) whose expected counts are computed.
+    num_sampled
+        The number of classes to sample, with replacement.
+    range_max
+        The number of classes; samples are in [0, range_max).
+    ctx
+        The device; the current one if None.
+
+    Returns
+    -------
+    samples : NDArray
+        int64 (num_sampled,).
+    expected_count_true, expected_count_sample : NDArray
+        How often each of the true classes, and each sampled class, is expected among the samples: float64 (n,), (num_sampled,).
+    """
+    total = math.log(range_max + 1)
+    drawn = uniform(0, total, shape=(num_sampled,), dtype="float64", ctx=ctx)
+    # the exponential of a uniform number is below range_max + 1; rounding may reach it
+    samples = (drawn.exp() - 1).astype("int64") % range_max
+    return samples, _expected(true_classes, num_sampled, total), _expected(samples, num_sampled, total)
+
+
+def _expected(classes: NDArray, count: int, total: float) -> NDArray:
+    wide = classes.astype("float64")
+    return ((wide + 2.0) / (wide + 1.0)).log() / total * count
+
+
+for _name in __all__:
+    setattr(NAMESPACES["contrib"], _name, globals()[_name])

@@ -1,0 +1,29 @@
+"""Every operator program gives the results of the real MXNet (values.json, written by make_values.py)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import twofold as mx
+
+from tests.ops.programs import all_programs
+from tests.oracle_programs import difference, plain
+
+EXPECTED = json.loads((Path(__file__).parent / "values.json").read_text(encoding="utf-8"))
+#: Results of 16 bits have rounding errors of 5e-4; MXNet computes 1 - beta in single precision, with an error of 1e-5.
+ROUNDED = ("multi_sgd", "multi_momentum", "preloaded_sgd", "preloaded_momentum", "sums_of_squares", "lamb_phases_of_16_bits")
+TOLERANCES = {f"updates.{name}": 1e-3 for name in (*ROUNDED, "multi_lamb", "adamw", "multi_adamw", "ftml")}
+
+
+@pytest.mark.parametrize(("name", "program"), all_programs().items(), ids=list(all_programs()))
+def test_program_gives_what_mxnet_gives(name: str, program: Callable[[Any], Any]) -> None:
+    assert difference(plain(program(mx)), EXPECTED[name], TOLERANCES.get(name, 2e-5)) is None
+
+
+def test_every_stored_value_has_its_program() -> None:
+    assert list(EXPECTED) == list(all_programs())
