@@ -1686,6 +1686,80 @@ class contrib:
         name: str | None = None,
     ) -> NDArray: ...
     @staticmethod
+    def MultiBoxDetection(
+        cls_prob: NDArray,
+        loc_pred: NDArray,
+        anchor: NDArray,
+        clip: bool = True,
+        threshold: float = 0.01,
+        background_id: int = 0,
+        nms_threshold: float = 0.5,
+        force_suppress: bool = False,
+        variances: float | Sequence[float] = (0.1, 0.1, 0.2, 0.2),
+        nms_topk: int = -1,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
+    def MultiBoxPrior(
+        data: NDArray,
+        sizes: float | Sequence[float] = (1.0,),
+        ratios: float | Sequence[float] = (1.0,),
+        clip: bool = False,
+        steps: float | Sequence[float] = (-1.0, -1.0),
+        offsets: float | Sequence[float] = (0.5, 0.5),
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
+    def MultiBoxTarget(
+        anchor: NDArray,
+        label: NDArray,
+        cls_pred: NDArray,
+        overlap_threshold: float = 0.5,
+        ignore_label: float = -1.0,
+        negative_mining_ratio: float = -1.0,
+        negative_mining_thresh: float = 0.5,
+        minimum_negative_samples: int = 0,
+        variances: float | Sequence[float] = (0.1, 0.1, 0.2, 0.2),
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> list[NDArray]: ...
+    @staticmethod
+    def MultiProposal(
+        cls_prob: NDArray,
+        bbox_pred: NDArray,
+        im_info: NDArray,
+        rpn_pre_nms_top_n: int = 6000,
+        rpn_post_nms_top_n: int = 300,
+        threshold: float = 0.7,
+        rpn_min_size: int = 16,
+        scales: float | Sequence[float] = (4.0, 8.0, 16.0, 32.0),
+        ratios: float | Sequence[float] = (0.5, 1.0, 2.0),
+        feature_stride: int = 16,
+        output_score: bool = False,
+        iou_loss: bool = False,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> Any: ...
+    @staticmethod
+    def Proposal(
+        cls_prob: NDArray,
+        bbox_pred: NDArray,
+        im_info: NDArray,
+        rpn_pre_nms_top_n: int = 6000,
+        rpn_post_nms_top_n: int = 300,
+        threshold: float = 0.7,
+        rpn_min_size: int = 16,
+        scales: float | Sequence[float] = (4.0, 8.0, 16.0, 32.0),
+        ratios: float | Sequence[float] = (0.5, 1.0, 2.0),
+        feature_stride: int = 16,
+        output_score: bool = False,
+        iou_loss: bool = False,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> Any: ...
+    @staticmethod
     def SyncBatchNorm(
         data: NDArray,
         gamma: NDArray,
@@ -1720,6 +1794,79 @@ class contrib:
         repeat: int = 1,
         ctx: str = "",
         axis: int | None = None,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
+    def bipartite_matching(
+        data: NDArray,
+        is_ascend: bool = False,
+        threshold: float = ...,
+        topk: int = -1,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> list[NDArray]: ...
+    @staticmethod
+    def box_decode(
+        data: NDArray,
+        anchors: NDArray,
+        std0: float = 1.0,
+        std1: float = 1.0,
+        std2: float = 1.0,
+        std3: float = 1.0,
+        clip: float = -1.0,
+        format: Literal["center", "corner"] = "center",
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
+    def box_encode(
+        samples: NDArray,
+        matches: NDArray,
+        anchors: NDArray,
+        refs: NDArray,
+        means: NDArray,
+        stds: NDArray,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> list[NDArray]: ...
+    @staticmethod
+    def box_iou(
+        lhs: NDArray,
+        rhs: NDArray,
+        format: Literal["center", "corner"] = "corner",
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
+    def box_nms(
+        data: NDArray,
+        overlap_thresh: float = 0.5,
+        valid_thresh: float = 0.0,
+        topk: int = -1,
+        coord_start: int = 2,
+        score_index: int = 1,
+        id_index: int = -1,
+        background_id: int = -1,
+        force_suppress: bool = False,
+        in_format: Literal["center", "corner"] = "corner",
+        out_format: Literal["center", "corner"] = "corner",
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
+    def box_non_maximum_suppression(
+        data: NDArray,
+        overlap_thresh: float = 0.5,
+        valid_thresh: float = 0.0,
+        topk: int = -1,
+        coord_start: int = 2,
+        score_index: int = 1,
+        id_index: int = -1,
+        background_id: int = -1,
+        force_suppress: bool = False,
+        in_format: Literal["center", "corner"] = "corner",
+        out_format: Literal["center", "corner"] = "corner",
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray: ...

@@ -2139,6 +2139,90 @@ class contrib:
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
+    def MultiBoxDetection(
+        cls_prob: Symbol | None = None,
+        loc_pred: Symbol | None = None,
+        anchor: Symbol | None = None,
+        clip: bool = True,
+        threshold: float = 0.01,
+        background_id: int = 0,
+        nms_threshold: float = 0.5,
+        force_suppress: bool = False,
+        variances: float | Sequence[float] = (0.1, 0.1, 0.2, 0.2),
+        nms_topk: int = -1,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def MultiBoxPrior(
+        data: Symbol | None = None,
+        sizes: float | Sequence[float] = (1.0,),
+        ratios: float | Sequence[float] = (1.0,),
+        clip: bool = False,
+        steps: float | Sequence[float] = (-1.0, -1.0),
+        offsets: float | Sequence[float] = (0.5, 0.5),
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def MultiBoxTarget(
+        anchor: Symbol | None = None,
+        label: Symbol | None = None,
+        cls_pred: Symbol | None = None,
+        overlap_threshold: float = 0.5,
+        ignore_label: float = -1.0,
+        negative_mining_ratio: float = -1.0,
+        negative_mining_thresh: float = 0.5,
+        minimum_negative_samples: int = 0,
+        variances: float | Sequence[float] = (0.1, 0.1, 0.2, 0.2),
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def MultiProposal(
+        cls_prob: Symbol | None = None,
+        bbox_pred: Symbol | None = None,
+        im_info: Symbol | None = None,
+        rpn_pre_nms_top_n: int = 6000,
+        rpn_post_nms_top_n: int = 300,
+        threshold: float = 0.7,
+        rpn_min_size: int = 16,
+        scales: float | Sequence[float] = (4.0, 8.0, 16.0, 32.0),
+        ratios: float | Sequence[float] = (0.5, 1.0, 2.0),
+        feature_stride: int = 16,
+        output_score: bool = False,
+        iou_loss: bool = False,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def Proposal(
+        cls_prob: Symbol | None = None,
+        bbox_pred: Symbol | None = None,
+        im_info: Symbol | None = None,
+        rpn_pre_nms_top_n: int = 6000,
+        rpn_post_nms_top_n: int = 300,
+        threshold: float = 0.7,
+        rpn_min_size: int = 16,
+        scales: float | Sequence[float] = (4.0, 8.0, 16.0, 32.0),
+        ratios: float | Sequence[float] = (0.5, 1.0, 2.0),
+        feature_stride: int = 16,
+        output_score: bool = False,
+        iou_loss: bool = False,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
     def SyncBatchNorm(
         data: Symbol | None = None,
         gamma: Symbol | None = None,
@@ -2177,6 +2261,91 @@ class contrib:
         repeat: int = 1,
         ctx: str = "",
         axis: int | None = None,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def bipartite_matching(
+        data: Symbol | None = None,
+        is_ascend: bool = False,
+        threshold: float = ...,
+        topk: int = -1,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def box_decode(
+        data: Symbol | None = None,
+        anchors: Symbol | None = None,
+        std0: float = 1.0,
+        std1: float = 1.0,
+        std2: float = 1.0,
+        std3: float = 1.0,
+        clip: float = -1.0,
+        format: Literal["center", "corner"] = "center",
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def box_encode(
+        samples: Symbol | None = None,
+        matches: Symbol | None = None,
+        anchors: Symbol | None = None,
+        refs: Symbol | None = None,
+        means: Symbol | None = None,
+        stds: Symbol | None = None,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def box_iou(
+        lhs: Symbol | None = None,
+        rhs: Symbol | None = None,
+        format: Literal["center", "corner"] = "corner",
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def box_nms(
+        data: Symbol | None = None,
+        overlap_thresh: float = 0.5,
+        valid_thresh: float = 0.0,
+        topk: int = -1,
+        coord_start: int = 2,
+        score_index: int = 1,
+        id_index: int = -1,
+        background_id: int = -1,
+        force_suppress: bool = False,
+        in_format: Literal["center", "corner"] = "corner",
+        out_format: Literal["center", "corner"] = "corner",
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def box_non_maximum_suppression(
+        data: Symbol | None = None,
+        overlap_thresh: float = 0.5,
+        valid_thresh: float = 0.0,
+        topk: int = -1,
+        coord_start: int = 2,
+        score_index: int = 1,
+        id_index: int = -1,
+        background_id: int = -1,
+        force_suppress: bool = False,
+        in_format: Literal["center", "corner"] = "corner",
+        out_format: Literal["center", "corner"] = "corner",
         name: str | None = None,
         attr: Any = None,
         out: Any = None,

@@ -8,6 +8,7 @@ from . import (
     binary,
     convolution,
     creation,
+    detection,
     gathering,
     image,
     joining,
@@ -53,6 +54,7 @@ TABLES = (
     optimizer,
     image,
     spatial,
+    detection,
 )
 
 
