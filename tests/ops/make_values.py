@@ -9,6 +9,7 @@ import os
 import sys
 from pathlib import Path
 
+os.environ["MXNET_STORAGE_FALLBACK_LOG_VERBOSE"] = "0"
 os.environ["MXNET_MKLDNN_ENABLED"] = "0"  # some of its own implementations refuse 16-bit floats
 import mxnet as mx
 

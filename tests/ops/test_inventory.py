@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from twofold.opdef.params import Param
 
 #: Where the inventory is wrong or silent: (operator, parameter).
-EXCEPTIONS = {("_linspace", "*"), ("_set_value", "src"), ("smooth_l1", "scalar")}
+EXCEPTIONS = {("_linspace", "*"), ("_set_value", "src"), ("smooth_l1", "scalar"), ("_contrib_backward_quadratic", "*")}
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +47,12 @@ def test_an_alias_names_the_same_operator(registered: dict[str, Any]):
 
 def test_inputs_match_mxnet(registered: dict[str, Any]):
     theirs = {name: [i.removesuffix("[]") for i in row.get("inputs") or []] for name, row in registered.items()}
-    theirs["BatchNorm_v1"] += registered["BatchNorm_v1"]["outputs"]["aux"]  # its states are not among its inputs in the inventory
-    ours = {name: [i.name for i in NAMES[name].inputs if not i.injected] for name in registered}
-    assert ours == theirs
+    for name in ("BatchNorm_v1", "IdentityAttachKLSparseReg"):  # their states are not among their inputs in the inventory
+        theirs[name] += registered[name]["outputs"]["aux"]
+    # the inventory does not know the inputs of operators that MXNet uses in gradients only
+    known = [name for name, row in registered.items() if row.get("inputs") or "backward" not in row.get("flags", ())]
+    ours = {name: [i.name for i in NAMES[name].inputs if not i.injected] for name in known}
+    assert ours == {name: theirs[name] for name in known}
 
 
 def test_parameters_match_mxnet_in_order(registered: dict[str, Any]):

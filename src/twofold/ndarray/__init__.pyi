@@ -266,6 +266,15 @@ def GroupNorm(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> Any: ...
+def IdentityAttachKLSparseReg(
+    data: NDArray,
+    moving_avg: NDArray,
+    sparseness_target: float = 0.1,
+    penalty: float = 0.001,
+    momentum: float = 0.9,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def InstanceNorm(
     data: NDArray,
     gamma: NDArray,
@@ -529,6 +538,14 @@ def all_finite(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def amp_cast(data: NDArray, dtype: DTypeLike = ..., out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def amp_multicast(
+    *data: NDArray,
+    num_outputs: int = ...,
+    cast_narrow: bool = False,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> Any: ...
 def arccos(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def arccosh(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def arcsin(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
@@ -725,6 +742,13 @@ def erfinv(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: 
 def exp(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def expand_dims(data: NDArray, axis: int = ..., out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def expm1(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def fill_element_0index(
+    lhs: NDArray,
+    mhs: NDArray,
+    rhs: NDArray,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def fix(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def flatten(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def flip(
@@ -1237,6 +1261,67 @@ def random_normal(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def random_pdf_dirichlet(
+    sample: NDArray,
+    alpha: NDArray,
+    is_log: bool = False,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def random_pdf_exponential(
+    sample: NDArray,
+    lam: NDArray,
+    is_log: bool = False,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def random_pdf_gamma(
+    sample: NDArray,
+    alpha: NDArray,
+    beta: NDArray,
+    is_log: bool = False,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def random_pdf_generalized_negative_binomial(
+    sample: NDArray,
+    mu: NDArray,
+    alpha: NDArray,
+    is_log: bool = False,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def random_pdf_negative_binomial(
+    sample: NDArray,
+    k: NDArray,
+    p: NDArray,
+    is_log: bool = False,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def random_pdf_normal(
+    sample: NDArray,
+    mu: NDArray,
+    sigma: NDArray,
+    is_log: bool = False,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def random_pdf_poisson(
+    sample: NDArray,
+    lam: NDArray,
+    is_log: bool = False,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def random_pdf_uniform(
+    sample: NDArray,
+    low: NDArray,
+    high: NDArray,
+    is_log: bool = False,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def random_poisson(
     lam: float = 1.0,
     shape: int | Sequence[int] | None = None,
@@ -1622,6 +1707,7 @@ _internal: Any
 class contrib:
     from .contrib_functions import (
         adamw_update,
+        boolean_mask,
         isfinite,
         isinf,
         isnan,
@@ -1798,6 +1884,45 @@ class contrib:
         name: str | None = None,
     ) -> NDArray: ...
     @staticmethod
+    def backward_gradientmultiplier(
+        data: NDArray,
+        scalar: float = 1.0,
+        is_int: bool = True,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
+    def backward_hawkesll(
+        dout: NDArray,
+        lda: NDArray,
+        alpha: NDArray,
+        beta: NDArray,
+        state: NDArray,
+        lags: NDArray,
+        marks: NDArray,
+        valid_length: NDArray,
+        max_time: NDArray,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> list[NDArray]: ...
+    @staticmethod
+    def backward_index_copy(
+        ograd: NDArray,
+        index_vector: NDArray,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> list[NDArray]: ...
+    @staticmethod
+    def backward_quadratic(
+        ograd: NDArray,
+        data: NDArray,
+        a: float = 0.0,
+        b: float = 0.0,
+        c: float = 0.0,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
     def bipartite_matching(
         data: NDArray,
         is_ascend: bool = False,
@@ -1871,6 +1996,16 @@ class contrib:
         name: str | None = None,
     ) -> NDArray: ...
     @staticmethod
+    def count_sketch(
+        data: NDArray,
+        h: NDArray,
+        s: NDArray,
+        out_dim: int = ...,
+        processing_batch_size: int = 32,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
     def ctc_loss(
         data: NDArray,
         label: NDArray,
@@ -1883,6 +2018,18 @@ class contrib:
         name: str | None = None,
     ) -> NDArray: ...
     @staticmethod
+    def div_sqrt_dim(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+    @staticmethod
+    def fft(data: NDArray, compute_size: int = 128, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+    @staticmethod
+    def gradientmultiplier(
+        data: NDArray,
+        scalar: float = 1.0,
+        is_int: bool = True,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
     def group_adagrad_update(
         weight: NDArray,
         grad: NDArray,
@@ -1891,6 +2038,26 @@ class contrib:
         rescale_grad: float = 1.0,
         clip_gradient: float = -1.0,
         epsilon: float = 1e-05,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
+    def hawkesll(
+        lda: NDArray,
+        alpha: NDArray,
+        beta: NDArray,
+        state: NDArray,
+        lags: NDArray,
+        marks: NDArray,
+        valid_length: NDArray,
+        max_time: NDArray,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> list[NDArray]: ...
+    @staticmethod
+    def ifft(
+        data: NDArray,
+        compute_size: int = 128,
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray: ...
@@ -1909,6 +2076,50 @@ class contrib:
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray: ...
+    @staticmethod
+    def interleaved_matmul_encdec_qk(
+        queries: NDArray,
+        keys_values: NDArray,
+        heads: int = ...,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
+    def interleaved_matmul_encdec_valatt(
+        keys_values: NDArray,
+        attention: NDArray,
+        heads: int = ...,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
+    def interleaved_matmul_selfatt_qk(
+        queries_keys_values: NDArray,
+        heads: int = ...,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
+    def interleaved_matmul_selfatt_valatt(
+        queries_keys_values: NDArray,
+        attention: NDArray,
+        heads: int = ...,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
+    def quadratic(
+        data: NDArray,
+        a: float = 0.0,
+        b: float = 0.0,
+        c: float = 0.0,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
+    def round_ste(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+    @staticmethod
+    def sign_ste(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 
 class linalg:
     @staticmethod
@@ -2051,6 +2262,10 @@ class sparse:
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray: ...
+    @staticmethod
+    def _contrib_round_ste(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+    @staticmethod
+    def _contrib_sign_ste(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
     def abs(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod

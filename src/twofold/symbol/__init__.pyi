@@ -260,6 +260,17 @@ def GroupNorm(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+def IdentityAttachKLSparseReg(
+    data: Symbol | None = None,
+    moving_avg: Symbol | None = None,
+    sparseness_target: float = 0.1,
+    penalty: float = 0.001,
+    momentum: float = 0.9,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
 def InstanceNorm(
     data: Symbol | None = None,
     gamma: Symbol | None = None,
@@ -572,6 +583,23 @@ def add_n(*args: Symbol, name: str | None = None, attr: Any = None, out: Any = N
 def all_finite(
     data: Symbol | None = None,
     init_output: bool = True,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def amp_cast(
+    data: Symbol | None = None,
+    dtype: DTypeLike = ...,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def amp_multicast(
+    *data: Symbol,
+    num_outputs: int = ...,
+    cast_narrow: bool = False,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
@@ -969,6 +997,15 @@ def expand_dims(
     **other: Any,
 ) -> Symbol: ...
 def expm1(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def fill_element_0index(
+    lhs: Symbol | None = None,
+    mhs: Symbol | None = None,
+    rhs: Symbol | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
 def fix(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def flatten(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def flip(
@@ -1597,6 +1634,83 @@ def random_normal(
     shape: int | Sequence[int] | None = None,
     ctx: DeviceLike = None,
     dtype: Literal["float16", "float32", "float64"] | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def random_pdf_dirichlet(
+    sample: Symbol | None = None,
+    alpha: Symbol | None = None,
+    is_log: bool = False,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def random_pdf_exponential(
+    sample: Symbol | None = None,
+    lam: Symbol | None = None,
+    is_log: bool = False,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def random_pdf_gamma(
+    sample: Symbol | None = None,
+    alpha: Symbol | None = None,
+    beta: Symbol | None = None,
+    is_log: bool = False,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def random_pdf_generalized_negative_binomial(
+    sample: Symbol | None = None,
+    mu: Symbol | None = None,
+    alpha: Symbol | None = None,
+    is_log: bool = False,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def random_pdf_negative_binomial(
+    sample: Symbol | None = None,
+    k: Symbol | None = None,
+    p: Symbol | None = None,
+    is_log: bool = False,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def random_pdf_normal(
+    sample: Symbol | None = None,
+    mu: Symbol | None = None,
+    sigma: Symbol | None = None,
+    is_log: bool = False,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def random_pdf_poisson(
+    sample: Symbol | None = None,
+    lam: Symbol | None = None,
+    is_log: bool = False,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def random_pdf_uniform(
+    sample: Symbol | None = None,
+    low: Symbol | None = None,
+    high: Symbol | None = None,
+    is_log: bool = False,
     name: str | None = None,
     attr: Any = None,
     out: Any = None,
@@ -2267,6 +2381,53 @@ class contrib:
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
+    def backward_gradientmultiplier(
+        data: Symbol | None = None,
+        scalar: float = 1.0,
+        is_int: bool = True,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def backward_hawkesll(
+        dout: Symbol | None = None,
+        lda: Symbol | None = None,
+        alpha: Symbol | None = None,
+        beta: Symbol | None = None,
+        state: Symbol | None = None,
+        lags: Symbol | None = None,
+        marks: Symbol | None = None,
+        valid_length: Symbol | None = None,
+        max_time: Symbol | None = None,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def backward_index_copy(
+        ograd: Symbol | None = None,
+        index_vector: Symbol | None = None,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def backward_quadratic(
+        ograd: Symbol | None = None,
+        data: Symbol | None = None,
+        a: float = 0.0,
+        b: float = 0.0,
+        c: float = 0.0,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
     def bipartite_matching(
         data: Symbol | None = None,
         is_ascend: bool = False,
@@ -2352,6 +2513,18 @@ class contrib:
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
+    def count_sketch(
+        data: Symbol | None = None,
+        h: Symbol | None = None,
+        s: Symbol | None = None,
+        out_dim: int = ...,
+        processing_batch_size: int = 32,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
     def ctc_loss(
         data: Symbol | None = None,
         label: Symbol | None = None,
@@ -2366,6 +2539,27 @@ class contrib:
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
+    def div_sqrt_dim(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def fft(
+        data: Symbol | None = None,
+        compute_size: int = 128,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def gradientmultiplier(
+        data: Symbol | None = None,
+        scalar: float = 1.0,
+        is_int: bool = True,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
     def group_adagrad_update(
         weight: Symbol | None = None,
         grad: Symbol | None = None,
@@ -2374,6 +2568,30 @@ class contrib:
         rescale_grad: float = 1.0,
         clip_gradient: float = -1.0,
         epsilon: float = 1e-05,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def hawkesll(
+        lda: Symbol | None = None,
+        alpha: Symbol | None = None,
+        beta: Symbol | None = None,
+        state: Symbol | None = None,
+        lags: Symbol | None = None,
+        marks: Symbol | None = None,
+        valid_length: Symbol | None = None,
+        max_time: Symbol | None = None,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def ifft(
+        data: Symbol | None = None,
+        compute_size: int = 128,
         name: str | None = None,
         attr: Any = None,
         out: Any = None,
@@ -2398,6 +2616,60 @@ class contrib:
         out: Any = None,
         **other: Any,
     ) -> Symbol: ...
+    @staticmethod
+    def interleaved_matmul_encdec_qk(
+        queries: Symbol | None = None,
+        keys_values: Symbol | None = None,
+        heads: int = ...,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def interleaved_matmul_encdec_valatt(
+        keys_values: Symbol | None = None,
+        attention: Symbol | None = None,
+        heads: int = ...,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def interleaved_matmul_selfatt_qk(
+        queries_keys_values: Symbol | None = None,
+        heads: int = ...,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def interleaved_matmul_selfatt_valatt(
+        queries_keys_values: Symbol | None = None,
+        attention: Symbol | None = None,
+        heads: int = ...,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def quadratic(
+        data: Symbol | None = None,
+        a: float = 0.0,
+        b: float = 0.0,
+        c: float = 0.0,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def round_ste(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def sign_ste(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 
 class linalg:
     @staticmethod
@@ -2573,6 +2845,22 @@ class sparse:
         data: Symbol | None = None,
         label: Symbol | None = None,
         grad_scale: float = 1.0,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def _contrib_round_ste(
+        data: Symbol | None = None,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def _contrib_sign_ste(
+        data: Symbol | None = None,
         name: str | None = None,
         attr: Any = None,
         out: Any = None,

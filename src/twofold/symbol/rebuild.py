@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
+from ..ops.mixed_precision import amp_cast, amp_multicast
 from .node import Head, SymbolNode, topological
 
 #: What stands for the outputs of a node whose (new) inputs are given; None: a copy of the node.
@@ -61,4 +62,4 @@ def without_casts(heads: Iterable[Head]) -> list[Head]:
     return rebuilt(heads, change) if any(n.op_name in _CASTS for n in topological(heads)) else heads
 
 
-_CASTS = {"amp_cast", "amp_multicast"}
+_CASTS = {amp_cast.title, amp_multicast.title}

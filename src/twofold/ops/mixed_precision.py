@@ -1,0 +1,55 @@
+"""Casts of automatic mixed precision, which leave integers and float64 as they are."""
+
+from ..dtype import HALVES
+from ..opdef.declare import op
+from ..opdef.params import DType
+
+#: The dtypes between which these operators cast.
+CAST = ("float32", *HALVES)
+
+
+@op("amp_cast", keeps_shape=True)
+def amp_cast(xp, data, *, dtype: DType):
+    """The array in a dtype if it is of float32 or a 16-bit float; else unchanged."""
+    return xp.cast(data, dtype) if xp.dtype_of(data) in CAST else data
+
+
+amp_cast.dtypes(lambda dtypes, *, dtype: [dtype if dtypes[0] in CAST else dtypes[0]])
+
+
+def _common(dtypes, cast_narrow):
+    """The dtype of those that are cast: the widest, or the narrowest of them."""
+    # by the number of bits: the narrower of float16 and bfloat16 does not exist, and MXNet has no arrays of the latter on CPUs
+    wide = "float32" in dtypes
+    narrow = next((d for d in dtypes if d in HALVES), "float32")
+    return narrow if cast_narrow or not wide else "float32"
+
+
+@op("amp_multicast", outputs=lambda num_outputs, **_: num_outputs)
+def amp_multicast(xp, *data, num_outputs: int, cast_narrow: bool = False):
+    """The arrays of float32 and 16-bit floats in the widest dtype among them, in the narrowest with ``cast_narrow``; others unchanged.
+
+    ``num_outputs`` is the number of arrays.
+    """
+    dtype = _common([xp.dtype_of(x) for x in data], cast_narrow)
+    cast = [xp.cast(x, dtype) if xp.dtype_of(x) in CAST else x for x in data]
+    return tuple(cast) if len(cast) > 1 else cast[0]
+
+
+@amp_multicast.dtypes
+def _(dtypes, *, num_outputs, cast_narrow):
+    if None in dtypes:
+        return [None] * num_outputs
+    dtype = _common(dtypes, cast_narrow)
+    return [dtype if d in CAST else d for d in dtypes]
+
+
+@amp_cast.sample
+def _(draw):
+    return [draw(draw.integer((2, 3), -4, 5), dtype="float16"), draw(draw.integer((2, 3), -4, 5, "int32"), dtype="float16")]
+
+
+@amp_multicast.sample
+def _(draw):
+    arrays = [draw.integer((2, 3), -4, 5, dtype) for dtype in ("float16", "float32", "int32")]
+    return [draw(*arrays, num_outputs=3), draw(*arrays, num_outputs=3, cast_narrow=True)]
