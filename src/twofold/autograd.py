@@ -4,17 +4,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from .backend.loader import backend_for
-from .errors import DTypeError, ParameterError
+from .errors import DTypeError, InvalidValue, MXNetError, ParameterError
 from .imperative.array import Array, apply_op, check_gradient, record_of
 from .imperative.array import backward as _backward
 from .imperative.backward import run_backward
 from .imperative.cell import Cell, Value, wrap
 from .imperative.handle import Handle, user_code
 from .imperative.invoke import data_of
-from .imperative.record import Variable, tls
+from .imperative.record import MISFIT, Variable, tls
 from .imperative.scope import Scope, set_recording, set_training
 from .imperative.user_code import arrays_of, call, fitted
 from .ops import primitive_shape
+from .strictness import tolerate
 from .symbol.records import symbol_from_record
 from .symbol.symbol import Symbol
 
@@ -85,18 +86,29 @@ def mark_variables(variables: Arrays, gradients: Arrays, grad_reqs: str | Sequen
     ------
     ParameterError
         If the lists differ in length.
-    ShapeError, DTypeError
-        If a gradient is not an array with the shape and dtype of its variable.
+    DTypeError
+        If a variable or gradient is not an array.
     """
     marked, stores = _list(variables), _list(gradients)
     reqs = [grad_reqs] * len(marked) if isinstance(grad_reqs, str) else list(grad_reqs)
     if not len(marked) == len(stores) == len(reqs):
         raise ParameterError("mark_variables: lists of different lengths", f"{len(marked)}, {len(stores)}, {len(reqs)}", "pass one each")
     # all are checked before any is marked
-    for k, (variable, gradient) in enumerate(zip(marked, stores, strict=True)):
-        check_gradient(f"mark_variables: the gradient of variable {k}", gradient, variable)
-    for variable, gradient, req in zip(marked, stores, reqs, strict=True):
-        variable._attach(gradient, req)
+    fitting = [_fits(f"mark_variables: the gradient of variable {k}", *pair) for k, pair in enumerate(zip(stores, marked, strict=True))]
+    for variable, gradient, req, fits in zip(marked, stores, reqs, fitting, strict=True):
+        variable._attach(gradient, req if fits or req == "null" else MISFIT)
+
+
+def _fits(what: str, gradient: Any, variable: Any) -> bool:
+    """Whether an array can receive a variable's gradient; a warning if not, as MXNet raises only where backward would write it."""
+    try:
+        check_gradient(what, gradient, variable)
+    except MXNetError as error:
+        if not (isinstance(gradient, Array) and isinstance(variable, Array)):
+            raise
+        tolerate(error.what, error.given, f"{error.todo}; backward() will raise", type(error))
+        return False
+    return True
 
 
 def backward(heads: Arrays, head_grads: HeadGrads = None, retain_graph: bool = False, train_mode: bool = True) -> None:
@@ -140,7 +152,7 @@ def grad(
     grads = [None] * len(outputs) if head_grads is None else _list(head_grads)
     if not wanted or len(grads) != len(outputs):
         given = f"{len(wanted)} variables, {len(outputs)} heads, {len(grads)} head gradients"
-        raise ParameterError("grad: variables, and one head gradient per head, are needed", given, "pass them")
+        raise InvalidValue("grad: variables, and one head gradient per head, are needed", given, "pass them")
     for v in wanted:
         if getattr(v, "_g", None) is None:
             raise ParameterError(

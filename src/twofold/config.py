@@ -103,6 +103,7 @@ TABLE = (
         is_compiled_in=True,
     ),
     Setting("gpu_memory_reserve", 0, _percent, "percentage of a GPU's memory to leave to other processes"),
+    Setting("strict", False, _switch, "raise an error where MXNet ignores an argument, instead of issuing a UserWarning"),
     Setting("verify", False, _switch, "check the invariants of every compiled graph", is_compiled_in=True),
 )
 
@@ -149,6 +150,7 @@ class Settings:
     gpu_streams: int
     compile_threads: int
     gpu_memory_reserve: int
+    strict: bool
     verify: bool
 
     def __init__(self) -> None:

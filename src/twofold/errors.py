@@ -4,8 +4,11 @@
 
     MXNetError (RuntimeError)
     ├── ShapeError (ValueError)                 shapes that do not match
+    │   └── WrongShape (AssertionError)         one of those that MXNet asserts
     ├── DTypeError (TypeError)                  element types, or types of arguments
+    │   └── WrongType (AssertionError)          one of those that MXNet asserts
     ├── ParameterError (ValueError)             a parameter of an operator, layer or optimizer
+    │   ├── InvalidValue (AssertionError)       one of those that MXNet asserts
     │   └── LinearAlgebraError (LinAlgError)    a matrix that is singular, or has no such decomposition
     ├── OperatorError (AttributeError)          no operator of that name
     ├── IndexingError (IndexError)              an index out of range or of an unsupported kind
@@ -13,6 +16,7 @@
     ├── DeviceError                             a context that does not exist, or arrays on different ones
     │   ├── DeviceOutOfMemory (MemoryError)     the device is out of memory
     │   └── BackendUnavailable                  no array library for that kind of device is installed
+    ├── NotReady (AssertionError)               a method called before the one that it needs
     ├── AutogradError                           recording and gradients
     ├── DeferredInitializationError             a parameter whose shape is not known yet
     ├── EngineError                             the scheduler, its lanes and its worker processes
@@ -53,18 +57,22 @@ __all__ = [
     "FormatError",
     "IndexingError",
     "InternalError",
+    "InvalidValue",
     "KernelCompileError",
     "LinearAlgebraError",
     "MXNetError",
     "MissingDependency",
     "MissingFileError",
     "NotImplementedForSymbol",
+    "NotReady",
     "NotSupportedForSparseNDArray",
     "OperatorError",
     "ParameterError",
     "ShapeError",
     "UnboundArgumentError",
     "UnsupportedMethod",
+    "WrongShape",
+    "WrongType",
 ]
 
 
@@ -118,6 +126,22 @@ class DTypeError(MXNetError, TypeError):
 
 class ParameterError(MXNetError, ValueError):
     """A parameter of an operator, layer, optimizer or iterator is unknown, missing or out of range."""
+
+
+class InvalidValue(ParameterError, AssertionError):
+    """A value that MXNet's Python code rejects with ``assert``."""
+
+
+class WrongShape(ShapeError, AssertionError):
+    """A shape that MXNet's Python code rejects with ``assert``."""
+
+
+class WrongType(DTypeError, AssertionError):
+    """A type that MXNet's Python code rejects with ``assert``."""
+
+
+class NotReady(MXNetError, AssertionError):
+    """A method was called before the one that it needs, for which MXNet raises AssertionError."""
 
 
 class LinearAlgebraError(ParameterError, numpy.linalg.LinAlgError):

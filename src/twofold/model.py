@@ -13,7 +13,7 @@ from . import optimizer as optimizers
 from .callback import LogValidationMetricsCallback
 from .checkpoint import BatchEndParam, load_checkpoint, load_params, save_checkpoint
 from .device import CPU, Device
-from .errors import DTypeError, MXNetError, ParameterError, ShapeError
+from .errors import DTypeError, InvalidValue, MXNetError, ParameterError, ShapeError
 from .io.array_iterator import NDArrayIter
 from .io.iterator import BatchSource, DataIter
 from .metric.base import EvalMetric
@@ -202,7 +202,7 @@ class FeedForward:
             If ``num_epoch``, or the labels for an array, are missing.
         """
         if self.num_epoch is None:
-            raise ParameterError("FeedForward.fit: please specify number of epochs", None, "pass num_epoch")
+            raise InvalidValue("FeedForward.fit: please specify number of epochs", None, "pass num_epoch")
         logger = logging if logger is None else logger
         train_data, validation = self._iterator(X, y, is_train=True), self._eval_iterator(eval_data)
         metric = metrics.create(eval_metric)

@@ -5,11 +5,11 @@ pair of name and keyword arguments, such as ``'["xavier", {"magnitude": 2}]'``.
 """
 
 import json
-import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from .errors import DTypeError, ParameterError
+from .errors import DTypeError, InvalidValue, ParameterError, WrongType
+from .origin import warn
 
 __all__ = ["enter", "get_alias_func", "get_create_func", "get_register_func", "get_registry"]
 
@@ -28,7 +28,7 @@ def enter(names: dict[str, T], key: str, klass: T, nickname: str) -> None:
     """Enter a class in a registry, with a warning if it replaces another; called by a ``register`` function."""
     known = names.get(key, klass)
     if known is not klass:
-        warnings.warn(f"{nickname} {klass} replaces {known} as {key!r}", UserWarning, stacklevel=3)
+        warn(f"{nickname} {klass} replaces {known} as {key!r}")
     names[key] = klass
 
 
@@ -88,11 +88,11 @@ def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
         if isinstance(what, dict):
             return create(**what)
         if not isinstance(what, str):
-            raise DTypeError(f"{nickname}.create: {nickname} must be of string type", type(what).__name__, "pass its name or a dict")
+            raise WrongType(f"{nickname}.create: {nickname} must be of string type", type(what).__name__, "pass its name or a dict")
         if what.startswith(("[", "{")):
             return _from_json(create, what, nickname)
         if what.lower() not in names:
-            raise ParameterError(f"{nickname}.create: {what} is not registered", ", ".join(names), "use a registered name, or register it")
+            raise InvalidValue(f"{nickname}.create: {what} is not registered", ", ".join(names), "use a registered name, or register it")
         return names[what.lower()](*args, **kwargs)
 
     create.__doc__ = f"Create a {nickname} from a name, a configuration, or an instance, which is returned."

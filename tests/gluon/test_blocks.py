@@ -44,7 +44,9 @@ def test_a_hook_handle_may_outlive_its_block() -> None:
 
 def test_a_child_that_is_not_a_block_raises() -> None:
     with pytest.raises(DTypeError, match="must be a Block"):
-        nn.Sequential().add(lambda x: x)  # type: ignore[arg-type]
+        nn.Sequential().add(3)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="must also be HybridBlock"):
+        nn.HybridSequential().add(lambda x: x)  # type: ignore[arg-type]
 
 
 def test_undefined_methods_of_a_subclass_are_named() -> None:

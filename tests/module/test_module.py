@@ -90,9 +90,9 @@ def test_a_mismatched_batch_names_the_layer_and_leaves_the_module_usable() -> No
     np.testing.assert_array_equal(module.get_outputs()[0].asnumpy(), expected)
 
 
-def test_a_batch_with_the_wrong_number_of_arrays_is_rejected() -> None:
+def test_a_batch_of_too_few_arrays_is_rejected() -> None:
     with pytest.raises(ParameterError, match="data"):
-        bound(mx).forward(mx.io.DataBatch([mx.nd.ones((4, 4))] * 2, [mx.nd.ones((4,))]))
+        bound(mx).forward(mx.io.DataBatch([], [mx.nd.ones((4,))]))
 
 
 def test_more_devices_than_rows_are_rejected() -> None:

@@ -45,15 +45,23 @@ def test_batches_stay_on_their_device(gpus):
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        ({"label": LABELS[:4]}, ShapeError),
         ({"batch_size": 0}, ParameterError),
-        ({"last_batch_handle": "keep"}, ParameterError),
+        ({"batch_size": 2.0}, ParameterError),
+        ({"data": []}, AssertionError),
         ({"label": "x"}, DTypeError),
     ],
 )
 def test_mistakes_raise_at_once(arguments, error):
     with pytest.raises(error):
-        mx.io.NDArrayIter(ROWS, **arguments)
+        mx.io.NDArrayIter(**{"data": ROWS, **arguments})
+
+
+def test_a_shorter_array_ends_the_epoch_with_an_error_that_names_it():
+    with pytest.warns(UserWarning, match=r"arrays differ in length.*'softmax_label': 4"):
+        iterator = mx.io.NDArrayIter(ROWS, LABELS[:4], 2)
+    assert [batch.data[0].shape for batch in (iterator.next(), iterator.next())] == [(2, 2)] * 2
+    with pytest.raises(ShapeError, match="softmax_label has no rows 4 to 6"):
+        iterator.next()
 
 
 class Failing(mx.io.DataIter):
@@ -208,7 +216,6 @@ def test_reading_is_announced_unless_silent(digits, capsys):
     [
         ({"part_index": 1}, ParameterError),
         ({"batch_size": 0}, ParameterError),
-        ({"input_shape": (13,)}, ShapeError),
         ({"image": "labels"}, ShapeError),
         ({"label": "nope"}, MissingFileError),
         ({"label": "text"}, FormatError),

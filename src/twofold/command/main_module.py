@@ -12,8 +12,8 @@ from types import CodeType, FrameType, ModuleType, TracebackType
 from typing import Any, NamedTuple
 
 from ..errors import MissingFileError
-from ..imperative.origin import is_inside
 from ..numpy_folding.importing import is_import
+from ..origin import is_inside
 
 __all__ = ["Loaded", "Program", "of_code", "of_module", "of_script", "of_standard_input", "run"]
 

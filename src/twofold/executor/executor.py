@@ -13,6 +13,7 @@ from ..imperative.invoke import data_of, device_of
 from ..imperative.transfer import store
 from ..ndarray.array import NDArray
 from ..program.compile import Program
+from ..strictness import tolerate
 from .part import Key, Part
 from .run import Run
 from .transport import add_contents, zeros
@@ -193,9 +194,8 @@ class Executor:
             given = [given.get(name) for name in self._names]
         heads: list[Array | None] = [given] if isinstance(given, Array) else list(given or ())
         if len(heads) > len(self._names):
-            raise ParameterError(
-                "backward: more head gradients than outputs", f"{len(heads)} for {len(self._names)}", "pass one for each output"
-            )
+            tolerate("backward: more head gradients than outputs", f"{len(heads)} for {len(self._names)}", "pass one for each output")
+            del heads[len(self._names) :]
         heads += [None] * (len(self._names) - len(heads))
         for head, name, out in zip(heads, self._names, self.outputs, strict=True):
             if head is not None and head.shape != out.shape:

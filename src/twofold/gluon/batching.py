@@ -1,7 +1,6 @@
 """``gluon.utils``: splitting batches over devices, and clipping gradients by their global norm."""
 
 import math
-import warnings
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -10,10 +9,10 @@ import numpy as np
 
 from .. import ndarray as nd
 from ..device import Device
-from ..errors import ParameterError
+from ..errors import InvalidValue, ParameterError
 from ..imperative.array import Array
 from ..ndarray.array import NDArray
-from .exceptions import InvalidValue
+from ..origin import warn
 from .hooks import HookHandle
 from .numpy_arrays import as_active_class, through_legacy
 
@@ -129,7 +128,7 @@ def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite:
         return norm
     value = float(norm.asscalar())
     if not math.isfinite(value):
-        warnings.warn("nan or inf is detected. Clipping results will be undefined.", UserWarning, stacklevel=2)
+        warn("nan or inf is detected. Clipping results will be undefined.")
     scale = max_norm / (value + 1e-8)
     if scale < 1.0:
         for array in arrays:

@@ -1,14 +1,14 @@
 """`Block`: a layer or model with parameters, children and a forward function; its names, hooks and files."""
 
 import re
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from typing import Any, ClassVar, Self
 
-from ..errors import DTypeError
+from ..errors import DTypeError, InvalidValue
+from ..origin import warn
 from . import block_files, model_files
-from .exceptions import InvalidValue, Undefined
+from .exceptions import Undefined
 from .hooks import HookHandle, Hooks
 from .parameter import DEFAULT, Contexts, Parameter
 from .parameter_dict import ParameterDict
@@ -151,12 +151,10 @@ class Block:
             if name.startswith("_") or not isinstance(value, (list, tuple, dict)):
                 continue
             if any(id(block) not in known for block in _blocks_in(value)):
-                warnings.warn(
+                warn(
                     f'"{type(self).__name__}.{name}" is an unregistered container with Blocks. Note that Blocks inside the list, '
                     "tuple or dict will not be registered automatically. Make sure to register them using register_child() or "
                     "switching to nn.Sequential/nn.HybridSequential instead.",
-                    UserWarning,
-                    stacklevel=3,
                 )
 
     def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Parameter]:

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping
 from os import PathLike
 
 from .. import ndarray as nd
-from ..errors import ParameterError
-from .exceptions import InvalidValue
+from ..errors import InvalidValue, ParameterError
 from .parameter import Contexts, Parameter, check_dtype_source
 from .parameter_dict import ParameterDict, brief_list, load_named_arrays
 

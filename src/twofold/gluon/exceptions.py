@@ -1,16 +1,8 @@
 """Errors of Gluon that are also the built-in exceptions that MXNet raises there."""
 
-from ..errors import MXNetError, ParameterError, ShapeError
+from ..errors import MXNetError
 
-__all__ = ["InvalidValue", "Undefined", "WrongShape"]
-
-
-class InvalidValue(ParameterError, AssertionError):
-    """An invalid value, for which MXNet raises AssertionError."""
-
-
-class WrongShape(ShapeError, AssertionError):
-    """A shape that contradicts the known one, for which MXNet raises AssertionError."""
+__all__ = ["Undefined"]
 
 
 class Undefined(MXNetError, NotImplementedError):

@@ -13,6 +13,7 @@ from ..errors import DeferredInitializationError, MXNetError, ParameterError
 from ..executor import Executor
 from ..imperative.scope import Scope
 from ..ndarray.array import NDArray, NDArrayView
+from ..strictness import tolerate
 from ..symbol.symbol import Symbol
 from .block import Block
 from .exceptions import Undefined
@@ -125,6 +126,7 @@ class HybridBlock(Block):
         forward_bulk_size: int | None = None,
         backward_bulk_size: int | None = None,
         mirror: bool = False,
+        **unknown: object,
     ) -> None:
         """Run the block as a compiled graph from the next call on, which traces it; or stop doing so.
 
@@ -141,13 +143,12 @@ class HybridBlock(Block):
             planned, and it always runs as a whole.
         mirror
             Save only about √n of n inner values for backward and recompute the others: less memory, more time.
-
-        Raises
-        ------
-        ParameterError
-            For an unknown backend.
+        **unknown
+            Have no effect but a warning, as has an unknown backend.
         """
         check_backend(backend)
+        if unknown:
+            tolerate("hybridize: there is no option", ", ".join(unknown), "omit it")
         self._active, self._mirror = active and self._is_compilable, mirror
         # Mirroring is compiled into the graph, so a trace that was made without it cannot be used.
         if clear or not active or mirror:
@@ -446,7 +447,7 @@ class HybridBlock(Block):
         Raises
         ------
         ParameterError
-            If the backend is missing or unknown.
+            If the backend is missing.
         """
         if not backend:
             raise ParameterError('Must specify "backend" to optimize_for', None, f"use one of {', '.join(BACKENDS)}, or call hybridize()")
@@ -500,12 +501,6 @@ class _NotInferred(ParameterError):
 
 
 def check_backend(backend: str | None) -> None:
-    """Check that a backend is None or known.
-
-    Raises
-    ------
-    ParameterError
-        If it is not.
-    """
+    """Warn of a backend that is not known: MXNet leaves the graph as it is."""
     if backend is not None and backend.upper() not in BACKENDS:
-        raise ParameterError("no such backend to optimize for", repr(backend), f"use one of {', '.join(BACKENDS)}, or none")
+        tolerate("no such backend to optimize for", repr(backend), f"use one of {', '.join(BACKENDS)}, or none")

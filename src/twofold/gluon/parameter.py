@@ -1,6 +1,5 @@
 """`Parameter`: a weight of a model with a copy per device, gradients, and initialization deferred until its shape is known; `Constant`."""
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn, TypedDict
 from weakref import ref
@@ -11,16 +10,16 @@ from .. import initializer
 from .. import ndarray as nd
 from ..device import CPU, Device
 from ..dtype import dtype_name
-from ..errors import DeferredInitializationError, MXNetError, ParameterError
+from ..errors import DeferredInitializationError, InvalidValue, MXNetError, ParameterError, WrongShape
 from ..imperative.array import Array
 from ..imperative.scope import Scope
 from ..initializer import InitDesc, Initializer
 from ..ndarray.array import NDArray
 from ..numpy_extension import is_np_array
+from ..origin import warn
 from ..symbol.compose import variable
 from ..symbol.symbol import Symbol
 from .copies import Copies, context_list
-from .exceptions import InvalidValue, WrongShape
 from .numpy_arrays import as_active_class, as_legacy
 from .signatures import DTypeLike, InitializerLike
 
@@ -243,10 +242,8 @@ class Parameter:
             If the shape is unknown and deferred initialization is not allowed.
         """
         if self._data is not None and not force_reinit:
-            warnings.warn(
+            warn(
                 f"Parameter '{self.name}' is already initialized, ignoring. Set force_reinit=True to re-initialize.",
-                UserWarning,
-                stacklevel=2,
             )
             return
         self._copies = None

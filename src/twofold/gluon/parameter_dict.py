@@ -11,10 +11,9 @@ from .. import initializer
 from .. import ndarray as nd
 from ..device import Device
 from ..dtype import dtype_name
-from ..errors import ParameterError, UnboundArgumentError
+from ..errors import InvalidValue, ParameterError, UnboundArgumentError
 from ..imperative.array import Array
 from ..ndarray.array import NDArray
-from .exceptions import InvalidValue
 from .parameter import DEFAULT, Constant, Contexts, Parameter, ParameterAttributes, check_dtype_source
 from .signatures import InitializerLike
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import ClassVar, NamedTuple, Protocol
 
+from ..errors import InvalidValue
 from ..imperative.array import Array
-from .exceptions import InvalidValue
 from .hooks import HookHandle
 from .parameter import Parameter
 from .parameter_dict import ParameterDict

@@ -6,8 +6,8 @@ from typing import Any
 
 from .. import symbol as sym
 from ..device import Device
+from ..errors import InvalidValue
 from ..symbol.symbol import Symbol
-from .exceptions import InvalidValue
 from .hybrid_block import HybridBlock
 from .parameter import Contexts, ParameterAttributes
 from .parameter_dict import ParameterDict

@@ -1,7 +1,6 @@
 """Tracing: running a block's computation on symbols to get its graph."""
 
 import inspect
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import TypedDict
@@ -9,6 +8,7 @@ from typing import TypedDict
 from .. import symbol as sym
 from ..ndarray.array import NDArray
 from ..numpy.array import ndarray
+from ..origin import warn
 from ..symbol.symbol import Symbol
 from .cached_graph import CachedGraph
 from .parameter_dict import ParameterDict
@@ -68,8 +68,7 @@ class Trace:
         used = set(self.symbol.list_inputs())
         inputs = [f"The {k}-th input to HybridBlock" for k, name in enumerate(self.names) if name not in used]
         for what in [*inputs, *(f"Parameter {name}" for name in params if name not in used)]:
-            # The caller's line: seven frames above are the block's call and what it calls.
-            warnings.warn(f"{what} is not used by any computation. Is this intended?", UserWarning, stacklevel=7)
+            warn(f"{what} is not used by any computation. Is this intended?")
 
     def record(self) -> TraceRecord:
         """The record of the traced graph in files."""

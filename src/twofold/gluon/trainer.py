@@ -5,14 +5,13 @@ from os import PathLike
 from typing import Any, NamedTuple
 
 from ..device import Device
-from ..errors import DTypeError, MXNetError, ParameterError
+from ..errors import DTypeError, InvalidValue, MXNetError, ParameterError
 from ..formats.files import read_file, write_file
 from ..kvstore.base import KVStoreBase
 from ..kvstore.create import check_kvstore, store_for
 from ..ndarray.array import NDArray
 from ..optimizer import Optimizer, create, get_updater
 from .copies import RENEWALS
-from .exceptions import InvalidValue
 from .parameter import Parameter
 from .parameter_dict import ParameterDict
 
@@ -172,8 +171,6 @@ class Trainer:
         ParameterError
             If the optimizer has a scheduler.
         """
-        if self._optimizer.lr_scheduler is not None:
-            raise _HasScheduler("set_learning_rate: the optimizer's lr_scheduler sets the learning rate", None, "set lr_scheduler.base_lr")
         self._optimizer.set_learning_rate(lr)
 
     def step(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
@@ -365,10 +362,6 @@ class _Work(NamedTuple):
     indices: tuple[int, ...]
     grads: tuple[NDArray, ...]
     weights: tuple[NDArray, ...]
-
-
-class _HasScheduler(ParameterError, UserWarning):
-    """The learning rate cannot be set because a scheduler sets it; MXNet raises UserWarning."""
 
 
 def _parameter_list(params: Any) -> list[Parameter]:

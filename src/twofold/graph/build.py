@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from ..dtype import float_of, is_float, promote, ufunc_result
+from ..dtype import INTEGERS, float_of, is_float, promote, ufunc_result
 from ..errors import DTypeError, MXNetError, ParameterError, ShapeError
 from ..opdef.conventions import check_floats, check_legacy, finish_legacy
 from ..opdef.declare import primitive
@@ -75,18 +75,23 @@ def _naming(error: MXNetError, op: Op) -> MXNetError:
 
 
 def _node(sig: Sig, inputs: tuple[Node | None, ...], types: Sequence[tuple[tuple[int, ...], str]], body: tuple[Node, ...]) -> Application:
-    # integers and bools carry no gradient: what is computed from them alone is not tracked
-    below = any(i is not None and i.tracked for i in inputs)
+    below = [i.dtype for i in inputs if i is not None and i.tracked]
     if len(types) == 1:
-        return Application(sig, inputs, *types[0], below and is_float(types[0][1]), body)
-    node = Application(sig, inputs, (), "several", below, body)
+        return Application(sig, inputs, *types[0], _carries(types[0][1], below), body)
+    node = Application(sig, inputs, (), "several", bool(below), body)
     parts = []
     for k, (shape, dtype) in enumerate(types):
         part_sig = item.sig(place=k)
-        part = Application(part_sig, (node,), shape, dtype, below and is_float(dtype))
+        part = Application(part_sig, (node,), shape, dtype, _carries(dtype, below))
         parts.append(intern(part_sig, (node,), part))
     node.parts = tuple(parts)
     return node
+
+
+def _carries(dtype: str, below: Sequence[str]) -> bool:
+    """Whether a result carries a gradient, given the dtypes of the inputs that do."""
+    # integers carry none, unless they are computed from variables that are integers themselves
+    return bool(below) and (is_float(dtype) or (dtype in INTEGERS and any(d in INTEGERS for d in below)))
 
 
 def run_rule(xp: Any, sig: Sig, inputs: Sequence[Any]) -> tuple[Any, ...]:

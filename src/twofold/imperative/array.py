@@ -16,10 +16,11 @@ from ..opdef.spec import Op
 from ..ops import primitive_arithmetic, primitive_math, primitive_shape
 from ..scheduler.queue import QUEUE
 from ..scheduler.streams import run_on
+from ..strictness import tolerate
 from . import forks  # noqa: F401  (registers its handlers)
 from .backward import assign, run_backward
 from .cell import HOST, PINNED, PLAIN, AnyCell, Cell, Value, alias, wrap
-from .invoke import Argument, check_float, content, data_of, device_of, full_content, host_of, invoke, type_of
+from .invoke import Argument, check_has_gradient, content, data_of, device_of, full_content, host_of, invoke, type_of
 from .record import Rec, Variable, tls
 from .scope import Scope
 from .strided_view import view_shape
@@ -27,6 +28,10 @@ from .transfer import written_out
 from .way import is_tracked
 from .window import flush_all, force
 from .write import Chain, history_of, look, mark, read, read_at_once, recorded_part, untracked, write
+
+
+class _UnknownRequest(ParameterError, KeyError):
+    """An unknown ``grad_req`` (MXNet raises a KeyError)."""
 
 
 class Array(Cell):
@@ -195,10 +200,10 @@ class Array(Cell):
             For any other ``grad_req`` or ``stype``.
         """
         if grad_req not in ("write", "add", "null"):
-            raise ParameterError("attach_grad: unknown grad_req", repr(grad_req), "use 'write', 'add' or 'null'")
+            raise _UnknownRequest("attach_grad: unknown grad_req", repr(grad_req), "use 'write', 'add' or 'null'")
         if stype not in (None, "default"):
             raise ParameterError("attach_grad: gradients cannot have this storage type", repr(stype), "leave stype out")
-        check_float(self._v, "attach_grad")
+        check_has_gradient(self._v, "attach_grad")
         zeros = full_content(0, self.shape, self._dtype, self.context)
         self._attach(wrap(type(self)._root or type(self), zeros), grad_req)
 
@@ -338,6 +343,8 @@ def backward(heads: Sequence[Array], head_grads: Sequence[Array | None] | None, 
     if len(grads) != len(heads):
         given = f"{len(heads)} and {len(grads)}"
         raise ParameterError("backward: the numbers of heads and head_grads differ", given, "pass one (or None) for each head")
+    if not heads:
+        raise AutogradError("backward: there are no heads", "an empty list", "pass the arrays to differentiate")
     recs = [record_of(h, "backward") for h in heads]
     if len(heads) > 1 or grads[0] is not None:
         grads = [None if g is None else _fitting_head(h, g) for h, g in zip(heads, grads, strict=True)]
@@ -345,14 +352,20 @@ def backward(heads: Sequence[Array], head_grads: Sequence[Array | None] | None, 
 
 
 def _fitting_head(head: Array, grad: object) -> Cell:
-    """A head gradient in its head's dtype."""
+    """A head gradient in its head's shape and dtype."""
     if not isinstance(grad, Array):
         raise DTypeError("backward: a head gradient is not an array", type(grad).__name__, "pass an array, or None for ones")
     if grad.shape != head.shape:
-        raise ShapeError("backward: the head gradient's shape differs", f"{grad.shape} for {head.shape}", "pass one of the head's shape")
+        what, given = "backward: the head gradient's shape differs", f"{grad.shape} for {head.shape}"
+        if grad.size != head.size:
+            raise ShapeError(what, given, "pass one of the head's shape")
+        tolerate(what, given, "pass one of the head's shape", ShapeError)
+        flat: Cell = wrap(Cell, invoke(primitive_shape.reshape.sig(shape=head.shape), (grad,))[0])
+    else:
+        flat = grad
     if grad._dtype == head._dtype:
-        return grad
-    return wrap(Cell, invoke(primitive_arithmetic.astype.sig(dtype=head._dtype), (grad,))[0])
+        return flat
+    return wrap(Cell, invoke(primitive_arithmetic.astype.sig(dtype=head._dtype), (flat,))[0])
 
 
 #: Elements of a view from which copying it takes longer than not to need a copy.

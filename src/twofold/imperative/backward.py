@@ -9,8 +9,8 @@ from typing import Any, NoReturn
 
 from ..backend.loader import backend_for
 from ..device import CPU, Device
-from ..errors import AutogradError
-from ..graph.build import item
+from ..errors import AutogradError, ShapeError
+from ..graph.build import G, item
 from ..graph.gradient import accumulate, backward_order, ones_head
 from ..graph.ir import TABLES, Application, Constant, Leaf, Node, applies, leaf, topological
 from ..graph.rewrite import as_operator, substitute
@@ -24,8 +24,8 @@ from ..scheduler.observers import LISTENERS
 from ..scheduler.streams import run_on
 from .cell import ALWAYS, HOST, PINNED, PLAIN, Cell, Content, Value, alias, wrap
 from .deferral import defer, join_backward, save_recorded
-from .invoke import after_failure, contents_of, data_of, device_of, full_content, invoke
-from .record import Rec, Tape, Variable, tls
+from .invoke import after_failure, contents_of, data_of, device_of, full_content, invoke, type_of
+from .record import MISFIT, Rec, Tape, Variable, tls
 from .residuals import plan_of, stands_for
 from .scope import renumber
 from .transfer import on_device, store, to_device, written_out
@@ -59,8 +59,8 @@ class Backward(Entry):
         seeds = [leaf(("head", k), h.node.shape, h.node.dtype) for k, h in enumerate(heads)]
         heads_in = [s if g else ones_head(h.node) for s, g, h in zip(seeds, given, heads, strict=True)]
         found = accumulate([h.node for h in heads], heads_in)
-        self.wrt = [n for n in variables if n in found]
-        self.raw = [found[n] for n in self.wrt]
+        self.wrt = list(variables)  # those behind a blocked gradient too: it is 0
+        self.raw = [found[n] if n in found else G.full(shape=n.shape, value=0, dtype=n.dtype) for n in self.wrt]
         self.heads = tuple([h.node for h in heads])
         outputs = substitute(self.raw, at)
         used = set(topological(outputs))
@@ -481,6 +481,9 @@ def assign(gradients: Sequence[tuple[Variable, Content]]) -> None:
         variable.fresh = True
         if variable.req == "null":
             continue
+        if variable.req == MISFIT:
+            found, wanted = type_of(variable.cell._v), type_of(grad)
+            raise ShapeError("backward: the array marked for a gradient does not fit it", f"{found} for {wanted}", "mark one that does")
         if variable.req == "add":
             grad = invoke(primitive_arithmetic.add.sig(), (cell, wrap(Cell, grad)))[0]
         old = cell._v

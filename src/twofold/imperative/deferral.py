@@ -16,9 +16,9 @@ from ..dtype import ITEMSIZE
 from ..graph.build import apply as apply_node
 from ..graph.ir import Application, Leaf, Node, bound_tables
 from ..opdef.spec import Sig
+from ..origin import INSIDE, frame_of_user
 from .cell import HOST, PLAIN, Content, Operand, Value
 from .counters import COUNTERS
-from .origin import INSIDE, frame_of_user
 from .record import Rec, Tape
 from .residuals import plan_of
 from .scalars import FLOAT_LEAVES, Scalar, scalar_node

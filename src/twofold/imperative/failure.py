@@ -9,11 +9,11 @@ from ..backend.loader import backend_for
 from ..device import Device
 from ..graph.ir import Application, Node, leaves_of, operators_of, topological
 from ..graph.rewrite import lower, substitute
+from ..origin import text_of
 from ..program.compile import Program
 from ..scheduler.streams import run_on
 from .cell import Value
 from .handle import Handle
-from .origin import text_of
 from .scalars import Scalar
 
 #: An input: an array, a Python scalar or a user's object.

@@ -11,20 +11,21 @@ from ..backend.kernel import Array, Namespace
 from ..backend.loader import backend_for
 from ..config import SETTINGS
 from ..device import CPU, Device, current_device
-from ..dtype import FLOATS, is_float
+from ..dtype import FLOATS, INTEGERS, is_float
 from ..errors import DeviceError, DTypeError, MXNetError
 from ..graph.build import apply
 from ..graph.ir import Application, Constant, Leaf, Node, bound_tables, const, leaf
 from ..opdef.conventions import operator_scalar
 from ..opdef.spec import Input, Op, Sig
+from ..origin import frame_of_user
 from ..scheduler.observers import LISTENERS, report_arrays
 from ..scheduler.streams import run_on
+from ..strictness import tolerate
 from .cell import ALWAYS, HOST, PLAIN, Cell, Content, Operand, Value, wrap
 from .counters import COUNTERS
 from .deferral import defer, defer_recorded
 from .generator import STREAMS
 from .handle import Handle
-from .origin import frame_of_user
 from .record import Rec, Tape, tls
 from .residuals import Cold, NodePlan, plan_of, runner
 from .scalars import LITERALS, Scalar, is_literal, scalar_key, scalar_leaf, scalar_node
@@ -574,14 +575,16 @@ def _twins(outs: Sequence[Value], plan: NodePlan, every: bool) -> list[Value | N
     return twins
 
 
-def check_float(v: Content, what: str) -> None:
-    """Raise unless a content may have a gradient.
+def check_has_gradient(v: Content, what: str) -> None:
+    """Raise unless a content may have a gradient, and warn if that is rounded to integers.
 
     Raises
     ------
     DTypeError
-        If it is not of a floating-point dtype.
+        If it is of bools or complex numbers.
     """
     dtype = type_of(v)[1]
-    if not is_float(dtype):
+    if dtype in INTEGERS:
+        tolerate(f"{what}: the gradient of integers is rounded to integers", dtype, "cast the array with astype", DTypeError)
+    elif not is_float(dtype):
         raise DTypeError(f"{what}: gradients need a floating-point array", dtype, "cast it with astype")

@@ -11,12 +11,12 @@ from ..backend.kernel import Array, ArrayType
 from ..backend.loader import backend_for
 from ..device import Device
 from ..graph.ir import Node
+from ..origin import frame_of_user, text_of
 from ..scheduler.queue import QUEUE
 from ..scheduler.streams import Arrival, run_on
 from ..scheduler.variable import Lane, Task, Var
 from .cell import Value
 from .invoke import data_of
-from .origin import frame_of_user, text_of
 from .way import runs_here
 from .window import LOCK, force, hand_out
 

@@ -53,8 +53,12 @@ class Rec:
         return self.tape is None
 
 
+#: In place of a request: the cell has not the type of the gradient, so that backward must not reach the variable.
+MISFIT = "misfit"
+
+
 class Variable:
-    """Marks an array that wants a gradient: the cell that receives it, and how (``"write"``, ``"add"`` or ``"null"``).
+    """Marks an array that wants a gradient: the cell that receives it, and how (``"write"``, ``"add"``, ``"null"`` or `MISFIT`).
 
     ``fresh`` tells whether backward has written the cell since the flag was last cleared.
     """

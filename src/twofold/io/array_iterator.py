@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DTypeError, ParameterError, ShapeError
+from ..errors import InvalidValue, ParameterError, ShapeError, WrongType
 from ..imperative.array import Array
 from ..ndarray.array import NDArray
 from ..ndarray.creation import array
+from ..strictness import tolerate
 from .iterator import DataBatch, DataDesc, DataIter, register_iterator
 
 __all__ = ["NDArrayIter", "sample_of_arrays"]
@@ -30,14 +31,15 @@ class NDArrayIter(DataIter):
     ----------
     data, label
         An array (`NDArray`, or anything that NumPy accepts, converted to float32), a list of arrays, or a dict from names to arrays,
-        all of equal length. A dict is traversed in sorted key order; the arrays of a list are named ``_0_data``, ``_1_data`` ….
+        all of equal length; if not, the first one's counts, and a warning is issued. A dict is traversed in sorted key order; the arrays
+        of a list are named ``_0_data``, ``_1_data`` ….
     batch_size
         Number of rows in a batch.
     shuffle
         Whether to visit the rows in a new random order in each epoch, drawn from ``numpy.random``.
     last_batch_handle
         How to treat an incomplete last batch: ``"pad"`` fills it with rows from the start, ``"discard"`` drops it, ``"roll_over"``
-        prepends its rows to the next epoch.
+        prepends its rows to the next epoch. For any other word it is dropped, with a warning.
     data_name, label_name
         Names of arrays without one.
     layout
@@ -46,9 +48,7 @@ class NDArrayIter(DataIter):
     Raises
     ------
     ParameterError
-        If ``last_batch_handle`` is unknown, ``batch_size`` is below 1, or there is no data.
-    ShapeError
-        If the arrays differ in length.
+        If ``batch_size`` is below 1, or there is no data.
     """
 
     def __init__(
@@ -64,19 +64,21 @@ class NDArrayIter(DataIter):
     ) -> None:
         super().__init__(batch_size)
         if last_batch_handle not in LAST_BATCH:
-            raise ParameterError("NDArrayIter: unknown last_batch_handle", repr(last_batch_handle), f"use one of {', '.join(LAST_BATCH)}")
-        if batch_size < 1:
+            what = "NDArrayIter: an unknown last_batch_handle discards the last batch"
+            tolerate(what, repr(last_batch_handle), f"use one of {', '.join(LAST_BATCH)}")
+        if not isinstance(batch_size, (int, np.integer)) or batch_size < 1:
             raise ParameterError("NDArrayIter: a batch needs rows", f"batch_size={batch_size}", "pass 1 or more")
         self.data = _named_arrays(data, data_name)
         self.label = [] if label is None else _named_arrays(label, label_name)
         if not self.data:
-            raise ParameterError("NDArrayIter: there is no data", repr(data), "pass an array, or a list or dict of arrays")
+            raise InvalidValue("NDArrayIter: there is no data", repr(data), "pass an array, or a list or dict of arrays")
         self.data_list = [x for _, x in (*self.data, *self.label)]
         self.num_source = len(self.data_list)
         self.num_data = self.data_list[0].shape[0]
         if any(x.shape[0] != self.num_data for x in self.data_list):
             lengths = {name: x.shape[0] for name, x in (*self.data, *self.label)}
-            raise ShapeError("NDArrayIter: arrays differ in length", str(lengths), "pass the same number of rows of each")
+            what = "NDArrayIter: arrays differ in length, and the first one's is used"
+            tolerate(what, str(lengths), "pass the same number of rows of each", ShapeError)
         self.idx = np.arange(self.num_data)
         # the rows' order is a composition of permutations: `idx` permutes the order of the epoch before
         self._order = self.idx.copy()
@@ -156,6 +158,9 @@ class NDArrayIter(DataIter):
     def _rows(self, sources: list[tuple[str, NDArray]]) -> list[NDArray]:
         """The rows of the current batch; a view if they are contiguous and not shuffled."""
         start, stop = self.cursor, self.cursor + self.batch_size
+        for name, x in sources:
+            if x.shape[0] < min(stop, self.num_data):
+                raise ShapeError(f"NDArrayIter: {name} has no rows {start} to {stop}", f"{x.shape[0]} rows", "pass as many rows of each")
         if not self.shuffle and start >= 0 and stop <= self.num_data:
             return [x[start:stop] for _, x in sources]
         # the modulus wraps a padded batch around to the first rows, several times if the batch is larger than the data
@@ -191,5 +196,5 @@ def _array_of(x: Any) -> Any:
     if isinstance(x, Array):
         return x
     if isinstance(x, (str, bytes)) or x is None:
-        raise DTypeError("NDArrayIter: not an array", type(x).__name__, "pass an NDArray, a numpy.ndarray, or a list or dict of these")
+        raise WrongType("NDArrayIter: not an array", type(x).__name__, "pass an NDArray, a numpy.ndarray, or a list or dict of these")
     return array(np.asarray(x))

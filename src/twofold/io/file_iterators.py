@@ -1,8 +1,12 @@
 """Iterators over datasets in files."""
 
+import functools
+import inspect
 import struct
+from collections.abc import Callable
 from math import prod
 from pathlib import Path
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -12,9 +16,13 @@ from ..formats.datasets import load_idx
 from ..formats.files import read_file
 from ..ndarray.array import NDArray
 from ..ndarray.creation import array
+from ..opdef.params import Param, kind_of
+from ..strictness import tolerate
 from .iterator import DataDesc, DataIter, register_iterator
 
 __all__ = ["MNISTIter", "MXDataIter"]
+
+Init = TypeVar("Init", bound=Callable[..., None])
 
 
 class MXDataIter(DataIter):
@@ -87,6 +95,27 @@ class MXDataIter(DataIter):
         return rows
 
 
+def takes_text(init: Init) -> Init:
+    """Decorate the ``__init__`` of an iterator over files: numbers and bools may be text, and unknown parameters are ignored.
+
+    MXNet's iterators over files receive all parameters as text.
+    """
+    parameters = inspect.signature(init).parameters
+    kinds = {name: kind_of(p.annotation) for name, p in parameters.items() if p.annotation in (int, float, bool)}
+
+    @functools.wraps(init)
+    def parsed(self: DataIter, *args: Any, **options: Any) -> None:
+        title = type(self).__name__
+        unknown = [name for name in options if name not in parameters]
+        if unknown:
+            tolerate(f"{title}: there is no parameter", ", ".join(unknown), f"it has {', '.join(list(parameters)[1:])}")
+        for name in set(options) & set(kinds):
+            options[name] = Param(name, kinds[name], None, True).value(options[name], title)
+        init(self, *args, **{name: value for name, value in options.items() if name in parameters})
+
+    return cast("Init", parsed)
+
+
 def _sample(folder: Path) -> "MNISTIter":
     """Five images of 2 x 3 pixels in the order of seed 0, of which the last is dropped."""
     (folder / "images").write_bytes(struct.pack(">4I", 2051, 5, 2, 3) + bytes(range(30)))
@@ -121,7 +150,7 @@ class MNISTIter(MXDataIter):
     data_name, label_name
         Names of the two arrays.
     input_shape
-        Shape of an image in a batch; overrides ``flat``.
+        Shape of an image in a batch; overrides ``flat``. One of another size has no effect, with a warning.
 
     Raises
     ------
@@ -130,9 +159,10 @@ class MNISTIter(MXDataIter):
     ParameterError
         If ``part_index`` is out of range.
     ShapeError
-        If images and labels differ in number, or ``input_shape`` does not match the size of an image.
+        If images and labels differ in number.
     """
 
+    @takes_text
     def __init__(
         self,
         image: str = "./train-images-idx3-ubyte",
@@ -171,11 +201,11 @@ class MNISTIter(MXDataIter):
 
 
 def _row_shape(shape: tuple[int, ...], flat: bool, wanted: tuple[int, ...] | None) -> tuple[int, ...]:
-    if wanted is None:
-        return (prod(shape),) if flat else (1, *shape)
-    if prod(wanted) != prod(shape):
-        raise ShapeError("MNISTIter: input_shape does not match the image size", f"{wanted} for {shape}", "pass a shape of that size")
-    return wanted
+    if wanted is not None and prod(wanted) == prod(shape):
+        return wanted
+    if wanted is not None:
+        tolerate("MNISTIter: input_shape does not match the image size", f"{wanted} for {shape}", "pass a shape of that size", ShapeError)
+    return (prod(shape),) if flat else (1, *shape)
 
 
 def _idx_array(path: str, ndim: int) -> np.ndarray:

@@ -5,6 +5,7 @@ from os import environ
 
 from ..errors import DTypeError, ParameterError
 from ..ndarray.array import NDArray
+from ..strictness import tolerate
 from .base import KVStoreBase
 from .local import KINDS, KVStore
 
@@ -21,12 +22,13 @@ def create(name: str = "local") -> KVStoreBase:
     Parameters
     ----------
     name
-        ``"local"``, ``"device"``, ``"nccl"`` (see `KVStore`), or the name of a class registered with `KVStoreBase.register`.
+        ``"local"``, ``"device"``, ``"nccl"`` (see `KVStore`), or the name of a class registered with `KVStoreBase.register`. For any
+        other name a local store is created, with a warning.
 
     Raises
     ------
     ParameterError
-        If the kind is unknown, or spans several machines.
+        If the kind spans several machines.
     """
     if not isinstance(name, str):
         raise DTypeError("kvstore.create: name must be a string", type(name).__name__, "pass the kind of store")
@@ -37,7 +39,10 @@ def create(name: str = "local") -> KVStoreBase:
         return KVStore(kind)
     if kind.startswith(MULTI_MACHINE):
         raise ParameterError("kvstore.create: stores that span machines are not supported", repr(name), "use 'device' on one machine")
-    raise ParameterError("kvstore.create: unknown kind of store", repr(name), f"use one of {', '.join([*KINDS, *KVStoreBase.kv_registry])}")
+    like = "device" if "device" in kind else "local"
+    known = ", ".join([*KINDS, *KVStoreBase.kv_registry])
+    tolerate("kvstore.create: unknown kind of store", f"{name!r}, created as {like!r}", f"use one of {known}")
+    return KVStore(name, like)
 
 
 def store_for(

@@ -36,10 +36,13 @@ class KVStore(KVStoreBase):
     ----------
     kind
         ``"local"`` keeps sums and stored arrays on the CPU; ``"device"`` and ``"nccl"`` on the first device that pushes.
+    like
+        The kind as which it works, if ``kind`` is only its name.
     """
 
-    def __init__(self, kind: str = "local") -> None:
+    def __init__(self, kind: str = "local", like: str | None = None) -> None:
         self._kind = kind
+        self._is_on_device = KINDS[like or kind]
         self._stored: dict[Key, NDArray] = {}
         self._key_type: type | None = None
         self._updater: UpdateFunction | None = None
@@ -94,7 +97,7 @@ class KVStore(KVStoreBase):
             self._stored[k] = values[0].copyto(self._home(values[0].context))
 
     def _home(self, device: Device) -> Device:
-        return device if KINDS[self._kind] else CPU
+        return device if self._is_on_device else CPU
 
     def push(self, key: Keys, value: Values, priority: int = 0) -> None:
         """Sum values over devices, and store the sum or, with an updater, update the stored array with it.
@@ -267,7 +270,7 @@ class KVStore(KVStoreBase):
         ParameterError
             If the store sums on the CPU, or the compression is unknown.
         """
-        if not KINDS[self._kind]:
+        if not self._is_on_device:
             raise ParameterError("Gradient compression is not supported for this type of kvstore", self._kind, "create it as 'device'")
         self._compression = compression_of(compression_params)
 

@@ -7,7 +7,7 @@ import numpy
 
 from .. import registry
 from ..dtype import ITEMSIZE, dtype_name, is_float
-from ..errors import MXNetError, ParameterError, ShapeError
+from ..errors import MXNetError, ShapeError, UnboundArgumentError
 from ..imperative.array import Array
 from ..ndarray.array import NDArray
 
@@ -155,7 +155,7 @@ def _select(arrays: Mapping[str, NDArray], names: Sequence[str] | None, what: st
         return list(arrays.values())
     missing = [name for name in names if name not in arrays]
     if missing:
-        raise ParameterError(f"metric: no {what} named {missing[0]!r}", ", ".join(arrays), f"pass {what}_names that exist")
+        raise UnboundArgumentError(f"metric: no {what} named {missing[0]!r}", ", ".join(arrays), f"pass {what}_names that exist")
     return [arrays[name] for name in names]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..errors import ParameterError, ShapeError
+from ..errors import InvalidValue, ShapeError
 from .base import Arrays, EvalMetric, alias, check_label_shapes, host_pairs, register
 
 __all__ = ["Accuracy", "TopKAccuracy"]
@@ -71,7 +71,7 @@ class TopKAccuracy(EvalMetric):
         label_names: Sequence[str] | None = None,
     ) -> None:
         if top_k <= 1:
-            raise ParameterError("TopKAccuracy: Please use Accuracy if top_k is no more than 1", str(top_k), "pass 2 or more")
+            raise InvalidValue("TopKAccuracy: Please use Accuracy if top_k is no more than 1", str(top_k), "pass 2 or more")
         super().__init__(f"{name}_{top_k}", output_names, label_names, has_global_stats=True, top_k=top_k)
         self.top_k = top_k
 

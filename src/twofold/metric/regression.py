@@ -6,7 +6,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..errors import ParameterError
+from ..errors import ParameterError, ShapeError
+from ..strictness import tolerate
 from .base import Arrays, EvalMetric, alias, check_label_shapes, host_pairs, on_host, register
 
 __all__ = ["MAE", "MSE", "RMSE", "Caffe", "Loss", "PearsonCorrelation", "Torch"]
@@ -17,12 +18,21 @@ class _Distance(EvalMetric):
 
     _has_global_stats = True
 
+    def __init__(
+        self, name: str | None = None, output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None
+    ) -> None:
+        super().__init__(name, output_names, label_names)
+
     def update(self, labels: Arrays, preds: Arrays) -> None:
         """Update the metric with labels and predictions of equal shape; (n,) counts as (n, 1)."""
         for label, pred in host_pairs(labels, preds):
             # Without the second axis, labels (n,) minus predictions (n, 1) would broadcast to (n, n).
             expected, predicted = (x.reshape(-1, 1) if x.ndim == 1 else x for x in (label, pred))
-            check_label_shapes(expected, predicted)
+            if len(expected) != len(predicted):
+                what, given = "metric: labels and predictions differ in shape", f"{expected.shape} and {predicted.shape}"
+                if any(m != n and 1 not in (m, n) for m, n in zip(expected.shape[::-1], predicted.shape[::-1], strict=False)):
+                    raise ShapeError(what, given, "pass one label per prediction")
+                tolerate(what, given, "pass one label per prediction", ShapeError)
             self._add(self._distance(expected - predicted), 1)
 
     def _distance(self, difference: np.ndarray) -> float:
@@ -176,6 +186,11 @@ class Loss(EvalMetric):
 
     _default_name: ClassVar[str] = "loss"
     _has_global_stats = True
+
+    def __init__(
+        self, name: str | None = None, output_names: Sequence[str] | None = None, label_names: Sequence[str] | None = None
+    ) -> None:
+        super().__init__(name, output_names, label_names)
 
     def update(self, labels: Arrays | None, preds: Arrays) -> None:
         """Update the metric with outputs of any shape."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import metric as metrics
 from ..checkpoint import BatchEndParam
-from ..errors import DTypeError, FormatError, MXNetError, ParameterError
+from ..errors import DTypeError, FormatError, InvalidValue, MXNetError, NotReady, ParameterError
 from ..initializer.base import Initializer
 from ..initializer.random_draws import Uniform
 from ..io.iterator import BatchSource, DataBatch, DataDesc, Shapes
@@ -93,7 +93,7 @@ class BaseModule:
 
         Raises
         ------
-        MXNetError
+        NotReady
             If not; the message says what to call.
         """
         missing = None
@@ -104,7 +104,7 @@ class BaseModule:
         elif optimizer and not self.optimizer_initialized:
             missing = "has no optimizer yet", "call init_optimizer() first"
         if missing:
-            raise MXNetError(f"{type(self).__name__}.{action}: the module {missing[0]}", None, missing[1])
+            raise NotReady(f"{type(self).__name__}.{action}: the module {missing[0]}", None, missing[1])
 
     # for subclasses to define
 
@@ -504,7 +504,7 @@ class BaseModule:
             If ``num_epoch`` is missing.
         """
         if num_epoch is None:
-            raise ParameterError("fit: please specify number of epochs", None, "pass num_epoch")
+            raise InvalidValue("fit: please specify number of epochs", None, "pass num_epoch")
         self.bind(train_data.provide_data, train_data.provide_label, for_training=True, force_rebind=force_rebind)
         if monitor is not None:
             self.install_monitor(monitor)

@@ -254,8 +254,8 @@ class DeviceGroup:
         return DataBatch(first.data, first.label, provide_data=whole(self.data_shapes, first.data), provide_label=label)
 
     def _load(self, executor: Executor, batch: DataBatch, rows: slice | None) -> None:
-        pairs = [*zip(self.data_shapes, batch.data, strict=True)]
-        pairs += zip(self.label_shapes, batch.label, strict=True) if batch.label and self.label_shapes else ()
+        pairs = [*zip(self.data_shapes, batch.data, strict=False)]  # `shapes_of_batch` has checked that there are enough
+        pairs += zip(self.label_shapes, batch.label, strict=False) if batch.label and self.label_shapes else ()
         for x, array in pairs:
             target = executor.arg_dict.get(x.name)
             if target is None:  # a label that only metrics use

@@ -1,7 +1,6 @@
 """`Module`: a symbol with its parameters, on one or more devices."""
 
 import logging
-import warnings
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from typing import Any
@@ -16,6 +15,7 @@ from ..metric.base import EvalMetric
 from ..monitor import Monitor
 from ..ndarray.array import NDArray
 from ..optimizer.base import Optimizer
+from ..origin import warn
 from ..symbol.symbol import Symbol
 from .base_module import LEARNING_RATE, UNIFORM, BaseModule, Kwargs, Logger, OptimizerLike, Params, Store
 from .device_group import DeviceGroup, Groups, Plan, groups_by_device
@@ -109,7 +109,7 @@ class Module(BaseModule):
                 text = f"You created Module with Module(..., {what}={getattr(self, f'_{what}')}) but input with name '{name}' is not found"
                 if what != "label_names":
                     raise ParameterError(f"{text} in symbol.list_arguments()", None, f"did you mean one of {', '.join(names)}?")
-                warnings.warn(f"{text} in symbol.list_arguments(); did you mean one of {', '.join(names)}?", UserWarning, stacklevel=3)
+                warn(f"{text} in symbol.list_arguments(); did you mean one of {', '.join(names)}?")
 
     # files
 
@@ -379,7 +379,7 @@ class Module(BaseModule):
         """
         if self.params_initialized and not force_init:
             text = "Parameters already initialized and force_init=False. init_params call ignored."
-            warnings.warn(text, UserWarning, stacklevel=2)
+            warn(text)
             return
         self._require("init_params")
         group = self._exec_group

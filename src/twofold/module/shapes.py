@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..io.iterator import BatchLike, DataBatch, DataDesc, Shapes
 from ..ndarray.array import NDArray
+from ..strictness import tolerate
 
 __all__ = ["batch_axis", "batch_size_of", "describe", "shapes_of_batch", "split_rows"]
 
@@ -37,7 +38,7 @@ def as_batch(batch: Batch) -> DataBatch:
 
 def describe(shapes: Shapes | None) -> list[DataDesc]:
     """Convert (name, shape) pairs to descriptions, float32 by default; descriptions are kept."""
-    return [x if isinstance(x, DataDesc) else DataDesc(*x) for x in shapes or ()]
+    return [x if isinstance(x, DataDesc) else DataDesc(x[0], tuple(x[1]), *x[2:]) for x in shapes or ()]
 
 
 def check_data(descriptions: Iterable[DataDesc], names: Collection[str]) -> None:
@@ -57,6 +58,10 @@ def check_data(descriptions: Iterable[DataDesc], names: Collection[str]) -> None
         )
 
 
+class _OtherLabels(ParameterError, KeyError):
+    """Labels of other names than the module's (MXNet raises a KeyError)."""
+
+
 def check_labels(descriptions: Iterable[DataDesc], names: Collection[str], arguments: Collection[str]) -> None:
     """Check the names of labels against those of a module.
 
@@ -71,7 +76,7 @@ def check_labels(descriptions: Iterable[DataDesc], names: Collection[str], argum
     unknown = sorted(given - set(arguments))
     missing = [name for name in names if name in arguments and name not in given]
     if unknown and missing:
-        raise ParameterError(
+        raise _OtherLabels(
             "Data provided by label_shapes don't match names specified by label_names",
             f"{', '.join(unknown)} for {', '.join(missing)}",
             "make Module(label_names=…) and the iterator's provide_label agree",
@@ -147,7 +152,7 @@ def shapes_of_batch(batch: DataBatch, data: Sequence[DataDesc], label: Sequence[
     Raises
     ------
     ParameterError
-        If the number of arrays has changed.
+        If there are too few arrays. Surplus ones are ignored, with a warning.
     """
     new_data = describe(batch.provide_data) if batch.provide_data else _with_shapes(data, batch.data, "data")
     if batch.provide_label:
@@ -164,8 +169,11 @@ def _with_shapes(descriptions: Sequence[DataDesc], arrays: Sequence[NDArray], wh
         return []
     if len(arrays) != len(descriptions):
         names = ", ".join(x.name for x in descriptions)
-        raise ParameterError(f"module: the batch has the wrong number of {what} arrays", f"{len(arrays)} for {names}", "pass one for each")
-    return [DataDesc(x.name, tuple(a.shape), x.dtype, x.layout) for x, a in zip(descriptions, arrays, strict=True)]
+        problem = f"module: the batch has the wrong number of {what} arrays", f"{len(arrays)} for {names}", "pass one for each"
+        if len(arrays) < len(descriptions):
+            raise ParameterError(*problem)
+        tolerate(*problem)
+    return [DataDesc(x.name, tuple(a.shape), x.dtype, x.layout) for x, a in zip(descriptions, arrays, strict=False)]
 
 
 def _resize(x: DataDesc, size: int) -> DataDesc:

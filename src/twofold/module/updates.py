@@ -1,6 +1,5 @@
 """`Updates`: applies an optimizer to the parameters of a module, in the key-value store or on the devices."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ from ..ndarray.array import NDArray
 from ..optimizer.base import Optimizer
 from ..optimizer.base import create as create_optimizer
 from ..optimizer.updater import Updater, get_updater
+from ..origin import warn
 from ..symbol.symbol import Symbol
 from .device_group import DeviceGroup
 
@@ -230,7 +230,7 @@ def prepare_optimizer(
         raise ParameterError("Module.init_optimizer: not an optimizer", type(optimizer).__name__, "create one with mx.optimizer.create")
     if optimizer.rescale_grad != scale:
         text = f"rescale_grad is not normalized to 1.0/batch_size/num_workers ({optimizer.rescale_grad} vs. {scale})"
-        warnings.warn(f"Optimizer created manually outside Module but {text}. Is this intended?", UserWarning, stacklevel=3)
+        warn(f"Optimizer created manually outside Module but {text}. Is this intended?")
     if not optimizer.idx2name:  # names of its own take precedence: multipliers may refer to them
         optimizer.idx2name = dict(names)
     return optimizer

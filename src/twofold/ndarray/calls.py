@@ -8,7 +8,7 @@ import numpy as np
 from ..config import SETTINGS
 from ..device import Device
 from ..dtype import dtype_name
-from ..errors import DTypeError, ParameterError, ShapeError
+from ..errors import DTypeError, ParameterError, ShapeError, WrongType
 from ..imperative.array import Array, from_host
 from ..imperative.cell import HOST, PLAIN, Content, Value, new, wrap
 from ..imperative.counters import COUNTERS
@@ -18,6 +18,7 @@ from ..imperative.transfer import store
 from ..opdef.frontend import Fast
 from ..opdef.spec import Op, Sig
 from ..ops.primitive_arithmetic import multiply
+from ..strictness import tolerate
 from .host_calls import arrays_in, refuse_cut
 
 #: Classes of most parameters. Only values of other classes are searched for arrays.
@@ -75,6 +76,8 @@ class Calls:
         """
         ctx = params.pop("ctx", None)
         device = None if ctx is None or ctx == "" else _context(ctx)
+        if op.ignores_unknown and self._legacy and not params.keys() <= op.params.keys():
+            params = _without_unknown(op, params)
         operands = self._operands(op, arrays, params)
         _convert_arrays(op, params)
         scalars = [_scalar(op, name, params) for name in op.scalars]
@@ -148,10 +151,10 @@ class Calls:
             given["dtype"] = dtype_name(dtype)
         return op.sig(self._legacy, **given)
 
-    def _not_an_array(self, op: Op, given: Any) -> DTypeError:
+    def _not_an_array(self, op: Op, given: Any) -> WrongType:
         name = self.cls.__name__
         function = "mx.nd.array" if self._legacy else "mx.np.array"
-        return DTypeError(f"{op.title}: the operands must have {name} type", type(given).__name__, f"convert it with {function}")
+        return WrongType(f"{op.title}: the operands must have {name} type", type(given).__name__, f"convert it with {function}")
 
     def _operands(self, op: Op, arrays: Sequence[Any], params: dict[str, Any]) -> list[Any]:
         """One operand per array input, None where omitted.
@@ -201,6 +204,13 @@ class Calls:
                 )
             store(target, result)
         return out
+
+
+def _without_unknown(op: Op, params: dict[str, Any]) -> dict[str, Any]:
+    """The parameters that the operator has, and a warning for the others."""
+    unknown = [name for name in params if name not in op.params]
+    tolerate(f"{op.title}: there is no parameter", ", ".join(unknown), "omit it")
+    return {name: value for name, value in params.items() if name in op.params}
 
 
 def _has_array(params: object) -> bool:

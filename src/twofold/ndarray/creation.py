@@ -258,7 +258,13 @@ def _check_dense(name: str, stype: str | None) -> None:
 
 
 def zeros(
-    shape: Shape, ctx: DeviceLike = None, dtype: DTypeLike = None, stype: str | None = None, *, out: NDArray | None = None
+    shape: Shape,
+    ctx: DeviceLike = None,
+    dtype: DTypeLike = None,
+    stype: str | None = None,
+    *,
+    out: NDArray | None = None,
+    name: str | None = None,
 ) -> NDArray:
     """An array of zeros.
 
@@ -274,6 +280,8 @@ def zeros(
         Storage type: ``"default"`` (dense).
     out
         Existing array to write to.
+    name
+        Has no effect: only symbols have names.
     """
     if ctx is None and stype is None and out is None and shape.__class__ in SHAPES and not (DEFAULTS.stack or LISTENERS):
         try:
@@ -286,7 +294,7 @@ def zeros(
     return _write(fill(NDArray, shape, 0, _dtype(dtype), _device(ctx)), out)
 
 
-def ones(shape: Shape, ctx: DeviceLike = None, dtype: DTypeLike = None, *, out: NDArray | None = None) -> NDArray:
+def ones(shape: Shape, ctx: DeviceLike = None, dtype: DTypeLike = None, *, out: NDArray | None = None, name: str | None = None) -> NDArray:
     """An array of ones; parameters as for `zeros`."""
     if ctx is None and out is None and shape.__class__ in SHAPES and not (DEFAULTS.stack or LISTENERS):
         try:

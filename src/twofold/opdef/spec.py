@@ -86,6 +86,9 @@ class Op:
     #: The parameter in which MXNet's files store the number of variadic inputs.
     count_param: str | None = None
 
+    #: Unknown parameters are ignored although it has parameters, as MXNet does; see `ignores_unknown`.
+    unchecked_params: bool = False
+
     # -- results
     #: Number of outputs, or a function of the parameters.
     outputs: int | Callable[..., int] = 1
@@ -464,6 +467,11 @@ class Op:
         except TypeError:  # an unhashable value, such as a list for a shape
             found = None
         return found or self._slow_sig(legacy, params)
+
+    @cached_property
+    def ignores_unknown(self) -> bool:
+        """Whether MXNet ignores parameters that the operator does not have: for want of any, it parses none."""
+        return self.unchecked_params or (not set(self.params) - set(self.training) and self.count_param is None)
 
     @cached_property
     def ambiguous(self) -> tuple[str, ...]:

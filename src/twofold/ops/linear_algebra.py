@@ -263,7 +263,7 @@ for _op in (inverse, det, cofactors, slogdet):
 # triangular and orthogonal factors
 
 
-@primitive("_linalg_potrf", "linalg_potrf", "_npi_cholesky", reference=lambda np, A: np.linalg.cholesky(A), floats=FLOATS, keeps_shape=True)
+@primitive(reference=lambda np, A: np.linalg.cholesky(A), floats=FLOATS, keeps_shape=True)
 def cholesky(xp, A):
     """Lower triangular L with L · Lᵀ = A of symmetric positive definite matrices, of which the lower triangle is read."""
 

@@ -5,7 +5,7 @@ import math
 from ..errors import ShapeError
 from ..opdef.declare import op
 from .creation import diagonal
-from .linear_algebra import FLOATS, require_matrices, tril, upper_mask, well_conditioned
+from .linear_algebra import FLOATS, WHY, positive_definite, require_matrices, tril, upper_mask, well_conditioned
 
 
 def triangle(xp, A, is_lower):
@@ -59,15 +59,26 @@ for _op in (trmm, trsm):
     )
 
 
+@op("_linalg_potrf", "linalg_potrf", "_npi_cholesky", keeps_shape=True, floats=FLOATS)
+def potrf(xp, A, *, lower: bool = True):
+    """Lower triangular L with L · Lᵀ = A of symmetric positive definite matrices, or upper triangular U with Uᵀ · U = A.
+
+    Of A the lower or upper triangle is read.
+    """
+    return xp.cholesky(A) if lower else xp.matrix_transpose(xp.cholesky(xp.matrix_transpose(A)))
+
+
 @op("_linalg_potri", "linalg_potri", keeps_shape=True, floats=FLOATS)
-def potri(xp, A):
-    """Inverses of A · Aᵀ for lower triangular A, such as `cholesky` gives."""
+def potri(xp, A, *, lower: bool = True):
+    """Inverses of A · Aᵀ for lower triangular A, or of Aᵀ · A for upper triangular A, such as `potrf` gives."""
     require_matrices(A)
-    inverse = xp.inverse(tril(xp, A))
-    return xp.matmul(xp.matrix_transpose(inverse), inverse)
+    inverse = xp.inverse(triangle(xp, A, lower))
+    back = xp.matrix_transpose(inverse)
+    return xp.matmul(back, inverse) if lower else xp.matmul(inverse, back)
 
 
-potri.sample(lambda draw: draw(draw.real((2, 3, 3), then=well_conditioned)))
+potrf.sample(lambda draw: [draw(draw.real((2, 3, 3), then=positive_definite), gradient=False, why=WHY, lower=b) for b in (True, False)])
+potri.sample(lambda draw: [draw(draw.real((2, 3, 3), then=well_conditioned), lower=lower) for lower in (True, False)])
 
 
 @op("_linalg_syrk", "linalg_syrk", real=True, floats=FLOATS)

@@ -1,6 +1,5 @@
 """`Optimizer`: per-weight learning rates and decays, update counts, float32 master copies of 16-bit weights; the registry."""
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
 
@@ -10,6 +9,7 @@ from ..dtype import HALVES
 from ..errors import MXNetError, ParameterError
 from ..lr_scheduler import LRScheduler
 from ..ndarray.array import NDArray
+from ..origin import warn
 
 __all__ = ["Index", "Indices", "Multipliers", "Optimizer", "State", "Weights", "create", "each", "register", "zeros_like"]
 
@@ -20,6 +20,10 @@ Weights = NDArray | Sequence[NDArray]
 #: What an optimizer remembers of a weight, or of each weight in a list.
 State: TypeAlias = "NDArray | tuple[State, ...] | list[State] | None"
 Multipliers = Mapping[int, float] | Mapping[str, float] | Mapping[Index, float]
+
+
+class _HasScheduler(ParameterError, UserWarning):
+    """The learning rate cannot be set because a scheduler sets it; MXNet raises UserWarning."""
 
 
 class Optimizer:
@@ -99,10 +103,8 @@ class Optimizer:
         if schedule is None or learning_rate is None:
             return 0.01 if learning_rate is None else learning_rate
         if schedule.base_lr != learning_rate:
-            warnings.warn(
+            warn(
                 f"learning rate {schedule.base_lr} of lr_scheduler has been overwritten by learning_rate {learning_rate} of the optimizer",
-                UserWarning,
-                stacklevel=4,
             )
             schedule.base_lr = learning_rate
         return learning_rate
@@ -171,11 +173,9 @@ class Optimizer:
             master = weight.astype("float32")
             return master, self.create_state(index, master)
         if weight._dtype in HALVES:
-            warnings.warn(
+            warn(
                 f"an optimizer that accumulates in {weight._dtype} can lead to poor accuracy or slow convergence; "
                 "consider multi_precision=True",
-                UserWarning,
-                stacklevel=2,
             )
         return self.create_state(index, weight)
 
@@ -213,7 +213,7 @@ class Optimizer:
             If the optimizer has a scheduler.
         """
         if self.lr_scheduler is not None:
-            raise ParameterError("set_learning_rate: the optimizer's lr_scheduler sets the learning rate", None, "set lr_scheduler.base_lr")
+            raise _HasScheduler("set_learning_rate: the optimizer's lr_scheduler sets the learning rate", None, "set lr_scheduler.base_lr")
         self.lr = lr
 
     def set_lr_mult(self, args_lr_mult: Multipliers) -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ..device import Device
 from ..extension_points import LOADERS
-from ..imperative.origin import frame_of_user
+from ..origin import frame_of_user
 from ..scheduler.observers import Event, forget, listen, this_thread
 
 __all__ = ["Flush", "Report", "explain"]

@@ -1178,8 +1178,22 @@ def linalg_maketrian(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
-def linalg_potrf(A: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
-def linalg_potri(A: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def linalg_potrf(
+    A: Symbol | None = None,
+    lower: bool = True,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def linalg_potri(
+    A: Symbol | None = None,
+    lower: bool = True,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
 def linalg_slogdet(A: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def linalg_sumlogdiag(A: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def linalg_syevd(A: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
@@ -2745,9 +2759,23 @@ class linalg:
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
-    def potrf(A: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+    def potrf(
+        A: Symbol | None = None,
+        lower: bool = True,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
     @staticmethod
-    def potri(A: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+    def potri(
+        A: Symbol | None = None,
+        lower: bool = True,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
     @staticmethod
     def slogdet(A: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod

@@ -10,6 +10,7 @@ from ..executor.executor import Executor
 from ..executor.transport import zeros
 from ..imperative.array import Array, check_gradient
 from ..ndarray.array import NDArray
+from ..strictness import tolerate
 from .inference import infer_all, inside_shape
 from .node import Composition, Head, SymbolNode, topological, variables
 from .partition import Groups, Partition
@@ -66,10 +67,8 @@ def _requests(grad_req: Any, names: Sequence[str]) -> dict[str, str]:
         found = {n: grad_req.get(n, "null") for n in names}
     else:
         if len(grad_req) != len(names):
-            raise ParameterError(
-                "bind: grad_req and the arguments differ in length", f"{len(grad_req)}", f"pass one for {', '.join(names)}"
-            )
-        found = dict(zip(names, grad_req, strict=True))
+            tolerate("bind: grad_req and the arguments differ in length", f"{len(grad_req)}", f"pass one for {', '.join(names)}")
+        found = dict.fromkeys(names, "null") | dict(zip(names, grad_req, strict=False))
     for name, request in found.items():
         if request not in REQUESTS:
             raise ParameterError(f"grad_req must be in {', '.join(REQUESTS)}", f"{request!r} for {name}", "use one of them")
@@ -194,11 +193,10 @@ def simple_bind(
             )
     unknown = set(type_dict or {}) - {*names, *state_names}
     if unknown:
-        raise ParameterError(
-            "simple_bind error: type_dict contains an unknown argument", ", ".join(sorted(unknown)), f"it has {', '.join(names)}"
-        )
+        what = "simple_bind: type_dict contains an unknown argument"
+        tolerate(what, ", ".join(sorted(unknown)), f"it has {', '.join(names)}")
     shapes = {n: inside_shape(s) for n, s in kwargs.items() if n in names or n in state_names}
-    dtypes = {n: dtype_name(d) for n, d in (type_dict or {}).items() if d is not None}
+    dtypes = {n: dtype_name(d) for n, d in (type_dict or {}).items() if d is not None and n not in unknown}
     inference = infer_all(self.heads, shapes, dtypes, "simple_bind")
     partition = Partition(self.heads, inference, _device(ctx, "simple_bind"), group2ctx or {}, _requests(grad_req, names))
     memory = _Memory(partition, shared_arg_names or (), shared_exec, shared_buffer)

@@ -8,6 +8,7 @@ import numpy as np
 from ..dtype import MXNET_CODES, DTypeLike, dtype_name
 from ..errors import ParameterError
 from ..opdef.spec import Op
+from ..strictness import tolerate
 from .arguments import argument_inputs, initializer_of
 from .naming import AttrScope, NameManager
 from .node import VARIABLE, Head, SymbolNode, checked_attrs, hidden
@@ -152,6 +153,10 @@ def apply_op(
     """
     # a variadic operator's symbols may be given by name: MXNet takes them in the order of the call
     by_name = {k: v for k, v in params.items() if isinstance(v, Symbol)}
+    if by_name and not op.variadic:
+        raise ParameterError(
+            f"{op.title}: Cannot find argument", ", ".join(by_name), f"Possible Arguments: {', '.join(i.name for i in op.inputs)}"
+        )
     attrs = _attributes(op, {k: v for k, v in params.items() if k not in by_name}, checked_attrs(attr))
     label: str = NameManager.current.get(name, hint)
     given = [*arrays, *by_name.values()] if op.variadic else list(arrays)
@@ -172,7 +177,9 @@ def _attributes(op: Op, given: Mapping[str, Any], attr: Mapping[str, str]) -> di
     for key in attrs:
         own = key in params or key == op.count_param or (key.startswith("__") and key.endswith("__"))
         own = own or (key == "ctx" and not op.arrays)  # see `operator_params`
-        if not own and (params or key in spelt):
+        if not own and key in spelt and op.ignores_unknown:
+            tolerate(f"{op.title}: there is no parameter", key, "omit it")  # it remains an attribute of the node
+        elif not own and not op.ignores_unknown:
             raise ParameterError(
                 f"{op.title}: Cannot find argument '{key}'", repr(attrs[key]), f"Possible Arguments: {', '.join(params) or 'none'}"
             )

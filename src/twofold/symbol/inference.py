@@ -6,13 +6,13 @@ element-wise operators, and, once all inputs are known, the typed node itself. I
 typed with several trial sizes, and if an output's size varies with one of them, the two are the same unknown.
 """
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..dtype import FROM_MXNET_CODE, NUMPY, DTypeLike, dtype_name
 from ..errors import DTypeError, MXNetError, ParameterError, ShapeError
 from ..opdef.params import SHAPE, Param
+from ..origin import warn
 from .inference_rules import infer_node
 from .node import Composition, Head, SymbolNode, topological, variables
 from .partial_types import PartialShape, PartialType, shape_text
@@ -198,7 +198,7 @@ def _listed(symbol: Composition, found: Inference) -> tuple[list[PartialType], l
 
 def _warn_of_unknown(what: str, lines: Iterable[str]) -> None:
     text = f"Cannot decide {what} for the following arguments{' (0s in shape means unknown dimensions)' if what == 'shape' else ''}."
-    warnings.warn("\n\t".join([f"{text} Consider providing them as input:", *lines]), stacklevel=3)
+    warn("\n\t".join([f"{text} Consider providing them as input:", *lines]))
 
 
 Shapes = tuple[list[tuple[int, ...]], list[tuple[int, ...]], list[tuple[int, ...]]]

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..device import Device
 from ..dtype import is_float
-from ..errors import ParameterError, ShapeError
+from ..errors import ShapeError
 from ..executor.executor import Executor
 from ..executor.function import StateUpdate, new_states
 from ..executor.part import Internal, Key, Part
@@ -14,6 +14,7 @@ from ..executor.transport import zeros
 from ..graph.ir import Node, bound_tables, leaf
 from ..graph.stabilise import stabilise, stabilised
 from ..ndarray.array import NDArray
+from ..strictness import tolerate
 from .gradient import differentiated
 from .inference import Inference, infer_all, inside_shape
 from .node import Head, SymbolNode, names_of_inputs, variables
@@ -127,7 +128,8 @@ class Partition:
         """The same graph for other shapes, sharing arrays whose shape stays the same; see `Executor.reshape`."""
         unknown = set(shapes) - {*executor.arg_dict, *executor.aux_dict}
         if unknown:
-            raise ParameterError("reshape: not an argument", ", ".join(sorted(unknown)), f"it has {', '.join(executor.arg_dict)}")
+            tolerate("reshape: not an argument", ", ".join(sorted(unknown)), f"it has {', '.join(executor.arg_dict)}")
+            shapes = {name: shape for name, shape in shapes.items() if name not in unknown}
         dtypes = {n: a._dtype for n, a in (executor.arg_dict | executor.aux_dict).items()}
         inference = infer_all(self.heads, {n: inside_shape(s) for n, s in shapes.items()}, dtypes, "reshape")
         new = Partition(self.heads, inference, self.device, self.groups, self.requests)

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ...errors import DTypeError, IndexingError
+from ...errors import DTypeError, IndexingError, InvalidValue
 from ...imperative.array import Array
-from ..exceptions import InvalidValue, Undefined
+from ..exceptions import Undefined
 from .sampler import FilterSampler, Sampler, SequentialSampler
 
 __all__ = ["ArrayDataset", "Dataset", "SimpleDataset"]

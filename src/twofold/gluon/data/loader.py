@@ -8,10 +8,9 @@ from functools import partial
 from typing import Any
 
 from ...device import Device
-from ...errors import EngineError, ParameterError
+from ...errors import EngineError, InvalidValue, ParameterError
 from ...imperative.array import Array
 from ...numpy_extension import is_np_array, np_array
-from ..exceptions import InvalidValue
 from .batches import default_batchify_fn
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 

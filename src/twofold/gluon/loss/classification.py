@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from ...errors import ParameterError
-from ..exceptions import InvalidValue
+from ...errors import InvalidValue, ParameterError
 from ..signatures import Functions, Operand
 from .base import Loss
 

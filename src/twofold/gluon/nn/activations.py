@@ -3,7 +3,7 @@
 from typing import Any
 
 from ... import initializer
-from ..exceptions import InvalidValue
+from ...errors import InvalidValue
 from ..hybrid_block import HybridBlock
 from ..signatures import Functions, InitializerLike, Operand
 

@@ -1,14 +1,14 @@
 """Sequences of blocks, and blocks that wrap a function."""
 
-import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 from ... import ndarray as nd
 from ... import symbol as sym
-from ...errors import ParameterError
+from ...errors import InvalidValue, ParameterError
+from ...origin import warn
+from ...strictness import tolerate
 from ..block import Block
-from ..exceptions import InvalidValue
 from ..hybrid_block import HybridBlock
 from ..numpy_arrays import through_legacy
 from ..signatures import Functions
@@ -24,7 +24,10 @@ class _Stack(Block):
     def add(self, *blocks: Block) -> None:
         """Add blocks at the end."""
         for block in blocks:
-            self.register_child(block)
+            self.register_child(self._block_of(block))
+
+    def _block_of(self, block: Block) -> Block:
+        return block
 
     def __repr__(self) -> str:
         lines = ["  ({}): {}".format(name, repr(block).replace("\n", "\n  ")) for name, block in self._children.items()]
@@ -75,14 +78,18 @@ class Sequential(_Stack):
             x = block(x)
         return x
 
+    def _block_of(self, block: Block | Callable[..., Any]) -> Block:
+        if isinstance(block, Block) or not callable(block):
+            return block
+        tolerate("Sequential.add: a function is no block", repr(block), "put it into a Lambda")
+        return Lambda(block)
+
     def hybridize(self, active: bool = True, **kwargs: object) -> None:
         """Hybridize each block on its own; see `HybridBlock.hybridize`."""
         if self._children and all(isinstance(c, HybridBlock) for c in self._children.values()):
-            warnings.warn(
+            warn(
                 f"All children of this Sequential layer '{self.prefix}' are HybridBlocks. "
                 "Consider using HybridSequential for the best performance.",
-                UserWarning,
-                stacklevel=2,
             )
         super().hybridize(active, **kwargs)
 

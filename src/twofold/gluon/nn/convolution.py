@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar, TypeVar
 
-from ..exceptions import InvalidValue
+from ...errors import InvalidValue
 from ..hybrid_block import HybridBlock
 from ..parameter_dict import ParameterDict
 from ..signatures import Functions, InitializerLike, Operand

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar, TypeVar
 
-from ..exceptions import InvalidValue
+from ...errors import InvalidValue
 from ..hybrid_block import HybridBlock
 from ..signatures import Functions, Operand
 from .convolution import Sizes, layouts_for_docs, sizes_of

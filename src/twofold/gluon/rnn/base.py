@@ -5,8 +5,8 @@ from typing import Any, TypeVar
 
 from ... import ndarray as nd
 from ... import symbol as sym
+from ...errors import InvalidValue
 from ..block import Block
-from ..exceptions import InvalidValue
 from ..hybrid_block import HybridBlock
 from ..numpy_arrays import as_active_class, as_legacy, method_through_legacy
 from ..parameter_dict import ParameterDict

@@ -6,11 +6,10 @@ from typing import Any, ClassVar, TypeVar
 
 from ... import ndarray as nd
 from ... import symbol as sym
-from ...errors import ParameterError
+from ...errors import InvalidValue, ParameterError
 from ...imperative.array import Array
 from ...ndarray.array import NDArray
 from ...symbol.symbol import Symbol
-from ..exceptions import InvalidValue
 from ..hybrid_block import HybridBlock
 from ..numpy_arrays import as_legacy, method_through_legacy
 from ..parameter import Parameter

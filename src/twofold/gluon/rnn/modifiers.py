@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from ... import ndarray as nd
-from ..exceptions import InvalidValue
+from ...errors import InvalidValue
 from ..numpy_arrays import method_through_legacy
 from ..parameter_dict import ParameterDict
 from ..signatures import Functions, Operand, StateInfo

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 from ... import ndarray as nd
 from ... import symbol as sym
+from ...errors import InvalidValue
 from ...imperative.array import Array
 from ...symbol.symbol import Symbol
-from ..exceptions import InvalidValue
 from ..signatures import Functions, Operand
 
 __all__ = ["Steps", "functions_for", "merge", "steps_of"]

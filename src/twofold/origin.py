@@ -1,9 +1,10 @@
-"""The line of the user's code that issued an operation, for errors that surface later.
+"""The line of the user's code that issued an operation, for warnings and for errors that surface later.
 
 A place is a code object and an instruction in it: never a frame, which would keep the user's variables alive.
 """
 
 import sys
+import warnings
 from types import CodeType, FrameType
 
 #: Whether a module belongs to the package, by name. Code without one, as `exec` runs it, is the user's: what the package generates has one.
@@ -16,6 +17,14 @@ def frame_of_user(depth: int) -> FrameType:
     while frame.f_back is not None and is_inside(frame):
         frame = frame.f_back
     return frame
+
+
+def warn(text: str) -> None:
+    """Issue a `UserWarning` at the user's line: `warnings.warn` would have to be told how many frames the package has above it."""
+    user = frame_of_user(1)
+    registry = user.f_globals.setdefault("__warningregistry__", {})  # with it, a line warns once under Python's default filter
+    module = user.f_globals.get("__name__") or "<unknown>"
+    warnings.warn_explicit(text, UserWarning, user.f_code.co_filename, user.f_lineno, module, registry)
 
 
 def is_inside(frame: FrameType) -> bool:
