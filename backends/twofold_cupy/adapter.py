@@ -105,6 +105,10 @@ class CupyBackend(Backend):
         """(free, total) bytes; unused blocks of CuPy's pool count as free, memory over the limit does not."""
         return self._on(device.device_id, limits.info)
 
+    def compute_capability(self, device: Device) -> int:
+        """CUDA's version of the GPU's instructions, such as 90 for 9.0."""
+        return int(cupy.cuda.Device(device.device_id).compute_capability)
+
     def trim(self) -> None:
         """Evict all graphs, and return memory that no stream uses any more to CUDA, on every device."""
         self.graphs.drop()

@@ -8,7 +8,7 @@ from . import autograd
 from . import context
 from . import random
 from . import random as rnd
-from . import errors as base
+from .compat import base
 from .context import Context
 from .context import cpu
 from .context import cpu_pinned
@@ -55,6 +55,20 @@ from . import optimizer as opt
 from . import optimizer
 from . import profiler
 from . import registry
+from .compat import error
+from .numpy_extension import is_np_array
+from .numpy_extension import is_np_shape
+from .compat import libinfo
+from .compat import log
+from .numpy_extension import np_array
+from .numpy_extension import np_shape
+from .compat import runtime
+from .numpy_extension import set_np_shape
+from . import test_utils
+from .numpy_extension import use_np
+from .numpy_extension import use_np_array
+from .numpy_extension import use_np_shape
+from .compat import numpy_switches as util
 
 __all__ = [
     "AttrScope",
@@ -72,6 +86,7 @@ __all__ = [
     "current_context",
     "elementwise",
     "engine",
+    "error",
     "executor",
     "explain",
     "gluon",
@@ -79,9 +94,13 @@ __all__ = [
     "init",
     "initializer",
     "io",
+    "is_np_array",
+    "is_np_shape",
     "kv",
     "kvstore",
+    "libinfo",
     "load_ipython_extension",
+    "log",
     "lr_scheduler",
     "metric",
     "mod",
@@ -93,6 +112,8 @@ __all__ = [
     "nd",
     "ndarray",
     "np",
+    "np_array",
+    "np_shape",
     "npx",
     "num_gpus",
     "numpy",
@@ -105,9 +126,16 @@ __all__ = [
     "random",
     "registry",
     "rnd",
+    "runtime",
+    "set_np_shape",
     "sym",
     "symbol",
+    "test_utils",
     "unload_ipython_extension",
+    "use_np",
+    "use_np_array",
+    "use_np_shape",
+    "util",
     "visualization",
     "viz",
 ]

@@ -4,6 +4,7 @@ import threading
 from typing import ClassVar
 
 from .errors import DeviceError
+from .extension_points import LOADERS
 
 TYPE_CODES = {"cpu": 1, "gpu": 2, "cpu_pinned": 3, "cpu_shared": 5}
 KIND_OF_CODE = {code: kind for kind, code in TYPE_CODES.items()}
@@ -13,7 +14,20 @@ class _Local(threading.local):
     stack: tuple["Device", ...] = ()
 
 
-class Device:
+class _DeviceType(type):
+    """The type of `Device`, for the attribute ``Context.default_ctx``."""
+
+    @property
+    def default_ctx(cls) -> "Device":
+        """The default device of this thread."""
+        return current_device()
+
+    @default_ctx.setter
+    def default_ctx(cls, device: "Device") -> None:
+        set_default_device(device)
+
+
+class Device(metaclass=_DeviceType):
     """A device: a kind (``"cpu"``, ``"gpu"``, ``"cpu_pinned"``, ``"cpu_shared"``) and a number. Equal devices are identical.
 
     As a context manager it sets the default device of this thread.
@@ -73,6 +87,10 @@ class Device:
         """Whether arrays of another device can be used here without a copy: it is the same device, or both use host memory."""
         return self is other or (self.device_type != "gpu" and other.device_type != "gpu")
 
+    def empty_cache(self) -> None:
+        """Free the memory that the device's pool keeps for later arrays."""
+        LOADERS["device", "trim"]()(self)
+
     def __repr__(self) -> str:
         return f"{self.device_type}({self.device_id})"
 
@@ -96,3 +114,16 @@ def current_device() -> Device:
     """The device of this thread's innermost ``with device:`` block, else cpu(0)."""
     stack = Device._local.stack
     return stack[-1] if stack else CPU
+
+
+def set_default_device(device: Device) -> None:
+    """Set this thread's default device; inside of a ``with device:`` block until the block ends.
+
+    Raises
+    ------
+    DeviceError
+        If it is not a device.
+    """
+    if not isinstance(device, Device):
+        raise DeviceError("the default context must be a Context", repr(device), "pass mx.cpu() or mx.gpu()")
+    Device._local.stack = (*Device._local.stack[:-1], device)

@@ -16,7 +16,7 @@ from typing import Any
 
 from .backend.loader import backend_for, gpu_count
 from .device import Device, current_device
-from .errors import OperatorError, ParameterError, ShapeError
+from .errors import DTypeError, OperatorError, ParameterError, ShapeError
 from .ndarray.calls import Calls
 from .ndarray.functions import waitall
 from .ndarray.saving import Loaded, load_arrays, save_arrays
@@ -246,6 +246,9 @@ def _under(context: Callable[[], AbstractContextManager[None]], target: Any) -> 
             elif isinstance(method, (staticmethod, classmethod)) and isinstance(method.__func__, FunctionType):
                 setattr(target, name, type(method)(_under(context, method.__func__)))
         return target
+    if not callable(target):
+        what = "use_np: can only decorate classes and callable objects"
+        raise DTypeError(what, f"an object of class {type(target).__name__}", "write it above a class or a function")
 
     @functools.wraps(target)
     def call(*args: Any, **options: Any) -> Any:

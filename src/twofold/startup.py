@@ -26,6 +26,11 @@ def _folding_lines() -> Any:
     return importlib.import_module(".numpy_folding.explain", __package__).text
 
 
+def _trim() -> Any:
+    backend_for = importlib.import_module(".backend.loader", __package__).backend_for
+    return lambda device: backend_for(device).trim()
+
+
 def _module_of(name: str) -> str | None:
     """The module for which a public name stands, such as ``numpy`` for ``np``; the table is there once the package is imported."""
     where = vars(sys.modules[PACKAGE]).get("_PUBLIC", {}).get(name)
@@ -33,6 +38,7 @@ def _module_of(name: str) -> str | None:
 
 
 LOADERS |= {
+    ("device", "trim"): _trim,
     ("ndarray", "np"): _numpy,
     ("ndarray", "npx"): _numpy_extension,
     ("numpy", "ndarrayView"): lambda: _numpy().ndarrayView,

@@ -11,7 +11,7 @@ from twofold.compat.mxnet_alias import reason_for_absence, sources_of
 USED = {
     "": "nd sym gluon autograd cpu gpu Context MXNetError AttrScope init io kv lr_scheduler metric mod model mon name opt random viz",
     "autograd": "record pause train_mode predict_mode backward grad Function is_recording is_training",
-    "base": "MXNetError string_types numeric_types py_str mx_real_t NotImplementedForSymbol",
+    "base": "MXNetError string_types numeric_types py_str mx_real_t NotImplementedForSymbol NDArrayHandle SymbolHandle c_array check_call",
     "engine": "bulk set_bulk_size",
     "gluon": "Block HybridBlock SymbolBlock Parameter ParameterDict Constant Trainer nn loss utils",
     "gluon.block": "Block HybridBlock SymbolBlock Parameter ParameterDict DeferredInitializationError",
@@ -35,8 +35,11 @@ USED = {
     "optimizer": "Optimizer SGD Adam create register Updater get_updater",
     "optimizer.optimizer": "Optimizer SGD Adam",
     "profiler": "set_config set_state pause resume dump dumps Domain Task Frame Event Counter Marker set_kvstore_handle dump_profile",
+    "runtime": "Feature Features feature_list",
     "symbol": "Symbol Variable var Group load load_json FullyConnected",
     "symbol.symbol": "Symbol Variable Group",
+    "test_utils": "mx np os assert_almost_equal check_numeric_gradient check_symbolic_forward default_context rand_ndarray same retry",
+    "util": "is_np_array is_np_shape np_shape np_array set_np reset_np use_np getenv setenv get_gpu_count set_module",
 }
 
 

@@ -97,6 +97,10 @@ class Backend(ABC):
         """(free, total) bytes of a device's memory; (0, 0) if unknown."""
         return 0, 0
 
+    def compute_capability(self, device: Device) -> int | None:
+        """CUDA's version of a device's instructions as one number, such as 90 for 9.0; None for devices without CUDA."""
+        return None
+
     def failure(self, error: Exception) -> MXNetError:
         """Convert an exception that the library raised in a computation to an error of this package.
 

@@ -35,11 +35,11 @@ _CELLS = ("gluon.rnn",)
 
 #: MXNet module to the modules of Twofold that provide its names, searched in order. Missing modules are skipped.
 SOURCES: dict[str, tuple[str, ...]] = {
-    "": ("", "base"),
+    "": ("", "compat.base"),
     "attribute": ("symbol.naming",),
-    "base": ("errors", "compat.python_names"),
+    "base": ("compat.base", "errors"),
     "context": ("context",),
-    "error": ("errors",),
+    "error": ("compat.error", "errors"),
     "executor_manager": ("module.device_group", "io"),
     "gluon.block": (*_BLOCKS, "gluon.parameter", "gluon.parameter_dict"),
     "gluon.contrib.cnn.conv_layers": ("gluon.contrib.cnn",),
@@ -75,7 +75,8 @@ SOURCES: dict[str, tuple[str, ...]] = {
     "io.io": ("io",),
     "io.utils": ("io", "ndarray"),
     "kvstore.kvstore": ("kvstore",),
-    "log": ("compat.logging_names",),
+    "libinfo": ("compat.libinfo",),
+    "log": ("compat.log",),
     "misc": ("lr_scheduler",),
     "model": ("model", "callback", "initializer", "context", "optimizer"),
     "module.base_module": ("module", "checkpoint", "io", "initializer", "context"),
@@ -102,16 +103,17 @@ SOURCES: dict[str, tuple[str, ...]] = {
     "rnn.io": ("rnn",),
     "rnn.rnn": ("rnn",),
     "rnn.rnn_cell": ("rnn",),
+    "runtime": ("compat.runtime",),
     "symbol._internal": ("symbol._internal", "symbol"),
     "symbol.symbol": ("symbol", "symbol.naming", "context", "executor"),
-    "util": ("numpy_extension", "compat.python_names", "context"),
+    "test_utils": ("test_utils",),
+    "util": ("compat.numpy_switches", "context"),
 }
 
 #: Modules without a counterpart in Twofold (including their submodules): why, and what to do instead.
 ABSENT = {
     "contrib.onnx": ("it reads and writes ONNX files through another package", "export the model with MXNet"),
     "library": ("it loads operators compiled against MXNet", "write the operator with mx.operator.CustomOp"),
-    "libinfo": ("it locates MXNet's C library, and there is none", "remove the import"),
     "notebook": ("it draws with libraries that notebooks no longer support", "use mx.callback"),
     "numpy_dispatch_protocol": ("arrays implement NumPy's protocols themselves", "remove the import"),
     "onnx": ("it reads and writes ONNX files through another package", "export the model with MXNet"),

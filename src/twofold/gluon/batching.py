@@ -1,4 +1,4 @@
-"""``gluon.utils``: splitting batches over devices, and clipping gradients by their global norm."""
+"""``gluon.utils``: splitting batches over devices, clipping gradients by their global norm, and files named by URLs."""
 
 import math
 from collections.abc import Sequence
@@ -10,13 +10,23 @@ import numpy as np
 from .. import ndarray as nd
 from ..device import Device
 from ..errors import InvalidValue, ParameterError
+from ..formats.downloads import check_sha1, download, replace_file
 from ..imperative.array import Array
 from ..ndarray.array import NDArray
 from ..origin import warn
 from .hooks import HookHandle
 from .numpy_arrays import as_active_class, through_legacy
 
-__all__ = ["HookHandle", "clip_global_norm", "shape_is_known", "split_and_load", "split_data"]
+__all__ = [
+    "HookHandle",
+    "check_sha1",
+    "clip_global_norm",
+    "download",
+    "replace_file",
+    "shape_is_known",
+    "split_and_load",
+    "split_data",
+]
 
 Data = TypeVar("Data", bound=Array | np.ndarray)
 

@@ -709,6 +709,13 @@ def ctc_loss(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def cumsum(
+    a: NDArray,
+    axis: int | None = None,
+    dtype: DTypeLike | None = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def degrees(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def depth_to_space(
     data: NDArray,
@@ -1348,6 +1355,12 @@ def random_uniform(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def ravel_multi_index(
+    data: NDArray,
+    shape: int | Sequence[int] = (),
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def rcbrt(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def reciprocal(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def relu(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
@@ -1689,6 +1702,12 @@ def uniform(
     shape: int | Sequence[int] | None = None,
     ctx: DeviceLike = None,
     dtype: Literal["float16", "float32", "float64"] | None = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
+def unravel_index(
+    data: NDArray,
+    shape: int | Sequence[int] = (),
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...

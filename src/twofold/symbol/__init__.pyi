@@ -923,6 +923,15 @@ def ctc_loss(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+def cumsum(
+    a: Symbol | None = None,
+    axis: int | None = None,
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
 def degrees(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def depth_to_space(
     data: Symbol | None = None,
@@ -1762,6 +1771,14 @@ def random_uniform(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+def ravel_multi_index(
+    data: Symbol | None = None,
+    shape: int | Sequence[int] = (),
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
 def rcbrt(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def reciprocal(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def relu(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
@@ -2184,6 +2201,14 @@ def uniform(
     shape: int | Sequence[int] | None = None,
     ctx: DeviceLike = None,
     dtype: Literal["float16", "float32", "float64"] | None = None,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
+def unravel_index(
+    data: Symbol | None = None,
+    shape: int | Sequence[int] = (),
     name: str | None = None,
     attr: Any = None,
     out: Any = None,

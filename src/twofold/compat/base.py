@@ -1,0 +1,284 @@
+"""``mxnet.base``: the errors, Python helpers and types of C that MXNet's modules shared, and scripts import.
+
+There is no C library: handles are empty, and the library's functions raise. What only prepares arguments of C works, on ``ctypes``.
+"""
+
+import ctypes
+import platform
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NoReturn, TypeVar
+
+import numpy as np
+
+from .. import errors
+from ..errors import MXNetError, NotImplementedForSymbol
+
+T = TypeVar("T", bound=type)
+
+string_types = (str,)
+basestring = str
+long = int
+numeric_types = (float, int, np.generic)
+integer_types = (int, np.integer)
+mx_real_t = np.float32
+
+# numbers of C
+
+mx_uint = ctypes.c_uint
+mx_int = ctypes.c_int
+mx_int64 = ctypes.c_int64
+mx_float = ctypes.c_float
+mx_float_p = ctypes.POINTER(mx_float)
+
+
+class _Handle(ctypes.c_void_p):
+    """A pointer of MXNet's C library, which Twofold does not have: its ``value`` is None."""
+
+
+class NDArrayHandle(_Handle):
+    """Handle of an array."""
+
+
+class SymbolHandle(_Handle):
+    """Handle of a symbol."""
+
+
+class ExecutorHandle(_Handle):
+    """Handle of an executor."""
+
+
+class CachedOpHandle(_Handle):
+    """Handle of a compiled graph."""
+
+
+class FunctionHandle(_Handle):
+    """Handle of a function on arrays."""
+
+
+class OpHandle(_Handle):
+    """Handle of an operator."""
+
+
+class DataIterHandle(_Handle):
+    """Handle of a data iterator."""
+
+
+class DataIterCreatorHandle(_Handle):
+    """Handle of a kind of data iterators."""
+
+
+class KVStoreHandle(_Handle):
+    """Handle of a key-value store."""
+
+
+class RecordIOHandle(_Handle):
+    """Handle of a record file."""
+
+
+class RtcHandle(_Handle):
+    """Handle of a kernel that was compiled at run time."""
+
+
+class CudaModuleHandle(_Handle):
+    """Handle of a CUDA module."""
+
+
+class CudaKernelHandle(_Handle):
+    """Handle of a CUDA kernel."""
+
+
+class ProfileHandle(_Handle):
+    """Handle of a profiler's object."""
+
+
+class DLPackHandle(_Handle):
+    """Handle of a DLPack tensor."""
+
+
+class _NoLibrary:
+    """Stands for MXNet's C library: each of its functions raises."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise MXNetError(f"mxnet.base._LIB.{name}: Twofold has no C library", None, "use the Python interface")
+
+
+_LIB: Any = _NoLibrary()
+
+
+def check_call(ret: int) -> None:
+    """Raise an MXNetError if the status that a function of C returned is not 0."""
+    if ret != 0:
+        raise MXNetError("a call of the C library failed", f"status {ret}", "use the Python interface")
+
+
+def c_str(string: str) -> ctypes.c_char_p:
+    """A string for C."""
+    return ctypes.c_char_p(string.encode("utf-8"))
+
+
+def c_str_array(strings: Sequence[str]) -> Any:
+    """An array of strings for C."""
+    return c_array(ctypes.c_char_p, [s.encode("utf-8") for s in strings])
+
+
+def c_array(ctype: Any, values: Sequence[Any]) -> Any:
+    """An array of C with the given elements.
+
+    Examples
+    --------
+    >>> list(c_array(mx_uint, [1, 2]))
+    [1, 2]
+    """
+    return (ctype * len(values))(*values)
+
+
+def c_array_buf(ctype: Any, buf: Any) -> Any:
+    """An array of C that shares the memory of an ``array.array``."""
+    return (ctype * len(buf)).from_buffer(buf)
+
+
+def c_handle_array(objs: Sequence[Any]) -> Any:
+    """An array of empty handles, one for each object."""
+    return (ctypes.c_void_p * len(objs))()
+
+
+def ctypes2buffer(cptr: Any, length: int) -> bytearray:
+    """A copy of so many bytes at a pointer to characters.
+
+    Raises
+    ------
+    DTypeError
+        If it is no such pointer.
+    """
+    if not isinstance(cptr, ctypes.POINTER(ctypes.c_char)):
+        raise errors.DTypeError("ctypes2buffer: expected char pointer", type(cptr).__name__, "cast it with ctypes.cast")
+    return bytearray(ctypes.string_at(cptr, length))
+
+
+def ctypes2numpy_shared(cptr: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """A NumPy array of shape ``shape`` on the memory at a pointer to floats.
+
+    Raises
+    ------
+    DTypeError
+        If it is no such pointer.
+    """
+    if not isinstance(cptr, mx_float_p):
+        raise errors.DTypeError("ctypes2numpy_shared: expected float pointer", type(cptr).__name__, "cast it with ctypes.cast")
+    return np.ctypeslib.as_array(cptr, shape=shape)
+
+
+# Python helpers
+
+
+def py_str(x: bytes) -> str:
+    """Decode UTF-8 bytes."""
+    return x.decode("utf-8")
+
+
+def data_dir_default() -> str:
+    """The folder of datasets if ``MXNET_HOME`` is not set: ``~/.mxnet``, on Windows ``mxnet`` in the folder of applications' data."""
+    import os
+
+    system = platform.system()
+    return os.path.join(os.environ["APPDATA"], "mxnet") if system == "Windows" else os.path.join(os.path.expanduser("~"), ".mxnet")
+
+
+def _as_list(obj: Any) -> Any:
+    """The list or tuple itself, or a list with a single element."""
+    return obj if isinstance(obj, (list, tuple)) else [obj]
+
+
+def build_param_doc(arg_names: Iterable[str], arg_types: Iterable[str], arg_descs: Iterable[str], remove_dup: bool = True) -> str:
+    """The section "Parameters" of a docstring.
+
+    Parameters
+    ----------
+    arg_names, arg_types, arg_descs
+        Name, type and description of each parameter.
+    remove_dup
+        Whether to leave out parameters whose name has occurred.
+    """
+    rows: list[tuple[str, str, str]] = []
+    for row in zip(arg_names, arg_types, arg_descs, strict=False):
+        if not remove_dup or row[0] not in [name for name, _, _ in rows]:
+            rows.append(row)
+    lines = [f"{name} : {kind}" + (f"\n    {text}" if text else "") for name, kind, text in rows]
+    return "Parameters\n----------\n{}\n".format("\n".join(lines))
+
+
+class _MXClassPropertyDescriptor:
+    """A property of a class itself."""
+
+    def __init__(self, fget: Any, fset: Any = None) -> None:
+        self.fget, self.fset = fget, fset
+
+    def __get__(self, obj: Any, clas: Any = None) -> Any:
+        return self.fget.__get__(obj, type(obj) if clas is None else clas)()
+
+    def __set__(self, obj: Any, value: Any) -> None:
+        if self.fset is None:
+            raise AttributeError("cannot set the property")
+        self.fset.__get__(obj, obj if isinstance(obj, type) else type(obj))(value)
+
+    def setter(self, func: Any) -> "_MXClassPropertyDescriptor":
+        """The decorator of the function that sets it."""
+        self.fset = func if isinstance(func, (classmethod, staticmethod)) else classmethod(func)
+        return self
+
+
+class _MXClassPropertyMetaClass(type):
+    """The type of classes whose class properties can be set."""
+
+    def __setattr__(cls, key: str, value: Any) -> None:
+        found = cls.__dict__.get(key)
+        if isinstance(found, _MXClassPropertyDescriptor) and not isinstance(value, _MXClassPropertyDescriptor):
+            found.__set__(cls, value)
+        else:
+            super().__setattr__(key, value)
+
+
+def classproperty(func: Any) -> _MXClassPropertyDescriptor:
+    """The decorator of a function of the class that computes a property of the class itself."""
+    return _MXClassPropertyDescriptor(func if isinstance(func, (classmethod, staticmethod)) else classmethod(func))
+
+
+def with_metaclass(meta: type, *bases: type) -> type:
+    """A base class whose subclasses have a metaclass and the given bases."""
+
+    class temporary(type):  # makes the subclass without an intermediate base
+        def __new__(cls, name: str, this_bases: tuple[type, ...], d: dict[str, Any]) -> Any:
+            return meta(name, bases, d)
+
+    return type.__new__(temporary, "temporary_class", (), {})
+
+
+# errors by name
+
+
+error_types: dict[str, type] = {
+    "NotImplementedForSymbol": NotImplementedForSymbol,
+    "InternalError": errors.InternalError,
+    "ValueError": ValueError,
+    "TypeError": TypeError,
+    "AttributeError": AttributeError,
+    "IndexError": IndexError,
+    "NotImplementedError": NotImplementedError,
+}
+
+
+def register_error(func_name: Any = None, cls: Any = None) -> Any:
+    """Enter a class of errors in `error_types` under a name, by default its own; also as a decorator, with or without the name."""
+    if isinstance(func_name, type):
+        func_name, cls = func_name.__name__, func_name
+
+    def register(klass: T) -> T:
+        error_types[func_name or klass.__name__] = klass
+        return klass
+
+    return register if cls is None else register(cls)
+
+
+register: Callable[..., Any] = register_error
+
+__all__ = [name for name, value in vars().items() if not name.startswith("_") and name not in ("Any", "Callable", "T")]

@@ -1,0 +1,187 @@
+"""``mxnet.util``: the switches of ``npx``, environment variables, GPUs, and decorators of functions that imitate NumPy's."""
+
+import functools
+import os
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..backend.loader import backend_for, gpu_count
+from ..device import Device
+from ..errors import DeviceError, DTypeError, ParameterError, UnsupportedMethod
+from ..numpy_extension import (
+    is_np_array,
+    is_np_shape,
+    np_array,
+    np_shape,
+    reset_np,
+    set_np,
+    set_np_shape,
+    use_np,
+    use_np_array,
+    use_np_shape,
+)
+
+__all__ = [
+    "get_cuda_compute_capability",
+    "get_gpu_count",
+    "get_gpu_memory",
+    "getenv",
+    "is_np_array",
+    "is_np_shape",
+    "np_array",
+    "np_shape",
+    "np_ufunc_legal_option",
+    "reset_np",
+    "set_module",
+    "set_np",
+    "set_np_shape",
+    "setenv",
+    "use_np",
+    "use_np_array",
+    "use_np_shape",
+    "wrap_np_binary_func",
+    "wrap_np_unary_func",
+]
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+def getenv(name: str) -> str | None:
+    """The value of an environment variable, or None."""
+    return os.environ.get(name)
+
+
+def setenv(name: str, value: str | None) -> None:
+    """Set an environment variable; None removes it."""
+    if value is None:
+        os.environ.pop(name, None)
+    else:
+        os.environ[name] = value
+
+
+# GPUs
+
+
+def get_gpu_count() -> int:
+    """The number of GPUs; 0 if no adapter for GPUs is installed."""
+    return gpu_count()
+
+
+def get_gpu_memory(gpu_dev_id: int) -> tuple[int, int]:
+    """(free, total) bytes of a GPU's memory.
+
+    Raises
+    ------
+    DeviceError
+        If there is no such GPU.
+    """
+    device = _gpu(Device("gpu", gpu_dev_id), "get_gpu_memory")
+    return backend_for(device).memory_info(device)
+
+
+def get_cuda_compute_capability(ctx: Device) -> int:
+    """The CUDA compute capability of a GPU as one number, such as 90 for version 9.0.
+
+    Raises
+    ------
+    ParameterError
+        If the context is not a GPU.
+    DeviceError
+        If there is no such GPU, or it is not one of CUDA.
+    """
+    if not isinstance(ctx, Device) or ctx.device_type != "gpu":
+        what = f"Expecting a gpu context to get cuda compute capability, while received ctx {ctx}"
+        raise ParameterError(what, None, "pass mx.gpu()")
+    version = backend_for(_gpu(ctx, "get_cuda_compute_capability")).compute_capability(ctx)
+    if version is None:
+        raise DeviceError("get_cuda_compute_capability: the device does not run CUDA", repr(ctx), "pass a GPU of CuPy's adapter")
+    return version
+
+
+def _gpu(device: Device, what: str) -> Device:
+    if device.device_id >= gpu_count():
+        raise DeviceError(f"{what}: no such GPU", repr(device), f"there are {gpu_count()}")
+    return device
+
+
+# functions that imitate NumPy's
+
+
+def set_module(module: str | None) -> Callable[[Decorated], Decorated]:
+    """The decorator that sets the name of the module that a function or class says it is from; None leaves it."""
+
+    def decorate(func: Decorated) -> Decorated:
+        if module is not None:
+            func.__module__ = module
+        return func
+
+    return decorate
+
+
+#: Keywords of NumPy's ufuncs that functions of ``mx.np`` accept, with the only value that they accept.
+_ONLY = {"where": True, "casting": "same_kind", "order": "K", "dtype": None, "subok": True}
+#: Values that NumPy itself accepts; a dtype is checked by making it.
+_LEGAL = {
+    "where": (True, False),
+    "casting": ("no", "equiv", "safe", "same_kind", "unsafe"),
+    "order": ("C", "F", "A", "K"),
+    "subok": (True, False),
+}
+
+
+def np_ufunc_legal_option(key: str, value: Any) -> bool:
+    """Whether NumPy's ufuncs accept a keyword with a value; for ``dtype``, whether it is one of a type that arrays have."""
+    if key == "dtype":
+        names = ("int8", "uint8", "int32", "int64", "float16", "float32", "float64", "bool")
+        try:
+            return value is not None and np.dtype(value).name in names
+        except TypeError:
+            return False
+    return value in _LEGAL.get(key, ())
+
+
+def _checked(func: Callable[..., Any], options: dict[str, Any]) -> None:
+    for key, value in options.items():
+        if key not in _ONLY:
+            raise DTypeError(f"{key} is an invalid keyword to function '{func.__name__}'", None, f"the keywords are {', '.join(_ONLY)}")
+        if not isinstance(value, type(_ONLY[key])) or value != _ONLY[key]:
+            raise UnsupportedKeyword(f"{key}={value} is not implemented yet for operator {func.__name__}", None, f"pass {_ONLY[key]!r}")
+
+
+class UnsupportedKeyword(UnsupportedMethod, NotImplementedError):
+    """A keyword of NumPy's ufuncs has a value that a function does not support."""
+
+    def __init__(self, what: str, given: object, todo: str) -> None:
+        super(UnsupportedMethod, self).__init__(what, given, todo)
+
+
+def wrap_np_unary_func(func: Callable[..., Any]) -> Callable[..., Any]:
+    """The decorator of a function of (x, out) that lets it accept the keywords of NumPy's ufuncs, with their default values only.
+
+    Raises
+    ------
+    DTypeError
+        When it is called, for an unknown keyword (a TypeError).
+    UnsupportedKeyword
+        When it is called, for another value (a NotImplementedError).
+    """
+
+    @functools.wraps(func)
+    def call(x: Any, out: Any = None, **kwargs: Any) -> Any:
+        _checked(func, kwargs)
+        return func(x, out=out)
+
+    return call
+
+
+def wrap_np_binary_func(func: Callable[..., Any]) -> Callable[..., Any]:
+    """The decorator of a function of (x1, x2, out) that does for it what `wrap_np_unary_func` does for functions of (x, out)."""
+
+    @functools.wraps(func)
+    def call(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
+        _checked(func, kwargs)
+        return func(x1, x2, out=out)
+
+    return call

@@ -1,0 +1,196 @@
+"""Files named by URLs: copied from local caches and ``file://`` addresses, or fetched over HTTP; their checksums."""
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+from urllib.parse import unquote, urlsplit
+from urllib.request import url2pathname, urlopen
+
+from ..errors import FileAccessError, ParameterError
+from ..origin import warn
+
+__all__ = ["check_sha1", "data_dir", "download", "fetch", "local_copy", "replace_file", "retried"]
+
+#: Seconds without an answer after which an attempt has failed.
+TIMEOUT = 60
+
+
+def data_dir() -> str:
+    """The folder of datasets and models: ``$MXNET_HOME``, or ``~/.mxnet``."""
+    return os.environ.get("MXNET_HOME", str(Path.home() / ".mxnet"))
+
+
+def _caches() -> Iterator[Path]:
+    """The folders in which files are looked up before they are downloaded."""
+    if os.environ.get("TWOFOLD_DATA"):
+        yield Path(os.environ["TWOFOLD_DATA"])
+    home = Path(data_dir())
+    yield from (home, home / "datasets", home / "models")
+
+
+def local_copy(url: str) -> Path | None:
+    """The file that a URL names if this machine has it; None otherwise.
+
+    It is the path of a ``file://`` URL, or a file of the same name in ``$TWOFOLD_DATA``, in `data_dir`, or in its folders ``datasets`` and
+    ``models``.
+    """
+    parts = urlsplit(url)
+    if parts.scheme == "file":
+        return Path(url2pathname(unquote(parts.path)))
+    name = Path(unquote(parts.path)).name
+    return next((folder / name for folder in _caches() if name and (folder / name).is_file()), None)
+
+
+def check_sha1(filename: str | os.PathLike[str], sha1_hash: str) -> bool:
+    """Whether the SHA-1 checksum of a file begins with the given hexadecimal digits, which are 40 if the file is to be identified.
+
+    Examples
+    --------
+    >>> check_sha1(__file__, "not a checksum")
+    False
+    """
+    with open(filename, "rb") as file:
+        found = hashlib.file_digest(file, "sha1").hexdigest()
+    return found == sha1_hash
+
+
+def replace_file(src: str | os.PathLike[str], dst: str | os.PathLike[str]) -> None:
+    """Move a file over another one, atomically if both are on one file system.
+
+    Raises
+    ------
+    FileAccessError
+        If the file cannot be moved.
+    """
+    try:
+        os.replace(src, dst)
+    except OSError as error:
+        raise FileAccessError(f"Moving downloaded temp file - {src}, to {dst} failed.", str(error), "Please retry the download.") from error
+
+
+def fetch(url: str, target: Path, verify_ssl: bool = True) -> None:
+    """Copy what a URL names into a file, which is replaced atomically: no reader ever sees a part of it.
+
+    Raises
+    ------
+    FileAccessError
+        If there is neither a local copy nor an answer from the server.
+    """
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            local = local_copy(url)
+            if local is not None:
+                with open(local, "rb") as source:
+                    shutil.copyfileobj(source, file)
+            else:
+                options: dict[str, Any] = {} if verify_ssl else {"context": _unverified()}
+                with urlopen(url, timeout=TIMEOUT, **options) as answer:
+                    shutil.copyfileobj(answer, file)
+        replace_file(temporary, target)
+    except (OSError, ValueError) as error:  # URLError and HTTPError are OSErrors; ValueError is an unknown kind of URL
+        text = str(error.reason) if isinstance(error, URLError) else str(error)
+        name = Path(urlsplit(url).path).name
+        todo = f"put {name} into {data_dir()} (or set MXNET_HOME), or connect to the network"
+        raise FileAccessError(f"Failed downloading url {url}", text, todo) from error
+    finally:
+        Path(temporary).unlink(missing_ok=True)
+
+
+def _unverified() -> Any:
+    import ssl  # loads OpenSSL
+
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
+
+
+def retried(attempt: Callable[[], object], retries: int, say: Callable[[Exception, int], None]) -> None:
+    """Call a function until it raises no FileAccessError, at most ``retries`` times more; ``say`` hears of each failure but the last."""
+    for left in range(retries, -1, -1):
+        try:
+            attempt()
+            return
+        except FileAccessError as error:
+            if left == 0:
+                raise
+            say(error, left)
+
+
+def download(
+    url: str,
+    path: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    sha1_hash: str | None = None,
+    retries: int = 5,
+    verify_ssl: bool = True,
+) -> str:
+    """Download a file, unless it is there already; files in local caches (see `local_copy`) are copied.
+
+    Parameters
+    ----------
+    url
+        ``http://``, ``https://`` or ``file://``.
+    path
+        The file to write, or an existing folder, in which it gets its name from the URL; the current folder if None.
+    overwrite
+        Whether to download a file that exists.
+    sha1_hash
+        The expected checksum in hexadecimal digits. A file with another one is downloaded again.
+    retries
+        Further attempts after a failure.
+    verify_ssl
+        Whether to verify the server's certificate.
+
+    Returns
+    -------
+    str
+        The path of the file.
+
+    Raises
+    ------
+    ParameterError
+        If the URL names no file and ``path`` is None, or ``retries`` is negative.
+    FileAccessError
+        If the download fails, or the file has another checksum.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "numbers.txt").write_text("1 2 3")
+    >>> Path(download((folder / "numbers.txt").as_uri(), folder / "copy.txt")).read_text()
+    Downloading ...copy.txt from file://.../numbers.txt...
+    '1 2 3'
+    """
+    if retries < 0:
+        raise ParameterError("Number of retries should be at least 0", str(retries), "pass 0 for a single attempt")
+    name = url.rsplit("/", 1)[-1]
+    if path is None and not name:
+        raise ParameterError("Can't construct file-name from this URL.", url, "Please set the `path` option manually.")
+    target = Path(name if path is None else path).expanduser()
+    if target.is_dir():
+        target /= name
+    if target.is_file() and not overwrite and (sha1_hash is None or check_sha1(target, sha1_hash)):
+        return str(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if not verify_ssl:
+        warn("Unverified HTTPS request is being made (verify_ssl=False).")
+
+    def attempt() -> None:
+        print(f"Downloading {target} from {url}...")
+        fetch(url, target, verify_ssl)
+        if sha1_hash is not None and not check_sha1(target, sha1_hash):
+            raise FileAccessError(f"File {target} is downloaded but the content hash does not match", sha1_hash, "check url and sha1_hash")
+
+    def say(error: Exception, left: int) -> None:
+        print(f"download failed due to {error!r}, retrying, {left} attempt{'s' if left > 1 else ''} left")
+
+    retried(attempt, retries, say)
+    return str(target)
