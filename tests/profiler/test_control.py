@@ -46,12 +46,13 @@ def test_the_fast_path_is_restored(profile):
 
 def test_a_function_created_while_profiling_is_recorded_and_restored(profile):
     from twofold.imperative.fast import specialise
+    from twofold.ndarray.array import NDArrayView
 
     made = []
     x = nd.ones((3,))
 
     def run():
-        made.append(specialise(OPS["add"], nd.NDArray, nd.NDArray, (int, float), legacy=True, arity=2))
+        made.append(specialise(OPS["add"], nd.NDArray, NDArrayView, (int, float), legacy=True, arity=2))
         made[0](x, x)
 
     assert names(profile(run), "operator") == ["add"]

@@ -17,21 +17,22 @@ from ..device import CPU
 from ..dtype import NAME_OF, NUMPY
 from ..opdef.spec import Op, Sig
 from ..scheduler.observers import exchangeable
+from .array import GAPS
 from .cell import HOST, PLAIN, Value, wrap
 from .deferral import join, now
 from .element import NATIVE
 from .invoke import LITERAL_RECS, invoke, save_for_backward
 from .record import Rec, tls
-from .result_text import complete
+from .generated_text import complete
 from .scalars import FLOAT_LEAVES, INTEGER_LEAVES
 from .way import IS_SMALL
 
 _BINARY = """
 def {name}(self, other):
-    a = self._operand
+    {a of self}
     kind = other.__class__
     if kind is cls or kind is view:
-        b = other._operand
+        {b of other}
         if a.__class__ is plain:
             if b.__class__ is plain and {check}:
                 try:
@@ -56,7 +57,7 @@ def {name}(self, other):
                             out = array(out)
                         tape.whole = False
                         rec = Rec(node, (ra, rb), (), tape)
-                        r = new(cls)
+                        r = cls()
                         r._v = v = Value(out, rec)
                         if node.cache.saves:
                             save(rec, (a, b), (out,), tape)
@@ -64,7 +65,7 @@ def {name}(self, other):
                                 v.borrow = tape.ref
                         return r
             elif {two}(v := join(typed, (a, b))) is not None:
-                r = new(cls)
+                r = cls()
                 r._v = v
                 return r
     elif kind is float or kind is int:
@@ -79,7 +80,7 @@ def {name}(self, other):
             ra = a.rec
             if (tape is None or ra is None or not ra.node.tracked){pending}:
                 if {number}(v := join(typed, ({joined}))) is not None:
-                    r = new(cls)
+                    r = cls()
                     r._v = v
                     return r
             elif tape is not None and ra is not None and ra.tape is tape and a.data is not None and a.device is cpu{numbers}:
@@ -96,7 +97,7 @@ def {name}(self, other):
                     {counted}
                     tape.whole = False
                     rec = Rec(node, ({recs}), (), tape)
-                    r = new(cls)
+                    r = cls()
                     r._v = v = Value(out, rec)
                     if node.cache.saves:
                         save(rec, ({kept}), (out,), tape)
@@ -117,7 +118,7 @@ def {name}(self, other):
 
 _UNARY = """
 def {name}(self):
-    a = self._operand
+    {a of self}
     if a.__class__ is plain and {check}:
         try:
             v = {one}
@@ -129,7 +130,7 @@ def {name}(self):
         ra = a.rec
         if tape is None or ra is None or not ra.node.tracked:
             if {alone}(v := join(typed, (a,))) is not None:
-                r = new(cls)
+                r = cls()
                 r._v = v
                 return r
         elif ra.tape is tape and a.data is not None and a.device is cpu:
@@ -143,7 +144,7 @@ def {name}(self):
                     out = array(out)
                 tape.whole = False
                 rec = Rec(node, (ra,), (), tape)
-                r = new(cls)
+                r = cls()
                 r._v = v = Value(out, rec)
                 if node.cache.saves:
                     save(rec, (a,), (out,), tape)
@@ -177,11 +178,15 @@ def {name}(self):
     """
 def {name}(self, other):
     kind = other.__class__
-    if kind is float or kind is int:
-        b = other
-    elif kind is element:
+    if kind is element:
         b = other._raw
-    elif (kind is not cls and kind is not view) or (b := other._v).__class__ is not plain:
+    elif kind is float or kind is int:
+        b = other
+    elif kind is cls or kind is view:
+        {b of other}
+        if b.__class__ is not plain:
+            return general(self, other)
+    else:
         return general(self, other)
     try:
         v = {call}
@@ -230,7 +235,7 @@ def specialise(
     element
         The class of NumPy's scalars, if there is one.
     """
-    name, sig = op.name, sig or op.sig(legacy)
+    sig = sig or op.sig(legacy)
     template, parts = (_UNARY, _unary_parts(op, legacy)) if arity == 1 else (_BINARY, _binary_parts(op, legacy, reverse))
     given = "self" if arity == 1 else "self, other"
     if general is None:
@@ -238,21 +243,16 @@ def specialise(
         parts |= {"general": f"wrap(cls, invoke(sig, ({operands}))[0])", "otherwise": "NotImplemented"}
     else:
         parts |= {"general": f"general({given})", "otherwise": f"general({given})"}
-    env: dict[str, Any] = {
-        "__name__": __name__, "plain": PLAIN, "new": object.__new__, "cls": cls, "view": view, "operand": operand, "invoke": invoke,
-        "sig": sig, "now": now,
-        "join": _never_joins if op.alone else join,
-        "tls": tls, "settings": SETTINGS, "Rec": Rec, "Value": Value, "save": save_for_backward, "cpu": CPU, "float_leaves": FLOAT_LEAVES,
+    names: dict[str, Any] = {
+        "operand": operand, "invoke": invoke, "sig": sig, "now": now, "join": _never_joins if op.alone else join,
+        "Rec": Rec, "Value": Value, "save": save_for_backward, "cpu": CPU, "float_leaves": FLOAT_LEAVES,
         "integer_leaves": INTEGER_LEAVES, "literals": LITERAL_RECS,
         "typed": sig.typed, "to_scalar": HOST.scalar, "name_of": NAME_OF, "run": HOST.quick,
-        "fn": host_function(op), "squared": np.square, "array": np.asarray, "wrap": wrap, "recoverable": RECOVERABLE,
-        "general": general, "bools": NUMPY["bool"], "element": element, "native": native(element),
+        "fn": host_function(op), "array": np.asarray, "wrap": wrap, "general": general, "bools": NUMPY["bool"],
     }  # fmt: skip
-    text = complete(template).format(name=name, recordable=_RECORDABLE, **parts)
-    exec(text, env)
-    for function in ("fn", "squared") if "squared" in text else ("fn",):
-        exchangeable(env, function, sig.op.names[0] if sig.op.names else name, nbytes)
-    return env[name]
+    if "squared" in parts.get("with_number", ""):
+        names["squared"] = np.square
+    return method_of(template, op, (cls, view, element), names, recordable=_RECORDABLE, **parts)
 
 
 _IS_FLOAT = "a.dtype.kind == 'f'"
@@ -325,15 +325,43 @@ def of_elements(op: Op, cls: type, view: type, element: type, general: Callable[
     general, reverse
         As for `specialise`.
     """
-    arity = len(op.inputs)
+    fn = getattr(operator, f"__{op.python}__")
+    call = f"fn({_pair('self._raw', 'b', reverse)})"
+    return method_of(_ELEMENT[len(op.inputs) - 1], op, (cls, view, element), {"fn": fn, "general": general}, call=call)
+
+
+def method_of(template: str, op: Op, classes: tuple[type, type, type | None], names: dict[str, Any], **parts: str) -> Callable[..., Any]:
+    """The function of a template that applies a primitive.
+
+    Parameters
+    ----------
+    template
+        The text of a function called ``{name}``, in which operands are ``self`` and ``other`` (see `generated_text`).
+    op
+        The primitive.
+    classes
+        Those of arrays, their views, and elements, which are ``cls``, ``view`` and ``element`` in the text.
+    names
+        What else the text names. ``fn`` and ``squared`` among it are timed while somebody listens.
+    **parts
+        Texts for its places.
+    """
+    cls, view, element = classes
     env: dict[str, Any] = {
-        "__name__": __name__, "plain": PLAIN, "new": object.__new__, "cls": cls, "view": view, "element": element,
-        "native": native(element),
-        "recoverable": RECOVERABLE, "general": general, "fn": getattr(operator, f"__{op.python}__"),
+        "__name__": __name__, "plain": PLAIN, "cls": cls, "view": view, "element": element, "native": native(element),
+        "tls": tls, "settings": SETTINGS, "gaps": GAPS, "contiguous": np.ascontiguousarray, "recoverable": RECOVERABLE, **names,
     }  # fmt: skip
-    exec(complete(_ELEMENT[arity - 1]).format(name=op.name, call=f"fn({_pair('self._raw', 'b', reverse)})"), env)
-    exchangeable(env, "fn", op.name, nbytes)
+    exec(complete(template, _is_exact(op)).format(name=op.name, **parts), env)
+    applied = names["sig"].op if "sig" in names else op
+    for function in ("fn", "squared"):
+        if function in names:
+            exchangeable(env, function, applied.names[0] if applied.names else op.name, nbytes)
     return env[op.name]
+
+
+def _is_exact(op: Op) -> bool:
+    """Whether an operator has the same bits wherever the elements lie; of others NumPy has several loops."""
+    return op.simple and op.python is not None
 
 
 def _never_joins(typed: Any, values: Any) -> None:

@@ -22,7 +22,7 @@ from .array import AXES_REVERSED, RESHAPED
 from .cell import PLAIN, Value
 from .fast import native
 from .record import tls
-from .result_text import complete
+from .generated_text import SHARED, complete
 from .way import IS_SMALL
 from .write import recorded_part
 
@@ -42,8 +42,6 @@ _VIEW = """
     if of is not self._base._v{own}:
         return {general}
     v = self._seen"""
-#: Whether others see a Value's memory, so that it cannot be written in place, or it is tracked: inlined from `Value.exclusive`.
-_SHARED = "of.rec is not None or of.at is not None or not ((b := of.borrow) is None or (b.__class__ is ref and b() is None))"
 #: Whether a read of the content has to be recorded: `way.is_tracked`.
 _TRACKED = "of.__class__ is not plain and (rec := of.rec) is not None and rec.node.tracked and tls.tape is not None"
 
@@ -51,15 +49,15 @@ _GET = """
 def __getitem__(self, key):{where}
     kind = key.__class__
     try:
-        if kind is slice:
-            r = v[key]
-        elif kind is int:
+        if kind is int:
             r = {integer}
+        elif kind is slice:
+            r = v[key]
         elif kind is tuple:
             last = None
             for last in key:
                 if last.__class__ is not int and last.__class__ is not slice{new_axes}:
-                    return get(self, key)
+                    {other_items}
             r = {items}
         else:
             {by_array}
@@ -70,12 +68,12 @@ def __getitem__(self, key):{where}
         {view}
     if r.__class__ in native:
         if not ({tracked}):
-            c = new(element)
+            c = element()
             c._raw = r
             return c
         part = recorded_part(of, {chain}basic(v.shape, key).chain{end}, r)
         if part is not None:
-            c = new(cls)
+            c = cls()
             c._v = part
             return c
     return get(self, key)
@@ -104,7 +102,7 @@ def __setitem__(self, key, value):
     if kind is tuple:
         for k in key:
             if k.__class__ is not int and k.__class__ is not slice:
-                return put(self, key, value)
+                {other_items}
     elif kind is not int and kind is not slice:
         {by_array}
     {refused}try:
@@ -134,8 +132,21 @@ def T(self):{where}
     {view}
 """
 
+#: The result of an index with arrays.
+_FRESH = f"""r = contiguous(r)
+{{margin}}c = cls()
+{{margin}}c._v = r if {IS_SMALL.format("r")} else Value(r)
+{{margin}}return c"""
 #: NumPy's rules: integers for all axes give a scalar, and an array of indices or a mask gives a copy.
-_NUMPY_GET = {"integer": "v[key]", "items": "v[key]", "copied": "", "new_axes": " and last is not None"}
+_NUMPY_GET = {"integer": "v[key]", "items": "v[key]", "new_axes": " and last is not None"}
+_NUMPY_GET["other_items"] = """if (at := host_key(key)) is None:
+                        return get(self, key)
+                    key, kind = at, None
+                    break"""
+_NUMPY_GET["copied"] = f"""if kind is None and r.base is not (v if v.base is None else v.base):
+            if {_TRACKED}:
+                return get(self, key)
+            {_FRESH.format(margin=" " * 12)}"""
 _NUMPY_GET["by_array"] = f"""if kind is element:
                 key = key._raw
                 if key.__class__ not in integers:
@@ -143,21 +154,22 @@ _NUMPY_GET["by_array"] = f"""if kind is element:
                 r = v[key]
             elif key is None:
                 r = v[key]
-            elif kind is list and places.issuperset(map(type, key)) and not ({_TRACKED}):
-                r = contiguous(v[key])
-                c = new(cls)
-                c._v = r if {IS_SMALL.format("r")} else Value(r)
-                return c
-            elif kind is not cls and kind is not view or (at := key._v).__class__ is not plain or not at.ndim or ({_TRACKED}):
-                return get(self, key)
             else:
-                r = contiguous(v[at])
-                c = new(cls)
-                c._v = r if {IS_SMALL.format("r")} else Value(r)
-                return c"""
+                if kind is list:
+                    at = key if places.issuperset(map(type, key)) else host_key(key)
+                elif kind is not cls and kind is not view or (at := key._v).__class__ is not plain or not at.ndim:
+                    at = None
+                if at is None or ({_TRACKED}):
+                    return get(self, key)
+                r = v[at]
+                {_FRESH.format(margin=" " * 16)}"""
 _NUMPY_SET = {"refused": ""}
-_NUMPY_SET["by_array"] = """if kind is list and places.issuperset(map(type, key)):
-            pass
+_NUMPY_SET["other_items"] = """if (at := host_key(key)) is None:
+                    return put(self, key, value)
+                break"""
+_NUMPY_SET["by_array"] = """if kind is list:
+            if not places.issuperset(map(type, key)) and (at := host_key(key)) is None:
+                return put(self, key, value)
         elif kind is element:
             at = key._raw
             if at.__class__ not in integers:
@@ -169,6 +181,7 @@ _NUMPY_RESHAPE["general"] = "reshape(self, *shape, order=order, copy=copy)"
 #: MXNet's: a single element is a view of shape (1,), and what is not adjacent in memory is copied.
 _LEGACY_GET = {
     "new_axes": "",
+    "other_items": "return get(self, key)",
     "integer": "v[key] if v.ndim != 1 else v[key : key + 1 or None]",
     "items": "v[key] if len(key) != v.ndim or slice in map(type, key) else v[(*key[:-1], slice(last, last + 1 or None))]",
     "copied": """if not r.size or not r.flags.c_contiguous:
@@ -177,6 +190,7 @@ _LEGACY_GET = {
 }
 _LEGACY_SET = {
     "by_array": "return put(self, key, value)",
+    "other_items": "return put(self, key, value)",
     "refused": """if v.dtype.kind != "f" or (source is not value and (kind is tuple or source.dtype is not v.dtype or (kind is int and v.ndim == 1))):
         return put(self, key, value)
     """,  # noqa: E501
@@ -186,6 +200,33 @@ _LEGACY_RESHAPE["codes"] = """for n in shape[0] if len(shape) == 1 and shape[0].
         if n.__class__ is not int or (n < 1 and n != -1):
             return {general}
     """.format(**_LEGACY_RESHAPE)
+
+
+def _host_keys(cls: type, view: type, element: type | None) -> Callable[[Any], Any]:
+    """The function that makes NumPy's index of one with single elements and arrays among its items."""
+
+    def host_key(key: Any) -> Any:
+        """The list or tuple; None if there is something else in it, for which the general way has rules."""
+        items = []
+        for item in key:
+            kind = item.__class__
+            if kind is element:
+                if item._raw.__class__ not in INTEGER_SCALARS:
+                    return None
+                item = item._raw.item()
+            elif kind is cls or kind is view:
+                item = item._v
+                if item.__class__ is not PLAIN or not item.ndim:
+                    return None
+            elif kind is list:
+                if not PLACES.issuperset(map(type, item)):
+                    return None
+            elif kind is not int and kind is not slice and kind is not range and item is not None:
+                return None
+            items.append(item)
+        return items if key.__class__ is list else tuple(items)
+
+    return host_key
 
 
 def attach(cls: Any, view: type, element: type | None, get: Callable[[Any, Any], Any], put: Callable[[Any, Any, Any], None]) -> None:
@@ -202,14 +243,14 @@ def attach(cls: Any, view: type, element: type | None, get: Callable[[Any, Any],
         devices, for pending, shared and large contents, and to raise an error that says what to do.
     """
     env: dict[str, Any] = {
-        "__name__": __name__, "plain": PLAIN, "new": object.__new__, "cls": cls, "view": view, "element": element,
+        "__name__": __name__, "plain": PLAIN, "cls": cls, "view": view, "element": element,
         "native": native(element), "integers": INTEGER_SCALARS, "places": PLACES,
         "Value": Value, "ref": ref, "cpu": CPU, "tls": tls, "settings": SETTINGS, "contiguous": np.ascontiguousarray,
-        "get": get, "put": put,
+        "get": get, "put": put, "host_key": _host_keys(cls, view, element),
     }  # fmt: skip
     env |= {"reshape": vars(cls)["reshape"], "reshaped": RESHAPED, "transposed": AXES_REVERSED}
     env |= {"recorded_part": recorded_part, "basic": cls._indexer.basic}
-    shared = {"shared": f" or {_SHARED}", "own": f" or (of.__class__ is not plain and ({_SHARED}))"}
+    shared = {"shared": f" or {SHARED}", "own": f" or (of.__class__ is not plain and ({SHARED}))"}
     always = {"shared": "", "own": "", "tracked": _TRACKED}
     methods: list[tuple[str, dict[str, str]]] = [
         (_GET, {"key": "key", "general": "get(self, key)", **always, **(_LEGACY_GET if element is None else _NUMPY_GET)}),

@@ -8,6 +8,7 @@ import operator
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -15,11 +16,11 @@ from ..device import CPU
 from ..dtype import INTEGERS, NAME_OF, NUMPY, WEAK, promote, scalar_dtype, ufunc_result
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..generated_methods import attach_method
-from ..imperative.array import GAPS, Array
+from ..imperative.array import AXES_REVERSED, GAPS, Array
 from ..imperative.cell import HOST, PLAIN, Cell, Content, Value, wrap
 from ..imperative.counters import COUNTERS
-from ..imperative.element import NATIVE
-from ..imperative.fast import of_elements, specialise
+from ..imperative.fast import method_of, of_elements, specialise
+from ..imperative.generated_text import SHARED
 from ..imperative.invoke import content, invoke, type_of
 from ..imperative.way import is_tracked
 from ..imperative.write import is_owned, look, update_in_place, write
@@ -251,37 +252,53 @@ def owned_memory(x: Any) -> np.ndarray | None:
     return v.data if x._root is None else x._seen if x._of is v else look(HOST, v.data, x._chain)
 
 
+#: Python's in-place operators: NumPy writes to host memory that no tape or window watches.
+_IN_PLACE = """
+def {{name}}(self, other):
+    kind = self.__class__
+    if kind is not view:
+        v = self._v
+        if v.__class__ is not plain:
+            v = owned(self)
+    elif (of := self._of) is not None and of is self._base._v and (of.__class__ is plain or not (self._g is not None or {shared})):
+        v = self._seen
+    else:
+        v = owned(self)
+    if v is not None and (kind is view or v.ndim):
+        kind = other.__class__
+        if kind is cls or kind is view:
+            {{b of other}}
+            if b.__class__ is not plain:
+                b = memory(other)
+        else:
+            b = other._raw if kind is element else other
+            kind = b.__class__
+            if kind is not float and kind is not int and kind is not plain and kind not in native:
+                return general(self, other)
+        if b is not None:
+            try:
+                fn(v, b, v)
+                return self
+            except (TypeError, ValueError):  # `general` raises for it, with an error that says what to do
+                pass
+    return general(self, other)
+""".format(shared=SHARED)
+
+
 def in_place(op: Op) -> Callable[..., Any]:
     """The method of an in-place operator."""
-    fn, is_ufunc = getattr(HOST.xp, op.name), op.ufunc is not None
+    fn = getattr(HOST.xp, op.name) if op.ufunc is not None else None
 
-    def method(self: Any, other: Any) -> Any:
-        whole = self._root is None
-        a: Any = self._v if whole else self._base._v
-        # fast path: NumPy writes to host memory that no tape or window watches
-        target = a if whole and a.__class__ is PLAIN else owned_memory(self)
-        if is_ufunc and target is not None and (target.ndim or not whole):
-            kind = other.__class__
-            b = other._raw if kind is ndarrayElement else other._v if kind is ndarray else other
-            kind = b.__class__
-            if kind is ndarrayView or kind is Value:
-                b = ready_memory(other)
-                kind = b.__class__
-            if kind is PLAIN or kind is float or kind is int or kind in NATIVE:
-                try:
-                    fn(target, b, target)
-                    return self
-                except (TypeError, ValueError):  # `_update` raises for it, with an error that says what to do
-                    pass
+    def general(self: Any, other: Any) -> Any:
         # NumPy has an immutable scalar here: on NotImplemented Python evaluates ``self = self + other``
-        if whole and not self.shape and getattr(self, "_g", None) is None:
+        if self._root is None and not self.shape and getattr(self, "_g", None) is None:
             return NotImplemented
         if not is_array_like(other):
             return NotImplemented
-        _update(op, fn if is_ufunc else None, self, element_operands(op, (self, other))[1])
+        _update(op, fn, self, element_operands(op, (self, other))[1])
         return self
 
-    return method
+    return general if fn is None else method_of(_IN_PLACE, op, CLASSES, {"fn": fn, "general": general, "owned": owned_memory, "memory": ready_memory, "ref": ref})
 
 
 def _update(op: Op, fn: Any, target: ndarray, other: Any) -> None:
@@ -336,6 +353,26 @@ def _unexchanged(x: ndarray) -> tuple[ndarray, bool]:
     return found[0], True
 
 
+#: The matrix product of which a view is an operand. In those of small views that are not transposed nothing remains to be decided.
+_PRODUCT = """
+def {name}(self, other):
+    kind = other.__class__
+    if (kind is cls or kind is view) and (self.__class__ is cls or self._steps is None) and (kind is cls or other._steps is None):
+        {a of self}
+        {b of other}
+        if a.__class__ is plain and b.__class__ is plain and (
+            a.ndim == 2 == b.ndim and a.size < gaps and b.size < gaps
+            or (self.__class__ is cls or self._key is not transposed) and (kind is cls or other._key is not transposed)
+        ):
+            try:
+                v = fn({operands})
+                {result}
+            except recoverable:
+                pass
+    return general(self, other)
+"""
+
+
 def _attach_products(op: Op) -> None:
     """Attach the matrix product to `ndarrayView`, which multiplies transposed matrices without a copy.
 
@@ -360,8 +397,9 @@ def _attach_products(op: Op) -> None:
     def from_right(self: ndarray, other: Any) -> Any:
         return product(other, self) if isinstance(other, ndarray) else reflected(self, other)
 
-    attach_method(ndarrayView, f"__{op.python}__", product)
-    attach_method(ndarrayView, f"__r{op.python}__", from_right)
+    for prefix, operands, general in (("", "a, b", product), ("r", "b, a", from_right)):
+        names = {"fn": getattr(HOST.xp, op.name), "general": general, "transposed": AXES_REVERSED}
+        attach_method(ndarrayView, f"__{prefix}{op.python}__", method_of(_PRODUCT, op, CLASSES, names, operands=operands))
 
 
 def _divmod(self: ndarray, other: Any) -> Any:

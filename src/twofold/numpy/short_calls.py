@@ -21,7 +21,7 @@ from ..imperative.cell import HOST, PLAIN, Value
 from ..imperative.element import NATIVE
 from ..imperative.fast import RECOVERABLE
 from ..imperative.record import tls
-from ..imperative.result_text import complete
+from ..imperative.generated_text import complete
 from ..scheduler.observers import LISTENERS
 from .array import ndarray, ndarrayElement, ndarrayView, ready_memory
 
@@ -86,7 +86,7 @@ def call(*args, **options):
         return function(*args, **options)
     if v.__class__ is plain:
         if v.base is None and v is not a and v is not b and v is not c and (v.ndim < 2 or v.flags.c_contiguous) and v.dtype in name_of:
-            r = new(cls)
+            r = cls()
             r._v = v if v.size < settings.defer_elements else Value(v)
             return r
     {{scalar}}
@@ -117,7 +117,7 @@ def call(a, *more, **options):
     if a.__class__ is cls and {_ALONE}:
         v = a._v
         if v.__class__ is plain:
-            r = new(cls)
+            r = cls()
             r._v = numpys(v)
             return r
     return general(a, *more, **options)
@@ -139,7 +139,7 @@ def call(*args, **options):
     except refused:
         return general(*args, **options)
     if v.__class__ is plain:
-        r = new(cls)
+        r = cls()
         r._v = v if v.size < settings.defer_elements else Value(v)
         return r
     {scalar}
@@ -153,7 +153,7 @@ def call(shape, dtype=None, *more, **options):
         except refused:
             return general(shape, dtype)
         if v.dtype in name_of:
-            r = new(cls)
+            r = cls()
             r._v = v if v.size < settings.defer_elements else Value(v)
             return r
     return general(shape, dtype, *more, **options)
@@ -176,7 +176,7 @@ def call({{given}}, dtype=None, *more, **options):
                 except refused:
                     return general({{given}}, dtype)
                 if v.dtype in name_of:
-                    r = new(cls)
+                    r = cls()
                     r._v = v if v.size < settings.defer_elements else Value(v)
                     return r
         elif kind is cls and dtype is None:
@@ -185,7 +185,7 @@ def call({{given}}, dtype=None, *more, **options):
 """
 _COPIED = """v = {given}._v
             if v.__class__ is plain:
-                r = new(cls)
+                r = cls()
                 r._v = v.copy()
                 return r"""
 _JOINED = f"""
@@ -206,7 +206,7 @@ def call({{given}}, {{axis}}*more, **options):
             except refused:
                 return general({{given}}, {{passed}}*more, **options)
             if v.ndim < 2 or v.flags.c_contiguous:
-                r = new(cls)
+                r = cls()
                 r._v = v if v.size < settings.defer_elements else Value(v)
                 return r
     return general({{given}}, {{passed}}*more, **options)
