@@ -21,9 +21,9 @@ from .array import GAPS
 from .cell import HOST, PLAIN, Value, wrap
 from .deferral import join, now
 from .element import NATIVE
+from .generated_text import complete
 from .invoke import LITERAL_RECS, invoke, save_for_backward
 from .record import Rec, tls
-from .generated_text import complete
 from .scalars import FLOAT_LEAVES, INTEGER_LEAVES
 from .way import IS_SMALL
 

@@ -21,8 +21,8 @@ from ..generated_methods import attach_method
 from .array import AXES_REVERSED, RESHAPED
 from .cell import PLAIN, Value
 from .fast import native
-from .record import tls
 from .generated_text import SHARED, complete
+from .record import tls
 from .way import IS_SMALL
 from .write import recorded_part
 
@@ -139,10 +139,22 @@ _FRESH = f"""r = contiguous(r)
 {{margin}}return c"""
 #: NumPy's rules: integers for all axes give a scalar, and an array of indices or a mask gives a copy.
 _NUMPY_GET = {"integer": "v[key]", "items": "v[key]", "new_axes": " and last is not None"}
-_NUMPY_GET["other_items"] = """if (at := host_key(key)) is None:
+#: Two items of which one is an element: NumPy's integer in its place.
+_PAIR = """if len(key) == 2:
+                        first, last = key
+                        first = first._raw if first.__class__ is element else first
+                        last = last._raw if last.__class__ is element else last
+                        if first.__class__ in places_or_slices and last.__class__ in places_or_slices:
+                            {at} = first, last
+                            break
+                    """
+_NUMPY_GET["other_items"] = (
+    _PAIR.format(at="key")
+    + """if (at := host_key(key)) is None:
                         return get(self, key)
                     key, kind = at, None
                     break"""
+)
 _NUMPY_GET["copied"] = f"""if kind is None and r.base is not (v if v.base is None else v.base):
             if {_TRACKED}:
                 return get(self, key)
@@ -164,9 +176,12 @@ _NUMPY_GET["by_array"] = f"""if kind is element:
                 r = v[at]
                 {_FRESH.format(margin=" " * 16)}"""
 _NUMPY_SET = {"refused": ""}
-_NUMPY_SET["other_items"] = """if (at := host_key(key)) is None:
+_NUMPY_SET["other_items"] = (
+    _PAIR.format(at="at").replace("\n    ", "\n")
+    + """if (at := host_key(key)) is None:
                     return put(self, key, value)
                 break"""
+)
 _NUMPY_SET["by_array"] = """if kind is list:
             if not places.issuperset(map(type, key)) and (at := host_key(key)) is None:
                 return put(self, key, value)
@@ -245,6 +260,7 @@ def attach(cls: Any, view: type, element: type | None, get: Callable[[Any, Any],
     env: dict[str, Any] = {
         "__name__": __name__, "plain": PLAIN, "cls": cls, "view": view, "element": element,
         "native": native(element), "integers": INTEGER_SCALARS, "places": PLACES,
+        "places_or_slices": INTEGER_SCALARS | {int, slice},
         "Value": Value, "ref": ref, "cpu": CPU, "tls": tls, "settings": SETTINGS, "contiguous": np.ascontiguousarray,
         "get": get, "put": put, "host_key": _host_keys(cls, view, element),
     }  # fmt: skip

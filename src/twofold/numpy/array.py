@@ -276,7 +276,8 @@ class ndarray(Array):  # NumPy's name
         return shape[0]
 
     def __iter__(self) -> Iterator["ndarray"]:
-        shape = self.shape
+        v = self._operand
+        shape = v.shape if v.__class__ is PLAIN else self.shape
         if not shape:
             raise DTypeError("iteration over a 0-d array", None, "reshape it")
         return map(self.__getitem__, range(shape[0]))

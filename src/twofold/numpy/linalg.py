@@ -33,7 +33,7 @@ from .linear import tensordot as tensordot
 from .linear import vecdot as vecdot
 from .reductions import max, min, run, sum
 from .shapes import concatenate, expand_dims, matrix_transpose, moveaxis, squeeze
-from .short_calls import short_call
+from .short_calls import short_call, short_form
 from .ufuncs import chosen, deliver, function_of
 
 __all__ = [*np.linalg.__all__]
@@ -437,6 +437,7 @@ SAME = (
 for _name in SAME:
     if isinstance(globals().get(_name), FunctionType):
         globals()[_name] = short_call(globals()[_name], getattr(np.linalg, _name))
+norm = short_form(norm, np.linalg.norm)
 
 
 def __getattr__(name: str) -> Any:

@@ -253,14 +253,14 @@ def owned_memory(x: Any) -> np.ndarray | None:
 
 
 #: Python's in-place operators: NumPy writes to host memory that no tape or window watches.
-_IN_PLACE = """
+_IN_PLACE = f"""
 def {{name}}(self, other):
     kind = self.__class__
     if kind is not view:
         v = self._v
         if v.__class__ is not plain:
             v = owned(self)
-    elif (of := self._of) is not None and of is self._base._v and (of.__class__ is plain or not (self._g is not None or {shared})):
+    elif (of := self._of) is not None and of is self._base._v and (of.__class__ is plain or not (self._g is not None or {SHARED})):
         v = self._seen
     else:
         v = owned(self)
@@ -282,7 +282,7 @@ def {{name}}(self, other):
             except (TypeError, ValueError):  # `general` raises for it, with an error that says what to do
                 pass
     return general(self, other)
-""".format(shared=SHARED)
+"""
 
 
 def in_place(op: Op) -> Callable[..., Any]:
@@ -298,7 +298,8 @@ def in_place(op: Op) -> Callable[..., Any]:
         _update(op, fn, self, element_operands(op, (self, other))[1])
         return self
 
-    return general if fn is None else method_of(_IN_PLACE, op, CLASSES, {"fn": fn, "general": general, "owned": owned_memory, "memory": ready_memory, "ref": ref})
+    names = {"fn": fn, "general": general, "owned": owned_memory, "memory": ready_memory, "ref": ref}
+    return general if fn is None else method_of(_IN_PLACE, op, CLASSES, names)
 
 
 def _update(op: Op, fn: Any, target: ndarray, other: Any) -> None:

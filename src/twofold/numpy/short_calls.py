@@ -9,6 +9,7 @@ way raises an error that says what to do, or finds a result. It also makes resul
 from collections.abc import Callable, Sequence
 from functools import cache, partial, wraps
 from math import prod
+from operator import attrgetter
 from types import CodeType, EllipsisType, NoneType
 from typing import Any, cast
 
@@ -17,13 +18,15 @@ import numpy as np
 from ..config import SETTINGS
 from ..device import DEFAULTS
 from ..dtype import NAME_OF, NUMPY
+from ..imperative.array import GAPS
 from ..imperative.cell import HOST, PLAIN, Value
 from ..imperative.element import NATIVE
 from ..imperative.fast import RECOVERABLE
-from ..imperative.record import tls
 from ..imperative.generated_text import complete
+from ..imperative.record import tls
 from ..scheduler.observers import LISTENERS
 from .array import ndarray, ndarrayElement, ndarrayView, ready_memory
+from .short_templates import CALL, CONVERTED, COPIED, COPY, DOT, DRAWN, FILLED, JOINED, LIKE, NORM, OF_ONE, OF_TWO, OUTER, REDUCTION
 
 new = object.__new__
 #: The classes of arguments that are passed on as they are.
@@ -41,234 +44,6 @@ class NotPlain(Exception):
 
 #: What sends a call the general way.
 REFUSED = (*RECOVERABLE, IndexError, NotPlain)
-#: Takes NumPy's array or scalar out of an argument.
-_TAKEN = """kind = {a}.__class__
-{margin}if kind is cls:
-{margin}    {a} = {a}._v
-{margin}    if {a}.__class__ is not plain or {a}.dtype is bfloat16:
-{margin}        return of_large(function, numpys, args, options)
-{margin}elif kind is element:
-{margin}    {a} = {a}._raw
-{margin}elif kind is view and of_views and {a}._of.__class__ is plain:
-{margin}    {a} = {a}._operand
-{margin}    if {a}.__class__ is not plain or {a}.dtype is bfloat16:
-{margin}        return at_length(function, numpys, args, options)
-{margin}elif kind not in atoms:
-{margin}    return at_length(function, numpys, args, options)"""
-#: Any function, of one to three arguments that are arrays, numbers or names.
-_CALL = f"""
-def call(*args, **options):
-    n = len(args)
-    if listeners or n > 3 or n == 0:
-        return at_length(function, numpys, args, options)
-    if options:
-        for name, value in options.items():
-            if value.__class__ not in atoms or name in own:
-                return at_length(function, numpys, args, options)
-    a = args[0]
-    b = c = None
-    {_TAKEN.format(a="a", margin="    ")}
-    elif defaults.stack:
-        return at_length(function, numpys, args, options)
-    try:
-        if n == 1:
-            v = numpys(a, **options) if options else numpys(a)
-        else:
-            b = args[1]
-            {_TAKEN.format(a="b", margin=" " * 12)}
-            if n == 2:
-                v = numpys(a, b, **options) if options else numpys(a, b)
-            else:
-                c = args[2]
-                {_TAKEN.format(a="c", margin=" " * 16)}
-                v = numpys(a, b, c, **options) if options else numpys(a, b, c)
-    except refused:
-        return function(*args, **options)
-    if v.__class__ is plain:
-        if v.base is None and v is not a and v is not b and v is not c and (v.ndim < 2 or v.flags.c_contiguous) and v.dtype in name_of:
-            r = cls()
-            r._v = v if v.size < settings.defer_elements else Value(v)
-            return r
-    {{scalar}}
-    try:
-        return finished(v, (a, b, c)[:n], args)
-    except refused:
-        return function(*args, **options)
-"""
-#: Whether nothing follows the parameters that a template spells out.
-_ALONE = "not more and not options and not listeners"
-#: Whether an argument is an array, or a view whose memory is at hand.
-_AT_HAND = "kind is cls or (kind is view and a._of is not None)"
-_REDUCTION = f"""
-def call(a, axis=None, *more, **options):
-    kind = a.__class__
-    if ({_AT_HAND}) and {_ALONE} and (axis is None or axis.__class__ is int):
-        v = a._operand
-        if v.__class__ is plain and v.dtype is not bfloat16:
-            try:
-                v = reduce(v, axis)
-                {{result}}
-            except refused:
-                pass
-    return general(a, axis, *more, **options)
-"""
-_COPY = f"""
-def call(a, *more, **options):
-    if a.__class__ is cls and {_ALONE}:
-        v = a._v
-        if v.__class__ is plain:
-            r = cls()
-            r._v = numpys(v)
-            return r
-    return general(a, *more, **options)
-"""
-#: Draws of random numbers, by shapes and parameters that are numbers.
-_DRAWN = """
-def call(*args, **options):
-    if listeners or defaults.stack:
-        return general(*args, **options)
-    for value in args:
-        if value.__class__ not in atoms and (value.__class__ is not tuple or not atoms.issuperset(map(type, value))):
-            return general(*args, **options)
-    if options:
-        for name, value in options.items():
-            if (value.__class__ not in atoms and (value.__class__ is not tuple or not atoms.issuperset(map(type, value)))) or name in own:
-                return general(*args, **options)
-    try:
-        v = numpys(*args, **options)
-    except refused:
-        return general(*args, **options)
-    if v.__class__ is plain:
-        r = cls()
-        r._v = v if v.size < settings.defer_elements else Value(v)
-        return r
-    {scalar}
-    return v
-"""
-_FILLED = f"""
-def call(shape, dtype=None, *more, **options):
-    if {_ALONE} and (shape.__class__ is int or shape.__class__ is tuple) and not defaults.stack:
-        try:
-            v = numpys(shape, dtype)
-        except refused:
-            return general(shape, dtype)
-        if v.dtype in name_of:
-            r = cls()
-            r._v = v if v.size < settings.defer_elements else Value(v)
-            return r
-    return general(shape, dtype, *more, **options)
-"""
-#: Of nested lists that begin with a number. What else is in them NumPy finds, but no records.
-_CONVERTED = f"""
-def call({{given}}, dtype=None, *more, **options):
-    if {_ALONE}:
-        kind = {{given}}.__class__
-        if kind is list or kind is tuple:
-            first = {{given}}
-            while first.__class__ is list or first.__class__ is tuple:
-                first = first[0] if first else 0.0
-            if first.__class__ is element and not defaults.stack:  # they have no records
-                {{given}} = [k._raw if k.__class__ is element else k for k in {{given}}]
-                first = {{given}}[0]
-            if first.__class__ in numbers and tls.tape is None and not defaults.stack:
-                try:
-                    v = array({{given}}, dtype)
-                except refused:
-                    return general({{given}}, dtype)
-                if v.dtype in name_of:
-                    r = cls()
-                    r._v = v if v.size < settings.defer_elements else Value(v)
-                    return r
-        elif kind is cls and dtype is None:
-            {{same}}
-    return general({{given}}, dtype, *more, **options)
-"""
-_COPIED = """v = {given}._v
-            if v.__class__ is plain:
-                r = cls()
-                r._v = v.copy()
-                return r"""
-_JOINED = f"""
-def call({{given}}, {{axis}}*more, **options):
-    if {_ALONE} and ({{given}}.__class__ is list or {{given}}.__class__ is tuple){{one_axis}}:
-        ready = []
-        for a in {{given}}:
-            kind = a.__class__
-            if not ({_AT_HAND}):
-                break
-            v = a._operand
-            if v.__class__ is not plain or v.dtype is bfloat16:
-                break
-            ready.append(v)
-        else:
-            try:
-                v = numpys({{ready}})
-            except refused:
-                return general({{given}}, {{passed}}*more, **options)
-            if v.ndim < 2 or v.flags.c_contiguous:
-                r = cls()
-                r._v = v if v.size < settings.defer_elements else Value(v)
-                return r
-    return general({{given}}, {{passed}}*more, **options)
-"""
-
-
-_OF_ONE = """
-def call(self, x, /, *more, **options):
-    kind = x.__class__
-    if more or options or listeners:
-        return general(self, x, *more, **options)
-    if kind is cls or kind is view:
-        a = x._operand
-        if a.__class__ is not plain and function is not None:
-            return function(x)
-    elif kind is element:
-        a = x._raw
-    elif (kind is float or kind is int) and not defaults.stack:
-        a = x
-    else:
-        return general(self, x)
-    if a.__class__ is not Value and a is not None:
-        try:
-            v = numpys(a)
-            {result}
-        except refused:
-            pass
-    return general(self, x)
-"""
-_OF_TWO = """
-def call(self, x, y, /, *more, **options):
-    kind = x.__class__
-    if more or options or listeners:
-        return general(self, x, y, *more, **options)
-    if kind is cls or kind is view:
-        a = x._operand
-        if function is not None and a.__class__ is not plain:
-            v = function(x, y)
-            return general(self, x, y) if v is NotImplemented else v
-    elif kind is element:
-        a = x._raw
-    elif (kind is float or kind is int) and not defaults.stack:
-        a = x
-    else:
-        return general(self, x, y)
-    kind = y.__class__
-    if kind is cls or kind is view:
-        b = y._operand
-    elif kind is element:
-        b = y._raw
-    elif kind is float or kind is int:
-        b = y
-    else:
-        return general(self, x, y)
-    if a.__class__ is not Value and b.__class__ is not Value and b is not None:
-        try:
-            v = numpys(a, b)
-            {result}
-        except refused:
-            pass
-    return general(self, x, y)
-"""
 
 
 def short_call(
@@ -293,15 +68,22 @@ def short_call(
         return function
     at_length = partial(_at_length, content_of=_first if reads else _memory) if of_large else _at_length if of_views else _by_itself
     names = {"function": function, "of_views": of_views, "at_length": at_length, "of_large": at_length if of_large else _by_itself}
-    call = _generated(_CALL, numpys, names)
-    template, names = SHORTER.get(numpys) or (_DRAWN if is_draw(numpys) else "", {})
+    call = _generated(CALL, numpys, names)
+    template, names = SHORTER.get(numpys) or (DRAWN if is_draw(numpys) else "", {})
     return wraps(function, updated=())(_generated(template, numpys, {"general": call, **names}) if template else call)
+
+
+def short_form(function: Callable[..., Any], numpys: Callable[..., Any]) -> Callable[..., Any]:
+    """A function with its own template alone in its place, where NumPy's rounds in other ways."""
+    template, names = SHORTER[numpys]
+    return wraps(function)(_generated(template, numpys, {"general": function, **names})) if PLAIN is np.ndarray else function
 
 
 def _generated(template: str, numpys: Callable[..., Any], names: dict[str, Any]) -> Callable[..., Any]:
     """The function of a template, in which names stand for objects."""
     env: dict[str, Any] = {
-        "__name__": __name__, "plain": PLAIN, "native": NATIVE, "Value": Value, "new": object.__new__,
+        "__name__": __name__, "plain": PLAIN, "native": NATIVE, "Value": Value,
+        "gaps": GAPS, "contiguous": np.ascontiguousarray,
         "cls": ndarray, "view": ndarrayView, "element": ndarrayElement,
         "atoms": ATOMS, "own": OWN_OPTIONS, "bfloat16": BFLOAT16, "name_of": NAME_OF, "refused": REFUSED, "finished": _finished,
         "listeners": LISTENERS, "defaults": DEFAULTS, "settings": SETTINGS, "tls": tls,
@@ -324,15 +106,21 @@ def _shorter() -> dict[Callable[..., Any], tuple[str, dict[str, Any]]]:
     reductions: dict[str, Any] = {name: ufunc.reduce for name, ufunc in ufuncs.items()}  # what NumPy's methods call, with the same bits
     reductions |= {name: getattr(np.ndarray, name) for name in ("mean", "std", "var", "argmax", "argmin", "cumsum", "cumprod")}
     for name, reduce in reductions.items():
-        found[getattr(np, name)] = found[getattr(np.ndarray, name)] = _REDUCTION, {"reduce": reduce}
-    found |= dict.fromkeys((np.zeros, np.ones, np.empty), (_FILLED, {}))
-    found |= dict.fromkeys((np.ndarray.copy, np.ndarray.flatten), (_COPY, {}))
-    numbers = {"numbers": NATIVE | {bool, int, float, complex}, "array": np.array}
-    found[np.array] = _CONVERTED.format(given="object", same=_COPIED.format(given="object")), numbers
-    found[np.asarray] = _CONVERTED.format(given="a", same="return a"), numbers
+        found[getattr(np, name)] = found[getattr(np.ndarray, name)] = REDUCTION, {"reduce": reduce, "keeps": False}
+    for name in ("sum", "prod", "max", "min", "any", "all", "mean"):
+        found[getattr(np, name)][1]["keeps"] = found[getattr(np.ndarray, name)][1]["keeps"] = True
+    norm = {"sqrt": np.sqrt, "square": np.square, "total": np.add.reduce, "floats": (NUMPY["float64"], NUMPY["float32"])}
+    found |= {np.linalg.norm: (NORM, norm), np.dot: (DOT, {}), np.outer: (OUTER, {"outer": np.multiply.outer})}
+    for like, filled in ((np.zeros_like, np.zeros), (np.ones_like, np.ones), (np.empty_like, np.empty)):
+        found[like] = LIKE, {"filled": filled}
+    found |= dict.fromkeys((np.zeros, np.ones, np.empty), (FILLED, {}))
+    found |= dict.fromkeys((np.ndarray.copy, np.ndarray.flatten), (COPY, {}))
+    numbers = {"numbers": NATIVE | {bool, int, float, complex}, "array": np.array, "raw": attrgetter("_raw")}
+    found[np.array] = CONVERTED.format(given="object", same=COPIED.format(given="object")), numbers
+    found[np.asarray] = CONVERTED.format(given="a", same="return a"), numbers
     along = {"axis": "axis=0, ", "passed": "axis, ", "one_axis": " and axis.__class__ is int", "ready": "ready, axis"}
-    found |= dict.fromkeys((np.concatenate, np.stack), (_JOINED.format(given="arrays", **along), {}))
-    stacked = _JOINED.format(given="tup", axis="", passed="", one_axis="", ready="ready")
+    found |= dict.fromkeys((np.concatenate, np.stack), (JOINED.format(given="arrays", **along), {}))
+    stacked = JOINED.format(given="tup", axis="", passed="", one_axis="", ready="ready")
     return found | dict.fromkeys((np.vstack, np.hstack, np.column_stack, np.dstack), (stacked, {}))
 
 
@@ -519,4 +307,4 @@ def short_ufunc(numpys: np.ufunc, function: Callable[..., Any] | None, general: 
     """
     if PLAIN is not np.ndarray or numpys.nin > 2 or numpys.nout > 1:
         return general
-    return _generated((_OF_ONE, _OF_TWO)[numpys.nin - 1], numpys, {"function": function, "general": general})
+    return _generated((OF_ONE, OF_TWO)[numpys.nin - 1], numpys, {"function": function, "general": general})
