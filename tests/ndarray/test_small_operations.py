@@ -7,6 +7,8 @@ import twofold as mx
 from asv_benchmarks.timing import frames
 from twofold import nd
 
+from tests.statements import frames_of, run_in
+
 
 def names(module):
     def make(values):
@@ -41,17 +43,13 @@ MADE = {
 
 @pytest.mark.parametrize("text", [t for t, n in FRAMES.items() if n is not None])
 def test_a_small_operation_enters_few_functions(text):
-    code, env = compile(text, "<text>", "exec"), names(nd)
-    for _ in range(3):
-        exec(code, env)
-    assert frames(lambda: exec(code, env)) - 1 <= FRAMES[text]
+    assert frames_of(text, names(nd)) <= FRAMES[text]
 
 
 @pytest.mark.parametrize("text", FRAMES)
 def test_a_small_operation_gives_what_numpy_gives(text):
     own, theirs = names(nd), names(numpy)
-    for env in (own, theirs):
-        exec(text, env)
+    run_in(text, own, theirs)
     for name in "xyA":
         numpy.testing.assert_array_equal(own[name].asnumpy(), theirs[name])
 

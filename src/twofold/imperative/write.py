@@ -329,6 +329,22 @@ def _leaf_of(before: Content | None, variable: Variable) -> Node | None:
     return None if isinstance(node, Application) else node
 
 
+def make_plain(cell: Cell) -> None:
+    """Give an array whose content is a small result of a program a plain one, so that operations on it are short again.
+
+    It is a copy, because another thread may just take hold of the Value.
+    """
+    v = cell._v
+    if v.__class__ is not Value or v.data.__class__ is not PLAIN or v.data.size >= min(SMALL, SETTINGS.defer_elements):
+        return
+    if v.device is CPU and is_owned(v) and getattr(cell, "_g", None) is None:
+        cell._v = np.array(v.data)
+
+
+#: Elements up to which `make_plain` copies.
+SMALL = 4096
+
+
 def is_owned(v: Value) -> bool:
     """Whether a content may be written in place now, without a record."""
     return v.rec is None and v.exclusive

@@ -363,6 +363,12 @@ class ndarrayView(ViewMixin, ndarray):
     def _strided(self) -> StridedView:
         return strided_view(self._base.shape, self._chain)
 
+    def __len__(self) -> int:
+        return len(self._seen) if self._of is not None and self._seen.ndim else super().__len__()
+
+    def __iter__(self) -> Iterator[ndarray]:
+        return map(self.__getitem__, range(len(self._seen))) if self._of is not None and self._seen.ndim else super().__iter__()
+
     def _permuted(self) -> tuple[Any, tuple[int, ...]] | None:
         """The array of which this is a view with the axes in another order, and that order; None for other views."""
         if self._g is not None:

@@ -23,12 +23,13 @@ from ..imperative.fast import method_of, of_elements, specialise
 from ..imperative.generated_text import SHARED
 from ..imperative.invoke import content, invoke, type_of
 from ..imperative.way import is_tracked
-from ..imperative.write import is_owned, look, update_in_place, write
+from ..imperative.write import is_owned, look, make_plain, update_in_place, write
 from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
 from ..ndarray.types import ArrayLike
 from ..opdef.spec import Op, Sig
 from ..ops import primitive_arithmetic, primitive_math
 from ..ops.linear import matrix_product
+from ..scheduler.observers import LISTENERS
 from .array import ndarray, ndarrayElement, ndarrayView, ready_memory
 from .creation import array, operand
 
@@ -198,6 +199,9 @@ def _general(op: Op, reverse: bool = False, squares: bool = False) -> Callable[.
     def general(*values: Any) -> Any:
         if not all(map(is_array_like, values)):
             return NotImplemented
+        for value in values:
+            if value.__class__ is ndarray and value._v.__class__ is Value:
+                make_plain(value)
         if squares and values[1].__class__ is int and values[1] == 2 and values[0]._dtype == "bool":
             return applied(primitive_math.square, values[0])
         return applied(op, *(reversed(values) if reverse else values))
@@ -354,6 +358,25 @@ def _unexchanged(x: ndarray) -> tuple[ndarray, bool]:
     return found[0], True
 
 
+def _by_vector(multiply: Callable[..., Any], a: ndarray, b: ndarray) -> ndarray | None:
+    """The product of a vector and a part of a large matrix, which BLAS reads where it is: a copy would take longer than the product.
+
+    None if there is no such part, or an operand is pending, has to be recorded, or is on a device.
+    """
+    matrix: Any = a if len(a.shape) == 2 else b
+    if matrix.__class__ is not ndarrayView or matrix._operand is not None or LISTENERS:
+        return None
+    first, second, seen = ready_memory(a), ready_memory(b), matrix._seen
+    if first is None or second is None or first.dtype != second.dtype or seen.strides[1] != seen.itemsize or seen.shape[1] < 2:
+        return None
+    try:
+        found = HOST.quick(multiply, first, second)
+    except Exception:  # whatever it is, `invoke` raises an error that says what to do, or finds a way
+        return None
+    COUNTERS.inline += 1
+    return wrap(ndarray, content(HOST.as_array(found), CPU))
+
+
 #: The matrix product of which a view is an operand. In those of small views that are not transposed nothing remains to be decided.
 _PRODUCT = """
 def {name}(self, other):
@@ -382,9 +405,13 @@ def _attach_products(op: Op) -> None:
     """
     plain, reflected = getattr(ndarray, f"__{op.python}__"), getattr(ndarray, f"__r{op.python}__")
 
+    multiply = getattr(HOST.xp, op.name)
+
     def product(self: ndarray, other: Any) -> Any:
         if isinstance(other, ndarray):
             sizes, others = self.shape, other.shape
+            if len(sizes) + len(others) == 3 and (found := _by_vector(multiply, self, other)) is not None:
+                return found
             if len(sizes) == 2 and sizes[1:] == others and (matrix := _untransposed(self)) is not None:
                 return other @ matrix
             if len(sizes) == 1 and sizes == others[:1] and len(others) == 2 and (matrix := _untransposed(other)) is not None:
