@@ -351,12 +351,14 @@ def method_of(template: str, op: Op, classes: tuple[type, type, type | None], na
         "__name__": __name__, "plain": PLAIN, "cls": cls, "view": view, "element": element, "native": native(element),
         "tls": tls, "settings": SETTINGS, "gaps": GAPS, "contiguous": np.ascontiguousarray, "recoverable": RECOVERABLE, **names,
     }  # fmt: skip
-    exec(complete(template, _is_exact(op)).format(name=op.name, **parts), env)
+    found: dict[str, Callable[..., Any]] = {}
+    exec(complete(template, _is_exact(op)).format(name=op.name, **parts), env, found)
+    (method,) = found.values()
     applied = names["sig"].op if "sig" in names else op
     for function in ("fn", "squared"):
         if function in names:
             exchangeable(env, function, applied.names[0] if applied.names else op.name, nbytes)
-    return env[op.name]
+    return method
 
 
 def _is_exact(op: Op) -> bool:
