@@ -7,6 +7,7 @@
     │   └── WrongShape (AssertionError)         one of those that MXNet asserts
     ├── DTypeError (TypeError)                  element types, or types of arguments
     │   └── WrongType (AssertionError)          one of those that MXNet asserts
+    ├── StorageError (TypeError)                sparse arrays where only dense ones can be
     ├── ParameterError (ValueError)             a parameter of an operator, layer or optimizer
     │   ├── InvalidValue (AssertionError)       one of those that MXNet asserts
     │   └── LinearAlgebraError (LinAlgError)    a matrix that is singular, or has no such decomposition
@@ -69,6 +70,7 @@ __all__ = [
     "OperatorError",
     "ParameterError",
     "ShapeError",
+    "StorageError",
     "UnboundArgumentError",
     "UnsupportedMethod",
     "WrongShape",
@@ -122,6 +124,10 @@ class ShapeError(MXNetError, ValueError):
 
 class DTypeError(MXNetError, TypeError):
     """An element type, or the type of an argument, is not accepted."""
+
+
+class StorageError(MXNetError, TypeError):
+    """A sparse array was given, or asked for, where only dense ones can be, such as in a graph."""
 
 
 class ParameterError(MXNetError, ValueError):

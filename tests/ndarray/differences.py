@@ -45,8 +45,6 @@ DIFFERENCES = [
     Difference("Arrays of bools", "booleans", "nd.logical_not(t)", "np.array([False, True, False])"),
     Difference("Masks", "indexing by comparison", "x[nd.array([1, 0, 1, 0, 0, 1], dtype='bool')]", floats("[0, 2, 5]")),
     Difference("Overlapping assignment", "assignment", "x", floats("[[0, 1, 2, 3], [0, 1, 2, 3], [4, 5, 6, 7]]"), "x[1:] = x[:-1]"),
-    Difference("Sparse arrays", "printing", "repr(nd.zeros((2,)).tostype('row_sparse'))", "raises ParameterError"),
-    Difference("Sparse arrays", "printing", "repr(nd.zeros((2, 2)).tostype('csr'))", "raises ParameterError"),
     Difference("Conversion to Python numbers", "conversion", "float(s)", "2.5"),
     Difference("Conversion to Python numbers", "conversion", "int(s)", "2"),
     Difference("Conversion to Python numbers", "conversion", "int(i)", "3"),

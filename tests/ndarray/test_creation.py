@@ -98,12 +98,6 @@ def test_shapes_are_integers(shape):
         nd.ones(shape)
 
 
-@pytest.mark.parametrize("make", [nd.zeros, nd.empty])
-def test_sparse_storage_is_rejected(make):
-    with pytest.raises(ParameterError, match="storage"):
-        make((2, 2), stype="csr")
-
-
 @pytest.mark.parametrize("arguments", [(5,), (1, 3, 0.5), (3, 0, -1), (0, 1, 0.1), (2, 8, 2.5), (0.5, 3)])
 def test_arange_counts_in_its_dtype(arguments):
     start, stop, step = (0, arguments[0], 1) if len(arguments) == 1 else (*arguments, 1)[:3]

@@ -25,6 +25,7 @@ from .generated_text import complete
 from .invoke import LITERAL_RECS, invoke, save_for_backward
 from .record import Rec, tls
 from .scalars import FLOAT_LEAVES, INTEGER_LEAVES
+from .storage import STORAGE
 from .way import IS_SMALL
 
 _BINARY = """
@@ -113,7 +114,10 @@ def {name}(self, other):
                 pass
     elif not isinstance(other, operand):
         return {otherwise}
-    return {general}
+    try:
+        return {general}
+    except StorageError:
+        return {stored}
 """
 
 _UNARY = """
@@ -151,7 +155,10 @@ def {name}(self):
                     if node.cache.read:
                         v.borrow = tape.ref
                 return r
-    return {general}
+    try:
+        return {general}
+    except StorageError:
+        return {stored}
 """
 
 #: A number's node on the tape, as by `scalar_rec`, and the record of a literal.
@@ -241,13 +248,14 @@ def specialise(
     if general is None:
         operands = "self," if arity == 1 else _pair("self", "other", reverse)
         parts |= {"general": f"wrap(cls, invoke(sig, ({operands}))[0])", "otherwise": "NotImplemented"}
+        parts["stored"] = f"by_storage(sig, ({operands}))[0]"
     else:
-        parts |= {"general": f"general({given})", "otherwise": f"general({given})"}
+        parts |= dict.fromkeys(("general", "otherwise", "stored"), f"general({given})")
     names: dict[str, Any] = {
         "operand": operand, "invoke": invoke, "sig": sig, "now": now, "join": _never_joins if op.alone else join,
         "Rec": Rec, "Value": Value, "save": save_for_backward, "cpu": CPU, "float_leaves": FLOAT_LEAVES,
         "integer_leaves": INTEGER_LEAVES, "literals": LITERAL_RECS,
-        "typed": sig.typed, "to_scalar": HOST.scalar, "name_of": NAME_OF, "run": HOST.quick,
+        "typed": sig.typed, "to_scalar": HOST.scalar, "name_of": NAME_OF, "run": HOST.quick, **STORAGE,
         "fn": host_function(op), "array": np.asarray, "wrap": wrap, "general": general, "bools": NUMPY["bool"],
     }  # fmt: skip
     if "squared" in parts.get("with_number", ""):

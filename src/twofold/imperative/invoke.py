@@ -12,7 +12,7 @@ from ..backend.loader import backend_for
 from ..config import SETTINGS
 from ..device import CPU, Device, current_device
 from ..dtype import FLOATS, INTEGERS, is_float
-from ..errors import DeviceError, DTypeError, MXNetError
+from ..errors import DeviceError, DTypeError, MXNetError, StorageError
 from ..graph.build import apply
 from ..graph.ir import Application, Constant, Leaf, Node, bound_tables, const, leaf
 from ..opdef.conventions import operator_scalar
@@ -157,6 +157,8 @@ def invoke(sig: Sig, args: Sequence[Argument], device: Device | None = None) -> 
     ------
     DeviceError
         If arrays live on devices with different memory.
+    StorageError
+        If an operand is sparse: `storage.by_storage` has these.
     """
     contents: list[Any] = []
     for a in args:  # once: that of a large view is a copy, and that of a tracked one is recorded
@@ -217,6 +219,8 @@ def _inspected(op: Op, contents: Sequence[Any]) -> tuple[Device | None, bool, bo
                 tracked = True
         elif v is not None:
             scalars = True
+            if isinstance(v, Value):  # a content of another class, which is neither plain nor a Value
+                raise StorageError(f"{op.title}: an operand is sparse", None, "convert it with tostype('default')")
             if not isinstance(v, OPERANDS):
                 raise DTypeError(f"{op.title}: an operand is not an array", type(v).__name__, "create one with nd.array")
     return device, tracked, scalars

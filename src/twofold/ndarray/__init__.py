@@ -3,7 +3,7 @@
 from typing import Any as _Any
 
 from .. import ops  # noqa: F401  (registers the operators)
-from . import contrib_functions, interop, methods, random  # noqa: F401  (attach functions, methods and NumPy's protocols)
+from . import contrib_functions, interop, methods, random, sparse  # noqa: F401  (attach functions, methods and NumPy's protocols)
 from .array import NDArray
 from .creation import arange, array, empty, eye, from_dlpack, from_numpy, full, linspace, ones, zeros
 from .custom import Custom

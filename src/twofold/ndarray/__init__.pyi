@@ -659,6 +659,12 @@ def broadcast_to(
     name: str | None = None,
 ) -> NDArray: ...
 def cast(data: NDArray, dtype: DTypeLike = ..., out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def cast_storage(
+    data: NDArray,
+    stype: Literal["default", "row_sparse", "csr"] = ...,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def cbrt(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def ceil(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 def choose_element_0index(
@@ -2233,6 +2239,21 @@ class linalg:
     ) -> NDArray: ...
 
 class sparse:
+    from .sparse import (
+        BaseSparseNDArray,
+        CSRNDArray,
+        RowSparseNDArray,
+        add,
+        array,
+        csr_matrix,
+        divide,
+        empty,
+        multiply,
+        row_sparse_array,
+        subtract,
+        zeros,
+    )
+
     @staticmethod
     def ElementWiseSum(*args: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
@@ -2330,6 +2351,13 @@ class sparse:
     def broadcast_plus(lhs: NDArray, rhs: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
     def broadcast_sub(lhs: NDArray, rhs: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+    @staticmethod
+    def cast_storage(
+        data: NDArray,
+        stype: Literal["default", "row_sparse", "csr"] = ...,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
     @staticmethod
     def cbrt(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
@@ -2430,6 +2458,8 @@ class sparse:
     def radians(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
     def relu(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+    @staticmethod
+    def retain(data: NDArray, indices: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
     def rint(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod

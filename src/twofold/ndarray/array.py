@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..device import Device
 from ..dtype import NUMPY, dtype_name
-from ..errors import DTypeError, ParameterError, ShapeError
+from ..errors import DTypeError, ParameterError, ShapeError, StorageError
 from ..extension_points import LOADERS
 from ..imperative import items
 from ..imperative.array import VIEW_SLOTS, Array, ViewMixin, view_of
 from ..imperative.cell import PLAIN, wrap
 from ..imperative.invoke import invoke
+from ..imperative.storage import CLASSES, by_storage
 from ..imperative.transfer import on_device
 from ..opdef.shapes import reshape_codes
 from ..opdef.spec import Op, Sig
-from ..ops import primitive_arithmetic, primitive_shape
+from ..ops import primitive_arithmetic, primitive_shape, sparse_storage
 from ..scheduler.observers import LISTENERS
 from . import indexing
 from .types import ArrayLike, DTypeLike, Index, Shape
@@ -123,16 +124,8 @@ class NDArray(Array):
         return view_of(LOADERS["numpy", "ndarrayView"](), self, ())
 
     def tostype(self, stype: str) -> "NDArray":
-        """A copy in a storage type. Only ``"default"`` is supported.
-
-        Raises
-        ------
-        ParameterError
-            If the storage type is another one.
-        """
-        if stype != "default":
-            raise ParameterError("tostype: storage type is not supported", repr(stype), "use 'default'")
-        return self.copy()
+        """A copy in a storage type: ``"default"``, ``"row_sparse"`` or, for a matrix, ``"csr"``."""
+        return _apply(sparse_storage.cast_storage, self, stype=stype)
 
     def to_dlpack_for_read(self) -> object:
         """A DLPack capsule for reading the array's memory. The array must outlive its use."""
@@ -283,11 +276,16 @@ class NDArrayView(ViewMixin, NDArray):
     _root: ClassVar[Any] = NDArray
 
 
+CLASSES["default"] = NDArray
 items.attach(NDArray, NDArrayView, None, indexing.INDEXER.get, indexing.INDEXER.put)
 
 
 def _apply(op: Op, array: NDArray, **params: Any) -> NDArray:
-    return wrap(NDArray, invoke(op.sig(True, **params), (array,))[0])
+    sig = op.sig(True, **params)
+    try:
+        return wrap(NDArray, invoke(sig, (array,))[0])
+    except StorageError:
+        return by_storage(sig, (array,))[0]
 
 
 def _reshape_sig(shape: tuple[int, ...], codes: Any, reverse: bool) -> Any:

@@ -8,12 +8,13 @@ import numpy as np
 from ..config import SETTINGS
 from ..device import Device
 from ..dtype import dtype_name
-from ..errors import DTypeError, ParameterError, ShapeError, WrongType
+from ..errors import DTypeError, ParameterError, ShapeError, StorageError, WrongType
 from ..imperative.array import Array, from_host
 from ..imperative.cell import HOST, PLAIN, Content, Value, new, wrap
 from ..imperative.counters import COUNTERS
 from ..imperative.invoke import RUN_CACHED, after_failure, invoke, type_of
 from ..imperative.record import tls
+from ..imperative.storage import STORAGE, by_storage, store_array
 from ..imperative.transfer import store
 from ..opdef.frontend import Fast
 from ..opdef.spec import Op, Sig
@@ -39,8 +40,12 @@ if {a}.__class__ is cls and sig.visible == 1:
         v = results[0]
         result._v = v if v.size < settings.defer_elements else Value(v)
         return result
+    try:
+        v = invoke(sig, ({a},))[0]
+    except StorageError:
+        return by_storage(sig, ({a},))[0]
     result = new(cls)
-    result._v = invoke(sig, ({a},))[0]
+    result._v = v
     return result
 """
 
@@ -61,7 +66,7 @@ class Calls:
             lambda op, params: self._sig_of(op, {k: v for k, v in params.items() if k in op.params}),
             lambda: tls.training,
             lambda params: not _has_array(params),
-            (_SINGLE, {"cls": cls, "new": new, "invoke": invoke, "Value": Value, **RUN_CACHED}),
+            (_SINGLE, {"cls": cls, "new": new, "invoke": invoke, "Value": Value, **STORAGE, **RUN_CACHED}),
         )
 
     def call(self, op: Op, arrays: Sequence[Array | None], params: dict[str, Any], out: Array | Sequence[Array] | None = None) -> Any:
@@ -83,7 +88,11 @@ class Calls:
         scalars = [_scalar(op, name, params) for name in op.scalars]
         numbers = [self._number_array(op, name, params, operands) for name in op.numbers]
         sig = self._sig_of(op, params)
-        contents = invoke(sig, [*operands, *numbers, *scalars], device)
+        inputs = [*operands, *numbers, *scalars]
+        try:
+            contents = invoke(sig, inputs, device)
+        except StorageError:
+            return _deliver_stored(sig, operands, by_storage(sig, inputs), out)
         if op.mutates:  # the last results are the new contents of states, such as the moving averages of BatchNorm
             for place, new in zip(sig.written, contents[len(contents) - len(sig.mutated) :], strict=True):
                 target = operands[place]
@@ -137,7 +146,11 @@ class Calls:
         for a in operands:
             if a.__class__ is not cls and a is not None and not isinstance(a, cls):
                 raise self._not_an_array(sig.op, a)
-        contents = invoke(sig, (*operands, *scalars) if scalars else operands)
+        try:
+            contents = invoke(sig, (*operands, *scalars) if scalars else operands)
+        except StorageError:
+            found = by_storage(sig, (*operands, *scalars))[: sig.visible]
+            return found[0] if sig.visible == 1 else found
         if sig.visible == 1:  # as `wrap` does, without its frame
             result = new(cls)
             result._v = contents[0]
@@ -211,6 +224,21 @@ def _without_unknown(op: Op, params: dict[str, Any]) -> dict[str, Any]:
     unknown = [name for name in params if name not in op.params]
     tolerate(f"{op.title}: there is no parameter", ", ".join(unknown), "omit it")
     return {name: value for name, value in params.items() if name in op.params}
+
+
+def _deliver_stored(sig: Sig, operands: Sequence[Any], results: list[Any], out: Any) -> Any:
+    """As the end of `Calls.call`, for results that may be sparse."""
+    op = sig.op
+    for place, result in zip(sig.written, results[len(results) - len(sig.mutated) :], strict=True):
+        target = operands[place]
+        if target is not None:
+            store_array(op.title, target, result)
+    seen = results[: sig.visible]
+    if out is None:
+        return seen[0] if len(seen) == 1 else seen
+    for target, result in zip([out] if isinstance(out, Array) else out, seen, strict=False):
+        store_array(op.title, target, result)
+    return out
 
 
 def _has_array(params: object) -> bool:

@@ -15,6 +15,7 @@ from ..imperative.cell import HOST, PINNED, PLAIN, Value, new, wrap
 from ..imperative.fast import RECOVERABLE
 from ..imperative.invoke import content, full_content, host_of
 from ..imperative.record import tls
+from ..imperative.storage import empty_array
 from ..imperative.way import is_plain
 from ..ops import primitive_arithmetic
 from ..scheduler.observers import LISTENERS
@@ -59,6 +60,8 @@ def array(source_array: object, ctx: DeviceLike = None, dtype: DTypeLike = None)
             return _cell(v)
     if is_recorded(source_array):
         return _recorded_copy(source_array, _device(ctx), dtype)
+    if isinstance(source_array, NDArray) and source_array.stype != "default":
+        return source_array.copyto(_device(ctx)).astype(source_array._dtype if dtype is None else dtype)
     if isinstance(source_array, Array):
         host: Any = host_of(source_array)
         dtype = source_array._dtype if dtype is None else dtype
@@ -252,11 +255,6 @@ def _write(new: NDArray, out: NDArray | None) -> NDArray:
     return out
 
 
-def _check_dense(name: str, stype: str | None) -> None:
-    if stype not in (None, "default"):
-        raise ParameterError(f"{name}: storage type is not supported", repr(stype), "omit stype, or use 'default'")
-
-
 def zeros(
     shape: Shape,
     ctx: DeviceLike = None,
@@ -277,7 +275,7 @@ def zeros(
     dtype
         float32 if None.
     stype
-        Storage type: ``"default"`` (dense).
+        Storage type: ``"default"`` (dense) if None; of ``"csr"`` and ``"row_sparse"`` arrays nothing is stored.
     out
         Existing array to write to.
     name
@@ -290,7 +288,8 @@ def zeros(
             pass  # as in `array`
         else:
             return _cell(v)
-    _check_dense("zeros", stype)
+    if stype not in (None, "default"):
+        return _write(empty_array(stype, shape_of(shape), _dtype(dtype), _device(ctx)), out)
     return _write(fill(NDArray, shape, 0, _dtype(dtype), _device(ctx)), out)
 
 
@@ -309,7 +308,8 @@ def ones(shape: Shape, ctx: DeviceLike = None, dtype: DTypeLike = None, *, out: 
 
 def empty(shape: Shape, ctx: DeviceLike = None, dtype: DTypeLike = None, stype: str | None = None) -> NDArray:
     """An uninitialized array; parameters as for `zeros`."""
-    _check_dense("empty", stype)
+    if stype not in (None, "default"):
+        return empty_array(stype, shape_of(shape), _dtype(dtype), _device(ctx))
     return allocate(NDArray, shape, _dtype(dtype), _device(ctx))
 
 

@@ -84,13 +84,19 @@ def _namespace(name: str) -> ModuleType:
         return function
 
     module.__getattr__ = find  # type: ignore[method-assign]
-    prefixes = [p for p, where in PREFIXES.items() if where == name]
-    names = [n.removeprefix(p) for p in prefixes or [""] for n in NAMES if n.startswith(p)]
-    module.__dir__ = lambda: sorted({*vars(module), *(n for n in names if registered_name(name, n))})  # type: ignore[method-assign]
+    names = names_in(name)
+    module.__dir__ = lambda: sorted({*vars(module), *names})  # type: ignore[method-assign]
     return module
 
 
+def names_in(namespace: str) -> list[str]:
+    """The names of the operators in a sub-namespace."""
+    prefixes = [p for p, where in PREFIXES.items() if where == namespace]
+    names = [n.removeprefix(p) for p in prefixes or [""] for n in NAMES if n.startswith(p)]
+    return [n for n in names if registered_name(namespace, n)]
+
+
 #: ``op`` holds the public operators, ``_internal`` all others, and each of the rest the operators with one prefix.
-NAMESPACES = {name: _namespace(name) for name in ("op", "_internal", "linalg", "contrib", "image", "sparse")}
+NAMESPACES = {name: _namespace(name) for name in ("op", "_internal", "linalg", "contrib", "image")}
 for _name in control_flow.__all__:
     setattr(NAMESPACES["contrib"], _name, getattr(control_flow, _name))

@@ -9,12 +9,13 @@ import numpy as np
 from ..config import SETTINGS
 from ..device import CPU
 from ..dtype import NAME_OF, NUMPY, is_float
-from ..errors import DTypeError, ShapeError
+from ..errors import DTypeError, ShapeError, StorageError
 from ..generated_methods import attach_method
 from ..imperative.array import adopted
 from ..imperative.cell import HOST, PLAIN, Cell, Value, wrap
 from ..imperative.fast import specialise
 from ..imperative.invoke import invoke, type_of
+from ..imperative.storage import by_storage
 from ..imperative.write import is_owned, update_in_place
 from ..opdef.conventions import legacy_scalar
 from ..opdef.registry import NAMES, OPS
@@ -44,7 +45,11 @@ def _general(op: Op, reverse: bool) -> Callable[..., Any]:
             self, other = operands((self, other))
         elif not isinstance(other, OPERAND):
             return NotImplemented
-        return wrap(NDArray, invoke(sig, (other, self) if reverse else (self, other))[0])
+        pair = (other, self) if reverse else (self, other)
+        try:
+            return wrap(NDArray, invoke(sig, pair)[0])
+        except StorageError:
+            return by_storage(sig, pair)[0]
 
     return method
 

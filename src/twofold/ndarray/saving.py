@@ -16,7 +16,10 @@ from ..formats.records import ArrayRecord
 from ..formats.safetensors import load_safetensors, safetensors_chunks
 from ..imperative.array import Array, from_host
 from ..imperative.invoke import host_of
+from ..imperative.storage import sparse_array
+from ..opdef.storage import Sparse
 from .array import NDArray
+from .sparse_array import BaseSparseNDArray
 
 A = TypeVar("A", bound=Array)
 SUFFIX = ".safetensors"
@@ -131,9 +134,19 @@ def _arrays_and_names(data: object) -> tuple[Sequence[Array], tuple[str, ...]]:
 
 def record_of(array: Array) -> ArrayRecord:
     """The file record of an array. Its bytes are not copied if they are in host memory already."""
-    elements: Any = np.ascontiguousarray(host_of(array)).reshape(-1).view(np.uint8)
     device = array.context
-    return ArrayRecord(array._dtype, array.shape, memoryview(elements), device=(device.device_typeid, device.device_id))
+    place = device.device_typeid, device.device_id
+    if isinstance(array, BaseSparseNDArray):
+        parts = [_bytes_of(p) for p in array._v.hosts()]
+        stored = array._v.sparse
+        aux = [stored.indptr, stored.indices] if array.stype == "csr" else [stored.indices]
+        records = tuple(record_of(a) for a in aux)
+        return ArrayRecord(array._dtype, array.shape, parts[0], array.stype, records, place)
+    return ArrayRecord(array._dtype, array.shape, _bytes_of(host_of(array)), device=place)
+
+
+def _bytes_of(host: np.ndarray) -> memoryview:
+    return memoryview(np.ascontiguousarray(host).reshape(-1).view(np.uint8))  # type: ignore[arg-type]
 
 
 def array_of(record: ArrayRecord, cls: type[A] = NDArray) -> A:
@@ -142,14 +155,31 @@ def array_of(record: ArrayRecord, cls: type[A] = NDArray) -> A:
     Raises
     ------
     FormatError
-        If it is sparse.
+        If it is sparse, and the class has no sparse arrays.
     """
     if record.stype != "default":
-        raise FormatError("load: storage type is not supported", record.stype, "convert the arrays with MXNet's tostype('default')")
+        if not issubclass(cls, NDArray):
+            raise FormatError("load: arrays of mx.np are dense", record.stype, "load it with mx.nd.load")
+        return _sparse_array_of(record)
     # MXNet can also save an array without a shape; here it is empty
     shape = (0,) if record.shape is None else record.shape
     host = np.frombuffer(record.data, NUMPY[record.dtype]).reshape(shape)
     return from_host(cls, host, _device(*record.device))
+
+
+def _sparse_array_of(record: ArrayRecord) -> Any:
+    device = _device(*record.device)
+    shape = tuple(record.shape or ())
+    values = np.frombuffer(record.data, NUMPY[record.dtype]).reshape(record.stored_shape)
+    aux = [np.frombuffer(a.data, NUMPY[a.dtype]).astype(np.int64) for a in record.aux]
+    if record.stype == "csr":
+        indptr, indices = aux
+        indptr = indptr if indptr.size else np.zeros(shape[0] + 1, np.int64)  # MXNet writes none for a matrix without elements
+        used = int(indptr[-1])  # MXNet also stores unused capacity
+        parts = [values[:used], indices[:used], indptr]
+    else:
+        parts = [values, aux[0]]
+    return sparse_array(Sparse(record.stype, shape, *[from_host(NDArray, p, device) for p in parts]), checked=True)
 
 
 def _device(code: int, number: int) -> Device:

@@ -245,6 +245,8 @@ class Op:
     put_back_rule: Rule | None = None
     #: See `cost`.
     cost_rule: Rule | None = None
+    #: See `storage`.
+    storage_rule: Rule | None = None
     #: See `sample`.
     samples: tuple[Rule, ...] = ()
     #: See `cases`.
@@ -414,6 +416,13 @@ class Op:
         is read-only.
         """
         return self._attach("put_back_rule", rule)
+
+    def storage(self, rule: Rule) -> Rule:
+        """Attach how sparse operands are treated: ``(xp, dense, *inputs, **params) -> result``, None to make them dense, with a warning.
+
+        Sparse inputs and results are `opdef.storage.Sparse`; ``dense(*arrays)`` is the operator with the same parameters on dense ones.
+        """
+        return self._attach("storage_rule", rule)
 
     def sample(self, rule: Rule) -> Rule:
         """Attach a sample for the generated tests and benchmarks: ``(draw) -> Sample`` (see ``opdef.samples``)."""

@@ -12,6 +12,7 @@ from ..opdef.declare import elementwise
 from ..opdef.params import Scalar
 from ..opdef.samples import Draw, Sample
 from ..opdef.spec import Op, Rule
+from . import storage_rules
 
 #: ``(xp, lhs, rhs) -> result``.
 Formula = Rule
@@ -122,6 +123,7 @@ def declare(rule: Rule, own: str, names: tuple[str, ...], variant: tuple[str, st
     rule.__name__, rule.__doc__ = own, doc
     # relations are bool inside; the legacy convention casts them to the operands' dtype, as nd gives 0.0 and 1.0
     facts: dict[str, Any] = {"result": "bool", "differentiable": False} if variant[0] in RELATIONS else {}
+    facts["storage_rule"] = storage_rules.rule_of(*variant)
     return elementwise(*names, variant=variant, equal_shapes=variant[1] == "pair", **facts)(rule)
 
 
@@ -189,7 +191,7 @@ for _name in (*ARITHMETIC, *RELATIONS):
         declare_scalar(_name, _reversed)
 
 
-@elementwise("_grad_add", equal_shapes=True)
+@elementwise("_grad_add", equal_shapes=True, storage_rule=storage_rules.of_pair)
 def grad_add(xp, lhs, rhs):
     """The sum of two gradients of one array."""
     check_same_shape("_grad_add", lhs, rhs)
@@ -199,7 +201,15 @@ def grad_add(xp, lhs, rhs):
 grad_add.sample(lambda draw: draw(draw.real((3, 4)), draw.real((3, 4))))
 
 
-@elementwise("add_n", "ElementWiseSum", "_sparse_ElementWiseSum", "_sparse_add_n", count_param="num_args", equal_shapes=True)
+@elementwise(
+    "add_n",
+    "ElementWiseSum",
+    "_sparse_ElementWiseSum",
+    "_sparse_add_n",
+    count_param="num_args",
+    equal_shapes=True,
+    storage_rule=storage_rules.of_sum,
+)
 def add_n(xp, *args):
     """Sum of any number of arrays of equal shape, from left to right."""
     check_same_shape("add_n", *args)

@@ -5,6 +5,7 @@ import math
 from ..dtype import FLOATS
 from ..opdef.declare import elementwise
 from ..opdef.params import Scalar
+from .storage_rules import zeros_stay
 
 #: Up to this integer Γ(n) is exact in float64, so rounding the computed value to an integer gives it exactly.
 LAST_EXACT_GAMMA = 16
@@ -36,7 +37,7 @@ def _(xp, dout, out, *, alpha, beta):
 hard_sigmoid.sample(lambda draw: draw(draw.real((3, 4), low=-1, high=1)))
 
 
-@elementwise("relu", "_sparse_relu", npx_name="relu", method=True)
+@elementwise("relu", "_sparse_relu", npx_name="relu", method=True, storage_rule=zeros_stay)
 def relu(xp, data):
     """The positive part: max(x, 0)."""
     return xp.maximum(data, 0)
@@ -109,7 +110,7 @@ rcbrt.grad(lambda xp, dout, data, out: dout * (-1 / 3) * out / data)
 rcbrt.sample(lambda draw: draw(draw.real((3, 4), low=0.25, high=4)))
 
 
-@elementwise("degrees", "_sparse_degrees", method=True, numpy_names=("degrees", "rad2deg"))
+@elementwise("degrees", "_sparse_degrees", method=True, numpy_names=("degrees", "rad2deg"), storage_rule=zeros_stay)
 def degrees(xp, data):
     """Converts radians to degrees."""
     return data * (180 / math.pi)
@@ -118,7 +119,7 @@ def degrees(xp, data):
 degrees.sample(lambda draw: draw(draw.real((3, 4))))
 
 
-@elementwise("radians", "_sparse_radians", method=True, numpy_names=("radians", "deg2rad"))
+@elementwise("radians", "_sparse_radians", method=True, numpy_names=("radians", "deg2rad"), storage_rule=zeros_stay)
 def radians(xp, data):
     """Converts degrees to radians."""
     return data * (math.pi / 180)
@@ -151,14 +152,14 @@ gamma.grad(lambda xp, dout, data, out: dout * out * xp.polygamma(data, order=0))
 gamma.sample(lambda draw: draw(draw.real((3, 4), low=0.5, high=5)))
 
 
-@elementwise("round", "_sparse_round", method=True, differentiable=False)
+@elementwise("round", "_sparse_round", method=True, differentiable=False, storage_rule=zeros_stay)
 def round_away(xp, data):
     """Nearest integer, with halves rounded away from zero."""
     inner = xp.trunc(data)
     return inner + xp.sign(data) * xp.greater_equal(xp.absolute(data - inner), 0.5)
 
 
-@elementwise("rint", "_sparse_rint", method=True, differentiable=False)
+@elementwise("rint", "_sparse_rint", method=True, differentiable=False, storage_rule=zeros_stay)
 def round_half_down(xp, data):
     """Nearest integer, with halves rounded toward minus infinity (NumPy's ``rint`` rounds them to even)."""
     floor = xp.floor(data)
@@ -166,7 +167,7 @@ def round_half_down(xp, data):
     return xp.where(xp.equal(nearest, 0), data * 0, nearest)  # -0.2 rounds to -0.0
 
 
-@elementwise("fix", "_sparse_fix", method=True, differentiable=False)
+@elementwise("fix", "_sparse_fix", method=True, differentiable=False, storage_rule=zeros_stay)
 def fix(xp, data):
     """Nearest integer toward zero."""
     return xp.trunc(data)
@@ -189,10 +190,15 @@ def _(xp, dout, data, a_min, a_max):
     return dout * xp.logical_not(outside)
 
 
+@clip_range.storage
+def _(xp, dense, data, *, a_min, a_max):
+    return data.with_values(dense(data.values)) if a_min <= 0 <= a_max else None
+
+
 clip_range.sample(lambda draw: draw(draw.real((3, 4), distinct=True), a_min=-1.0, a_max=0.6))
 
 
-@elementwise("_copy", "identity", result="first")
+@elementwise("_copy", "identity", result="first", storage_rule=zeros_stay)
 def copy(xp, data):
     """A copy."""
     return data
@@ -204,7 +210,7 @@ def copyto(xp, data):
     return data
 
 
-@elementwise("make_loss", "_sparse_make_loss", result="first", ignores_head=True, output_names=("loss",))
+@elementwise("make_loss", "_sparse_make_loss", result="first", ignores_head=True, output_names=("loss",), storage_rule=zeros_stay)
 def make_loss(xp, data):
     """``data`` as a loss: its gradient is 1, regardless of the head gradient."""
     return data

@@ -7,13 +7,14 @@ import math
 from typing import Annotated, Any, Literal
 
 from ..dtype import FLOATS
-from ..errors import ShapeError
+from ..errors import IndexingError, ShapeError
 from ..opdef.declare import elementwise, op
 from ..opdef.inputs import Index
 from ..opdef.params import DType, Shape
 from ..opdef.partial_shapes import agreed, without_axis
 from ..opdef.shapes import normalized_axis
 from ..opdef.spec import Input
+from ..opdef.storage import stype_of
 
 Mode = Literal["clip", "raise", "wrap"]
 #: The weight of an embedding: indices say nothing of its dtype, the parameter does.
@@ -39,6 +40,13 @@ def take_places(xp, a, indices: Index, *, axis: int = 0, mode: Mode = "clip"):
     """Slices along an axis at indices: (…, n, …) and indices (s…) to (…, s…, …)."""
     at = normalized_axis(axis, len(a.shape), "take: axis")
     return xp.take(a, places(xp, indices, a.shape[at], mode), axis=at)
+
+
+@take_places.storage
+def _(xp, dense, a, indices, *, axis, mode):
+    if stype_of(a) != "csr" or stype_of(indices) != "default" or axis != 0 or len(indices.shape) != 1:
+        return None
+    return xp.csr_take(a, places(xp, indices, a.shape[0], mode))
 
 
 @take_places.sample
@@ -148,6 +156,18 @@ def embedding(
             f"make it {(input_dim, output_dim)}, as input_dim and output_dim say",
         )
     return take_places(xp, weight, data)
+
+
+@embedding.storage
+def _(xp, dense, data, weight, *, input_dim, **_):
+    if stype_of(weight) != "row_sparse" or stype_of(data) != "default":
+        return None
+    at, stored = xp.stored_places(weight.indices, places(xp, data, input_dim, "clip"))
+    if not xp.all_true(stored):
+        raise IndexingError(
+            "Embedding: a row of the weight is not stored", f"{weight.values.shape[0]} rows", "retain the rows that it reads"
+        )
+    return xp.take(weight.values, at, axis=0)
 
 
 embedding.infer(lambda shapes, *, input_dim, output_dim, **_: [shapes[0], (input_dim, output_dim)])

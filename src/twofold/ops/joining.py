@@ -7,6 +7,7 @@ from ..opdef.declare import op
 from ..opdef.params import Shape
 from ..opdef.partial_shapes import agreed, joined, without_axis
 from ..opdef.shapes import normalized_axis
+from ..opdef.storage import stype_of
 
 
 def check_same_dtype(xp, name, arrays):
@@ -27,6 +28,14 @@ def concat_arrays(xp, *data, dim: int = 1):
     """Joins arrays along an axis; their dtypes and their other sizes must agree."""
     check_same_dtype(xp, "Concat", data)
     return xp.concat(*data, axis=normalized_axis(dim, len(data[0].shape), "Concat: dim"))
+
+
+@concat_arrays.storage
+def _(xp, dense, *data, dim):
+    if dim != 0 or any(stype_of(a) != "csr" for a in data):
+        return None
+    check_same_dtype(xp, "Concat", [a.values for a in data])
+    return xp.csr_concat(*data)
 
 
 @concat_arrays.sample

@@ -3,10 +3,12 @@
 import math
 from typing import Literal
 
-from ..errors import ParameterError, ShapeError
+from ..errors import ShapeError, StorageError
 from ..opdef.declare import op
 from ..opdef.partial_shapes import agreed
 from ..opdef.shapes import normalized_axis
+from ..opdef.storage import stype_of
+from .sparse_products import sparse_product
 
 Storage = Literal["default", "csr", "row_sparse"]
 
@@ -16,11 +18,11 @@ def check_dense(name, forward_stype):
 
     Raises
     ------
-    ParameterError
-        If a sparse result is requested.
+    StorageError
+        If a sparse result is requested, which `dot` has for arrays only.
     """
     if forward_stype not in (None, "default"):
-        raise ParameterError(f"{name}: the result of dense arrays is dense", f"forward_stype={forward_stype!r}", "leave forward_stype out")
+        raise StorageError(f"{name}: the result of dense arrays is dense", f"forward_stype={forward_stype!r}", "leave forward_stype out")
 
 
 def as_matrix(xp, x, inner_first):
@@ -39,7 +41,8 @@ def product_operands(xp, lhs, rhs, transpose_a, transpose_b):
 def dot(xp, lhs, rhs, *, transpose_a: bool = False, transpose_b: bool = False, forward_stype: Storage | None = None):
     """Contracts the last axis of ``lhs`` (the first if ``transpose_a``) with the first axis of ``rhs`` (the last if ``transpose_b``).
 
-    The result has the other axes of ``lhs``, then those of ``rhs``. ``forward_stype`` is for sparse operands.
+    The result has the other axes of ``lhs``, then those of ``rhs``. ``forward_stype`` is its storage type; if None, a csr matrix times a
+    dense or row-sparse one gives a dense matrix, its transpose a row-sparse one, and a dense matrix times a csr one a csr matrix.
     """
     check_dense("dot", forward_stype)
     if not lhs.shape or not rhs.shape or lhs.shape[0 if transpose_a else -1] != rhs.shape[-1 if transpose_b else 0]:
@@ -64,6 +67,16 @@ def product_gradients(xp, dout, a, b, transpose_a, transpose_b):
     da = xp.matmul(b, t(dout)) if transpose_a else xp.matmul(dout, t(b))
     db = xp.matmul(t(dout), a) if transpose_b else xp.matmul(t(a), dout)
     return da, db
+
+
+@dot.storage
+def _(xp, dense, lhs, rhs, *, transpose_a, transpose_b, forward_stype):
+    found = sparse_product(xp, lhs, rhs, transpose_a, transpose_b)
+    if found is None and forward_stype in (None, "default"):
+        return None
+    if found is None:
+        found = dot(xp, xp.convert(lhs, "default"), xp.convert(rhs, "default"), transpose_a=transpose_a, transpose_b=transpose_b)
+    return found if forward_stype in (None, stype_of(found)) else xp.convert(found, forward_stype)
 
 
 @dot.infer

@@ -8,13 +8,23 @@ from ..dtype import FLOATS
 from ..opdef.declare import of_ufunc, primitive
 from ..opdef.params import DType
 from .arithmetic_variants import symbol_names
+from .storage_rules import OPERATORS
 
 compare = partial(of_ufunc, result="bool", compares=True, simple=True, differentiable=False)
 logic = partial(of_ufunc, result="bool", simple=True, differentiable=False)
 bitwise = partial(of_ufunc, differentiable=False)
 
 
-@of_ufunc(simple=True, c="{0} + {1}", python="add", fold=operator.add, wraps=True, short_path=True, symbol=symbol_names("add"))
+@of_ufunc(
+    simple=True,
+    c="{0} + {1}",
+    python="add",
+    fold=operator.add,
+    wraps=True,
+    short_path=True,
+    symbol=symbol_names("add"),
+    storage_rule=OPERATORS["add"],
+)
 def add(xp, lhs, rhs):
     """Sum of two arrays."""
 
@@ -29,7 +39,16 @@ def _(xp, node):
     return None if power is None else xp.softplus(power)
 
 
-@of_ufunc(simple=True, c="{0} - {1}", python="sub", fold=operator.sub, wraps=True, short_path=True, symbol=symbol_names("sub"))
+@of_ufunc(
+    simple=True,
+    c="{0} - {1}",
+    python="sub",
+    fold=operator.sub,
+    wraps=True,
+    short_path=True,
+    symbol=symbol_names("sub"),
+    storage_rule=OPERATORS["sub"],
+)
 def subtract(xp, lhs, rhs):
     """Difference of two arrays."""
 
@@ -45,7 +64,16 @@ def _(xp, node):
     return None if logit is None or logit.shape != node.shape else -xp.softplus(logit)
 
 
-@of_ufunc(simple=True, c="{0} * {1}", python="mul", fold=operator.mul, wraps=True, short_path=True, symbol=symbol_names("mul"))
+@of_ufunc(
+    simple=True,
+    c="{0} * {1}",
+    python="mul",
+    fold=operator.mul,
+    wraps=True,
+    short_path=True,
+    symbol=symbol_names("mul"),
+    storage_rule=OPERATORS["mul"],
+)
 def multiply(xp, lhs, rhs):
     """Element-wise product of two arrays."""
 
@@ -87,6 +115,7 @@ def _quotient(lhs, rhs):
     short_path=True,
     numpy_names=("divide", "true_divide"),
     symbol=symbol_names("div"),
+    storage_rule=OPERATORS["div"],
 )
 def divide(xp, lhs, rhs):
     """True quotient of two arrays."""
@@ -213,32 +242,32 @@ def copysign(xp, lhs, rhs):
 copysign.grad(lambda xp, dout, lhs, rhs: (dout * xp.sign(lhs) * xp.copysign(xp.ones_like(lhs), rhs), None))
 
 
-@compare(c="{0} == {1}", python="eq", symbol=symbol_names("equal"))
+@compare(c="{0} == {1}", python="eq", symbol=symbol_names("equal"), storage_rule=OPERATORS["equal"])
 def equal(xp, lhs, rhs):
     """Whether the operands are equal."""
 
 
-@compare(c="{0} != {1}", python="ne", symbol=symbol_names("not_equal"))
+@compare(c="{0} != {1}", python="ne", symbol=symbol_names("not_equal"), storage_rule=OPERATORS["not_equal"])
 def not_equal(xp, lhs, rhs):
     """Whether the operands differ."""
 
 
-@compare(c="{0} > {1}", python="gt", symbol=symbol_names("greater"))
+@compare(c="{0} > {1}", python="gt", symbol=symbol_names("greater"), storage_rule=OPERATORS["greater"])
 def greater(xp, lhs, rhs):
     """Whether ``lhs`` is greater than ``rhs``."""
 
 
-@compare(c="{0} >= {1}", python="ge", symbol=symbol_names("greater_equal"))
+@compare(c="{0} >= {1}", python="ge", symbol=symbol_names("greater_equal"), storage_rule=OPERATORS["greater_equal"])
 def greater_equal(xp, lhs, rhs):
     """Whether ``lhs`` is greater than or equal to ``rhs``."""
 
 
-@compare(c="{0} < {1}", python="lt", symbol=symbol_names("lesser"))
+@compare(c="{0} < {1}", python="lt", symbol=symbol_names("lesser"), storage_rule=OPERATORS["lesser"])
 def less(xp, lhs, rhs):
     """Whether ``lhs`` is less than ``rhs``."""
 
 
-@compare(c="{0} <= {1}", python="le", symbol=symbol_names("lesser_equal"))
+@compare(c="{0} <= {1}", python="le", symbol=symbol_names("lesser_equal"), storage_rule=OPERATORS["lesser_equal"])
 def less_equal(xp, lhs, rhs):
     """Whether ``lhs`` is less than or equal to ``rhs``."""
 

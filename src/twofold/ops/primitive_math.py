@@ -6,13 +6,23 @@ from functools import partial
 
 from ..dtype import FLOATS
 from ..opdef.declare import of_ufunc, primitive
+from .storage_rules import zeros_stay
 
 flat = partial(of_ufunc, differentiable=False)
 test = partial(of_ufunc, result="bool", differentiable=False)
 
 
 @of_ufunc(
-    "negative", "_sparse_negative", "_np_negative", simple=True, c="-{0}", python="neg", fold=operator.neg, method=True, symbol_method=False
+    "negative",
+    "_sparse_negative",
+    "_np_negative",
+    simple=True,
+    c="-{0}",
+    python="neg",
+    fold=operator.neg,
+    method=True,
+    symbol_method=False,
+    storage_rule=zeros_stay,
 )
 def negative(xp, data):
     """``-data``."""
@@ -30,7 +40,9 @@ def _(xp, node):
     return data.operands[0] if xp.applies(data, negative) else None
 
 
-@of_ufunc("abs", "_sparse_abs", simple=True, c="tf_abs({0})", python="abs", numpy_names=("abs", "absolute"), method=True)
+@of_ufunc(
+    "abs", "_sparse_abs", simple=True, c="tf_abs({0})", python="abs", numpy_names=("abs", "absolute"), method=True, storage_rule=zeros_stay
+)
 def absolute(xp, data):
     """Absolute value."""
 
@@ -39,12 +51,12 @@ def absolute(xp, data):
 absolute.grad(lambda xp, dout, data: dout * xp.sign(data))
 
 
-@flat("sign", "_sparse_sign", simple=True, c="tf_sign({0})", method=True)
+@flat("sign", "_sparse_sign", simple=True, c="tf_sign({0})", method=True, storage_rule=zeros_stay)
 def sign(xp, data):
     """-1, 0 or 1 according to the sign; NaN for NaN."""
 
 
-@of_ufunc("square", "_sparse_square", simple=True, c="{0} * {0}", method=True)
+@of_ufunc("square", "_sparse_square", simple=True, c="{0} * {0}", method=True, storage_rule=zeros_stay)
 def square(xp, data):
     """``data * data``."""
 
@@ -52,7 +64,7 @@ def square(xp, data):
 square.grad(lambda xp, dout, data: dout * 2 * data)
 
 
-@of_ufunc("sqrt", "_sparse_sqrt", c="sqrt({0})", method=True)
+@of_ufunc("sqrt", "_sparse_sqrt", c="sqrt({0})", method=True, storage_rule=zeros_stay)
 def sqrt(xp, data):
     """Square root; NaN for negative numbers."""
 
@@ -60,7 +72,7 @@ def sqrt(xp, data):
 sqrt.grad(lambda xp, dout, out: dout * 0.5 / out)
 
 
-@of_ufunc("cbrt", "_sparse_cbrt", c="cbrt({0})", method=True)
+@of_ufunc("cbrt", "_sparse_cbrt", c="cbrt({0})", method=True, storage_rule=zeros_stay)
 def cbrt(xp, data):
     """Cube root."""
 
@@ -79,7 +91,7 @@ exp.grad(lambda xp, dout, out: dout * out)
 exp.logarithm(lambda xp, node: node.operands[0])
 
 
-@of_ufunc("expm1", "_sparse_expm1", c="expm1({0})", method=True)
+@of_ufunc("expm1", "_sparse_expm1", c="expm1({0})", method=True, storage_rule=zeros_stay)
 def expm1(xp, data):
     """``exp(data) - 1``, accurate near 0."""
 
@@ -130,7 +142,7 @@ log10.grad(lambda xp, dout, data: dout / (data * math.log(10)))
 log10.stable(_stable_log_to(10))
 
 
-@of_ufunc("log1p", "_sparse_log1p", c="log1p({0})", method=True)
+@of_ufunc("log1p", "_sparse_log1p", c="log1p({0})", method=True, storage_rule=zeros_stay)
 def log1p(xp, data):
     """``log(1 + data)``, accurate near 0."""
 
@@ -148,7 +160,7 @@ def _(xp, node):
     return None if logit is None else -xp.softplus(logit)
 
 
-@of_ufunc("sin", "_sparse_sin", c="sin({0})", method=True)
+@of_ufunc("sin", "_sparse_sin", c="sin({0})", method=True, storage_rule=zeros_stay)
 def sin(xp, data):
     """Sine, of an angle in radians."""
 
@@ -164,7 +176,7 @@ def cos(xp, data):
 cos.grad(lambda xp, dout, data: -dout * xp.sin(data))
 
 
-@of_ufunc("tan", "_sparse_tan", c="tan({0})", method=True)
+@of_ufunc("tan", "_sparse_tan", c="tan({0})", method=True, storage_rule=zeros_stay)
 def tan(xp, data):
     """Tangent, of an angle in radians."""
 
@@ -174,7 +186,7 @@ def tan(xp, data):
 tan.grad(lambda xp, dout, out: dout * (out * out + 1))
 
 
-@of_ufunc("arcsin", "_sparse_arcsin", c="asin({0})", method=True)
+@of_ufunc("arcsin", "_sparse_arcsin", c="asin({0})", method=True, storage_rule=zeros_stay)
 def arcsin(xp, data):
     """Inverse sine, in radians."""
 
@@ -190,7 +202,7 @@ def arccos(xp, data):
 arccos.grad(lambda xp, dout, data: -dout / xp.sqrt(1 - data * data))
 
 
-@of_ufunc("arctan", "_sparse_arctan", c="atan({0})", method=True)
+@of_ufunc("arctan", "_sparse_arctan", c="atan({0})", method=True, storage_rule=zeros_stay)
 def arctan(xp, data):
     """Inverse tangent, in radians."""
 
@@ -198,7 +210,7 @@ def arctan(xp, data):
 arctan.grad(lambda xp, dout, data: dout / (data * data + 1))
 
 
-@of_ufunc("sinh", "_sparse_sinh", c="sinh({0})", method=True)
+@of_ufunc("sinh", "_sparse_sinh", c="sinh({0})", method=True, storage_rule=zeros_stay)
 def sinh(xp, data):
     """Hyperbolic sine."""
 
@@ -214,7 +226,7 @@ def cosh(xp, data):
 cosh.grad(lambda xp, dout, data: dout * xp.sinh(data))
 
 
-@of_ufunc("tanh", "_sparse_tanh", c="tanh({0})", method=True)
+@of_ufunc("tanh", "_sparse_tanh", c="tanh({0})", method=True, storage_rule=zeros_stay)
 def tanh(xp, data):
     """Hyperbolic tangent."""
 
@@ -222,7 +234,7 @@ def tanh(xp, data):
 tanh.grad(lambda xp, dout, out: dout * (1 - out * out))
 
 
-@of_ufunc("arcsinh", "_sparse_arcsinh", c="asinh({0})", method=True)
+@of_ufunc("arcsinh", "_sparse_arcsinh", c="asinh({0})", method=True, storage_rule=zeros_stay)
 def arcsinh(xp, data):
     """Inverse hyperbolic sine."""
 
@@ -238,7 +250,7 @@ def arccosh(xp, data):
 arccosh.grad(lambda xp, dout, data: dout / xp.sqrt(data * data - 1))
 
 
-@of_ufunc("arctanh", "_sparse_arctanh", c="atanh({0})", method=True)
+@of_ufunc("arctanh", "_sparse_arctanh", c="atanh({0})", method=True, storage_rule=zeros_stay)
 def arctanh(xp, data):
     """Inverse hyperbolic tangent."""
 
@@ -323,17 +335,17 @@ def _(make):
             yield make(make.array([0.5, 1, 2], dtype), order=order, want=lambda x, order, result=result: result)
 
 
-@flat("floor", "_sparse_floor", c="tf_floor({0})", method=True)
+@flat("floor", "_sparse_floor", c="tf_floor({0})", method=True, storage_rule=zeros_stay)
 def floor(xp, data):
     """Rounds down to an integer."""
 
 
-@flat("ceil", "_sparse_ceil", c="tf_ceil({0})", method=True)
+@flat("ceil", "_sparse_ceil", c="tf_ceil({0})", method=True, storage_rule=zeros_stay)
 def ceil(xp, data):
     """Rounds up to an integer."""
 
 
-@flat("trunc", "_sparse_trunc", c="tf_trunc({0})", method=True)
+@flat("trunc", "_sparse_trunc", c="tf_trunc({0})", method=True, storage_rule=zeros_stay)
 def trunc(xp, data):
     """Rounds toward zero to an integer."""
 
@@ -369,6 +381,7 @@ def isfinite(xp, data):
     detaches=True,
     differentiable=False,
     c="{0}",
+    storage_rule=zeros_stay,
 )
 def stop_gradient(xp, data):
     """``data``, without a gradient."""

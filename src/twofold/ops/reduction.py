@@ -8,6 +8,7 @@ from ..errors import ParameterError
 from ..opdef.declare import op
 from ..opdef.params import Axis, DType
 from ..opdef.shapes import normalized_axes
+from ..opdef.storage import stype_of
 from .primitive_reduce import count_of, spread
 
 
@@ -102,6 +103,35 @@ def norm(xp, data, *, ord: int = 2, axis: Axis = None, out_dtype: DType | None =
     scale = _scale(xp, x, axes)
     total = xp.sqrt(xp.sum(xp.square(x / scale), axis=axes, keepdims=keepdims))
     return xp.cast(total * xp.reshape(scale, shape=total.shape), dtype)
+
+
+@norm.storage
+def _(xp, dense, data, *, axis, ord, keepdims, **_):
+    # what is not stored adds nothing
+    whole = ord == 2 and not keepdims and chosen_axes(data, axis, False) == tuple(range(len(data.shape)))
+    return dense(xp.reshape(data.values, shape=(-1,))) if whole and axis is None else None
+
+
+def _sums_of_csr(xp, data, axis, keepdims, exclude):
+    """Sums over one axis of a csr matrix; None over others."""
+    if stype_of(data) != "csr" or exclude or axis not in (0, 1, (0,), (1,)):
+        return None
+    at = axis if isinstance(axis, int) else axis[0]
+    sums = xp.csr_sum(data, at)
+    return xp.expand_dims(sums, at) if keepdims else sums
+
+
+@sum_axis.storage
+def _(xp, dense, data, *, axis, keepdims, exclude):
+    return _sums_of_csr(xp, data, axis, keepdims, exclude)
+
+
+@mean_axis.storage
+def _(xp, dense, data, *, axis, keepdims, exclude):
+    if xp.dtype_of(data.values) not in FLOATS:
+        return None
+    sums = _sums_of_csr(xp, data, axis, keepdims, exclude)
+    return None if sums is None else sums / data.shape[axis if isinstance(axis, int) else axis[0]]
 
 
 def _scale(xp, x, axes):

@@ -7,6 +7,7 @@ from ..opdef.declare import op
 from ..opdef.params import Scalar, Shape
 from ..opdef.partial_shapes import expected_shape, size_at
 from ..opdef.shapes import normalized_axes, normalized_axis, sliced_shape
+from ..opdef.storage import stype_of
 
 FULL = (None, None, None)
 
@@ -35,6 +36,15 @@ def key_of(name, shape, begin, end, step):
 def slice_range(xp, data, *, begin: Shape, end: Shape, step: Shape = ()):
     """``data[begin:end:step, …]``, with negative, None and out-of-range bounds as in Python."""
     return xp.slice(data, key=key_of("slice", data.shape, begin, end, step))
+
+
+@slice_range.storage
+def _(xp, dense, data, *, begin, end, step):
+    if stype_of(data) != "csr" or any(s not in (None, 1) for s in step):
+        return None
+    key = key_of("slice", data.shape, begin, end, step)
+    bounds = [slice(*k).indices(n)[:2] for k, n in zip(key, data.shape, strict=True)]
+    return xp.csr_slice(data, bounds[0], bounds[1])
 
 
 @slice_range.sample

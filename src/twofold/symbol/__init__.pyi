@@ -863,6 +863,14 @@ def cast(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+def cast_storage(
+    data: Symbol | None = None,
+    stype: Literal["default", "row_sparse", "csr"] = ...,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
 def cbrt(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def ceil(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 def choose_element_0index(
@@ -3009,6 +3017,15 @@ class sparse:
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
+    def cast_storage(
+        data: Symbol | None = None,
+        stype: Literal["default", "row_sparse", "csr"] = ...,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
     def cbrt(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
     def ceil(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
@@ -3146,6 +3163,15 @@ class sparse:
     def radians(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
     def relu(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def retain(
+        data: Symbol | None = None,
+        indices: Symbol | None = None,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
     @staticmethod
     def rint(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod

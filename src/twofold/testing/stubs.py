@@ -118,6 +118,8 @@ def stub_of(front: Front) -> str:
             places.setdefault(where, []).append(function_text(op, name, front, "    " if where else ""))
     own = [import_text(module, "    ") for module in (front.package.contrib_functions, front.package.control_flow)]
     places["contrib"].insert(0, "\n".join(own) + "\n")
+    if front.package is ndarray:
+        places["sparse"].insert(0, import_text(sys.modules[f"{ndarray.__name__}.sparse"], "    ") + "\n")
     text = [f'"""Written by ``make stubs`` from the operator table: the functions of ``{front.package.__name__}`` that are operators."""\n']
     text += ["from collections.abc import Sequence\nfrom typing import Any, Literal\n"]
     text += [f"from ..ndarray.types import {'DeviceLike, ' * bool(front.creation)}DTypeLike", *by_hand(front.package)]

@@ -1,0 +1,185 @@
+"""Sparse storage on the host: formats checked and converted, by NumPy alone.
+
+A csr matrix is (values, indices, indptr), a row-sparse array (values, indices); see `opdef.storage.Sparse`. Indices are int64.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..errors import IndexingError, ShapeError
+
+INDEX = np.dtype(np.int64)
+Parts = tuple[np.ndarray, ...]
+
+
+def check_csr(shape: tuple[int, ...], values: np.ndarray, indices: np.ndarray, indptr: np.ndarray, *, ordered: bool = False) -> None:
+    """Raise unless the arrays are a csr matrix.
+
+    Parameters
+    ----------
+    shape, values, indices, indptr
+        The matrix.
+    ordered
+        Whether the columns of each row must also increase.
+
+    Raises
+    ------
+    ShapeError
+        If the arrays' sizes or ``indptr`` do not fit together.
+    IndexingError
+        If a column is out of range, or with ``ordered`` unsorted or duplicated.
+    """
+    rows, columns = shape
+    if values.ndim != 1 or indices.shape != values.shape or indptr.shape != (rows + 1,):
+        given = f"shape {shape}: data {values.shape}, indices {indices.shape}, indptr {indptr.shape}"
+        raise ShapeError("csr: the arrays do not fit together", given, "data and indices have n elements, indptr one more than rows")
+    if indptr[0] != 0 or indptr[-1] != values.size or (np.diff(indptr) < 0).any():
+        given = f"from {indptr[0]} to {indptr[-1]} for {values.size} elements"
+        raise ShapeError("csr: indptr does not increase from 0 to the number of elements", given, "give each row's end in the data")
+    check_range("csr: a column index", indices, columns)
+    if ordered and values.size > 1:
+        within = np.ones(values.size, bool)
+        within[indptr[:-1][indptr[:-1] < values.size]] = False  # the first element of each row
+        if not (np.diff(indices) > 0)[within[1:]].all():
+            raise IndexingError("csr: the column indices of a row are not sorted, or occur twice", None, "sort each row's indices")
+
+
+def check_rows(shape: tuple[int, ...], values: np.ndarray, indices: np.ndarray, *, ordered: bool = False) -> None:
+    """Raise unless the arrays are a row-sparse array; with ``ordered`` the rows must also increase.
+
+    Raises
+    ------
+    ShapeError, IndexingError
+        As `check_csr`.
+    """
+    if indices.ndim != 1 or values.shape != (indices.size, *shape[1:]):
+        given = f"shape {shape}: data {values.shape}, indices {indices.shape}"
+        raise ShapeError("row_sparse: the arrays do not fit together", given, f"pass data (n, {str(shape[1:])[1:-1]}) and indices (n,)")
+    check_range("row_sparse: a row index", indices, shape[0])
+    if ordered and not (np.diff(indices) > 0).all():
+        raise IndexingError("row_sparse: the row indices are not sorted, or occur twice", None, "sort them")
+
+
+def check_range(what: str, indices: np.ndarray, size: int) -> None:
+    """Raise an `IndexingError` unless indices are in [0, size)."""
+    outside = indices[(indices < 0) | (indices >= size)]
+    if outside.size:
+        raise IndexingError(f"{what} is out of range", f"{outside[0]} for size {size}", f"pass indices from 0 to {size - 1}")
+
+
+def rows_of(indptr: np.ndarray) -> np.ndarray:
+    """The row of each element of a csr matrix."""
+    return np.repeat(np.arange(indptr.size - 1), np.diff(indptr))
+
+
+def csr_to_dense(shape: tuple[int, ...], values: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> np.ndarray:
+    """The dense matrix; of elements at one place the sum."""
+    out = np.zeros(shape, values.dtype)
+    np.add.at(out, (rows_of(indptr), indices), values)
+    return out
+
+
+def rows_to_dense(shape: tuple[int, ...], values: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """The dense array; of rows with one number the last."""
+    out = np.zeros(shape, values.dtype)
+    out[indices] = values
+    return out
+
+
+def nonzero_places(dense: np.ndarray) -> Parts:
+    """Rows and columns of the elements of a matrix that are not zero, in row-major order."""
+    return tuple(k.astype(INDEX, copy=False) for k in np.nonzero(dense))
+
+
+def nonzero_rows(dense: np.ndarray) -> np.ndarray:
+    """The numbers of the rows of an array that are not all zero."""
+    return np.flatnonzero(dense.reshape(dense.shape[0], -1).any(axis=1)) if dense.size else np.zeros(0, INDEX)
+
+
+def pointers(rows: np.ndarray, count: int) -> np.ndarray:
+    """The ``indptr`` of elements in the order of their rows."""
+    out = np.zeros(count + 1, INDEX)
+    np.cumsum(np.bincount(rows, minlength=count), out=out[1:])
+    return out
+
+
+def coordinates_to_csr(shape: tuple[int, ...], values: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> Parts:
+    """Elements at (row, column) as a csr matrix; those at one place are added."""
+    check_range("csr: a row", rows, shape[0])
+    check_range("csr: a column", columns, shape[1])
+    places, inverse = np.unique(rows * shape[1] + columns, return_inverse=True)
+    summed = np.zeros(places.size, values.dtype)
+    np.add.at(summed, inverse, values)
+    at, columns = np.divmod(places, max(shape[1], 1))
+    return summed, columns.astype(INDEX, copy=False), pointers(at, shape[0])
+
+
+def union_of_rows(arrays: Sequence[Parts]) -> list[np.ndarray]:
+    """The rows that any of some row-sparse arrays stores, and where the rows of each are among them."""
+    rows = np.unique(np.concatenate([indices for _, indices in arrays]))
+    return [rows, *[np.searchsorted(rows, indices) for _, indices in arrays]]
+
+
+def union_of_csr(shape: tuple[int, ...], matrices: Sequence[Parts]) -> list[np.ndarray]:
+    """The places that any of some csr matrices stores: indices, ``indptr``, and where the elements of each are among them."""
+    width = max(shape[1], 1)
+    numbers = [rows_of(indptr) * width + indices for _, indices, indptr in matrices]
+    every = np.unique(np.concatenate(numbers))
+    rows, columns = np.divmod(every, width)
+    return [columns, pointers(rows, shape[0]), *[np.searchsorted(every, n) for n in numbers]]
+
+
+def places(stored: np.ndarray, wanted: np.ndarray) -> Parts:
+    """Indices as int64, and where they are among stored ones; -1 for those that are not."""
+    wanted = wanted.astype(INDEX)
+    order = None if (np.diff(stored) > 0).all() else np.argsort(stored, kind="stable")
+    ordered = stored if order is None else stored[order]
+    at = np.minimum(np.searchsorted(ordered, wanted), max(stored.size - 1, 0))
+    found = ordered[at] == wanted if stored.size else np.zeros(wanted.shape, bool)
+    return wanted, np.where(found, at if order is None else order[at], -1)
+
+
+def stored_places(stored: np.ndarray, wanted: np.ndarray) -> Parts:
+    """`places` with 0 in place of -1, and a mask of the indices that are stored."""
+    _, at = places(stored, wanted)
+    return np.maximum(at, 0), at >= 0
+
+
+def distinct(indices: np.ndarray) -> Parts:
+    """The distinct indices in increasing order, and where each of the given ones is among them."""
+    return np.unique(indices, return_inverse=True)
+
+
+def sorted_rows(values: np.ndarray, indices: np.ndarray) -> Parts:
+    """Rows with repeated numbers as a row-sparse array: sorted, those of one number added."""
+    rows, places = distinct(indices)
+    if rows.size == indices.size and (rows == indices).all():
+        return values, rows
+    order = np.argsort(places, kind="stable")
+    first = np.searchsorted(places[order], np.arange(rows.size))
+    return np.add.reduceat(values[order], first, axis=0) if rows.size else values, rows
+
+
+def csr_rows(indices: np.ndarray, indptr: np.ndarray, rows: np.ndarray) -> Parts:
+    """Rows of a csr matrix, and of each of their elements its place in the matrix: (places, indices, indptr)."""
+    counts = np.diff(indptr)[rows]
+    out = np.zeros(rows.size + 1, INDEX)
+    np.cumsum(counts, out=out[1:])
+    at = np.arange(out[-1]) - np.repeat(out[:-1], counts) + np.repeat(indptr[rows], counts)
+    return at, indices[at], out
+
+
+def csr_part(indices: np.ndarray, indptr: np.ndarray, *, rows: tuple[int, int], columns: tuple[int, int]) -> Parts:
+    """The part of a csr matrix in ranges of rows and columns, as by `csr_rows`."""
+    first, last = rows[0], max(rows)
+    at = np.arange(indptr[first], indptr[last])
+    kept = (indices[at] >= columns[0]) & (indices[at] < columns[1])
+    own = rows_of(indptr[first : last + 1] - indptr[first])
+    return at[kept], indices[at[kept]] - columns[0], pointers(own[kept], last - first)
+
+
+def joined_pointers(*indptrs: np.ndarray) -> np.ndarray:
+    """The ``indptr`` of matrices one below the other."""
+    ends = np.cumsum([0, *[p[-1] for p in indptrs]])
+    return np.concatenate([np.zeros(1, INDEX), *[p[1:] + end for p, end in zip(indptrs, ends[:-1], strict=True)]])

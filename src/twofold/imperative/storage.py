@@ -1,0 +1,299 @@
+"""Sparse contents of cells, and the dispatch of operators by storage, before `way` decides how to run them."""
+
+import os
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..backend import sparse
+from ..device import Device
+from ..dtype import NUMPY
+from ..errors import DTypeError, ParameterError, ShapeError, StorageError
+from ..opdef.registry import OPS
+from ..opdef.spec import Op, Sig
+from ..opdef.storage import Sparse
+from ..opdef.vocabulary import Derived
+from ..ops.sparse_products import rows_to_dense
+from .array import Array as AnyArray
+from .array import adopted
+from .cell import ALWAYS, Value, wrap
+from .invoke import device_of, host_of, invoke, type_of
+from .transfer import store
+
+
+class SparseValue(Value):
+    """The content of a sparse array: the cells of its parts. It is not a `Value` to the tests of short paths, which pass it by.
+
+    ``data`` is the dense array on the host, made anew for each reader that knows no storage; `device` is where the parts are.
+    """
+
+    __slots__ = ("checked", "sparse")
+
+    def __init__(self, sparse: Sparse, *, checked: bool = False) -> None:
+        self.sparse, self.checked = sparse, checked
+        self.rec, self.at, self.borrow = None, None, ALWAYS
+        self.device: Device = device_of(sparse.values._v)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The whole array's shape."""
+        return self.sparse.shape
+
+    @property
+    def type(self) -> tuple[tuple[int, ...], str]:
+        """Shape and dtype name."""
+        return self.sparse.shape, type_of(self.sparse.values._v)[1]
+
+    def hosts(self) -> list[np.ndarray]:
+        """The parts in host memory.
+
+        Raises
+        ------
+        ShapeError, IndexingError
+            If they are not an array of that storage type.
+        """
+        parts = [host_of(p) for p in self.sparse.parts]
+        if not self.checked:
+            self.check(parts)
+            self.checked = True
+        return parts
+
+    def check(self, parts: Sequence[np.ndarray], *, ordered: bool = False) -> None:
+        """Raise unless the parts fit together; with ``ordered`` indices must also increase."""
+        check = sparse.check_csr if self.sparse.stype == "csr" else sparse.check_rows
+        check(self.sparse.shape, *parts, ordered=ordered)  # type: ignore[call-arg]
+
+    def dense(self) -> np.ndarray:
+        """The whole array in host memory."""
+        to_dense: Callable[..., np.ndarray] = sparse.csr_to_dense if self.sparse.stype == "csr" else sparse.rows_to_dense
+        return to_dense(self.sparse.shape, *self.hosts())
+
+    @property
+    def data(self) -> np.ndarray:  # type: ignore[override]
+        """The whole array, dense, in host memory."""
+        return self.dense()
+
+
+#: The array classes by storage type, entered by those that define them.
+CLASSES: dict[str, type[AnyArray]] = {}
+#: What has been warned of: operators with the storage types of their operands.
+WARNED: set[tuple[str, ...]] = set()
+
+
+def sparse_array(found: Sparse, *, checked: bool = False) -> Any:
+    """A new array around the cells of a sparse one's parts."""
+    return wrap(CLASSES[found.stype], SparseValue(found, checked=checked))
+
+
+def empty_array(stype: str, shape: tuple[int, ...], dtype: str, device: Device) -> Any:
+    """A sparse array of which nothing is stored.
+
+    Raises
+    ------
+    ParameterError
+        If the storage type is not a sparse one.
+    """
+    if stype not in ("csr", "row_sparse"):
+        raise ParameterError(f"unknown storage type {stype}", repr(stype), "use 'default', 'row_sparse' or 'csr'")
+    values = np.zeros((0, *shape[1:]) if stype == "row_sparse" else (0,), NUMPY[dtype])
+    parts = [values, np.zeros(0, sparse.INDEX), *([np.zeros(shape[0] + 1, sparse.INDEX)] if stype == "csr" else [])]
+    return sparse_array(Sparse(stype, shape, *[adopted(CLASSES["default"], p, device) for p in parts]), checked=True)
+
+
+def dense_array(array: Any) -> Any:
+    """A dense array with the elements of a sparse one; any other operand unchanged."""
+    v: Any = array._v if isinstance(array, AnyArray) else None
+    return adopted(CLASSES["default"], v.dense(), v.device) if v.__class__ is SparseValue else array
+
+
+def by_storage(sig: Sig, args: Sequence[Any]) -> list[Any]:
+    """The results, as arrays, of an operator of which some operands are sparse.
+
+    The operator's storage rule decides. Without one, or where it returns None, sparse operands are made dense, with a warning.
+    """
+    op, count = sig.op, len(sig.op.inputs)
+    operands = [_operand(a) for a in args]
+    arrays, scalars = (operands, ()) if op.variadic else (operands[:count], operands[count:])
+    if op.storage_rule is not None:
+        params = {**sig.params, **dict(zip(op.scalars, scalars, strict=True))}
+        found = op.storage_rule(CELLS, partial(_dense_call, sig, scalars), *arrays, **params)
+        if found is not None:
+            results = found if isinstance(found, list) else [found]
+            return [sparse_array(r, checked=True) if isinstance(r, Sparse) else r for r in results]
+    _warn(op, operands)
+    return [wrap(CLASSES["default"], c) for c in invoke(sig, [dense_array(a) for a in args])]
+
+
+def converted(array: Any, stype: str) -> Any:
+    """The array in a storage type: itself if it has that, else a new one."""
+    if array.stype == stype:
+        return array
+    if array.stype != "default":
+        array = dense_array(array)
+    return array if stype == "default" else sparse_array(CELLS.convert(array, stype), checked=True)
+
+
+def store_array(what: str, target: Any, new: Any) -> None:
+    """Make a result the content of an array that its caller holds, in that array's storage type.
+
+    Raises
+    ------
+    ShapeError, DTypeError
+        If shape or dtype differ.
+    """
+    if target is new:
+        return
+    if target.shape != new.shape:
+        raise ShapeError(
+            f"{what}: the shape of out differs from that of the result", f"{target.shape} for {new.shape}", "pass a matching array"
+        )
+    if target._dtype != new._dtype:
+        raise DTypeError(
+            f"{what}: the dtype of out differs from that of the result", f"{target._dtype} for {new._dtype}", "pass a matching array"
+        )
+    store(target, converted(new, target.stype)._v)
+
+
+def _operand(a: Any) -> Any:
+    """An operand as storage rules see it."""
+    v: Any = a._v if isinstance(a, AnyArray) else None
+    if v.__class__ is not SparseValue:
+        return a
+    v.hosts()  # raises for parts that do not fit together
+    return v.sparse
+
+
+def _dense_call(sig: Sig, scalars: Sequence[Any], *arrays: Any) -> Any:
+    """The operator on dense arrays."""
+    results = [wrap(CLASSES["default"], c) for c in invoke(sig, (*arrays, *scalars))]
+    return results[0] if len(results) == 1 else results
+
+
+def _warn(op: Op, operands: Sequence[Any]) -> None:
+    stypes = [o.stype if isinstance(o, Sparse) else "default" for o in operands if isinstance(o, (Sparse, AnyArray))]
+    key = (op.title, *stypes)
+    if key in WARNED or os.environ.get("MXNET_STORAGE_FALLBACK_LOG_VERBOSE") == "0":
+        return
+    WARNED.add(key)
+    what = f"{op.title}: operands of storage types {', '.join(stypes)} are made dense"
+    warnings.warn(f"{what}, because the operator has no form for them", UserWarning, stacklevel=4)
+
+
+class CellNamespace(Derived):
+    """``xp`` over cells: what a storage rule calls is an operation like any other, recorded and deferred."""
+
+    def __getattr__(self, name: str) -> Any:
+        op = OPS.get(name)
+        if op is None or not op.primitive:
+            return super().__getattr__(name)
+        return partial(_apply, op)
+
+    def composite(self, op: Op, inputs: Sequence[Any], params: Mapping[str, Any]) -> Any:
+        """The operator, called as a whole."""
+        given = {k: v for k, v in params.items() if k not in op.scalars}
+        return _apply(op, *inputs, *[params.get(name, op.params[name].default) for name in op.scalars], **given)
+
+    def dtype_of(self, x: Any) -> str:
+        """The name of an array's dtype."""
+        return x._dtype
+
+    def convert(self, x: Any, stype: str) -> Any:
+        """An operand in another storage type. Gradients flow to what is stored."""
+        if isinstance(x, Sparse):
+            if x.stype == stype:
+                return x
+            dense = rows_to_dense(self, x) if x.stype == "row_sparse" else dense_array(sparse_array(x, checked=True))
+            return self.convert(dense, stype)
+        if stype == "default":
+            return x
+        host = host_of(x)
+        if stype == "row_sparse":
+            rows = adopted(CLASSES["default"], sparse.nonzero_rows(host), x.context)
+            return Sparse(stype, x.shape, self.take(x, rows, axis=0), rows)
+        at = [adopted(CLASSES["default"], p, x.context) for p in sparse.nonzero_places(host)]
+        indptr = self.structure(sparse.pointers, at[0], count=x.shape[0])[0]
+        return Sparse(stype, x.shape, self.index(x, *at, key=(0, 1)), at[1], indptr)
+
+    def nothing(self, like: Sparse) -> Sparse:
+        """Zeros in the storage type of an operand, of which nothing is stored."""
+        values = like.values
+        return empty_array(like.stype, like.shape, values._dtype, values.context)._v.sparse
+
+    def rows_of(self, matrix: Sparse) -> Any:
+        """The row of each element of a csr matrix."""
+        return self.structure(sparse.rows_of, matrix.indptr)[0]
+
+    def stored_places(self, stored: Any, wanted: Any) -> list[Any]:
+        """Where indices are among the stored ones, 0 for others, and which are stored."""
+        return self.structure(sparse.stored_places, stored, wanted)
+
+    def distinct(self, indices: Any) -> list[Any]:
+        """The distinct indices in increasing order, and where each is among them."""
+        return self.structure(sparse.distinct, indices)
+
+    def places(self, stored: Any, wanted: Any) -> list[Any]:
+        """Indices as int64, and where they are among the stored ones, which increase; -1 for those that are not stored."""
+        return self.structure(sparse.places, stored, wanted)
+
+    def union(self, *arrays: Sparse) -> list[Any]:
+        """The places that any of some sparse arrays stores: indices, ``indptr`` of csr matrices, and where each array's places are."""
+        parts = [tuple([host_of(p) for p in a.parts]) for a in arrays]
+        found = sparse.union_of_rows(parts) if arrays[0].indptr is None else sparse.union_of_csr(arrays[0].shape, parts)
+        return [adopted(CLASSES["default"], p, arrays[0].values.context) for p in found]
+
+    def without_zeros(self, matrix: Sparse) -> Sparse:
+        """A csr matrix without the stored elements that are zero."""
+        values, indices, indptr = (host_of(p) for p in matrix.parts)
+        kept = values != 0
+        if kept.all():
+            return matrix
+        parts = values[kept], indices[kept], sparse.pointers(sparse.rows_of(indptr)[kept], matrix.shape[0])
+        return Sparse("csr", matrix.shape, *[adopted(CLASSES["default"], p, matrix.values.context) for p in parts])
+
+    def csr_take(self, matrix: Sparse, rows: Any) -> Sparse:
+        """Rows of a csr matrix, in the given order."""
+        at, indices, indptr = self.structure(sparse.csr_rows, matrix.indices, matrix.indptr, rows)
+        return Sparse("csr", (rows.shape[0], matrix.shape[1]), self.take(matrix.values, at, axis=0), indices, indptr)
+
+    def csr_slice(self, matrix: Sparse, rows: tuple[int, int], columns: tuple[int, int]) -> Sparse:
+        """The part of a csr matrix in ranges of rows and columns."""
+        at, indices, indptr = self.structure(sparse.csr_part, matrix.indices, matrix.indptr, rows=rows, columns=columns)
+        shape = max(rows[1] - rows[0], 0), max(columns[1] - columns[0], 0)
+        return Sparse("csr", shape, self.take(matrix.values, at, axis=0), indices, indptr)
+
+    def csr_concat(self, *matrices: Sparse) -> Sparse:
+        """Matrices one below the other."""
+        indptr = self.structure(sparse.joined_pointers, *[m.indptr for m in matrices])[0]
+        values, indices = (self.concat(*parts, axis=0) for parts in zip(*[(m.values, m.indices) for m in matrices], strict=True))
+        return Sparse("csr", (sum(m.shape[0] for m in matrices), matrices[0].shape[1]), values, indices, indptr)
+
+    def csr_sum(self, matrix: Sparse, axis: int) -> Any:
+        """The sums of a csr matrix over an axis."""
+        values = self.upcast(matrix.values)
+        ones = self.ones((matrix.shape[axis], 1), values._dtype)
+        parts = values, matrix.indices, matrix.indptr, ones
+        sums = self.csr_matmul(*parts) if axis else self.csr_transposed_matmul(*parts, columns=matrix.shape[1])
+        return self.downcast(self.reshape(sums, shape=(matrix.shape[1 - axis],)), matrix.values)
+
+    def all_true(self, mask: Any) -> bool:
+        """Whether all elements are true."""
+        return bool(host_of(mask).all())
+
+    def structure(self, function: Callable[..., Any], *arrays: Any, **given: Any) -> list[Any]:
+        """The results of a function of host arrays, as arrays without a gradient. Their shapes may depend on the values."""
+        found = function(*[host_of(a) for a in arrays], **given)
+        parts = found if isinstance(found, tuple) else (found,)
+        return [adopted(CLASSES["default"], p, arrays[0].context) for p in parts]
+
+
+CELLS = CellNamespace()
+#: What generated functions need to dispatch by storage.
+STORAGE: dict[str, Any] = {"StorageError": StorageError, "by_storage": by_storage}
+
+
+def _apply(op: Op, *inputs: Any, **params: Any) -> Any:
+    results = [wrap(CLASSES["default"], c) for c in invoke(op.sig(False, **params), inputs)]
+    return results[0] if len(results) == 1 else results

@@ -1,0 +1,308 @@
+"""``CSRNDArray`` and ``RowSparseNDArray``: arrays of `mx.nd` of which only some elements or rows are stored."""
+
+import warnings
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+
+from ..device import Device
+from ..dtype import NUMPY, dtype_name
+from ..errors import DTypeError, IndexingError, MissingDependency, NotSupportedForSparseNDArray, ParameterError, ShapeError
+from ..imperative.array import adopted, from_host
+from ..imperative.cell import wrap
+from ..imperative.storage import CLASSES, SparseValue, by_storage, converted, dense_array, sparse_array
+from ..imperative.transfer import on_device
+from ..opdef.storage import Sparse
+from ..ops import sparse_storage
+from .array import NDArray
+from .types import DTypeLike
+
+
+class BaseSparseNDArray(NDArray):
+    """What the sparse arrays share. Operators that have a form for sparse operands compute with what is stored."""
+
+    __slots__ = ()
+    _stype: ClassVar[str]
+    _v: SparseValue
+
+    def __init_subclass__(cls) -> None:
+        CLASSES[cls._stype] = cls
+
+    @property
+    def stype(self) -> str:
+        """Storage type: ``"csr"`` or ``"row_sparse"``."""
+        return self._stype
+
+    @property
+    def context(self) -> Device:
+        """The device that the array is on."""
+        return self._v.device
+
+    ctx = device = context
+
+    @property
+    def data(self) -> NDArray:
+        """A copy of what is stored: the elements (n,) of a csr matrix, the rows (n, …) of a row-sparse array."""
+        return self._v.sparse.values.copy()
+
+    @property
+    def indices(self) -> NDArray:
+        """A copy of the indices, int64 (n,): the column of each stored element, or the number of each stored row."""
+        return self._v.sparse.indices.copy()
+
+    def _rebind(self, v: Any) -> None:
+        new = v if v.__class__ is SparseValue else converted(wrap(NDArray, v), self._stype)._v
+        self._v = new
+
+    def _promote(self, content: Any) -> NoReturn:
+        raise NotSupportedForSparseNDArray("sharing its memory")
+
+    def _view(self, *chain: Any) -> Any:
+        return dense_array(self)._view(*chain)
+
+    def _with_values(self, values: NDArray) -> Any:
+        return sparse_array(self._v.sparse.with_values(values), checked=self._v.checked)
+
+    # conversion
+
+    def asnumpy(self) -> np.ndarray:
+        """A dense NumPy array with the elements."""
+        return self._v.dense()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """NumPy's conversion protocol: a dense copy."""
+        return self._v.dense().astype(dtype or self.dtype, copy=False)
+
+    def astype(self, dtype: DTypeLike, copy: bool = True) -> Any:
+        """The array cast to a dtype (float32 if None); the array itself if it has that dtype and ``copy`` is false."""
+        name = "float32" if dtype is None else dtype_name(dtype)
+        if name == self._dtype and not copy:
+            return self
+        return self._with_values(self._v.sparse.values.astype(name))
+
+    def copy(self) -> Any:
+        """A copy on the same device."""
+        return self._with_values(self._v.sparse.values.copy())
+
+    def copyto(self, other: Any) -> Any:
+        """Copy into another array, casting to its dtype, or into a new array on a device.
+
+        Returns
+        -------
+        NDArray
+            The array written to; False if it is this one.
+
+        Raises
+        ------
+        ShapeError
+            If the other array's shape differs.
+        DTypeError
+            If the target is neither an array nor a context, or an array of another sparse storage type.
+        """
+        if isinstance(other, Device):
+            moved = [wrap(NDArray, on_device(p, other)) for p in self._v.sparse.parts]
+            return sparse_array(Sparse(self._stype, self.shape, *moved), checked=self._v.checked)
+        if other is self:
+            warnings.warn("copyto: an array is copied to itself", RuntimeWarning, stacklevel=2)
+            return False
+        if not isinstance(other, NDArray) or other.stype not in ("default", self._stype):
+            given = f"stype {other.stype}" if isinstance(other, NDArray) else type(other).__name__
+            raise DTypeError("copyto does not support destination NDArray", given, f"pass a dense array, or one of stype {self._stype}")
+        if other.shape != self.shape:
+            raise ShapeError("copyto: shapes differ", f"{self.shape} into {other.shape}", "pass an array of the same shape")
+        if other.stype == "default":
+            other[:] = dense_array(self)
+        else:
+            other._v = self.copyto(other.context).astype(other.dtype)._v
+        return other
+
+    def detach(self) -> Any:
+        """The same array without its recorded history."""
+        return self._with_values(self._v.sparse.values.detach().copy())
+
+    def check_format(self, full_check: bool = True) -> None:
+        """Raise unless what is stored is an array of this storage type.
+
+        Parameters
+        ----------
+        full_check
+            Also look at every index: in range, sorted, without duplicates.
+
+        Raises
+        ------
+        ShapeError, IndexingError
+            If it is not.
+        """
+        if full_check:
+            self._v.check([p.asnumpy() for p in self._v.sparse.parts], ordered=True)
+
+    def as_np_ndarray(self) -> NoReturn:
+        """Not possible: arrays of ``mx.np`` are dense."""
+        raise ParameterError(f"cannot convert ndarray of stype {self._stype} to numpy ndarray", None, "call tostype('default') first")
+
+    def reshape(self, *shape: Any, **options: Any) -> NoReturn:
+        """Not supported for sparse arrays.
+
+        Raises
+        ------
+        NotSupportedForSparseNDArray
+            Always.
+        """
+        raise NotSupportedForSparseNDArray("reshape", None, *shape)
+
+    # Python protocols
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if not isinstance(key, slice) or key != slice(None):
+            raise IndexingError(f"{type(self).__name__} only supports [:] for assignment", repr(key), "assign to x[:]")
+        if value is not self:
+            self._assign(value)
+
+    def _assign(self, value: Any) -> None:
+        """Take over the elements of an array."""
+        source = value if isinstance(value, NDArray) else from_host(NDArray, np.asarray(value, self.dtype), self.context)
+        if source.shape != self.shape:
+            raise ShapeError("assignment: shapes differ", f"{source.shape} into {self.shape}", "assign an array of the same shape")
+        if source.stype not in ("default", self._stype):
+            raise DTypeError("copyto does not support destination NDArray", f"stype {self._stype}", "convert it with tostype('default')")
+        self._v = converted(source, self._stype).copyto(self.context).astype(self.dtype)._v
+
+    def __iadd__(self, other: Any) -> Any:
+        return self._updated(self + other)
+
+    def __isub__(self, other: Any) -> Any:
+        return self._updated(self - other)
+
+    def __imul__(self, other: Any) -> Any:
+        return self._updated(self * other)
+
+    def __itruediv__(self, other: Any) -> Any:
+        return self._updated(self / other)
+
+    def _updated(self, new: Any) -> Any:
+        self._v = converted(new, self._stype)._v
+        return self
+
+    def __repr__(self) -> str:
+        return f"\n<{type(self).__name__} {'x'.join(map(str, self.shape))} @{self.context}>"
+
+    __str__ = __repr__
+
+    def __reduce__(self) -> Any:
+        parts = [p.asnumpy() for p in self._v.sparse.parts]
+        return _restored, (self._stype, self.shape, parts, self._dtype, self.context)
+
+
+class CSRNDArray(BaseSparseNDArray):
+    """A matrix in compressed sparse row format: `data`, `indices` (columns) and `indptr`.
+
+    Row k has the elements ``data[indptr[k]:indptr[k + 1]]`` in the columns ``indices[indptr[k]:indptr[k + 1]]``. Make one with
+    `csr_matrix` or ``tostype("csr")``.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> a = mx.nd.array([[1, 0, 2], [0, 0, 0], [0, 3, 0]]).tostype("csr")
+    >>> a.data.asnumpy().tolist(), a.indices.asnumpy().tolist(), a.indptr.asnumpy().tolist()
+    ([1.0, 2.0, 3.0], [0, 2, 1], [0, 2, 2, 3])
+    >>> mx.nd.sparse.dot(a, mx.nd.ones((3, 1))).asnumpy().ravel().tolist()
+    [3.0, 0.0, 3.0]
+    """
+
+    __slots__ = ()
+    _stype = "csr"
+
+    @property
+    def indptr(self) -> NDArray:
+        """A copy of the row pointers, int64 (rows + 1,)."""
+        return self._v.sparse.indptr.copy()
+
+    def asscipy(self) -> Any:
+        """A copy as a ``scipy.sparse.csr_matrix``.
+
+        Raises
+        ------
+        MissingDependency
+            If SciPy is not installed.
+        """
+        try:
+            from scipy.sparse import csr_matrix
+        except ImportError:
+            raise MissingDependency.of("scipy", "asscipy", "scipy") from None
+        values, indices, indptr = (np.array(p) for p in self._v.hosts())
+        return csr_matrix((values, indices, indptr), shape=self.shape, dtype=self.dtype)
+
+    def __getitem__(self, key: Any) -> "CSRNDArray":
+        """Rows: ``a[k]`` as a matrix of one row, ``a[begin:end]``.
+
+        Raises
+        ------
+        ParameterError
+            For several axes, a step, or any other kind of index.
+        """
+        if isinstance(key, tuple):
+            raise ParameterError("Multi-dimension indexing is not supported", repr(key), "index rows only")
+        if not isinstance(key, (int, np.integer, slice)):
+            raise ParameterError(f"Undefined behaviour for {key}", type(key).__name__, "index with an integer or a slice")
+        if isinstance(key, slice):
+            if key.step not in (None, 1):
+                raise ParameterError("CSRNDArray only supports continuous slicing on axis 0", repr(key), "leave out the step")
+            begin, end, _ = key.indices(self.shape[0])
+        else:
+            begin = int(key) + (self.shape[0] if key < 0 else 0)
+            end = begin + 1
+        end = min(max(begin, end), self.shape[0])
+        begin = min(begin, end)
+        indptr = self._v.sparse.indptr
+        first, last = (int(indptr[k].asscalar()) for k in (begin, end))
+        parts = self._v.sparse
+        part = Sparse(
+            "csr", (end - begin, *self.shape[1:]), parts.values[first:last], parts.indices[first:last], indptr[begin : end + 1] - first
+        )
+        return sparse_array(part, checked=self._v.checked)
+
+
+class RowSparseNDArray(BaseSparseNDArray):
+    """An array of which only some rows (slices along axis 0) are stored: `data` and their numbers `indices`.
+
+    Gradients of embeddings are such arrays. Make one with `row_sparse_array` or ``tostype("row_sparse")``.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> a = mx.nd.sparse.row_sparse_array(([[1, 2], [3, 4]], [1, 4]), shape=(6, 2))
+    >>> a.retain(mx.nd.array([4])).asnumpy()[4].tolist()
+    [3.0, 4.0]
+    """
+
+    __slots__ = ()
+    _stype = "row_sparse"
+
+    def __getitem__(self, key: Any) -> "RowSparseNDArray":
+        """``a[:]``, the array itself.
+
+        Raises
+        ------
+        IndexingError
+            For any other index.
+        """
+        if isinstance(key, slice) and key == slice(None):
+            return self
+        raise IndexingError("RowSparseNDArray only supports [:] for __getitem__", repr(key), "convert it with tostype('default')")
+
+    def _assign(self, value: Any) -> None:
+        if isinstance(value, (int, float, np.generic)):  # every row is stored then
+            parts = np.full(self.shape, value, self.dtype), np.arange(self.shape[0])
+            self._v = sparse_array(Sparse("row_sparse", self.shape, *[adopted(NDArray, p, self.context) for p in parts]))._v
+        else:
+            super()._assign(value)
+
+    def retain(self, indices: NDArray) -> "RowSparseNDArray":
+        """The rows of the given numbers (n,). One that is not stored becomes a stored row of zeros."""
+        return by_storage(sparse_storage.retain.sig(True), (self, indices))[0]
+
+
+def _restored(stype: str, shape: tuple[int, ...], parts: list[np.ndarray], dtype: str, device: Device) -> Any:
+    values, *others = parts
+    cells = [from_host(NDArray, p, device) for p in (values.view(NUMPY[dtype]), *others)]
+    return sparse_array(Sparse(stype, shape, *cells))

@@ -1,0 +1,94 @@
+"""Operators on sparse storage, and the storage rules that several operators share.
+
+A rule works on the dense parts of its operands (`opdef.storage.Sparse`), so that gradients of what is stored come from dense operators.
+"""
+
+from typing import Literal
+
+from ..errors import ParameterError, StorageError
+from ..opdef.declare import op
+from ..opdef.inputs import Index
+from ..opdef.params import Axis
+from ..opdef.storage import Sparse, stype_of
+from .reduction import sum_axis
+from .sparse_products import rows_to_dense
+
+StorageType = Literal["default", "row_sparse", "csr"]
+
+
+@op("cast_storage", "_sparse_cast_storage", keeps_shape=True)
+def cast_storage(xp, data, *, stype: StorageType):
+    """A copy in a storage type: ``"default"``, ``"row_sparse"``, or ``"csr"`` for a matrix."""
+    if stype != "default":
+        raise StorageError("cast_storage: a graph's arrays are dense", f"stype={stype!r}", "call it on arrays")
+    return xp.contiguous(data)
+
+
+@cast_storage.storage
+def _(xp, dense, data, *, stype):
+    own = stype_of(data)
+    if own == stype:
+        return data.with_values(xp.contiguous(data.values)) if isinstance(data, Sparse) else xp.contiguous(data)
+    if own == "row_sparse" and stype == "default":
+        return rows_to_dense(xp, data)
+    if own != "default" and stype != "default":
+        raise ParameterError(f"cast_storage from {own} to {stype} is not supported", f"shape {data.shape}", "cast it to 'default' first")
+    if stype == "csr" and len(data.shape) != 2:
+        what = f"To convert to a CSR, the NDArray should be 2 Dimensional. Current shape is {data.shape}"
+        raise ParameterError(what, None, "reshape it, or use 'row_sparse'")
+    return xp.convert(data, stype)
+
+
+cast_storage.sample(lambda draw: draw(draw.real((3, 4)), stype="default"))
+
+
+@op("_sparse_retain")
+def retain(xp, data, indices: Index):
+    """The rows of a row-sparse array with the given numbers (n,), of which one that is not stored becomes a stored row of zeros.
+
+    Of a dense array, the same: all other rows are zero.
+    """
+    kept = xp.index_update(xp.zeros(data.shape[:1], xp.dtype_of(data)), 1, xp.cast(indices, "int64"), key=(0,))
+    return data * xp.reshape(kept, shape=(data.shape[0], *[1] * (len(data.shape) - 1)))
+
+
+@retain.storage
+def _(xp, dense, data, indices):
+    if stype_of(data) != "row_sparse":
+        raise StorageError("retain: the data is not row-sparse", f"stype {stype_of(data)}", "convert it with tostype('row_sparse')")
+    rows, places = xp.places(data.indices, indices)
+    if data.values.shape[0] == 0:
+        values = xp.zeros((rows.shape[0], *data.shape[1:]), xp.dtype_of(data.values))
+    else:
+        values = found_rows(xp, data.values, places)
+    return Sparse("row_sparse", data.shape, values, rows)
+
+
+retain.sample(lambda draw: draw(draw.real((4, 3)), draw.integer((2,), 0, 4, "int64")))
+
+
+def found_rows(xp, values, places):
+    """Rows at places; zeros where a place is -1."""
+    kept = xp.cast(xp.greater_equal(places, 0), xp.dtype_of(values))
+    rows = xp.take(values, xp.maximum(places, 0), axis=0)
+    return rows * xp.reshape(kept, shape=(*places.shape, *[1] * (len(values.shape) - 1)))
+
+
+@op("_square_sum")
+def square_sum(xp, data, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False):
+    """Sum of squares over axes, ``exclude`` meaning over all others; of row-sparse arrays, over axis 0 or 1, from what is stored."""
+    return sum_axis(xp, data * data, axis=axis, keepdims=keepdims, exclude=exclude)
+
+
+@square_sum.storage
+def _(xp, dense, data, *, axis, keepdims, exclude):
+    if stype_of(data) != "row_sparse" or len(data.shape) != 2 or axis not in (0, 1, (0,), (1,)) or exclude:
+        return None
+    values = dense(data.values)
+    if axis in (0, (0,)):
+        return values
+    sums = Sparse("row_sparse", (data.shape[0], *([1] if keepdims else [])), values, data.indices)
+    return sums if keepdims else rows_to_dense(xp, sums)
+
+
+square_sum.sample(lambda draw: [draw(draw.real((3, 4)), axis=1), draw(draw.real((3, 4)), axis=0, keepdims=True)])

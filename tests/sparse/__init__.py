@@ -1,0 +1,1 @@
+"""Sparse storage: arrays, operators, gradients, updates."""

@@ -1,0 +1,16 @@
+"""Small programs on sparse arrays that run on the real MXNet and on Twofold alike; `make_values.py` stores what MXNet computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import arrays, storage
+from tests.oracle_programs import programs_of
+
+MODULES = (arrays, storage)
+
+
+def all_programs() -> dict[str, Callable[[Any], Any]]:
+    """The programs by module and name."""
+    return programs_of(MODULES)

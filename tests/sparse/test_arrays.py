@@ -1,0 +1,115 @@
+"""Sparse arrays: what is warned of once, refused at use, pickled and saved; and that dense arrays never see any of it."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+
+import twofold as mx
+from twofold import nd
+from twofold.errors import IndexingError, MXNetError, NotSupportedForSparseNDArray, ShapeError, StorageError
+from twofold.imperative import storage
+
+DENSE = np.array([[1, 0, 2], [0, 0, 0], [0, 3, 0]], "float32")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_warned() -> None:
+    storage.WARNED.clear()
+
+
+def test_an_operator_without_a_form_warns_once_and_names_itself():
+    csr = nd.array(DENSE).tostype("csr")
+    with pytest.warns(UserWarning, match=r"exp: operands of storage types csr are made dense"):
+        first = nd.exp(csr)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again = nd.exp(csr)
+    for found in (first, again):
+        assert found.stype == "default"
+        np.testing.assert_allclose(found.asnumpy(), np.exp(DENSE), rtol=1e-6)
+
+
+def test_the_warning_can_be_turned_off_as_in_mxnet(monkeypatch):
+    monkeypatch.setenv("MXNET_STORAGE_FALLBACK_LOG_VERBOSE", "0")
+    nd.exp(nd.array(DENSE).tostype("csr"))
+
+
+@pytest.mark.parametrize(
+    ("parts", "error", "match"),
+    [
+        (([1, 2, 3], [0, 5, 1], [0, 2, 2, 3]), IndexingError, "5 for size 3; pass indices from 0 to 2"),
+        (([1, 2, 3], [0, -1, 1], [0, 2, 2, 3]), IndexingError, "-1 for size 3"),
+        (([1, 2, 3], [0, 2, 1], [1, 2, 2, 3]), ShapeError, "from 1 to 3 for 3 elements"),
+        (([1, 2, 3], [0, 2, 1], [0, 2, 2, 9]), ShapeError, "from 0 to 9"),
+        (([1, 2, 3], [0, 2, 1], [0, 2, 1, 3]), ShapeError, "indptr does not increase"),
+        (([1, 2, 3], [0, 2, 1], [0, 2, 3]), ShapeError, r"indptr \(3,\)"),
+        (([1, 2], [0, 2, 1], [0, 2, 2, 3]), ShapeError, r"data \(2,\)"),
+    ],
+)
+def test_a_malformed_csr_matrix_is_refused_at_its_first_use(parts, error, match):
+    uses = (lambda a: a.asnumpy(), lambda a: nd.sparse.dot(a, nd.ones((3, 2))), lambda a: a + a, lambda a: a.tostype("default"))
+    for use in uses:
+        bad = nd.sparse.csr_matrix(parts, shape=(3, 3))
+        with pytest.raises(error, match=match) as caught:
+            use(bad)
+        assert isinstance(caught.value, MXNetError)
+
+
+def test_malformed_row_sparse_arrays_are_refused():
+    with pytest.raises(IndexingError, match="a row index is out of range: given 7 for size 3"):
+        nd.sparse.row_sparse_array(([[1, 2]], [7]), shape=(3, 2)).asnumpy()
+    with pytest.raises(ShapeError, match="do not fit together"):
+        nd.sparse.row_sparse_array(([[1, 2]], [0, 1]), shape=(3, 2))
+    with pytest.raises(IndexingError, match="not sorted, or occur twice"):
+        nd.sparse.row_sparse_array(([[1, 2], [3, 4]], [1, 1]), shape=(3, 2)).check_format()
+
+
+@pytest.mark.parametrize("stype", ["csr", "row_sparse"])
+def test_pickles_keep_what_is_stored(stype):
+    array = nd.array(DENSE, dtype="float16").tostype(stype)
+    again = pickle.loads(pickle.dumps(array))
+    assert (again.stype, again.dtype, again.shape) == (stype, np.float16, (3, 3))
+    np.testing.assert_array_equal(again.indices.asnumpy(), array.indices.asnumpy())
+    np.testing.assert_array_equal(again.asnumpy(), DENSE)
+
+
+def test_a_dense_array_takes_a_sparse_ones_elements():
+    dense = nd.ones((3, 3))
+    dense[:] = nd.array(DENSE).tostype("csr")
+    np.testing.assert_array_equal(dense.asnumpy(), DENSE)
+
+
+def test_views_of_sparse_arrays_are_refused():
+    with pytest.raises(NotSupportedForSparseNDArray):
+        nd.array(DENSE).tostype("csr").reshape((9,))
+
+
+def test_graphs_know_dense_arrays_only():
+    with pytest.raises(StorageError, match="cast_storage: a graph's arrays are dense"):
+        mx.sym.cast_storage(mx.sym.Variable("x"), stype="csr").eval(x=nd.ones((2, 2)))
+
+
+def test_gradients_flow_through_storage_and_products():
+    weight, rows = nd.array([[1.0, 2], [3, 4], [5, 6]]), nd.array([0, 2])
+    weight.attach_grad()
+    with mx.autograd.record():
+        stored = weight.tostype("row_sparse").retain(rows)
+        loss = (nd.sparse.dot(nd.array(DENSE).tostype("csr"), weight) * 2 + stored.tostype("default")).sum()
+    loss.backward()
+    expected = 2 * DENSE.sum(0)[:, None] * np.ones((1, 2)) + [[1, 1], [0, 0], [1, 1]]
+    np.testing.assert_allclose(weight.grad.asnumpy(), expected)
+
+
+def test_products_of_large_matrices_agree_with_dense_ones():
+    rng = np.random.default_rng(5)
+    dense = (rng.random((200, 300)) * (rng.random((200, 300)) > 0.95)).astype("float32")
+    other = rng.random((300, 7)).astype("float32")
+    csr = nd.array(dense).tostype("csr")
+    np.testing.assert_allclose(nd.sparse.dot(csr, nd.array(other)).asnumpy(), dense @ other, rtol=1e-5)
+    turned = nd.sparse.dot(csr, nd.array(dense @ other), transpose_a=True)
+    assert turned.stype == "row_sparse"
+    np.testing.assert_allclose(turned.asnumpy(), dense.T @ (dense @ other), rtol=1e-5)
