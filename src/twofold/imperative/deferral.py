@@ -152,6 +152,8 @@ def now(function: Callable[..., Any], operands: tuple[Any, ...]) -> Content | No
         None if the operation may wait, an operand is pending or very large, or the function refuses the operands.
     """
     user = _getframe(2)
+    if INSIDE.get(user.f_globals.get("__name__"), True):
+        user = frame_of_user(2)
     site = SITES.get((id(user.f_code), user.f_lasti))
     if site is None or site.alone < ALONE or site.at_once >= PROBE:
         return None
