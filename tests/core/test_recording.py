@@ -12,8 +12,8 @@ from twofold.graph.ir import const, leaf
 from twofold.imperative import backward
 from twofold.imperative.cell import HOST
 from twofold.imperative.counters import COUNTERS
-from twofold.imperative.invoke import scalar_rec
 from twofold.imperative.record import Rec, Tape, tls
+from twofold.imperative.recording import scalar_rec
 from twofold.program.cache import PROGRAMS
 
 from .operators import SIZE, in_thread, ramp, soft

@@ -151,14 +151,12 @@ _PAIR = """if len(key) == 2:
                     """
 _NUMPY_GET["other_items"] = (
     _PAIR.format(at="key")
-    + """if (at := host_key(key)) is None:
+    + f"""if ({_TRACKED}) or (at := host_key(key)) is None:
                         return get(self, key)
                     key, kind = at, None
                     break"""
 )
 _NUMPY_GET["copied"] = f"""if kind is None and r.base is not (v if v.base is None else v.base):
-            if {_TRACKED}:
-                return get(self, key)
             {_FRESH.format(margin=" " * 12)}"""
 _NUMPY_GET["by_array"] = f"""if kind is element:
                 key = key._raw
