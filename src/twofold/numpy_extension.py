@@ -38,7 +38,7 @@ OTHERS = {op.npx_name: op.title for op in OPS.values() if op.npx_name}
 
 
 def __getattr__(name: str) -> Any:
-    registered = PREFIX + name if PREFIX + name in NAMES else OTHERS.get(name, "")
+    registered = OTHERS.get(name) or PREFIX + name
     if registered not in NAMES:
         raise OperatorError(f"module {__name__!r} has no attribute {name!r}", None, "see dir() of it")
     op = NAMES[registered]

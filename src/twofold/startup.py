@@ -22,6 +22,10 @@ def _numpy_extension() -> Any:
     return importlib.import_module(".numpy_extension", __package__)
 
 
+def _mxnet_numpy(module: str, name: str) -> Any:
+    return getattr(importlib.import_module(f".mxnet_numpy.{module}", __package__), name)
+
+
 def _folding_lines() -> Any:
     return importlib.import_module(".numpy_folding.explain", __package__).text
 
@@ -41,7 +45,12 @@ LOADERS |= {
     ("device", "trim"): _trim,
     ("ndarray", "np"): _numpy,
     ("ndarray", "npx"): _numpy_extension,
+    # the class of `as_np_ndarray`, which the alias ``mxnet`` replaces
+    ("ndarray", "np_view"): lambda: _numpy().ndarrayView,
     ("numpy", "ndarrayView"): lambda: _numpy().ndarrayView,
+    ("mxnet_numpy", "functions"): lambda: _mxnet_numpy("array_functions", "FUNCTIONS"),
+    ("mxnet_numpy", "linalg"): lambda: _mxnet_numpy("linalg", "FACE"),
+    ("mxnet_numpy", "random"): lambda: _mxnet_numpy("random", "FACE"),
     ("profiler", "folding_lines"): _folding_lines,
 }
 

@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from twofold.opdef.params import Param
 
 #: Where the inventory is wrong or silent: (operator, parameter).
-EXCEPTIONS = {("_linspace", "*"), ("_set_value", "src"), ("smooth_l1", "scalar"), ("_contrib_backward_quadratic", "*")}
+EXCEPTIONS = {
+    ("_linspace", "*"),
+    ("_set_value", "src"),
+    ("smooth_l1", "scalar"),
+    ("_contrib_backward_quadratic", "*"),
+    ("_npi_norm", "*"),
+    ("_npi_concatenate", "*"),
+    *((f"_np_atleast_{n}d", "*") for n in (1, 2, 3)),
+}
 
 
 @pytest.fixture(scope="module")

@@ -2,12 +2,14 @@
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
 from ..errors import MXNetError
+from ..extension_points import LOADERS
 from .module_table import ABSENT, INTERNAL, SAME, SOURCES
 
 __all__ = ["MXNET_VERSION", "MissingModule", "MissingName", "install", "reason_for_absence", "sources_of"]
@@ -26,7 +28,12 @@ class MissingModule(MXNetError, ImportError):
 
 
 def install() -> None:
-    """Make ``import mxnet`` import Twofold in this process, even if MXNet is installed."""
+    """Make ``import mxnet`` import Twofold in this process, even if MXNet is installed; its ``np`` is MXNet's dialect."""
+    LOADERS["ndarray", "np_view"] = lambda: import_module(f"{ROOT}.mxnet_numpy.array").ndarrayView
+    for name, module in (("np", "mxnet_numpy"), ("npx", "mxnet_numpy.extension")):
+        LOADERS["ndarray", name] = partial(import_module, f"{ROOT}.{module}")
+        if f"{ROOT}.ndarray" in sys.modules:  # it may have found the name already
+            vars(sys.modules[f"{ROOT}.ndarray"]).pop(name, None)
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
 

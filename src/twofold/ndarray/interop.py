@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..imperative.array import Array
+from ..extension_points import LOADERS
+from ..imperative.array import Array, view_of
 from ..imperative.cell import wrap
 from ..imperative.invoke import invoke
 from ..opdef.registry import OPS
@@ -90,10 +91,15 @@ def _without_operator(function: Callable[..., Any], args: tuple[Any, ...], optio
     """
     if not is_recorded((args, options)):
         return by_numpy(function, args, options)
-    given, named = map_nested((args, options), lambda v: v.as_np_ndarray() if isinstance(v, Array) else v)
+    given, named = map_nested((args, options), _as_numpy)
     result = map_nested(function(*given, **named), _recorded_or_numpys)
     out = options.get("out")
     return result if out is None else out[0] if isinstance(out, tuple) and len(out) == 1 else out
+
+
+def _as_numpy(value: Any) -> Any:
+    """An array of ``mx.nd`` as one of ``twofold.np``, whatever ``as_np_ndarray`` gives a script."""
+    return view_of(LOADERS["numpy", "ndarrayView"](), value, ()) if isinstance(value, NDArray) else value
 
 
 def _recorded_or_numpys(value: Any) -> Any:

@@ -12,14 +12,14 @@ import numpy as np
 from ..device import Device, current_device
 from ..dtype import NAME_OF, NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError
-from ..imperative.array import Array, adopted, from_host
+from ..imperative.array import Array, adopted, from_host, view_of
 from ..imperative.record import tls
 from ..ndarray.creation import allocate, fill
 from ..ndarray.host_calls import is_recorded, refuse_cut, stacked, to_numpy
 from ..ndarray.types import ArrayLike, DeviceLike, DTypeLike, Order, Shape
 from ..opdef.frontend import named
 from ..ops import primitive_shape
-from .array import ndarray
+from .array import ndarray, ndarrayView
 
 
 def device_of_keywords(device: DeviceLike, ctx: DeviceLike) -> Device:
@@ -67,12 +67,8 @@ def array(
     if isinstance(object, Array):
         out = _converted(object, dtype, copy, None if device is None and ctx is None else device_of_keywords(device, ctx))
     elif tls.tape is not None and isinstance(object, (list, tuple)) and is_recorded(object):
-        kinds = {item._dtype if isinstance(item, ndarray) else None for item in object}
-        if dtype is None and not ndmax and len(kinds) == 1 and None not in kinds:
-            out = stacked(object, ndarray, operand)
-        else:
-            kind = _host(object, dtype, {"ndmax": ndmax} if ndmax else {})[0].dtype
-            out = stacked(object, ndarray, lambda item: operand(item).astype(kind, copy=False))
+        kind = _host(object, dtype, {"ndmax": ndmax} if ndmax else {})[0].dtype
+        out = stacked(object, ndarray, lambda item: operand(item).astype(kind, copy=False))
         out = out if device is None and ctx is None else out.as_in_ctx(device_of_keywords(device, ctx))
     else:
         host, fresh = _host(object, dtype, {"ndmin": ndmin, "ndmax": ndmax} if ndmax else {})
@@ -86,7 +82,7 @@ def array(
 
 
 def _converted(source: Array, dtype: DTypeLike, copy: bool | None, device: Device | None) -> ndarray:
-    out = source if isinstance(source, ndarray) else source.as_np_ndarray()
+    out = source if isinstance(source, ndarray) else view_of(ndarrayView, source, ())
     where = out.context if device is None else device
     # a transfer or a cast is a copy already: no second one for ``copy=True``
     fresh = where is not out.context or (dtype is not None and dtype_name(dtype) != out._dtype)

@@ -33,7 +33,13 @@ def _finish(xp: Any, sig: Sig, out: Any, inputs: Sequence[Any]) -> Any:
         out = xp.cast(out, wanted)
     elif dtype == "int64" and op.result == "index":
         out = xp.astype(out, dtype="float32")
-    return out if out.shape else xp.reshape(out, shape=(1,))
+    # only MXNet's NumPy arrays have no axes: what is computed from one may have none either
+    return out if out.shape or any(_is_scalar_array(xp, i) for i in inputs) else xp.reshape(out, shape=(1,))
+
+
+def _is_scalar_array(xp: Any, x: Any) -> bool:
+    """Whether an operand is an array without axes, and not a number or omitted."""
+    return x is not None and not x.shape and xp.dtype_of(x) not in WEAK
 
 
 def working_dtype(sig: Sig, dtype: str) -> str:

@@ -194,6 +194,8 @@ class Op:
     real: bool = False
     #: Its scalars are limits on elements, so they saturate where other scalars wrap.
     limits: bool = False
+    #: One of MXNet's NumPy operators (``_np_sum``, ``_npi_add``): its results are those of its rule under this convention too.
+    numpy: bool = False
 
     # -- front ends
     #: A method of arrays and symbols too: True under its registered name, or the method's name.
@@ -523,6 +525,7 @@ class Op:
             else:
                 full[name] = param.default
         values = tuple(full.values())
+        legacy = legacy and not self.numpy
         return self.interned.setdefault((legacy, exact(values) if self.ambiguous else values), Sig(self, full, legacy))
 
     def __call__(self, xp: Any, *inputs: Any, **params: Any) -> Any:

@@ -20,16 +20,16 @@ def averaged(xp, x, axis, keepdims, less=0.0):
     return xp.cast_like(xp.divide(xp.cast_like(xp.sum(x, axis=axis, keepdims=keepdims), x), count), x)
 
 
-@op("_npi_mean", alone=True)
+@op("_numpy_mean", alone=True)
 def numpy_mean(xp, a, *, axis: Axis = None, dtype: DType | None = None, keepdims: bool = False, initial: float | None = None):
     """Arithmetic mean over axes. A mean has no initial value: ``initial`` must be None, as in MXNet."""
     if initial is not None:
-        raise ParameterError("_npi_mean: initial is not supported", f"initial={initial}", "leave initial out")
+        raise ParameterError("mean: initial is not supported", f"initial={initial}", "leave initial out")
     x, result = in_dtype(xp, a, dtype)
     return xp.cast(averaged(xp, x, axis, keepdims), result)
 
 
-@op("_npi_var", alone=True)
+@op("_numpy_var", alone=True)
 def numpy_var(xp, a, *, axis: Axis = None, dtype: DType | None = None, ddof: float = 0.0, keepdims: bool = False):
     """Variance over axes: the sum of squared deviations from the mean, divided by the number of elements minus ``ddof``."""
     x, result = in_dtype(xp, a, dtype)
@@ -37,7 +37,7 @@ def numpy_var(xp, a, *, axis: Axis = None, dtype: DType | None = None, ddof: flo
     return xp.cast(averaged(xp, centered * centered, axis, keepdims, ddof), result)
 
 
-@op("_npi_std", alone=True)
+@op("_numpy_std", alone=True)
 def numpy_std(xp, a, *, axis: Axis = None, dtype: DType | None = None, ddof: float = 0.0, keepdims: bool = False):
     """Standard deviation over axes: the square root of the variance."""
     x, result = in_dtype(xp, a, dtype)

@@ -21,7 +21,6 @@ from . import (
     pooling,
     recurrent,
     reduction,
-    regions,
     reshaping,
     scalar,
     slicing,
@@ -56,7 +55,6 @@ TABLES = (
     image,
     spatial,
     detection,
-    regions,
 )
 
 

@@ -1,0 +1,260 @@
+"""``ndarray`` of MXNet's NumPy dialect: NumPy's shapes with MXNet's dtypes, views and errors.
+
+It differs from ``twofold.np.ndarray``, which it derives from, as the real one differs from NumPy's: integers stay integers, only parts that
+are contiguous in memory are views, reshaped and transposed arrays are copies, elements are arrays without axes.
+"""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..device import Device
+from ..dtype import dtype_name, is_float
+from ..errors import DTypeError, ParameterError, ShapeError
+from ..extension_points import LOADERS
+from ..imperative.array import VIEW_SLOTS, ViewMixin, view_of
+from ..imperative.cell import wrap
+from ..imperative.indexing import Indexer, Rules, is_contiguous
+from ..imperative.invoke import host_of, invoke
+from ..imperative.transfer import on_device
+from ..ndarray.array import NDArray, NDArrayView
+from ..ndarray.types import Casting, DTypeLike, Order
+from ..numpy.array import ndarray as numpy_array
+from ..numpy.indexing import INDEXER as NUMPY_INDEXER
+from ..opdef.shapes import filled_shape
+from ..opdef.spec import Sig
+from ..ops import primitive_arithmetic, primitive_shape
+
+__all__ = ["ndarray", "ndarrayView"]
+
+
+def _places(item: Any) -> np.ndarray:
+    """An item of an index as a NumPy array of bools or integers: this dialect's arrays of indices are float32 by default."""
+    if isinstance(item, ndarray) and is_float(item._dtype):
+        return host_of(item).astype(np.int64)
+    return NUMPY_INDEXER.rules.places(item)
+
+
+INDEXER = Indexer(Rules((), is_contiguous, NUMPY_INDEXER.rules.is_basic, _places, NUMPY_INDEXER.rules.value, ellipsis_separates=True))
+
+
+class ndarray(numpy_array):  # NumPy's name
+    """An array of MXNet's ``mx.np``: float32 by default, on any device, with gradients."""
+
+    __slots__ = ()
+    _indexer: ClassVar[Any] = INDEXER
+
+    @property
+    def stype(self) -> str:
+        """Storage type: ``"default"`` (dense)."""
+        return "default"
+
+    @property
+    def T(self) -> "ndarray":
+        """A copy with the axes reversed."""
+        return self.transpose()
+
+    # indexing
+
+    def __getitem__(self, key: Any) -> "ndarray":
+        """Basic indices of contiguous memory give views, all others copies.
+
+        Raises
+        ------
+        IndexingError
+            If the key is not an index.
+        """
+        return INDEXER.get(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        INDEXER.put(self, key, value)
+
+    def _view(self, *chain: Sig) -> "ndarray":
+        """A view of this array, or of the array that it is a view of."""
+        return view_of(ndarrayView, self, chain)
+
+    # copies
+
+    def astype(self, dtype: DTypeLike, order: Order = "K", casting: Casting = "unsafe", subok: bool = True, copy: bool = True) -> "ndarray":
+        """The array cast to a dtype; itself if it has that dtype and ``copy`` is false.
+
+        Raises
+        ------
+        ParameterError
+            For an order or casting other than the defaults, as in MXNet.
+        """
+        if order not in ("K", "A", "C") or casting != "unsafe" or not subok:
+            given = f"order={order!r}, casting={casting!r}, subok={subok}"
+            raise ParameterError("astype: only the default order and casting are supported", given, "leave them out")
+        name = dtype_name(dtype)
+        if name == self._dtype:
+            return self.copy() if copy else self
+        return wrap(ndarray, invoke(primitive_arithmetic.astype.sig(dtype=name), (self,))[0])
+
+    def copy(self, order: Order = "C") -> "ndarray":
+        """A copy on the same device.
+
+        Raises
+        ------
+        ParameterError
+            For an order other than ``"C"``.
+        """
+        if order != "C":
+            raise ParameterError("copy: arrays are in row-major order", f"order={order!r}", "leave order out")
+        return wrap(ndarray, invoke(primitive_shape.contiguous.sig(), (self,))[0])
+
+    def as_in_ctx(self, ctx: Device) -> "ndarray":
+        """The array itself if it is on the device, else a copy there."""
+        return self if ctx is self.context else wrap(ndarray, on_device(self, Device(ctx)))
+
+    as_in_context = as_in_ctx
+
+    def copyto(self, other: Any) -> Any:
+        """Copy into another array of the same shape, or into a new array on a device; returns that array.
+
+        Raises
+        ------
+        ShapeError
+            If the shapes differ.
+        """
+        if isinstance(other, Device):
+            return wrap(ndarray, on_device(self, other))
+        if other.shape != self.shape:
+            raise ShapeError("copyto: shapes differ", f"{self.shape} into {other.shape}", "pass an array of the same shape")
+        other[...] = self
+        return other
+
+    def as_np_ndarray(self) -> "ndarray":
+        """The array itself."""
+        return self
+
+    def as_nd_ndarray(self) -> NDArray:
+        """A view of the array as an array of ``mx.nd``: it shares memory, and gradients flow through it."""
+        # ``mx.nd`` has no 0-d arrays: a single element has shape (1,)
+        chain = () if self.shape else (primitive_shape.reshape.sig(shape=(1,)),)
+        return view_of(NDArrayView, self, chain)
+
+    def tostype(self, stype: str) -> "ndarray":
+        """A copy in a storage type, which must be ``"default"``.
+
+        Raises
+        ------
+        ParameterError
+            For another one.
+        """
+        if stype != "default":
+            raise ParameterError("tostype: arrays of mx.np are dense", repr(stype), "convert with as_nd_ndarray() first")
+        return self.copy()
+
+    # shapes
+
+    def reshape(self, *shape: Any, order: Order = "C", copy: bool | None = None) -> "ndarray":
+        """A copy in a new shape, in which -1 infers a size; ``copy=False`` gives a view."""
+        if copy is False:
+            return self.reshape_view(*shape, order=order)
+        given = shape[0] if len(shape) == 1 else shape
+        return functions().reshape(self, given, order)
+
+    def reshape_view(self, *shape: Any, order: Order = "C") -> "ndarray":
+        """A view in a new shape, in which -1 infers a size.
+
+        Raises
+        ------
+        ParameterError
+            For an order other than ``"C"``.
+        """
+        if order != "C":
+            raise ParameterError("reshape_view: arrays are in row-major order", f"order={order!r}", "leave order out")
+        given = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+        return self._view(primitive_shape.reshape.sig(shape=filled_shape(tuple(given), self.size, "reshape_view")))
+
+    def transpose(self, *axes: Any) -> "ndarray":
+        """A copy with the axes in the given order, reversed by default."""
+        given = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+        return functions().transpose(self, given or None)
+
+    def flatten(self, order: Order = "C") -> "ndarray":
+        """A copy with one axis."""
+        return functions().reshape(self, -1, order)
+
+    def ravel(self, order: Order = "C") -> "ndarray":
+        """A copy with one axis."""
+        return functions().ravel(self, order)
+
+    def slice_assign(self, rhs: Any, begin: Any, end: Any, step: Any) -> "ndarray":
+        """Assign an array to ``self[begin:end:step, …]`` and return this array."""
+        self[tuple(slice(b, e, s) for b, e, s in zip(begin, end, step or [None] * len(begin), strict=True))] = rhs
+        return self
+
+    slice_assign_scalar = slice_assign
+
+    # Python's protocols
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            what = "The truth value of an ndarray with multiple elements is ambiguous."
+            raise ParameterError(what, f"shape {self.shape}", "compare, then reduce")
+        return bool(self.item())
+
+    def __float__(self) -> float:
+        return float(self._only("float"))
+
+    def __int__(self) -> int:
+        return int(self._only("int"))
+
+    def _only(self, what: str) -> Any:
+        """The element of an array of size 1.
+
+        Raises
+        ------
+        DTypeError
+            If it has another size.
+        """
+        if self.size != 1:
+            raise DTypeError("only size-1 arrays can be converted to Python scalars", f"shape {self.shape} to {what}", "index it first")
+        return self.item()
+
+    def __complex__(self) -> complex:
+        return complex(self._only("complex"))
+
+    def __round__(self, digits: int | None = None) -> "ndarray":
+        return functions().round(self, digits or 0)
+
+    def __hash__(self) -> int:
+        return id(self) >> 4  # by identity, since `==` compares elements; objects lie 16 bytes apart
+
+    def __repr__(self) -> str:
+        text = repr_of(self.asnumpy())
+        return text if self.context.is_host else f"{text[:-1]}, ctx={self.context})"
+
+    def __str__(self) -> str:
+        return str(self.asnumpy())
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item() if self.size == 1 and spec else str(self), spec)
+
+
+class ndarrayView(ViewMixin, ndarray):
+    """A view of an `ndarray` or of another array's memory."""
+
+    __slots__ = VIEW_SLOTS
+    _root: ClassVar[Any] = ndarray
+
+    @property
+    def base(self) -> Any:
+        """The array whose memory this is a view of."""
+        return self._base
+
+
+def repr_of(array: np.ndarray) -> str:
+    """A NumPy array as MXNet's shows itself: with its dtype unless that is float32 or bool."""
+    text = repr(array)
+    if array.dtype == np.float32:
+        at = text.rfind("dtype=")
+        return text if at < 0 else text[: text[:at].rstrip().rindex(",")] + ")"
+    return text if "dtype=" in text or array.dtype == bool else f"{text[:-1]}, dtype={array.dtype})"
+
+
+def functions() -> Any:
+    """The functions of the dialect, which are defined over this class (see `array_functions`)."""
+    return LOADERS["mxnet_numpy", "functions"]()

@@ -1,0 +1,271 @@
+"""The functions of the dialect on arrays: how operators are applied, and what needs the values of arrays."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..device import CPU, Device, current_device
+from ..dtype import NAME_OF
+from ..errors import DTypeError, ParameterError
+from ..extension_points import LOADERS
+from ..imperative.array import Array, adopted, from_host
+from ..imperative.invoke import host_of
+from ..ndarray.array import NDArray
+from ..ndarray.calls import Calls
+from ..ndarray.host_calls import by_numpy, is_recorded, map_nested, refuse_cut, stacked
+from ..numpy.array import ndarray as numpy_array
+from ..opdef.spec import Op
+from .array import ndarray
+from .creation import Creation
+from .elementwise import Elementwise
+from .front import Unsupported
+from .linear import Products
+from .reductions import Reductions
+from .shapes import Shapes, as_sizes
+
+__all__ = ["FUNCTIONS", "ArrayFunctions", "host_result"]
+
+
+class _Calls(Calls):
+    """The entry points of operators for this dialect: MXNet's convention for scalars and dtypes, NumPy's for shapes."""
+
+    def _sig_of(self, op: Op, params: dict[str, Any]) -> Any:
+        self._legacy = op.elementwise
+        return super()._sig_of(op, params)
+
+
+CALLS = _Calls(ndarray)
+
+
+class ArrayFunctions(Elementwise, Reductions, Shapes, Creation, Products):
+    """The functions of ``mx.np``."""
+
+    def apply(self, op: Op, arrays: Sequence[Any], params: Mapping[str, Any] | None = None, out: Any = None, name: str = "") -> Any:
+        """The result of an operator, or the list of its results."""
+        given = {k: v for k, v in (params or {}).items() if k in op.params or k == "ctx"}
+        if op.arrays and not op.variadic and given.get("ctx") is not None and arrays and any(a is not None for a in arrays):
+            given.pop("ctx")
+        return CALLS.call(op, arrays, given, out)
+
+    def is_array(self, value: object) -> bool:
+        """Whether a value is an array of the dialect."""
+        return isinstance(value, ndarray)
+
+    def operand(self, value: Any) -> Any:
+        """A value as an array; lists and NumPy's arrays are converted, as NumPy does."""
+        if isinstance(value, ndarray):
+            return value
+        if isinstance(value, NDArray):
+            what = "a numpy operator which can only accept MXNet numpy ndarrays, while received a legacy ndarray"
+            raise Unsupported(what, repr(value)[:60], "convert it with as_np_ndarray()")
+        return self.array(value)
+
+    def context_name(self, ctx: Any) -> Any:
+        """A device as a parameter of creating operators."""
+        return None if ctx is None else ctx
+
+    # arrays from values
+
+    def array(self, object: Any, dtype: Any = None, ctx: Any = None, device: Any = None) -> ndarray:
+        """An array from values: float32 for numbers and lists, the dtype of an array or of NumPy's array.
+
+        Parameters
+        ----------
+        object
+            An array, a number, or nested sequences.
+        dtype
+            The dtype.
+        ctx, device
+            The device; the current one if None.
+
+        Raises
+        ------
+        ParameterError
+            For an array of ``mx.nd``.
+        """
+        where = current_device() if ctx is None and device is None else Device(ctx or device)
+        if isinstance(object, NDArray):
+            what = "If you're trying to create a mxnet.numpy.ndarray from mx.nd.NDArray, please use the zero-copy as_np_ndarray function."
+            raise ParameterError(what, repr(object)[:60], "call as_np_ndarray()")
+        if isinstance(object, numpy_array):
+            found = object.astype(object.dtype if dtype is None else dtype)
+            return converted(found).as_in_ctx(object.context if ctx is None and device is None else where)
+        if isinstance(object, (list, tuple)) and is_recorded(object):
+            found = stacked(object, ndarray, lambda item: self.operand(item).astype(dtype or "float32", copy=False))
+            return found.as_in_ctx(where)
+        kind = dtype if dtype is not None else None if isinstance(object, (np.ndarray, np.generic)) else np.float32
+        items = map_nested(object, lambda v: host_of(v) if isinstance(v, Array) else v) if isinstance(object, (list, tuple)) else object
+        try:
+            host = np.array(items, dtype=kind)
+        except TypeError as error:
+            raise DTypeError(f"array: {error}", repr(object)[:60], "pass numbers") from None
+        return from_host(ndarray, np.ascontiguousarray(host).reshape(host.shape), where)
+
+    def empty(self, shape: Any, dtype: Any = None, order: str = "C", ctx: Any = None, device: Any = None) -> Any:
+        """An array of a shape, filled with zeros."""
+        return self.zeros(shape, dtype, order, ctx, device)
+
+    def _cast(self, x: Any, dtype: Any) -> Any:
+        return x.astype(dtype, copy=False)
+
+    def _size(self, x: Any, axis: int) -> int | None:
+        return x.shape[axis]
+
+    def _filled_like(self, obj: Any, arr: Any, number: Any) -> Any:
+        return self.full(obj.shape, number, arr.dtype)
+
+    # what depends on values
+
+    def nonzero(self, a: Any) -> tuple[ndarray, ...]:
+        """The places of the elements that are not 0, an array (int64) for each axis."""
+        x = self.operand(a)
+        return tuple(adopted(ndarray, np.ascontiguousarray(k), x.context) for k in np.nonzero(host_of(x)))
+
+    def split(self, ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+        """The parts of an array along an axis: of equal size, or from indices on.
+
+        Raises
+        ------
+        ParameterError
+            If the sections are not equal.
+        """
+        x = self.operand(ary)
+        if isinstance(indices_or_sections, int) and x.shape[axis] % indices_or_sections:
+            size = f"{x.shape[axis]} into {indices_or_sections}"
+            raise ParameterError("array split does not result in an equal division", size, "pass a divisor of the size")
+        if not isinstance(indices_or_sections, int) and len(indices_or_sections) and list(indices_or_sections)[-1] > x.shape[axis]:
+            indices_or_sections = [min(k, x.shape[axis]) for k in indices_or_sections]
+        return super().split(x, indices_or_sections, axis)
+
+    def _delete_places(self, arr: Any, obj: Any, axis: int | None) -> Any:
+        x = self.operand(arr)
+        x, at = (self.ravel(x), 0) if axis is None else (x, axis)
+        gone = np.asarray(host_of(obj) if isinstance(obj, Array) else obj)
+        gone = gone if gone.dtype == bool else gone.astype(np.int64)
+        kept = np.delete(np.arange(x.shape[at]), gone)
+        return self.take(x, from_host(ndarray, kept, x.context), at)
+
+    def unique(
+        self, ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: int | None = None
+    ) -> Any:
+        """The sorted distinct elements (or slices along an axis); on request their first places, places in them, and counts."""
+        options = {"return_index": return_index, "return_inverse": return_inverse, "return_counts": return_counts, "axis": axis}
+        found = host_result(np.unique, (self.operand(ar),), options)
+        if return_inverse and axis is None:  # NumPy 2 gives the places the array's shape
+            at = 1 + return_index
+            found = (*found[:at], found[at].ravel(), *found[at + 1 :])
+        return found
+
+    def bincount(self, x: Any, weights: Any = None, minlength: int = 0) -> Any:
+        """How often each integer from 0 on occurs (in their dtype), or the sums of their weights."""
+        values = self.operand(x)
+        found = host_result(np.bincount, (values.astype("int64", copy=False), weights, minlength), {})
+        return found.astype(values.dtype if weights is None else weights.dtype, copy=False)
+
+    def histogram(
+        self, a: Any, bins: Any = 10, range: Any = None, normed: Any = None, weights: Any = None, density: Any = None
+    ) -> tuple[Any, Any]:
+        """Counts (int64) of values in bins, and the bins' edges.
+
+        Raises
+        ------
+        ParameterError
+            For normed, weighted or density histograms, as in MXNet.
+        """
+        if normed or weights is not None or density:
+            raise ParameterError("histogram: only counts are supported", f"normed={normed}, density={density}", "divide the counts")
+        x = self.operand(a)
+        counts, edges = np.histogram(host_of(x), host_of(bins) if isinstance(bins, Array) else bins, range)
+        return from_host(ndarray, counts, x.context), from_host(ndarray, edges.astype(np.float32), x.context)
+
+    def resize(self, a: Any, new_shape: Any) -> Any:
+        """The elements in a new shape, repeated or cut as needed."""
+        x, shape = self.ravel(self.operand(a)), tuple(as_sizes(new_shape)) if not isinstance(new_shape, int) else (new_shape,)
+        size = math.prod(shape)
+        if not size or not x.size:
+            return self.zeros(shape, x.dtype)
+        return self.reshape(self.tile(x, -(-size // x.size))[:size], shape)
+
+    def unravel_index(self, indices: Any, shape: Any, order: str = "C") -> Any:
+        """The coordinates of places in a flattened array, an array for each axis."""
+        if self.number(indices) is not None:
+            return np.unravel_index(int(indices), shape)
+        found = np.unravel_index(host_of(self.operand(indices)).astype(np.int64), shape)
+        return tuple(from_host(ndarray, np.ascontiguousarray(k)) for k in found)
+
+    def _rows(self, found: Any) -> Any:
+        return tuple(found)
+
+    def meshgrid(self, *xi: Any, **kwargs: Any) -> list[Any]:
+        """Coordinate matrices from vectors."""
+        indexing = kwargs.get("indexing", "xy")
+        vectors = self.operands(xi)
+        shape = tuple(v.size for v in vectors)
+        order = (1, 0, *range(2, len(shape))) if indexing == "xy" and len(shape) > 1 else tuple(range(len(shape)))
+        full = tuple(shape[k] for k in order)
+        return [self.broadcast_to(v.reshape([-1 if order[j] == k else 1 for j in range(len(shape))]), full) for k, v in enumerate(vectors)]
+
+    def broadcast_arrays(self, *args: Any, **kwargs: Any) -> list[Any]:
+        """Arrays broadcast to their common shape."""
+        arrays = self.operands(args)
+        shape = np.broadcast_shapes(*[a.shape for a in arrays])
+        return [self.broadcast_to(a, shape) for a in arrays]
+
+    # questions
+
+    def shape(self, a: Any) -> tuple[int, ...]:
+        """The shape of an array."""
+        return self.operand(a).shape
+
+    def may_share_memory(self, a: Any, b: Any, max_work: int | None = None) -> bool:
+        """Whether two arrays are the same or views of the same memory."""
+        first, second = [x if type(x)._root is None else x._base for x in (a, b)]
+        return first is second
+
+    shares_memory = may_share_memory
+
+    # for random
+
+    def _correlated(self, mean: Any, cov: Any, size: Any) -> Any:
+        shape = () if size is None else (size,) if isinstance(size, int) else tuple(size)
+        batch = np.broadcast_shapes(mean.shape[:-1], cov.shape[:-2])
+        noise = LOADERS["mxnet_numpy", "random"]().normal(0, 1, (*shape, *batch, mean.shape[-1]))
+        factor = LOADERS["mxnet_numpy", "linalg"]().cholesky(cov)
+        return self.combined("add", mean, self.squeeze(self.matmul(factor, self.expand_dims(noise, -1)), -1))
+
+    def _shuffled(self, x: Any, op: Op) -> None:
+        x[...] = self.apply(op, (x,))
+
+
+def converted(array: Any) -> Any:
+    """An array of ``twofold.np`` as one of the dialect, with the same content and record."""
+    if isinstance(array, ndarray):
+        return array
+    found = object.__new__(ndarray)
+    found._v = array._v
+    return found
+
+
+def host_result(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """The result of a function of NumPy's on the host, with arrays in place of NumPy's; numbers stay numbers.
+
+    Raises
+    ------
+    AutogradError
+        If floating-point results are computed from recorded arrays.
+    """
+    device = next((a.context for a in args if isinstance(a, Array)), CPU)
+
+    def array_of(item: Any) -> Any:
+        if item.__class__ is not np.ndarray or item.dtype not in NAME_OF:
+            return item
+        return adopted(ndarray, np.array(item, order="C"), device)
+
+    found = map_nested(by_numpy(function, args, options), array_of)
+    refuse_cut(getattr(function, "__name__", "a function of NumPy"), args, found)
+    return found
+
+
+FUNCTIONS = ArrayFunctions()

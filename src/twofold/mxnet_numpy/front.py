@@ -1,0 +1,85 @@
+"""What the functions of MXNet's NumPy dialect are written over: a front that applies operators to its own arrays.
+
+The same methods serve arrays (`mxnet_numpy`) and symbols (`mx.sym.np`); a class for each says what an array is and how an operator is
+applied. So a function is written once, names the operators that MXNet's files name, and asks no flag.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import DTypeError
+from ..opdef.spec import Op
+
+__all__ = ["NUMBERS", "Front", "Unsupported", "public_name", "without_none"]
+
+NUMBERS = (bool, int, float, np.generic)
+
+
+class Unsupported(DTypeError, AssertionError):
+    """An operand that is neither an array nor a number (MXNet raises a TypeError or an AssertionError)."""
+
+
+def public_name(op: Op) -> str:
+    """An operator's name without the prefix of its namespace, which begins the automatic names of its nodes."""
+    for prefix in ("_npi_", "_npx_", "_np_"):
+        if op.title.startswith(prefix):
+            return op.title.removeprefix(prefix)
+    return op.title
+
+
+def without_none(**params: Any) -> dict[str, Any]:
+    """Parameters without those that are None, which MXNet leaves out of its files."""
+    return {name: value for name, value in params.items() if value is not None}
+
+
+class Front(ABC):
+    """Applies operators to arrays or symbols."""
+
+    @abstractmethod
+    def apply(self, op: Op, arrays: Sequence[Any], params: Mapping[str, Any] | None = None, out: Any = None, name: str = "") -> Any:
+        """The result of an operator, or the list of its results.
+
+        Parameters
+        ----------
+        op, arrays, params
+            The operator, its arrays (None where one is omitted) and parameters.
+        out
+            An array for the result.
+        name
+            The beginning of automatic names of nodes, if not the operator's name.
+        """
+
+    @abstractmethod
+    def is_array(self, value: object) -> bool:
+        """Whether a value is an array of this front."""
+
+    @abstractmethod
+    def operand(self, value: Any) -> Any:
+        """A value as an array of this front.
+
+        Raises
+        ------
+        Unsupported
+            If it cannot be one.
+        """
+
+    @abstractmethod
+    def context_name(self, ctx: Any) -> Any:
+        """A device as a parameter of creating operators."""
+
+    def operands(self, values: Any) -> list[Any]:
+        """Several values as arrays."""
+        return [self.operand(v) for v in values]
+
+    def created(self, op: Op, ctx: Any, out: Any = None, **params: Any) -> Any:
+        """An array that an operator creates on a device."""
+        return self.apply(op, (), {**params, "ctx": self.context_name(ctx)}, out)
+
+    def number(self, value: Any) -> float | None:
+        """A value as a Python number; None if it is an array."""
+        if isinstance(value, np.generic) and not self.is_array(value):
+            value = value.item()
+        return value if isinstance(value, (bool, int, float)) else None

@@ -1,0 +1,170 @@
+"""Products of arrays, contractions, polynomials; and linear algebra, ``np.linalg``."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ParameterError
+from ..ops import dialect_creation, dialect_shapes, einsum, linear_algebra
+from ..ops import dialect_linear as ops
+from ..ops import dialect_reduction as norms
+from .front import Front, without_none
+
+__all__ = ["LinearAlgebra", "Products"]
+
+
+class Products(Front):
+    """Products of arrays."""
+
+    def dot(self, a: Any, b: Any, out: Any = None) -> Any:
+        """The product over the last axis of ``a`` and the last but one of ``b``."""
+        return self.apply(ops.np_dot, (self.operand(a), self.operand(b)), None, out)
+
+    def matmul(self, a: Any, b: Any, out: Any = None, **kwargs: Any) -> Any:
+        """Matrix products over the last two axes."""
+        return self.apply(ops.npi_matmul, (self.operand(a), self.operand(b)), None, out)
+
+    def tensordot(self, a: Any, b: Any, axes: Any = 2) -> Any:
+        """The sum of products over axes: a number of them, or those of each array."""
+        x, y = self.operand(a), self.operand(b)
+        if np.isscalar(axes):
+            return self.apply(ops.npi_tensordot_int_axes, (x, y), {"axes": axes})
+        first, second = axes
+        first, second = [list(k) if isinstance(k, (list, tuple)) else [k] for k in (first, second)]
+        return self.apply(ops.npi_tensordot, (x, y), {"a_axes_summed": first, "b_axes_summed": second})
+
+    def inner(self, a: Any, b: Any) -> Any:
+        """The sum of products over the last axes."""
+        return self.apply(ops.npi_tensordot, (self.operand(a), self.operand(b)), {"a_axes_summed": (-1,), "b_axes_summed": (-1,)})
+
+    def outer(self, a: Any, b: Any) -> Any:
+        """The products of all pairs of elements of two flattened arrays."""
+        return self.tensordot(self._flat(a), self._flat(b), 0)
+
+    def vdot(self, a: Any, b: Any) -> Any:
+        """The sum of products of two flattened arrays."""
+        return self.tensordot(self._flat(a), self._flat(b), 1)
+
+    def _flat(self, a: Any) -> Any:
+        return self.apply(dialect_shapes.np_reshape, (self.operand(a),), {"newshape": (-1,), "order": "C"})
+
+    def einsum(self, subscripts: str, *operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:
+        """The sum of products by Einstein's convention."""
+        if kwargs:
+            raise ParameterError("einsum: unknown arguments", ", ".join(kwargs), "pass subscripts, operands, out and optimize")
+        return self.apply(einsum.einstein_sum, self.operands(operands), {"subscripts": subscripts, "optimize": int(bool(optimize))}, out)
+
+    def polyval(self, p: Any, x: Any) -> Any:
+        """A polynomial with coefficients ``p``, that of the highest power first, at ``x``."""
+        return self.apply(ops.npi_polyval, (self.operand(p), self.operand(x)))
+
+    def diag_indices_from(self, arr: Any) -> Any:
+        """The coordinates of the main diagonal, an array for each axis."""
+        return self._rows(self.apply(dialect_creation.npi_diag_indices_from, (self.operand(arr),)))
+
+    def _rows(self, found: Any) -> Any:
+        """What a function that returns an array for each axis returns."""
+        return found
+
+
+class LinearAlgebra:
+    """``np.linalg``: decompositions, equations, norms of matrices.
+
+    Parameters
+    ----------
+    front
+        The functions of arrays or symbols.
+    """
+
+    def __init__(self, front: Any) -> None:
+        self._front = front
+
+    def _apply(self, op: Any, *arrays: Any, label: str = "", **params: Any) -> Any:
+        return self._front.apply(op, [self._front.operand(a) for a in arrays], params, None, label)
+
+    def inv(self, a: Any) -> Any:
+        """The inverse of square matrices."""
+        return self._apply(linear_algebra.inverse, a, label="inv")
+
+    def det(self, a: Any) -> Any:
+        """The determinants of square matrices."""
+        return self._apply(linear_algebra.det, a, label="det")
+
+    def slogdet(self, a: Any) -> Any:
+        """The signs and the logarithms of the magnitudes of determinants."""
+        return self._apply(linear_algebra.slogdet, a, label="slogdet")
+
+    def cholesky(self, a: Any) -> Any:
+        """The lower triangular factors of positive definite matrices."""
+        return self._apply(linear_algebra.cholesky, a, label="cholesky")
+
+    def svd(self, a: Any) -> Any:
+        """Singular value decompositions (U, values, V), reduced: U · diag(values) · V."""
+        return tuple(self._apply(linear_algebra.svd, a))
+
+    def eig(self, a: Any) -> Any:
+        """Eigenvalues and eigenvectors; complex ones raise."""
+        return tuple(self._apply(ops.npi_eig, a))
+
+    def eigvals(self, a: Any) -> Any:
+        """Eigenvalues; complex ones raise."""
+        return self._apply(ops.npi_eigvals, a)
+
+    def eigh(self, a: Any, UPLO: str = "L") -> Any:
+        """Eigenvalues, ascending, and eigenvectors of symmetric matrices, of which the named triangle is read."""
+        return tuple(self._apply(linear_algebra.eigh_of_triangle, a, UPLO=UPLO))
+
+    def eigvalsh(self, a: Any, UPLO: str = "L") -> Any:
+        """Eigenvalues of symmetric matrices, ascending."""
+        return self._apply(linear_algebra.eigvalsh, a, UPLO=UPLO)
+
+    def solve(self, a: Any, b: Any) -> Any:
+        """``x`` with a · x = b."""
+        return self._apply(linear_algebra.solve_vectors, a, b)
+
+    def pinv(self, a: Any, rcond: Any = 1e-15, hermitian: bool = False) -> Any:
+        """Pseudo-inverses, in which singular values below ``rcond`` times the largest count as 0."""
+        if hermitian:
+            raise ParameterError("pinv: hermitian is not supported", "hermitian=True", "leave hermitian out")
+        if self._front.number(rcond) is None:
+            return self._apply(linear_algebra.pinv, a, rcond, hermitian=False)
+        return self._apply(linear_algebra.pinv_of_scalar, a, rcond=rcond, hermitian=False)
+
+    def tensorinv(self, a: Any, ind: int = 2) -> Any:
+        """The inverse of an array as a linear map from its axes after the first ``ind``."""
+        return self._apply(linear_algebra.tensorinv, a, ind=ind)
+
+    def tensorsolve(self, a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
+        """``x`` with tensordot(a, x, x.ndim) = b."""
+        return self._apply(linear_algebra.tensorsolve, a, b, **without_none(a_axes=axes))
+
+    def norm(self, x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+        """The norm of vectors or matrices along axes.
+
+        Parameters
+        ----------
+        x
+            The array.
+        ord
+            The order: a number, an infinity, ``"fro"`` or ``"nuc"``; the square root of the sum of squares if None.
+        axis
+            One axis for vectors, two for matrices; all if None.
+        keepdims
+            Keep the axes, with size 1.
+        """
+        given: dict[str, Any] = {"axis": (axis,) if isinstance(axis, int) else axis, "keepdims": keepdims}
+        if ord is None:
+            flag = norms.FLAT if axis is None else norms.FROBENIUS
+            return self._apply(norms.npi_norm, x, ord=2, flag=flag, **given)
+        if ord == "fro":
+            return self._apply(norms.npi_norm, x, ord=2, flag=norms.FROBENIUS, **given)
+        if ord == "nuc":
+            return self._apply(norms.npi_norm, x, ord=2, flag=norms.NUCLEAR, **given)
+        order = {"inf": math.inf, "-inf": -math.inf}.get(ord, ord)
+        if isinstance(order, str):
+            raise ParameterError("norm: unknown order", repr(ord), "use a number, 'inf', 'fro' or 'nuc'")
+        two_axes = given["axis"] is not None and len(given["axis"]) == 2
+        flag = norms.SPECTRAL if two_axes and order in (2, -2) else norms.BY_ORDER
+        return self._apply(norms.npi_norm, x, ord=order, flag=flag, **given)

@@ -1,0 +1,115 @@
+"""Python's operators on arrays of the dialect: short paths for floats of one dtype, else the function of the same name."""
+
+from collections.abc import Callable
+from typing import Any
+
+from ..config import SETTINGS
+from ..dtype import NAME_OF
+from ..errors import DTypeError
+from ..generated_methods import attach_method
+from ..imperative.array import Array
+from ..imperative.cell import HOST, PLAIN, Value
+from ..imperative.fast import specialise
+from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
+from ..opdef.spec import Op
+from .array import ndarray, ndarrayView
+from .array_functions import FUNCTIONS
+from .front import NUMBERS
+
+__all__ = ["FUNCTION_OF"]
+
+#: Python's operators, by the names of their special methods, to functions.
+FUNCTION_OF = {
+    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "true_divide", "mod": "mod", "pow": "power", "matmul": "matmul",
+    "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "neg": "negative", "abs": "absolute", "invert": "invert",
+    "eq": "equal", "ne": "not_equal", "gt": "greater", "ge": "greater_equal", "lt": "less", "le": "less_equal",
+}  # fmt: skip
+
+
+def _general(name: str, reverse: bool) -> Callable[..., Any]:
+    """What the short paths call where they do not apply.
+
+    Raises
+    ------
+    DTypeError
+        For operands that are neither arrays of the dialect nor numbers, and for None.
+    """
+    function = getattr(FUNCTIONS, name)
+
+    def general(self: ndarray, other: Any) -> Any:
+        if other is None or isinstance(other, (str, dict, set)) or (isinstance(other, Array) and not isinstance(other, ndarray)):
+            raise DTypeError(f"type {type(other)} not supported", f"{name}: {str(other)[:40]}", "pass an array of mx.np or a number")
+        return function(other, self) if reverse else function(self, other)
+
+    return general
+
+
+def _comparison(op: Op, name: str) -> Callable[..., Any]:
+    fn, general, scalar, new = getattr(HOST.xp, op.name), _general(name, False), HOST.scalar, object.__new__
+
+    def method(self: Any, other: Any) -> Any:
+        a: Any = self._v
+        if a.__class__ is Value and a.data.__class__ is PLAIN and a.data.size < SETTINGS.defer_elements:
+            a = a.data  # a comparison has no gradient, so there is nothing to record
+        if a.__class__ is PLAIN and a.dtype.kind == "f":
+            kind = other.__class__
+            b: Any = scalar(other, NAME_OF[a.dtype]) if kind is float or kind is int else other._v if isinstance(other, ndarray) else None
+            if b.__class__ is PLAIN and a.dtype is b.dtype:
+                try:
+                    v = fn(a, b)
+                except ValueError:  # shapes that do not broadcast: the general path raises for them
+                    return general(self, other)
+                if v.__class__ is PLAIN:
+                    result = new(ndarray)
+                    result._v = v
+                    return result
+        return general(self, other)
+
+    return method
+
+
+def _in_place(name: str) -> Callable[..., Any]:
+    function = getattr(FUNCTIONS, name)
+
+    def method(self: Any, other: Any) -> Any:
+        if not isinstance(other, (ndarray, *NUMBERS)):
+            raise DTypeError(f"type {type(other)} not supported", f"in-place {name}", "pass an array of mx.np or a number")
+        found = function(self, other)
+        if found._dtype != self._dtype:
+            given = f"{found._dtype} into {self._dtype}"
+            raise DTypeError(f"in-place {name}: Type inconsistent", given, "assign the result to a new array")
+        self[...] = found
+        return self
+
+    return method
+
+
+def _unary(op: Op, name: str) -> Callable[..., Any]:
+    function = getattr(FUNCTIONS, name)
+    return specialise(op, ndarray, ndarrayView, (ndarray,), legacy=True, arity=1, general=lambda self: function(self))
+
+
+def attach() -> None:
+    """Attach the operators to `ndarray`."""
+    for dunder, op in ARITHMETIC.items():
+        name = FUNCTION_OF.get(dunder)
+        if name is None:
+            continue
+        for spelled, reverse in ((f"__{dunder}__", False), (f"__r{dunder}__", True)):
+            general = _general(name, reverse)
+            short = op.short_path and op.ufunc is not None and dunder not in ("mod", "pow")
+            method = (
+                specialise(op, ndarray, ndarrayView, (ndarray,), legacy=True, arity=2, reverse=reverse, general=general)
+                if short
+                else general
+            )
+            attach_method(ndarray, spelled, method)
+        if dunder != "pow":
+            attach_method(ndarray, f"__i{dunder}__", _in_place(name))
+    for dunder, op in COMPARISON.items():
+        attach_method(ndarray, f"__{dunder}__", _comparison(op, FUNCTION_OF[dunder]))
+    for dunder, op in UNARY.items():
+        attach_method(ndarray, f"__{dunder}__", _unary(op, FUNCTION_OF[dunder]))
+
+
+attach()

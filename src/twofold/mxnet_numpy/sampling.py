@@ -1,0 +1,190 @@
+"""The samplers of ``np.random``: samples from MXNet's streams, which ``mx.random.seed`` and ``npx.random.seed`` start."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import ParameterError
+from ..opdef.frontend import named
+from ..opdef.spec import Op
+from ..ops import dialect_random as ops
+from ..ops import gathering, ordering, random_sampling
+from .front import without_none
+from .shapes import as_sizes
+
+__all__ = ["Random"]
+
+
+class Random:
+    """Samplers.
+
+    Parameters
+    ----------
+    front
+        The functions of arrays or symbols.
+    """
+
+    def __init__(self, front: Any) -> None:
+        self._front = front
+
+    def _draw(self, op: Op, values: dict[str, Any], ctx: Any, out: Any = None, **others: Any) -> Any:
+        """Samples with parameters that are numbers or arrays."""
+        front = self._front
+        numbers = {name: front.number(v) for name, v in values.items()}
+        arrays = [front.operand(v) for name, v in values.items() if numbers[name] is None]
+        arrays += [None] * (len([i for i in op.inputs if not i.injected]) - len(arrays))
+        return front.apply(op, arrays, {**numbers, **others, "ctx": front.context_name(ctx)}, out)
+
+    def uniform(
+        self,
+        low: Any = 0.0,
+        high: Any = 1.0,
+        size: Any = None,
+        dtype: Any = None,
+        ctx: Any = None,
+        out: Any = None,
+        device: Any = None,
+    ) -> Any:
+        """Samples from [low, high)."""
+        others = {"size": as_sizes(size), "dtype": dtype or "float32"}
+        return self._draw(ops.uniform_samples, {"low": low, "high": high}, ctx or device, out, **others)
+
+    def normal(
+        self,
+        loc: Any = 0.0,
+        scale: Any = 1.0,
+        size: Any = None,
+        dtype: Any = None,
+        ctx: Any = None,
+        out: Any = None,
+        device: Any = None,
+    ) -> Any:
+        """Normal samples with mean ``loc`` and standard deviation ``scale``."""
+        others = {"size": as_sizes(size), "dtype": dtype or "float32"}
+        return self._draw(ops.normal_samples, {"loc": loc, "scale": scale}, ctx or device, out, **others)
+
+    def gamma(
+        self, shape: Any, scale: Any = 1.0, size: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, device: Any = None
+    ) -> Any:
+        """Gamma samples with a shape parameter and a scale."""
+        others = {"size": as_sizes(size), "dtype": dtype or "float32"}
+        return self._draw(ops.gamma_samples, {"shape": shape, "scale": scale}, ctx or device, out, **others)
+
+    def beta(self, a: Any, b: Any, size: Any = None, dtype: Any = None, ctx: Any = None, device: Any = None) -> Any:
+        """Beta samples: X / (X + Y) of two gamma variables, drawn in float64 so that small ones do not vanish."""
+        x = self.gamma(a, 1, size, "float64", ctx or device)
+        y = self.gamma(b, 1, size, "float64", ctx or device)
+        front = self._front
+        return front._cast(front.true_divide(x, front.add(x, y)), dtype or "float32")
+
+    def chisquare(self, df: Any, size: Any = None, dtype: Any = None, ctx: Any = None, device: Any = None) -> Any:
+        """Chi-square samples with ``df`` degrees of freedom."""
+        half = self._front.number(df)
+        shape = df / 2 if half is None else half / 2
+        return self.gamma(shape, 2.0, size, dtype, ctx or device)
+
+    def lognormal(
+        self,
+        mean: Any = 0.0,
+        sigma: Any = 1.0,
+        size: Any = None,
+        dtype: Any = None,
+        ctx: Any = None,
+        out: Any = None,
+        device: Any = None,
+    ) -> Any:
+        """Exponentials of normal samples."""
+        return self._front.exp(self.normal(mean, sigma, size, dtype, ctx or device), out=out)
+
+    def exponential(self, scale: Any = 1.0, size: Any = None, ctx: Any = None, out: Any = None, device: Any = None) -> Any:
+        """Exponential samples with mean ``scale``."""
+        return self._draw(ops.SCALED["exponential"], {"scale": scale}, ctx or device, out, size=as_sizes(size))
+
+    def rayleigh(self, scale: Any = 1.0, size: Any = None, ctx: Any = None, out: Any = None, device: Any = None) -> Any:
+        """Rayleigh samples with mode ``scale``."""
+        return self._draw(ops.SCALED["rayleigh"], {"scale": scale}, ctx or device, out, size=as_sizes(size))
+
+    def power(self, a: Any, size: Any = None) -> Any:
+        """Samples in [0, 1] with density a · x**(a - 1)."""
+        op = ops.SHAPED["powerd"]
+        return self._draw(op, {"a": a}, None, None, size=as_sizes(size))
+
+    def rand(self, *size: int, **kwargs: Any) -> Any:
+        """Uniform samples from [0, 1) of a shape given as arguments."""
+        return self.uniform(0, 1, **(kwargs | {"size": size or kwargs.get("size")}))
+
+    def randn(self, *size: int, **kwargs: Any) -> Any:
+        """Standard normal samples of a shape given as arguments."""
+        return self.normal(0, 1, **(kwargs | {"size": size or kwargs.get("size")}))
+
+    def randint(
+        self, low: int, high: int | None = None, size: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, device: Any = None
+    ) -> Any:
+        """Integers (int64) from [low, high), or from [0, low) with one number."""
+        first, last = (0, low) if high is None else (low, high)
+        if last <= first:
+            raise ParameterError("randint: low >= high", f"{first} and {last}", "pass an interval with at least one integer")
+        shape = () if size is None else as_sizes(size)
+        return self._front.created(
+            random_sampling.random_randint, ctx or device, out, low=first, high=last, shape=shape, dtype=dtype or "int64"
+        )
+
+    def choice(
+        self, a: Any, size: Any = None, replace: bool = True, p: Any = None, ctx: Any = None, out: Any = None, device: Any = None
+    ) -> Any:
+        """Draws from ``range(a)``, or from the elements of a vector, with probabilities ``p``, with or without replacement."""
+        front, count = self._front, self._front.number(a)
+        arrays = [*([] if count is not None else [front.operand(a)]), *([] if p is None else [front.operand(p)])]
+        params = {
+            "a": count,
+            "size": as_sizes(size),
+            "replace": replace,
+            "weighted": p is not None,
+            "ctx": front.context_name(ctx or device),
+        }
+        places = front.apply(ops.npi_choice, [*arrays, *[None] * (2 - len(arrays))], params, out if count is not None else None)
+        return places if count is not None else front.apply(gathering.take_places, (front.operand(a), places), {}, out)
+
+    def multinomial(self, n: int, pvals: Any, size: Any = None, **kwargs: Any) -> Any:
+        """How often (int64) each class occurs in ``n`` draws with the given probabilities."""
+        front = self._front
+        params = {"n": n, **without_none(size=as_sizes(size))}
+        if front.is_array(pvals):
+            return front.apply(ops.npi_multinomial, (pvals,), params)
+        return front.apply(ops.npi_multinomial, (None,), {**params, "pvals": tuple(float(v) for v in np.asarray(pvals))})
+
+    def multivariate_normal(self, mean: Any, cov: Any, size: Any = None, check_valid: Any = None, tol: Any = None) -> Any:
+        """Normal vectors with a mean (n,) and a covariance (n, n), which must be positive definite."""
+        front = self._front
+        if check_valid is not None or tol is not None:
+            raise ParameterError("multivariate_normal: check_valid and tol are not supported", None, "leave them out")
+        return front._correlated(front.operand(mean), front.operand(cov), size)
+
+    def shuffle(self, x: Any) -> None:
+        """Shuffle an array in place along its first axis."""
+        self._front._shuffled(x, ordering.shuffle)
+
+
+def _located(name: str, op: Op) -> Callable[..., Any]:
+    @named(name, f"{name.title()} samples with a location and a scale.")
+    def function(
+        self: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, ctx: Any = None, out: Any = None, device: Any = None
+    ) -> Any:
+        return self._draw(op, {"loc": loc, "scale": scale}, ctx or device, out, size=as_sizes(size))
+
+    return function
+
+
+def _shaped(name: str, op: Op) -> Callable[..., Any]:
+    @named(name, f"{name.title()} samples with a shape parameter ``a``.")
+    def function(self: Any, a: Any, size: Any = None, ctx: Any = None, out: Any = None, device: Any = None) -> Any:
+        return self._draw(op, {"a": a}, ctx or device, out, size=as_sizes(size))
+
+    return function
+
+
+for _name, _op in ops.LOCATED.items():
+    setattr(Random, _name, _located(_name, _op))
+for _name in ("weibull", "pareto"):
+    setattr(Random, _name, _shaped(_name, ops.SHAPED[_name]))

@@ -1,0 +1,368 @@
+"""MXNet's NumPy operators on elements, ``_npi_*``: functions of one array, of two arrays, of an array and a scalar, choices.
+
+Their dtypes are MXNet's, not NumPy's: integers stay integers, also under ``sqrt``; a scalar is converted to the array's dtype; of two
+dtypes the floating-point one wins, whatever its width; quotients of integers are float32. Where MXNet refuses a combination of dtypes,
+the same rules hold.
+"""
+
+import math
+from typing import Any
+
+from ..dtype import FLOATS, promote
+from ..opdef.declare import op
+from ..opdef.params import Scalar
+from ..opdef.samples import Draw, Sample
+from ..opdef.spec import Op, Rule
+from .arithmetic_variants import modulus
+from .elementwise_math import relu, round_half_down, sigmoid
+
+
+def common_dtype(first: str, second: str) -> str:
+    """The dtype in which two arrays are combined: the wider of two of a kind, the floating-point one of two kinds."""
+    if (first in FLOATS) != (second in FLOATS):
+        return first if first in FLOATS else second
+    return promote(first, second)
+
+
+def quotient_dtype(first: str, second: str) -> str:
+    """The dtype of a quotient: float32 where nothing is a float."""
+    found = common_dtype(first, second)
+    return found if found in FLOATS else "float32"
+
+
+def real(xp: Any, x: Any) -> Any:
+    """The operand as floating-point numbers: integers as float64, which holds their results, bools as float32."""
+    name = xp.dtype_of(x)
+    return x if name in FLOATS or name.startswith("complex") else xp.astype(x, dtype="float32" if name == "bool" else "float64")
+
+
+def as_computed(xp: Any, result: Any, dtype: str) -> Any:
+    """The result in the operand's dtype, integers truncated; bools give floats."""
+    return result if dtype == "bool" else xp.cast(result, dtype)
+
+
+# functions of one array
+
+
+def lowest(xp: Any, x: Any) -> Any:
+    """Whether elements are minus infinity."""
+    return xp.logical_and(xp.isinf(x), xp.less(x, 0))
+
+
+def highest(xp: Any, x: Any) -> Any:
+    """Whether elements are infinity."""
+    return xp.logical_and(xp.isinf(x), xp.greater(x, 0))
+
+
+def named(primitive: str) -> Rule:
+    """The primitive of that name."""
+    return lambda xp, x: getattr(xp, primitive)(x)
+
+
+#: Functions by MXNet's name, where it is not that of the primitive. ``negative`` and others are exact for integers.
+RENAMED = {"fix": "trunc", "bitwise_not": "invert"}
+#: Functions that are computed in floating point, integers too.
+REAL = (
+    "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "cbrt", "cos", "cosh", "exp", "expm1", "log", "log10", "log1p", "log2",
+    "sin", "sinh", "sqrt", "tan", "tanh",
+)  # fmt: skip
+#: Functions that leave integers as they are.
+ROUNDING = ("ceil", "floor", "rint", "trunc", "fix")
+#: Functions that are exact for integers.
+EXACT = ("absolute", "bitwise_not", "negative", "sign", "square")
+#: Functions with results of bool, by their formulas.
+TESTS: dict[str, Rule] = {
+    "isfinite": lambda xp, x: xp.isfinite(real(xp, x)),
+    "isinf": lambda xp, x: xp.isinf(real(xp, x)),
+    "isnan": lambda xp, x: xp.isnan(real(xp, x)),
+    "isneginf": lambda xp, x: lowest(xp, real(xp, x)),
+    "isposinf": lambda xp, x: highest(xp, real(xp, x)),
+    "logical_not": named("logical_not"),
+}
+#: Functions without a primitive.
+FORMULAS: dict[str, Rule] = {
+    "degrees": lambda xp, x: x * (180 / math.pi),
+    "radians": lambda xp, x: x * (math.pi / 180),
+    "rint": round_half_down,
+}
+#: Where the samples of a function lie, so that it is defined and differentiable.
+RANGES = {
+    **dict.fromkeys(("arccos", "arcsin", "arctanh"), (-0.9, 0.9)),
+    "arccosh": (1.1, 3.0),
+    **dict.fromkeys(("cbrt", "log", "log10", "log2", "sqrt"), (0.3, 3.0)),
+    "log1p": (-0.5, 2.0),
+}
+STEPS = frozenset({*ROUNDING, *TESTS, "bitwise_not"})
+
+
+def unary(name: str, *aliases: str) -> Op:
+    """Declare a function of one array."""
+    formula = TESTS.get(name) or FORMULAS.get(name) or named(RENAMED.get(name, name))
+    in_floats, unchanged = name in REAL or name in ("degrees", "radians"), name in ROUNDING
+
+    def rule(xp, x):
+        dtype = xp.dtype_of(x)
+        if unchanged and dtype not in FLOATS:
+            return xp.contiguous(real(xp, x) if dtype == "bool" else x)
+        if dtype == "bool" and name in ("negative", "sign", "square", "absolute"):
+            x = real(xp, x)
+        return as_computed(xp, formula(xp, real(xp, x)), dtype) if in_floats else formula(xp, x)
+
+    rule.__name__, rule.__doc__ = f"npi_{name}", f"NumPy's ``{name}`` of each element, in the array's dtype."
+    facts: dict[str, Any] = {"differentiable": False} if name in TESTS or name == "bitwise_not" else {}
+    new = op(f"_npi_{name}", *aliases, numpy=True, keeps_shape=True, **facts)(rule)
+    if name in TESTS:
+        new.dtypes(lambda dtypes: ["bool"])
+    new.sample(lambda draw: unary_sample(draw, name))
+    return new
+
+
+def unary_sample(draw: Draw, name: str) -> Sample:
+    """Operands away from the poles and steps of a function."""
+    if name == "bitwise_not":
+        return draw(draw.integer((2, 3), 0, 9, "int32"), gradient=False)
+    return draw(draw.real((2, 3), *RANGES.get(name, (0.2, 0.8))), gradient=name not in STEPS)
+
+
+UNARY = {name: unary(name, *aliases) for name, aliases in (
+    ("absolute", ("_npi_abs",)), *[(n, ()) for n in (*EXACT[1:], *REAL, *ROUNDING, *TESTS, "degrees", "radians")],
+)}  # fmt: skip
+
+
+@op("_npi_around", numpy=True, keeps_shape=True)
+def npi_around(xp, x, *, decimals: int = 0):
+    """Elements rounded to a number of decimals, halves to even; integers only change for negative numbers of decimals."""
+    dtype = xp.dtype_of(x)
+    if dtype not in FLOATS and decimals >= 0:
+        return xp.contiguous(x)
+    scale = 10.0 ** abs(decimals)
+    wide = real(xp, x)
+    rounded = xp.round_even(wide * scale) / scale if decimals >= 0 else xp.round_even(wide / scale) * scale
+    return as_computed(xp, rounded, dtype)
+
+
+npi_around.grad(lambda xp, dout, x: xp.zeros_like(x))
+npi_around.sample(lambda draw: draw(draw.real((2, 3)), decimals=1, gradient=False))
+
+
+@op("_npi_nan_to_num", numpy=True, keeps_shape=True)
+def npi_nan_to_num(xp, data, *, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None):
+    """NaN and infinities replaced: by ``nan``, ``posinf`` and ``neginf``, which are the largest and smallest numbers if None.
+
+    ``copy`` has no effect on an operator: the result is a new array.
+    """
+    dtype = xp.dtype_of(data)
+    if dtype not in FLOATS:
+        return xp.contiguous(data)
+    limit = {"float16": 65504.0, "float32": 3.4028234663852886e38, "bfloat16": 3.3895313892515355e38}.get(dtype, 1.7976931348623157e308)
+    high, low = limit if posinf is None else posinf, -limit if neginf is None else neginf
+    found = xp.where(highest(xp, data), high, xp.where(lowest(xp, data), low, data))
+    return xp.where(xp.isnan(data), nan, found)
+
+
+npi_nan_to_num.sample(lambda draw: draw(draw.real((2, 3)), nan=1.0))
+
+
+# functions of two arrays, and of an array and a scalar
+
+
+def ldexp(xp: Any, lhs: Any, rhs: Any) -> Any:
+    """The first operand times 2 to the power of the second."""
+    return lhs * xp.power(2.0, rhs)
+
+
+def _least_common_multiple(np, lhs, rhs):
+    return np.lcm(lhs, rhs)
+
+
+def lcm(xp: Any, lhs: Any, rhs: Any) -> Any:
+    """The least common multiple of integers, computed on the host."""
+    wide = (xp.astype(x, dtype="int64") for x in (lhs, rhs))
+    return xp.host(_least_common_multiple, *wide, like=xp.astype(lhs + rhs, dtype="int64"))
+
+
+def pair_of(name: str) -> Rule:
+    """The primitive of that name."""
+    return lambda xp, lhs, rhs: getattr(xp, name)(lhs, rhs)
+
+
+#: The formulas of functions of two operands, and whether integers are computed in floating point.
+PAIRS: dict[str, tuple[Rule, bool]] = {
+    "add": (pair_of("add"), False),
+    "subtract": (pair_of("subtract"), False),
+    "multiply": (pair_of("multiply"), False),
+    "true_divide": (pair_of("divide"), True),
+    "mod": (modulus, False),
+    "power": (pair_of("power"), True),
+    "arctan2": (pair_of("arctan2"), True),
+    "hypot": (pair_of("hypot"), True),
+    "copysign": (pair_of("copysign"), True),
+    "ldexp": (ldexp, True),
+    "lcm": (lcm, False),
+    "bitwise_and": (pair_of("bitwise_and"), False),
+    "bitwise_or": (pair_of("bitwise_or"), False),
+    "bitwise_xor": (pair_of("bitwise_xor"), False),
+}
+RELATIONS: dict[str, Rule] = {name: pair_of(name) for name in ("equal", "not_equal", "greater", "greater_equal", "less", "less_equal")}
+WITHOUT_GRADIENT = frozenset({"lcm", "bitwise_and", "bitwise_or", "bitwise_xor", *RELATIONS})
+#: Functions that also exist with the scalar first.
+REVERSED = ("subtract", "true_divide", "mod", "power", "arctan2", "copysign", "ldexp")
+
+
+def combined(xp: Any, name: str, lhs: Any, rhs: Any, dtype: str) -> Any:
+    """The formula on operands of one dtype, in that dtype."""
+    formula, in_floats = PAIRS[name]
+    if in_floats and dtype not in FLOATS:
+        lhs, rhs = xp.astype(lhs, dtype="float64"), xp.astype(rhs, dtype="float64")
+    return xp.cast(formula(xp, lhs, rhs), dtype)
+
+
+def declare_pair(name: str) -> Op:
+    """Declare a function of two arrays."""
+    relation = RELATIONS.get(name)
+    dtype_of = quotient_dtype if name == "true_divide" else common_dtype
+
+    def computed(xp, lhs, rhs):
+        if relation is not None:
+            return relation(xp, lhs, rhs)
+        dtype = dtype_of(xp.dtype_of(lhs), xp.dtype_of(rhs))
+        return combined(xp, name, xp.cast(lhs, dtype), xp.cast(rhs, dtype), dtype)
+
+    def numbered(xp, x1, x2):  # MXNet's names of the inputs
+        return computed(xp, x1, x2)
+
+    def sided(xp, lhs, rhs):
+        return computed(xp, lhs, rhs)
+
+    rule = numbered if name in ("arctan2", "hypot") else sided
+
+    rule.__name__, rule.__doc__ = f"npi_{name}", f"NumPy's ``{name}`` of two arrays that broadcast."
+    facts: dict[str, Any] = {"differentiable": False} if name in WITHOUT_GRADIENT else {}
+    new = op(f"_npi_{name}", numpy=True, **facts)(rule)
+    new.dtypes(lambda dtypes: ["bool" if relation is not None else None if None in dtypes else dtype_of(*dtypes)])
+    if name == "mod":
+        new.grad(lambda xp, dout, lhs, rhs: (dout, -dout * xp.floor(lhs / rhs)))
+    new.sample(lambda draw: pair_sample(draw, name))
+    return new
+
+
+def pair_sample(draw: Draw, name: str) -> Sample:
+    """Operands away from discontinuities and poles; integers where floats are refused."""
+    if name == "lcm" or name.startswith("bitwise"):
+        return draw(draw.integer((2, 3), 1, 9, "int32"), draw.integer((3,), 1, 9, "int32"), gradient=False)
+    left, right = draw.real((2, 1, 3), 0.25, 2, distinct=True), draw.real((4, 3), 0.75, 2.1, distinct=True)
+    return draw(left, right, gradient=name not in RELATIONS and name != "mod")
+
+
+def converted(xp: Any, scalar: Any, dtype: str) -> Any:
+    """A scalar as it is combined with arrays of a dtype: truncated and wrapped for integers."""
+    return scalar if dtype in FLOATS else xp.astype(scalar, dtype=dtype)
+
+
+def declare_scalar(name: str, reverse: bool = False) -> Op:
+    """Declare a function of an array and a scalar."""
+    relation = RELATIONS.get(name)
+
+    def rule(xp, data, *, scalar: Scalar = 1.0, is_int: bool = True):
+        dtype = xp.dtype_of(data)
+        if name == "true_divide" and dtype not in FLOATS:
+            dtype = "float32"
+        elif dtype == "bool" and relation is None and not name.startswith("bitwise"):
+            dtype = "int64"
+        # the gradient of `copysign` needs an array's dtype
+        lhs, rhs = xp.cast(data, dtype), xp.astype(scalar, dtype=dtype) if name == "copysign" else converted(xp, scalar, dtype)
+        lhs, rhs = (rhs, lhs) if reverse else (lhs, rhs)
+        return relation(xp, lhs, rhs) if relation is not None else combined(xp, name, lhs, rhs, dtype)
+
+    title = f"{'r' if reverse else ''}{name}_scalar"
+    rule.__name__ = f"npi_{title}"
+    rule.__doc__ = f"NumPy's ``{name}`` of {'a scalar and an array' if reverse else 'an array and a scalar'}. ``is_int`` has no effect."
+    facts: dict[str, Any] = {"differentiable": False} if name in WITHOUT_GRADIENT else {}
+    new = op(f"_npi_{title}", numpy=True, keeps_shape=True, **facts)(rule)
+    new.dtypes(lambda dtypes, **_: [scalar_dtype(name, dtypes[0])])
+    if name == "mod":
+        new.grad((lambda xp, dout, data, scalar: -dout * xp.floor(scalar / data)) if reverse else (lambda xp, dout: dout))
+    new.sample(lambda draw: scalar_sample(draw, name))
+    return new
+
+
+def scalar_dtype(name: str, dtype: str | None) -> str | None:
+    """The dtype of a function of an array and a scalar."""
+    if name in RELATIONS:
+        return "bool"
+    if name == "true_divide":
+        return dtype if dtype is None or dtype in FLOATS else "float32"
+    return "int64" if dtype == "bool" and not name.startswith("bitwise") else dtype
+
+
+def scalar_sample(draw: Draw, name: str) -> Sample:
+    """The counterpart of `pair_sample`."""
+    if name == "lcm" or name.startswith("bitwise"):
+        return draw(draw.integer((2, 3), 1, 9, "int32"), scalar=6, gradient=False)
+    return draw(draw.real((3, 4), 0.25, 2, distinct=True), scalar=1.25, gradient=name not in RELATIONS and name != "mod")
+
+
+#: Operators by function: on two arrays, on an array and a scalar, on a scalar and an array (where operands cannot be exchanged).
+OF_ARRAYS = {name: declare_pair(name) for name in (*PAIRS, *RELATIONS)}
+OF_SCALAR = {name: declare_scalar(name) for name in (*PAIRS, *RELATIONS) if name != "hypot"}
+OF_REVERSED = {name: declare_scalar(name, reverse=True) for name in REVERSED}
+
+
+# choices
+
+
+@op("_npi_where", numpy=True)
+def npi_where(xp, condition, x, y):
+    """``x`` where the condition is not 0, else ``y``; all three broadcast."""
+    dtype = common_dtype(xp.dtype_of(x), xp.dtype_of(y))
+    return xp.where(xp.cast(condition, "bool"), xp.cast(x, dtype), xp.cast(y, dtype))
+
+
+npi_where.dtypes(lambda dtypes: [None if None in dtypes[1:] else common_dtype(*dtypes[1:])])
+npi_where.sample(lambda draw: draw(draw.integer((2, 3), 0, 2, "bool"), draw.real((2, 3)), draw.real((3,))))
+
+
+@op("_npi_where_lscalar", numpy=True)
+def npi_where_lscalar(xp, condition, x, *, scalar: Scalar = 0.0):
+    """The scalar where the condition is not 0, else ``x``."""
+    return xp.where(xp.cast(condition, "bool"), converted(xp, scalar, xp.dtype_of(x)), x)
+
+
+@op("_npi_where_rscalar", numpy=True)
+def npi_where_rscalar(xp, condition, y, *, scalar: Scalar = 0.0):
+    """``y`` where the condition is not 0, else the scalar."""
+    return xp.where(xp.cast(condition, "bool"), y, converted(xp, scalar, xp.dtype_of(y)))
+
+
+for _op in (npi_where_lscalar, npi_where_rscalar):
+    _op.dtypes(lambda dtypes, **_: [dtypes[1]])
+    _op.sample(lambda draw: draw(draw.integer((2, 3), 0, 2, "bool"), draw.real((2, 3)), scalar=1.5))
+
+
+@op("_npi_where_scalar2", numpy=True, differentiable=False)
+def npi_where_scalar2(xp, condition, *, x: Scalar = 0.0, y: Scalar = 0.0):
+    """``x`` where the condition is not 0, else ``y``, as float32."""
+    return xp.where(xp.cast(condition, "bool"), xp.astype(x, dtype="float32"), xp.astype(y, dtype="float32"))
+
+
+npi_where_scalar2.dtypes(lambda dtypes, **_: ["float32"])
+npi_where_scalar2.sample(lambda draw: draw(draw.integer((2, 3), 0, 2, "bool"), x=1.5, y=0.5))
+
+
+# activations
+
+
+@op("_npx_relu", numpy=True, keeps_shape=True)
+def npx_relu(xp, data):
+    """The larger of each element and 0."""
+    return relu(xp, data)
+
+
+@op("_npx_sigmoid", numpy=True, keeps_shape=True)
+def npx_sigmoid(xp, data):
+    """Logistic function 1 / (1 + exp(-x))."""
+    return as_computed(xp, sigmoid(xp, real(xp, data)), xp.dtype_of(data))
+
+
+for _op in (npx_relu, npx_sigmoid):
+    _op.sample(lambda draw: draw(draw.real((3, 4), distinct=True)))

@@ -1,0 +1,237 @@
+"""MXNet's NumPy operators that add and remove elements: padding, inserting, deleting."""
+
+import math
+from functools import partial
+from itertools import pairwise
+from typing import Any, Literal
+
+from ..errors import ParameterError
+from ..opdef.declare import op
+from ..opdef.params import Static
+from ..opdef.shapes import normalized_axis
+from ..opdef.spec import Op
+
+numpy_op = partial(op, numpy=True)
+
+
+# padding
+
+
+def reflected(count: int, before: int, after: int, mode: str) -> list[int]:
+    """The places in an axis of ``count`` elements that stand at places from ``-before`` to ``count + after``."""
+    if mode == "edge":
+        return [min(max(k, 0), count - 1) for k in range(-before, count + after)]
+    # a period of the axis and its mirror image, without the repeated ends where it is reflected at their centers
+    period = [*range(count), *(range(count - 1, -1, -1) if mode == "symmetric" else range(count - 2, 0, -1))] or [0]
+    return [period[k % len(period)] for k in range(-before, count + after)]
+
+
+def runs(places: list[int]) -> list[tuple[int, int | None, int]]:
+    """Places as slices (start, stop, step) of consecutive ones."""
+    found: list[list[int]] = []
+    for p in places:
+        last = found[-1] if found else None
+        step = p - last[-1] if last else 0
+        if last is not None and step in (1, -1) and (len(last) == 1 or last[-1] - last[-2] == step):
+            last.append(p)
+        else:
+            found.append([p])
+    return [(r[0], r[-1] + 1, 1) if r[-1] >= r[0] else (r[0], r[-1] - 1 if r[-1] else None, -1) for r in found]
+
+
+def pad_axis(xp: Any, x: Any, axis: int, before: int, after: int, mode: str) -> Any:
+    """One axis padded with its own elements or their extremes."""
+    if not before and not after:
+        return x
+    if mode in ("maximum", "minimum"):
+        edge = (xp.max if mode == "maximum" else xp.min)(x, axis=axis, keepdims=True)
+        parts = [xp.tile_axis(edge, n, axis) for n in (before, after)]
+        return xp.concat(parts[0], x, parts[1], axis=axis)
+    return xp.concat(*[xp.take_slice(x, a, b, axis, s) for a, b, s in runs(reflected(x.shape[axis], before, after, mode))], axis=axis)
+
+
+@numpy_op("_npi_pad")
+def npi_pad(
+    xp,
+    data,
+    *,
+    pad_width: Static,
+    mode: Literal["constant", "edge", "reflect", "symmetric", "maximum", "minimum"] = "constant",
+    constant_value: float = 0.0,
+    reflect_type: Literal["even"] = "even",
+):
+    """The array with elements added before and after each axis: (before, after) for each, or one pair for all."""
+    given = pairs_for(pad_width, len(data.shape))
+    if mode == "constant":
+        return xp.pad(data, width=given, value=constant_value)
+    for axis, (before, after) in enumerate(given):
+        data = pad_axis(xp, data, axis, before, after, mode)
+    return data
+
+
+def pairs_for(width: Any, ndim: int) -> tuple[tuple[int, int], ...]:
+    """Widths of padding as one pair for each axis; text from files is read first.
+
+    Raises
+    ------
+    ParameterError
+        If they are not pairs of sizes.
+    """
+    found: Any = pairs_of_text(width) if isinstance(width, str) else width
+    if isinstance(found, int):
+        found = ((found, found),) * ndim
+    found = tuple(found)
+    if len(found) == 2 and all(isinstance(n, int) for n in found):
+        found = (found,) * ndim
+    found = tuple((n, n) if isinstance(n, int) else tuple(n) * (3 - len(n)) for n in found)
+    found = found * ndim if len(found) == 1 else found
+    if len(found) != ndim or any(len(p) != 2 or min(p) < 0 for p in found):
+        raise ParameterError("pad: the widths do not match the array", f"{width} for {ndim} axes", "pass (before, after) for each axis")
+    return found
+
+
+def pairs_of_text(text: str) -> tuple[tuple[int, int], ...]:
+    """``((1, 1), (0, 2))`` as tuples."""
+    numbers = [int(n) for n in text.replace("(", " ").replace(")", " ").replace("[", " ").replace("]", " ").replace(",", " ").split()]
+    return tuple(zip(numbers[::2], numbers[1::2], strict=True))
+
+
+@npi_pad.sample
+def _(draw):
+    x = draw.real((3, 4), distinct=True)
+    modes = ("constant", "edge", "reflect", "symmetric", "maximum", "minimum")
+    return [draw(x, pad_width=((1, 2), (0, 3)), mode=mode) for mode in modes]
+
+
+# inserting and deleting
+
+
+def spliced(xp: Any, arr: Any, values: Any, places: list[int], axis: int) -> Any:
+    """``arr`` with the slices of ``values`` before the given places, which ascend."""
+    parts, last = [], 0
+    for k, (place, _) in enumerate(pairwise([*places, arr.shape[axis]])):
+        parts += [xp.take_slice(arr, last, place, axis), xp.take_slice(values, k, k + 1, axis)]
+        last = place
+    parts.append(xp.take_slice(arr, last, arr.shape[axis], axis))
+    return xp.concat(*[p for p in parts if p.shape[axis]], axis=axis)
+
+
+def prepared(xp: Any, arr: Any, values: Any, val: float | None, axis: int | None, count: int | None) -> tuple[Any, Any, int]:
+    """The array (flattened if ``axis`` is None), the values as slices of it, ``count`` of them if that is given, and the axis."""
+    x, at = (xp.reshape(arr, shape=(math.prod(arr.shape),)), 0) if axis is None else (arr, normalized_axis(axis, len(arr.shape)))
+    if values is None:
+        given = xp.full(shape=(1,) * len(x.shape), value=val or 0.0, dtype=xp.dtype_of(x))
+    else:
+        given = xp.cast_like(values, x)
+        if count is None:  # a single place takes all of the values
+            given = xp.reshape(given, shape=(*[1] * (len(x.shape) - len(given.shape)), *given.shape))
+            given = given if len(given.shape) == len(x.shape) else xp.reshape(given, shape=(math.prod(given.shape),))
+    wide = [1] * (len(x.shape) - len(given.shape)) + list(given.shape)
+    size = count if count is not None else wide[at] if values is not None else 1
+    shape = tuple(size if k == at else n for k, n in enumerate(x.shape))
+    return x, xp.broadcast_to(given, shape=shape), at
+
+
+def selected(size: int, start: int | None, stop: int | None, step: int | None, int_ind: int | None, name: str) -> list[int]:
+    """The places that an integer or a slice selects.
+
+    Raises
+    ------
+    ParameterError
+        If an integer is out of bounds.
+    """
+    if int_ind is None:
+        return list(range(*slice(start, stop, step).indices(size)))
+    last = size if name == "insert" else size - 1
+    if not -size <= int_ind <= last:
+        raise ParameterError(f"{name}: index {int_ind} is out of bounds for axis of size {size}", None, f"pass one from {-size} to {last}")
+    return [int_ind + size if int_ind < 0 else int_ind]
+
+
+def declare_insert(kind: str) -> Op:
+    """Declare the operator that inserts at an integer (scalar) or at a slice."""
+
+    def rule(
+        xp,
+        arr,
+        values=None,
+        *,
+        val: float | None = None,
+        start: int | None = None,
+        stop: int | None = None,
+        step: int | None = None,
+        int_ind: int | None = None,
+        axis: int | None = None,
+    ):
+        size = math.prod(arr.shape) if axis is None else arr.shape[axis]
+        places = selected(size, start, stop, step, int_ind, "insert")
+        x, given, at = prepared(xp, arr, values, val, axis, None if int_ind is not None else len(places))
+        order = places * given.shape[at] if int_ind is not None else sorted(places)
+        if places != sorted(places):
+            given = xp.flip(given, at)
+        return spliced(xp, x, given, order, at)
+
+    rule.__name__, rule.__doc__ = f"npi_insert_{kind}", f"Values, or the number ``val``, inserted before the places of a {kind}."
+    new = numpy_op(f"_npi_insert_{kind}")(rule)
+    where = {"int_ind": 1} if kind == "scalar" else {"start": 0, "stop": 3, "step": 2}
+    new.sample(lambda draw: [draw(draw.real((3, 2)), draw.real((2,)), axis=0, **where), draw(draw.real((3,)), val=2.0, **where)])
+    return new
+
+
+INSERT = {kind: declare_insert(kind) for kind in ("scalar", "slice")}
+
+
+@numpy_op("_npi_insert_tensor")
+def npi_insert_tensor(
+    xp,
+    arr,
+    values,
+    obj,
+    *,
+    val: float | None = None,
+    start: int | None = None,
+    stop: int | None = None,
+    step: int | None = None,
+    int_ind: int | None = None,
+    axis: int | None = None,
+):
+    """Values inserted before the places in ``obj``, an array of integers; of the parameters only ``axis`` has an effect."""
+    x, given, at = prepared(xp, arr, values, val, axis, math.prod(obj.shape))
+    size = x.shape[at]
+    places = xp.astype(xp.reshape(obj, shape=(math.prod(obj.shape),)), dtype="float64")
+    places = xp.where(xp.less(places, 0), places + size, places)
+    # each element of the array has its number and a half: a stable sort puts what is inserted before it
+    order = xp.argsort(xp.concat(places, xp.iota(size=size, dtype="float64") + 0.5, axis=0), axis=0, descending=False)
+    return xp.take(xp.concat(given, x, axis=at), order, axis=at)
+
+
+npi_insert_tensor.sample(lambda draw: draw(draw.real((4,)), draw.real((2,)), draw.integer((2,), 0, 4, "int32"), gradient=False))
+
+
+@numpy_op("_npi_delete")
+def npi_delete(
+    xp,
+    arr,
+    obj=None,
+    *,
+    start: int | None = None,
+    stop: int | None = None,
+    step: int | None = None,
+    int_ind: int | None = None,
+    axis: int | None = None,
+):
+    """The array, flattened if ``axis`` is None, without the slices that an integer or a slice selects.
+
+    ``obj``, an array of places, is refused: the shape of the result would depend on its values.
+    """
+    if obj is not None:
+        raise ParameterError("_npi_delete: the shape of the result depends on the values of obj", None, "pass an integer or a slice")
+    x, at = (xp.reshape(arr, shape=(math.prod(arr.shape),)), 0) if axis is None else (arr, normalized_axis(axis, len(arr.shape)))
+    gone = set(selected(x.shape[at], start, stop, step, int_ind, "delete"))
+    kept = [k for k in range(x.shape[at]) if k not in gone]
+    if not kept:
+        return xp.take_slice(x, 0, 0, at)
+    return xp.concat(*[xp.take_slice(x, a, b, at, s) for a, b, s in runs(kept)], axis=at)
+
+
+npi_delete.sample(lambda draw: [draw(draw.real((4, 2)), axis=0, int_ind=1), draw(draw.real((5,)), start=0, stop=5, step=2)])

@@ -1,0 +1,130 @@
+"""MXNet's NumPy operators of linear algebra: products, contractions, eigenvalues, polynomials."""
+
+import math
+from functools import partial
+from typing import Any
+
+from ..errors import ShapeError
+from ..opdef.declare import op
+from ..opdef.params import Shape
+from ..opdef.shapes import normalized_axis
+from .dialect_shapes import in_common, joined_dtype
+from .linear_algebra import FLOATS, positive_definite
+
+numpy_op = partial(op, numpy=True)
+
+
+def check_matching(name: str, first: int, second: int, a: Any, b: Any) -> None:
+    """Check that two axes that are contracted have one size.
+
+    Raises
+    ------
+    ShapeError
+        If they do not.
+    """
+    if first != second:
+        raise ShapeError(f"{name}: the contracted axes differ in size", f"{a.shape} and {b.shape}", f"make {first} equal {second}")
+
+
+def contracted(xp: Any, a: Any, b: Any, first: tuple[int, ...], second: tuple[int, ...]) -> Any:
+    """The sum of products over axes of two arrays; the result has the other axes of the first, then those of the second."""
+    for i, j in zip(first, second, strict=True):
+        check_matching("tensordot", a.shape[i], b.shape[j], a, b)
+    left = [k for k in range(len(a.shape)) if k not in first]
+    right = [k for k in range(len(b.shape)) if k not in second]
+    size = math.prod([a.shape[k] for k in first])
+    rows, columns = math.prod([a.shape[k] for k in left]), math.prod([b.shape[k] for k in right])
+    x = xp.reshape(xp.permute_dims(a, axes=(*left, *first)), shape=(rows, size))
+    y = xp.reshape(xp.permute_dims(b, axes=(*second, *right)), shape=(size, columns))
+    return xp.reshape(xp.matmul(x, y), shape=(*[a.shape[k] for k in left], *[b.shape[k] for k in right]))
+
+
+@numpy_op("_np_dot")
+def np_dot(xp, a, b):
+    """The product over the last axis of ``a`` and the last but one of ``b`` (its only one); of scalars the product."""
+    a, b = in_common(xp, (a, b))
+    if not a.shape or not b.shape:
+        return a * b
+    at = max(len(b.shape) - 2, 0)
+    check_matching("dot", a.shape[-1], b.shape[at], a, b)
+    return contracted(xp, a, b, (len(a.shape) - 1,), (at,))
+
+
+np_dot.sample(lambda draw: [draw(draw.real((2, 3)), draw.real((3, 4))), draw(draw.real((3,)), draw.real((3,)))])
+np_dot.sample(lambda draw: draw(draw.real((2, 3)), draw.real((2, 3, 2))))
+
+
+@numpy_op("_npi_matmul", output_names=("out",))
+def npi_matmul(xp, a, b):
+    """Matrix products over the last two axes; the others broadcast, vectors are rows or columns."""
+    a, b = in_common(xp, (a, b))
+    if not a.shape or not b.shape:
+        raise ShapeError("matmul: scalar operands are not allowed", f"{a.shape} and {b.shape}", "use * instead")
+    left = xp.expand_dims(a, 0) if len(a.shape) == 1 else a
+    right = xp.expand_dims(b, -1) if len(b.shape) == 1 else b
+    check_matching("matmul", left.shape[-1], right.shape[-2], a, b)
+    found = xp.matmul(left, right)
+    gone = [*([len(found.shape) - 2] if len(a.shape) == 1 else []), *([len(found.shape) - 1] if len(b.shape) == 1 else [])]
+    return xp.squeeze(found, gone) if gone else found
+
+
+npi_matmul.sample(lambda draw: [draw(draw.real((5, 2, 3)), draw.real((3, 4))), draw(draw.real((3,)), draw.real((3,)))])
+
+
+@numpy_op("_npi_tensordot_int_axes")
+def npi_tensordot_int_axes(xp, a, b, *, axes: int):
+    """The sum of products over the last ``axes`` axes of ``a`` and the first of ``b``."""
+    a, b = in_common(xp, (a, b))
+    ndim = len(a.shape)
+    return contracted(xp, a, b, tuple(range(ndim - axes, ndim)), tuple(range(axes)))
+
+
+npi_tensordot_int_axes.sample(
+    lambda draw: [draw(draw.real((2, 3)), draw.real((3, 4)), axes=1), draw(draw.real((2,)), draw.real((3,)), axes=0)]
+)
+
+
+@numpy_op("_npi_tensordot")
+def npi_tensordot(xp, a, b, *, a_axes_summed: Shape, b_axes_summed: Shape):
+    """The sum of products over the named axes of two arrays."""
+    a, b = in_common(xp, (a, b))
+    first = tuple(normalized_axis(k, len(a.shape), "tensordot: axis") for k in a_axes_summed)
+    second = tuple(normalized_axis(k, len(b.shape), "tensordot: axis") for k in b_axes_summed)
+    if len(first) != len(second):
+        raise ShapeError("tensordot: the numbers of axes differ", f"{a_axes_summed} and {b_axes_summed}", "name as many of each")
+    return contracted(xp, a, b, first, second)
+
+
+npi_tensordot.sample(lambda draw: draw(draw.real((2, 3)), draw.real((4, 3)), a_axes_summed=(1,), b_axes_summed=(-1,)))
+for _op in (np_dot, npi_matmul, npi_tensordot, npi_tensordot_int_axes):
+    _op.dtypes(joined_dtype)
+
+
+@numpy_op("_npi_eig", outputs=2, floats=FLOATS)
+def npi_eig(xp, A):
+    """Eigenvalues (…, n) and eigenvectors of length 1 as columns of matrices (…, n, n); complex eigenvalues raise."""
+    return xp.real_eig(A)
+
+
+@numpy_op("_npi_eigvals", floats=FLOATS)
+def npi_eigvals(xp, A):
+    """Eigenvalues (…, n) of matrices (…, n, n), unordered; complex ones raise."""
+    return xp.real_eig(A)[0]
+
+
+for _op in (npi_eig, npi_eigvals):
+    _op.sample(lambda draw: draw(draw.real((2, 3, 3), then=positive_definite), gradient=False))
+
+
+@numpy_op("_npi_polyval")
+def npi_polyval(xp, p, x):
+    """A polynomial with coefficients ``p``, that of the highest power first, at ``x``."""
+    p, x = in_common(xp, (p, x))
+    total = xp.zeros_like(x)
+    for k in range(p.shape[0]):
+        total = total * x + xp.reshape(xp.take_slice(p, k, k + 1, 0), shape=())
+    return total
+
+
+npi_polyval.dtypes(joined_dtype)
+npi_polyval.sample(lambda draw: draw(draw.real((3,)), draw.real((2, 2))))

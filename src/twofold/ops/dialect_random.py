@@ -1,0 +1,286 @@
+"""MXNet's NumPy samplers. Parameters of distributions are numbers, or arrays (``input1``, ``input2``) where the number is None.
+
+Samples are functions of standard ones, so the gradient with respect to array parameters is that of the formula. ``ctx`` names the device
+for front ends; here it has no effect.
+"""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from ..dtype import FLOATS
+from ..errors import ParameterError
+from ..opdef.declare import op
+from ..opdef.params import DType, Floats, Shape
+from ..opdef.shapes import broadcast_shapes
+from ..opdef.spec import Op
+from .random_floats import exponential, normal, substream, uniform, working
+from .random_variates import gamma
+
+sampler = partial(op, numpy=True)
+#: The annotation of a rule that is made from its source.
+OPTIONAL_SHAPE: Any = Shape | None  # type: ignore[operator]  # the alias is `Annotated`
+#: From ``(xp, rng, shape, dtype, parameters)`` to samples in the working dtype.
+Formula = Callable[[Any, Any, tuple[int, ...], str, list[Any]], Any]
+
+
+def sampled(xp: Any, formula: Formula, rng: Any, given: list[Any], size: Shape | None, dtype: str, batch: bool = False) -> Any:
+    """Samples of a size (the parameters' shape if None), or with ``batch`` of that size for each element of the parameters."""
+    parameters = [xp.full(shape=(), value=v, dtype="float64") if isinstance(v, float) else v for v in given]
+    shape = broadcast_shapes("random", [p.shape for p in parameters])
+    if batch:
+        shape = (*(size or ()), *shape)
+    elif size is not None:
+        shape = broadcast_shapes("random", [size, shape])
+    wide = dtype if dtype in FLOATS else "float32"
+    return xp.cast(formula(xp, rng, shape, wide, [xp.cast(p, working(wide)) for p in parameters]), dtype)
+
+
+def chosen(values: tuple[float | None, ...], arrays: tuple[Any, ...]) -> list[Any]:
+    """The parameters: numbers, and arrays in order where there is none.
+
+    Raises
+    ------
+    ParameterError
+        If an array is missing.
+    """
+    left = iter([a for a in arrays if a is not None])
+    found = [next(left, None) if v is None else v for v in values]
+    if any(v is None for v in found):
+        raise ParameterError("random: a parameter is missing", str(values), "pass a number or an array for each")
+    return found
+
+
+# distributions
+
+
+def _uniform(xp, rng, shape, dtype, parameters):
+    low, high = parameters
+    return low + (high - low) * xp.cast(uniform(xp, rng, shape, dtype), working(dtype))
+
+
+def _normal(xp, rng, shape, dtype, parameters):
+    loc, scale = parameters
+    return loc + scale * normal(xp, rng, shape, dtype)
+
+
+def _gamma(xp, rng, shape, dtype, parameters):
+    alpha, scale = parameters
+    return gamma(xp, rng, alpha, shape, dtype) * scale
+
+
+def _gumbel(xp, rng, shape, dtype, parameters):
+    loc, scale = parameters
+    return loc - scale * xp.log(exponential(xp, rng, shape, dtype))
+
+
+def _logistic(xp, rng, shape, dtype, parameters):
+    # the difference of two Gumbel variables
+    loc, scale = parameters
+    return loc + scale * (xp.log(exponential(xp, rng, shape, dtype)) - xp.log(exponential(xp, substream(xp, rng, 64), shape, dtype)))
+
+
+def _exponential(xp, rng, shape, dtype, parameters):
+    return parameters[0] * exponential(xp, rng, shape, dtype)
+
+
+def _rayleigh(xp, rng, shape, dtype, parameters):
+    return parameters[0] * xp.sqrt(2.0 * exponential(xp, rng, shape, dtype))
+
+
+def _weibull(xp, rng, shape, dtype, parameters):
+    return xp.power(exponential(xp, rng, shape, dtype), 1.0 / parameters[0])
+
+
+def _pareto(xp, rng, shape, dtype, parameters):
+    return xp.expm1(exponential(xp, rng, shape, dtype) / parameters[0])
+
+
+def _power(xp, rng, shape, dtype, parameters):
+    return xp.exp(-exponential(xp, rng, shape, dtype) / parameters[0])
+
+
+def declare_pair(name: str, formula: Formula, names: tuple[str, str], *, batch: bool = False) -> Op:
+    """Declare a sampler of a distribution with two parameters and a dtype."""
+    first, second = names
+
+    def draw_samples(xp, input1, input2, rng, values, size, dtype):
+        return sampled(xp, formula, rng, chosen(values, (input1, input2)), size, dtype, batch)
+
+    # the rule's signature is the declaration, and the parameters' names are MXNet's
+    source = (
+        f"def rule(xp, input1=None, input2=None, rng=None, *, {first}: OptionalFloat, {second}: OptionalFloat, "
+        "size: OptionalShape = None, ctx: str = 'cpu', dtype: DType = 'float32'):\n"
+        f"    return draw_samples(xp, input1, input2, rng, ({first}, {second}), size, dtype)\n"
+    )
+    env: dict[str, Any] = {
+        "__name__": __name__,
+        "draw_samples": draw_samples,
+        "OptionalFloat": float | None,
+        "OptionalShape": OPTIONAL_SHAPE,
+        "DType": DType,
+    }
+    exec(source, env)
+    rule: Any = env["rule"]
+    rule.__name__, rule.__doc__ = f"npi_{name}", f"Samples of a {name.removesuffix('_n')} distribution."
+    new = sampler(f"_npi_{name}")(rule)
+    new.sample(lambda draw: draw(None, None, gradient=False, size=(2, 3), **{first: 1.0, second: 2.0}))
+    return new
+
+
+uniform_samples, normal_samples = declare_pair("uniform", _uniform, ("low", "high")), declare_pair("normal", _normal, ("loc", "scale"))
+gamma_samples = declare_pair("gamma", _gamma, ("shape", "scale"))
+uniform_batches = declare_pair("uniform_n", _uniform, ("low", "high"), batch=True)
+normal_batches = declare_pair("normal_n", _normal, ("loc", "scale"), batch=True)
+PAIRS = {op.title: op for op in (uniform_samples, normal_samples, gamma_samples, uniform_batches, normal_batches)}
+
+
+def declare_located(name: str, formula: Formula) -> Op:
+    """Declare a sampler of a distribution with a location and a scale, of float32."""
+
+    def rule(
+        xp,
+        input1=None,
+        input2=None,
+        rng=None,
+        *,
+        loc: float | None,
+        scale: float | None,
+        size: Shape | None = None,
+        ctx: str = "cpu",
+    ):
+        return sampled(xp, formula, rng, chosen((loc, scale), (input1, input2)), size, "float32")
+
+    rule.__name__, rule.__doc__ = f"npi_{name}", f"Samples of a {name} distribution."
+    new = sampler(f"_npi_{name}")(rule)
+    new.sample(lambda draw: draw(None, None, gradient=False, loc=1.0, scale=2.0, size=(2, 3)))
+    return new
+
+
+LOCATED = {"gumbel": declare_located("gumbel", _gumbel), "logistic": declare_located("logistic", _logistic)}
+
+
+def declare_scaled(name: str, formula: Formula) -> Op:
+    """Declare a sampler of a distribution with a scale, of float32."""
+
+    def rule(xp, input1=None, rng=None, *, scale: float | None = 1.0, size: Shape | None = None, ctx: str = "cpu"):
+        return sampled(xp, formula, rng, chosen((scale,), (input1,)), size, "float32")
+
+    rule.__name__, rule.__doc__ = f"npi_{name}", f"Samples of a {name} distribution."
+    new = sampler(f"_npi_{name}")(rule)
+    new.sample(lambda draw: draw(None, gradient=False, scale=2.0, size=(2, 3)))
+    return new
+
+
+def declare_shaped(name: str, formula: Formula) -> Op:
+    """Declare a sampler of a distribution with a shape parameter, of float32."""
+
+    def rule(xp, input1=None, rng=None, *, a: float | None = None, size: Shape | None = None, ctx: str = "cpu"):
+        return sampled(xp, formula, rng, chosen((a,), (input1,)), size, "float32")
+
+    rule.__name__, rule.__doc__ = f"npi_{name}", f"Samples of a {name} distribution."
+    new = sampler(f"_npi_{name}")(rule)
+    new.sample(lambda draw: draw(None, gradient=False, a=2.0, size=(2, 3)))
+    return new
+
+
+SCALED = {"exponential": declare_scaled("exponential", _exponential), "rayleigh": declare_scaled("rayleigh", _rayleigh)}
+SHAPED = {
+    "weibull": declare_shaped("weibull", _weibull),
+    "pareto": declare_shaped("pareto", _pareto),
+    "powerd": declare_shaped("powerd", _power),
+}
+
+
+@sampler("_npi_bernoulli", differentiable=False)
+def npi_bernoulli(
+    xp,
+    input1=None,
+    rng=None,
+    *,
+    prob: float | None,
+    logit: float | None,
+    size: Shape | None = None,
+    ctx: str = "cpu",
+    dtype: DType = "float32",
+    is_logit: bool,
+):
+    """1 with a probability, or with the probability of a logit, else 0."""
+
+    def formula(xp, rng, shape, wide, parameters):
+        chance = 1 / (1 + xp.exp(-parameters[0])) if is_logit else parameters[0]
+        return xp.less(uniform(xp, rng, shape, wide), chance)
+
+    return xp.cast(sampled(xp, formula, rng, chosen((logit if is_logit else prob,), (input1,)), size, "float32"), dtype)
+
+
+npi_bernoulli.sample(lambda draw: draw(None, gradient=False, prob=0.5, logit=None, is_logit=False, size=(2, 3)))
+
+
+@sampler("_npi_choice", differentiable=False)
+def npi_choice(
+    xp,
+    input1=None,
+    input2=None,
+    rng=None,
+    *,
+    a: int | None,
+    size: Shape | None,
+    ctx: str = "cpu",
+    replace: bool = True,
+    weighted: bool = False,
+):
+    """Places of ``size`` draws from ``a`` items, or those of an array, with or without replacement; weights are the last array."""
+    arrays = [x for x in (input1, input2) if x is not None]
+    weights = arrays.pop() if weighted else None
+    count = arrays[0].shape[0] if a is None and arrays else a
+    if count is None:
+        raise ParameterError("choice: nothing to choose from", None, "pass the number of items, or an array")
+    shape = size or ()
+    wanted = math.prod(shape)
+    if not replace and wanted > count:
+        raise ParameterError("choice: more draws than items without replacement", f"{wanted} of {count}", "pass replace=True")
+    if replace and weights is None:
+        return xp.astype(xp.floor(uniform(xp, rng, shape, "float64") * float(count)), dtype="int64")
+    if replace:
+        edges = xp.cumulative_sum(xp.cast(weights, "float64"), axis=0)
+        total = xp.take_slice(edges, count - 1, count, 0)
+        passed = xp.greater(xp.expand_dims(uniform(xp, rng, shape, "float64"), -1) * total, edges)
+        return xp.clip(xp.sum(xp.astype(passed, dtype="int64"), axis=-1, keepdims=False), 0, count - 1)
+    # the smallest of exponential variables with the weights as rates: a draw without replacement
+    times = exponential(xp, rng, (count,), "float64")
+    times = times if weights is None else times / xp.cast(weights, "float64")
+    return xp.reshape(xp.take_slice(xp.argsort(times, axis=0, descending=False), 0, wanted, 0), shape=shape)
+
+
+npi_choice.dtypes(lambda dtypes, **_: ["int64"])
+npi_choice.sample(lambda draw: [draw(None, None, a=5, size=(3,), replace=r, gradient=False) for r in (True, False)])
+
+
+@sampler("_npi_multinomial", differentiable=False)
+def npi_multinomial(xp, a=None, rng=None, *, n: int, pvals: Floats | None = None, size: Shape | None = None):
+    """How often each class occurs in ``n`` draws with probabilities ``pvals``, or those of an array; such counts of a size."""
+    chances = xp.cast(a, "float64") if a is not None else values_as_vector(xp, pvals)
+    edges = xp.cumulative_sum(chances, axis=0)
+    shape = size or ()
+    passed = xp.greater(xp.expand_dims(uniform(xp, rng, (*shape, n), "float64"), -1), edges)
+    place = xp.clip(xp.sum(xp.astype(passed, dtype="int64"), axis=-1, keepdims=False), 0, chances.shape[0] - 1)
+    return xp.sum(xp.one_hot(place, chances.shape[0], "int64"), axis=-2, keepdims=False)
+
+
+def values_as_vector(xp: Any, values: tuple[float, ...] | None) -> Any:
+    """Numbers as a vector of float64.
+
+    Raises
+    ------
+    ParameterError
+        If there are none.
+    """
+    if not values:
+        raise ParameterError("multinomial: no probabilities", None, "pass pvals")
+    return xp.concat(*[xp.full(shape=(1,), value=v, dtype="float64") for v in values], axis=0)
+
+
+npi_multinomial.dtypes(lambda dtypes, **_: ["int64"])
+npi_multinomial.sample(lambda draw: draw(draw.real((3,), 0.2, 0.3), n=5, size=(2,), gradient=False))

@@ -1,0 +1,1 @@
+"""MXNet's NumPy dialect against the real one."""
