@@ -82,21 +82,27 @@ def __getitem__(self, key):{where}
 _SET = """
 def __setitem__(self, key, value):
     kind = value.__class__
-    if kind is view and value._under is self and value._key is key:  # ``self[key] += y`` has updated that very part
-        return{where}
-    source = value
-    if kind is view and (shown := value._of) is not None and shown is value._base._v and (shown.__class__ is plain or tls.tape is None):
-        source = value._seen
-    elif kind is cls or kind is view:
-        source = value._operand
-        if source.__class__ is Value and tls.tape is None and source.device is cpu:
-            source = source.data
-        if source.__class__ is not plain:
-            return put(self, key, value)
-    elif kind is element:
+    if kind is element:
         source = value._raw
-    elif kind is not float and kind is not int:
-        return put(self, key, value)
+    elif kind is float or kind is int:
+        source = value
+    elif kind is view or kind is cls:
+        if kind is cls:
+            shown = None
+        elif value._under is self and value._key is key:  # ``self[key] += y`` has updated that very part
+            return
+        else:
+            shown = value._of
+        if shown is not None and shown is value._base._v and (shown.__class__ is plain or tls.tape is None):
+            source = value._seen
+        else:
+            source = value._operand
+            if source.__class__ is Value and tls.tape is None and source.device is cpu:
+                source = source.data
+            if source.__class__ is not plain:
+                return put(self, key, value)
+    else:
+        return put(self, key, value){where}
     at = key
     kind = key.__class__
     if kind is tuple:
