@@ -14,6 +14,7 @@ from twofold.config import ON_CHANGE
 
 from . import threads
 from .blas import Blas, blas
+from .jit.availability import is_loaded
 from .memory import POOL
 
 #: Multiplications up to which BLAS uses one thread anyway: of a product, one with a vector, and one of two vectors.
@@ -177,6 +178,8 @@ def multiply(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.
 
 #: Filled by the adapter: give a product in machine code, or None if there is none for these layouts.
 IN_MACHINE_CODE: list[Callable[[Blas, Multiplication | InnerProduct], Product | None]] = []
+#: Products that are computed piece by piece with NumPy before the compiler is loaded for them, which takes 0.1 s. The bits are the same.
+PATIENCE = 32
 _bound: dict[object, Product] = {}
 ON_CHANGE.append(_bound.clear)
 
@@ -209,21 +212,37 @@ def _product_of(a: np.ndarray, b: np.ndarray) -> Product:
     item = a.dtype.itemsize
     layout = (rows * columns * item, columns * item, item)
     of = Multiplication(a.dtype, batch, rows, columns, inner, (stacks[0].strides, stacks[1].strides, layout), pieces)
-    found = _in_machine_code(library, of)
+    found = _in_machine_code(library, of, partial(_in_pieces, of))
     if a.ndim == b.ndim == 2 and a.shape == b.shape[::-1] and a.strides == b.strides[::-1]:
-        return partial(_unless_symmetric, of, found or partial(_in_pieces, of))
-    return found or partial(_in_pieces, of)
+        return partial(_unless_symmetric, of, found)
+    return found
 
 
-def _in_machine_code(library: Blas, of: Multiplication | InnerProduct) -> Product | None:
-    return next(filter(None, (make(library, of) for make in IN_MACHINE_CODE)), None)
+class _Patience:
+    """How many products have not been worth loading the compiler."""
+
+    used = 0
+
+
+def _in_machine_code(library: Blas, of: Multiplication | InnerProduct, otherwise: Product) -> Product:
+    """A product in machine code; the other one if there is none, or until it is worth loading the compiler."""
+    if _Patience.used < PATIENCE and not is_loaded():
+        return partial(_patiently, otherwise)
+    return next(filter(None, (make(library, of) for make in IN_MACHINE_CODE)), otherwise)
+
+
+def _patiently(product: Product, a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
+    _Patience.used += 1
+    if _Patience.used == PATIENCE:
+        _bound.clear()  # the next products of the same layouts are in machine code
+    product(a, b, out)
 
 
 def _of_vectors(library: Blas, of: InnerProduct) -> Product:
     number = len(of.bounds) - 1
     if number == 1:
         return _held
-    parts = _in_machine_code(library, of) or partial(_parts_of_vectors, of)
+    parts = _in_machine_code(library, of, partial(_parts_of_vectors, of))
 
     def run(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
         sums = np.empty(number, of.dtype)

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -309,3 +311,24 @@ def test_every_mode_gives_the_same_products(monkeypatch):
         for engine in ("naive", "window"):
             for count in (1, 2):
                 assert gradients(hybrid, engine, count, monkeypatch) == want, (hybrid, engine, count)
+
+
+@pytest.mark.skipif(not is_installed(), reason="llvmlite is not installed")
+def test_the_compiler_is_loaded_when_a_program_has_many_products():
+    program = """
+import sys
+from twofold import np
+from twofold_numpy.products import PATIENCE
+a = np.arange(250_000.0).reshape(500, 500) / 7
+first = a @ a
+first.wait_to_read()
+print("llvmlite" in sys.modules)
+for _ in range(PATIENCE):
+    last = a @ a
+    last.wait_to_read()
+print("llvmlite" in sys.modules, bool((first == last).all()))
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env={**os.environ, "TWOFOLD_JIT": "1"}
+    )
+    assert ran.stdout.splitlines() == ["False", f"{WITH_MACHINE_CODE} True"]
