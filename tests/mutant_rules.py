@@ -24,6 +24,7 @@ CACHE = "src/twofold/program/cache.py"
 WAY = IMPERATIVE + "way.py"
 CELL, WINDOW, WRITE = IMPERATIVE + "cell.py", IMPERATIVE + "window.py", IMPERATIVE + "write.py"
 INVOKE, RECORD, SCOPE = IMPERATIVE + "invoke.py", IMPERATIVE + "record.py", IMPERATIVE + "scope.py"
+RECORDING = IMPERATIVE + "recording.py"
 BACKWARD, FAST, RESIDUALS, ARRAY = IMPERATIVE + "backward.py", IMPERATIVE + "fast.py", IMPERATIVE + "residuals.py", IMPERATIVE + "array.py"
 PLAN, FUSE, IR = "src/twofold/graph/memory_plan.py", "src/twofold/graph/fuse.py", "src/twofold/graph/ir.py"
 SLICES = "src/twofold/graph/slices.py"
@@ -278,7 +279,7 @@ MUTANTS = (
         "        flush_complete()\n    bound_tables()\n",
         "        pass\n    bound_tables()\n",
     ),
-    Mutant("an operand that is saved is borrowed", INVOKE, "                    v.borrow = tape.ref\n", "                    pass\n"),
+    Mutant("an operand that is saved is borrowed", RECORDING, "                v.borrow = tape.ref\n", "                pass\n"),
     Mutant("exported memory is read at once", INVOKE, "exposed=lazy and is_exposed(contents)", "exposed=False"),
     Mutant(
         "backward reads exported memory at once",
@@ -288,12 +289,12 @@ MUTANTS = (
     ),
     Mutant(
         "a leaf has a number of its own",
-        INVOKE,
+        RECORDING,
         "not rec.inputs and isinstance(rec.node, Leaf) and rec.node.name == tape.leaves:",
         "not rec.inputs:",
     ),
     Mutant(
-        "a float has a number of its own", INVOKE, "scalar_leaf(x, tape.leaves)\n    tape.leaves += 1\n", "scalar_leaf(x, tape.leaves)\n"
+        "a float has a number of its own", RECORDING, "scalar_leaf(x, tape.leaves)\n    tape.leaves += 1\n", "scalar_leaf(x, tape.leaves)\n"
     ),
     Mutant(
         "a float is not part of the structure",
@@ -301,8 +302,8 @@ MUTANTS = (
         "return x.__class__ is bool or (",
         "return x.__class__ in (bool, float) or (",
     ),
-    Mutant("an older tape is bridged", INVOKE, "        bridge = (rec,) if", "        bridge = () if True else (rec,) if"),
-    Mutant("what was used is a constant", INVOKE, "if rec is not None and rec.is_used:", "if False:"),
+    Mutant("an older tape is bridged", RECORDING, "        bridge = (rec,) if", "        bridge = () if True else (rec,) if"),
+    Mutant("what was used is a constant", RECORDING, "if rec is not None and rec.is_used:", "if False:"),
     Mutant("a bridge to what was used is a constant", RECORD, "return bool(self.inputs) and self.inputs[0].is_used", "return False"),
     Mutant(
         "a key stands where the operator wants it",
@@ -337,7 +338,7 @@ MUTANTS = (
         "    v.borrow = tape.ref\n                return r\n",
         "    pass\n                return r\n",
     ),
-    Mutant("a saved operand that others hold is lent", INVOKE, "                    v = v.lend(tape)\n", "                    pass\n"),
+    Mutant("a saved operand that others hold is lent", RECORDING, "                v = v.lend(tape)\n", "                pass\n"),
     Mutant("the short path asks for equal dtypes", FAST, 'same = "a.dtype is b.dtype"', 'same = "True"'),
     Mutant("the long path asks for equal dtypes", CONVENTIONS, "if (op.elementwise or op.alike) and len(set(same)) > 1:", "if False:"),
     # backward

@@ -16,6 +16,7 @@ from twofold.backend.namespace import Referenced, array_key, checked_places
 from twofold.dtype import NAME_OF, NUMPY, scalar_dtype
 
 from .products import is_small, multiply
+from .sorting import stable_order
 from .special import erf, erfinv, gammaln, polygamma
 
 #: Elements of a block, of the summation tree and of fused kernels alike, so that a fused sum has the bits of a separate one.
@@ -258,10 +259,10 @@ class NumpyNamespace(Referenced):
     @staticmethod
     def argsort(x, *, axis, descending=False):
         if not descending:
-            return np.argsort(x, axis, kind="stable")
+            return stable_order(x, axis)
         n = x.shape[axis]
         # flipped twice: a reversed ascending sort alone would reverse the order of equal elements
-        return n - 1 - np.flip(np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
+        return n - 1 - np.flip(stable_order(np.flip(x, axis), axis), axis)
 
     # products
     matmul = staticmethod(_product)
@@ -281,7 +282,7 @@ class NumpyNamespace(Referenced):
 
     @staticmethod
     def index(x, *arrays, key):
-        return x[array_key(arrays, key)]
+        return x[arrays[0]] if key[0] == 0 and len(arrays) == 1 else x[array_key(arrays, key)]
 
     @staticmethod
     def index_add(x, value, *arrays, key):

@@ -14,8 +14,8 @@ from twofold.graph.ir import leaf
 from twofold.imperative.array import Array
 from twofold.imperative.cell import ALWAYS, Value
 from twofold.imperative.deferral import join_backward
-from twofold.imperative.invoke import save_for_backward
 from twofold.imperative.record import Rec, Tape
+from twofold.imperative.recording import save_for_backward
 from twofold.imperative.residuals import NodePlan
 
 from .operators import in_thread, ramp
@@ -84,7 +84,7 @@ def test_a_reader_may_finish_while_another_thread_waits_to_write():
 def lent_inline(v: Value, tape: Tape) -> None:
     node = G.sqrt(leaf("no other test's", (2,), "float32"))
     node.cache = NodePlan()
-    node.cache.saves = (("in", 0),)
+    node.cache.lends = (0,)
     save_for_backward(Rec(node, (), (), tape), [v], [], tape)
 
 

@@ -70,7 +70,9 @@ FRAMES = {
     "x[:4] @ y[:4]": 4, "A[:, :10] @ x": 3, "x @ A[:, 3]": 3, "A[:3, :4] @ A[:4, :3]": 4, "A @ A.T": 3, "A[:, :10].T @ x": None,
     "np.dot(x[:4], y[:4])": 5, "np.dot(A[:, :4], y[:4])": 5, "np.linalg.norm(x)": 1, "np.linalg.norm(A[:, 2])": 2, "np.linalg.norm(A)": 1,
     "np.zeros_like(x)": 1, "np.ones_like(A[:, 2])": 4, "np.empty_like(x).shape": 2, "np.zeros_like(A, 'int8')": 1, "x[2:].copy()": 2,
-    "A[:, 1:3].copy()": 2, "A.T.flatten()": 2, "np.outer(x[:3], A[0])": 3, "len(x[2:])": 2, "[*x[:2]]": 5, "sum(x[:2])": None,
+    "A[:, 1:3].copy()": 2, "A.T.flatten()": 2,
+    "A.T.reshape(-1)": 2, "A.T.reshape(4, -1)": 2, "B.T.reshape(-1)": 3, "A[:, ::2].reshape(5, 20)": 2,
+    "np.outer(x[:3], A[0])": 3, "len(x[2:])": 2, "[*x[:2]]": 5, "sum(x[:2])": None,
     "np.reshape(A, (20, 10))": None, "np.split(x, 2)[1]": None, "np.nonzero(x > 1)[0]": None, "np.atleast_2d(x)": None,
     "np.nan_to_num(x, False)": None, "np.ascontiguousarray(A.T)": None, "np.squeeze(A[:1])": None,
 }  # fmt: skip
@@ -174,6 +176,29 @@ def test_a_part_of_a_large_matrix_is_multiplied_by_a_vector_where_it_lies(dtype)
     copies = [matrix[100:, :200].copy() @ vector, vector @ matrix[300:, 1:400].copy()]
     for one, other in zip(found, [*copies, copies[0]], strict=True):
         assert numpy.asarray(one).tobytes() == numpy.asarray(other).tobytes()
+
+
+@pytest.mark.parametrize("text", ["~m", "m & n", "m ^ True", "np.logical_not(m)", "np.logical_and(m, n)"])
+def test_large_masks_that_are_read_at_once_stop_waiting(text):
+    env = {"np": np, "m": np.arange(100_000) % 3 == 0, "n": np.arange(100_000) % 2 == 0}
+    code = compile(f"({text}).wait_to_read()", "<text>", "exec")
+    for _ in range(8):
+        exec(code, env)
+    before = COUNTERS.deferred
+    for _ in range(8):
+        exec(code, env)
+    assert COUNTERS.deferred == before
+    expected = eval(text, {"np": numpy, "m": numpy.arange(100_000) % 3 == 0, "n": numpy.arange(100_000) % 2 == 0})
+    numpy.testing.assert_array_equal(numpy.asarray(eval(text, env)), expected)
+
+
+def test_a_flat_copy_of_a_transposed_variable_is_recorded():
+    x = np.arange(6.0).reshape(2, 3).copy()
+    x.attach_grad()
+    with mx.autograd.record():
+        y = (x.T.reshape(-1) * np.arange(6.0)).sum()
+    y.backward()
+    assert x.grad.tolist() == [[0, 2, 4], [1, 3, 5]]
 
 
 def test_indices_of_elements_and_arrays_select_as_numpys():

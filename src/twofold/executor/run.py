@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 from ..device import CPU, Device
 from ..imperative.cell import ALWAYS, HOST, Cell, Value, wrap
 from ..imperative.deferral import defer
-from ..imperative.invoke import after_failure, content, contents_of, data_of, full_content
+from ..imperative.failure import after_failure
+from ..imperative.invoke import content, contents_of, data_of, full_content
 from ..imperative.pending import issue
 from ..imperative.record import Tape
 from ..imperative.transfer import store

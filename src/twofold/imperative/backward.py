@@ -24,7 +24,8 @@ from ..scheduler.observers import LISTENERS
 from ..scheduler.streams import run_on
 from .cell import ALWAYS, HOST, PINNED, PLAIN, Cell, Content, Value, alias, wrap
 from .deferral import defer, join_backward, save_recorded
-from .invoke import after_failure, contents_of, data_of, device_of, full_content, invoke, type_of
+from .failure import after_failure
+from .invoke import contents_of, data_of, device_of, full_content, invoke, type_of
 from .record import MISFIT, Rec, Tape, Variable, tls
 from .residuals import plan_of, stands_for
 from .scope import renumber

@@ -22,7 +22,7 @@ from .counters import COUNTERS
 from .record import Rec, Tape
 from .residuals import plan_of
 from .scalars import FLOAT_LEAVES, Scalar, scalar_node
-from .sites import ALONE, PROBE, SITES, is_lone
+from .sites import SITES, lone
 from .way import is_ready, joins_on_cpu
 from .window import HERE, LOCK, OPEN, USED, Window, flush, force
 
@@ -119,7 +119,7 @@ def join(typed: dict[tuple[Node | None, ...], Application], values: tuple[Value 
     user = _getframe(2)
     if INSIDE.get(user.f_globals.get("__name__"), True):
         user = frame_of_user(2)
-    if SITES and is_lone(user) and is_ready(values):
+    if SITES and lone(user) is not None and is_ready(values):
         return None
     w = HERE.by_device.get(CPU)
     if w is None or w.taken.locked() or len(w.issued) >= SETTINGS.window_operations or w.nbytes > SETTINGS.window_bytes:
@@ -152,8 +152,10 @@ def now(function: Callable[..., Any], operands: tuple[Any, ...]) -> Content | No
         None if the operation may wait, an operand is pending or very large, or the function refuses the operands.
     """
     user = _getframe(2)
-    site = SITES.get((id(user.f_code), user.f_lasti))
-    if site is None or site.alone < ALONE or site.at_once >= PROBE:
+    if INSIDE.get(user.f_globals.get("__name__"), True):
+        user = frame_of_user(2)
+    site = lone(user)
+    if site is None:
         return None
     for data in operands:
         if data is None or (data.__class__ is PLAIN and data.nbytes > DIRECT):

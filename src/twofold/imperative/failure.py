@@ -1,18 +1,19 @@
-"""After a window has failed: find the line that issued the failing operation, and compute the results that do not depend on it."""
+"""After a failure: raise what callers expect, find the line that issued the operation, and compute the results that do not depend on it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import CodeType
 from typing import Any
 
 from ..backend.kernel import Array
 from ..backend.loader import backend_for
 from ..device import Device
+from ..errors import MXNetError
 from ..graph.ir import Application, Node, leaves_of, operators_of, topological
 from ..graph.rewrite import lower, substitute
 from ..origin import text_of
 from ..program.compile import Program
 from ..scheduler.streams import run_on
-from .cell import Value
+from .cell import HOST, Value
 from .handle import Handle
 from .scalars import Scalar
 
@@ -94,3 +95,12 @@ def salvaged(live: Sequence[Value], device: Device, data: Mapping[Node, Data], a
         except Exception:  # it failed, or depends on what did: the window's error says why
             continue
         yield v, array
+
+
+def after_failure(error: Exception, run: Callable[[list[Array]], list[Array]], arrays: list[Array]) -> list[Array]:
+    """The results of a host program that `HOST.quick` could not run because its single context was in use; any other error is raised."""
+    if error.__class__ is RuntimeError and str(error).startswith("cannot enter context"):
+        return run(arrays)  # by another thread, or by code that this one has interrupted
+    if isinstance(error, MXNetError):
+        raise error
+    raise HOST.failure(error) from error

@@ -22,8 +22,9 @@ from .cell import HOST, PLAIN, Value, wrap
 from .deferral import join, now
 from .element import NATIVE
 from .generated_text import complete
-from .invoke import LITERAL_RECS, invoke, save_for_backward
+from .invoke import invoke
 from .record import Rec, tls
+from .recording import LITERAL_RECS, save_for_backward
 from .scalars import FLOAT_LEAVES, INTEGER_LEAVES
 from .storage import STORAGE
 from .way import IS_SMALL

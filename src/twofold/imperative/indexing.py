@@ -5,23 +5,26 @@ include index arrays, slices are taken and new axes inserted first, which leaves
 """
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..device import CPU
 from ..errors import IndexingError, ShapeError
 from ..opdef.shapes import broadcast_shapes, checked_index
 from ..opdef.spec import Sig
 from ..ops import primitive_gather, primitive_shape
-from .array import Array, from_host
-from .cell import Cell, Content, wrap
-from .invoke import invoke
+from .array import Array, adopted, from_host
+from .cell import HOST, PLAIN, Cell, Content, Value, wrap
+from .invoke import content, invoke
 from .write import Chain, write
 
 Triple = tuple[int | None, int | None, int | None]
 FULL: Triple = (None, None, None)
 #: Maximum number of basic indices that an `Indexer` caches.
 _MOST = 4096
+INT64, BOOL = np.dtype(np.int64), np.dtype(bool)
 
 
 class Basic(NamedTuple):
@@ -60,7 +63,7 @@ class Rules(NamedTuple):
     is_basic
         Whether an item may be part of a basic index.
     places
-        Converts an item to a NumPy array: of bools (a mask), or of int64.
+        Converts an item to a NumPy array: of bools (a mask), or a new one of int64.
     value
         Converts an assigned value for an array: to a cell of its dtype on its device, a Python scalar or a NumPy array.
     ellipsis_separates
@@ -87,7 +90,7 @@ class Indexer:
         """``x[index]``."""
         basic = self.basic(x.shape, index)
         if basic is None:
-            return self._gather(x, index)
+            return self.gather(x, index)
         return x._view(*basic.chain) if basic.is_view else _applied(x, basic.chain)
 
     def put(self, x: Any, index: object, value: object) -> None:
@@ -108,14 +111,21 @@ class Indexer:
         # classes are part of the key: True, 1 and 1.0 are equal
         parts: list[Any] = [shape]
         i: Any
-        for i in items:  # not a comprehension, which is a frame
-            parts.append(i if i.__class__ is int else (slice, i.start, i.stop, i.step) if i.__class__ is slice else (i.__class__, i))  # noqa: PERF401
+        for i in items:
+            if i.__class__ is int:
+                parts.append(i)
+            elif i.__class__ is slice:
+                parts.append((slice, i.start, i.stop, i.step))
+            elif i is None or i is Ellipsis or self.rules.is_basic(i):
+                parts.append((i.__class__, i))
+            else:
+                return None
         key = tuple(parts)
         try:
             found = self._known.get(key)
-        except TypeError:  # lists and arrays are not hashable
+        except TypeError:  # arrays without axes in a slice are not hashable
             key, found = None, None
-        if found is None and all(map(self.rules.is_basic, items)):
+        if found is None:
             found = self._parsed(shape, items)
             if key is not None:
                 if len(self._known) >= _MOST:
@@ -173,7 +183,11 @@ class Indexer:
             chain.append(primitive_shape.reshape.sig(shape=tuple(shape)))
         return Places(tuple(chain), tuple(arrays), tuple(shape), separator)
 
-    def _gather(self, x: Array, index: object) -> Array:
+    def gather(self, x: Any, index: Any) -> Any:
+        """``x[index]`` for an index with arrays."""
+        found = _leading(x, index)
+        if found is not None:
+            return wrap(_class_of(x), invoke(*found)[0])
         places = self._places(x, index)
         sig, cells = _index_sig(places.arrays, x)
         out = wrap(_class_of(x), invoke(sig, (_applied(x, places.chain), *cells))[0])
@@ -225,6 +239,43 @@ class Places(NamedTuple):
     arrays: tuple[Any, ...]
     shape: tuple[int, ...]
     dropped: int | None
+
+
+def _leading(x: Any, index: Any) -> tuple[Sig, list[Any]] | None:
+    """The ``index`` primitive and its operands for arrays of the first axes that can be operands as they are; None for any other index.
+
+    They are a mask of one axis, or ready places on cpu(0), none of which is counted from the end. An operation that is recorded or waits
+    borrows them, so that they are not copied unless they are written in the meantime.
+    """
+    cls, v = _class_of(x), x._v
+    data = v.data if v.__class__ is Value else v
+    shape = data.shape if data.__class__ is PLAIN else v.type[0]
+    items = index if index.__class__ is tuple else (index,)
+    if len(items) > len(shape) or (v.__class__ is Value and v.device is not CPU):
+        return None
+    operands: list[Any] = [x if type(x)._root is None else wrap(cls, v)]  # that of a recorded view is recorded each time
+    extent: Any = None
+    for item, size in zip(items, shape, strict=False):
+        i: Any = item._v if isinstance(item, Array) else None
+        places = i.data if i.__class__ is Value and i.device is CPU else i
+        if places.__class__ is not PLAIN or not places.ndim:
+            return None
+        if places.dtype is BOOL and places.shape == (size,) and len(items) == 1:
+            operands.append(wrap(cls, content(places.nonzero()[0], CPU)))
+            break
+        if places.dtype is not INT64 or not places.size or places.shape != (extent or places.shape):
+            return None
+        if np.minimum.reduce(places, None) < 0 or np.maximum.reduce(places, None) >= size:
+            return None
+        extent = places.shape
+        operands.append(item if type(item)._root is None else wrap(cls, HOST.copy(places, CPU)))
+    return _index_of(len(items), len(shape)), operands
+
+
+@cache
+def _index_of(first: int, ndim: int) -> Sig:
+    """``index`` with arrays for the first axes."""
+    return primitive_gather.index.sig(key=(*range(first), *[None] * (ndim - first)))
 
 
 def _class_of(x: Array) -> type[Array]:
@@ -303,10 +354,10 @@ def _index_arrays(item: np.ndarray, shape: tuple[int, ...], axis: int) -> list[n
             )
         return list(np.nonzero(item))
     size = shape[axis]
-    if item.size and (item.min() < -size or item.max() >= size):
-        wrong = item.max() if item.max() >= size else item.min()
-        raise IndexingError(f"index {wrong} is out of bounds for axis {axis} with size {size}")
-    return [np.where(item < 0, item + size, item)]
+    low, high = (item.min(), item.max()) if item.size else (0, -1)
+    if low < -size or high >= size:
+        raise IndexingError(f"index {high if high >= size else low} is out of bounds for axis {axis} with size {size}")
+    return [np.where(item < 0, item + size, item) if low < 0 else item]
 
 
 def _index_sig(arrays: Sequence[Any], like: Array) -> tuple[Sig, list[Any]]:
@@ -320,7 +371,7 @@ def _index_sig(arrays: Sequence[Any], like: Array) -> tuple[Sig, list[Any]]:
         ) from error
     numbers = iter(range(len(used)))
     key = tuple(None if a is None else next(numbers) for a in arrays)
-    return primitive_gather.index.sig(key=key), [from_host(_class_of(like), a, like.context) for a in used]
+    return primitive_gather.index.sig(key=key), [adopted(_class_of(like), a, like.context) for a in used]
 
 
 def _selected_shape(places: Places) -> tuple[int, ...]:

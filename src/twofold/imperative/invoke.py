@@ -1,7 +1,7 @@
 """Calls of operators on cells: inspect the operands once, have `way` decide how to run, return the contents of the new cells."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 from weakref import ref
 
@@ -12,9 +12,9 @@ from ..backend.loader import backend_for
 from ..config import SETTINGS
 from ..device import CPU, Device, current_device
 from ..dtype import FLOATS, INTEGERS, is_float
-from ..errors import DeviceError, DTypeError, MXNetError, StorageError
+from ..errors import DeviceError, DTypeError, StorageError
 from ..graph.build import apply
-from ..graph.ir import Application, Constant, Leaf, Node, bound_tables, const, leaf
+from ..graph.ir import Application, Constant, Node, bound_tables, leaf
 from ..opdef.conventions import operator_scalar
 from ..opdef.spec import Input, Op, Sig
 from ..origin import frame_of_user
@@ -24,12 +24,14 @@ from ..strictness import tolerate
 from .cell import ALWAYS, HOST, PLAIN, Cell, Content, Operand, Value, wrap
 from .counters import COUNTERS
 from .deferral import defer, defer_recorded
+from .failure import after_failure
 from .generator import STREAMS
 from .handle import Handle
 from .record import Rec, Tape, tls
+from .recording import enter, record_again, save_for_backward, scalar_rec
 from .residuals import Cold, NodePlan, plan_of, runner
-from .scalars import LITERALS, Scalar, is_literal, scalar_key, scalar_leaf, scalar_node
-from .sites import SITES, runs_at_once
+from .scalars import Scalar, scalar_key, scalar_node
+from .sites import SITES, lone
 from .way import Way, is_exposed, is_lazy, is_plain, is_ready, way_of
 from .window import force
 
@@ -86,56 +88,6 @@ def contents_of(arrays: Sequence[Array], device: Device) -> list[Content]:
     return [Value(a, device=device) for a in arrays]
 
 
-def enter(v: Value, tape: Tape) -> Rec:
-    """The record on a tape of a value that was not computed on it: a new leaf, or a bridge from an older tape."""
-    rec = v.rec
-    if rec is not None and not rec.inputs and isinstance(rec.node, Leaf) and rec.node.name == tape.leaves:
-        tape.leaves += 1  # the same leaf as in the last iteration
-        tape.entered.append(rec)
-        rec.tape = tape
-        return rec
-    if rec is not None and rec.is_used:  # backward has freed the operation that computed it: from now on it is a constant
-        rec = None
-    if rec is not None and isinstance(rec.node, Leaf) and rec.node.name == tape.leaves:  # the same bridge
-        tape.enter(rec)
-        return rec
-    tracked = rec is not None and rec.node.tracked
-    shape, dtype = v.type
-    node = leaf(tape.leaves, shape, dtype, tracked)
-    grad = rec.grad if rec is not None else None
-    bridge: tuple[Rec, ...] = ()
-    if rec is not None and tracked and grad is None:
-        bridge = (rec,) if isinstance(rec.node, Application) or rec.devices is not None else rec.inputs
-        COUNTERS.bridged += 1
-    rec = v.rec = Rec(node, bridge, (), None, grad)
-    tape.enter(rec)
-    return rec
-
-
-_literal_recs = {scalar_key(x): Rec(const(x), (), (), None) for x in (*LITERALS, False, True)}
-#: The records of Python ints that are literals. Bools are found under equal keys: ask only with ints.
-LITERAL_RECS = {x: _literal_recs[scalar_key(x)] for x in LITERALS}
-
-
-def scalar_rec(x: Scalar | Handle, tape: Tape) -> Rec:
-    """The record of a Python scalar: a literal, or a fresh leaf so that its value is not part of the structure."""
-    if is_literal(x):
-        return _literal_recs[scalar_key(x)]
-    node = scalar_leaf(x, tape.leaves)
-    tape.leaves += 1
-    return Rec(node, (), (x,), tape)
-
-
-def rec_of(v: Value | Scalar | Handle | None, tape: Tape) -> Rec | None:
-    """The record of an operand on a tape."""
-    if v is None:
-        return None
-    if not isinstance(v, Value):
-        return scalar_rec(v, tape)
-    rec = v.rec  # read once: another thread may enter the value on its own tape
-    return rec if rec is not None and rec.tape is tape else enter(v, tape)
-
-
 def invoke(sig: Sig, args: Sequence[Argument], device: Device | None = None) -> list[Content]:
     """Apply an operator to cells, Python scalars and None (an omitted optional input).
 
@@ -161,16 +113,17 @@ def invoke(sig: Sig, args: Sequence[Argument], device: Device | None = None) -> 
         If an operand is sparse: `storage.by_storage` has these.
     """
     contents: list[Any] = []
-    for a in args:  # once: that of a large view is a copy, and that of a tracked one is recorded
-        contents.append(a._v if isinstance(a, Cell) else a)  # noqa: PERF401  a comprehension is a frame
     tape = tls.tape
-    if tape is not None:
-        for v in contents:
-            if v.__class__ is Value and (rec := v.rec) is not None and rec.node.tracked:
-                found = _record_again(sig, args, contents, tape)
-                if found is not None:
-                    return found
-                break
+    tracked = False
+    for a in args:  # once: that of a large view is a copy, and that of a tracked one is recorded
+        v: Any = a._v if isinstance(a, Cell) else a
+        contents.append(v)
+        if tape is not None and not tracked and v.__class__ is Value and (rec := v.rec) is not None and rec.node.tracked:
+            tracked = True
+    if tracked and tape is not None:
+        again = record_again(sig, args, contents, tape)
+        if again is not None:
+            return again
     found = _run_cached(sig, contents, tape)
     if found is not None and found is not WAITS:
         return found
@@ -196,7 +149,10 @@ def invoke(sig: Sig, args: Sequence[Argument], device: Device | None = None) -> 
 
 def _runs_at_once(contents: Sequence[Any]) -> bool:
     """Whether an unrecorded operation on cpu(0) that might wait runs at once, since its operands are ready and its site says so."""
-    return bool(SITES) and not LISTENERS and is_ready(contents) and runs_at_once(frame_of_user(1))
+    if not SITES or LISTENERS or not is_ready(contents) or (site := lone(frame_of_user(1))) is None:
+        return False
+    site.at_once += 1
+    return True
 
 
 #: In place of results: the operation waits.
@@ -278,15 +234,6 @@ def _run_cached(sig: Sig, contents: Sequence[Any], tape: Tape | None) -> list[An
     return results if largest < SETTINGS.defer_elements else contents_of(results, CPU)
 
 
-def after_failure(error: Exception, run: Callable[[list[Array]], list[Array]], arrays: list[Array]) -> list[Array]:
-    """The results of a host program that `HOST.quick` could not run because its single context was in use; any other error is raised."""
-    if error.__class__ is RuntimeError and str(error).startswith("cannot enter context"):
-        return run(arrays)  # by another thread, or by code that this one has interrupted
-    if isinstance(error, MXNetError):
-        raise error
-    raise HOST.failure(error) from error
-
-
 #: What generated functions need to do the same without its frame.
 RUN_CACHED: dict[str, Any] = {
     "plain": PLAIN,
@@ -295,104 +242,6 @@ RUN_CACHED: dict[str, Any] = {
     "counters": COUNTERS,
     "after_failure": after_failure,
 }
-
-
-def _record_again(sig: Sig, args: Sequence[Any], contents: list[Any], tape: Tape) -> list[Any] | None:
-    """The short path of `_record`, for a known operation on small arrays and numbers; None for anything else.
-
-    What it captures or enters on the tape stays there, as `_record` would have it. Numbers enter last, when the operation is known.
-    """
-    recs: list[Any] = []
-    nodes: list[Any] = []
-    arrays: list[Any] = []
-    scalars: list[int] = []
-    for k, v in enumerate(contents):
-        if v.__class__ is PLAIN:
-            if v.size >= SETTINGS.defer_elements or not isinstance(args[k], Cell):
-                return None
-            contents[k] = v = args[k]._capture()
-        if v.__class__ is Value:
-            rec, data = v.rec, v.data
-            if data.__class__ is not PLAIN or v.device is not CPU:
-                return None
-            if rec is None:
-                rec = enter(v, tape)
-            elif rec.tape is not tape:
-                if rec.node.__class__ is Leaf and rec.node.name == tape.leaves and not rec.inputs:  # the commonest case of `enter`
-                    tape.leaves += 1
-                    tape.entered.append(rec)
-                    rec.tape = tape
-                else:
-                    rec = enter(v, tape)
-            recs.append(rec)
-            nodes.append(rec.node)
-            arrays.append(data)
-        elif v is None or (not sig.legacy and (v.__class__ is float or v.__class__ is int)):  # MXNet's are cast, see `_legacy_scalars`
-            if v is not None:
-                scalars.append(k)
-            recs.append(None)
-            nodes.append(None)
-        else:
-            return None
-    if scalars:
-        arrays = _with_scalars(contents, scalars, nodes, tape)
-    node = sig.typed.get(tuple(nodes))
-    if node is None:
-        return None
-    plan = node.cache
-    if plan is None or plan.again is None or plan.largest >= SETTINGS.defer_elements or LISTENERS:
-        return None
-    if tape.device is not CPU and tape.device is not None:
-        return None
-    COUNTERS.recorded += 1
-    tape.device, tape.whole = CPU, False
-    for k in scalars:
-        recs[k] = scalar_rec(contents[k], tape)
-    try:
-        results = HOST.quick(plan.again, arrays)
-    except Exception as error:
-        results = after_failure(error, plan.run["cpu"], arrays)
-    rec = Rec(node, tuple(recs), (), tape)
-    parts = node.parts
-    outs = [Value(results[0], rec)] if len(parts) == 1 else [Value(results[k], Rec(p, (rec,), (), tape)) for k, p in enumerate(parts)]
-    if plan.saves:
-        save_for_backward(rec, contents, results, tape)
-        for k in plan.read:
-            outs[k].borrow = tape.ref
-    return outs
-
-
-def _with_scalars(contents: Sequence[Any], scalars: Sequence[int], nodes: list[Any], tape: Tape) -> list[Any]:
-    """Add the nodes that the scalars at some positions would have on the tape; returns what the operation's program takes."""
-    number = tape.leaves
-    for k in scalars:
-        nodes[k] = found = scalar_node(contents[k], number)
-        number += found.__class__ is Leaf
-    given = [v for v, node in zip(contents, nodes, strict=True) if node is not None and node.__class__ is not Constant]
-    return [v.data if v.__class__ is Value else v for v in given]
-
-
-def save_for_backward(rec: Rec, values: Sequence[Any], results: Sequence[Any], tape: Tape) -> None:
-    """Save what backward reads of an operation's operands (contents), which are lent to the tape, and of its results.
-
-    ``results`` are the results and the residuals after them, as arrays or as Values without records: a result's own Value has the record,
-    which would close a reference cycle. The caller sees to it that those in ``NodePlan.read`` are not written in place.
-    """
-    node: Any = rec.node
-    saved: list[Any] = []
-    for kind, k in node.cache.saves:
-        if kind == "in":
-            v = values[k]
-            if v.__class__ is Value:  # else a scalar
-                b = v.borrow
-                if (b is None or (b.__class__ is ref and b() is None)) and v.borrow is b:  # no call from here to the store: see `Value`
-                    v.borrow = tape.ref
-                elif b is not tape.ref:
-                    v = v.lend(tape)
-            saved.append(v)
-        else:
-            saved.append(results[k if kind == "out" else len(node.parts) + k])
-    rec.saved = saved
 
 
 SCALARS = (float, int, bool)

@@ -126,6 +126,7 @@ def reshape(self, *shape, {options}):{where}
     except (ValueError, TypeError):
         return {general}
     if not r.ndim or r.base is not (v if v.base is None else v.base):
+        {copied}
         return {general}
     {view}
 """
@@ -156,14 +157,12 @@ _PAIR = """if len(key) == 2:
                     """
 _NUMPY_GET["other_items"] = (
     _PAIR.format(at="key")
-    + """if (at := host_key(key)) is None:
+    + f"""if ({_TRACKED}) or (at := host_key(key)) is None:
                         return get(self, key)
                     key, kind = at, None
                     break"""
 )
 _NUMPY_GET["copied"] = f"""if kind is None and r.base is not (v if v.base is None else v.base):
-            if {_TRACKED}:
-                return get(self, key)
             {_FRESH.format(margin=" " * 12)}"""
 _NUMPY_GET["by_array"] = f"""if kind is element:
                 key = key._raw
@@ -197,7 +196,11 @@ _NUMPY_SET["by_array"] = """if kind is list:
                 return put(self, key, value)
         elif kind is not cls and kind is not view or (at := key._v).__class__ is not plain or not at.ndim:
             return put(self, key, value)"""
-_NUMPY_RESHAPE = {"options": 'order="C", copy=None', "special": 'order != "C" or copy is not None', "codes": ""}
+_NUMPY_RESHAPE = {
+    "copied": f"""if r.ndim and not ({_TRACKED}):
+            {_FRESH.format(margin=" " * 12)}"""
+}
+_NUMPY_RESHAPE |= {"options": 'order="C", copy=None', "special": 'order != "C" or copy is not None', "codes": ""}
 _NUMPY_RESHAPE["general"] = "reshape(self, *shape, order=order, copy=copy)"
 #: MXNet's: a single element is a view of shape (1,), and what is not adjacent in memory is copied.
 _LEGACY_GET = {
@@ -216,7 +219,7 @@ _LEGACY_SET = {
         return put(self, key, value)
     """,  # noqa: E501
 }
-_LEGACY_RESHAPE = {"options": "**options", "special": "options", "general": "reshape(self, *shape, **options)"}
+_LEGACY_RESHAPE = {"copied": "", "options": "**options", "special": "options", "general": "reshape(self, *shape, **options)"}
 _LEGACY_RESHAPE["codes"] = """for n in shape[0] if len(shape) == 1 and shape[0].__class__ is tuple else shape:
         if n.__class__ is not int or (n < 1 and n != -1):
             return {general}
@@ -284,7 +287,8 @@ def attach(cls: Any, view: type, element: type | None, get: Callable[[Any, Any],
     for owner, where, base, chain, end in ((cls, _ROOT, "self", "", ""), (view, _VIEW, "self._base", "(*self._chain, *", ")")):
         for text, rules in methods:
             found: dict[str, Any] = {}
-            gaps = "" if owner is cls else " or not v.flags.c_contiguous"  # NumPy would copy it, and so would the general way
+            # `mx.nd` copies by an operation, as the general way does
+            gaps = "" if owner is cls or element is not None else " or not v.flags.c_contiguous"
             exec(complete(text).format(where=where.format(**rules), base=base, gaps=gaps, chain=chain, end=end, **rules), env, found)
             for name, method in found.items():
                 method.__doc__ = getattr(vars(cls).get(name), "__doc__", None)

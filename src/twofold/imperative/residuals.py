@@ -31,7 +31,9 @@ class NodePlan:
     Attributes
     ----------
     saves
-        What backward reads; None until it is derived.
+        What backward reads, in the order in which it is saved; None until it is derived.
+    lends, keeps
+        The same as positions of inputs, and of the results and the residuals after them.
     positions, residuals
         Positions among the body's nodes of the residuals, and these nodes.
     tracked
@@ -45,18 +47,20 @@ class NodePlan:
     hook
         The operator's ``on_backward`` rule as an operator of its own, made when first needed.
     again
-        The function in ``run["cpu"]`` if `invoke._record_again` may record the node: it has a gradient and changes no states. Else None.
+        The function in ``run["cpu"]`` if `recording.record_again` may record the node: it changes no states. Else None.
     largest
         Elements of its largest operand or result, divided by the operator's `opdef.spec.Op.waits_from`.
     fast
         Whether the callables in `fast` may record it: an element-wise primitive with a single result.
     """
 
-    __slots__ = ("again", "fast", "given", "hook", "largest", "positions", "read", "residuals", "run", "saves", "tracked")
+    __slots__ = ("again", "fast", "given", "hook", "keeps", "largest", "lends", "positions", "read", "residuals", "run", "saves", "tracked")
 
     def __init__(self) -> None:
         self.hook: Sig | None = None
         self.saves: tuple[Saved, ...] | None = None
+        self.lends: tuple[int, ...] = ()
+        self.keeps: tuple[int, ...] = ()
         self.positions: tuple[int, ...] = ()
         self.residuals: tuple[Node, ...] = ()
         self.tracked: tuple[bool, ...] = ()
@@ -93,17 +97,16 @@ def _derive(node: Application, plan: NodePlan) -> None:
     plan.tracked = tuple(n.tracked for n in shared)
     if any(plan.tracked):  # a second-order gradient recomputes residuals from the inputs
         used |= inputs & {i for n in topological(shared, until=inputs) for i in n.inputs if i is not None}
-    saves: list[Saved] = [("out", k) for k, p in enumerate(node.parts) if p in used or (node.body and node.body[k] in used - inputs)]
-    taken: set[Node] = set()
+    lends: dict[Node, int] = {}
     for k, i in enumerate(node.inputs):
-        if i is not None and i in used and i not in taken and not isinstance(i, Constant):
-            saves.append(("in", k))
-            taken.add(i)
+        if i is not None and i in used and not isinstance(i, Constant):
+            lends.setdefault(i, k)
+    plan.lends = tuple(lends.values())
+    plan.read = tuple([k for k, p in enumerate(node.parts) if p in used or (node.body and node.body[k] in used - inputs)])
     plan.positions, plan.residuals = tuple(inner.index(n) for n in shared), tuple(shared)
-    saves += [("res", k) for k in range(len(plan.positions))]
+    plan.keeps = (*plan.read, *range(len(node.parts), len(node.parts) + len(shared)))
     plan.given = tuple(k for k, i in enumerate(node.inputs) if i is not None and not isinstance(i, Constant))
-    plan.read = tuple([k for kind, k in saves if kind == "out"])
-    plan.saves = tuple(saves)
+    plan.saves = (*[("in", k) for k in plan.lends], *[("out", k) for k in plan.read], *[("res", k) for k in range(len(shared))])
     plan.largest = max([n.size for n in (*node.inputs, *node.parts) if n is not None], default=0) // node.sig.op.waits_from
     plan.fast = node.is_primitive and len(node.parts) == 1 and node.sig.op.elementwise
 
@@ -159,7 +162,7 @@ def runner(node: Application, backend: Backend) -> Callable[[Sequence[Any]], lis
         found = _compile(outputs, leaves, backend, title)
         if not isinstance(found, Cold):
             plan.run[kind] = found
-            if kind == "cpu" and node.tracked and op.backward_rule is None and not op.dynamic_shape:
+            if kind == "cpu" and op.backward_rule is None and not op.dynamic_shape:
                 plan.again = found.args[0]
     return found
 

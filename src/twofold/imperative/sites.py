@@ -6,13 +6,14 @@ Every `PROBE`-th of them waits again. If something joins it, the site waits as b
 """
 
 from collections.abc import Iterable
+from functools import partial
 from types import CodeType, FrameType
 from typing import Any
 
+from ..instructions import ByInstruction
+
 #: Windows with a single operation after which a site stops waiting, and operations at once after which one waits again.
 ALONE, PROBE = 4, 64
-#: Sites are forgotten beyond this many: programs that generate code without end must not keep it all.
-MOST_SITES = 8192
 
 
 class Site:
@@ -21,7 +22,7 @@ class Site:
     Attributes
     ----------
     code
-        What it is part of, kept so that no other code has its address, by which it is found.
+        What it is part of.
     alone
         How many windows in succession had no operation but the one issued here.
     at_once
@@ -35,23 +36,13 @@ class Site:
         self.alone = self.at_once = 0
 
 
-#: By the address of the code, since its hash takes as long as the code has instructions, and the instruction.
-SITES: dict[tuple[int, int], Site] = {}
+SITES: ByInstruction[Site] = ByInstruction()
 
 
-def is_lone(user: FrameType) -> bool:
-    """Whether the next operation issued by this frame runs at once if its operands are ready."""
+def lone(user: FrameType) -> Site | None:
+    """The site of the next operation issued by this frame if that does not wait where its operands are ready; the caller counts it."""
     site = SITES.get((id(user.f_code), user.f_lasti))
-    return site is not None and site.alone >= ALONE and site.at_once < PROBE
-
-
-def runs_at_once(user: FrameType) -> bool:
-    """Whether an operation issued by this frame, whose operands are ready, runs at once; counts it."""
-    site = SITES.get((id(user.f_code), user.f_lasti))
-    if site is None or site.alone < ALONE or site.at_once >= PROBE:
-        return False
-    site.at_once += 1
-    return True
+    return site if site is not None and site.alone >= ALONE and site.at_once < PROBE else None
 
 
 def count_window(issued: Iterable[tuple[Any, CodeType, int]], is_single: bool) -> None:
@@ -65,15 +56,9 @@ def count_window(issued: Iterable[tuple[Any, CodeType, int]], is_single: bool) -
         Whether that is one.
     """
     for _, code, instruction in issued:
-        place = id(code), instruction
-        site = SITES.get(place)
-        if not is_single:
-            if site is not None:
-                site.alone = site.at_once = 0
-            continue
-        if site is None:
-            if len(SITES) >= MOST_SITES:
-                SITES.clear()
-            site = SITES[place] = Site(code)
-        site.alone += 1
-        site.at_once = 0
+        if is_single:
+            site = SITES.of(code, instruction, partial(Site, code))
+            site.alone += 1
+            site.at_once = 0
+        elif (site := SITES.get((id(code), instruction))) is not None:
+            site.alone = site.at_once = 0

@@ -20,9 +20,10 @@ from ..scheduler.streams import Arrival, before_overwriting, run_on
 from ..scheduler.variable import Lane
 from .cell import PINNED, PLAIN, Cell, Content, Value, wrap
 from .counters import COUNTERS
-from .invoke import content, data_of, device_of, invoke, rec_of
+from .invoke import content, data_of, device_of, invoke
 from .pending import Arriving, issue
 from .record import Rec, tls
+from .recording import rec_of
 from .way import is_tracked
 
 

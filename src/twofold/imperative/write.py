@@ -30,8 +30,9 @@ from ..scheduler.observers import LISTENERS
 from .cell import HOST, PLAIN, Cell, Content, Value, alias, wrap
 from .counters import COUNTERS
 from .deferral import twin_of
-from .invoke import content, data_of, device_of, enter, invoke, type_of
+from .invoke import content, data_of, device_of, invoke, type_of
 from .record import Rec, Variable, tls
+from .recording import enter
 from .strided_view import view_shape
 from .way import is_tracked
 

@@ -155,6 +155,27 @@ class NDArrayIter(DataIter):
             return max(0, self.cursor + self.batch_size - self.num_data)
         return len(self._rolled_over) if self.cursor < 0 else 0
 
+    def get_state(self) -> dict[str, Any]:
+        """As `DataIter.get_state`, with the order of the rows if they are shuffled."""
+        order = {"idx": self.idx.tolist(), "order": self._order.tolist()} if self.shuffle else {}
+        return {"cursor": int(self.cursor), "rolled_over": self._rolled_over.tolist(), **order}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """As `DataIter.set_state`.
+
+        Raises
+        ------
+        ParameterError
+            If the state is that of an iterator over another number of rows, or over rows that are not shuffled alike.
+        """
+        if ("order" in state) != self.shuffle or len(state.get("order", self._order)) != self.num_data:
+            given = f"{len(state.get('order', ()))} shuffled rows for {self.num_data if self.shuffle else 0}"
+            raise ParameterError("NDArrayIter.set_state: the state of another iterator", given, "create it with the same data and shuffle")
+        self.cursor = state["cursor"]
+        self._rolled_over = np.array(state["rolled_over"], self._order.dtype)
+        if self.shuffle:
+            self.idx, self._order = (np.array(state[name], self._order.dtype) for name in ("idx", "order"))
+
     def _rows(self, sources: list[tuple[str, NDArray]]) -> list[NDArray]:
         """The rows of the current batch; a view if they are contiguous and not shuffled."""
         start, stop = self.cursor, self.cursor + self.batch_size

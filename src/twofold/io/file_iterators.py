@@ -3,7 +3,7 @@
 import functools
 import inspect
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import prod
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -89,6 +89,14 @@ class MXDataIter(DataIter):
     def getpad(self) -> int:
         """0: batches are not padded."""
         return 0
+
+    def get_state(self) -> dict[str, Any]:
+        """As `DataIter.get_state`: the order of the rows is the same in every epoch."""
+        return {"at": self._at}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """As `DataIter.set_state`."""
+        self._at = state["at"]
 
     def _convert(self, rows: np.ndarray) -> np.ndarray:
         """The rows as inputs of a model."""

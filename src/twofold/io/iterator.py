@@ -1,6 +1,6 @@
 """`DataIter`: the interface of iterators over batches, with `DataBatch` and `DataDesc`; the registry of iterators."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -220,6 +220,33 @@ class DataIter:
     def getpad(self) -> int | None:
         """Number of padding rows at the end of the current batch."""
         raise self._undefined("getpad")
+
+    def get_state(self) -> dict[str, Any]:
+        """Where in the epoch the iterator is, as numbers and lists that JSON can represent.
+
+        Raises
+        ------
+        MXNetError
+            If the class does not define it.
+        """
+        raise self._undefined("get_state")
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Continue where another iterator over the same data was: with the batch after the one that it returned last.
+
+        Later epochs are shuffled by ``numpy.random``, whose state is saved separately.
+
+        Parameters
+        ----------
+        state
+            A result of `get_state`.
+
+        Raises
+        ------
+        MXNetError
+            If the class does not define it.
+        """
+        raise self._undefined("set_state")
 
     def _undefined(self, method: str) -> MXNetError:
         return MXNetError(f"DataIter: {type(self).__name__} does not define {method}", None, "define it, or next(), in the subclass")

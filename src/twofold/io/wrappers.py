@@ -98,6 +98,15 @@ class ResizeIter(OneBatchAhead):
         self.cur += 1
         return True
 
+    def get_state(self) -> dict[str, Any]:
+        """As `DataIter.get_state`, with the state of the wrapped iterator."""
+        return {"cur": self.cur, "data_iter": self.data_iter.get_state()}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """As `DataIter.set_state`."""
+        self.cur = state["cur"]
+        self.data_iter.set_state(state["data_iter"])
+
 
 @register_iterator(sample=lambda folder: PrefetchingIter(sample_of_arrays(folder)), rows=range(5))
 class PrefetchingIter(OneBatchAhead):
@@ -128,6 +137,15 @@ class PrefetchingIter(OneBatchAhead):
         self.batch_size = self.provide_data[0][1][0]
         self._device = current_device()
         self._threads = [ThreadPoolExecutor(1, "prefetch") for _ in self.iters]
+        self._begin_epoch()
+
+    def _begin_epoch(self) -> None:
+        """Prefetch the first batch, after noting where the iterators are: later they are always a batch ahead."""
+        self._batches = 0
+        try:
+            self._began = [x.get_state() for x in self.iters if isinstance(x, DataIter)]
+        except MXNetError:  # it does not define it
+            self._began = []
         self._pending = self._fetch()
 
     @property
@@ -149,7 +167,28 @@ class PrefetchingIter(OneBatchAhead):
         wait(self._pending)  # an iterator must not be reset while its thread reads it
         for x in self.iters:
             x.reset()
-        self._pending = self._fetch()
+        self._begin_epoch()
+
+    def get_state(self) -> dict[str, Any]:
+        """As `DataIter.get_state`: where the iterators were when the epoch began, and the number of batches since.
+
+        Raises
+        ------
+        MXNetError
+            If one of the iterators cannot tell.
+        """
+        if len(self._began) < self.n_iter:
+            raise self._undefined("get_state")
+        return {"batches": self._batches, "iters": self._began}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """As `DataIter.set_state`. The batches since the beginning of the epoch are read again."""
+        wait(self._pending)
+        for x, began in zip(self.iters, state["iters"], strict=True):
+            x.set_state(began)
+        self._begin_epoch()
+        for _ in range(state["batches"]):
+            self.iter_next()
 
     def iter_next(self) -> bool:
         """Advance to the next batch; return whether there is one.
@@ -175,6 +214,7 @@ class PrefetchingIter(OneBatchAhead):
             provide_data=self.provide_data,
             provide_label=self.provide_label,
         )
+        self._batches += 1
         self._pending = self._fetch()
         return True
 

@@ -1,6 +1,7 @@
 """`Updates`: applies an optimizer to the parameters of a module, in the key-value store or on the devices."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -135,9 +136,9 @@ class Updates:
         return _Rows(group.param_arrays, group.grad_arrays, rows, by_device)
 
     def save(self, fname: str | PathLike[str]) -> None:
-        """Write the optimizer's states to a file."""
+        """Write the optimizer's states, and how many updates it has done, to a file."""
         if self._working is not None:
-            write_file(fname, [self._working.get_states()])
+            write_file(fname, [self._working.get_states(dump_progress=True)])
         elif self.store is not None:
             self.store.save_optimizer_states(fname)
 
@@ -161,8 +162,11 @@ class Updates:
         if self._working is not None:
             self._working.set_states(read_file(fname))
             trained = [name for name, grads in zip(group.param_names, group.grad_arrays, strict=True) if grads[0] is not None]
-            self._working.states = self._for_devices(self._working.states, trained, len(group.contexts))
+            rekeyed = partial(self._for_devices, trained=trained, devices=len(group.contexts))
+            self._working.states = rekeyed(self._working.states)
             self._working.states_synced = dict.fromkeys(self._working.states, False)
+            self.optimizer = self._working.optimizer  # a file that `Trainer` has written holds one
+            self.optimizer.move_progress(rekeyed, [context.device_id for context in group.contexts])
         elif self.store is not None:
             self.store.load_optimizer_states(fname)
 
@@ -198,6 +202,8 @@ def _copy(state: Any) -> Any:
     """A copy of a state that shares no arrays with it."""
     if isinstance(state, NDArray):
         return state.copy()
+    if isinstance(state, dict):
+        return {key: _copy(part) for key, part in state.items()}
     return type(state)(_copy(part) for part in state) if isinstance(state, (tuple, list)) else state
 
 

@@ -402,6 +402,14 @@ def RNN(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> Any: ...
+def ROIPooling(
+    data: NDArray,
+    rois: NDArray,
+    pooled_size: int | Sequence[int] = ...,
+    spatial_scale: float = ...,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def Reshape(
     data: NDArray,
     shape: int | Sequence[int] = (),
@@ -1797,6 +1805,62 @@ class contrib:
         name: str | None = None,
     ) -> NDArray: ...
     @staticmethod
+    def DeformableConvolution(
+        data: NDArray,
+        offset: NDArray,
+        weight: NDArray,
+        bias: NDArray | None = None,
+        kernel: int | Sequence[int] = ...,
+        stride: int | Sequence[int] = (),
+        dilate: int | Sequence[int] = (),
+        pad: int | Sequence[int] = (),
+        num_filter: int = ...,
+        num_group: int = 1,
+        num_deformable_group: int = 1,
+        workspace: int = 1024,
+        no_bias: bool = False,
+        layout: Literal["NCW", "NCHW", "NCDHW"] | None = None,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
+    def DeformablePSROIPooling(
+        data: NDArray,
+        rois: NDArray,
+        trans: NDArray | None = None,
+        spatial_scale: float = ...,
+        output_dim: int = ...,
+        group_size: int = ...,
+        pooled_size: int = ...,
+        part_size: int = 0,
+        sample_per_part: int = 1,
+        trans_std: float = 0.0,
+        no_trans: bool = False,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
+    def ModulatedDeformableConvolution(
+        data: NDArray,
+        offset: NDArray,
+        mask: NDArray,
+        weight: NDArray,
+        bias: NDArray | None = None,
+        kernel: int | Sequence[int] = ...,
+        stride: int | Sequence[int] = (),
+        dilate: int | Sequence[int] = (),
+        pad: int | Sequence[int] = (),
+        num_filter: int = ...,
+        num_group: int = 1,
+        num_deformable_group: int = 1,
+        workspace: int = 1024,
+        no_bias: bool = False,
+        im2col_step: int = 64,
+        layout: Literal["NCW", "NCHW", "NCDHW"] | None = None,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
     def MultiBoxDetection(
         cls_prob: NDArray,
         loc_pred: NDArray,
@@ -1854,6 +1918,17 @@ class contrib:
         name: str | None = None,
     ) -> Any: ...
     @staticmethod
+    def PSROIPooling(
+        data: NDArray,
+        rois: NDArray,
+        spatial_scale: float = ...,
+        output_dim: int = ...,
+        pooled_size: int = ...,
+        group_size: int = 0,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
     def Proposal(
         cls_prob: NDArray,
         bbox_pred: NDArray,
@@ -1870,6 +1945,28 @@ class contrib:
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> Any: ...
+    @staticmethod
+    def ROIAlign(
+        data: NDArray,
+        rois: NDArray,
+        pooled_size: int | Sequence[int] = ...,
+        spatial_scale: float = ...,
+        sample_ratio: int = -1,
+        position_sensitive: bool = False,
+        aligned: bool = False,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
+    def RROIAlign(
+        data: NDArray,
+        rois: NDArray,
+        pooled_size: int | Sequence[int] = ...,
+        spatial_scale: float = ...,
+        sampling_ratio: int = -1,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
     @staticmethod
     def SyncBatchNorm(
         data: NDArray,

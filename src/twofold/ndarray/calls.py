@@ -12,8 +12,10 @@ from ..errors import DTypeError, ParameterError, ShapeError, StorageError, Wrong
 from ..imperative.array import Array, from_host
 from ..imperative.cell import HOST, PLAIN, Content, Value, new, wrap
 from ..imperative.counters import COUNTERS
-from ..imperative.invoke import RUN_CACHED, after_failure, invoke, type_of
+from ..imperative.failure import after_failure
+from ..imperative.invoke import RUN_CACHED, invoke, type_of
 from ..imperative.record import tls
+from ..imperative.recording import record_again
 from ..imperative.storage import STORAGE, by_storage, store_array
 from ..imperative.transfer import store
 from ..opdef.frontend import Fast
@@ -40,14 +42,21 @@ if {a}.__class__ is cls and sig.visible == 1:
         v = results[0]
         result._v = v if v.size < settings.defer_elements else Value(v)
         return result
-    try:
-        v = invoke(sig, ({a},))[0]
-    except StorageError:
-        return by_storage(sig, ({a},))[0]
+    found = None
+    if v.__class__ is Value and (tape := tls.tape) is not None and (rec := v.rec) is not None and rec.node.tracked:
+        found = record_again(sig, ({a},), [v], tape)
+    if found is None:
+        try:
+            found = invoke(sig, ({a},))
+        except StorageError:
+            return by_storage(sig, ({a},))[0]
     result = new(cls)
-    result._v = v
+    result._v = found[0]
     return result
 """
+
+
+_NAMES: dict[str, Any] = {"new": new, "invoke": invoke, "record_again": record_again, "tls": tls, "Value": Value, **STORAGE, **RUN_CACHED}
 
 
 class Calls:
@@ -66,7 +75,7 @@ class Calls:
             lambda op, params: self._sig_of(op, {k: v for k, v in params.items() if k in op.params}),
             lambda: tls.training,
             lambda params: not _has_array(params),
-            (_SINGLE, {"cls": cls, "new": new, "invoke": invoke, "Value": Value, **STORAGE, **RUN_CACHED}),
+            (_SINGLE, {"cls": cls, **_NAMES}),
         )
 
     def call(self, op: Op, arrays: Sequence[Array | None], params: dict[str, Any], out: Array | Sequence[Array] | None = None) -> Any:
@@ -143,14 +152,27 @@ class Calls:
                 v = results[0]
                 result._v = v if v.size < SETTINGS.defer_elements else Value(v)
                 return result
+        given: list[Any] | None = []
         for a in operands:
-            if a.__class__ is not cls and a is not None and not isinstance(a, cls):
-                raise self._not_an_array(sig.op, a)
-        try:
-            contents = invoke(sig, (*operands, *scalars) if scalars else operands)
-        except StorageError:
-            found = by_storage(sig, (*operands, *scalars))[: sig.visible]
-            return found[0] if sig.visible == 1 else found
+            if a.__class__ is not cls and a is not None:
+                if not isinstance(a, cls):
+                    raise self._not_an_array(sig.op, a)
+                given = None  # a view is read by `invoke`, once
+            elif given is not None:
+                given.append(a if a is None else a._v)
+        args = (*operands, *scalars) if scalars else operands
+        contents = None
+        if given is not None and (tape := tls.tape) is not None:
+            for v in given:
+                if v.__class__ is Value and (rec := v.rec) is not None and rec.node.tracked:
+                    contents = record_again(sig, args, [*given, *scalars] if scalars else given, tape)
+                    break
+        if contents is None:
+            try:
+                contents = invoke(sig, args)
+            except StorageError:
+                found = by_storage(sig, args)[: sig.visible]
+                return found[0] if sig.visible == 1 else found
         if sig.visible == 1:  # as `wrap` does, without its frame
             result = new(cls)
             result._v = contents[0]

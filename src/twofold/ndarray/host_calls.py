@@ -12,7 +12,7 @@ from ..imperative.cell import Cell
 from ..imperative.invoke import host_of
 from ..imperative.record import tls
 from ..imperative.way import is_tracked
-from ..ops import primitive_shape
+from ..ops import joining
 
 A = TypeVar("A", bound=Array)
 #: Classes of values that hold no arrays.
@@ -105,9 +105,7 @@ def stacked(items: object, cls: type[A], convert: Callable[[Any], A]) -> A:
     """
     if not isinstance(items, (list, tuple)):
         return convert(items)
-    parts = [stacked(item, cls, convert) for item in items]
-    rows = [apply_op(primitive_shape.reshape, p, cls=cls, shape=(1, *p.shape)) for p in parts]
-    return apply_op(primitive_shape.concat, *rows, cls=cls, axis=0)
+    return apply_op(joining.stack, *[stacked(item, cls, convert) for item in items], cls=cls)
 
 
 def refuse_cut(name: str, args: object, results: object) -> None:

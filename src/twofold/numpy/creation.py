@@ -67,8 +67,12 @@ def array(
     if isinstance(object, Array):
         out = _converted(object, dtype, copy, None if device is None and ctx is None else device_of_keywords(device, ctx))
     elif tls.tape is not None and isinstance(object, (list, tuple)) and is_recorded(object):
-        kind = _host(object, dtype, {"ndmax": ndmax} if ndmax else {})[0].dtype
-        out = stacked(object, ndarray, lambda item: operand(item).astype(kind, copy=False))
+        kinds = {item._dtype if isinstance(item, ndarray) else None for item in object}
+        if dtype is None and not ndmax and len(kinds) == 1 and None not in kinds:
+            out = stacked(object, ndarray, operand)
+        else:
+            kind = _host(object, dtype, {"ndmax": ndmax} if ndmax else {})[0].dtype
+            out = stacked(object, ndarray, lambda item: operand(item).astype(kind, copy=False))
         out = out if device is None and ctx is None else out.as_in_ctx(device_of_keywords(device, ctx))
     else:
         host, fresh = _host(object, dtype, {"ndmin": ndmin, "ndmax": ndmax} if ndmax else {})

@@ -81,6 +81,8 @@ def get(x: ndarray, index: Any) -> ndarray:
         piece = _piece(x, index)
         if piece is not None:
             return piece
+    if index.__class__ is ndarray and is_tracked(root_of(x)._v) and index.ndim:
+        return INDEXER.gather(x, index)
     basic = INDEXER.basic(x.shape, index)
     root, chain = (x, ()) if x._root is None else (x._base, x._chain)  # type: ignore[attr-defined]
     if basic is None:
@@ -89,7 +91,7 @@ def get(x: ndarray, index: Any) -> ndarray:
             return x[single].copy() if any(i.__class__ is ndarray and i.context is CPU for i in _items(index)) else x[single]
         memory = memory_of(x)
         if memory is None:
-            return INDEXER.get(x, index)
+            return INDEXER.gather(x, index)
         COUNTERS.inline += 1  # NumPy's result of an index with arrays is a copy, so nothing is shared
         return wrap(ndarray, content(HOST.as_array(memory[to_numpy(index)]), CPU))
     if basic.is_view:

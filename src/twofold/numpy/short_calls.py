@@ -24,6 +24,7 @@ from ..imperative.element import NATIVE
 from ..imperative.fast import RECOVERABLE
 from ..imperative.generated_text import complete
 from ..imperative.record import tls
+from ..imperative.way import is_tracked
 from ..scheduler.observers import LISTENERS
 from .array import ndarray, ndarrayElement, ndarrayView, ready_memory
 from .short_templates import CALL, CONVERTED, COPIED, COPY, DOT, DRAWN, FILLED, JOINED, LIKE, NORM, OF_ONE, OF_TWO, OUTER, REDUCTION
@@ -86,7 +87,7 @@ def _generated(template: str, numpys: Callable[..., Any], names: dict[str, Any])
         "gaps": GAPS, "contiguous": np.ascontiguousarray,
         "cls": ndarray, "view": ndarrayView, "element": ndarrayElement,
         "atoms": ATOMS, "own": OWN_OPTIONS, "bfloat16": BFLOAT16, "name_of": NAME_OF, "refused": REFUSED, "finished": _finished,
-        "listeners": LISTENERS, "defaults": DEFAULTS, "settings": SETTINGS, "tls": tls,
+        "listeners": LISTENERS, "defaults": DEFAULTS, "settings": SETTINGS, "tls": tls, "is_tracked": is_tracked,
         # without NumPy's search for arrays of other libraries
         "numpys": getattr(numpys, "_implementation", numpys),
     }  # fmt: skip

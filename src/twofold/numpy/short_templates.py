@@ -7,7 +7,11 @@ Their lines such as ``{result}`` stand for the texts of `generated_text`; the ot
 TAKEN = """kind = {a}.__class__
 {margin}if kind is cls:
 {margin}    {a} = {a}._v
-{margin}    if {a}.__class__ is not plain or {a}.dtype is bfloat16:
+{margin}    if {a}.__class__ is not plain:
+{margin}        if tls.tape is not None and is_tracked({a}):
+{margin}            return function(*args, **options)
+{margin}        return of_large(function, numpys, args, options)
+{margin}    if {a}.dtype is bfloat16:
 {margin}        return of_large(function, numpys, args, options)
 {margin}elif kind is element:
 {margin}    {a} = {a}._raw
@@ -17,6 +21,8 @@ TAKEN = """kind = {a}.__class__
 {margin}    if {a}.__class__ is not plain or {a}.dtype is bfloat16:
 {margin}        return at_length(function, numpys, args, options)
 {margin}elif kind not in atoms:
+{margin}    if kind is view and tls.tape is not None and is_tracked({a}._base._v):
+{margin}        return function(*args, **options)
 {margin}    return at_length(function, numpys, args, options)"""
 #: Any function, of one to three arguments that are arrays, numbers or names.
 CALL = f"""
@@ -60,8 +66,8 @@ def call(*args, **options):
 """
 #: Whether nothing follows the parameters that a template spells out.
 ALONE = "not more and not options and not listeners"
-#: Whether an argument is an array, or a view whose memory is at hand.
-AT_HAND = "kind is cls or (kind is view and a._of is not None)"
+#: Whether an argument is an array, or a view whose memory is at hand: that of a recorded one is a copy, recorded each time.
+AT_HAND = "kind is cls or (kind is view and (of := a._of) is not None and (of.__class__ is plain or tls.tape is None))"
 REDUCTION = f"""
 def call(a, axis=None, *more, keepdims=False, **options):
     kind = a.__class__

@@ -5,9 +5,11 @@ site stop waiting if their results have always been read at once, and give NumPy
 been part of a chain.
 """
 
+from functools import partial
 from sys import _getframe
-from types import CodeType, FrameType
+from types import FrameType
 
+from ..instructions import ByInstruction
 from .importing import is_own
 
 PACKAGE = __package__
@@ -18,8 +20,6 @@ HOT = 64_000_000
 RETIRED = 128_000_000
 #: Results read alone, none of them by an operation that waited, after which operations do not wait.
 ALONE = 16
-#: Sites are forgotten beyond this many: programs that generate code without end must not keep it all.
-MOST_SITES = 8192
 #: How often each path was taken: operations alone, chains in blocks and as programs, calls at once, views that fold, and operations that
 #: did not wait because somebody looked at the memory.
 PATHS = {"single": 0, "blocks": 0, "program": 0, "now": 0, "view": 0, "exported": 0}
@@ -48,8 +48,9 @@ class Site:
 
     __slots__ = ("alone", "code", "elements", "folded", "instruction", "is_own", "joined", "module", "reasons")
 
-    def __init__(self, code: CodeType, instruction: int, module: str, is_own: bool) -> None:
-        self.code, self.instruction, self.module, self.is_own = code, instruction, module, is_own
+    def __init__(self, frame: FrameType) -> None:
+        self.code, self.instruction = frame.f_code, frame.f_lasti
+        self.module, self.is_own = str(frame.f_globals.get("__name__")), is_in_program(frame)
         self.elements = self.alone = self.joined = self.folded = 0
         self.reasons: dict[str, int] = {}
 
@@ -72,7 +73,7 @@ class Site:
         self.reasons[reason] = self.reasons.get(reason, 0) + 1
 
 
-SITES: dict[tuple[CodeType, int], Site] = {}
+SITES: ByInstruction[Site] = ByInstruction()
 
 
 def is_in_program(frame: FrameType) -> bool:
@@ -86,10 +87,5 @@ def site() -> Site:
     # code without a module's name, as `exec` runs it, is the program's
     while frame.f_globals.get("__package__") == PACKAGE and frame.f_back is not None:
         frame = frame.f_back
-    place = frame.f_code, frame.f_lasti
-    found = SITES.get(place)
-    if found is None:
-        if len(SITES) >= MOST_SITES:
-            SITES.clear()
-        found = SITES[place] = Site(*place, str(frame.f_globals.get("__name__")), is_in_program(frame))
-    return found
+    found = SITES.get((id(frame.f_code), frame.f_lasti))
+    return SITES.of(frame.f_code, frame.f_lasti, partial(Site, frame)) if found is None else found

@@ -12,7 +12,7 @@ from .storage_rules import OPERATORS
 
 compare = partial(of_ufunc, result="bool", compares=True, simple=True, differentiable=False)
 logic = partial(of_ufunc, result="bool", simple=True, differentiable=False)
-bitwise = partial(of_ufunc, differentiable=False)
+bitwise = partial(of_ufunc, simple=True, differentiable=False)
 
 
 @of_ufunc(

@@ -132,6 +132,8 @@ class Nadam(Optimizer):
     Dozat, Incorporating Nesterov momentum into Adam, 2016. As in MXNet, all weights share one running product of momenta.
     """
 
+    progress_attributes = (*Optimizer.progress_attributes, "m_schedule")
+
     def __init__(
         self,
         learning_rate: float = 0.001,

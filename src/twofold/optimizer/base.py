@@ -1,6 +1,6 @@
 """`Optimizer`: per-weight learning rates and decays, update counts, float32 master copies of 16-bit weights; the registry."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 from .. import ndarray as nd
@@ -57,6 +57,9 @@ class Optimizer:
     opt_registry: ClassVar[dict[str, type["Optimizer"]]] = {}
     #: How many weights an updater passes to `update` at once, as lists; 0 to pass them one at a time.
     aggregate_num: int = 0
+
+    #: Names of the attributes that updates change. With them, states files of `Module` continue a run exactly.
+    progress_attributes: ClassVar[tuple[str, ...]] = ("num_update", "_all_index_update_counts")
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -306,6 +309,41 @@ class Optimizer:
             # schedules read the largest count: devices, and weights that rarely get a gradient, count fewer updates
             if number > self.num_update:
                 self.num_update = number
+
+    def get_progress(self) -> dict[str, Any]:
+        """What the updates so far have changed in the optimizer: the `progress_attributes` by name."""
+        return {name: getattr(self, name) for name in self.progress_attributes}
+
+    def set_progress(self, progress: Mapping[str, Any]) -> None:
+        """Continue after the updates of another run. Learning rate and other parameters stay as they are.
+
+        Parameters
+        ----------
+        progress
+            A result of `get_progress`; what this class has no use for is left out.
+        """
+        for name in self.progress_attributes:
+            if name in progress:
+                setattr(self, name, progress[name])
+        self._index_update_count = self._all_index_update_counts.setdefault(0, {})
+
+    def move_progress(self, rekeyed: Callable[[Mapping[Any, Any]], dict[Any, Any]], device_ids: Iterable[int]) -> None:
+        """Adapt the progress to weights on other devices.
+
+        Parameters
+        ----------
+        rekeyed
+            Gives a table that is keyed by weights the keys that they have from now on.
+        device_ids
+            Ids of the devices.
+        """
+        # a weight that was moved before is still counted, at an old value, where it was
+        counts: dict[Any, int] = {}
+        for table in self._all_index_update_counts.values():
+            for index, number in table.items():
+                counts[index] = max(number, counts.get(index, 0))
+        self._all_index_update_counts = {device_id: rekeyed(counts) for device_id in {0, *device_ids}}
+        self._index_update_count = self._all_index_update_counts[0]
 
     # shared by subclasses
 

@@ -1,5 +1,6 @@
 """Layer-wise optimizers for large batches: each weight's step is scaled to the weight's own norm."""
 
+from collections.abc import Callable, Iterable, Mapping
 from math import sqrt
 from typing import Any
 
@@ -39,6 +40,7 @@ class LARS(WithMaster):
     """
 
     aggregate_num = 4
+    progress_attributes = (*Optimizer.progress_attributes, "last_lr", "cur_lr", "_rate_read_at")
     _rate_read_at = -1  # update count at which the learning rate was last read
 
     def __init__(
@@ -172,6 +174,8 @@ class LBSGD(WithMomentum):
     Goyal et al., Accurate, large minibatch SGD: training ImageNet in 1 hour, 2017; for ``"lars"`` see `LARS`.
     """
 
+    progress_attributes = (*Optimizer.progress_attributes, "cumgrads")
+
     def __init__(
         self,
         momentum: float = 0.0,
@@ -196,7 +200,8 @@ class LBSGD(WithMomentum):
     def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         """Accumulate a gradient, and update the weight if the batch is complete."""
         batch = self.cumgrads.setdefault(index, {"cum_grad": 0, "num_cums": 0})
-        batch["cum_grad"] = total = grad + batch["cum_grad"]
+        before = batch["cum_grad"]
+        batch["cum_grad"] = total = grad + (before.as_in_context(grad.context) if isinstance(before, NDArray) else before)
         batch["num_cums"] = count = batch["num_cums"] + 1
         lr, wd = self._get_lr(index), self._get_wd(index)  # before counting: the schedule is asked for the updates done so far
         self._update_count(index)
@@ -209,6 +214,11 @@ class LBSGD(WithMomentum):
             nd.sgd_update(weight, mean, out=weight, lr=lr, wd=wd, **self._scaling())
         else:
             nd.sgd_mom_update(weight, mean, state, out=weight, momentum=self.momentum, lr=lr, wd=wd, **self._scaling())
+
+    def move_progress(self, rekeyed: Callable[[Mapping[Any, Any]], dict[Any, Any]], device_ids: Iterable[int]) -> None:
+        """As `Optimizer.move_progress`, with the accumulated gradients."""
+        super().move_progress(rekeyed, device_ids)
+        self.cumgrads = rekeyed(self.cumgrads)
 
     def _warm_up(self, updates: int) -> float:
         length, highest = self.warmup_epochs * self.updates_per_epoch, float(self.batch_scale)

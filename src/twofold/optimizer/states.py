@@ -32,7 +32,11 @@ MXNET_MODULES: dict[type, str] = {
 MXNET_NAMES = {kind.__name__: kind for kind in MXNET_MODULES}
 
 
-def dump(states: dict[Index, State], optimizer: Optimizer | None = None) -> bytes:
+#: The key of an optimizer's progress among the states: MXNet looks up the states of its weights only, and keeps the others.
+PROGRESS = "__progress__"
+
+
+def dump(states: dict[Index, State], optimizer: Optimizer | None = None, progress: dict[str, Any] | None = None) -> bytes:
     """The bytes that MXNet's ``Updater.set_states`` reads.
 
     Parameters
@@ -41,18 +45,20 @@ def dump(states: dict[Index, State], optimizer: Optimizer | None = None) -> byte
         Dict from index to state: None, an array, or a tuple or list of these.
     optimizer
         The optimizer, to write it too.
+    progress
+        A result of `Optimizer.get_progress`, to write it too.
 
     Raises
     ------
     FormatError
         If a value is not an array, number, string, scheduler or container of these.
     """
-    record = _record(states)
+    record = _record(states if progress is None else {**states, PROGRESS: progress})
     return dump_states(record if optimizer is None else (record, _record(optimizer)))
 
 
-def load(data: bytes) -> tuple[dict[Index, State], Optimizer | None]:
-    """Read bytes written by `dump` or MXNet: the states, with arrays on the CPU, and the optimizer if there is one.
+def load(data: bytes) -> tuple[dict[Index, State], Optimizer | None, dict[str, Any] | None]:
+    """Read bytes written by `dump` or MXNet: the states, with arrays on the CPU, and the optimizer and the progress if there are any.
 
     Raises
     ------
@@ -60,9 +66,20 @@ def load(data: bytes) -> tuple[dict[Index, State], Optimizer | None]:
         If the bytes are damaged, or name an optimizer or scheduler class that is not defined in this process.
     """
     found = load_states(data, classes=[*MXNET_CLASSES, *_user_classes()])
-    if isinstance(found, tuple):
-        return _value(found[0]), _value(found[1])
-    return _value(found), None
+    record, optimizer = found if isinstance(found, tuple) else (found, None)
+    states = _value(record)
+    return states, _value(optimizer), _checked(states.pop(PROGRESS, None))
+
+
+def _checked(progress: Any) -> dict[str, Any] | None:
+    """The progress in a file, whose counts later code relies on."""
+    if progress is None:
+        return None
+    match progress:
+        case {"num_update": int(), "_all_index_update_counts": dict(tables)}:
+            if all(isinstance(table, dict) and all(isinstance(n, int) for n in table.values()) for table in tables.values()):
+                return progress
+    raise FormatError("optimizer states: not the numbers of updates", f"{progress!r:.80}")
 
 
 def _record(value: Any) -> Any:

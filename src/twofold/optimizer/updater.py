@@ -93,7 +93,7 @@ class Updater:
         return state
 
     def set_states(self, states: bytes) -> None:
-        """Load states written by `get_states` or MXNet, and the optimizer if it was written too.
+        """Load states written by `get_states` or MXNet, and the optimizer or its progress if that was written too.
 
         Parameters
         ----------
@@ -105,22 +105,27 @@ class Updater:
         FormatError
             If it is damaged.
         """
-        self.states, optimizer = state_files.load(states)
+        self.states, optimizer, progress = state_files.load(states)
         if optimizer is not None:
             self.optimizer = optimizer
             self.aggregate_updates = optimizer.aggregate_num > 0
+        elif progress is not None:
+            self.optimizer.set_progress(progress)
         self.states_synced = dict.fromkeys(self.states, False)
         self._last = None
 
-    def get_states(self, dump_optimizer: bool = False) -> bytes:
+    def get_states(self, dump_optimizer: bool = False, *, dump_progress: bool = False) -> bytes:
         """The states as bytes, in a format that MXNet also reads.
 
         Parameters
         ----------
         dump_optimizer
-            Include the optimizer and its update counts.
+            Include the optimizer and its update counts: MXNet too then continues with this optimizer instead of its own.
+        dump_progress
+            Include the update counts, and what else updates have changed in the optimizer. MXNet ignores them.
         """
-        return state_files.dump(self.states, self.optimizer if dump_optimizer else None)
+        progress = self.optimizer.get_progress() if dump_progress else None
+        return state_files.dump(self.states, self.optimizer if dump_optimizer else None, progress)
 
 
 #: Indices, weights and gradients.

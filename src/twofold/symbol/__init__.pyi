@@ -424,6 +424,16 @@ def RNN(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+def ROIPooling(
+    data: Symbol | None = None,
+    rois: Symbol | None = None,
+    pooled_size: int | Sequence[int] = ...,
+    spatial_scale: float = ...,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
 def Reshape(
     data: Symbol | None = None,
     shape: int | Sequence[int] = (),
@@ -2300,6 +2310,68 @@ class contrib:
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
+    def DeformableConvolution(
+        data: Symbol | None = None,
+        offset: Symbol | None = None,
+        weight: Symbol | None = None,
+        bias: Symbol | None = None,
+        kernel: int | Sequence[int] = ...,
+        stride: int | Sequence[int] = (),
+        dilate: int | Sequence[int] = (),
+        pad: int | Sequence[int] = (),
+        num_filter: int = ...,
+        num_group: int = 1,
+        num_deformable_group: int = 1,
+        workspace: int = 1024,
+        no_bias: bool = False,
+        layout: Literal["NCW", "NCHW", "NCDHW"] | None = None,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def DeformablePSROIPooling(
+        data: Symbol | None = None,
+        rois: Symbol | None = None,
+        trans: Symbol | None = None,
+        spatial_scale: float = ...,
+        output_dim: int = ...,
+        group_size: int = ...,
+        pooled_size: int = ...,
+        part_size: int = 0,
+        sample_per_part: int = 1,
+        trans_std: float = 0.0,
+        no_trans: bool = False,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def ModulatedDeformableConvolution(
+        data: Symbol | None = None,
+        offset: Symbol | None = None,
+        mask: Symbol | None = None,
+        weight: Symbol | None = None,
+        bias: Symbol | None = None,
+        kernel: int | Sequence[int] = ...,
+        stride: int | Sequence[int] = (),
+        dilate: int | Sequence[int] = (),
+        pad: int | Sequence[int] = (),
+        num_filter: int = ...,
+        num_group: int = 1,
+        num_deformable_group: int = 1,
+        workspace: int = 1024,
+        no_bias: bool = False,
+        im2col_step: int = 64,
+        layout: Literal["NCW", "NCHW", "NCDHW"] | None = None,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
     def MultiBoxDetection(
         cls_prob: Symbol | None = None,
         loc_pred: Symbol | None = None,
@@ -2365,6 +2437,19 @@ class contrib:
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
+    def PSROIPooling(
+        data: Symbol | None = None,
+        rois: Symbol | None = None,
+        spatial_scale: float = ...,
+        output_dim: int = ...,
+        pooled_size: int = ...,
+        group_size: int = 0,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
     def Proposal(
         cls_prob: Symbol | None = None,
         bbox_pred: Symbol | None = None,
@@ -2378,6 +2463,32 @@ class contrib:
         feature_stride: int = 16,
         output_score: bool = False,
         iou_loss: bool = False,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def ROIAlign(
+        data: Symbol | None = None,
+        rois: Symbol | None = None,
+        pooled_size: int | Sequence[int] = ...,
+        spatial_scale: float = ...,
+        sample_ratio: int = -1,
+        position_sensitive: bool = False,
+        aligned: bool = False,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def RROIAlign(
+        data: Symbol | None = None,
+        rois: Symbol | None = None,
+        pooled_size: int | Sequence[int] = ...,
+        spatial_scale: float = ...,
+        sampling_ratio: int = -1,
         name: str | None = None,
         attr: Any = None,
         out: Any = None,

@@ -21,6 +21,7 @@ from . import (
     pooling,
     recurrent,
     reduction,
+    regions,
     reshaping,
     scalar,
     slicing,
@@ -55,6 +56,7 @@ TABLES = (
     image,
     spatial,
     detection,
+    regions,
 )
 
 

@@ -1,0 +1,58 @@
+"""Stable orders by NumPy's unstable sorts, which are vectorized: several times as fast as its stable ones on long rows."""
+
+import numpy as np
+
+#: Elements of a row from which it pays, and the bytes of the smallest elements that NumPy does not sort stably by their digits.
+LONG, WIDE = 2048, 4
+#: Places and ranks share the 64 bits of a signed integer.
+PLACES = (1 << 32) - 1
+MOST = 1 << 31
+
+
+def stable_order(x: np.ndarray, axis: int) -> np.ndarray:
+    """The indices that sort along an axis; equal elements, NaNs among them, keep their order.
+
+    Parameters
+    ----------
+    x, axis
+        An array of at least one axis, and one of these.
+    """
+    n = x.shape[axis]
+    if n < LONG or n > MOST or x.itemsize < WIDE or x.dtype.kind not in "iuf" or not x.size:
+        return np.argsort(x, axis, kind="stable")
+    rows = np.ascontiguousarray(np.moveaxis(x, axis, -1))
+    order = _with_places(_ranks_of_bits(rows)) if x.itemsize == WIDE else _order_of_wide(rows)
+    return np.ascontiguousarray(np.moveaxis(order, -1, axis))
+
+
+def _order_of_wide(rows: np.ndarray) -> np.ndarray:
+    """The order of rows of 64-bit elements: NumPy's, unless some are equal."""
+    order = np.argsort(rows, -1)
+    ordered = rows[order] if rows.ndim == 1 else np.take_along_axis(rows, order, -1)
+    differs = ordered[..., 1:] != ordered[..., :-1]
+    if rows.dtype.kind == "f":
+        differs &= ordered[..., :-1] == ordered[..., :-1]  # after a NaN there are only NaNs
+    if differs.all():
+        return order
+    ranks = np.zeros(rows.shape, np.int64)
+    np.cumsum(differs, -1, out=ranks[..., 1:])
+    return _with_places(ranks, order)
+
+
+def _ranks_of_bits(rows: np.ndarray) -> np.ndarray:
+    """Signed integers of 32 bits in the order of 32-bit elements, equal for equal ones."""
+    if rows.dtype.kind != "f":
+        return rows.astype(np.int64) - (MOST if rows.dtype.kind == "u" else 0)
+    bits = (rows + np.float32(0)).view(np.int32)  # the sum has no negative zeros
+    np.bitwise_xor(bits, (bits >> 31) & np.int32(0x7FFFFFFF), out=bits)  # negative numbers descend with their bits
+    bits[rows != rows] = np.iinfo(np.int32).max
+    return bits.astype(np.int64)
+
+
+def _with_places(ranks: np.ndarray, places: np.ndarray | None = None) -> np.ndarray:
+    """The places of elements sorted by rank, a signed integer of 32 bits, and equal ones by place: the two are sorted as one integer."""
+    ranks <<= 32
+    ranks |= np.arange(ranks.shape[-1]) if places is None else places
+    ranks.sort(-1)
+    ranks &= PLACES
+    return ranks

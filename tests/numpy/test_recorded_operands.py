@@ -1,0 +1,139 @@
+"""What recorded operations read of their operands: index arrays as they are, views once."""
+
+import gc
+
+import numpy
+import pytest
+
+import twofold as mx
+from asv_benchmarks.ratios import recorded_frames
+from twofold import nd, np
+from twofold.errors import IndexingError
+from twofold.imperative.counters import COUNTERS
+
+
+def variable(values):
+    x = np.array(values)
+    x.attach_grad()
+    return x
+
+
+@pytest.fixture
+def x():
+    return variable(numpy.arange(12.0).reshape(4, 3) + 1)
+
+
+def operations_of(function):
+    """How many operations a function records when they are not new."""
+    for _ in range(3):
+        with mx.autograd.record():
+            COUNTERS.reset()
+            function()
+    return COUNTERS.recorded
+
+
+def test_a_recorded_gather_enters_few_functions(x):
+    i = np.array([2, 0, 2])
+    assert recorded_frames(lambda: x[i]) <= 21
+
+
+def test_the_tape_borrows_index_arrays(x):
+    i = np.array([2, 0, 2])
+    memory = i._capture().data
+    with mx.autograd.record():
+        y = x[i] * 2
+        (index,) = [v.data for v in y._v.rec.inputs[0].saved if v.data.dtype == numpy.int64]
+        assert index is memory
+
+
+@pytest.mark.parametrize("write", [lambda i: i.__setitem__(0, 1), lambda i: i.__iadd__(1), lambda i: i.__setitem__(slice(None), 3)])
+def test_an_index_written_before_backward_selects_what_it_did(x, write):
+    i = np.array([2, 0, 2])
+    with mx.autograd.record():
+        y = (x[i] * np.array([[1.0], [10.0], [100.0]])).sum()
+    write(i)
+    y.backward()
+    assert x.grad[:, 0].tolist() == [10.0, 0.0, 101.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        [2, 0, 2],
+        [-1, 0, -4],
+        [[1, 1], [0, 3]],
+        ([0, 3, 0], [1, 2, 1]),
+        ([0, -1], [1, 2]),
+        ([[0], [1]], [1, 2]),
+        [True, False, True, True],
+        (slice(None), [1, 0, 1]),
+        (slice(1, None), [1, 0, 1]),
+        numpy.zeros((0,), int),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("own", [np.array, numpy.array], ids=["ours", "NumPy's"])
+def test_gathers_and_their_gradients_are_numpys(x, index, own):
+    host = x.asnumpy()
+    given = tuple(i if isinstance(i, slice) else own(i) for i in index) if isinstance(index, tuple) else own(index)
+    numpys = tuple(i if isinstance(i, slice) else numpy.array(i) for i in index) if isinstance(index, tuple) else numpy.array(index)
+    want = numpy.zeros_like(host)
+    weights = numpy.arange(1.0, host[numpys].size + 1).reshape(host[numpys].shape)
+    numpy.add.at(want, numpys, weights)
+    for _ in range(3):
+        with mx.autograd.record():
+            y = x[given]
+            z = (y * np.array(weights)).sum()
+        z.backward()
+        numpy.testing.assert_array_equal(y.asnumpy(), host[numpys])
+        numpy.testing.assert_array_equal(x.grad.asnumpy(), want)
+
+
+@pytest.mark.parametrize("index", [[4], [0, -5], [[0, 1], [7, 2]]], ids=str)
+def test_places_out_of_bounds_are_refused(x, index):
+    with mx.autograd.record(), pytest.raises(IndexingError, match="out of bounds for axis 0 with size 4"):
+        x[np.array(index)]
+
+
+def test_views_index_and_are_indexed(x):
+    i, host = np.array([9, 1, 0, 9])[1:3], x.asnumpy()
+    with mx.autograd.record():
+        y = x[1:][i]
+        z = y.sum()
+    z.backward()
+    numpy.testing.assert_array_equal(y.asnumpy(), host[1:][[1, 0]])
+    assert x.grad[:, 0].tolist() == [0.0, 1.0, 1.0, 0.0]
+
+
+def test_arrays_of_mxnet_are_gathered_alike():
+    x, i = nd.array([[1.0, 2.0], [3.0, 4.0]]), nd.array([1, 1], dtype="int64")
+    x.attach_grad()
+    with mx.autograd.record():
+        y = x[i]
+    y.backward()
+    assert y.asnumpy().tolist() == [[3.0, 4.0]] * 2
+    assert x.grad.asnumpy().tolist() == [[0.0, 0.0], [2.0, 2.0]]
+
+
+@pytest.mark.parametrize("function", [lambda x: x[1:].sum(), lambda x: x.T.sum(1), lambda x: np.tanh(x[1:]), lambda x: x[1:].copy()])
+def test_a_view_is_read_once(x, function):
+    assert operations_of(lambda: function(x)) == 2
+
+
+def test_a_list_of_numbers_is_stacked_by_one_operation(x):
+    items = 7
+    assert operations_of(lambda: np.array([x[k % 4].sum() for k in range(items)])) == 2 * items + 1
+    with mx.autograd.record():
+        y = (np.array([x[k].sum() for k in range(4)]) * np.arange(4.0)).sum()
+    y.backward()
+    assert x.grad[:, 1].tolist() == [0.0, 1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize(("function", "most"), [(lambda x: x.argmax(), 25), (lambda x: x.copy(), 15), (lambda x: x.max(), 22)])
+def test_recorded_methods_enter_few_functions(function, most):
+    flat = variable(numpy.arange(6.0))
+    gc.disable()
+    try:
+        assert recorded_frames(lambda: function(flat)) <= most
+    finally:
+        gc.enable()

@@ -1,0 +1,85 @@
+"""Regions and deformable convolutions: what they are by definition, and what cannot be computed."""
+
+import numpy as np
+import pytest
+
+import twofold as mx
+from twofold import autograd, nd
+
+rng = np.random.default_rng(0)
+
+
+def test_a_deformable_convolution_without_offsets_is_a_convolution():
+    x, w, b = (nd.array(rng.standard_normal(s)) for s in ((2, 4, 6, 7), (6, 2, 3, 3), (6,)))
+    params = {"kernel": (3, 3), "num_filter": 6, "num_group": 2, "stride": (2, 1), "dilate": (1, 2), "pad": (1, 2)}
+    want = nd.Convolution(x, w, b, **params)
+    offset, mask = nd.zeros((2, 18, *want.shape[2:])), nd.ones((2, 9, *want.shape[2:]))
+    for found in (
+        nd.contrib.DeformableConvolution(x, offset, w, b, **params),
+        nd.contrib.ModulatedDeformableConvolution(x, offset, mask, w, b, **params),
+    ):
+        np.testing.assert_allclose(found.asnumpy(), want.asnumpy(), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("size", [1, 3, 7])
+def test_maxima_of_regions(size):
+    x = rng.permutation(2 * 3 * 20 * 30).reshape(2, 3, 20, 30).astype("float32")
+    rois = np.array([[0, 3, 2, 28, 17], [1, 0, 0, 29, 19], [1, 7, 5, 8, 6], [0, 20, 10, 60, 50]], "float32")
+    data = nd.array(x)
+    data.attach_grad()
+    with autograd.record():
+        found = nd.ROIPooling(data, nd.array(rois), pooled_size=(size, size), spatial_scale=1.0)
+    found.backward()
+    want, grad = np.zeros(found.shape, "float32"), np.zeros_like(x)
+    for r, (k, left, top, right, bottom) in enumerate(rois.astype(int)):
+        high, wide = (bottom - top + 1) / size, (right - left + 1) / size
+        for i in range(size):
+            for j in range(size):
+                rows = slice(min(top + int(np.floor(i * high)), 20), min(top + int(np.ceil((i + 1) * high)), 20))
+                columns = slice(min(left + int(np.floor(j * wide)), 30), min(left + int(np.ceil((j + 1) * wide)), 30))
+                part = x[k, :, rows, columns].reshape(3, -1)
+                if part.size:
+                    want[r, :, i, j] = part.max(1)
+                    grad[k] += x[k] == part.max(1)[:, None, None]
+    np.testing.assert_array_equal(found.asnumpy(), want)
+    np.testing.assert_array_equal(data.grad.asnumpy(), grad)
+
+
+def test_regions_of_no_image_are_zero():
+    data = nd.array(rng.standard_normal((2, 3, 8, 10)))
+    rois = nd.array([[-1, 0, 0, 8, 8], [2, 0, 0, 8, 8], [np.nan, 0, 0, 8, 8], [0, 0, 0, 8, 8]])
+    for found in (
+        nd.ROIPooling(data, rois, pooled_size=(2, 2), spatial_scale=1.0),
+        nd.contrib.ROIAlign(data, rois, pooled_size=(2, 2), spatial_scale=1.0),
+    ):
+        zero = (found.asnumpy() == 0).all((1, 2, 3))
+        assert zero.tolist() == [True, True, True, False]
+
+
+def test_nan_corners_give_zero():
+    data, rois = nd.ones((1, 2, 8, 8)), nd.array([[0, np.nan, 0, 8, 8], [0, 0, 0, np.inf, 8]])
+    assert (nd.contrib.ROIAlign(data, rois, pooled_size=(2, 2), spatial_scale=1.0).asnumpy() == 0).all()
+
+
+def test_a_huge_region_takes_no_time_or_memory():
+    data, rois = nd.ones((1, 1, 8, 8)), nd.array([[0, -1000, -1000, 1000, 1000]])
+    found = nd.contrib.ROIAlign(data, rois, pooled_size=(2, 2), spatial_scale=1.0).asnumpy()
+    # of 1000 points along an axis in each bin, those up to a pixel outside the image count
+    np.testing.assert_allclose(found.reshape(2, 2), [[1e-6, 8e-6], [8e-6, 64e-6]], rtol=0.2)
+
+
+def test_rois_of_another_count_are_an_error():
+    data = nd.ones((1, 4, 8, 8))
+    calls = [
+        lambda: nd.ROIPooling(data, nd.ones((2, 4)), pooled_size=(2, 2), spatial_scale=1.0),
+        lambda: nd.contrib.ROIAlign(data, nd.ones((2, 5)), pooled_size=(2,), spatial_scale=1.0),
+        lambda: nd.contrib.ROIAlign(data, nd.ones((2, 5)), pooled_size=(3, 3), spatial_scale=1.0, position_sensitive=True),
+        lambda: nd.contrib.PSROIPooling(data, nd.ones((2, 5)), spatial_scale=1.0, output_dim=3, pooled_size=2),
+        lambda: nd.contrib.RROIAlign(data, nd.ones((2, 5)), pooled_size=(2, 2), spatial_scale=1.0),
+        lambda: nd.contrib.DeformableConvolution(
+            data, nd.ones((1, 17, 6, 6)), nd.ones((2, 4, 3, 3)), kernel=(3, 3), num_filter=2, no_bias=True
+        ),
+    ]
+    for call in calls:
+        with pytest.raises(mx.MXNetError, match="pass"):
+            call()
