@@ -18,6 +18,7 @@
     │   ├── DeviceOutOfMemory (MemoryError)     the device is out of memory
     │   └── BackendUnavailable                  no array library for that kind of device is installed
     ├── NotReady (AssertionError)               a method called before the one that it needs
+    ├── Undefined (NotImplementedError)         a method that a subclass must define
     ├── AutogradError                           recording and gradients
     ├── DeferredInitializationError             a parameter whose shape is not known yet
     ├── EngineError                             the scheduler, its lanes and its worker processes
@@ -72,6 +73,7 @@ __all__ = [
     "ShapeError",
     "StorageError",
     "UnboundArgumentError",
+    "Undefined",
     "UnsupportedMethod",
     "WrongShape",
     "WrongType",
@@ -148,6 +150,10 @@ class WrongType(DTypeError, AssertionError):
 
 class NotReady(MXNetError, AssertionError):
     """A method was called before the one that it needs, for which MXNet raises AssertionError."""
+
+
+class Undefined(MXNetError, NotImplementedError):
+    """A subclass does not define a method that it must define."""
 
 
 class LinearAlgebraError(ParameterError, numpy.linalg.LinAlgError):

@@ -5,10 +5,9 @@ from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from typing import Any, ClassVar, Self
 
-from ..errors import DTypeError, InvalidValue
+from ..errors import DTypeError, InvalidValue, Undefined
 from ..origin import warn
 from . import block_files, model_files
-from .exceptions import Undefined
 from .hooks import HookHandle, Hooks
 from .parameter import DEFAULT, Contexts, Parameter
 from .parameter_dict import ParameterDict

@@ -9,14 +9,13 @@ from .. import ndarray as nd
 from .. import symbol as sym
 from ..device import Device, current_device
 from ..dtype import dtype_name
-from ..errors import DeferredInitializationError, MXNetError, ParameterError
+from ..errors import DeferredInitializationError, MXNetError, ParameterError, Undefined
 from ..executor import Executor
 from ..imperative.scope import Scope
 from ..ndarray.array import NDArray, NDArrayView
 from ..strictness import tolerate
 from ..symbol.symbol import Symbol
 from .block import Block
-from .exceptions import Undefined
 from .numpy_arrays import as_numpy, cast_inputs, has_numpy
 from .parameter import Parameter
 from .parameter_dict import ParameterDict

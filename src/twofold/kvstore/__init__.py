@@ -3,5 +3,6 @@
 from .base import KVStoreBase
 from .create import create
 from .local import KVStore
+from .server import KVStoreServer
 
-__all__ = ["KVStore", "KVStoreBase", "create"]
+__all__ = ["KVStore", "KVStoreBase", "KVStoreServer", "create"]

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from ..errors import MXNetError
+from ..errors import ParameterError, Undefined
 from ..ndarray.array import NDArray
 from ..optimizer.base import Optimizer
 
-__all__ = ["KVStoreBase", "Key", "Keys", "Values"]
+__all__ = ["KVStoreBase", "Key", "Keys", "TestStore", "Values"]
 
 Key = int | str
 Keys = Key | Sequence[Key]
@@ -73,5 +73,68 @@ class KVStoreBase:
         """The number of workers."""
         raise self._lacks("num_workers")
 
-    def _lacks(self, method: str) -> MXNetError:
-        return MXNetError(f"KVStore: {type(self).__name__} does not define {method}", None, "define it in the subclass")
+    def _lacks(self, method: str) -> Undefined:
+        return Undefined(f"KVStore: {type(self).__name__} does not define {method}", None, "define it in the subclass")
+
+
+@KVStoreBase.register
+class TestStore(KVStoreBase):
+    """A store that only sums over the devices of one process: the least that training needs of a user's own store.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> store = mx.kv.create("teststore")
+    >>> arrays = [mx.nd.array([1, 2]), mx.nd.array([3, 4])]
+    >>> store.pushpull("weight", arrays)
+    >>> arrays[1].asnumpy().tolist()
+    [4.0, 6.0]
+    """
+
+    __test__ = False  # not a test, whatever pytest thinks of its name
+
+    def broadcast(self, key: Keys, value: Any, out: Any, priority: int = 0) -> None:
+        """Copy a value into one array or each of a list."""
+        for target in _listed(out):
+            target[:] = value
+
+    def pushpull(self, key: Keys, value: Any, out: Any = None, priority: int = 0) -> None:
+        """Sum one array per device, and copy the sum into ``out``, or back into the values if that is None."""
+        first, *others = _listed(value)
+        total = first.copy()
+        for other in others:
+            total += other.as_in_context(first.context)
+        for target in _listed(value if out is None else out):
+            target[:] = total
+
+    @staticmethod
+    def is_capable(capability: str) -> bool:
+        """Whether the store has a capability; it cannot run an optimizer.
+
+        Raises
+        ------
+        ParameterError
+            If the capability is unknown.
+        """
+        if capability.lower() != KVStoreBase.OPTIMIZER:
+            raise ParameterError("TestStore: Unknown capability", repr(capability), f"ask for {KVStoreBase.OPTIMIZER!r}")
+        return False
+
+    @property
+    def type(self) -> str:
+        """The kind of store."""
+        return "teststore"
+
+    @property
+    def rank(self) -> int:
+        """0: there is a single worker."""
+        return 0
+
+    @property
+    def num_workers(self) -> int:
+        """1: there is a single worker."""
+        return 1
+
+
+def _listed(arrays: Any) -> Sequence[NDArray]:
+    return arrays if isinstance(arrays, (list, tuple)) else [arrays]

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import metric as metrics
 from ..checkpoint import BatchEndParam
-from ..errors import DTypeError, FormatError, InvalidValue, MXNetError, NotReady, ParameterError
+from ..errors import DTypeError, FormatError, InvalidValue, NotReady, ParameterError, Undefined
 from ..initializer.base import Initializer
 from ..initializer.random_draws import Uniform
 from ..io.iterator import BatchSource, DataBatch, DataDesc, Shapes
@@ -85,8 +85,8 @@ class BaseModule:
         self.optimizer_initialized = False
         self._symbol: Any = None
 
-    def _undefined(self, member: str) -> MXNetError:
-        return MXNetError(f"{type(self).__name__} does not define {member}", None, "define it in the subclass")
+    def _undefined(self, member: str) -> Undefined:
+        return Undefined(f"{type(self).__name__} does not define {member}", None, "define it in the subclass")
 
     def _require(self, action: str, *, params: bool = False, optimizer: bool = False) -> None:
         """Check that the module is bound and has parameters or an optimizer.

@@ -151,3 +151,65 @@ def a_registered_store_is_found_by_name(mx: Any) -> Any:
             return "mine"
 
     return [mx.kv.create("mine").type, mx.kv.create("MINE").type]
+
+
+def the_test_store(mx: Any) -> Any:
+    store = mx.kv.create("TestStore")
+    out, values = [mx.nd.zeros((2,)), mx.nd.zeros((2,))], [mx.nd.array([1, 2]), mx.nd.array([3, 5])]
+    store.broadcast("a", values[0], out=out)
+    found = [x.asnumpy() for x in out]
+    store.pushpull("a", values, out=out[0])
+    store.pushpull("b", values)
+    kinds = [store.type, store.rank, store.num_workers, store.is_capable("optimizer")]
+    calls = (
+        lambda: store.set_optimizer(mx.optimizer.SGD()),
+        lambda: store.save_optimizer_states("x"),
+        lambda: store.load_optimizer_states("x"),
+        lambda: mx.kv.base.KVStoreBase().rank,
+    )
+    return [found, out, values, kinds, [_undefined(call) for call in calls]]
+
+
+def _undefined(call: Any) -> bool:
+    try:
+        call()
+    except NotImplementedError:
+        return True
+    return False
+
+
+def _trained(mx: Any, contexts: Any, kvstore: Any) -> Any:
+    net = mx.gluon.nn.Dense(1, in_units=2, prefix="dense_")
+    net.initialize(mx.init.One(), ctx=contexts)
+    trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.125, "momentum": 0.5}, kvstore=kvstore)
+    for _ in range(2):
+        with mx.autograd.record():
+            losses = [net(mx.nd.ones((1, 2), ctx=context)).sum() for context in contexts]
+        for loss in losses:
+            loss.backward()
+        trainer.step(1)
+    return [p.data(context) for p in net.collect_params().values() for context in contexts]
+
+
+def trainers_with_a_users_store(mx: Any) -> Any:
+    calls: list[Any] = []
+
+    @mx.kv.base.KVStoreBase.register
+    class Noting(mx.kv.base.TestStore):
+        def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
+            calls.append(["broadcast", str(key), len(out), priority])
+            super().broadcast(key, value, out, priority)
+
+        def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
+            calls.append(["pushpull", str(key), len(value), out is None, priority])
+            super().pushpull(key, value, out, priority)
+
+        @staticmethod
+        def is_capable(capability: str) -> bool:
+            calls.append(["is_capable", capability])
+            return mx.kv.base.TestStore.is_capable(capability)
+
+    contexts = [mx.cpu(0), mx.cpu(1)]
+    by_name = _trained(mx, contexts, "noting")
+    by_object = _trained(mx, contexts, mx.kv.create("Noting"))
+    return [by_name, by_object, _trained(mx, contexts[:1], "noting"), _trained(mx, contexts, "device"), calls]

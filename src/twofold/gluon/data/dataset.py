@@ -3,9 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ...errors import DTypeError, IndexingError, InvalidValue
+from ...errors import DTypeError, IndexingError, InvalidValue, Undefined
 from ...imperative.array import Array
-from ..exceptions import Undefined
 from .sampler import FilterSampler, Sampler, SequentialSampler
 
 __all__ = ["ArrayDataset", "Dataset", "SimpleDataset"]

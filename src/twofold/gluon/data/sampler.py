@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ParameterError
-from ..exceptions import Undefined
+from ...errors import ParameterError, Undefined
 
 __all__ = ["BatchSampler", "FilterSampler", "RandomSampler", "Sampler", "SequentialSampler"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from ..exceptions import Undefined
+from ...errors import Undefined
 from ..parameter_dict import ParameterDict
 from ..signatures import Functions, InitializerLike, Operand, StateInfo
 from .base import HybridRecurrentCell

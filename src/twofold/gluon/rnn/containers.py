@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 from ... import ndarray as nd
-from ..exceptions import Undefined
+from ...errors import Undefined
 from ..signatures import Functions, Operand, StateInfo
 from .base import HybridRecurrentCell, RecurrentCell, State
 from .sequences import Steps, merge, steps_of
