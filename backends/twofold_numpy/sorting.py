@@ -1,9 +1,9 @@
-"""Stable orders by NumPy's unstable sorts, which are vectorized: several times as fast as its stable ones on long rows."""
+"""Stable orders by NumPy's unstable sorts, which are vectorized: several times as fast as its stable ones on large arrays."""
 
 import numpy as np
 
-#: Elements of a row from which it pays, and the bytes of the smallest elements that NumPy does not sort stably by their digits.
-LONG, WIDE = 2048, 4
+#: Elements of a row and of an array from which it pays, and the bytes of the smallest that NumPy does not sort stably by their digits.
+LONG, MANY, WIDE = 64, 2048, 4
 #: Places and ranks share the 64 bits of a signed integer.
 PLACES = (1 << 32) - 1
 MOST = 1 << 31
@@ -18,7 +18,7 @@ def stable_order(x: np.ndarray, axis: int) -> np.ndarray:
         An array of at least one axis, and one of these.
     """
     n = x.shape[axis]
-    if n < LONG or n > MOST or x.itemsize < WIDE or x.dtype.kind not in "iuf" or not x.size:
+    if n < LONG or x.size < MANY or n > MOST or x.itemsize < WIDE or x.dtype.kind not in "iuf":
         return np.argsort(x, axis, kind="stable")
     rows = np.ascontiguousarray(np.moveaxis(x, axis, -1))
     order = _with_places(_ranks_of_bits(rows)) if x.itemsize == WIDE else _order_of_wide(rows)

@@ -1,11 +1,20 @@
-"""The NumPy adapter's stable orders of long rows are NumPy's stable sort."""
+"""The NumPy adapter's stable orders of large arrays are NumPy's stable sort."""
 
 import numpy as np
 import pytest
 
-from twofold_numpy.sorting import LONG, stable_order
+from twofold_numpy.sorting import LONG, MANY, stable_order
 
-SHAPES = [((LONG,), 0), ((LONG + 7,), -1), ((2, LONG), 1), ((LONG, 3), 0), ((2, LONG, 2), 1), ((LONG - 1,), 0), ((2, 0), 0)]
+SHAPES = [
+    ((MANY,), 0),
+    ((MANY + 7,), -1),
+    ((40, LONG), 1),
+    ((LONG, 40), 0),
+    ((20, LONG, 2), 1),
+    ((MANY - 1,), 0),
+    ((LONG - 1, 40), 0),
+    ((2, 0), 0),
+]
 
 
 def values(dtype, shape, distinct):
@@ -35,5 +44,5 @@ def test_equal_elements_keep_their_order(shape, axis, dtype, distinct):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_permutations_need_no_second_sort_and_views_may_be_strided(dtype):
-    x = np.random.default_rng(0).permutation(3 * LONG).astype(dtype)[::-2]
+    x = np.random.default_rng(0).permutation(3 * MANY).astype(dtype)[::-2]
     np.testing.assert_array_equal(stable_order(x, 0), np.argsort(x, kind="stable"))

@@ -137,3 +137,16 @@ def test_recorded_methods_enter_few_functions(function, most):
         assert recorded_frames(lambda: function(flat)) <= most
     finally:
         gc.enable()
+
+
+def test_small_parts_of_a_large_array_leave_large_work_fused():
+    parameters, data = variable(numpy.random.default_rng(0).normal(size=100_000)), np.array(numpy.ones((300, 300)))
+    for _ in range(3):
+        COUNTERS.reset()
+        with mx.autograd.record():
+            y = np.tanh(data * parameters[:300] + parameters[300:600]) * parameters[600:900] - parameters[900:1200]
+            z = y.sum()
+        z.backward()
+        parameters.grad.wait_to_read()
+    assert COUNTERS.windows == 1
+    assert COUNTERS.kernels <= 2
