@@ -2118,6 +2118,14 @@ class contrib:
         name: str | None = None,
     ) -> NDArray: ...
     @staticmethod
+    def calibrate_entropy(
+        hist: NDArray,
+        hist_edges: NDArray,
+        num_quantized_bins: int = 255,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> list[NDArray]: ...
+    @staticmethod
     def count_sketch(
         data: NDArray,
         h: NDArray,
@@ -2136,6 +2144,15 @@ class contrib:
         use_data_lengths: bool = False,
         use_label_lengths: bool = False,
         blank_label: Literal["first", "last"] = "first",
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
+    def dequantize(
+        data: NDArray,
+        min_range: NDArray,
+        max_range: NDArray,
+        out_type: Literal["float32"] = "float32",
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray: ...
@@ -2238,6 +2255,211 @@ class contrib:
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> NDArray: ...
+    @staticmethod
+    def quantize(
+        data: NDArray,
+        min_range: NDArray,
+        max_range: NDArray,
+        out_type: Literal["int8", "uint8"] = "uint8",
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> list[NDArray]: ...
+    @staticmethod
+    def quantize_asym(
+        data: NDArray,
+        min_calib_range: float | None = None,
+        max_calib_range: float | None = None,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> list[NDArray]: ...
+    @staticmethod
+    def quantize_v2(
+        data: NDArray,
+        out_type: Literal["auto", "int8", "uint8"] = "int8",
+        min_calib_range: float | None = None,
+        max_calib_range: float | None = None,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> list[NDArray]: ...
+    @staticmethod
+    def quantized_act(
+        data: NDArray,
+        min_data: NDArray,
+        max_data: NDArray,
+        act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"] = ...,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> list[NDArray]: ...
+    @staticmethod
+    def quantized_batch_norm(
+        data: NDArray,
+        gamma: NDArray,
+        beta: NDArray,
+        moving_mean: NDArray,
+        moving_var: NDArray,
+        min_data: NDArray,
+        max_data: NDArray,
+        eps: float = 0.001,
+        momentum: float = 0.9,
+        fix_gamma: bool = True,
+        use_global_stats: bool = False,
+        output_mean_var: bool = False,
+        axis: int = 1,
+        cudnn_off: bool = False,
+        min_calib_range: float | None = None,
+        max_calib_range: float | None = None,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> list[NDArray]: ...
+    @staticmethod
+    def quantized_concat(
+        *data: NDArray,
+        num_args: int = ...,
+        dim: int = 1,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> list[NDArray]: ...
+    @staticmethod
+    def quantized_conv(
+        data: NDArray,
+        weight: NDArray,
+        bias: NDArray | None = None,
+        min_data: NDArray | None = None,
+        max_data: NDArray | None = None,
+        min_weight: NDArray | None = None,
+        max_weight: NDArray | None = None,
+        min_bias: NDArray | None = None,
+        max_bias: NDArray | None = None,
+        kernel: int | Sequence[int] = ...,
+        stride: int | Sequence[int] = (),
+        dilate: int | Sequence[int] = (),
+        pad: int | Sequence[int] = (),
+        num_filter: int = ...,
+        num_group: int = 1,
+        workspace: int = 1024,
+        no_bias: bool = False,
+        cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
+        cudnn_off: bool = False,
+        layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | None = None,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> list[NDArray]: ...
+    @staticmethod
+    def quantized_elemwise_add(
+        lhs: NDArray,
+        rhs: NDArray,
+        lhs_min: NDArray,
+        lhs_max: NDArray,
+        rhs_min: NDArray,
+        rhs_max: NDArray,
+        min_calib_range: float | None = None,
+        max_calib_range: float | None = None,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> list[NDArray]: ...
+    @staticmethod
+    def quantized_elemwise_mul(
+        lhs: NDArray,
+        rhs: NDArray,
+        lhs_min: NDArray,
+        lhs_max: NDArray,
+        rhs_min: NDArray,
+        rhs_max: NDArray,
+        min_calib_range: float | None = None,
+        max_calib_range: float | None = None,
+        enable_float_output: bool = False,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> Any: ...
+    @staticmethod
+    def quantized_embedding(
+        data: NDArray,
+        weight: NDArray,
+        min_weight: NDArray,
+        max_weight: NDArray,
+        input_dim: int = ...,
+        output_dim: int = ...,
+        dtype: DTypeLike = "float32",
+        sparse_grad: bool = False,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> list[NDArray]: ...
+    @staticmethod
+    def quantized_flatten(
+        data: NDArray,
+        min_data: NDArray,
+        max_data: NDArray,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> list[NDArray]: ...
+    @staticmethod
+    def quantized_fully_connected(
+        data: NDArray,
+        weight: NDArray,
+        bias: NDArray | None = None,
+        min_data: NDArray | None = None,
+        max_data: NDArray | None = None,
+        min_weight: NDArray | None = None,
+        max_weight: NDArray | None = None,
+        min_bias: NDArray | None = None,
+        max_bias: NDArray | None = None,
+        num_hidden: int = ...,
+        no_bias: bool = False,
+        flatten: bool = True,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> list[NDArray]: ...
+    @staticmethod
+    def quantized_pooling(
+        data: NDArray,
+        min_data: NDArray,
+        max_data: NDArray,
+        kernel: int | Sequence[int] = (),
+        pool_type: Literal["avg", "lp", "max", "sum"] = "max",
+        global_pool: bool = False,
+        cudnn_off: bool = False,
+        pooling_convention: Literal["full", "same", "valid"] = "valid",
+        stride: int | Sequence[int] = (),
+        pad: int | Sequence[int] = (),
+        p_value: int | None = None,
+        count_include_pad: bool | None = None,
+        layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | None = None,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> list[NDArray]: ...
+    @staticmethod
+    def quantized_rnn(
+        data: NDArray,
+        parameters: NDArray,
+        state: NDArray,
+        state_cell: NDArray | None = None,
+        data_scale: NDArray | None = None,
+        data_shift: NDArray | None = None,
+        state_size: int = ...,
+        num_layers: int = ...,
+        bidirectional: bool = False,
+        mode: Literal["gru", "lstm", "rnn_relu", "rnn_tanh"] = ...,
+        p: float = 0.0,
+        state_outputs: bool = False,
+        projection_size: int | None = None,
+        lstm_state_clip_min: float | None = None,
+        lstm_state_clip_max: float | None = None,
+        lstm_state_clip_nan: bool = False,
+        use_sequence_length: bool = False,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> Any: ...
+    @staticmethod
+    def requantize(
+        data: NDArray,
+        min_range: NDArray,
+        max_range: NDArray,
+        out_type: Literal["auto", "int8", "uint8"] = "int8",
+        min_calib_range: float | None = None,
+        max_calib_range: float | None = None,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> list[NDArray]: ...
     @staticmethod
     def round_ste(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod

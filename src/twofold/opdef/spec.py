@@ -21,6 +21,10 @@ ResultDtype = Literal["promote", "float", "bool", "ufunc", "first", "tail", "dty
 MOST_SIGS = 4096
 
 
+#: `Input.present` of what stands after an optional input, and is required nevertheless.
+ALWAYS = ("", None)
+
+
 @dataclass(frozen=True)
 class Input:
     """An array input of an operator; rules declare these properties by annotations (see `opdef.inputs`).
@@ -34,7 +38,8 @@ class Input:
     auxiliary
         Whether it is an auxiliary state.
     present
-        (parameter, value): a symbol has this optional input if the parameter has that value. None: only if it is passed.
+        (parameter, value): a symbol has this optional input if the parameter has that value. None: only if it is passed. `ALWAYS`: a
+        symbol always has it.
     initial
         The initializer of the variable that a symbol creates for it, as MXNet's JSON text.
     own_dtype
@@ -231,6 +236,8 @@ class Op:
     infer_rule: Rule | None = None
     #: See `dtypes`.
     dtype_rule: Rule | None = None
+    #: See `assumes`.
+    assumed_rule: Rule | None = None
     #: See `on_backward`.
     backward_rule: Rule | None = None
     #: See `simplify`.
@@ -364,6 +371,10 @@ class Op:
         ``dtypes`` has one entry per array input, None if not known yet; the list that the rule returns may contain None too.
         """
         return self._attach("dtype_rule", rule)
+
+    def assumes(self, rule: Rule) -> Rule:
+        """Attach dtypes of a symbol's inputs, if nothing else says them: ``(names, **params) -> dtypes``, None where nothing is assumed."""
+        return self._attach("assumed_rule", rule)
 
     def cost(self, rule: Rule) -> Rule:
         """Attach the number of multiplications and additions of a product or convolution: ``(result, *inputs) -> count``."""

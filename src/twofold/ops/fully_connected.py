@@ -41,7 +41,8 @@ def fully_connected(xp, data, weight, bias: Bias = None, *, num_hidden: int, no_
 
 
 @fully_connected.infer
-def _(shapes, *, num_hidden, no_bias, flatten):
+def fully_connected_shapes(shapes, *, num_hidden, no_bias, flatten):
+    """The shapes of the operands, completed."""
     data, weight = shapes[:2]
     weight = weight or (None, None)
     if data is not None:

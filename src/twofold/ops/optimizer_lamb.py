@@ -201,6 +201,9 @@ def multi_mp_lamb_update(
     return _update_all(xp, "multi_mp_lamb_update", data, 5, num_tensors, numbers, settings)
 
 
+mp_lamb_update_phase1.dtypes(lambda dtypes, **_: [dtypes[4]])
+
+
 def _states(draw, shape=(2, 3)):
     return [draw.integer(shape, -4, 5), draw.integer(shape, 0, 5)]
 

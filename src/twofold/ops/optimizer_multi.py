@@ -142,6 +142,11 @@ def reset_arrays(xp, *data, num_arrays: int):
     return (), {k: xp.zeros_like(x) for k, x in enumerate(data)}
 
 
+multi_sum_sq.dtypes(lambda dtypes: ["float32"])
+for _op in (all_finite, multi_all_finite):
+    _op.dtypes(lambda dtypes, **_: ["float32"])
+
+
 def _drawn(draw, update, half):
     arrays = [draw.real((2, 3)), draw.real((3,), low=-1, high=1)]
     states = len(update.inputs) - 2

@@ -263,11 +263,12 @@ def _stack(xp, arrays, *, p, use_sequence_length, is_train, **params):
     return Stack(xp, net, parameters, state, cell_state, length if use_sequence_length else None, 1 - p if is_train else 1, rng)
 
 
-def _outputs(mode, state_outputs, **_):
+def outputs_of(mode, state_outputs, **_):
+    """The number of results: the outputs, and with ``state_outputs`` the final states."""
     return 1 if not state_outputs else 3 if mode == "lstm" else 2
 
 
-@op("RNN", "_npx_rnn", outputs=_outputs, output_names=("output", "state_output", "statecell_output"))
+@op("RNN", "_npx_rnn", outputs=outputs_of, output_names=("output", "state_output", "statecell_output"))
 def rnn(
     xp,
     data,

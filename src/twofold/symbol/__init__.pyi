@@ -2671,6 +2671,16 @@ class contrib:
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
+    def calibrate_entropy(
+        hist: Symbol | None = None,
+        hist_edges: Symbol | None = None,
+        num_quantized_bins: int = 255,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
     def count_sketch(
         data: Symbol | None = None,
         h: Symbol | None = None,
@@ -2691,6 +2701,17 @@ class contrib:
         use_data_lengths: bool = False,
         use_label_lengths: bool = False,
         blank_label: Literal["first", "last"] = "first",
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def dequantize(
+        data: Symbol | None = None,
+        min_range: Symbol | None = None,
+        max_range: Symbol | None = None,
+        out_type: Literal["float32"] = "float32",
         name: str | None = None,
         attr: Any = None,
         out: Any = None,
@@ -2819,6 +2840,241 @@ class contrib:
         a: float = 0.0,
         b: float = 0.0,
         c: float = 0.0,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def quantize(
+        data: Symbol | None = None,
+        min_range: Symbol | None = None,
+        max_range: Symbol | None = None,
+        out_type: Literal["int8", "uint8"] = "uint8",
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def quantize_asym(
+        data: Symbol | None = None,
+        min_calib_range: float | None = None,
+        max_calib_range: float | None = None,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def quantize_v2(
+        data: Symbol | None = None,
+        out_type: Literal["auto", "int8", "uint8"] = "int8",
+        min_calib_range: float | None = None,
+        max_calib_range: float | None = None,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def quantized_act(
+        data: Symbol | None = None,
+        min_data: Symbol | None = None,
+        max_data: Symbol | None = None,
+        act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"] = ...,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def quantized_batch_norm(
+        data: Symbol | None = None,
+        gamma: Symbol | None = None,
+        beta: Symbol | None = None,
+        moving_mean: Symbol | None = None,
+        moving_var: Symbol | None = None,
+        min_data: Symbol | None = None,
+        max_data: Symbol | None = None,
+        eps: float = 0.001,
+        momentum: float = 0.9,
+        fix_gamma: bool = True,
+        use_global_stats: bool = False,
+        output_mean_var: bool = False,
+        axis: int = 1,
+        cudnn_off: bool = False,
+        min_calib_range: float | None = None,
+        max_calib_range: float | None = None,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def quantized_concat(
+        *data: Symbol,
+        num_args: int = ...,
+        dim: int = 1,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def quantized_conv(
+        data: Symbol | None = None,
+        weight: Symbol | None = None,
+        bias: Symbol | None = None,
+        min_data: Symbol | None = None,
+        max_data: Symbol | None = None,
+        min_weight: Symbol | None = None,
+        max_weight: Symbol | None = None,
+        min_bias: Symbol | None = None,
+        max_bias: Symbol | None = None,
+        kernel: int | Sequence[int] = ...,
+        stride: int | Sequence[int] = (),
+        dilate: int | Sequence[int] = (),
+        pad: int | Sequence[int] = (),
+        num_filter: int = ...,
+        num_group: int = 1,
+        workspace: int = 1024,
+        no_bias: bool = False,
+        cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
+        cudnn_off: bool = False,
+        layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | None = None,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def quantized_elemwise_add(
+        lhs: Symbol | None = None,
+        rhs: Symbol | None = None,
+        lhs_min: Symbol | None = None,
+        lhs_max: Symbol | None = None,
+        rhs_min: Symbol | None = None,
+        rhs_max: Symbol | None = None,
+        min_calib_range: float | None = None,
+        max_calib_range: float | None = None,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def quantized_elemwise_mul(
+        lhs: Symbol | None = None,
+        rhs: Symbol | None = None,
+        lhs_min: Symbol | None = None,
+        lhs_max: Symbol | None = None,
+        rhs_min: Symbol | None = None,
+        rhs_max: Symbol | None = None,
+        min_calib_range: float | None = None,
+        max_calib_range: float | None = None,
+        enable_float_output: bool = False,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def quantized_embedding(
+        data: Symbol | None = None,
+        weight: Symbol | None = None,
+        min_weight: Symbol | None = None,
+        max_weight: Symbol | None = None,
+        input_dim: int = ...,
+        output_dim: int = ...,
+        dtype: DTypeLike = "float32",
+        sparse_grad: bool = False,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def quantized_flatten(
+        data: Symbol | None = None,
+        min_data: Symbol | None = None,
+        max_data: Symbol | None = None,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def quantized_fully_connected(
+        data: Symbol | None = None,
+        weight: Symbol | None = None,
+        bias: Symbol | None = None,
+        min_data: Symbol | None = None,
+        max_data: Symbol | None = None,
+        min_weight: Symbol | None = None,
+        max_weight: Symbol | None = None,
+        min_bias: Symbol | None = None,
+        max_bias: Symbol | None = None,
+        num_hidden: int = ...,
+        no_bias: bool = False,
+        flatten: bool = True,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def quantized_pooling(
+        data: Symbol | None = None,
+        min_data: Symbol | None = None,
+        max_data: Symbol | None = None,
+        kernel: int | Sequence[int] = (),
+        pool_type: Literal["avg", "lp", "max", "sum"] = "max",
+        global_pool: bool = False,
+        cudnn_off: bool = False,
+        pooling_convention: Literal["full", "same", "valid"] = "valid",
+        stride: int | Sequence[int] = (),
+        pad: int | Sequence[int] = (),
+        p_value: int | None = None,
+        count_include_pad: bool | None = None,
+        layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | None = None,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def quantized_rnn(
+        data: Symbol | None = None,
+        parameters: Symbol | None = None,
+        state: Symbol | None = None,
+        state_cell: Symbol | None = None,
+        data_scale: Symbol | None = None,
+        data_shift: Symbol | None = None,
+        state_size: int = ...,
+        num_layers: int = ...,
+        bidirectional: bool = False,
+        mode: Literal["gru", "lstm", "rnn_relu", "rnn_tanh"] = ...,
+        p: float = 0.0,
+        state_outputs: bool = False,
+        projection_size: int | None = None,
+        lstm_state_clip_min: float | None = None,
+        lstm_state_clip_max: float | None = None,
+        lstm_state_clip_nan: bool = False,
+        use_sequence_length: bool = False,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def requantize(
+        data: Symbol | None = None,
+        min_range: Symbol | None = None,
+        max_range: Symbol | None = None,
+        out_type: Literal["auto", "int8", "uint8"] = "int8",
+        min_calib_range: float | None = None,
+        max_calib_range: float | None = None,
         name: str | None = None,
         attr: Any = None,
         out: Any = None,

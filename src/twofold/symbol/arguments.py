@@ -7,7 +7,7 @@ An operator declares all its inputs, and for each optional one when it is presen
 from collections.abc import Mapping
 from typing import Any
 
-from ..opdef.spec import Input, Op
+from ..opdef.spec import ALWAYS, Input, Op
 
 Attrs = Mapping[str, Any]
 
@@ -18,6 +18,8 @@ def _is_there(op: Op, given: Input, attrs: Attrs) -> bool:
     if given.present is None:
         return False
     name, value = given.present
+    if given.present == ALWAYS:
+        return True
     param = op.params[name]
     return (param.value(attrs[name], op.title) if name in attrs else param.default) == value
 

@@ -203,8 +203,11 @@ def _single(op: Op, argument: str, symbol: Any) -> Any:
 
 
 def _named(op: Op, attrs: Mapping[str, str], arrays: Sequence[Any]) -> list[tuple[str, Any]]:
-    expected = {i.name for i in argument_inputs(op, attrs)}
-    out, omitted = [], ""
+    names = [i.name for i in argument_inputs(op, attrs)]
+    given = [a for a in arrays if a is not None]
+    if len(given) == len(names) and all(a is not None for a in arrays[: len(given)]):  # as MXNet counts them, without those left out
+        return [(name, _single(op, name, symbol)) for name, symbol in zip(names, given, strict=True)]
+    expected, out, omitted = {*names}, [], ""
     for place, symbol in zip(op.arrays, arrays, strict=True):
         _single(op, place.name, symbol)
         if place.name in expected:

@@ -62,6 +62,9 @@ def infer_dtypes(node: SymbolNode, inputs: Sequence[PartialType], outputs: Seque
     facts = op.inputs if op.variadic else [i for i in op.inputs if i.name in names]
     shared = [k for k, fact in zip_longest(inputs, facts) if k is not None and (fact is None or not fact.own_dtype)]
     _own_dtypes(node, inputs, facts)
+    if op.assumed_rule is not None:
+        for known, dtype in zip(inputs, op.assumed_rule(names, **node.sig().params), strict=True):
+            known.dtype = known.dtype or dtype
     declared = _declared(node, inputs, outputs)[0] if outputs else None
     follows = declared is None and op.result in ("promote", "first", "tail", "ufunc", "float", "bool") and op.elementwise
     common = next((k.dtype for k in shared if k.dtype is not None), None)

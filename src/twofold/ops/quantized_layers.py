@@ -1,0 +1,340 @@
+"""Layers on 8-bit integers other than products: sums, pooling, activation, normalization, embedding, joining.
+
+Every operator takes and returns the range (1,) that its integers stand for; see `quantization`.
+"""
+
+from typing import Literal
+
+from ..errors import ParameterError
+from ..opdef.declare import op
+from ..opdef.inputs import Index
+from ..opdef.params import DType, Shape
+from .batch_norm import along_axis
+from .gathering import embedding
+from .pooling import pooling
+from .quantization import HALF_LEVELS, LEVELS, LIMITS, Limit, assuming, kind_of, largest, ranges, to_integers, vector
+from .quantized_products import NAMES
+from .reshaping import flatten
+from .windows import Layout
+
+
+def _as_float(xp, x):
+    return xp.astype(x, dtype="float32")
+
+
+def _real(xp, name, data, low, high):
+    """The numbers that 8-bit integers stand for, with half a level more than the integers have."""
+    return _as_float(xp, data) * (largest(xp, low, high) / HALF_LEVELS[kind_of(xp, name, data)])
+
+
+@op("_contrib_quantized_pooling", outputs=3, output_names=NAMES, differentiable=False)
+def quantized_pooling(
+    xp,
+    data: Index,
+    min_data: Limit,
+    max_data: Limit,
+    *,
+    kernel: Shape = (),
+    pool_type: Literal["avg", "lp", "max", "sum"] = "max",
+    global_pool: bool = False,
+    cudnn_off: bool = False,
+    pooling_convention: Literal["full", "same", "valid"] = "valid",
+    stride: Shape = (),
+    pad: Shape = (),
+    p_value: int | None = None,
+    count_include_pad: bool | None = None,
+    layout: Layout = None,
+):
+    """`Pooling` of int8 or uint8 data, "max" or "avg", with averages rounded to even. The range stays the same."""
+    if pool_type not in ("max", "avg"):
+        raise ParameterError("quantized_pooling: the type has no quantized form", pool_type, "use max or avg")
+    kind = kind_of(xp, "quantized_pooling", data)
+    windows = {"kernel": kernel, "stride": stride, "pad": pad, "global_pool": global_pool, "pooling_convention": pooling_convention}
+    # 8-bit integers and their sums over a window are exact in float32
+    out = pooling(xp, _as_float(xp, data), pool_type=pool_type, count_include_pad=count_include_pad, layout=layout, **windows)
+    return to_integers(xp, out, kind), vector(xp, min_data), vector(xp, max_data)
+
+
+@op("_contrib_quantized_act", outputs=3, output_names=NAMES, differentiable=False)
+def quantized_act(
+    xp, data: Index, min_data: Limit, max_data: Limit, *, act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"]
+):
+    """max(data, 0) of int8 or uint8 data; only "relu" has a quantized form. The range stays the same."""
+    if act_type != "relu":
+        raise ParameterError("quantized_act: the activation has no quantized form", act_type, "use relu, or dequantize the data first")
+    kind_of(xp, "quantized_act", data)
+    return xp.maximum(data, xp.zeros_like(data)), vector(xp, min_data), vector(xp, max_data)
+
+
+@op("_contrib_quantized_flatten", outputs=3, output_names=NAMES, differentiable=False)
+def quantized_flatten(xp, data: Index, min_data: Limit, max_data: Limit):
+    """`Flatten` of quantized data; the range stays the same."""
+    return flatten(xp, data), vector(xp, min_data), vector(xp, max_data)
+
+
+def _extreme(xp, values, function):
+    found = vector(xp, values[0])
+    for value in values[1:]:
+        found = function(found, vector(xp, value))
+    return found
+
+
+@op("_contrib_quantized_concat", outputs=3, output_names=NAMES, differentiable=False)
+def quantized_concat(xp, *data, num_args: int, dim: int = 1):
+    """Quantized arrays joined along an axis: ``num_args`` arrays, then the minimum and the maximum of each, (1,).
+
+    The result has the range of them all; it is uint8 if all arrays are, else int8.
+    """
+    if len(data) != 3 * num_args or num_args < 1:
+        raise ParameterError("quantized_concat: the number of arrays is wrong", f"{len(data)} for {num_args}", "pass each with its range")
+    arrays, lows, highs = data[:num_args], data[num_args::2], data[num_args + 1 :: 2]
+    kinds = [kind_of(xp, "quantized_concat", x) for x in arrays]
+    dtype = "uint8" if set(kinds) == {"uint8"} else "int8"
+    low, high = _extreme(xp, lows, xp.minimum), _extreme(xp, highs, xp.maximum)
+    unit = largest(xp, low, high) / HALF_LEVELS[dtype]
+    real = [
+        _as_float(xp, x) * (largest(xp, *own) / (HALF_LEVELS[kind] * unit))
+        for x, kind, *own in zip(arrays, kinds, lows, highs, strict=True)
+    ]
+    return xp.concat(*[to_integers(xp, x, dtype) for x in real], axis=dim % len(arrays[0].shape)), low, high
+
+
+@op("_contrib_quantized_elemwise_add", outputs=3, output_names=NAMES, differentiable=False)
+def quantized_elemwise_add(
+    xp,
+    lhs: Index,
+    rhs: Index,
+    lhs_min: Limit,
+    lhs_max: Limit,
+    rhs_min: Limit,
+    rhs_max: Limit,
+    *,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+):
+    """Sum of quantized arrays of equal shape: 8-bit integers of the calibrated range, else int32 numbers of the sum of the ranges.
+
+    A calibrated sum of two uint8 arrays is uint8, other sums are int8.
+    """
+    a, b = _real(xp, "quantized_elemwise_add", lhs, lhs_min, lhs_max), _real(xp, "quantized_elemwise_add", rhs, rhs_min, rhs_max)
+    if min_calib_range is None or max_calib_range is None:
+        bound = largest(xp, lhs_min, lhs_max) + largest(xp, rhs_min, rhs_max)
+        total = (xp.astype(a, dtype="float64") + b) * (LEVELS["int32"] / xp.astype(bound, dtype="float64"))
+        return xp.astype(xp.round_even(total), dtype="int32"), vector(xp, -bound), vector(xp, bound)
+    dtype = "uint8" if xp.dtype_of(lhs) == xp.dtype_of(rhs) == "uint8" else "int8"
+    bound = max(abs(min_calib_range), abs(max_calib_range))
+    return to_integers(xp, (a + b) * (HALF_LEVELS[dtype] / bound), dtype), vector(xp, min_calib_range), vector(xp, max_calib_range)
+
+
+@op(
+    "_contrib_quantized_elemwise_mul",
+    outputs=lambda enable_float_output, **_: 1 if enable_float_output else 3,
+    output_names=NAMES,
+    differentiable=False,
+)
+def quantized_elemwise_mul(
+    xp,
+    lhs: Index,
+    rhs: Index,
+    lhs_min: Limit,
+    lhs_max: Limit,
+    rhs_min: Limit,
+    rhs_max: Limit,
+    *,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    enable_float_output: bool = False,
+):
+    """Product of int8 arrays of equal shape: int32 products and their range.
+
+    With a calibrated range int8 numbers of that, truncated; with ``enable_float_output`` one result, the float32 products.
+    """
+    name = "quantized_elemwise_mul"
+    for x in (lhs, rhs):
+        kind_of(xp, name, x, ("int8",))
+    product = xp.astype(lhs, dtype="int32") * xp.astype(rhs, dtype="int32")
+    bounds = largest(xp, lhs_min, lhs_max) * largest(xp, rhs_min, rhs_max)
+    calibrated = min_calib_range is not None and max_calib_range is not None
+    if not enable_float_output and not calibrated:
+        whole = bounds * (LEVELS["int32"] / LEVELS["int8"] ** 2)
+        return product, vector(xp, -whole), vector(xp, whole)
+    real = _as_float(xp, product) * (bounds / HALF_LEVELS["int8"] ** 2)
+    if enable_float_output or min_calib_range is None or max_calib_range is None:
+        return real
+    bound = max(abs(min_calib_range), abs(max_calib_range))
+    out = to_integers(xp, xp.trunc(real * (HALF_LEVELS["int8"] / bound)), "int8")
+    return out, vector(xp, min_calib_range), vector(xp, max_calib_range)
+
+
+@op("_contrib_quantized_batch_norm", outputs=3, output_names=NAMES, aux=("moving_mean", "moving_var"), differentiable=False)
+def quantized_batch_norm(
+    xp,
+    data: Index,
+    gamma: Index,
+    beta: Index,
+    moving_mean: Index,
+    moving_var: Index,
+    min_data: Limit,
+    max_data: Limit,
+    *,
+    eps: float = 1e-3,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    axis: int = 1,
+    cudnn_off: bool = False,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+):
+    """`BatchNorm` of int8 or uint8 data with its moving statistics, as int8 numbers of the calibrated range.
+
+    As in MXNet gamma is used with ``fix_gamma`` too, which quantized models have folded into it. The other parameters have no effect.
+    """
+    if min_calib_range is None or max_calib_range is None:
+        raise ParameterError("quantized_batch_norm: the range of the results is missing", None, "pass min_calib_range and max_calib_range")
+    shape = [1] * len(data.shape)
+    shape[axis] = data.shape[axis]
+    rate = gamma / xp.sqrt(moving_var + eps)
+    offset = beta - moving_mean * rate
+    rate, offset = (xp.reshape(xp.cast(x, "float32"), shape=tuple(shape)) for x in (rate, offset))
+    real = _real(xp, "quantized_batch_norm", data, min_data, max_data) * rate + offset
+    bound = max(abs(min_calib_range), abs(max_calib_range))
+    return to_integers(xp, real * (HALF_LEVELS["int8"] / bound), "int8"), vector(xp, min_calib_range), vector(xp, max_calib_range)
+
+
+@op("_contrib_quantized_embedding", outputs=3, output_names=NAMES, differentiable=False)
+def quantized_embedding(
+    xp,
+    data: Index,
+    weight: Index,
+    min_weight: Limit,
+    max_weight: Limit,
+    *,
+    input_dim: int,
+    output_dim: int,
+    dtype: DType = "float32",
+    sparse_grad: bool = False,
+):
+    """Rows of an int8 weight (input_dim, output_dim), with its range; see `Embedding`. ``dtype`` and ``sparse_grad`` have no effect."""
+    kind_of(xp, "quantized_embedding", weight, ("int8",))
+    out = embedding(xp, data, weight, input_dim=input_dim, output_dim=output_dim, dtype="float32", sparse_grad=False)
+    return out, vector(xp, min_weight), vector(xp, max_weight)
+
+
+# inference: what comes before the ends of ranges, and the results, which are 8-bit integers or sums with a range
+
+
+def _shaped(first, result=None):
+    """A rule of inference: operands from position ``first`` are (1,), results after the first too; ``result`` gives the first's shape."""
+
+    def rule(shapes, results, **params):
+        found = result(shapes, **params) if result is not None and shapes[0] is not None else results[0]
+        return ranges(shapes, first), [found, *[(1,)] * (len(results) - 1)]
+
+    return rule
+
+
+quantized_act.infer(_shaped(1, lambda shapes, **_: shapes[0]))
+quantized_flatten.infer(_shaped(1))
+quantized_pooling.infer(_shaped(1))
+quantized_elemwise_add.infer(_shaped(2, lambda shapes, **_: shapes[0]))
+quantized_elemwise_mul.infer(_shaped(2, lambda shapes, **_: shapes[0]))
+quantized_embedding.infer(
+    lambda shapes, results, *, input_dim, output_dim, **_: (
+        [shapes[0], (input_dim, output_dim), (1,), (1,)],
+        [None if shapes[0] is None else (*shapes[0], output_dim), (1,), (1,)],
+    )
+)
+
+
+@quantized_batch_norm.infer
+def _(shapes, results, *, axis, **_):
+    return [*along_axis(shapes[:5], axis), (1,), (1,)], [shapes[0], (1,), (1,)]
+
+
+def _float_ranges(dtypes, **_):
+    return [dtypes[0], "float32", "float32"]
+
+
+quantized_concat.assumes(lambda names, *, num_args, **_: ["int8" if k < num_args else "float32" for k in range(len(names))])
+quantized_batch_norm.assumes(assuming(data="int8"))
+quantized_embedding.assumes(assuming(weight="int8"))
+for _op in (quantized_elemwise_add, quantized_elemwise_mul):
+    _op.assumes(assuming(lhs="int8", rhs="int8"))
+for _op in (quantized_pooling, quantized_act, quantized_flatten):
+    _op.assumes(assuming(data="int8"))
+    _op.dtypes(_float_ranges)
+quantized_embedding.dtypes(lambda dtypes, **_: [dtypes[1] or "int8", "float32", "float32"])
+quantized_batch_norm.dtypes(lambda dtypes, **_: ["int8", "float32", "float32"])
+
+
+@quantized_concat.dtypes
+def _(dtypes, *, num_args, **_):
+    kinds = set(dtypes[:num_args])
+    return [None if None in kinds else "uint8" if kinds == {"uint8"} else "int8", "float32", "float32"]
+
+
+@quantized_elemwise_add.dtypes
+def _(dtypes, *, min_calib_range, max_calib_range):
+    if min_calib_range is None or max_calib_range is None:
+        return ["int32", "float32", "float32"]
+    return [None if None in dtypes[:2] else "uint8" if dtypes[0] == dtypes[1] == "uint8" else "int8", "float32", "float32"]
+
+
+@quantized_elemwise_mul.dtypes
+def _(dtypes, *, min_calib_range, max_calib_range, enable_float_output):
+    if enable_float_output:
+        return ["float32"]
+    return ["int32" if min_calib_range is None or max_calib_range is None else "int8", "float32", "float32"]
+
+
+def _limits(draw, count=1):
+    return [x for _ in range(count) for x in (draw.integer((1,), -3, 0), draw.integer((1,), 1, 4))]
+
+
+def _drawn(draw, shape, kind="int8"):
+    return draw.integer(shape, *(LIMITS[kind][0], LIMITS[kind][1] + 1), kind)
+
+
+CALIBRATED = {"min_calib_range": -2.0, "max_calib_range": 2.5}
+
+
+@quantized_pooling.sample
+def _(draw):
+    data, window = _drawn(draw, (2, 3, 4, 4)), {"kernel": (2, 2), "stride": (2, 2)}
+    return [draw(data, *_limits(draw), pool_type=kind, gradient=False, **window) for kind in ("max", "avg")]
+
+
+quantized_act.sample(lambda draw: draw(_drawn(draw, (2, 3)), *_limits(draw), act_type="relu", gradient=False))
+quantized_flatten.sample(lambda draw: draw(_drawn(draw, (2, 3, 2)), *_limits(draw), gradient=False))
+
+
+@quantized_concat.sample
+def _(draw):
+    pairs = [[_drawn(draw, (2, n), kind) for n, kind in ((2, first), (3, "uint8"))] for first in ("int8", "uint8")]
+    return [draw(*arrays, *_limits(draw, 2), num_args=2, gradient=False) for arrays in pairs]
+
+
+@quantized_elemwise_add.sample
+def _(draw):
+    arrays = _drawn(draw, (2, 3)), _drawn(draw, (2, 3))
+    return [draw(*arrays, *_limits(draw, 2), gradient=False, **more) for more in ({}, CALIBRATED)]
+
+
+@quantized_elemwise_mul.sample
+def _(draw):
+    arrays = _drawn(draw, (2, 3)), _drawn(draw, (2, 3))
+    ways = {}, CALIBRATED, {"enable_float_output": True}
+    return [draw(*arrays, *_limits(draw, 2), gradient=False, **more) for more in ways]
+
+
+@quantized_batch_norm.sample
+def _(draw):
+    channels = [draw.integer((3,), 1, 4)] * 4
+    return draw(_drawn(draw, (2, 3, 4)), *channels, *_limits(draw), gradient=False, **CALIBRATED)
+
+
+@quantized_embedding.sample
+def _(draw):
+    return draw(draw.integer((2, 2), 0, 4), _drawn(draw, (4, 3)), *_limits(draw), input_dim=4, output_dim=3, gradient=False)

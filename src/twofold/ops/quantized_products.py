@@ -1,0 +1,208 @@
+"""Products of 8-bit integers with exact int32 sums: fully connected layers and convolutions.
+
+Libraries have fast products of floats. A float32 sum of products of 8-bit integers is exact up to 2²⁴, which bounds the number of terms;
+longer sums are int32 sums of such parts. The results are those of integer arithmetic, bit for bit.
+"""
+
+import math
+
+from ..errors import ParameterError
+from ..opdef.declare import op
+from ..opdef.inputs import Index
+from ..opdef.params import Shape
+from .convolution import Tuning, convolution, convolution_shapes
+from .fully_connected import fully_connected_shapes
+from .quantization import HALF_LEVELS, LEVELS, Bias, Limit, assuming, kind_of, largest, vector
+from .windows import Layout
+
+#: How many products of two dtypes a float32 holds the sum of, exactly.
+TERMS = {("int8", "int8"): 2**24 // 2**14, ("uint8", "int8"): 2**24 // (255 * 128)}
+
+
+def product(xp, rows, weight):
+    """Rows (m, k) · weightᵀ (n, k) as int32; rows are int8 or uint8, the weight int8."""
+    most = TERMS[xp.dtype_of(rows), "int8"]
+    total = None
+    for start in range(0, rows.shape[1], most):
+        a, b = (xp.astype(xp.take_slice(x, start, start + most, 1), dtype="float32") for x in (rows, weight))
+        part = xp.astype(xp.matmul(a, xp.matrix_transpose(b)), dtype="int32")
+        total = part if total is None else total + part
+    return total
+
+
+def _without_bias(name, arrays, no_bias):
+    """The operands in order, with None for those of a bias that is left out; they may be given without gaps, as MXNet's are."""
+    present = [x for x in arrays if x is not None]
+    if len(present) != (6 if no_bias else 9):
+        given = f"{len(present)} arrays with no_bias={no_bias}"
+        raise ParameterError(f"{name}: the number of arrays is wrong", given, "pass data, weight, bias, and the range of each")
+    if not no_bias:
+        return present
+    data, weight, *limits = present
+    return [data, weight, None, *limits, None, None]
+
+
+def _scaled_bias(xp, kind, bias, data_bound, weight_bound, bias_bound):
+    """An int8 bias in units of the products, truncated."""
+    unit = (LEVELS["int8"] / weight_bound) * (HALF_LEVELS[kind] / data_bound)
+    return xp.astype(xp.trunc(xp.astype(bias, dtype="float32") * (unit * (bias_bound / LEVELS["int8"]))), dtype="int32")
+
+
+def _bounds(xp, limits):
+    return [largest(xp, low, high) if low is not None else None for low, high in zip(limits[::2], limits[1::2], strict=True)]
+
+
+def _with_range(xp, kind, out, data_bound, weight_bound):
+    """The sums, and the range that int32 numbers of their unit stand for."""
+    whole = (data_bound / LEVELS[kind]) * (weight_bound / LEVELS["int8"]) * LEVELS["int32"]
+    return out, vector(xp, -whole), vector(xp, whole)
+
+
+NAMES = ("output", "min_output", "max_output")
+
+
+@op("_contrib_quantized_fully_connected", outputs=3, output_names=NAMES, differentiable=False)
+def quantized_fully_connected(
+    xp,
+    data: Index,
+    weight: Index,
+    bias: Bias = None,
+    min_data: Limit = None,
+    max_data: Limit = None,
+    min_weight: Limit = None,
+    max_weight: Limit = None,
+    min_bias: Bias = None,
+    max_bias: Bias = None,
+    *,
+    num_hidden: int,
+    no_bias: bool = False,
+    flatten: bool = True,
+):
+    """`FullyConnected` of int8 or uint8 data (n, d…) with an int8 weight (num_hidden, d) and bias (num_hidden,), as int32.
+
+    Each operand comes with the range (1,) that its numbers stand for; the results are (sums, minimum, maximum).
+    """
+    arrays = (data, weight, bias, min_data, max_data, min_weight, max_weight, min_bias, max_bias)
+    data, weight, bias, *limits = _without_bias("quantized_fully_connected", arrays, no_bias)
+    kind = kind_of(xp, "quantized_fully_connected", data)
+    kind_of(xp, "quantized_fully_connected: weight", weight, ("int8",))
+    data_bound, weight_bound, bias_bound = _bounds(xp, limits)
+    lead = data.shape[:1] if flatten else data.shape[:-1]
+    rows = xp.reshape(data, shape=(math.prod(lead), math.prod(data.shape[len(lead) :])))
+    out = product(xp, rows, weight)
+    if bias is not None:
+        out = out + _scaled_bias(xp, kind, bias, data_bound, weight_bound, bias_bound)
+    return _with_range(xp, kind, xp.reshape(out, shape=(*lead, num_hidden)), data_bound, weight_bound)
+
+
+@op("_contrib_quantized_conv", outputs=3, output_names=NAMES, differentiable=False)
+def quantized_conv(
+    xp,
+    data: Index,
+    weight: Index,
+    bias: Bias = None,
+    min_data: Limit = None,
+    max_data: Limit = None,
+    min_weight: Limit = None,
+    max_weight: Limit = None,
+    min_bias: Bias = None,
+    max_bias: Bias = None,
+    *,
+    kernel: Shape,
+    stride: Shape = (),
+    dilate: Shape = (),
+    pad: Shape = (),
+    num_filter: int,
+    num_group: int = 1,
+    workspace: int = 1024,
+    no_bias: bool = False,
+    cudnn_tune: Tuning = None,
+    cudnn_off: bool = False,
+    layout: Layout = None,
+):
+    """`Convolution` of int8 or uint8 data with an int8 weight and bias, as int32: (sums, minimum, maximum).
+
+    Each operand comes with the range (1,) that its numbers stand for. ``workspace``, ``cudnn_tune`` and ``cudnn_off`` have no effect.
+    """
+    arrays = (data, weight, bias, min_data, max_data, min_weight, max_weight, min_bias, max_bias)
+    data, weight, bias, *limits = _without_bias("quantized_conv", arrays, no_bias)
+    kind = kind_of(xp, "quantized_conv", data)
+    kind_of(xp, "quantized_conv: weight", weight, ("int8",))
+    data_bound, weight_bound, bias_bound = _bounds(xp, limits)
+    last = layout is not None and layout.endswith("C")
+    settings = {"kernel": kernel, "stride": stride, "dilate": dilate, "pad": pad, "num_filter": num_filter, "layout": layout}
+    out = _convolved(xp, kind, data, weight, len(data.shape) - 1 if last else 1, num_group, settings)
+    if bias is not None:
+        own = _scaled_bias(xp, kind, bias, data_bound, weight_bound, bias_bound)
+        out = out + (own if last else xp.reshape(own, shape=(num_filter, *[1] * len(kernel))))
+    return _with_range(xp, kind, out, data_bound, weight_bound)
+
+
+def _convolved(xp, kind, data, weight, axis, num_group, settings):
+    """The convolution as int32, of as many channels at a time as float32 sums allow."""
+    window = math.prod(settings["kernel"])
+    most = TERMS[kind, "int8"] // window
+    wide = "float32" if num_group * most >= data.shape[axis] else "float64"  # a sum of float64 numbers is exact in any case
+    if num_group > 1 or most == 0:
+        a, b = (xp.astype(x, dtype=wide if most else "float64") for x in (data, weight))
+        return xp.astype(convolution(xp, a, b, None, num_group=num_group, no_bias=True, **settings), dtype="int32")
+    total = None
+    for start in range(0, data.shape[axis], most):
+        a, b = (xp.astype(xp.take_slice(x, start, start + most, axis), dtype="float32") for x in (data, weight))
+        part = xp.astype(convolution(xp, a, b, None, no_bias=True, **settings), dtype="int32")
+        total = part if total is None else total + part
+    return total
+
+
+def _with_ranges(shapes, no_bias):
+    """Shapes of data, weight and bias, followed by those of the ranges' ends."""
+    data, weight, bias = shapes
+    return [data, weight, None, *[(1,)] * 4, None, None] if no_bias else [data, weight, bias, *[(1,)] * 6]
+
+
+@quantized_fully_connected.infer
+def _(shapes, results, *, num_hidden, no_bias, flatten):
+    data, weight = fully_connected_shapes(shapes[:2], num_hidden=num_hidden, no_bias=True, flatten=flatten)
+    if data is not None:
+        lead = data[:1] if flatten else data[:-1]
+        results = [(*lead, num_hidden), *results[1:]]
+    return _with_ranges([data, weight, (num_hidden,)], no_bias), [results[0], (1,), (1,)]
+
+
+@quantized_conv.infer
+def _(shapes, results, *, no_bias, **params):
+    found, out = convolution_shapes([*shapes[:2], *([] if no_bias else [shapes[2]])], results[:1], no_bias=no_bias, **params)
+    return _with_ranges([*found, *([None] if no_bias else [])], no_bias), [out[0], (1,), (1,)]
+
+
+for _op in (quantized_fully_connected, quantized_conv):
+    _op.assumes(assuming(data="int8", weight="int8", bias="int8"))
+    _op.dtypes(lambda dtypes, **_: ["int32", "float32", "float32"])
+
+
+def _limits(draw, count):
+    return [x for _ in range(count) for x in (draw.integer((1,), -3, 0), draw.integer((1,), 1, 4))]
+
+
+def _drawn(draw, shape, kind="int8"):
+    return draw.integer(shape, *((-128, 128) if kind == "int8" else (0, 256)), kind)
+
+
+@quantized_fully_connected.sample
+def _(draw):
+    weight, bias = _drawn(draw, (4, 6)), _drawn(draw, (4,))
+    samples = [draw(_drawn(draw, (2, 6), kind), weight, bias, *_limits(draw, 3), num_hidden=4) for kind in ("int8", "uint8")]
+    bare = draw(_drawn(draw, (2, 3, 2)), weight, None, *_limits(draw, 2), None, None, num_hidden=4, no_bias=True)
+    long = draw(_drawn(draw, (2, 1100)), _drawn(draw, (3, 1100)), None, *_limits(draw, 2), None, None, num_hidden=3, no_bias=True)
+    return [*samples, bare, long]
+
+
+@quantized_conv.sample
+def _(draw):
+    weight, bias, params = _drawn(draw, (4, 3, 2, 2)), _drawn(draw, (4,)), {"kernel": (2, 2), "num_filter": 4}
+    samples = [
+        draw(_drawn(draw, (2, 3, 4, 4), kind), weight, bias, *_limits(draw, 3), stride=(2, 2), **params) for kind in ("int8", "uint8")
+    ]
+    grouped = draw(_drawn(draw, (2, 6, 4, 4)), weight, None, *_limits(draw, 2), None, None, num_group=2, pad=(1, 1), no_bias=True, **params)
+    wide = [_drawn(draw, (1, 300, 3, 3)), _drawn(draw, (4, 300, 2, 2))]
+    return [*samples, grouped, draw(*wide, None, *_limits(draw, 2), None, None, no_bias=True, **params)]
