@@ -25,8 +25,10 @@ from .monitor import Monitor
 from .ndarray.array import NDArray
 from .symbol.symbol import Symbol
 
-__all__ = ["BatchEndParam", "FeedForward", "load_checkpoint", "load_params", "save_checkpoint"]
+__all__ = ["BatchEndParam", "BatchEndParams", "FeedForward", "load_checkpoint", "load_params", "save_checkpoint"]
 
+#: The name that MXNet's class has in pickles and messages.
+BatchEndParams = BatchEndParam
 Params = dict[str, NDArray]
 #: Function from a bucket's key to a symbol.
 Generator = Callable[..., Symbol]

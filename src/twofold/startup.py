@@ -3,6 +3,7 @@
 import importlib
 import os
 import sys
+from functools import partial
 from typing import Any
 
 from . import submodule_names
@@ -30,6 +31,14 @@ def _folding_lines() -> Any:
     return importlib.import_module(".numpy_folding.explain", __package__).text
 
 
+def _cached_op() -> Any:
+    return importlib.import_module(".compat.cached_op", __package__).CachedOp
+
+
+def _array_internal(name: str) -> Any:
+    return getattr(importlib.import_module(".compat.array_internals", __package__), name)
+
+
 def _trim() -> Any:
     backend_for = importlib.import_module(".backend.loader", __package__).backend_for
     return lambda device: backend_for(device).trim()
@@ -42,6 +51,7 @@ def _module_of(name: str) -> str | None:
 
 
 LOADERS |= {
+    ("ndarray", "CachedOp"): _cached_op,
     ("device", "trim"): _trim,
     ("ndarray", "np"): _numpy,
     ("ndarray", "npx"): _numpy_extension,
@@ -53,6 +63,12 @@ LOADERS |= {
     ("mxnet_numpy", "random"): lambda: _mxnet_numpy("random", "FACE"),
     ("profiler", "folding_lines"): _folding_lines,
 }
+
+for _name in (
+    *("DLContext", "DLDataType", "DLManagedTensor", "DLTensor", "check_boolean_array_dimension", "get_indexing_dispatch_code"),
+    *("get_oshape_of_gather_nd_op", "indexing_key_expand_implicit_axes"),
+):
+    LOADERS["ndarray", _name] = partial(_array_internal, _name)
 
 submodule_names.install(PACKAGE, _module_of)
 

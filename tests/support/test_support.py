@@ -226,3 +226,28 @@ def test_positions_of_several_axes_are_numpys():
 def test_running_sums_count_axes_from_the_end():
     x = np.arange(6.0).reshape(2, 3)
     assert np.array_equal(mx.nd.cumsum(mx.nd.array(x), axis=-1).asnumpy(), np.cumsum(x, -1))
+
+
+def test_symbols_are_returned_for_mxnets_backends():
+    s = mx.sym.Variable("a") * 2
+    assert s.optimize_for("MKLDNN", shape_dict={"a": (2,)}).list_outputs() == s.list_outputs()
+    assert s.get_backend_symbol("MKLDNN").list_outputs() == s.list_outputs()
+    with pytest.warns(UserWarning, match="unknown backend"):
+        s.optimize_for("nothing")
+    with pytest.raises(ParameterError, match="unknown backend"):
+        s.get_backend_symbol("nothing")
+    assert s.as_np_ndarray().list_outputs() == s.list_outputs()
+
+
+def test_names_of_all_modules_are_found_under_the_alias():
+    code = (
+        "import twofold.compat.mxnet_alias as a; a.install()\n"
+        "from mxnet.ndarray.ndarray import _STORAGE_TYPE_STR_TO_ID, NDArrayHandle, check_call, py_slice, DLContext\n"
+        "from mxnet.symbol.symbol import SymbolHandle, _DTYPE_NP_TO_MX, c_str\n"
+        "from mxnet.module.executor_group import DataParallelExecutorGroup\n"
+        "from mxnet.kvstore.kvstore_server import KVStoreServer\n"
+        "from mxnet.test_utils import mx, _STORAGE_TYPE_STR_TO_ID\n"
+        "import mxnet; assert mx is mxnet; assert not hasattr(mxnet.gluon, 'ctypes'); print('found')"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=dict(os.environ))
+    assert found.stdout == "found\n", found.stderr

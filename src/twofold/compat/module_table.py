@@ -3,7 +3,7 @@
 A module without a row maps to the module of the same name: ``mxnet.autograd`` is `twofold.autograd`. Names omit ``mxnet.``.
 """
 
-__all__ = ["ABSENT", "INTERNAL", "SAME", "SOURCES"]
+__all__ = ["ABSENT", "EVERYWHERE", "INTERNAL", "SAME", "SOURCES"]
 
 #: Aliases of modules, including those of MXNet's root.
 SAME = {
@@ -32,6 +32,9 @@ SAME = {
 
 _BLOCKS = ("gluon.block", "gluon.hybrid_block", "gluon.symbol_block")
 _CELLS = ("gluon.rnn",)
+
+#: Modules of which every module of MXNet has imported names: searched last, and for single names only.
+EVERYWHERE = ("compat.base", "compat.array_internals")
 
 #: MXNet module to the modules of Twofold that provide its names, searched in order. Missing modules are skipped.
 SOURCES: dict[str, tuple[str, ...]] = {
@@ -83,13 +86,13 @@ SOURCES: dict[str, tuple[str, ...]] = {
     "model": ("model", "callback", "initializer", "context", "optimizer"),
     "module.base_module": ("module", "checkpoint", "io", "initializer", "context"),
     "module.bucketing_module": ("module", "symbol.naming", "initializer"),
-    "module.executor_group": ("module.device_group", "io"),
+    "module.executor_group": ("module.executor_group", "module.device_group", "io"),
     "module.module": ("module", "checkpoint", "io", "initializer"),
     "module.python_module": ("module", "initializer"),
     "module.sequential_module": ("module", "initializer"),
     "name": ("symbol.naming",),
     "ndarray._internal": ("ndarray._internal", "ndarray"),
-    "ndarray.ndarray": ("ndarray", "context"),
+    "ndarray.ndarray": ("ndarray", "compat.array_internals", "context"),
     "ndarray.sparse": ("ndarray.sparse", "ndarray", "errors"),
     "ndarray.utils": ("ndarray",),
     "numpy": ("mxnet_numpy",),

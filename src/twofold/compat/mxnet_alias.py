@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import MXNetError
 from ..extension_points import LOADERS
-from .module_table import ABSENT, INTERNAL, SAME, SOURCES
+from .module_table import ABSENT, EVERYWHERE, INTERNAL, SAME, SOURCES
 
 __all__ = ["MXNET_VERSION", "MissingModule", "MissingName", "install", "reason_for_absence", "sources_of"]
 
@@ -106,7 +106,7 @@ class _Proxy(ModuleType):
             if value is not _NOTHING:
                 break
         else:
-            return self._submodule(name)
+            return self._submodule_or_shared(name)
         if value is sys.modules[ROOT]:  # `mx` of test_utils
             return import_module("mxnet")
         if isinstance(value, ModuleType) and value.__name__.startswith(ROOT + "."):
@@ -114,11 +114,15 @@ class _Proxy(ModuleType):
         setattr(self, name, value)
         return value
 
-    def _submodule(self, name: str) -> ModuleType:
-        """A submodule that is not an attribute of the sources, such as ``gluon.utils``."""
+    def _submodule_or_shared(self, name: str) -> Any:
+        """A submodule that is not an attribute of the sources, such as ``gluon.utils``, or what all modules of MXNet had imported."""
         full = f"{self.__name__}.{name}"
         if _exists(full.partition(".")[2]):
             return import_module(full)
+        for source in EVERYWHERE:
+            value = getattr(_namespace(source), name, _NOTHING)
+            if value is not _NOTHING and not isinstance(value, ModuleType):
+                return value
         raise MissingName(*_missing(full))
 
 

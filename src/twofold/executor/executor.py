@@ -1,7 +1,7 @@
 """``Executor``: a graph bound to arrays. Forward, backward, arrays by name, and reports on its programs."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -40,6 +40,10 @@ class Source(Protocol):
         """The graph as text."""
         ...
 
+    def symbol(self) -> object:
+        """The graph as a symbol."""
+        ...
+
 
 class Executor:
     """A graph bound to arrays, created by ``Symbol.bind`` and ``Symbol.simple_bind``.
@@ -62,6 +66,9 @@ class Executor:
     grad_req
         The requests by argument.
     """
+
+    # descriptors of the class, as MXNet's properties are, without the frame of a property
+    __slots__ = ("__dict__", "__weakref__", "arg_dict", "aux_dict", "grad_dict", "grad_req")
 
     def __init__(
         self,
@@ -262,6 +269,10 @@ class Executor:
         self._monitor = None if callback is None else (callback, monitor_all)
 
     # inspection
+
+    def get_optimized_symbol(self) -> Any:
+        """The symbol that is bound. Its optimization happens later, on typed graphs: `explain` shows what runs."""
+        return self._source.symbol()
 
     def debug_str(self) -> str:
         """The graph as text."""

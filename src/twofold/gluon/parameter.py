@@ -291,6 +291,11 @@ class Parameter:
         """The arrays of all devices; None before initialization."""
         return None if self._copies is None else self._copies.arrays
 
+    @property
+    def _grad(self) -> list[NDArray] | None:
+        """The gradients on all devices; None before initialization and without gradients. Scripts read it."""
+        return None if self._copies is None else self._copies.grads
+
     def _load_init(self, data: NDArray, ctx: Contexts, cast_dtype: bool = False, dtype_source: str = "current") -> None:
         """Set the parameter to an array read from a file; see `ParameterDict.load_dict`."""
         data = self._accept(as_legacy(data), cast_dtype, dtype_source)

@@ -116,6 +116,11 @@ class Trainer:
 
     # the store
 
+    @property
+    def _kv_initialized(self) -> bool:
+        """Whether the store has been created. Scripts read it."""
+        return self._has_store
+
     def _init_kvstore(self) -> None:
         """Create the store at the first step, when the devices of the parameters are known."""
         values = [param._initialized().arrays[0] for param in self._params if param._data is not None]

@@ -171,6 +171,10 @@ class PearsonCorrelation(EvalMetric):
     def reset_local(self) -> None:
         """Reset the sums since the last reset."""
         super().reset_local()
+        self.reset_micro()
+
+    def reset_micro(self) -> None:
+        """Forget the pairs since the last reset, of which the coefficient of all pairs is computed."""
         self._moments = _Moments()
 
 

@@ -94,6 +94,31 @@ class CustomOpProp:
         """Types of (operands, results, auxiliary states), given those of the operands. By default all equal the first."""
         return in_type, [in_type[0]] * len(self.list_outputs()), [in_type[0]] * len(self.list_auxiliary_states())
 
+    def infer_storage_type(self, in_stype: list[str]) -> tuple[Sequence[str], ...]:
+        """Storage types of (operands, results, auxiliary states), given those of the operands: all ``"default"`` by default.
+
+        Raises
+        ------
+        StorageError
+            If an operand is sparse and the operator does not define this method.
+        """
+        _dense_only(type(self).__name__, {"in_stype": in_stype})
+        return in_stype, ["default"] * len(self.list_outputs()), ["default"] * len(self.list_auxiliary_states())
+
+    def infer_storage_type_backward(
+        self, ograd_stype: list[str], in_stype: list[str], out_stype: list[str], igrad_stype: list[str], aux_stype: list[str]
+    ) -> tuple[Sequence[str], ...]:
+        """Storage types of (head gradients, operands, results, gradients, auxiliary states) in backward: all ``"default"`` by default.
+
+        Raises
+        ------
+        StorageError
+            If one is sparse and the operator does not define this method.
+        """
+        given = {"ograd_stype": ograd_stype, "in_stype": in_stype, "out_stype": out_stype, "igrad_stype": igrad_stype}
+        _dense_only(type(self).__name__, {**given, "aux_stype": aux_stype})
+        return tuple(["default"] * len(stypes) for stypes in (*given.values(), aux_stype))
+
     def declare_backward_dependency(self, out_grad: Sequence[int], in_data: Sequence[int], out_data: Sequence[int]) -> list[int]:
         """The arrays that backward reads, by the numbers given here; all of them by default.
 
@@ -104,6 +129,18 @@ class CustomOpProp:
     def create_operator(self, ctx: Device, in_shapes: list[list[int]], in_dtypes: list[int]) -> CustomOp:
         """The computation for operands of these shapes and dtypes. Dtypes are MXNet's type codes (0 is float32)."""
         return CustomOp()
+
+
+class StorageError(ParameterError, AssertionError):
+    """A sparse array was given to a custom operator that computes with dense ones, for which MXNet raises AssertionError."""
+
+
+def _dense_only(operator: str, given: Mapping[str, Sequence[str]]) -> None:
+    for name, stypes in given.items():
+        for place, stype in enumerate(stypes):
+            if stype not in ("default", "undefined"):
+                what = f"{operator}: Default infer_storage_type implementation doesn't allow non default stypes"
+                raise StorageError(what, f"{stype!r} for {name}[{place}]", "define infer_storage_type and infer_storage_type_backward")
 
 
 def register(reg_name: str) -> Callable[[type[CustomOpProp]], type[CustomOpProp]]:

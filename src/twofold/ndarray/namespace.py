@@ -25,8 +25,20 @@ def generate(op: Op, name: str, module: str, extra: Sequence[str] = ()) -> Calla
 
 
 PACKAGE = __name__.rpartition(".")[0]
-#: Names of this package that are higher packages.
-HIGHER = ("np", "npx")
+#: Names of this package that are or belong to higher packages.
+HIGHER = (
+    "CachedOp",
+    "DLContext",
+    "DLDataType",
+    "DLManagedTensor",
+    "DLTensor",
+    "check_boolean_array_dimension",
+    "get_indexing_dispatch_code",
+    "get_oshape_of_gather_nd_op",
+    "indexing_key_expand_implicit_axes",
+    "np",
+    "npx",
+)
 
 
 def find_attribute(name: str) -> Any:

@@ -143,7 +143,7 @@ def bind(
             check_gradient(f"bind: the array in args_grad for {name}", gradient, arguments[name])
     given = arguments | states
     inference = infer_all(self.heads, {n: a.shape for n, a in given.items()}, {n: a._dtype for n, a in given.items()}, "bind")
-    partition = Partition(self.heads, inference, _device(ctx, "bind"), group2ctx or {}, requests)
+    partition = Partition(self.heads, inference, _device(ctx, "bind"), group2ctx or {}, requests, self)
     return partition.executor(arguments, {n: gradients.get(n) for n in names}, states)
 
 
@@ -198,7 +198,7 @@ def simple_bind(
     shapes = {n: inside_shape(s) for n, s in kwargs.items() if n in names or n in state_names}
     dtypes = {n: dtype_name(d) for n, d in (type_dict or {}).items() if d is not None and n not in unknown}
     inference = infer_all(self.heads, shapes, dtypes, "simple_bind")
-    partition = Partition(self.heads, inference, _device(ctx, "simple_bind"), group2ctx or {}, _requests(grad_req, names))
+    partition = Partition(self.heads, inference, _device(ctx, "simple_bind"), group2ctx or {}, _requests(grad_req, names), self)
     memory = _Memory(partition, shared_arg_names or (), shared_exec, shared_buffer)
     return partition.executor(*memory.arrays())
 

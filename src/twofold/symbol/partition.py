@@ -38,9 +38,20 @@ class Partition:
         The default device, and those of groups of nodes.
     requests
         The gradient request of each argument.
+    symbol
+        The symbol, which `Executor.get_optimized_symbol` returns.
     """
 
-    def __init__(self, heads: Sequence[Head], inference: Inference, device: Device, groups: Groups, requests: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        heads: Sequence[Head],
+        inference: Inference,
+        device: Device,
+        groups: Groups,
+        requests: Mapping[str, str],
+        symbol: object,
+    ) -> None:
+        self._symbol = symbol
         self.heads, self.inference, self.device, self.groups, self.requests = tuple(heads), inference, device, groups, requests
         self.order = inference.order
         self.arguments, self.states = variables(self.order)
@@ -132,7 +143,7 @@ class Partition:
             shapes = {name: shape for name, shape in shapes.items() if name not in unknown}
         dtypes = {n: a._dtype for n, a in (executor.arg_dict | executor.aux_dict).items()}
         inference = infer_all(self.heads, {n: inside_shape(s) for n, s in shapes.items()}, dtypes, "reshape")
-        new = Partition(self.heads, inference, self.device, self.groups, self.requests)
+        new = Partition(self.heads, inference, self.device, self.groups, self.requests, self._symbol)
 
         def fitting(array: NDArray, variable: SymbolNode) -> NDArray:
             shape = inference.known[variable][0].sizes
@@ -158,6 +169,10 @@ class Partition:
     def debug_str(self) -> str:
         """The graph as text."""
         return to_text(self.heads)
+
+    def symbol(self) -> object:
+        """The graph as a symbol."""
+        return self._symbol
 
     def executor(self, arguments: dict[str, NDArray], gradients: dict[str, NDArray | None], states: dict[str, NDArray]) -> Executor:
         """An executor on arrays."""

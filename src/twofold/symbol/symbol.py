@@ -6,12 +6,17 @@ Operators and fluent methods are attached by `operators` and `namespace`.
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from ..device import Device
 from ..errors import IndexingError, NotImplementedForSymbol, ParameterError
 from ..formats.files import write_file
+from ..strictness import tolerate
 from . import binding, inference, serialization
 from .gradient import gradient_of
 from .node import Head, checked_attrs, hidden, topological, variables
 from .rebuild import with_variables
+
+#: MXNet's backends, for which `Symbol.optimize_for` divides symbols there.
+BACKENDS = ("MKLDNN", "MKLDNN_QUANTIZE")
 
 
 class Symbol:
@@ -218,6 +223,67 @@ class Symbol:
     def debug_str(self) -> str:
         """The graph as text, one paragraph per node."""
         return serialization.to_text(self.heads)
+
+    # MXNet's other graphs
+
+    def optimize_for(
+        self,
+        backend: str,
+        args: Any = None,
+        aux: Any = None,
+        ctx: Device | None = None,
+        shape_dict: Any = None,
+        type_dict: Any = None,
+        stype_dict: Any = None,
+        skip_infer: bool = False,
+        **kwargs: Any,
+    ) -> "Symbol":
+        """The symbol itself: every symbol is optimized when it runs, for the device that it runs on.
+
+        Parameters
+        ----------
+        backend
+            One of MXNet's backends (`BACKENDS`), which it would divide the symbol for. For another one a warning is issued.
+        args, aux, shape_dict, type_dict
+            Arrays, shapes and dtypes by name, which must be possible for the symbol.
+        skip_infer
+            Whether not to check that.
+        ctx, stype_dict, **kwargs
+            What MXNet's backends use.
+
+        Raises
+        ------
+        ShapeError
+            If the shapes do not match.
+        """
+        if backend not in BACKENDS:
+            tolerate("optimize_for: unknown backend", repr(backend), f"pass one of {', '.join(BACKENDS)}")
+        shapes = {**{n: a.shape for given in (args, aux) for n, a in (given or {}).items()}, **(shape_dict or {})}
+        if shapes and not skip_infer:
+            self.infer_shape_partial(**shapes)
+        if type_dict and not skip_infer:
+            self.infer_type_partial(**type_dict)
+        return Symbol(self.heads)
+
+    def get_backend_symbol(self, backend: str) -> "Symbol":
+        """The symbol itself; see `optimize_for`.
+
+        Raises
+        ------
+        ParameterError
+            If MXNet has no backend of that name.
+        """
+        if backend not in BACKENDS:
+            raise ParameterError("get_backend_symbol: unknown backend", repr(backend), f"pass one of {', '.join(BACKENDS)}")
+        return Symbol(self.heads)
+
+    def as_np_ndarray(self) -> "Symbol":
+        """The symbol itself: the class of its results is that of the arrays that it is bound to."""
+        return Symbol(self.heads)
+
+    def as_nd_ndarray(self) -> "Symbol":
+        """The symbol itself: the class of its results is that of the arrays that it is bound to."""
+        return Symbol(self.heads)
 
     # execution
 

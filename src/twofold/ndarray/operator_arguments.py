@@ -1,0 +1,83 @@
+"""`get_operator_arguments`: the inputs and parameters of an operator, with the texts by which MXNet describes their types."""
+
+from typing import Any, NamedTuple
+
+from ..errors import MXNetError
+from ..opdef.params import AXIS, DTYPE, FLOATS, SCALAR, SHAPE, Param
+from ..opdef.registry import NAMES
+
+__all__ = ["OperatorArguments", "get_operator_arguments"]
+
+ARRAY = "NDArray-or-Symbol"
+_WORDS = {
+    AXIS.name: "Shape or None",
+    DTYPE.name: "string",
+    SHAPE.name: "Shape(tuple)",
+    SCALAR.name: "float",
+    FLOATS.name: "tuple of <float>",
+}
+_WORDS |= {"an int": "int", "a float": "float", "a bool": "boolean", "a string": "string"}
+
+
+class OperatorArguments(NamedTuple):
+    """The arguments of an operator.
+
+    Attributes
+    ----------
+    narg
+        Their number.
+    names
+        Their names, inputs first.
+    types
+        What MXNet says of their types: ``"NDArray-or-Symbol"``, ``"int, required"``, ``"boolean, optional, default=0"``.
+    """
+
+    narg: int
+    names: list[str]
+    types: list[str]
+
+
+def get_operator_arguments(op_name: str) -> OperatorArguments:
+    """The inputs and parameters of the operator with a registered name.
+
+    Raises
+    ------
+    MXNetError
+        If there is none.
+
+    Examples
+    --------
+    >>> get_operator_arguments("Activation").names
+    ['data', 'act_type']
+    """
+    op = NAMES.get(op_name)
+    if op is None:
+        raise MXNetError(f"Operator {op_name} is not registered", None, "see twofold.opdef.registry.NAMES")
+    arrays = [i.name for i in op.inputs if not i.injected]
+    rows = [(name, ARRAY + "[]" * op.variadic) for name in arrays]
+    params = {name: param for name, param in op.params.items() if name not in op.training}
+    if op.count_param and op.count_param not in params:
+        rows.append((op.count_param, "int, required"))
+    for name, param in params.items():
+        rows.append((name, _description(param)))
+        if name == "shape" and not arrays:  # the device of what is created; front ends handle it
+            rows.append(("ctx", "string, optional, default=''"))
+    return OperatorArguments(len(rows), [name for name, _ in rows], [text for _, text in rows])
+
+
+def _description(param: Param) -> str:
+    """A parameter's kind, and its default unless it is required."""
+    kind = param.kind.name
+    optional = " or None" if kind.endswith(" or None") and kind not in _WORDS else ""
+    inner = kind.removesuffix(optional)
+    chosen = inner.removeprefix("one of ") if inner.startswith("one of ") else None
+    word = "{" + chosen + "}" if chosen is not None else _WORDS.get(inner, inner)
+    if param.required:
+        return f"{word}{optional}, required"
+    return f"{word}{optional}, optional, default={_default(param.default)}"
+
+
+def _default(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(int(value))
+    return f"{value:.9g}" if isinstance(value, float) else "[]" if value == () else repr(value)
