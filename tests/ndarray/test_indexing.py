@@ -255,7 +255,7 @@ def test_an_index_out_of_range_is_an_error(index):
         x[index] = 1
 
 
-@pytest.mark.parametrize("index", ["a", 1.0, (0, "a"), [1.5], object()])
+@pytest.mark.parametrize("index", ["a", 1.0, (0, "a"), object()])
 def test_an_invalid_index_is_an_error(index):
     with pytest.raises(ValueError, match="does not support"):
         nd.zeros((3, 4))[index]

@@ -53,6 +53,7 @@ RUNS = {
     "symbols.infer_shape_of_a_list",
     "symbols.infer_shape_of_floats",
     "symbols.load_of_extra_params",
+    "scripts.context_as_text",
 }
 #: Errors of other classes than MXNet's.
 OTHER_CLASSES = {
@@ -60,6 +61,7 @@ OTHER_CLASSES = {
     "arrays.unknown_keyword_of_random_randint": "as above",
     "arrays.unknown_keyword_of_ones": "as above",
     "arrays.unknown_keyword_of_eye": "as above",
+    "scripts.custom_operator_without_type": "as above",
     "batches.data_iterator_without_labels_in_fit": "the metric finds that there are no labels",
 }
 MARK = "TWOFOLD_STRICT=1 makes this an error"

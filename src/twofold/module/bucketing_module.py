@@ -10,7 +10,7 @@ import numpy as np
 from .. import ndarray as nd
 from ..checkpoint import load_params, save_checkpoint
 from ..device import CPU
-from ..errors import MXNetError, ParameterError
+from ..errors import InvalidValue, MXNetError, ParameterError
 from ..initializer.base import Initializer
 from ..io.iterator import DataDesc
 from ..metric.base import EvalMetric
@@ -62,7 +62,7 @@ class BucketingModule(BaseModule):
     ) -> None:
         super().__init__(logger)
         if default_bucket_key is None:
-            raise ParameterError("BucketingModule: there is no default bucket", None, "pass default_bucket_key")
+            raise InvalidValue("BucketingModule: there is no default bucket", None, "pass default_bucket_key")
         self._sym_gen, self._default_bucket_key = sym_gen, default_bucket_key
         self._kwargs: dict[str, Any] = {
             "logger": logger,

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..checkpoint import load_checkpoint, save_checkpoint
 from ..device import CPU, Device
-from ..errors import MXNetError, ParameterError
+from ..errors import MXNetError, NotReady, ParameterError
 from ..initializer.base import Initializer
 from ..io.iterator import DataDesc
 from ..kvstore.create import check_kvstore, store_for
@@ -341,7 +341,7 @@ class Module(BaseModule):
             If the parameters are not initialized.
         """
         if not self.params_initialized or self._arg_params is None or self._aux_params is None:
-            raise MXNetError("Module.get_params: the module has no parameters yet", None, "call bind() and init_params() first")
+            raise NotReady("Module.get_params: the module has no parameters yet", None, "call bind() and init_params() first")
         if self.binded:
             self._exec_group.get_params(self._arg_params, self._aux_params)
         return self._arg_params, self._aux_params

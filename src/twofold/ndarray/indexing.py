@@ -11,6 +11,7 @@ from ..imperative.cell import wrap
 from ..imperative.indexing import Indexer, Rules, is_contiguous
 from ..imperative.transfer import on_device
 from ..opdef.conventions import legacy_scalar
+from ..strictness import tolerate
 from .host_calls import is_recorded, stacked
 from .types import ArrayLike
 
@@ -35,7 +36,9 @@ def _index_array(item: ArrayLike) -> np.ndarray:
     # MXNet's arrays are float32 by default, so indices in arrays may be floats; NumPy's bool arrays index as 0 and 1
     if isinstance(item, Array) and host.dtype == bool:
         return host
-    if host.dtype.kind not in "biuf" or (host.dtype.kind == "f" and not isinstance(item, Array) and host.size):
+    if host.dtype.kind == "f" and not isinstance(item, Array) and (host != np.trunc(host)).any():
+        tolerate("NDArray: indices with a fraction are truncated", str(host.dtype), "use integers")
+    if host.dtype.kind not in "biuf":
         raise ParameterError("NDArray does not support slicing with arrays of this kind", str(host.dtype), "use integers")
     return host.astype(np.int64)
 

@@ -6,9 +6,9 @@ Each takes the module to run on (``mxnet`` or ``twofold``), so that the same cod
 from __future__ import annotations
 
 from tests.oracle_programs import Programs, programs_of
-from tests.sloppy.programs import arrays, batches, blocks, gradients, symbols, training
+from tests.sloppy.programs import arrays, batches, blocks, gradients, scripts, symbols, training
 
 
 def all_programs() -> Programs:
     """Every program by module and name."""
-    return programs_of((arrays, gradients, batches, blocks, training, symbols))
+    return programs_of((arrays, gradients, batches, blocks, training, symbols, scripts))
