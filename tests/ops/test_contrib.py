@@ -135,3 +135,15 @@ def test_bad_input_is_explained(call, says):
 def test_places_outside_a_sketch_raise():
     with pytest.raises((mx.MXNetError, IndexError)):
         mx.nd.contrib.count_sketch(mx.nd.ones((1, 2)), mx.nd.array([[0, 5]]), mx.nd.ones((1, 2)), out_dim=3).asnumpy()
+
+
+def test_stored_elements_of_csr_matrices_are_counted_and_found():
+    matrix = mx.nd.sparse.csr_matrix(([1.0, 2.0, 3.0, 4.0], [1, 2, 2, 0], [0, 2, 3, 4]), shape=(3, 3))
+    count = mx.nd.contrib.getnnz
+    assert count(matrix).asnumpy().tolist() == [4]
+    assert count(matrix, axis=1).asnumpy().tolist() == [2, 1, 1]
+    assert count(matrix, axis=0).asnumpy().tolist() == [1, 1, 2]
+    assert count(matrix).dtype == np.int64
+    u, v = mx.nd.array([0, 0, 1, 2, 2]), mx.nd.array([0, 1, 2, 0, 2])
+    for adjacency in (matrix, matrix.tostype("default")):
+        assert mx.nd.contrib.edge_id(adjacency, u, v).asnumpy().tolist() == [-1, 1, 3, 4, -1]

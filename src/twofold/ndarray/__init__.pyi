@@ -348,6 +348,16 @@ def MakeLoss(
     out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
 ) -> NDArray: ...
+def NDabs(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+def NDnorm(
+    data: NDArray,
+    ord: int = 2,
+    axis: int | Sequence[int] | None = None,
+    out_dtype: DTypeLike | None = None,
+    keepdims: bool = False,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+) -> NDArray: ...
 def Pad(
     data: NDArray,
     mode: Literal["constant", "edge", "reflect"] = ...,
@@ -2159,7 +2169,22 @@ class contrib:
     @staticmethod
     def div_sqrt_dim(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
+    def edge_id(
+        data: NDArray,
+        u: NDArray,
+        v: NDArray,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
     def fft(data: NDArray, compute_size: int = 128, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+    @staticmethod
+    def getnnz(
+        data: NDArray,
+        axis: int | None = None,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
     @staticmethod
     def gradientmultiplier(
         data: NDArray,

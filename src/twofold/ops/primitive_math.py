@@ -41,7 +41,15 @@ def _(xp, node):
 
 
 @of_ufunc(
-    "abs", "_sparse_abs", simple=True, c="tf_abs({0})", python="abs", numpy_names=("abs", "absolute"), method=True, storage_rule=zeros_stay
+    "abs",
+    "_sparse_abs",
+    "NDabs",
+    simple=True,
+    c="tf_abs({0})",
+    python="abs",
+    numpy_names=("abs", "absolute"),
+    method=True,
+    storage_rule=zeros_stay,
 )
 def absolute(xp, data):
     """Absolute value."""

@@ -78,7 +78,7 @@ for _op in (sum_axis, mean_axis, prod_axis, nansum, nanprod, max_axis, min_axis)
     _op.sample(lambda draw: draw(draw.real((2, 3, 4), distinct=True), axis=1, keepdims=True, exclude=True))
 
 
-@op("norm", "_sparse_norm", method=True)
+@op("norm", "_sparse_norm", "NDnorm", method=True)
 def norm(xp, data, *, ord: int = 2, axis: Axis = None, out_dtype: DType | None = None, keepdims: bool = False):
     """Sum of absolute values (``ord=1``) or root of the sum of squares (``ord=2``) over axes, for matrices too.
 

@@ -362,6 +362,18 @@ def MakeLoss(
     out: Any = None,
     **other: Any,
 ) -> Symbol: ...
+def NDabs(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+def NDnorm(
+    data: Symbol | None = None,
+    ord: int = 2,
+    axis: int | Sequence[int] | None = None,
+    out_dtype: DTypeLike | None = None,
+    keepdims: bool = False,
+    name: str | None = None,
+    attr: Any = None,
+    out: Any = None,
+    **other: Any,
+) -> Symbol: ...
 def Pad(
     data: Symbol | None = None,
     mode: Literal["constant", "edge", "reflect"] = ...,
@@ -2720,9 +2732,28 @@ class contrib:
     @staticmethod
     def div_sqrt_dim(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
+    def edge_id(
+        data: Symbol | None = None,
+        u: Symbol | None = None,
+        v: Symbol | None = None,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
     def fft(
         data: Symbol | None = None,
         compute_size: int = 128,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def getnnz(
+        data: Symbol | None = None,
+        axis: int | None = None,
         name: str | None = None,
         attr: Any = None,
         out: Any = None,
