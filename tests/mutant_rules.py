@@ -234,8 +234,8 @@ MUTANTS = (
     Mutant(
         "a variable written in place stays one",
         WRITE,
-        'rec.grad.req != "null"), (), (), None, rec.grad)',
-        'rec.grad.req != "null"), (), (), None, None)',
+        "rec.grad.tracked), (), (), None, rec.grad)",
+        "rec.grad.tracked), (), (), None, None)",
     ),
     Mutant("marking leaves what a tape saved", WRITE, "if v.borrow is not None or (v.rec is", "if False and (v.rec is"),
     Mutant("what is marked is an alias", WRITE, "cell._v = v = alias(data_of(v), v)", "cell._v = v = Value(data_of(v))"),

@@ -192,7 +192,7 @@ class Array(Cell):
         grad_req
             ``"write"`` replaces the contents of ``grad``, ``"add"`` adds to it, ``"null"`` leaves it unchanged.
         stype
-            Storage type of the gradient; only ``"default"`` is supported.
+            Storage type of the gradient: dense if None. A ``"row_sparse"`` one holds the rows that backward has computed.
 
         Raises
         ------
@@ -201,14 +201,19 @@ class Array(Cell):
         """
         if grad_req not in ("write", "add", "null"):
             raise _UnknownRequest("attach_grad: unknown grad_req", repr(grad_req), "use 'write', 'add' or 'null'")
-        if stype not in (None, "default"):
-            raise ParameterError("attach_grad: gradients cannot have this storage type", repr(stype), "leave stype out")
         check_has_gradient(self._v, "attach_grad")
+        if stype not in (None, "default"):
+            self._attach(self._zeros_in(stype), grad_req)
+            return
         zeros = full_content(0, self.shape, self._dtype, self.context)
         self._attach(wrap(type(self)._root or type(self), zeros), grad_req)
 
+    def _zeros_in(self, stype: str) -> Cell:
+        """Zeros of the array's shape and dtype, on its device, in a sparse storage type."""
+        raise ParameterError("attach_grad: gradients of these arrays are dense", repr(stype), "leave stype out")
+
     def _attach(self, grad: Cell, grad_req: str) -> None:
-        self._g = Variable(grad, grad_req)
+        self._g = grad._variable(grad, grad_req)
         mark(self, self._g)
 
     @property
@@ -492,7 +497,7 @@ class ViewMixin:
         data_of(root)
         seen = read(wrap(Cell, untracked(root)), self._chain)
         v = alias(data_of(seen), seen)
-        v.rec = Rec(leaf("variable", *v.type, variable.req != "null"), (), (), None, variable)
+        v.rec = Rec(leaf("variable", *v.type, variable.tracked), (), (), None, variable)
         return v
 
     def _read_recorded(self) -> Any:
@@ -510,7 +515,7 @@ class ViewMixin:
 
     def _attach(self, grad: Cell, grad_req: str) -> None:
         self._of = None
-        self._g = Variable(grad, grad_req)
+        self._g = grad._variable(grad, grad_req)
 
     def _promote(self, content: Any) -> Value:
         """The view's content as a Value that aliases the root's."""

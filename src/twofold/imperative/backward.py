@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from ..backend.loader import backend_for
 from ..device import CPU, Device
-from ..errors import AutogradError, ShapeError
+from ..errors import AutogradError, ShapeError, StorageError
 from ..graph.build import G, item
 from ..graph.gradient import accumulate, backward_order, ones_head
 from ..graph.ir import TABLES, Application, Constant, Leaf, Node, applies, leaf, topological
@@ -61,7 +61,7 @@ class Backward(Entry):
         heads_in = [s if g else ones_head(h.node) for s, g, h in zip(seeds, given, heads, strict=True)]
         found = accumulate([h.node for h in heads], heads_in)
         self.wrt = list(variables)  # those behind a blocked gradient too: it is 0
-        self.raw = [found[n] if n in found else G.full(shape=n.shape, value=0, dtype=n.dtype) for n in self.wrt]
+        self.raw = self._results(found)
         self.heads = tuple([h.node for h in heads])
         outputs = substitute(self.raw, at)
         used = set(topological(outputs))
@@ -90,6 +90,10 @@ class Backward(Entry):
         self.fetch: Callable[..., Any] = env["fetch"]
         #: From the heads' records: those of the variables and those of the operations.
         self.reach: Callable[..., Any] = env["reach"]
+
+    def _results(self, found: dict[Node, Node]) -> list[Node]:
+        """What is computed, from the gradients that were found: those of the variables."""
+        return [found[n] if n in found else G.full(shape=n.shape, value=0, dtype=n.dtype) for n in self.wrt]
 
     def _compile(self, device: Device) -> Program:
         """Computes the gradients from the saved values and the head gradients; compiled on first use, which is on this device."""
@@ -201,6 +205,15 @@ def _part(rec: Rec, k: int) -> Rec:
     return Rec(rec.node.parts[k], (rec,), (), rec.tape)
 
 
+class RowGradients:
+    """What `row_gradients`, which is built on this module, enters here."""
+
+    #: The class for a structure.
+    backward_class: Callable[[Sequence[Rec], bool], type[Backward]]
+    #: The sum of two gradients of which one is row-sparse.
+    add: Callable[[Cell, Content], Content]
+
+
 def compiled_for(heads: Sequence[Rec], given: tuple[bool, ...], device: Device, differentiable: bool) -> Backward:
     """The cached `Backward` of a structure."""
 
@@ -208,7 +221,7 @@ def compiled_for(heads: Sequence[Rec], given: tuple[bool, ...], device: Device, 
         if any(h.tape is None and isinstance(h.node, Application) for h in heads):
             _refuse()
         with TABLES.lock:  # the gradient is built from definitions that are rebuilt, of one generation
-            return Backward(heads, given, differentiable)
+            return RowGradients.backward_class(heads, differentiable)(heads, given, differentiable)
 
     return PROGRAMS.get_or((tuple([h.node for h in heads]), given, device.device_type, differentiable), new)
 
@@ -225,9 +238,6 @@ class _Pass:
     def head(self, rec: Rec, grad: Any) -> None:
         self.todo.setdefault(_serial(rec), {}).setdefault(rec, []).append(grad)
 
-    def add(self, a: Any, b: Any) -> Any:
-        return invoke(primitive_arithmetic.add.sig(), (a, b))[0]
-
     def copied(self, grad: Any) -> Any:
         """A copy of a head gradient that is itself the gradient of a leaf, since the caller may write into the former."""
         return wrap(self.cls, invoke(primitive_shape.contiguous.sig(), (grad,))[0])
@@ -236,7 +246,7 @@ class _Pass:
         """The sum of the gradients of one record or variable."""
         total = grads[0]
         for g in grads[1:]:
-            total = wrap(self.cls, self.add(total, g))
+            total = wrap(self.cls, _plus(total, g._v))
         return total
 
     def run(self) -> None:
@@ -472,6 +482,14 @@ def run_hook(rec: Rec) -> None:
         store(cell, new)
 
 
+def _plus(cell: Cell, grad: Content) -> Content:
+    """The sum of a variable's gradient and a new one."""
+    try:
+        return invoke(primitive_arithmetic.add.sig(), (cell, wrap(Cell, grad)))[0]
+    except StorageError:
+        return RowGradients.add(cell, grad)
+
+
 def assign(gradients: Sequence[tuple[Variable, Content]]) -> None:
     """Store gradients (contents) in their variables' cells, which remain the same objects.
 
@@ -486,7 +504,7 @@ def assign(gradients: Sequence[tuple[Variable, Content]]) -> None:
             found, wanted = type_of(variable.cell._v), type_of(grad)
             raise ShapeError("backward: the array marked for a gradient does not fit it", f"{found} for {wanted}", "mark one that does")
         if variable.req == "add":
-            grad = invoke(primitive_arithmetic.add.sig(), (cell, wrap(Cell, grad)))[0]
+            grad = _plus(cell, grad)
         old = cell._v
         if old.__class__ is not PLAIN or grad.__class__ is not PLAIN:
             device = device_of(old)

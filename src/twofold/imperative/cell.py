@@ -13,7 +13,7 @@ from ..backend.loader import backend_for
 from ..device import CPU, Device
 from ..dtype import NAME_OF
 from .handle import Handle
-from .record import Rec, Tape
+from .record import Rec, Tape, Variable
 from .scalars import Scalar
 
 ALWAYS = "shared for good"
@@ -145,6 +145,8 @@ class Cell:
 
     _v: Any
     _g: Any
+    #: The class of the variables of which an array of the class is the gradient.
+    _variable = Variable
     #: The content, but None for a view with gaps whose content would be a large copy: see `array.ViewMixin`.
     _operand: Any
 

@@ -68,6 +68,11 @@ class Variable:
     def __init__(self, cell: Any, req: str) -> None:
         self.cell, self.req, self.fresh = cell, req, False
 
+    @property
+    def tracked(self) -> bool:
+        """Whether the leaf has a gradient."""
+        return self.req != "null"
+
 
 class Tape:
     """An outermost record scope, up to a backward within it. It numbers the leaves.

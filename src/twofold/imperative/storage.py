@@ -11,7 +11,7 @@ import numpy as np
 from ..backend import sparse
 from ..device import Device
 from ..dtype import NUMPY
-from ..errors import DTypeError, ParameterError, ShapeError, StorageError
+from ..errors import DTypeError, IndexingError, ParameterError, ShapeError, StorageError
 from ..opdef.registry import OPS
 from ..opdef.spec import Op, Sig
 from ..opdef.storage import Sparse
@@ -124,7 +124,8 @@ def by_storage(sig: Sig, args: Sequence[Any]) -> list[Any]:
             results = found if isinstance(found, list) else [found]
             return [sparse_array(r, checked=True) if isinstance(r, Sparse) else r for r in results]
     _warn(op, operands)
-    return [wrap(CLASSES["default"], c) for c in invoke(sig, [dense_array(a) for a in args])]
+    dense = [CELLS.convert(a, "default") if isinstance(a, Sparse) else a for a in operands]
+    return [wrap(CLASSES["default"], c) for c in invoke(sig, dense)]
 
 
 def converted(array: Any, stype: str) -> Any:
@@ -134,6 +135,65 @@ def converted(array: Any, stype: str) -> Any:
     if array.stype != "default":
         array = dense_array(array)
     return array if stype == "default" else sparse_array(CELLS.convert(array, stype), checked=True)
+
+
+def updates_rows(sig: Sig, args: Sequence[Any]) -> bool:
+    """Whether an update with these operands concerns the rows of its gradient only."""
+    op = sig.op
+    if not op.lazy or not sig.params.get("lazy_update", True) or not isinstance(args[1], AnyArray):
+        return False
+    return args[1].stype == "row_sparse" and (op.lazy != "sparse" or args[0].stype == "row_sparse")
+
+
+def update_rows(sig: Sig, args: Sequence[Any]) -> None:
+    """Apply an update operator in place to the rows that its gradient stores: only these are read and written.
+
+    Parameters
+    ----------
+    sig
+        The operator: its operands are weight, gradient and states, its results the new weight and states.
+    args
+        The operands, then the scalars. The weight is dense or row-sparse, the gradient row-sparse.
+    """
+    grad = args[1]
+    grad._v.hosts()  # raises for parts that do not fit together
+    numbers = grad._v.sparse.indices
+    if numbers.shape[0] == 0:
+        return
+    count = len(sig.op.inputs)
+    places = [None if k == 1 else _stored_rows(a, numbers) for k, a in enumerate(args[:count])]
+    rows = [grad._v.sparse.values if at is None else CELLS.take(*at, axis=0) for at in places]
+    results = invoke(sig, [*rows, *args[count:]])
+    for place, new in zip((0, *sig.written), results, strict=True):
+        at: Any = places[place]
+        at[0][at[1]] = wrap(CLASSES["default"], new)
+
+
+def update_stored(sig: Sig, args: Sequence[Any]) -> None:
+    """Apply an update operator in place, where the weight or its gradient may be sparse."""
+    if updates_rows(sig, args):
+        update_rows(sig, args)
+        return
+    count = len(sig.op.inputs)
+    results = invoke(sig, [*map(dense_array, args[:count]), *args[count:]])
+    for place, new in zip((0, *sig.written), results, strict=True):
+        store_array(sig.op.title, args[place], wrap(CLASSES["default"], new))
+
+
+def _stored_rows(array: Any, numbers: Any) -> tuple[Any, Any]:
+    """The dense array that holds an array's rows, and where those of some numbers are in it.
+
+    Raises
+    ------
+    IndexingError
+        If one is not stored.
+    """
+    if array.stype == "default":
+        return array, numbers
+    places, stored = CELLS.stored_places(array._v.sparse.indices, numbers)
+    if not CELLS.all_true(stored):
+        raise IndexingError("lazy update: a row of the weight is not stored", f"shape {array.shape}", "store every row of the gradient")
+    return array._v.sparse.values, places
 
 
 def store_array(what: str, target: Any, new: Any) -> None:
@@ -205,8 +265,7 @@ class CellNamespace(Derived):
         if isinstance(x, Sparse):
             if x.stype == stype:
                 return x
-            dense = rows_to_dense(self, x) if x.stype == "row_sparse" else dense_array(sparse_array(x, checked=True))
-            return self.convert(dense, stype)
+            return self.convert(rows_to_dense(self, x) if x.stype == "row_sparse" else self.csr_to_dense(x), stype)
         if stype == "default":
             return x
         host = host_of(x)
@@ -216,6 +275,11 @@ class CellNamespace(Derived):
         at = [adopted(CLASSES["default"], p, x.context) for p in sparse.nonzero_places(host)]
         indptr = self.structure(sparse.pointers, at[0], count=x.shape[0])[0]
         return Sparse(stype, x.shape, self.index(x, *at, key=(0, 1)), at[1], indptr)
+
+    def csr_to_dense(self, matrix: Sparse) -> Any:
+        """A csr matrix, dense; gradients flow to its elements."""
+        zeros = self.zeros(matrix.shape, matrix.values._dtype)
+        return self.index_add(zeros, matrix.values, self.rows_of(matrix), matrix.indices, key=(0, 1))
 
     def nothing(self, like: Sparse) -> Sparse:
         """Zeros in the storage type of an operand, of which nothing is stored."""

@@ -290,7 +290,7 @@ def renew_leaf(v: Value) -> None:
         if rec.grad is None:
             v.rec = history_of(v)
             return
-        v.rec = Rec(leaf("variable", shape, dtype, rec.grad.req != "null"), (), (), None, rec.grad)
+        v.rec = Rec(leaf("variable", shape, dtype, rec.grad.tracked), (), (), None, rec.grad)
 
 
 def history_of(v: Value) -> Rec | None:
@@ -318,7 +318,7 @@ def mark(cell: Cell, variable: Variable, before: Content | None = None) -> None:
         cell._v = v = alias(data_of(v), v)
     shape, dtype = v.type
     if node is None or node.shape != shape or node.dtype != dtype:
-        node = leaf("variable", shape, dtype, variable.req != "null")
+        node = leaf("variable", shape, dtype, variable.tracked)
     v.rec = Rec(node, (), (), None, variable)
 
 

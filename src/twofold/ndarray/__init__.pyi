@@ -2653,6 +2653,19 @@ class sparse:
     @staticmethod
     def abs(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
     @staticmethod
+    def adagrad_update(
+        weight: NDArray,
+        grad: NDArray,
+        history: NDArray,
+        lr: float = ...,
+        epsilon: float = 1e-07,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
     def adam_update(
         weight: NDArray,
         grad: NDArray,

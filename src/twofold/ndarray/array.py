@@ -12,7 +12,7 @@ from ..imperative import items
 from ..imperative.array import VIEW_SLOTS, Array, ViewMixin, view_of
 from ..imperative.cell import PLAIN, wrap
 from ..imperative.invoke import invoke
-from ..imperative.storage import CLASSES, by_storage
+from ..imperative.storage import CLASSES, by_storage, empty_array
 from ..imperative.transfer import on_device
 from ..opdef.shapes import reshape_codes
 from ..opdef.spec import Op, Sig
@@ -126,6 +126,9 @@ class NDArray(Array):
     def tostype(self, stype: str) -> "NDArray":
         """A copy in a storage type: ``"default"``, ``"row_sparse"`` or, for a matrix, ``"csr"``."""
         return _apply(sparse_storage.cast_storage, self, stype=stype)
+
+    def _zeros_in(self, stype: str) -> Any:
+        return empty_array(stype, self.shape, self._dtype, self.context)
 
     def to_dlpack_for_read(self) -> object:
         """A DLPack capsule for reading the array's memory. The array must outlive its use."""

@@ -16,7 +16,7 @@ from ..imperative.failure import after_failure
 from ..imperative.invoke import RUN_CACHED, invoke, type_of
 from ..imperative.record import tls
 from ..imperative.recording import record_again
-from ..imperative.storage import STORAGE, by_storage, store_array
+from ..imperative.storage import STORAGE, by_storage, store_array, update_rows, updates_rows
 from ..imperative.transfer import store
 from ..opdef.frontend import Fast
 from ..opdef.spec import Op, Sig
@@ -101,6 +101,8 @@ class Calls:
         try:
             contents = invoke(sig, inputs, device)
         except StorageError:
+            if updates_rows(sig, inputs):
+                return _update_rows(sig, inputs, out)
             return _deliver_stored(sig, operands, by_storage(sig, inputs), out)
         if op.mutates:  # the last results are the new contents of states, such as the moving averages of BatchNorm
             for place, new in zip(sig.written, contents[len(contents) - len(sig.mutated) :], strict=True):
@@ -248,6 +250,16 @@ def _without_unknown(op: Op, params: dict[str, Any]) -> dict[str, Any]:
     unknown = [name for name in params if name not in op.params]
     tolerate(f"{op.title}: there is no parameter", ", ".join(unknown), "omit it")
     return {name: value for name, value in params.items() if name in op.params}
+
+
+def _update_rows(sig: Sig, inputs: Sequence[Any], out: Any) -> Any:
+    """A lazy update in place, of a copy of the weight if that is not ``out``."""
+    weight = inputs[0]
+    target = weight.copy() if out is None else out if isinstance(out, Array) else out[0]
+    if out is not None and target is not weight:
+        store_array(sig.op.title, target, weight.copy())
+    update_rows(sig, [target, *inputs[1:]])
+    return target
 
 
 def _deliver_stored(sig: Sig, operands: Sequence[Any], results: list[Any], out: Any) -> Any:

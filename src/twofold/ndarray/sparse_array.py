@@ -10,11 +10,15 @@ from ..dtype import NUMPY, dtype_name
 from ..errors import DTypeError, IndexingError, MissingDependency, NotSupportedForSparseNDArray, ParameterError, ShapeError
 from ..imperative.array import adopted, from_host
 from ..imperative.cell import wrap
+from ..imperative.record import Variable
+from ..imperative.row_gradients import GradientCell, RowVariable
 from ..imperative.storage import CLASSES, SparseValue, by_storage, converted, dense_array, sparse_array
 from ..imperative.transfer import on_device
+from ..imperative.write import mark
 from ..opdef.storage import Sparse
 from ..ops import sparse_storage
 from .array import NDArray
+from .creation import zeros
 from .types import DTypeLike
 
 
@@ -62,6 +66,33 @@ class BaseSparseNDArray(NDArray):
 
     def _with_values(self, values: NDArray) -> Any:
         return sparse_array(self._v.sparse.with_values(values), checked=self._v.checked)
+
+    # gradients
+
+    def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
+        """Mark what is stored as variables: `backward` stores the gradient in ``grad``, an array of the same storage type.
+
+        Parameters
+        ----------
+        grad_req
+            As `Array.attach_grad`.
+        stype
+            The storage type of the gradient: the array's own if None. Another one is ``"default"``.
+        """
+        own = stype or self._stype
+        self._attach(zeros(self.shape, self.context, self._dtype) if own == "default" else self._zeros_in(own), grad_req)
+
+    def _attach(self, grad: Any, grad_req: str) -> None:
+        values = self._v.sparse.values
+        kind = RowVariable if self._stype == "row_sparse" else Variable
+        self._g = kind(GradientCell(self, grad), grad_req)
+        mark(values, self._g)
+
+    @property
+    def grad(self) -> Any:
+        """The gradient; None if this array is not a variable."""
+        g = getattr(self, "_g", None)
+        return None if g is None else g.cell.grad
 
     # conversion
 
@@ -153,7 +184,7 @@ class BaseSparseNDArray(NDArray):
     # Python protocols
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if not isinstance(key, slice) or key != slice(None):
+        if key is not Ellipsis and (not isinstance(key, slice) or key != slice(None)):
             raise IndexingError(f"{type(self).__name__} only supports [:] for assignment", repr(key), "assign to x[:]")
         if value is not self:
             self._assign(value)
@@ -277,6 +308,7 @@ class RowSparseNDArray(BaseSparseNDArray):
 
     __slots__ = ()
     _stype = "row_sparse"
+    _variable = RowVariable
 
     def __getitem__(self, key: Any) -> "RowSparseNDArray":
         """``a[:]``, the array itself.

@@ -178,6 +178,10 @@ class Op:
     #: Draws random numbers; true of every operator with an ``rng`` input.
     random: bool = False
 
+    #: An update (weight, gradient, states …) that takes each row by itself: with a row-sparse gradient it reads and writes only its rows,
+    #: unless the parameter ``lazy_update`` is false. ``"sparse"``: only if the weight is row-sparse too.
+    lazy: bool | Literal["sparse"] = False
+
     # -- gradients
     #: Whether it has a gradient at all.
     differentiable: bool = True
@@ -256,6 +260,8 @@ class Op:
     cost_rule: Rule | None = None
     #: See `storage`.
     storage_rule: Rule | None = None
+    #: See `rows`.
+    rows_rule: Rule | None = None
     #: See `sample`.
     samples: tuple[Rule, ...] = ()
     #: See `cases`.
@@ -436,6 +442,13 @@ class Op:
         Sparse inputs and results are `opdef.storage.Sparse`; ``dense(*arrays)`` is the operator with the same parameters on dense ones.
         """
         return self._attach("storage_rule", rule)
+
+    def rows(self, rule: Rule) -> Rule:
+        """Attach how the result is zero but for some rows: ``(row_form, node) -> form``, None if it is not; see `graph.row_form`.
+
+        ``row_form`` gives the form of an operand.
+        """
+        return self._attach("rows_rule", rule)
 
     def sample(self, rule: Rule) -> Rule:
         """Attach a sample for the generated tests and benchmarks: ``(draw) -> Sample`` (see ``opdef.samples``)."""

@@ -12,7 +12,7 @@ def _gradient(xp, weight, grad, wd, rescale_grad, clip_gradient):
     return whole if clip_gradient < 0 else xp.clip(whole, -clip_gradient, clip_gradient)
 
 
-@op("adam_update", "_sparse_adam_update", mutates=("mean", "var"), differentiable=False, alike=True, keeps_shape=True)
+@op("adam_update", "_sparse_adam_update", mutates=("mean", "var"), differentiable=False, alike=True, keeps_shape=True, lazy=True)
 def adam_update(
     xp,
     weight,
@@ -125,7 +125,7 @@ def ftml_update(
     return -z / size, {"d": size, "v": v, "z": z}
 
 
-@op("_contrib_group_adagrad_update", mutates=("history",), differentiable=False, alike=True, keeps_shape=True)
+@op("_contrib_group_adagrad_update", mutates=("history",), differentiable=False, alike=True, keeps_shape=True, lazy=True)
 def group_adagrad_update(
     xp, weight, grad, history, *, lr: Scalar, rescale_grad: Scalar = 1.0, clip_gradient: float = -1.0, epsilon: Scalar = 1e-5
 ):
@@ -137,6 +137,31 @@ def group_adagrad_update(
     axes = tuple(range(1, len(grad.shape)))
     history = history + xp.mean(gradient * gradient, axis=axes, keepdims=True)
     return weight - lr * gradient / xp.sqrt(history + epsilon), {"history": history}
+
+
+@op("_sparse_adagrad_update", mutates=("history",), differentiable=False, alike=True, keeps_shape=True, lazy=True)
+def adagrad_update(
+    xp,
+    weight,
+    grad,
+    history,
+    *,
+    lr: Scalar,
+    epsilon: float = 1e-7,
+    wd: Scalar = 0.0,
+    rescale_grad: Scalar = 1.0,
+    clip_gradient: float = -1.0,
+):
+    """AdaGrad: ``history ← history + grad²``, ``weight ← weight - lr · (grad / sqrt(history + epsilon) + wd · weight)``."""
+    scaled = rescale_grad * grad
+    g = xp.clip(scaled, -clip_gradient, clip_gradient) if clip_gradient > 0 else scaled
+    history = history + g * g
+    return weight - lr * (g / xp.sqrt(history + epsilon) + wd * weight), {"history": history}
+
+
+@adagrad_update.sample
+def _(draw):
+    return draw(draw.real((3, 4)), draw.real((3, 4)), draw.real((3, 4), 0.1, 2), lr=0.1, wd=0.01, gradient=False)
 
 
 @adam_update.sample

@@ -41,7 +41,7 @@ def _decayed(xp, weight, grad, wd, rescale_grad, clip_gradient):
     return decayed(weight, prepared(xp, grad, rescale_grad, clip_gradient), wd)
 
 
-@op("sgd_update", "_sparse_sgd_update", differentiable=False, alike=True, keeps_shape=True)
+@op("sgd_update", "_sparse_sgd_update", differentiable=False, alike=True, keeps_shape=True, lazy=True)
 def sgd_update(
     xp, weight, grad, *, lr: Scalar, wd: Scalar = 0.0, rescale_grad: Scalar = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True
 ):
@@ -49,7 +49,7 @@ def sgd_update(
     return weight - lr * _decayed(xp, weight, grad, wd, rescale_grad, clip_gradient)
 
 
-@op("sgd_mom_update", "_sparse_sgd_mom_update", mutates=("mom",), differentiable=False, alike=True, keeps_shape=True)
+@op("sgd_mom_update", "_sparse_sgd_mom_update", mutates=("mom",), differentiable=False, alike=True, keeps_shape=True, lazy=True)
 def sgd_mom_update(
     xp,
     weight,
@@ -137,7 +137,7 @@ def signum_update(
     return weight + lr * (xp.sign(mom) - wd_lh * weight), {"mom": mom}
 
 
-@op("ftrl_update", "_sparse_ftrl_update", mutates=("z", "n"), differentiable=False, alike=True, keeps_shape=True)
+@op("ftrl_update", "_sparse_ftrl_update", mutates=("z", "n"), differentiable=False, alike=True, keeps_shape=True, lazy="sparse")
 def ftrl_update(
     xp,
     weight,

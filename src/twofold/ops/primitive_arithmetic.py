@@ -32,6 +32,12 @@ def add(xp, lhs, rhs):
 add.grad(lambda xp, dout: (dout, dout))
 
 
+@add.rows
+def _(row_form, node):
+    forms = [row_form(x) if x.shape == node.shape else None for x in node.operands]
+    return None if None in forms else [*forms[0], *forms[1]]
+
+
 @add.logarithm
 def _(xp, node):
     # log(1 + exp(u)) = softplus(u)
@@ -395,6 +401,9 @@ astype.grad(lambda xp, dout, data: xp.cast_like(dout, data))
 
 
 astype.simplify(lambda xp, node: node.operands[0] if xp.same_type(node.operands[0], node) else None)
+
+
+astype.rows(lambda row_form, node: row_form(node.operands[0]))
 
 
 @astype.logarithm

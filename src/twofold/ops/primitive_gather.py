@@ -145,6 +145,15 @@ def _(make):
     yield make(make.distinct((4,)), make.numbers((), "float32"), make.array([1, 1, 3], "int64"), key=(0,))
 
 
+@index_add.rows
+def _(row_form, node):
+    data, value, *arrays = node.operands
+    key = node.sig.params["key"]
+    if key[0] is None or any(k is not None for k in key[1:]) or row_form(data) != []:
+        return None
+    return [("rows", (value, arrays[0]))] if value.shape == (*arrays[0].shape, *data.shape[1:]) else None
+
+
 def _updated(np, data, value, *arrays, key):
     out = data.copy()
     out[_key(arrays, key)] = value

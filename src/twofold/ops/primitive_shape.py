@@ -26,6 +26,13 @@ def _(data, *, shape):
     return filled_shape(shape, size), data.dtype
 
 
+@reshape.rows
+def _(row_form, node):
+    (data,) = node.operands
+    # rows stay rows as long as their number does: what is in them is reshaped with the result
+    return row_form(data) if data.shape[:1] == node.shape[:1] else None
+
+
 reshape.grad(lambda xp, dout, data: xp.reshape(dout, shape=data.shape))
 
 

@@ -54,6 +54,9 @@ def _(xp, dout, data, indices, indptr, dense):
     return xp.csr_sampled_matmul(indices, indptr, dense, dout), None, None, xp.csr_matmul(data, indices, indptr, dout)
 
 
+csr_transposed_matmul.rows(lambda row_form, node: [("csr", tuple(node.operands))])
+
+
 def _sampled_product(np, indices, indptr, a, b):
     return (a[_rows(np, indptr)] * b[indices]).sum(axis=1).astype(a.dtype)
 

@@ -57,6 +57,8 @@ class Optimizer:
     opt_registry: ClassVar[dict[str, type["Optimizer"]]] = {}
     #: How many weights an updater passes to `update` at once, as lists; 0 to pass them one at a time.
     aggregate_num: int = 0
+    #: Whether `_update_one` takes row-sparse gradients; for other optimizers they are made dense.
+    takes_rows: bool = False
 
     #: Names of the attributes that updates change. With them, states files of `Module` continue a run exactly.
     progress_attributes: ClassVar[tuple[str, ...]] = ("num_update", "_all_index_update_counts")
@@ -155,7 +157,7 @@ class Optimizer:
             ``aggregate_num`` is above 0, lists of up to that many of each.
         """
         for i, w, g, s in each(index, weight, grad, state):
-            self._update_one(i, w, g, s)
+            self._update_one(i, w, g if g.__class__ is NDArray or self.takes_rows else g.tostype("default"), s)
 
     def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         raise MXNetError(f"{type(self).__name__} does not update weights", None, "define update(self, index, weight, grad, state) in it")

@@ -27,6 +27,8 @@ class Ftrl(Optimizer):
     McMahan et al., Ad click prediction: a view from the trenches, 2013.
     """
 
+    takes_rows = True
+
     def __init__(self, lamda1: float = 0.01, learning_rate: float = 0.1, beta: float = 1, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.lamda1 = lamda1

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from ..errors import ShapeError
+from ..errors import ShapeError, StorageError
 from ..graph.build import run_rule
 from ..imperative.invoke import device_of, invoke
 from ..imperative.record import tls
+from ..imperative.storage import update_stored
 from ..imperative.transfer import store_all
 from ..ndarray.array import NDArray
 from ..opdef.spec import Op, Sig, unregistered
@@ -71,7 +72,13 @@ def update_weights(op: Op, operands: Sequence[Sequence[NDArray]], scalars: Seque
         for k, _ in reversed(fixed):
             del kept[k]
         arguments += kept
-    store_all(targets, invoke(sig, arguments))
+    try:
+        found = invoke(sig, arguments)
+    except StorageError:
+        for group, numbers in zip(operands, scalars, strict=True):
+            update_stored(op.sig(True, **params), [*group, *numbers])
+        return
+    store_all(targets, found)
 
 
 #: Run-time parameters that have no effect at these values. Most optimizers use them, and the program then omits the parameter.

@@ -26,6 +26,8 @@ class AdaGrad(Optimizer):
     Duchi, Hazan and Singer, Adaptive subgradient methods for online learning and stochastic optimization, 2011.
     """
 
+    takes_rows = True
+
     def __init__(self, eps: float = 1e-7, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.float_stable_eps = eps
@@ -36,6 +38,10 @@ class AdaGrad(Optimizer):
 
     def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         lr, wd, _ = self._begin(index)
+        if grad.stype == "row_sparse":
+            options: dict[str, Any] = {"lr": lr, "wd": wd, "epsilon": self.float_stable_eps, **self._scaling()}
+            nd.sparse.adagrad_update(weight, grad, state, out=weight, **options)
+            return
         g = self._scaled(grad)
         state[:] = state + g * g
         weight[:] = weight - lr * (g / nd.sqrt(state + self.float_stable_eps) + wd * weight)
@@ -57,6 +63,8 @@ class GroupAdaGrad(Optimizer):
     ParameterError
         On update, if a weight has a weight decay.
     """
+
+    takes_rows = True
 
     def __init__(self, eps: float = 1e-5, **kwargs: Any) -> None:
         super().__init__(**kwargs)

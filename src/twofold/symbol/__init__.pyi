@@ -3328,6 +3328,21 @@ class sparse:
     @staticmethod
     def abs(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
     @staticmethod
+    def adagrad_update(
+        weight: Symbol | None = None,
+        grad: Symbol | None = None,
+        history: Symbol | None = None,
+        lr: float = ...,
+        epsilon: float = 1e-07,
+        wd: float = 0.0,
+        rescale_grad: float = 1.0,
+        clip_gradient: float = -1.0,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
     def adam_update(
         weight: Symbol | None = None,
         grad: Symbol | None = None,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import arrays, storage
+from . import arrays, gradients, storage, updates
 from tests.oracle_programs import programs_of
 
-MODULES = (arrays, storage)
+MODULES = (arrays, gradients, storage, updates)
 
 
 def all_programs() -> dict[str, Callable[[Any], Any]]:

@@ -1,0 +1,174 @@
+"""Gradients of which only some rows are computed: those of a variable whose gradient is row-sparse.
+
+The gradient graph is one of dense arrays. Where it ends in operations that add rows to zeros (`Op.rows`), as the gradients of `take` and of
+products with csr matrices do, the program stops before them: it computes the rows, and the numbers of the rows, which are then summed.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..backend import sparse
+from ..backend.loader import backend_for
+from ..device import CPU, Device
+from ..dtype import NUMPY
+from ..graph.ir import Application, Leaf, Node
+from ..graph.row_form import row_form
+from ..opdef.storage import Sparse
+from .array import adopted
+from .backward import Backward, RowGradients
+from .cell import Cell, Value, wrap
+from .invoke import data_of
+from .record import Rec, Tape, Variable
+from .storage import CELLS, CLASSES, SparseValue, converted
+
+#: What `Leaf.tracked` is for a variable whose gradient is row-sparse: true, and another structure.
+ROWS: Any = "row_sparse"
+
+
+class RowVariable(Variable):
+    """A variable whose gradient is row-sparse."""
+
+    __slots__ = ()
+
+    @property
+    def tracked(self) -> Any:
+        """Whether the leaf has a gradient, and that it is row-sparse."""
+        return ROWS if self.req != "null" else False
+
+
+class Total(SparseValue):
+    """A gradient to which earlier ones have been added: one of the whole array already."""
+
+    __slots__ = ()
+
+
+class GradientCell(Cell):
+    """The place of the gradient of what a sparse array stores: assigned to, it completes the sparse gradient."""
+
+    __slots__ = ("array", "grad")
+
+    def __init__(self, array: Any, grad: Any) -> None:
+        self.array, self.grad = array, grad
+
+    @property
+    def _v(self) -> Any:
+        return self.grad._v
+
+    @_v.setter
+    def _v(self, new: Any) -> None:
+        self.grad._rebind(self.whole(new))
+
+    def whole(self, new: Any) -> Any:
+        """A gradient of the stored values as one of the array."""
+        if new.__class__ is Total:
+            return SparseValue(new.sparse, checked=True)
+        own = self.array._v.sparse
+        if new.__class__ is SparseValue:  # of some of the stored rows
+            rows = CELLS.take(own.indices, new.sparse.indices, axis=0)
+            return SparseValue(Sparse("row_sparse", own.shape, new.sparse.values, rows), checked=True)
+        return SparseValue(own.with_values(wrap(CLASSES["default"], new)), checked=True)
+
+
+class RowBackward(Backward):
+    """`Backward` where some variables have row-sparse gradients."""
+
+    def _results(self, found: dict[Node, Node]) -> list[Node]:
+        nodes: list[Node] = []
+        self._forms: list[Any] = []
+        for n, dense in zip(self.wrt, super()._results(found), strict=True):
+            form = row_form(dense) if n.tracked is ROWS else None
+            self._forms.append((n, None if form is None else [(kind, len(parts)) for kind, parts in form]))
+            nodes += [dense] if form is None else [p for _, parts in form for p in parts]
+        return nodes
+
+    def gradients(self, values: Sequence[Any], device: Device) -> list[Any]:
+        """The gradients as contents; those of row variables are row-sparse."""
+        return self._assembled(super().gradients(values, device), device)
+
+    def joined(self, tape: Tape | None, recs: Sequence[Rec], given: Sequence[Value], device: Device) -> list[Any] | None:
+        """As `Backward.joined`."""
+        found = super().joined(tape, recs, given, device)
+        return None if found is None else self._assembled(found, device)
+
+    def _assembled(self, found: Sequence[Any], device: Device) -> list[Any]:
+        out, rest = [], iter(found)
+        for n, form in self._forms:
+            if form is not None:
+                pieces = [(kind, [_host(next(rest), device) for _ in range(count)]) for kind, count in form]
+                out.append(_summed(n, pieces, device))
+            elif n.tracked is ROWS:
+                out.append(converted(wrap(CLASSES["default"], next(rest)), "row_sparse")._v)
+            else:
+                out.append(next(rest))
+        return out
+
+
+def backward_class(heads: Sequence[Rec], differentiable: bool) -> type[Backward]:
+    """The class for a structure. Gradients that are to be differentiated are dense."""
+    stack, seen = list(heads), set()
+    while stack and not differentiable:
+        rec = stack.pop()
+        if rec is None or id(rec) in seen:
+            continue
+        seen.add(id(rec))
+        if rec.node.tracked is ROWS:
+            return RowBackward
+        if isinstance(rec.node, Application):
+            stack.extend(rec.inputs)
+    return Backward
+
+
+def add(cell: Any, grad: Any) -> Any:
+    """The sum of a row-sparse gradient and a new one."""
+    if isinstance(cell, GradientCell):
+        return Total((cell.grad + _array(cell.whole(grad)))._v.sparse)
+    return (_array(cell._v) + _array(grad))._v
+
+
+def array_of(cls: type[Cell], variable: Variable, content: Any) -> Any:
+    """A gradient as an array: of a class, or a sparse one."""
+    cell = variable.cell
+    if isinstance(cell, GradientCell):
+        return _array(cell.whole(content))
+    return _array(content) if content.__class__ is SparseValue else wrap(cls, content)
+
+
+RowGradients.backward_class = backward_class
+RowGradients.add = add
+
+
+def _array(content: Any) -> Any:
+    return wrap(CLASSES[content.sparse.stype if content.__class__ is SparseValue else "default"], content)
+
+
+def _host(v: Any, device: Device) -> np.ndarray:
+    data = data_of(v)
+    return data if device is CPU and data.__class__ is np.ndarray else backend_for(device).to_host(data)
+
+
+def _summed(n: Leaf, pieces: Sequence[Any], device: Device) -> SparseValue:
+    """The row-sparse gradient of a leaf from the parts of its row form."""
+    values, indices = [], []
+    for kind, parts in pieces:
+        rows, numbers = _ROWS_OF[kind](*parts)
+        values.append(rows.reshape(numbers.size, *n.shape[1:]))
+        indices.append(numbers)
+    joined = (values[0], indices[0]) if len(values) == 1 else (np.concatenate(values), np.concatenate(indices))
+    rows, numbers = sparse.sorted_rows(*joined)
+    cells = [adopted(CLASSES["default"], np.ascontiguousarray(p), device) for p in (rows.astype(NUMPY[n.dtype], copy=False), numbers)]
+    return SparseValue(Sparse("row_sparse", n.shape, *cells), checked=True)
+
+
+def _given_rows(rows: np.ndarray, numbers: np.ndarray) -> Any:
+    return rows, numbers.ravel().astype(sparse.INDEX, copy=False)
+
+
+def _columns_of_csr(values: np.ndarray, indices: np.ndarray, indptr: np.ndarray, dense: np.ndarray) -> Any:
+    columns, places = sparse.distinct(indices)
+    return backend_for(CPU).xp.csr_transposed_matmul(values, places, indptr, dense, columns=columns.size), columns
+
+
+#: How rows and their numbers come from the parts of each kind of row form.
+_ROWS_OF: dict[str, Any] = {"rows": _given_rows, "csr": _columns_of_csr}

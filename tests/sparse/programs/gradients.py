@@ -1,0 +1,67 @@
+"""Row-sparse gradients: which rows they store, and their values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def _parts(gradient: Any) -> Any:
+    return [gradient.stype, gradient.indices.asnumpy(), gradient.data.asnumpy()]
+
+
+def embedding(mx: Any) -> Any:
+    weight, index = mx.nd.array(np.arange(12).reshape(6, 2)), mx.nd.array([1, 3, 1])
+    weight.attach_grad(stype="row_sparse")
+    out = [_parts(weight.grad)]
+    for _ in range(3):
+        with mx.autograd.record():
+            rows = mx.nd.Embedding(index, weight, input_dim=6, output_dim=2, sparse_grad=True)
+            loss = (rows * rows).sum()
+        loss.backward()
+        out.append(_parts(weight.grad))
+    return out
+
+
+def embedding_used_twice(mx: Any) -> Any:
+    weight = mx.nd.array(np.arange(12).reshape(6, 2))
+    weight.attach_grad(stype="row_sparse")
+    with mx.autograd.record():
+        a = mx.nd.Embedding(mx.nd.array([1, 3]), weight, input_dim=6, output_dim=2, sparse_grad=True)
+        b = mx.nd.Embedding(mx.nd.array([[5, 1]]), weight, input_dim=6, output_dim=2, sparse_grad=True)
+        loss = (a * a).sum() + b.sum() * 3
+    loss.backward()
+    return _parts(weight.grad)
+
+
+def product_with_csr(mx: Any) -> Any:
+    out = []
+    data = mx.nd.array([[1, 0, 2, 0], [0, 0, 3.0, 0]]).tostype("csr")
+    for columns in (1, 3):
+        weight = mx.nd.array(np.arange(4 * columns).reshape(4, columns))
+        weight.attach_grad(stype="row_sparse")
+        with mx.autograd.record():
+            found = mx.nd.sparse.dot(data, weight)
+            loss = (found * found).sum()
+        loss.backward()
+        out.append([found, *_parts(weight.grad)])
+    return out
+
+
+def retained_rows(mx: Any) -> Any:
+    rows = mx.nd.array([[1, 2], [0, 0], [3, 4.0]]).tostype("row_sparse")
+    rows.attach_grad()
+    with mx.autograd.record():
+        loss = (mx.nd.cast_storage(mx.nd.sparse.retain(rows, mx.nd.array([0])), "default") * 3).sum()
+    loss.backward()
+    return [rows.grad.stype, rows.grad.asnumpy()]
+
+
+def dense_gradients(mx: Any) -> Any:
+    weight, data = mx.nd.array([[1.0], [2], [3]]), mx.nd.array([[1, 0, 2], [0, 0, 3.0]]).tostype("csr")
+    weight.attach_grad()
+    with mx.autograd.record():
+        loss = (mx.nd.sparse.dot(data, weight) ** 2).sum()
+    loss.backward()
+    return [weight.grad.stype, weight.grad]

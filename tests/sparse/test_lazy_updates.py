@@ -1,0 +1,111 @@
+"""Lazy updates read and write the rows of the gradient and no others, and gradients of large tables are never dense."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import twofold as mx
+from twofold import nd
+
+ROWS, COLUMNS = 200_000, 16
+TABLE_BYTES = ROWS * COLUMNS * 4
+TOUCHED = np.array([3, 77, 199_999])
+
+
+def _bytes(action) -> int:
+    """The most bytes that an action allocates at a time. NumPy tells tracemalloc of its arrays."""
+    tracemalloc.start()
+    try:
+        action()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [("sgd", {"wd": 0.1}), ("sgd", {"momentum": 0.9}), ("adam", {"wd": 0.1}), ("adagrad", {}), ("groupadagrad", {})]
+)
+def test_only_the_rows_of_the_gradient_are_read_and_written(name, options):
+    start = np.full((ROWS, COLUMNS), np.nan, "float32")  # whatever reads another row computes NaN
+    start[TOUCHED] = 1
+    weight, small = nd.array(start), nd.ones((3, COLUMNS))
+    gradient = nd.sparse.row_sparse_array((np.ones((3, COLUMNS), "float32"), TOUCHED), shape=(ROWS, COLUMNS))
+    update, dense_update = (mx.optimizer.get_updater(mx.optimizer.create(name, learning_rate=0.1, **options)) for _ in range(2))
+    for _ in range(3):
+        update(0, gradient, weight)
+        dense_update(0, nd.ones((3, COLUMNS)), small)
+    spent = _bytes(lambda: update(0, gradient, weight))
+    dense_update(0, nd.ones((3, COLUMNS)), small)
+    found = weight.asnumpy()
+    np.testing.assert_allclose(found[TOUCHED], small.asnumpy(), rtol=1e-6)
+    assert np.isnan(np.delete(found, TOUCHED, axis=0)).all()
+    assert spent < TABLE_BYTES / 100
+
+
+@pytest.mark.parametrize("kind", ["embedding", "take", "csr"])
+def test_the_gradient_of_a_large_table_is_never_dense(kind):
+    table = nd.ones((ROWS, COLUMNS))
+    table.attach_grad(stype="row_sparse")
+    index = nd.array(TOUCHED)
+    csr = nd.sparse.csr_matrix(([1.0, 2, 3], TOUCHED, [0, 2, 3]), shape=(2, ROWS))
+
+    def step() -> None:
+        with mx.autograd.record():
+            if kind == "csr":
+                found = nd.sparse.dot(csr, table)
+            elif kind == "take":
+                found = nd.take(table, index)
+            else:
+                found = nd.Embedding(index, table, input_dim=ROWS, output_dim=COLUMNS, sparse_grad=True)
+            loss = found.sum()
+        loss.backward()
+
+    for _ in range(3):
+        step()
+    assert _bytes(step) < TABLE_BYTES / 100
+    assert table.grad.indices.asnumpy().tolist() == TOUCHED.tolist()
+    expected = [[1], [2], [3]] if kind == "csr" else [[1], [1], [1]]
+    np.testing.assert_array_equal(table.grad.data.asnumpy(), np.broadcast_to(expected, (3, COLUMNS)))
+
+
+def test_a_gradient_that_no_operation_keeps_in_rows_is_converted():
+    x = nd.array([[1.0, 2], [0, 0], [3, 4]])
+    x.attach_grad(stype="row_sparse")
+    with mx.autograd.record():
+        loss = (x * x).sum()
+    loss.backward()
+    assert x.grad.indices.asnumpy().tolist() == [0, 2]
+    np.testing.assert_array_equal(x.grad.asnumpy(), [[2, 4], [0, 0], [6, 8]])
+
+
+def test_added_gradients_keep_all_their_rows():
+    table = nd.ones((6, 2))
+    table.attach_grad("add", stype="row_sparse")
+    for index in ([1, 3], [3, 5]):
+        with mx.autograd.record():
+            loss = nd.take(table, nd.array(index)).sum()
+        loss.backward()
+    assert table.grad.stype == "row_sparse"
+    np.testing.assert_array_equal(table.grad.asnumpy()[:, 0], [0, 1, 0, 2, 0, 1])
+
+
+def test_gradients_of_sparse_arrays_are_of_what_they_store():
+    rows, csr = nd.array([[1, 2], [0, 0], [3, 4.0]]).tostype("row_sparse"), nd.array([[1, 0, 2], [0, 0, 3.0]]).tostype("csr")
+    rows.attach_grad()
+    csr.attach_grad()
+    with mx.autograd.record():
+        loss = (nd.sparse.square(rows).tostype("default")).sum() + nd.sparse.dot(csr, nd.array([[1], [2], [3.0]])).sum()
+    loss.backward()
+    assert (rows.grad.stype, csr.grad.stype) == ("row_sparse", "csr")
+    np.testing.assert_array_equal(rows.grad.asnumpy(), [[2, 4], [0, 0], [6, 8]])
+    np.testing.assert_array_equal(csr.grad.asnumpy(), [[1, 0, 3], [0, 0, 3]])
+    (found,) = mx.autograd.grad([_squares(rows)], [rows])
+    np.testing.assert_array_equal(found.asnumpy(), [[2, 4], [0, 0], [6, 8]])
+
+
+def _squares(rows):
+    with mx.autograd.record():
+        return nd.sparse.square(rows).tostype("default").sum()
