@@ -52,11 +52,6 @@ def test_a_contradicting_shape_raises() -> None:
         made().set_data(nd.ones((3,)))
 
 
-def test_sparse_storage_raises() -> None:
-    with pytest.raises(ParameterError, match="storage"):
-        Parameter("w", shape=(2,), stype="row_sparse")
-
-
 def test_a_parameter_without_gradient_is_a_constant_of_the_graph() -> None:
     param, x = made(), nd.ones((2,))
     x.attach_grad()

@@ -106,11 +106,6 @@ def test_states_need_an_optimizer_not_just_an_updater(tmp_path):
         store.save_optimizer_states(tmp_path / "states")
 
 
-def test_sparse_rows_are_not_supported():
-    with pytest.raises(MXNetError, match="dense"):
-        mx.kv.create().row_sparse_pull("w", out=mx.nd.ones((1,)), row_ids=mx.nd.ones((1,)))
-
-
 @pytest.mark.parametrize("method", ["broadcast", "pushpull", "set_optimizer", "save_optimizer_states", "load_optimizer_states"])
 def test_a_users_store_says_what_it_lacks(method):
     arguments = {"broadcast": (0, 0, 0), "pushpull": (0, 0)}.get(method, (0,))

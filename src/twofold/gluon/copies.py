@@ -1,12 +1,14 @@
 """The arrays of a parameter, one copy per device, and their gradients."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from .. import ndarray as nd
 from ..device import CPU, Device, current_device
-from ..errors import DeviceError
+from ..errors import DeviceError, MXNetError
 from ..imperative.cell import Value
 from ..ndarray.array import NDArray
+from ..ndarray.sparse_array import retained, with_every_row
 from ..ndarray.types import DTypeLike
 
 __all__ = ["RENEWALS", "Copies", "context_list"]
@@ -30,6 +32,8 @@ class Copies:
         The array.
     contexts
         The devices.
+    stype, grad_stype
+        The storage types of the copies and of their gradients. Row-sparse copies store every row.
 
     Attributes
     ----------
@@ -37,17 +41,22 @@ class Copies:
         One array per device, and their gradients; None without gradients.
     places
         Device to the index of its copy; None stands for the only copy.
+    dense_places
+        The same if the copies are dense; empty if not.
     """
 
-    def __init__(self, data: NDArray, contexts: Sequence[Device]) -> None:
+    def __init__(self, data: NDArray, contexts: Sequence[Device], stype: str = "default", grad_stype: str = "default") -> None:
         RENEWALS.count += 1
         self.contexts = list(contexts)
+        self.stype, self.grad_stype = stype, grad_stype
+        data = data.tostype("default") if data.stype != "default" else data
         # Copies even where the device is the same: the caller's array must not change with the weight.
-        self.arrays = [data.copyto(c) for c in self.contexts]
+        self.arrays: list[NDArray] = [data.copyto(c) if stype == "default" else with_every_row(data.copyto(c)) for c in self.contexts]
         self.grads: list[NDArray] | None = None
         self.places: dict[Device | None, int] = {c: k for k, c in enumerate(self.contexts)}
         if len(self.arrays) == 1:
             self.places[None] = 0
+        self.dense_places = self.places if stype == "default" else {}
 
     def attach(self, grad_req: str) -> None:
         """Allocate gradients and mark the arrays as variables, or undo both if ``grad_req`` is ``"null"``."""
@@ -58,9 +67,35 @@ class Copies:
                 _detach_gradient(array)
             return
         if self.grads is None:
-            self.grads = [nd.zeros(a.shape, ctx=a.context, dtype=a._dtype) for a in self.arrays]
+            self.grads = [nd.zeros(a.shape, ctx=a.context, dtype=a._dtype, stype=self.grad_stype) for a in self.arrays]
         for array, grad in zip(self.arrays, self.grads, strict=True):
             array._attach(grad, grad_req)
+
+    def rows_on(self, ctx: Device, numbers: NDArray, name: str) -> NDArray:
+        """Rows of a device's row-sparse copy; ``name`` is the parameter's, for messages."""
+        array: Any = self.arrays[self.place(ctx, name)]
+        return retained(array, numbers.as_in_context(array.context))
+
+    def zero_gradients(self) -> None:
+        """Set the gradients to 0; of row-sparse ones nothing is stored then."""
+        for grad in self.grads or ():
+            if self.grad_stype == "default":
+                grad[...] = 0
+            else:
+                grad._rebind(nd.zeros(grad.shape, ctx=grad.context, dtype=grad._dtype, stype=self.grad_stype)._v)
+
+    def dense_place(self, ctx: Device | None, name: str) -> int:
+        """`place`, of dense copies.
+
+        Raises
+        ------
+        MXNetError
+            If they are row-sparse.
+        """
+        if self.stype != "default":
+            what = f"Cannot return a copy of Parameter '{name}' on ctx {ctx} via data() because its storage type is {self.stype}"
+            raise MXNetError(what, None, "Please use row_sparse_data() instead")
+        return self.place(ctx, name)
 
     def place(self, ctx: Device | None, name: str) -> int:
         """The index of a device's copy; for None that of the only copy, or of the current device.
@@ -95,6 +130,11 @@ class Copies:
         self.grads = None if self.grads is None else [g.astype(dtype) for g in self.grads]
 
 
+def rows_of(data: Any, like: NDArray) -> NDArray:
+    """An array's elements as a row-sparse array that stores every row, with the device and dtype of another one."""
+    return with_every_row(nd.array(data, like.context, like._dtype).tostype("default"))
+
+
 def context_list(ctx: Device | Sequence[Device] | None) -> list[Device]:
     """The given device or devices as a list; the current device for None."""
     if ctx is None:
@@ -105,6 +145,8 @@ def context_list(ctx: Device | Sequence[Device] | None) -> list[Device]:
 def _detach_gradient(array: NDArray) -> None:
     """Undo ``attach_grad``: neither the array nor its content is a variable any more."""
     array._g = None
+    if array.stype != "default":
+        array = array._v.sparse.values
     # The tape marks the content, not the array object, so that content shared with views is recorded alike.
     v = array._v
     if v.__class__ is Value and v.rec is not None and v.rec.grad is not None:

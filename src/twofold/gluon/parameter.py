@@ -1,7 +1,7 @@
 """`Parameter`: a weight of a model with a copy per device, gradients, and initialization deferred until its shape is known; `Constant`."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, NoReturn, TypedDict
+from typing import Any, NamedTuple, TypedDict
 from weakref import ref
 
 import numpy as np
@@ -19,7 +19,7 @@ from ..numpy_extension import is_np_array
 from ..origin import warn
 from ..symbol.compose import variable
 from ..symbol.symbol import Symbol
-from .copies import Copies, context_list
+from .copies import Copies, context_list, rows_of
 from .numpy_arrays import as_active_class, as_legacy
 from .signatures import DTypeLike, InitializerLike
 
@@ -115,7 +115,7 @@ class Parameter:
         self.init = init
         self._allow_deferred_init = allow_deferred_init
         self._differentiable = differentiable
-        self._stype, self._grad_stype = self._dense(stype, "stype"), self._dense(grad_stype, "grad_stype")
+        self._stype, self._grad_stype = self._storage(stype, "stype"), self._storage(grad_stype, "grad_stype")
         self._copies: Copies | None = None
         self._is_numpy = False
         self._deferred: _Deferred | None = None
@@ -124,13 +124,11 @@ class Parameter:
         self._grad_req = "null"
         self.grad_req = grad_req
 
-    def _dense(self, stype: str, what: str) -> str:
+    def _storage(self, stype: str, what: str) -> str:
         if stype not in STORAGE:
             raise InvalidValue(
                 f"{what} for Parameter '{self.name}' must be one of 'default', 'row_sparse', or 'csr'", repr(stype), "use 'default'"
             )
-        if stype != "default":
-            raise ParameterError(f"Parameter '{self.name}': storage type is not supported", f"{what}={stype!r}", "use 'default'")
         return stype
 
     def __repr__(self) -> str:
@@ -197,12 +195,12 @@ class Parameter:
 
     @property
     def stype(self) -> str:
-        """Storage type of the arrays: ``"default"`` (dense)."""
+        """Storage type of the arrays: ``"default"`` (dense), or ``"row_sparse"``."""
         return self._stype
 
     @property
     def grad_stype(self) -> str:
-        """Storage type of the gradients: ``"default"`` (dense)."""
+        """Storage type of the gradients: ``"default"`` (dense), or ``"row_sparse"``."""
         return self._grad_stype
 
     @property
@@ -283,7 +281,7 @@ class Parameter:
         Layers and optimizers compute with arrays of `mx.nd`, in which a 0-d parameter has shape (1,).
         """
         self._is_numpy = is_np_array()
-        self._copies = Copies(data if data.shape else data.reshape((1,)), contexts)
+        self._copies = Copies(data if data.shape else data.reshape((1,)), contexts, self._stype, self._grad_stype)
         self._copies.attach(self._grad_req)
 
     @property
@@ -385,11 +383,16 @@ class Parameter:
         copies = self._copies
         if copies is None:
             raise self._missing()
-        place = copies.places.get(ctx)
-        return copies.arrays[copies.place(ctx, self.name) if place is None else place]
+        place = copies.dense_places.get(ctx)
+        return copies.arrays[copies.dense_place(ctx, self.name) if place is None else place]
 
     def list_data(self) -> list[Array]:
         """The arrays on all devices, in the order given to `initialize`."""
+        if self._stype != "default":
+            what = (
+                f"Cannot return copies of Parameter '{self.name}' on all contexts via list_data() because its storage type is {self._stype}"
+            )
+            raise MXNetError(what, None, "Please use row_sparse_data() instead")
         return [self._public(array) for array in self._initialized().arrays]
 
     def _gradients(self) -> list[NDArray]:
@@ -448,12 +451,12 @@ class Parameter:
             trainer._invalidate_store(self)
         # In place: the array that `data` returned, and gradients attached to it, stay valid.
         for array in self._data:
-            array[...] = data
+            array[...] = data if self._stype == "default" else rows_of(data, array)
 
     def zero_grad(self) -> None:
         """Set the gradients on all devices to 0."""
-        for grad in (self._copies.grads if self._copies is not None else None) or ():
-            grad[...] = 0
+        if self._copies is not None:
+            self._copies.zero_gradients()
 
     def reset_ctx(self, ctx: Contexts) -> None:
         """Move to other devices.
@@ -500,33 +503,47 @@ class Parameter:
             )
         return self._var
 
-    def row_sparse_data(self, row_id: NDArray) -> NoReturn:
-        """Not supported: the arrays are dense.
+    def row_sparse_data(self, row_id: NDArray) -> NDArray:
+        """The rows of a row-sparse parameter on the device of ``row_id``. While recording, gradients flow to them.
+
+        Parameters
+        ----------
+        row_id
+            Row numbers, of any shape; each is returned once.
 
         Raises
         ------
         MXNetError
-            Always.
+            If the parameter is dense, not initialized, or belongs to no `Trainer`.
         """
-        raise self._not_sparse("row_sparse_data")
+        self._check_rows("row_sparse_data", "a copy")
+        return self._initialized().rows_on(row_id.context, row_id, self.name)
 
-    def list_row_sparse_data(self, row_id: NDArray) -> NoReturn:
-        """Not supported: the arrays are dense.
+    def list_row_sparse_data(self, row_id: NDArray) -> list[NDArray]:
+        """`row_sparse_data` on all devices."""
+        self._check_rows("list_row_sparse_data", "copies")
+        copies = self._initialized()
+        return [copies.rows_on(device, row_id, self.name) for device in copies.contexts]
 
-        Raises
-        ------
-        MXNetError
-            Always.
-        """
-        raise self._not_sparse("list_row_sparse_data")
-
-    def _not_sparse(self, method: str) -> MXNetError:
-        return MXNetError(
-            f"Cannot return a copy of Parameter {self.name} via {method}() because its storage type is default", None, "use data() instead"
-        )
+    def _check_rows(self, method: str, what: str) -> None:
+        if self._stype != "row_sparse":
+            reason = f"Cannot return {what} of Parameter {self.name} via {method}() because its storage type is {self._stype}"
+            raise MXNetError(reason, None, "use data() instead")
+        if self._trainer is None or self._trainer() is None:
+            reason = f"Cannot get row_sparse data for Parameter '{self.name}' when no Trainer is created with it"
+            raise MXNetError(reason, None, "create the Trainer first")
 
     def _set_trainer(self, trainer: Any) -> None:
-        """Remember the trainer that updates it, by a weak reference."""
+        """Remember the trainer that updates it, by a weak reference.
+
+        Raises
+        ------
+        MXNetError
+            If a row-sparse parameter has one already.
+        """
+        if self._stype != "default" and self._trainer is not None and self._trainer() not in (None, trainer):
+            what = f"Failed to set the trainer for Parameter '{self.name}' because it was already set"
+            raise MXNetError(what, None, "More than one trainers for a row_sparse Parameter is not supported")
         self._trainer = ref(trainer)
 
     def __getstate__(self) -> dict[str, Any]:

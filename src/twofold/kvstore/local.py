@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
-from typing import Any, NoReturn
+from typing import Any
 
 from ..device import CPU, Device
-from ..errors import DTypeError, MXNetError, ParameterError, ShapeError
+from ..errors import DTypeError, InvalidValue, MXNetError, ParameterError, ShapeError
 from ..formats.files import read_file, write_file
 from ..imperative.array import Array
 from ..ndarray.array import NDArray
+from ..ndarray.sparse_array import retained
 from ..optimizer.base import Optimizer
 from ..optimizer.updater import Updater, get_updater
 from .base import Key, Keys, KVStoreBase, Values
@@ -156,7 +157,7 @@ class KVStore(KVStoreBase):
         priority
             Has no effect, see `push`.
         ignore_sparse
-            Has no effect: stored arrays are dense.
+            Whether stored arrays that are row-sparse are left out, if ``out`` is row-sparse too.
 
         Raises
         ------
@@ -170,27 +171,57 @@ class KVStore(KVStoreBase):
         for k, outs in self._by_key(key, out):
             stored = self._of_key(k)
             for target in outs:
-                stored.copyto(target)
+                if not (ignore_sparse and stored.stype == target.stype == "row_sparse"):
+                    stored.copyto(target)
 
     def pushpull(self, key: Keys, value: Values, out: Values | None = None, priority: int = 0) -> None:
         """`push`, then `pull` into ``out``, or into the values themselves if ``out`` is None."""
         self.push(key, value, priority)
-        self.pull(key, value if out is None else out, priority)
+        self.pull(key, value if out is None else out, priority, ignore_sparse=False)
 
     def broadcast(self, key: Keys, value: Values, out: Values, priority: int = 0) -> None:
         """`init`, then `pull` into ``out``."""
         self.init(key, value)
-        self.pull(key, out, priority)
+        self.pull(key, out, priority, ignore_sparse=False)
 
-    def row_sparse_pull(self, key: Keys, out: Values | None = None, priority: int = 0, row_ids: Values | None = None) -> NoReturn:
-        """Not supported: stored arrays are dense.
+    def row_sparse_pull(self, key: Keys, out: Values | None = None, priority: int = 0, row_ids: Values | None = None) -> None:
+        """Copy rows of stored row-sparse arrays into row-sparse arrays.
+
+        Parameters
+        ----------
+        key
+            A key, or a list of keys.
+        out
+            For each key a row-sparse array, or a list of these, on any devices.
+        priority
+            Has no effect, see `push`.
+        row_ids
+            The numbers of the rows, an array of any shape: one for all, or one for each array of ``out``.
 
         Raises
         ------
+        ParameterError
+            If ``out`` or ``row_ids`` is missing, or they differ in number.
         MXNetError
-            Always.
+            If a key was not initialized, or its array or one of ``out`` is not row-sparse.
         """
-        raise MXNetError("KVStore.row_sparse_pull: stored arrays are dense", f"key {key!r}", "pull whole arrays with pull")
+        if out is None or row_ids is None:
+            missing = "out" if out is None else "row_ids"
+            raise InvalidValue(f"KVStore.row_sparse_pull: {missing} is missing", f"key {key!r}", "pass out and row_ids")
+        outs = list(self._by_key(key, out))
+        ids: list[Any] = list(row_ids) if isinstance(row_ids, (list, tuple)) else [row_ids]
+        ids = [i for group in ids for i in (group if isinstance(group, (list, tuple)) else [group])]
+        targets = [(k, target) for k, arrays in outs for target in arrays]
+        if len(ids) not in (1, len(targets)):
+            given = f"{len(ids)} row_ids, {len(targets)} arrays"
+            raise ParameterError("KVStore.row_sparse_pull: the numbers of row_ids and out differ", given, "pass one for each array, or one")
+        for n, (k, target) in enumerate(targets):
+            stored: Any = self._of_key(k)
+            if stored.stype != "row_sparse" or target.stype != "row_sparse":
+                given = f"key {k!r}: stored {stored.stype}, out {target.stype}"
+                raise MXNetError("KVStore.row_sparse_pull: an array is not row-sparse", given, "init with one, and pull into one")
+            numbers = ids[n if len(ids) > 1 else 0]
+            retained(stored, numbers.as_in_context(stored.context)).copyto(target)
 
     # updates of the stored arrays
 

@@ -18,7 +18,7 @@ from ..imperative.write import mark
 from ..opdef.storage import Sparse
 from ..ops import sparse_storage
 from .array import NDArray
-from .creation import zeros
+from .creation import full, zeros
 from .types import DTypeLike
 
 
@@ -55,8 +55,10 @@ class BaseSparseNDArray(NDArray):
         return self._v.sparse.indices.copy()
 
     def _rebind(self, v: Any) -> None:
-        new = v if v.__class__ is SparseValue else converted(wrap(NDArray, v), self._stype)._v
-        self._v = new
+        self._v = v if isinstance(v, SparseValue) else converted(wrap(NDArray, v), self._stype)._v
+        variable = getattr(self, "_g", None)
+        if variable is not None:
+            mark(self._v.sparse.values, variable)
 
     def _promote(self, content: Any) -> NoReturn:
         raise NotSupportedForSparseNDArray("sharing its memory")
@@ -144,7 +146,7 @@ class BaseSparseNDArray(NDArray):
         if other.stype == "default":
             other[:] = dense_array(self)
         else:
-            other._v = self.copyto(other.context).astype(other.dtype)._v
+            other._rebind(self.copyto(other.context).astype(other.dtype)._v)
         return other
 
     def detach(self) -> Any:
@@ -196,7 +198,7 @@ class BaseSparseNDArray(NDArray):
             raise ShapeError("assignment: shapes differ", f"{source.shape} into {self.shape}", "assign an array of the same shape")
         if source.stype not in ("default", self._stype):
             raise DTypeError("copyto does not support destination NDArray", f"stype {self._stype}", "convert it with tostype('default')")
-        self._v = converted(source, self._stype).copyto(self.context).astype(self.dtype)._v
+        self._rebind(converted(source, self._stype).copyto(self.context).astype(self.dtype)._v)
 
     def __iadd__(self, other: Any) -> Any:
         return self._updated(self + other)
@@ -211,7 +213,7 @@ class BaseSparseNDArray(NDArray):
         return self._updated(self / other)
 
     def _updated(self, new: Any) -> Any:
-        self._v = converted(new, self._stype)._v
+        self._rebind(converted(new, self._stype)._v)
         return self
 
     def __repr__(self) -> str:
@@ -324,14 +326,24 @@ class RowSparseNDArray(BaseSparseNDArray):
 
     def _assign(self, value: Any) -> None:
         if isinstance(value, (int, float, np.generic)):  # every row is stored then
-            parts = np.full(self.shape, value, self.dtype), np.arange(self.shape[0])
-            self._v = sparse_array(Sparse("row_sparse", self.shape, *[adopted(NDArray, p, self.context) for p in parts]))._v
+            self._rebind(with_every_row(full(self.shape, value, self.context, self.dtype))._v)
         else:
             super()._assign(value)
 
     def retain(self, indices: NDArray) -> "RowSparseNDArray":
         """The rows of the given numbers (n,). One that is not stored becomes a stored row of zeros."""
         return by_storage(sparse_storage.retain.sig(True), (self, indices))[0]
+
+
+def with_every_row(dense: NDArray) -> RowSparseNDArray:
+    """A row-sparse array that stores every row of a dense one, as the weights of a model do."""
+    numbers = adopted(NDArray, np.arange(dense.shape[0]), dense.context)
+    return sparse_array(Sparse("row_sparse", dense.shape, dense, numbers), checked=True)
+
+
+def retained(array: RowSparseNDArray, numbers: NDArray) -> Any:
+    """The rows of a row-sparse array with the given numbers, of any shape, each once, in increasing order."""
+    return array.retain(adopted(NDArray, np.unique(numbers.asnumpy().astype(np.int64)), numbers.context))
 
 
 def _restored(stype: str, shape: tuple[int, ...], parts: list[np.ndarray], dtype: str, device: Device) -> Any:

@@ -178,8 +178,8 @@ class Op:
     #: Draws random numbers; true of every operator with an ``rng`` input.
     random: bool = False
 
-    #: An update (weight, gradient, states …) that takes each row by itself: with a row-sparse gradient it reads and writes only its rows,
-    #: unless the parameter ``lazy_update`` is false. ``"sparse"``: only if the weight is row-sparse too.
+    #: An update (weight, gradient, states …) that with a row-sparse gradient reads and writes its rows only, unless the parameter
+    #: ``lazy_update`` is false; ``"sparse"``: if the weight is row-sparse too.
     lazy: bool | Literal["sparse"] = False
 
     # -- gradients
@@ -437,17 +437,11 @@ class Op:
         return self._attach("put_back_rule", rule)
 
     def storage(self, rule: Rule) -> Rule:
-        """Attach how sparse operands are treated: ``(xp, dense, *inputs, **params) -> result``, None to make them dense, with a warning.
-
-        Sparse inputs and results are `opdef.storage.Sparse`; ``dense(*arrays)`` is the operator with the same parameters on dense ones.
-        """
+        """Attach how sparse operands are treated: ``(xp, dense, *inputs, **params) -> result``, None to make them dense, with a warning."""
         return self._attach("storage_rule", rule)
 
     def rows(self, rule: Rule) -> Rule:
-        """Attach how the result is zero but for some rows: ``(row_form, node) -> form``, None if it is not; see `graph.row_form`.
-
-        ``row_form`` gives the form of an operand.
-        """
+        """Attach how the result is zero but for some rows: ``(row_form, node) -> form``, None if it is not; see `graph.row_form`."""
         return self._attach("rows_rule", rule)
 
     def sample(self, rule: Rule) -> Rule:

@@ -129,7 +129,7 @@ class Embedding(HybridBlock, arrays="nd"):
     weight_initializer
         Initializer of the table; None for the model's.
     sparse_grad
-        Requests a sparse gradient in MXNet. Here the gradient is dense, with the same values.
+        Whether the gradient of the table is row-sparse: it has the rows that were read, and lazy optimizers update only those.
     **kwargs
         ``prefix`` and ``params``, see `Block`.
 
@@ -152,7 +152,12 @@ class Embedding(HybridBlock, arrays="nd"):
         self._input_dim, self._output_dim = input_dim, output_dim
         self._kwargs = {"input_dim": input_dim, "output_dim": output_dim, "dtype": dtype, "sparse_grad": sparse_grad}
         self.weight = self.params.get(
-            "weight", shape=(input_dim, output_dim), init=weight_initializer, dtype=dtype, allow_deferred_init=True
+            "weight",
+            shape=(input_dim, output_dim),
+            init=weight_initializer,
+            dtype=dtype,
+            allow_deferred_init=True,
+            grad_stype="row_sparse" if sparse_grad else "default",
         )
 
     def hybrid_forward(self, F: Functions, x: Operand, weight: Operand) -> Operand:
