@@ -52,6 +52,17 @@ def __dir__() -> list[str]:
     return sorted({*__all__, *made})
 
 
+def _images() -> ModuleType:
+    """``npx.image``: the operators on images."""
+    module = ModuleType(f"{__name__}.image", "Operators on images (h, w, c), as in ``mx.nd.image``.")
+    module.__getattr__ = lambda name: __getattr__(f"_image_{name}")  # type: ignore[method-assign]
+    module.__dir__ = lambda: [n.removeprefix("_npx__image_") for n in NAMES if n.startswith("_npx__image_")]  # type: ignore[method-assign]
+    return module
+
+
+image = _images()
+
+
 # arrays
 
 
@@ -340,6 +351,7 @@ __all__ = [
     "current_context",
     "gpu",
     "gpu_memory_info",
+    "image",
     "is_np_array",
     "is_np_shape",
     "load",

@@ -34,7 +34,19 @@ class Difference(NamedTuple):
 
 ZERO_POWER = "np.where((x[0] == 0) & (out == 0), 0, want)"
 ROW = "np.array([np.linspace(-1, 1, 4), -np.ones(4), np.ones(4)])"
+SATURATED = "(x[0] * np.float32({factor}) + (x[0] @ np.array([0.299, 0.587, 0.114], 'float32'))[..., None] * np.float32(1 - {factor}))"
+BYTES = f"np.clip({SATURATED}, 0, 255).astype('uint8')"
 DIFFERENCES = [
+    Difference("Gradients of image operators", "_image_flip_left_right.1", "gradient 0", "h[0][:, ::-1]"),
+    Difference("Gradients of image operators", "_image_flip_top_bottom.1", "gradient 0", "h[0][::-1]"),
+    *[
+        Difference("Saturation of images", f"_image_random_saturation.{k}", "result", expression.format(factor=factor))
+        for k, (expression, factor) in enumerate(((SATURATED, 1.3), (BYTES, 1.3), (SATURATED, 0.5), (BYTES, 0.5)))
+    ],
+    Difference("Shapes of images", "_image_normalize.4", "accepted", "x[0]"),
+    Difference("Shapes of images", "_image_flip_left_right.2", "accepted", "x[0][:, :, ::-1]"),
+    Difference("Shapes of images", "_image_flip_top_bottom.2", "accepted", "x[0][:, ::-1]"),
+    Difference("Shapes of images", "_image_crop.2", "accepted", "x[0][1:3, 2:4]"),
     Difference("Grids of one row", "GridGenerator.3", "result", f"(x[0].reshape(2, 2, 3) @ {ROW}).reshape(2, 2, 1, 4).astype('float32')"),
     Difference(
         "Grids of one row", "GridGenerator.3", "gradient 0", f"np.einsum('nchw,kw->nck', h[0], {ROW}).reshape(2, 6).astype('float32')"

@@ -10,7 +10,6 @@ import pytest
 
 import twofold as mx
 import twofold.ndarray
-from twofold.opdef.registry import NAMES
 
 from tests.ops.differences import DIFFERENCES, SINGLE_PRECISION, Difference
 from tests.ops.neural_differences import ELSEWHERE
@@ -18,18 +17,15 @@ from tests.oracle_values.reader import Case, load_cases
 
 #: (relative, absolute) tolerance by dtype; of results that are exact in neither library only.
 TOLERANCE = {"float16": (2e-3, 1e-3), "float32": (2e-5, 1e-6), "float64": (1e-9, 1e-12)}
+#: Operators whose integers may differ by 1: the row "Resized bytes" of the documentation.
+ROUNDED = ("_image_resize", "_cvimresize")
 #: Cases of which only the first output was stored; the others are tested elsewhere.
 FIRST_ONLY = ("LeakyReLU.14", "LeakyReLU.15")
 CASES = {case.name: case for case in load_cases()}
 
 
 def function_of(case: Case) -> Callable[..., Any]:
-    """The function under ``mx`` that a case calls.
-
-    Skips the test where the operator does not exist yet.
-    """
-    if case.op not in NAMES:
-        pytest.skip(f"no operator {case.op} yet")
+    """The function under ``mx`` that a case calls."""
     found: Any = mx
     for part in case.path.split("."):
         found = getattr(found, part)
@@ -60,7 +56,7 @@ def expect(got: np.ndarray, want: np.ndarray, case: Case, what: str) -> None:
     """Shape, dtype and values agree."""
     assert (got.shape, got.dtype) == (want.shape, want.dtype), f"{case}: {what}"
     accurate = "float32" if case.op in SINGLE_PRECISION and want.dtype == "float64" else str(want.dtype)
-    relative, absolute = TOLERANCE.get(accurate, (0, 0))
+    relative, absolute = TOLERANCE.get(accurate, (0, 1) if case.op in ROUNDED else (0, 0))
     np.testing.assert_allclose(got, want, relative, absolute, err_msg=f"{case}: {what}")
 
 

@@ -50,7 +50,8 @@ def function_at(path: str) -> Any:
 def first_line(error: BaseException) -> str:
     """The first line of an error's text that says something, without times, node numbers and C++ frames."""
     lines = [line for line in str(error).splitlines() if line and not line.startswith(("Traceback ", "  File "))]
-    return re.sub(r"node_\d+", "node", NOISE.sub("", lines[0])) if lines else ""
+    # libraries name the places of their own sources
+    return re.sub(r" /\S+:\d+:", "", re.sub(r"node_\d+", "node", NOISE.sub("", lines[0]))) if lines else ""
 
 
 def is_float(array: mx.nd.NDArray) -> bool:

@@ -2490,6 +2490,101 @@ class contrib:
     @staticmethod
     def sign_ste(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
 
+class image:
+    @staticmethod
+    def adjust_lighting(
+        data: NDArray,
+        alpha: float | Sequence[float] = ...,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
+    def crop(
+        data: NDArray,
+        x: int = ...,
+        y: int = ...,
+        width: int = ...,
+        height: int = ...,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
+    def flip_left_right(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+    @staticmethod
+    def flip_top_bottom(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+    @staticmethod
+    def normalize(
+        data: NDArray,
+        mean: float | Sequence[float] = (0.0, 0.0, 0.0, 0.0),
+        std: float | Sequence[float] = (1.0, 1.0, 1.0, 1.0),
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
+    def random_brightness(
+        data: NDArray,
+        min_factor: float = ...,
+        max_factor: float = ...,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
+    def random_color_jitter(
+        data: NDArray,
+        brightness: float = ...,
+        contrast: float = ...,
+        saturation: float = ...,
+        hue: float = ...,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
+    def random_contrast(
+        data: NDArray,
+        min_factor: float = ...,
+        max_factor: float = ...,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
+    def random_flip_left_right(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+    @staticmethod
+    def random_flip_top_bottom(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+    @staticmethod
+    def random_hue(
+        data: NDArray,
+        min_factor: float = ...,
+        max_factor: float = ...,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
+    def random_lighting(
+        data: NDArray,
+        alpha_std: float = 0.05,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
+    def random_saturation(
+        data: NDArray,
+        min_factor: float = ...,
+        max_factor: float = ...,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
+    def resize(
+        data: NDArray,
+        size: int | Sequence[int] = (),
+        keep_ratio: bool = False,
+        interp: int = 1,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
+    def to_tensor(data: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...
+
 class linalg:
     @staticmethod
     def det(A: NDArray, out: NDArray | Sequence[NDArray] | None = None, name: str | None = None) -> NDArray: ...

@@ -3116,6 +3116,133 @@ class contrib:
     @staticmethod
     def sign_ste(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
 
+class image:
+    @staticmethod
+    def adjust_lighting(
+        data: Symbol | None = None,
+        alpha: float | Sequence[float] = ...,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def crop(
+        data: Symbol | None = None,
+        x: int = ...,
+        y: int = ...,
+        width: int = ...,
+        height: int = ...,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def flip_left_right(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def flip_top_bottom(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+    @staticmethod
+    def normalize(
+        data: Symbol | None = None,
+        mean: float | Sequence[float] = (0.0, 0.0, 0.0, 0.0),
+        std: float | Sequence[float] = (1.0, 1.0, 1.0, 1.0),
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def random_brightness(
+        data: Symbol | None = None,
+        min_factor: float = ...,
+        max_factor: float = ...,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def random_color_jitter(
+        data: Symbol | None = None,
+        brightness: float = ...,
+        contrast: float = ...,
+        saturation: float = ...,
+        hue: float = ...,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def random_contrast(
+        data: Symbol | None = None,
+        min_factor: float = ...,
+        max_factor: float = ...,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def random_flip_left_right(
+        data: Symbol | None = None,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def random_flip_top_bottom(
+        data: Symbol | None = None,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def random_hue(
+        data: Symbol | None = None,
+        min_factor: float = ...,
+        max_factor: float = ...,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def random_lighting(
+        data: Symbol | None = None,
+        alpha_std: float = 0.05,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def random_saturation(
+        data: Symbol | None = None,
+        min_factor: float = ...,
+        max_factor: float = ...,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def resize(
+        data: Symbol | None = None,
+        size: int | Sequence[int] = (),
+        keep_ratio: bool = False,
+        interp: int = 1,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
+    def to_tensor(data: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...
+
 class linalg:
     @staticmethod
     def det(A: Symbol | None = None, name: str | None = None, attr: Any = None, out: Any = None, **other: Any) -> Symbol: ...

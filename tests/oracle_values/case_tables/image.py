@@ -8,6 +8,8 @@ from __future__ import annotations
 from .declare import case, real, whole
 
 PICTURE = whole((4, 4, 3), 0, 256, "uint8")
+LARGE = whole((5, 6, 3), 0, 256, "uint8")
+FLOAT = real((3, 4, 3), 0, 255)
 BATCH = whole((2, 4, 2, 3), 0, 256, "uint8")
 
 CASES = [
@@ -37,4 +39,31 @@ CASES = [
     case("_image_resize", PICTURE, size=2, keep_ratio=True, note="the shorter side"),
     case("_image_resize", BATCH, size=(4, 6), interp=0),
     case("_image_resize", real((2, 3, 1), 0, 1), size=(6, 4)),
+    *(case("_image_resize", LARGE, size=size, interp=k) for size in ((3, 4), (12, 9), (10, 10)) for k in range(6)),
+    *(case("_image_resize", real((5, 6, 3), 0, 1), size=size, interp=k) for size in ((3, 4), (12, 9)) for k in range(5)),
+    case("_image_resize", PICTURE, size=(2, 2), interp=6, note="no such interpolation"),
+    case("_image_resize", PICTURE, size=(2, 0), note="no pixels"),
+    case("_image_resize", PICTURE, note="no size"),
+    case("_image_resize", LARGE, size=3, keep_ratio=True, interp=3),
+    case("_cvimresize", LARGE, w=4, h=3),
+    *(
+        case(f"_image_random_{name}", image, min_factor=factor, max_factor=factor, grad=False)
+        for name, factors in (("brightness", (1.3, 0.5)), ("contrast", (1.3, 0.5)), ("saturation", (1.3, 0.5)), ("hue", (0.25, 0.7, 1.4)))
+        for factor in factors
+        for image in ((FLOAT, PICTURE) if name != "hue" else (FLOAT,))
+    ),
+    case("_image_random_brightness", BATCH, min_factor=1, max_factor=1, note="a batch"),
+    case("_image_random_brightness", PICTURE, min_factor=-1, max_factor=1, note="a negative factor"),
+    case("_image_random_contrast", real((3, 2, 1), 0, 255), min_factor=0.5, max_factor=0.5, grad=False),
+    case("_image_random_brightness", whole((3, 2, 3), -500, 500, "int32"), min_factor=1.3, max_factor=1.3),
+    case("_image_adjust_lighting", FLOAT, alpha=(1, 2, -3), grad=False),
+    case("_image_adjust_lighting", PICTURE, alpha=(1, 2, -3)),
+    case("_image_adjust_lighting", PICTURE, alpha=(1, 2), note="two factors"),
+    case("_image_random_lighting", FLOAT, alpha_std=0, grad=False),
+    *(
+        case("_cvcopyMakeBorder", whole((3, 4, 3), 0, 256, "uint8"), top=1, bot=2, left=0, right=1, type=kind, values=(1, 2, 3))
+        for kind in range(5)
+    ),
+    case("_cvcopyMakeBorder", real((3, 4, 3)), top=1, bot=0, left=2, right=1, value=7.5),
+    case("_cvcopyMakeBorder", PICTURE, top=1, bot=0, left=2, right=1, type=5, note="no such border"),
 ]
