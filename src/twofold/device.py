@@ -27,6 +27,19 @@ class _DeviceType(type):
         set_default_device(device)
 
 
+class _DefaultContext:
+    """``Context._default_ctx``, whose ``value`` old scripts set."""
+
+    @property
+    def value(self) -> "Device":
+        """The default device of this thread."""
+        return current_device()
+
+    @value.setter
+    def value(self, device: "Device") -> None:
+        set_default_device(device)
+
+
 class Device(metaclass=_DeviceType):
     """A device: a kind (``"cpu"``, ``"gpu"``, ``"cpu_pinned"``, ``"cpu_shared"``) and a number. Equal devices are identical.
 
@@ -50,6 +63,7 @@ class Device(metaclass=_DeviceType):
     devstr2type: ClassVar[dict[str, int]] = TYPE_CODES
     _known: ClassVar[dict[tuple[str, int], "Device"]] = {}
     _local: ClassVar[_Local] = _Local()
+    _default_ctx: ClassVar[_DefaultContext] = _DefaultContext()
 
     device_type: str
     device_id: int

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import comparisons, leftovers, positions, random_data, symbol_checks, utilities
+from . import comparisons, leftovers, positions, random_data, sparse_data, symbol_checks, utilities
 from tests.oracle_programs import programs_of
 
 
 def all_programs() -> dict[str, Callable[[Any], Any]]:
     """The programs by module and name."""
-    return programs_of((comparisons, leftovers, positions, random_data, symbol_checks, utilities))
+    return programs_of((comparisons, leftovers, positions, random_data, sparse_data, symbol_checks, utilities))
