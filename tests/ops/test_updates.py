@@ -31,13 +31,15 @@ def test_group_adagrad_has_one_sum_per_row():
     np.testing.assert_allclose(new.asnumpy(), [[1 - 0.1 / 3, 2 - 0.1], [2.9, 3.9]], rtol=1e-6)
 
 
-def test_a_schedule_of_several_weights_compiles_nothing(monkeypatch):
+@pytest.mark.parametrize("in_place", [True, False])
+def test_a_schedule_of_several_weights_compiles_nothing(monkeypatch, in_place):
     weights, grad = [mx.nd.ones((300, 300)) for _ in range(2)], mx.nd.ones((300, 300))
 
     def step(rate):
         arrays = [x for w in weights for x in (w, grad)]
-        mx.nd.multi_sgd_update(*arrays, lrs=(rate, 2 * rate), wds=(rate, 0), num_weights=2, out=weights)
-        return [w.asnumpy() for w in weights]
+        out = {"out": weights} if in_place else {}
+        found = mx.nd.multi_sgd_update(*arrays, lrs=(rate, 2 * rate), wds=(rate, 0), num_weights=2, **out)
+        return [w.asnumpy() for w in found]
 
     for k in range(6):
         step(0.1 + k)
