@@ -15,6 +15,7 @@ from twofold.backend.kernel import ELEMENTWISE, REFERENCES, Array
 from twofold.backend.namespace import Referenced, array_key, checked_places
 from twofold.dtype import NAME_OF, NUMPY, scalar_dtype
 
+from . import sparse_products
 from .products import is_small, multiply
 from .sorting import stable_order
 from .special import erf, erfinv, gammaln, polygamma
@@ -297,6 +298,16 @@ class NumpyNamespace(Referenced):
         return out
 
     checked_index = staticmethod(checked_places)
+
+    # products of csr matrices
+
+    @staticmethod
+    def csr_matmul(data, indices, indptr, dense):
+        return sparse_products.csr_matmul(data, indices, indptr, dense)
+
+    @staticmethod
+    def csr_transposed_matmul(data, indices, indptr, dense, *, columns):
+        return sparse_products.csr_transposed_matmul(data, indices, indptr, dense, columns)
 
     @staticmethod
     def random_bits(key, *, shape):

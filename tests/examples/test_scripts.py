@@ -74,3 +74,11 @@ def test_the_cnn_reads_digits(shared):
 def test_every_script_is_tested():
     text = Path(__file__).read_text(encoding="utf-8")
     assert [path.name for path in EXAMPLES.glob("*.py") if f'"{path.name}"' not in text] == []
+
+
+def test_sparse_data_are_classified_from_the_rows_that_they_need():
+    printed = output_of("sparse_linear_classification.py", by=("-m", "twofold", "run"))
+    majority, *after = [float(x) for x in re.findall(r"0\.\d{3}", printed)]
+    assert after[-1] > majority + 0.1
+    rows, features = map(int, re.search(r"(\d+) of (\d+)", printed).groups())
+    assert rows < features / 100

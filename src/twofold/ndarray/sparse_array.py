@@ -261,7 +261,7 @@ class CSRNDArray(BaseSparseNDArray):
         try:
             from scipy.sparse import csr_matrix
         except ImportError:
-            raise MissingDependency.of("scipy", "asscipy", "scipy") from None
+            raise MissingDependency.of("scipy", "asscipy", "twofold[sparse]") from None
         values, indices, indptr = (np.array(p) for p in self._v.hosts())
         return csr_matrix((values, indices, indptr), shape=self.shape, dtype=self.dtype)
 

@@ -21,7 +21,7 @@ def _product(np, data, indices, indptr, dense):
     return _sums(np, _rows(np, indptr), indptr.size - 1, data[:, None] * dense[indices]).astype(dense.dtype)
 
 
-@primitive(reference=_product)
+@primitive(host_only=True, reference=_product)
 def csr_matmul(xp, data, indices: Index, indptr: Index, dense):
     """A csr matrix (m, k), given by its parts, times a dense one (k, n): (m, n). Indices must be in [0, k)."""
 
@@ -41,7 +41,7 @@ def _transposed_product(np, data, indices, indptr, dense, *, columns):
     return _sums(np, indices[order], columns, values).astype(dense.dtype)
 
 
-@primitive(reference=_transposed_product)
+@primitive(host_only=True, reference=_transposed_product)
 def csr_transposed_matmul(xp, data, indices: Index, indptr: Index, dense, *, columns: int):
     """The transpose of a csr matrix (m, columns), given by its parts, times a dense matrix (m, n): (columns, n)."""
 
@@ -61,7 +61,7 @@ def _sampled_product(np, indices, indptr, a, b):
     return (a[_rows(np, indptr)] * b[indices]).sum(axis=1).astype(a.dtype)
 
 
-@primitive(reference=_sampled_product)
+@primitive(host_only=True, reference=_sampled_product)
 def csr_sampled_matmul(xp, indices: Index, indptr: Index, a, b):
     """The elements of a (m, n) times the transpose of b (k, n) at the places of a csr matrix (m, k)."""
 
