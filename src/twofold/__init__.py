@@ -18,6 +18,7 @@ _PUBLIC: dict[str, str | tuple[str, str]] = {
     "context": "context",
     "random": "random",
     "rnd": "random",
+    "rnn": "rnn",
     "base": "compat.base",
     "Context": ("context", "Context"),
     "cpu": ("context", "cpu"),

@@ -8,6 +8,7 @@ from . import autograd
 from . import context
 from . import random
 from . import random as rnd
+from . import rnn
 from .compat import base
 from .context import Context
 from .context import cpu
@@ -126,6 +127,7 @@ __all__ = [
     "random",
     "registry",
     "rnd",
+    "rnn",
     "runtime",
     "set_np_shape",
     "sym",

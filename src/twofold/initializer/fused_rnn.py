@@ -1,14 +1,65 @@
-"""Initializes the packed parameter vector of the fused `RNN` operator gate by gate."""
+"""The packed parameter vector of the fused `RNN` operator: the order of its parts, and their initialization gate by gate."""
 
+import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from ..errors import ParameterError, ShapeError
 from ..ndarray.array import NDArray
 from .base import InitDesc, Initializer, create, register
 
-__all__ = ["FusedRNN"]
+__all__ = ["GATES", "FusedRNN", "PackedWeights"]
 
+#: Suffixes of the gates' names by mode, in packed order.
 GATES = {"rnn_relu": ("",), "rnn_tanh": ("",), "lstm": ("_i", "_f", "_c", "_o"), "gru": ("_r", "_z", "_o")}
+
+
+class PackedWeights(NamedTuple):
+    """The order of the weights in the parameter vector of an `RNN` operator.
+
+    Attributes
+    ----------
+    num_hidden, num_layers, mode, bidirectional
+        See the `RNN` operator.
+    """
+
+    num_hidden: int
+    num_layers: int
+    mode: str
+    bidirectional: bool
+
+    def pieces(self, vector: NDArray, input_size: int) -> Iterator[tuple[str, NDArray]]:
+        """Name and view of each gate's weights (num_hidden, columns) and biases (num_hidden,), in packed order."""
+        start = 0
+        for name, shape in self._parts(input_size):
+            size = math.prod(shape)
+            yield name, vector[start : start + size].reshape(shape)  # a view: writing to it writes to the vector
+            start += size
+
+    def length(self, input_size: int) -> int:
+        """The vector's length."""
+        return sum(math.prod(shape) for _, shape in self._parts(input_size))
+
+    def input_size(self, length: int) -> int | None:
+        """The input size for which the vector has a length; None if there is none."""
+        directions = 2 if self.bidirectional else 1
+        rows = directions * self.num_hidden * len(GATES[self.mode])
+        # Divided by the rows, each layer above the first adds its state's columns, the columns of its input and two biases.
+        upper = (self.num_layers - 1) * (self.num_hidden + directions * self.num_hidden + 2)
+        size = length / rows - upper - self.num_hidden - 2
+        return int(size) if size == int(size) and size >= 1 else None
+
+    def _parts(self, input_size: int) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """Name and shape of each part, in packed order: all weights, then all biases; by layer, direction, input or state, and gate."""
+        hidden, directions = self.num_hidden, "lr" if self.bidirectional else "l"
+        for kind in ("weight", "bias"):
+            for layer in range(self.num_layers):
+                width = input_size if layer == 0 else hidden * len(directions)
+                for direction in directions:
+                    for group, columns in (("i2h", width), ("h2h", hidden)):
+                        for gate in GATES[self.mode]:
+                            shape = (hidden, columns) if kind == "weight" else (hidden,)
+                            yield f"{direction}{layer}_{group}{gate}_{kind}", shape
 
 
 @register
@@ -53,10 +104,8 @@ class FusedRNN(Initializer):
             bidirectional=bidirectional,
             forget_bias=forget_bias,
         )
-        self._num_hidden = num_hidden
-        self._num_layers = num_layers
+        self._packed = PackedWeights(num_hidden, num_layers, mode, bidirectional)
         self._mode = mode
-        self._directions = ("l", "r") if bidirectional else ("l",)
         self._forget_bias = forget_bias
 
     def _init_weight(self, name: str, arr: NDArray) -> None:
@@ -64,35 +113,11 @@ class FusedRNN(Initializer):
         init = self._init or global_init
         if init is None:
             raise ParameterError("FusedRNN: there is no initializer", str(name), "pass init")
-        start = 0
-        for part, shape in self._parts(self._input_size(arr.size)):
-            size = shape[0] * (shape[1] if len(shape) == 2 else 1)
-            piece = arr[start : start + size].reshape(shape)  # a view: writing to it writes to the vector
-            start += size
+        input_size = self._packed.input_size(arr.size)
+        if input_size is None:
+            raise ShapeError("FusedRNN: the length of the vector is invalid", f"{arr.size}", "check num_hidden, num_layers and mode")
+        for part, piece in self._packed.pieces(arr, input_size):
             if self._mode == "lstm" and part.endswith("f_bias"):
                 piece[:] = self._forget_bias
             else:
                 init(InitDesc(part, global_init=global_init), piece)
-
-    def _parts(self, input_size: int) -> Iterator[tuple[str, tuple[int, ...]]]:
-        """Name and shape of each part, in packed order: all weights, then all biases; by layer, direction, input or state, and gate."""
-        hidden = self._num_hidden
-        for kind in ("weight", "bias"):
-            for layer in range(self._num_layers):
-                width = input_size if layer == 0 else hidden * len(self._directions)
-                for direction in self._directions:
-                    for group, columns in (("i2h", width), ("h2h", hidden)):
-                        for gate in GATES[self._mode]:
-                            shape = (hidden, columns) if kind == "weight" else (hidden,)
-                            yield f"{direction}{layer}_{group}{gate}_{kind}", shape
-
-    def _input_size(self, total: int) -> int:
-        """The input size, computed from the vector's length."""
-        hidden, both = self._num_hidden, len(self._directions)
-        rows = both * hidden * len(GATES[self._mode])
-        # Divided by the rows, each layer above the first adds its state's columns, the columns of its input and two biases.
-        upper = (self._num_layers - 1) * (hidden + both * hidden + 2)
-        size = total / rows - upper - hidden - 2
-        if size != int(size) or size < 1:
-            raise ShapeError("FusedRNN: the length of the vector is invalid", f"{total}", "check num_hidden, num_layers and mode")
-        return int(size)

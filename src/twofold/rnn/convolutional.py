@@ -1,0 +1,294 @@
+"""Convolutional cells, whose input and states are images."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from .. import symbol as sym
+from ..errors import InvalidValue, ShapeError
+from ..initializer.base import Initializer
+from ..symbol.symbol import Symbol
+from .base import BaseRNNCell, StateInfo, States
+from .gates import GRU_GATES, LSTM_GATES, Activation, activated, gru_step, lstm_step
+from .parameters import RNNParams
+
+__all__ = ["BaseConvRNNCell", "ConvGRUCell", "ConvLSTMCell", "ConvRNNCell"]
+
+Pair = tuple[int, int]
+Init = Initializer | str | None
+
+LEAKY = partial(sym.LeakyReLU, act_type="leaky", slope=0.2)
+
+
+class BaseConvRNNCell(BaseRNNCell):
+    """Base class of convolutional cells.
+
+    Parameters
+    ----------
+    input_shape
+        Shape (n, c, h, w) of the input of a step, of which n does not matter.
+    num_hidden
+        Number of channels of output and states.
+    h2h_kernel, h2h_dilate
+        Kernel, of odd sizes, and dilation of the convolution of the states, which are padded so that they keep their size.
+    i2h_kernel, i2h_stride, i2h_pad, i2h_dilate
+        Kernel, stride, padding and dilation of the convolution of the input.
+    i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
+        Initializers of the parameters, or their names; the model's if None.
+    activation
+        Name of an activation, or a function of a symbol.
+    prefix, params
+        See `BaseRNNCell`.
+    conv_layout
+        Order of the axes of input and states: ``"NCHW"`` or ``"NHWC"``.
+
+    Raises
+    ------
+    ParameterError
+        If a size of ``h2h_kernel`` is even.
+    ShapeError
+        If ``input_shape`` is not that of an image, or too small for the kernel.
+    """
+
+    def __init__(
+        self,
+        input_shape: Sequence[int],
+        num_hidden: int,
+        h2h_kernel: Pair,
+        h2h_dilate: Pair,
+        i2h_kernel: Pair,
+        i2h_stride: Pair,
+        i2h_pad: Pair,
+        i2h_dilate: Pair,
+        i2h_weight_initializer: Init,
+        h2h_weight_initializer: Init,
+        i2h_bias_initializer: Init,
+        h2h_bias_initializer: Init,
+        activation: Activation,
+        prefix: str = "",
+        params: RNNParams | None = None,
+        conv_layout: str = "NCHW",
+    ) -> None:
+        super().__init__(prefix=prefix, params=params)
+        if any(size % 2 == 0 for size in h2h_kernel):
+            raise InvalidValue("Only support odd number, get h2h_kernel", repr(h2h_kernel), "pass odd sizes, so that states keep theirs")
+        if len(input_shape) != 4:
+            raise ShapeError("the input of a convolutional cell is an image", repr(tuple(input_shape)), "pass (n, c, h, w)")
+        self._num_hidden, self._conv_layout, self._activation = num_hidden, conv_layout, activation
+        self._i2h: dict[str, Any] = {
+            "layout": conv_layout,
+            "kernel": i2h_kernel,
+            "stride": i2h_stride,
+            "pad": i2h_pad,
+            "dilate": i2h_dilate,
+        }
+        pad = tuple(d * (k - 1) // 2 for k, d in zip(h2h_kernel, h2h_dilate, strict=True))
+        self._h2h: dict[str, Any] = {"layout": conv_layout, "kernel": h2h_kernel, "stride": (1, 1), "pad": pad, "dilate": h2h_dilate}
+        self._iW = self._params.get("i2h_weight", init=i2h_weight_initializer)
+        self._hW = self._params.get("h2h_weight", init=h2h_weight_initializer)
+        self._iB = self._params.get("i2h_bias", init=i2h_bias_initializer)
+        self._hB = self._params.get("h2h_bias", init=h2h_bias_initializer)
+        one = sym.Convolution(sym.Variable("data"), num_filter=num_hidden, **self._i2h)
+        # the batch size does not matter, but must be known
+        shapes = one.infer_shape(data=(1, *input_shape[1:]))[1]
+        assert shapes is not None
+        self._state_shape = (0, *shapes[0][1:])
+
+    @property
+    def state_info(self) -> list[StateInfo]:
+        """One state, the output, in the shape of the convolved input."""
+        return [self._state()]
+
+    def _state(self) -> StateInfo:
+        return {"shape": self._state_shape, "__layout__": self._conv_layout}
+
+    def _channels(self) -> dict[str, Any]:
+        """The axis of channels, to split gates."""
+        return {"axis": self._conv_layout.find("C")}
+
+    def _convolved(self, inputs: Symbol, state: Symbol, name: str) -> tuple[Symbol, Symbol]:
+        """All gates of the input, and all gates of the state, along the axis of channels."""
+        shared: dict[str, Any] = {"num_filter": self._num_hidden * len(self._gate_names)}
+        i2h = sym.Convolution(inputs, self._iW, self._iB, name=f"{name}i2h", **self._i2h, **shared)
+        h2h = sym.Convolution(state, self._hW, self._hB, name=f"{name}h2h", **self._h2h, **shared)
+        return i2h, h2h
+
+
+class ConvRNNCell(BaseConvRNNCell):
+    """A plain convolutional cell; see `BaseConvRNNCell` for the parameters.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> cell = mx.rnn.ConvRNNCell((1, 3, 8, 8), 4)
+    >>> outputs, _ = cell.unroll(2, mx.sym.Variable("data"), merge_outputs=True)
+    >>> outputs.infer_shape(data=(5, 2, 3, 8, 8))[1]  # (n, t, c, h, w)
+    [(5, 2, 4, 8, 8)]
+    """
+
+    def __init__(
+        self,
+        input_shape: Sequence[int],
+        num_hidden: int,
+        h2h_kernel: Pair = (3, 3),
+        h2h_dilate: Pair = (1, 1),
+        i2h_kernel: Pair = (3, 3),
+        i2h_stride: Pair = (1, 1),
+        i2h_pad: Pair = (1, 1),
+        i2h_dilate: Pair = (1, 1),
+        i2h_weight_initializer: Init = None,
+        h2h_weight_initializer: Init = None,
+        i2h_bias_initializer: Init = "zeros",
+        h2h_bias_initializer: Init = "zeros",
+        activation: Activation = LEAKY,
+        prefix: str = "ConvRNN_",
+        params: RNNParams | None = None,
+        conv_layout: str = "NCHW",
+    ) -> None:
+        super().__init__(
+            input_shape,
+            num_hidden,
+            h2h_kernel,
+            h2h_dilate,
+            i2h_kernel,
+            i2h_stride,
+            i2h_pad,
+            i2h_dilate,
+            i2h_weight_initializer,
+            h2h_weight_initializer,
+            i2h_bias_initializer,
+            h2h_bias_initializer,
+            activation,
+            prefix,
+            params,
+            conv_layout,
+        )
+
+    @property
+    def _gate_names(self) -> Sequence[str]:
+        return ("",)
+
+    def __call__(self, inputs: Symbol, states: Sequence[Any]) -> tuple[Symbol, States]:
+        """One step; see `BaseRNNCell`."""
+        self._counter += 1
+        name = f"{self._prefix}t{self._counter}_"
+        i2h, h2h = self._convolved(inputs, states[0], name)
+        output = activated(i2h + h2h, self._activation, name=f"{name}out")
+        return output, [output]
+
+
+class ConvLSTMCell(BaseConvRNNCell):
+    """A convolutional long short-term memory cell; see `BaseConvRNNCell` for the parameters.
+
+    Notes
+    -----
+    Shi et al., Convolutional LSTM network: a machine learning approach for precipitation nowcasting, NIPS 2015; without peepholes.
+    """
+
+    def __init__(
+        self,
+        input_shape: Sequence[int],
+        num_hidden: int,
+        h2h_kernel: Pair = (3, 3),
+        h2h_dilate: Pair = (1, 1),
+        i2h_kernel: Pair = (3, 3),
+        i2h_stride: Pair = (1, 1),
+        i2h_pad: Pair = (1, 1),
+        i2h_dilate: Pair = (1, 1),
+        i2h_weight_initializer: Init = None,
+        h2h_weight_initializer: Init = None,
+        i2h_bias_initializer: Init = "zeros",
+        h2h_bias_initializer: Init = "zeros",
+        activation: Activation = LEAKY,
+        prefix: str = "ConvLSTM_",
+        params: RNNParams | None = None,
+        conv_layout: str = "NCHW",
+    ) -> None:
+        super().__init__(
+            input_shape,
+            num_hidden,
+            h2h_kernel,
+            h2h_dilate,
+            i2h_kernel,
+            i2h_stride,
+            i2h_pad,
+            i2h_dilate,
+            i2h_weight_initializer,
+            h2h_weight_initializer,
+            i2h_bias_initializer,
+            h2h_bias_initializer,
+            activation,
+            prefix,
+            params,
+            conv_layout,
+        )
+
+    @property
+    def state_info(self) -> list[StateInfo]:
+        """Two states in the shape of the convolved input: the output and the memory."""
+        return [self._state(), self._state()]
+
+    @property
+    def _gate_names(self) -> Sequence[str]:
+        return LSTM_GATES
+
+    def __call__(self, inputs: Symbol, states: Sequence[Any]) -> tuple[Symbol, States]:
+        """One step; see `BaseRNNCell`."""
+        self._counter += 1
+        name = f"{self._prefix}t{self._counter}_"
+        i2h, h2h = self._convolved(inputs, states[0], name)
+        gates = sym.SliceChannel(i2h + h2h, num_outputs=4, name=f"{name}slice", **self._channels())
+        return lstm_step(gates, states[1], self._activation, name)
+
+
+class ConvGRUCell(BaseConvRNNCell):
+    """A convolutional gated recurrent unit; see `BaseConvRNNCell` for the parameters."""
+
+    def __init__(
+        self,
+        input_shape: Sequence[int],
+        num_hidden: int,
+        h2h_kernel: Pair = (3, 3),
+        h2h_dilate: Pair = (1, 1),
+        i2h_kernel: Pair = (3, 3),
+        i2h_stride: Pair = (1, 1),
+        i2h_pad: Pair = (1, 1),
+        i2h_dilate: Pair = (1, 1),
+        i2h_weight_initializer: Init = None,
+        h2h_weight_initializer: Init = None,
+        i2h_bias_initializer: Init = "zeros",
+        h2h_bias_initializer: Init = "zeros",
+        activation: Activation = LEAKY,
+        prefix: str = "ConvGRU_",
+        params: RNNParams | None = None,
+        conv_layout: str = "NCHW",
+    ) -> None:
+        super().__init__(
+            input_shape,
+            num_hidden,
+            h2h_kernel,
+            h2h_dilate,
+            i2h_kernel,
+            i2h_stride,
+            i2h_pad,
+            i2h_dilate,
+            i2h_weight_initializer,
+            h2h_weight_initializer,
+            i2h_bias_initializer,
+            h2h_bias_initializer,
+            activation,
+            prefix,
+            params,
+            conv_layout,
+        )
+
+    @property
+    def _gate_names(self) -> Sequence[str]:
+        return GRU_GATES
+
+    def __call__(self, inputs: Symbol, states: Sequence[Any]) -> tuple[Symbol, States]:
+        """One step; see `BaseRNNCell`."""
+        self._counter += 1
+        name = f"{self._prefix}t{self._counter}_"
+        i2h, h2h = self._convolved(inputs, states[0], name)
+        return gru_step(i2h, h2h, states[0], self._activation, name, **self._channels())
