@@ -113,3 +113,25 @@ def test_products_of_large_matrices_agree_with_dense_ones():
     turned = nd.sparse.dot(csr, nd.array(dense @ other), transpose_a=True)
     assert turned.stype == "row_sparse"
     np.testing.assert_allclose(turned.asnumpy(), dense.T @ (dense @ other), rtol=1e-5)
+
+
+def test_a_graph_computes_with_dense_copies_of_sparse_arguments():
+    product = mx.sym.sparse.dot(mx.sym.var("x", stype="csr"), mx.sym.var("w", stype="row_sparse"))
+    arguments = {"x": nd.array(DENSE).tostype("csr"), "w": nd.ones((3, 2)).tostype("row_sparse")}
+    gradient = nd.sparse.zeros("row_sparse", (3, 2))
+    executor = product.bind(mx.cpu(), arguments, args_grad={"w": gradient}, grad_req={"w": "write", "x": "null"})
+    for _ in range(2):
+        np.testing.assert_array_equal(executor.forward(is_train=True)[0].asnumpy(), DENSE @ np.ones((3, 2)))
+        executor.backward(nd.ones((3, 2)))
+    assert (arguments["x"].stype, gradient.stype) == ("csr", "row_sparse")
+    np.testing.assert_array_equal(gradient.asnumpy(), DENSE.T @ np.ones((3, 2)))
+
+
+def test_functions_and_operators_of_sparse_arrays_agree():
+    csr = nd.array(DENSE).tostype("csr")
+    assert (nd.add(csr, csr).stype, (csr + csr).stype) == ("csr", "csr")
+
+
+def test_batches_of_a_csr_matrix_are_csr_matrices():
+    batches = list(mx.io.NDArrayIter(nd.array(DENSE).tostype("csr"), nd.array([0, 1, 2]), batch_size=1))
+    assert [b.data[0].asnumpy()[0].tolist() for b in batches] == DENSE.tolist()

@@ -9,7 +9,7 @@ from ..device import Device
 from ..dtype import NUMPY, dtype_name
 from ..errors import DTypeError, IndexingError, MissingDependency, NotSupportedForSparseNDArray, ParameterError, ShapeError
 from ..imperative.array import adopted, from_host
-from ..imperative.cell import wrap
+from ..imperative.cell import Value, wrap
 from ..imperative.record import Variable
 from ..imperative.row_gradients import GradientCell, RowVariable
 from ..imperative.storage import CLASSES, SparseValue, by_storage, converted, dense_array, sparse_array
@@ -60,8 +60,9 @@ class BaseSparseNDArray(NDArray):
         if variable is not None:
             mark(self._v.sparse.values, variable)
 
-    def _promote(self, content: Any) -> NoReturn:
-        raise NotSupportedForSparseNDArray("sharing its memory")
+    def _promote(self, content: Any) -> Value:
+        """A dense copy, for graphs, which know no other storage. The array itself stays sparse."""
+        return dense_array(self)._capture()
 
     def _view(self, *chain: Any) -> Any:
         return dense_array(self)._view(*chain)
