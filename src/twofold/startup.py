@@ -27,6 +27,10 @@ def _mxnet_numpy(module: str, name: str) -> Any:
     return getattr(importlib.import_module(f".mxnet_numpy.{module}", __package__), name)
 
 
+def _numpy_symbol(name: str) -> Any:
+    return getattr(importlib.import_module(".symbol.numpy_symbol", __package__), name)
+
+
 def _folding_lines() -> Any:
     return importlib.import_module(".numpy_folding.explain", __package__).text
 
@@ -62,6 +66,9 @@ LOADERS |= {
     ("mxnet_numpy", "linalg"): lambda: _mxnet_numpy("linalg", "FACE"),
     ("mxnet_numpy", "random"): lambda: _mxnet_numpy("random", "FACE"),
     ("profiler", "folding_lines"): _folding_lines,
+    ("symbol", "np"): lambda: _numpy_symbol("NP"),
+    ("symbol", "np_symbol"): lambda: _numpy_symbol("NumpySymbol"),
+    ("symbol", "npx"): lambda: _numpy_symbol("NPX"),
 }
 
 for _name in (

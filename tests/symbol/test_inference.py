@@ -186,7 +186,8 @@ def symbol_of(op, sample):
     params = {k: v for k, v in sample.params.items() if v is not None or op.params[k].required}
     names = [f"x{k}" for k in range(len(sample.inputs))] if op.variadic else [i.name for i in op.arrays]
     shapes = {n: d.shape for n, d in zip(names, sample.inputs, strict=False) if d is not None}
-    arrays = [sym.var(n) if n in shapes else None for n in names]
+    whole = {n: d.dtype for n, d in zip(names, sample.inputs, strict=False) if d is not None and d.dtype == "int32"}
+    arrays = [sym.var(n, dtype=whole.get(n)) if n in shapes else None for n in names]
     return apply_op(op, "n", arrays, {**params, op.count_param: len(arrays)} if op.count_param else params), shapes
 
 

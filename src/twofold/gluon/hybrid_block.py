@@ -13,15 +13,16 @@ from ..errors import DeferredInitializationError, MXNetError, ParameterError, Un
 from ..executor import Executor
 from ..imperative.scope import Scope
 from ..ndarray.array import NDArray, NDArrayView
+from ..numpy.array import ndarray
 from ..strictness import tolerate
 from ..symbol.symbol import Symbol
 from .block import Block
-from .numpy_arrays import as_numpy, cast_inputs, has_numpy
+from .numpy_arrays import as_legacy, as_numpy, cast_inputs, has_numpy
 from .parameter import Parameter
 from .parameter_dict import ParameterDict
 from .signatures import DTypeLike, OpHook
 from .structure import ARRAY, NOTHING, flatten, parts, unflatten
-from .tracing import ARRAYS, Trace, TraceRecord, iter_arrays, parameter_names, trace
+from .tracing import ARRAYS, Trace, TraceRecord, is_traceable, iter_arrays, parameter_names, trace
 
 __all__ = ["HybridBlock"]
 
@@ -203,9 +204,12 @@ class HybridBlock(Block):
         return run(arrays[0].context, x, *args)
 
     def _compose(self, *args: Any) -> Any:
+        is_numpy = any(isinstance(a, Symbol) and a._is_numpy for a in iter_arrays(args))
+        if is_numpy and self._arrays == "nd":
+            return as_numpy(self._compose(*as_legacy(args)))
         params = {name: self._reg_params[name].var() for name in self._parameters_of_forward()}
         with self.name_scope():
-            return self.hybrid_forward(sym, *args, **params)
+            return self.hybrid_forward(sym, *args, **(as_numpy(params) if is_numpy else params))
 
     def _parameters_of_forward(self) -> tuple[str, ...]:
         """Names of the block's parameters that `hybrid_forward` takes: MXNet passes all, and fails if there is one more."""
@@ -231,13 +235,18 @@ class HybridBlock(Block):
 
     def _run_numpy(self, device: Device, *args: Any) -> Any:
         """The outputs for arrays of `mx.np`, as such arrays."""
-        # Compiled graphs are of mx.nd's operators: a block written for mx.np runs imperatively, and only its layers are compiled.
+        # Symbols have the functions of MXNet's dialect only: with arrays of twofold.np a block runs imperatively.
         if self._arrays == "nd" or (self._active and self._all_accept_legacy()):
             return as_numpy(self._run(device, *cast_inputs(args, self._input_dtype())))
+        traceable = all(is_traceable(a) for a in iter_arrays(args))
+        if self._active and traceable:
+            return as_numpy(self._run_compiled(device, args))
         try:
-            own = {name: self._reg_params[name] for name in self._parameters_of_forward()}
-            params = {name: param._as_numpy(param._on(device)) for name, param in own.items()}
+            params = self._numpy_parameters(device)
         except DeferredInitializationError as error:
+            if traceable:
+                self._finish_deferred(args)
+                return self._run_numpy(device, *args)
             raise _NotInferred(
                 f"{self.name}: shapes of parameters are not inferred from arrays of mx.np",
                 str(error),
@@ -245,6 +254,10 @@ class HybridBlock(Block):
             ) from error
         with device:
             return self.hybrid_forward(nd, *as_numpy(args), **params)
+
+    def _numpy_parameters(self, device: Device) -> dict[str, Any]:
+        own = {name: self._reg_params[name] for name in self._parameters_of_forward()}
+        return {name: param._as_numpy(param._on(device)) for name, param in own.items()}
 
     def _all_accept_legacy(self) -> bool:
         """Whether this block and all its descendants can compute with arrays of `mx.nd`, and so with symbols."""
@@ -257,7 +270,7 @@ class HybridBlock(Block):
         if PLAIN_ARRAYS.issuperset(map(type, args)):  # the usual case: nothing is nested
             arrays, form = args, (ARRAY,) * len(args)
         else:
-            arrays, form = flatten(args, (NDArray,), "input")
+            arrays, form = flatten(args, (NDArray, ndarray), "input")
             assert isinstance(form, tuple)
             while form and form[-1] == NOTHING:  # trailing optional arguments that were omitted
                 form = form[:-1]

@@ -9,6 +9,7 @@ from ..imperative.array import Array
 from ..ndarray.array import NDArray
 from ..numpy.array import ndarray
 from ..numpy_extension import is_np_array
+from ..symbol.symbol import Symbol
 from .signatures import DTypeLike
 
 __all__ = ["as_active_class", "as_legacy", "as_numpy", "cast_inputs", "has_numpy", "method_through_legacy", "through_legacy"]
@@ -24,12 +25,12 @@ def has_numpy(values: Iterable[object]) -> bool:
 
 def as_legacy(values: object) -> Any:
     """Convert the arrays of `mx.np` in nested lists to arrays of `mx.nd`, as views."""
-    return _map(lambda a: a.as_nd_ndarray() if isinstance(a, ndarray) else a, values)
+    return _map(lambda a: a.as_nd_ndarray() if isinstance(a, (ndarray, Symbol)) else a, values)
 
 
 def as_numpy(values: object) -> Any:
     """Convert the arrays of `mx.nd` in nested lists to arrays of `mx.np`, as views."""
-    return _map(lambda a: a.as_np_ndarray() if isinstance(a, NDArray) else a, values)
+    return _map(lambda a: a.as_np_ndarray() if isinstance(a, (NDArray, Symbol)) else a, values)
 
 
 def as_active_class(values: object) -> Any:
@@ -84,6 +85,8 @@ def method_through_legacy(method: Callable[Concatenate[Any, P], R]) -> Callable[
 
 
 def _map(change: Callable[[Any], object], values: object) -> Any:
+    if isinstance(values, dict):
+        return {name: _map(change, v) for name, v in values.items()}
     if isinstance(values, (list, tuple)):
         return (list if isinstance(values, list) else tuple)(_map(change, v) for v in values)
     return change(values)

@@ -14,7 +14,7 @@ from .cached_graph import CachedGraph
 from .parameter_dict import ParameterDict
 from .structure import ARRAY, Format, flatten, to_tuples, unflatten
 
-__all__ = ["ARRAYS", "Trace", "TraceRecord", "iter_arrays", "parameter_names", "trace"]
+__all__ = ["ARRAYS", "Trace", "TraceRecord", "is_traceable", "iter_arrays", "parameter_names", "trace"]
 
 ARRAYS = (NDArray, ndarray, Symbol)
 
@@ -105,10 +105,16 @@ def trace(name: str, params: ParameterDict, compose: Callable[..., object], args
     flat, inputs = flatten(args, ARRAYS, "input")
     # MXNet's names: exported graphs are loaded by them.
     names = ["data"] if len(flat) == 1 else [f"data{k}" for k in range(len(flat))]
-    out = compose(*unflatten([sym.var(n) for n in names], inputs))
+    variables = [sym.var(n).as_np_ndarray() if is_traceable(a) else sym.var(n) for n, a in zip(names, flat, strict=True)]
+    out = compose(*unflatten(variables, inputs))
     heads, outputs = flatten(out, (Symbol,), "output")
     symbol = heads[0] if len(heads) == 1 else sym.Group(heads)
     return Trace(name, params, names, inputs, symbol, _output_format(heads, outputs), mirror)
+
+
+def is_traceable(value: object) -> bool:
+    """Whether a value is an array of MXNet's NumPy dialect, whose functions symbols have too."""
+    return isinstance(value, ndarray) and value._traceable
 
 
 def _output_format(heads: Sequence[Symbol], form: Format) -> Format:

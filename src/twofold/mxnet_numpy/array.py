@@ -43,6 +43,7 @@ class ndarray(numpy_array):  # NumPy's name
 
     __slots__ = ()
     _indexer: ClassVar[Any] = INDEXER
+    _traceable: ClassVar[bool] = True
 
     @property
     def stype(self) -> str:

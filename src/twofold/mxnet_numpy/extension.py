@@ -4,6 +4,7 @@ The operators are those of ``mx.nd``, with MXNet's dtypes and NumPy's shapes; th
 """
 
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 from .. import numpy_extension as shared
@@ -18,7 +19,7 @@ from .array import ndarray
 from .array_functions import CALLS, FUNCTIONS
 from .shapes import as_sizes
 
-__all__ = ["constraint_check", "load", "nonzero", "random", "reshape", "save"]
+__all__ = ["constraint_check", "image", "load", "nonzero", "random", "reshape", "save"]
 
 PREFIX = "_npx_"
 #: Names that are not about arrays.
@@ -43,6 +44,17 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     operators = [n.removeprefix(PREFIX) for n in NAMES if n.startswith(PREFIX) and not n.startswith(PREFIX + "_")]
     return sorted({*__all__, *SHARED, *operators, "Context"})
+
+
+def _images() -> ModuleType:
+    """``npx.image``: the operators on images."""
+    module = ModuleType(f"{__name__}.image", "Operators on images (h, w, c), as in ``mx.nd.image``.")
+    module.__getattr__ = lambda name: __getattr__(f"_image_{name}")  # type: ignore[method-assign]
+    module.__dir__ = lambda: [n.removeprefix("_npx__image_") for n in NAMES if n.startswith("_npx__image_")]  # type: ignore[method-assign]
+    return module
+
+
+image = _images()
 
 
 def nonzero(a: Any) -> ndarray:

@@ -23,10 +23,11 @@ class Unsupported(DTypeError, AssertionError):
 
 
 def public_name(op: Op) -> str:
-    """An operator's name without the prefix of its namespace, which begins the automatic names of its nodes."""
+    """An operator's name in NumPy's namespaces, which begins the automatic names of its nodes."""
     for prefix in ("_npi_", "_npx_", "_np_"):
-        if op.title.startswith(prefix):
-            return op.title.removeprefix(prefix)
+        for name in op.names:
+            if name.startswith(prefix):
+                return name.removeprefix(prefix)
     return op.title
 
 

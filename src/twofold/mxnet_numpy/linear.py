@@ -81,24 +81,24 @@ class LinearAlgebra:
     def __init__(self, front: Any) -> None:
         self._front = front
 
-    def _apply(self, op: Any, *arrays: Any, label: str = "", **params: Any) -> Any:
-        return self._front.apply(op, [self._front.operand(a) for a in arrays], params, None, label)
+    def _apply(self, op: Any, *arrays: Any, **params: Any) -> Any:
+        return self._front.apply(op, [self._front.operand(a) for a in arrays], params)
 
     def inv(self, a: Any) -> Any:
         """The inverse of square matrices."""
-        return self._apply(linear_algebra.inverse, a, label="inv")
+        return self._apply(linear_algebra.inverse, a)
 
     def det(self, a: Any) -> Any:
         """The determinants of square matrices."""
-        return self._apply(linear_algebra.det, a, label="det")
+        return self._apply(linear_algebra.det, a)
 
     def slogdet(self, a: Any) -> Any:
         """The signs and the logarithms of the magnitudes of determinants."""
-        return self._apply(linear_algebra.slogdet, a, label="slogdet")
+        return self._apply(linear_algebra.slogdet, a)
 
     def cholesky(self, a: Any) -> Any:
         """The lower triangular factors of positive definite matrices."""
-        return self._apply(linear_algebra.cholesky, a, label="cholesky")
+        return self._apply(ops.npi_cholesky, a)
 
     def svd(self, a: Any) -> Any:
         """Singular value decompositions (U, values, V), reduced: U · diag(values) · V."""

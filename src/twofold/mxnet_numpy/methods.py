@@ -7,16 +7,30 @@ from typing import Any
 import numpy as np
 
 from ..generated_methods import attach_method
+from ..numpy.array import ndarray as numpy_array
 from .array import ndarray
-from .array_functions import FUNCTIONS, host_result
+from .array_functions import FUNCTIONS, converted, host_result
+from .method_names import METHODS, clip_method, reduction_method, sum_method
 
-__all__ = ["METHODS"]
+__all__: list[str] = []
 
-#: Functions that become methods as they are: their first argument is the array. Keywords have NumPy's order.
-METHODS = (
-    "argsort", "around", "broadcast_to", "cumsum", "diagonal", "dot", "nonzero", "prod", "repeat", "round", "sort", "squeeze", "std",
-    "swapaxes", "take", "trace", "var", "mean", "argmax", "argmin",
+#: What MXNet's arrays lack and NumPy's have is NumPy's.
+INHERITED = (
+    "__divmod__", "__floordiv__", "__lshift__", "__pos__", "__rdivmod__", "__rfloordiv__", "__rlshift__", "__rrshift__", "__rshift__",
+    "compress", "conj", "conjugate", "cumprod", "searchsorted",
 )  # fmt: skip
+
+
+def _converted(name: str) -> Callable[..., Any]:
+    """A method of ``twofold.np``, with results of this dialect's class."""
+    function = getattr(numpy_array, name)
+
+    def method(self: ndarray, *args: Any) -> Any:
+        found = function(self, *args)
+        return tuple(map(converted, found)) if isinstance(found, tuple) else found if found is NotImplemented else converted(found)
+
+    method.__doc__ = function.__doc__
+    return method
 
 
 def _method(name: str) -> Callable[..., Any]:
@@ -27,26 +41,6 @@ def _method(name: str) -> Callable[..., Any]:
 
     method.__doc__ = function.__doc__
     return method
-
-
-def _sum(self: ndarray, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-    """The sum of elements along axes, of all if None."""
-    return FUNCTIONS.sum(self, axis, dtype, keepdims, None, out)
-
-
-def _reduction(name: str) -> Callable[..., Any]:
-    function = getattr(FUNCTIONS, name)
-
-    def method(self: ndarray, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-        return function(self, axis, keepdims, out)
-
-    method.__doc__ = function.__doc__
-    return method
-
-
-def _clip(self: ndarray, min: float | None = None, max: float | None = None, out: Any = None) -> Any:
-    """Elements limited to a range; one of the limits may be None."""
-    return FUNCTIONS.clip(self, min, max, out)
 
 
 @cache
@@ -73,8 +67,14 @@ def _array_function(self: ndarray, function: Callable[..., Any], types: object, 
 def attach() -> None:
     """Attach the methods to `ndarray`."""
     found: dict[str, Callable[..., Any]] = {name: _method(name) for name in METHODS}
-    found |= {name: _reduction(name) for name in ("all", "any", "max", "min")}
-    found |= {"sum": _sum, "clip": _clip, "__array_ufunc__": _array_ufunc, "__array_function__": _array_function}
+    found |= {name: reduction_method(FUNCTIONS, name) for name in ("all", "any", "max", "min")}
+    found |= {name: _converted(name) for name in INHERITED}
+    found |= {
+        "sum": sum_method(FUNCTIONS),
+        "clip": clip_method(FUNCTIONS),
+        "__array_ufunc__": _array_ufunc,
+        "__array_function__": _array_function,
+    }
     for name, method in found.items():
         attach_method(ndarray, name, method)
 

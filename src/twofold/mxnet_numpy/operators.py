@@ -15,15 +15,9 @@ from ..opdef.spec import Op
 from .array import ndarray, ndarrayView
 from .array_functions import FUNCTIONS
 from .front import NUMBERS
+from .method_names import FUNCTION_OF
 
-__all__ = ["FUNCTION_OF"]
-
-#: Python's operators, by the names of their special methods, to functions.
-FUNCTION_OF = {
-    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "true_divide", "mod": "mod", "pow": "power", "matmul": "matmul",
-    "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "neg": "negative", "abs": "absolute", "invert": "invert",
-    "eq": "equal", "ne": "not_equal", "gt": "greater", "ge": "greater_equal", "lt": "less", "le": "less_equal",
-}  # fmt: skip
+__all__: list[str] = []
 
 
 def _general(name: str, reverse: bool) -> Callable[..., Any]:

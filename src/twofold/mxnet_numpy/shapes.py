@@ -232,7 +232,7 @@ class Shapes(Front):
         given = None if number is not None else self.operand(values)
         params: dict[str, Any] = {"axis": axis, **({} if number is None else {"val": number})}
         if isinstance(obj, slice):
-            where = without_none(start=obj.start, stop=obj.stop, step=obj.step)
+            where = without_none(start=obj.start, stop=obj.stop, step=obj.step or 1)
             return self.apply(editing.INSERT["slice"], (self.operand(arr), given), params | where)
         place = self.number(obj)
         if place is not None:
@@ -248,7 +248,7 @@ class Shapes(Front):
     def delete(self, arr: Any, obj: Any, axis: int | None = None) -> Any:
         """The array without what an integer, a slice or an array of integers selects; flattened if ``axis`` is None."""
         if isinstance(obj, slice):
-            where = without_none(start=obj.start, stop=obj.stop, step=obj.step)
+            where = without_none(start=obj.start, stop=obj.stop, step=obj.step or 1)
         elif (place := self.number(obj)) is not None:
             where = {"int_ind": int(place)}
         else:

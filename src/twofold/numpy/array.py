@@ -40,6 +40,8 @@ class ndarray(Array):  # NumPy's name
 
     __slots__ = ()
     _legacy: ClassVar[bool] = False
+    #: Whether symbols have the same functions, so that what computes with such arrays can be traced.
+    _traceable: ClassVar[bool] = False
     __array_priority__ = 1000.0
     # what `indexing`, `operators` and `methods` attach
     if TYPE_CHECKING:

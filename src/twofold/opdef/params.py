@@ -114,7 +114,10 @@ def _int(value: Any) -> int:
 
 
 def _float(value: Any) -> float:
-    return float(value.strip().rstrip("f") if isinstance(value, str) else value)
+    if isinstance(value, str):
+        value = value.strip()
+        value = value if value.endswith("inf") else value.rstrip("f")
+    return float(value)
 
 
 def _bool(value: Any) -> bool:

@@ -9,7 +9,8 @@ from ..opdef.declare import op
 from ..opdef.params import Shape
 from ..opdef.shapes import normalized_axis
 from .dialect_shapes import in_common, joined_dtype
-from .linear_algebra import FLOATS, positive_definite
+from .linear_algebra import FLOATS, WHY, positive_definite
+from .linear_algebra_triangular import potrf
 
 numpy_op = partial(op, numpy=True)
 
@@ -98,6 +99,15 @@ def npi_tensordot(xp, a, b, *, a_axes_summed: Shape, b_axes_summed: Shape):
 npi_tensordot.sample(lambda draw: draw(draw.real((2, 3)), draw.real((4, 3)), a_axes_summed=(1,), b_axes_summed=(-1,)))
 for _op in (np_dot, npi_matmul, npi_tensordot, npi_tensordot_int_axes):
     _op.dtypes(joined_dtype)
+
+
+@numpy_op("_npi_cholesky", floats=FLOATS, keeps_shape=True)
+def npi_cholesky(xp, A):
+    """Lower triangular L with L · Lᵀ = A of symmetric positive definite matrices."""
+    return potrf(xp, A)
+
+
+npi_cholesky.sample(lambda draw: draw(draw.real((2, 3, 3), then=positive_definite), gradient=False, why=WHY))
 
 
 @numpy_op("_npi_eig", outputs=2, floats=FLOATS)

@@ -59,7 +59,7 @@ for _op in (trmm, trsm):
     )
 
 
-@op("_linalg_potrf", "linalg_potrf", "_npi_cholesky", keeps_shape=True, floats=FLOATS)
+@op("_linalg_potrf", "linalg_potrf", keeps_shape=True, floats=FLOATS)
 def potrf(xp, A, *, lower: bool = True):
     """Lower triangular L with L · Lᵀ = A of symmetric positive definite matrices, or upper triangular U with Uᵀ · U = A.
 

@@ -226,8 +226,10 @@ def infer_shape(self: Composition, *args: GivenShape, **kwargs: GivenShape) -> "
     ShapeError
         If shapes are contradictory; the message names the node, the shape given and the one needed.
     """
-    arguments, outputs, states = infer_shape_partial(self, *args, **kwargs)
-    if all(0 not in s and s != () for s in (*arguments, *outputs, *states)):
+    found = Inference(self.heads, _shapes(_given(self, args, kwargs, "shape")), {}).run()
+    listed = _listed(self, found)
+    arguments, outputs, states = [[outside_shape(k.shape) for k in known] for known in listed]
+    if all(k.is_shaped for known in listed for k in known):
         return arguments, outputs, states
     names = zip(self.list_arguments(), arguments, strict=True)
     _warn_of_unknown("shape", (f"{name}: {shape}" for name, shape in names if 0 in shape or shape == ()))

@@ -120,7 +120,7 @@ def _complete(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence
 def _open_sizes(node: SymbolNode, outputs: Sequence[PartialType]) -> None:
     """An operator without inputs: its ``shape`` parameter, in which 0 is a size that is inferred from the readers of the result."""
     shape = node.sig().params.get("shape")
-    if shape is not None and (0 in shape or shape == ()):
+    if shape is not None and not node.operator.numpy and (0 in shape or shape == ()):
         outputs[0].learn_shape(tuple(n or None for n in shape) or None, "the result")
     elif not outputs[0].is_shaped:
         _learn_types(node, (), outputs)
@@ -128,7 +128,7 @@ def _open_sizes(node: SymbolNode, outputs: Sequence[PartialType]) -> None:
 
 def is_open(node: SymbolNode) -> bool:
     """Whether sizes of a node without inputs are inferred from its users."""
-    shape = None if node.inputs else node.sig().params.get("shape")
+    shape = None if node.inputs or node.operator.numpy else node.sig().params.get("shape")
     return shape is not None and (0 in shape or shape == ())
 
 

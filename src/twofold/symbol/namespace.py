@@ -5,6 +5,7 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import OperatorError
+from ..extension_points import LOADERS
 from ..generated_methods import attach_method
 from ..opdef.frontend import PREFIXES, function_of
 from ..opdef.registry import NAMES, OPS
@@ -90,7 +91,7 @@ def find_attribute(name: str) -> Operators | Callable[..., Symbol]:
     if name in NAMESPACES:
         return NAMESPACES[name]
     if name in ("np", "npx"):
-        raise OperatorError(f"{PACKAGE}.{name}: NumPy's functions do not accept symbols", None, "call the block with arrays of mx.np")
+        return LOADERS["symbol", name]()
     if name.startswith("_") or name not in NAMES:
         raise OperatorError(f"module {PACKAGE!r} has no attribute {name!r}", None, "see dir() of it")
     return getattr(NAMESPACES["op"], name)

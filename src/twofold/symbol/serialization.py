@@ -20,7 +20,10 @@ VERSION = {"mxnet_version": ("int", MXNET_VERSION)}
 
 def to_json(heads: Iterable[Head], remove_amp_cast: bool = True) -> str:
     """The JSON text of a graph."""
-    return dump_symbol(record_of(without_casts(heads) if remove_amp_cast else list(heads), VERSION))
+    kept = without_casts(heads) if remove_amp_cast else list(heads)
+    # MXNet must know that results may have no axes
+    is_numpy = any(node.op is not None and node.op.numpy for node in topological(kept))
+    return dump_symbol(record_of(kept, {"is_np_shape": ("int", 1), **VERSION} if is_numpy else VERSION))
 
 
 def record_of(heads: Sequence[Head], attrs: Mapping[str, tuple[str, object]]) -> GraphRecord:

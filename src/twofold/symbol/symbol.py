@@ -4,10 +4,11 @@ Operators and fluent methods are attached by `operators` and `namespace`.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from ..device import Device
 from ..errors import IndexingError, NotImplementedForSymbol, ParameterError
+from ..extension_points import LOADERS
 from ..formats.files import write_file
 from ..strictness import tolerate
 from . import binding, inference, serialization
@@ -33,6 +34,8 @@ class Symbol:
     __hash__ = None  # type: ignore[assignment]  # == makes a symbol
 
     heads: tuple[Head, ...]
+    #: Whether operators and methods are those of MXNet's NumPy dialect.
+    _is_numpy: ClassVar[bool] = False
 
     if TYPE_CHECKING:  # attached from a table
 
@@ -47,6 +50,14 @@ class Symbol:
 
     def __init__(self, heads: Sequence[Head]) -> None:
         self.heads = tuple(heads)
+
+    def as_np_ndarray(self) -> "Symbol":
+        """The symbol with NumPy's operators and methods, as in MXNet's dialect of NumPy."""
+        return LOADERS["symbol", "np_symbol"]()(self.heads)
+
+    def as_nd_ndarray(self) -> "Symbol":
+        """The symbol itself."""
+        return self
 
     # structure
 
@@ -275,14 +286,6 @@ class Symbol:
         """
         if backend not in BACKENDS:
             raise ParameterError("get_backend_symbol: unknown backend", repr(backend), f"pass one of {', '.join(BACKENDS)}")
-        return Symbol(self.heads)
-
-    def as_np_ndarray(self) -> "Symbol":
-        """The symbol itself: the class of its results is that of the arrays that it is bound to."""
-        return Symbol(self.heads)
-
-    def as_nd_ndarray(self) -> "Symbol":
-        """The symbol itself: the class of its results is that of the arrays that it is bound to."""
         return Symbol(self.heads)
 
     # execution

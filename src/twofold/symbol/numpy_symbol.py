@@ -1,0 +1,259 @@
+"""Symbols under MXNet's NumPy dialect: ``Symbol.as_np_ndarray()`` gives one, and ``mx.sym.np`` and ``mx.sym.npx`` compose them.
+
+The functions are those of `mxnet_numpy`, on a front that applies operators to symbols.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import ModuleType
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..device import current_device
+from ..errors import IndexingError, OperatorError
+from ..generated_methods import attach_method
+from ..mxnet_numpy.batches import Batches
+from ..mxnet_numpy.creation import Creation
+from ..mxnet_numpy.elementwise import Elementwise
+from ..mxnet_numpy.front import Unsupported, public_name
+from ..mxnet_numpy.linear import LinearAlgebra, Products
+from ..mxnet_numpy.method_names import FUNCTION_OF, METHODS, clip_method, reduction_method, sum_method
+from ..mxnet_numpy.reductions import Reductions
+from ..mxnet_numpy.sampling import Random
+from ..mxnet_numpy.shapes import Shapes, as_sizes
+from ..opdef.frontend import function_of
+from ..opdef.registry import NAMES
+from ..opdef.spec import Op
+from ..ops import dialect_arithmetic, dialect_creation, dialect_shapes, primitive_arithmetic, slicing
+from .compose import apply_op
+from .functions import load, load_json
+from .symbol import Symbol
+
+__all__ = ["NP", "NPX", "NumpySymbol"]
+
+
+class NumpySymbol(Symbol):
+    """A symbol whose operators and methods are NumPy's, as MXNet's ``_Symbol``."""
+
+    __slots__ = ()
+    _is_numpy: ClassVar[bool] = True
+
+    def as_np_ndarray(self) -> "NumpySymbol":
+        """The symbol itself."""
+        return self
+
+    def as_nd_ndarray(self) -> Symbol:
+        """The symbol with the operators of ``mx.sym``."""
+        return Symbol(self.heads)
+
+    def __iter__(self) -> Iterator[Any]:
+        raise Unsupported(f"'{self!r}' is not iterable.", None, "functions with several results return lists")
+
+    def __len__(self) -> int:
+        raise Unsupported(f"{self!r} is not a list and does not support len().", None, "functions with several results return lists")
+
+    def __getitem__(self, key: Any) -> Any:
+        """A part selected by integers and slices.
+
+        Raises
+        ------
+        IndexingError
+            For other keys.
+        """
+        items = key if isinstance(key, tuple) else (key,)
+        if not items or not all(isinstance(k, (int, slice)) for k in items):
+            what = "Only integer, slice, or tuple of these types are supported!"
+            raise IndexingError(f"{what} Received key={key}")
+        begin, end, step, codes = [], [], [], []
+        for k in items:
+            if isinstance(k, slice):
+                begin, end, step, codes = [*begin, k.start], [*end, k.stop], [*step, k.step], [*codes, -2]
+            else:
+                begin, end, step, codes = [*begin, k], [*end, k + 1 if k != -1 else None], [*step, 1], [*codes, -3]
+        where = {"begin": begin, "end": end} if isinstance(key, int) else {"begin": begin, "end": end, "step": step}
+        part = FUNCTIONS.apply(slicing.slice_range, (self,), where)
+        return part if -3 not in codes else FUNCTIONS.apply(dialect_shapes.npx_reshape, (part,), {"newshape": (*codes, -4)})
+
+    @property
+    def T(self) -> "NumpySymbol":
+        """The axes reversed."""
+        return FUNCTIONS.transpose(self)
+
+    def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> "NumpySymbol":
+        """The elements in a dtype; the other arguments have no effect on values."""
+        return FUNCTIONS.apply(primitive_arithmetic.astype, (self,), {"dtype": dtype}, None, "cast")
+
+    def reshape(self, *shape: Any, order: str = "C") -> "NumpySymbol":
+        """The elements in a new shape, in which -1 infers a size."""
+        given = shape[0] if len(shape) == 1 else shape
+        return FUNCTIONS.apply(dialect_shapes.np_reshape, (self,), {"newshape": as_sizes(given), "order": order})
+
+    def transpose(self, *axes: Any) -> "NumpySymbol":
+        """The axes in the given order, reversed by default."""
+        given = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+        return FUNCTIONS.transpose(self, given or None)
+
+    def flatten(self, order: str = "C") -> "NumpySymbol":
+        """The elements along one axis."""
+        return self.reshape((-1,), order=order)
+
+    def __repr__(self) -> str:
+        return f"<_Symbol {self.name}>"
+
+
+class SymbolFunctions(Elementwise, Reductions, Shapes, Creation, Products):
+    """The functions of ``mx.sym.np``."""
+
+    def apply(self, op: Op, arrays: Sequence[Any], params: Mapping[str, Any] | None = None, out: Any = None, name: str = "") -> Any:
+        """The operator applied to symbols: one symbol, or the list of the symbols of its results."""
+        if out is not None:
+            raise Unsupported(f"{public_name(op)}: symbols are not written to", "out", "leave out out")
+        given = {k: v for k, v in (params or {}).items() if k in op.params or k == op.count_param or (k == "ctx" and not op.arrays)}
+        return numpy_results(apply_op(op, name or public_name(op), arrays, given))
+
+    def is_array(self, value: object) -> bool:
+        """Whether a value is a symbol."""
+        return isinstance(value, Symbol)
+
+    def operand(self, value: Any) -> Any:
+        """A symbol itself; nothing else is converted."""
+        if not isinstance(value, NumpySymbol):
+            raise Unsupported(f"type {type(value)} not supported", repr(value)[:60], "pass symbols of as_np_ndarray()")
+        return value
+
+    def context_name(self, ctx: Any) -> str:
+        """A device as MXNet's files spell it."""
+        return str(ctx or current_device())
+
+    def _correlated(self, mean: Any, cov: Any, size: Any) -> Any:
+        raise Unsupported("multivariate_normal: the shape of a symbol is not known", None, "compose normal, linalg.cholesky and matmul")
+
+    def _shuffled(self, x: Any, op: Op) -> None:
+        raise Unsupported("shuffle: symbols are not written to", repr(x), "use mx.sym.random.shuffle")
+
+    def may_share_memory(self, a: Any, b: Any, max_work: int | None = None) -> Any:
+        """False: values of a graph do not share memory."""
+        return self.apply(dialect_creation.npi_share_memory, (self.operand(a), self.operand(b)))
+
+    shares_memory = may_share_memory
+
+    def _cast(self, x: Any, dtype: Any) -> Any:
+        return x.astype(dtype)
+
+
+def numpy_results(found: Symbol) -> Any:
+    """A symbol under NumPy's dialect, or a list of them for several outputs."""
+    parts = [NumpySymbol([h]) for h in found.heads]
+    return parts[0] if len(parts) == 1 else parts
+
+
+FUNCTIONS = SymbolFunctions()
+
+
+class _Namespace(ModuleType):
+    """A namespace of functions on symbols."""
+
+    def __init__(self, name: str, faces: Sequence[Any], extra: Mapping[str, Any]) -> None:
+        super().__init__(name, f"Functions of {name} on symbols.")
+        self.__dict__.update(extra)
+        self.__dict__["_faces"] = tuple(faces)
+
+    def __getattr__(self, name: str) -> Any:
+        for face in self._faces:
+            if not name.startswith("_") and hasattr(face, name):
+                return getattr(face, name)
+        raise OperatorError(f"module {self.__name__!r} has no attribute {name!r}", None, "see dir() of it")
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *(n for face in self._faces for n in dir(face) if not n.startswith("_"))})
+
+
+class _Extension:
+    """Operators of ``mx.sym.npx`` with a prefix, generated on first use."""
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+
+    def __getattr__(self, name: str) -> Any:
+        op = NAMES.get(self._prefix + name)
+        if op is None:
+            raise AttributeError(name)
+
+        def call(op: Op, arrays: Sequence[Any], params: dict[str, Any], label: str | None) -> Any:
+            attr = params.pop("attr", None)
+            return numpy_results(apply_op(op, name, arrays, params, label, attr))
+
+        return function_of(op, name, call, __name__, passes="name", extra=() if op.arrays else ("ctx",))
+
+    def __dir__(self) -> list[str]:
+        return [n.removeprefix(self._prefix) for n in NAMES if n.startswith(self._prefix)]
+
+    def reshape(self, a: Any, newshape: Any, reverse: bool = False, order: str = "C") -> Any:
+        """The elements in a new shape, which may contain the codes of `dialect_shapes.shape_of_codes`."""
+        params = {"newshape": as_sizes(newshape), **({"reverse": True} if reverse else {}), **({"order": order} if order != "C" else {})}
+        return FUNCTIONS.apply(dialect_shapes.npx_reshape, (FUNCTIONS.operand(a),), params)
+
+
+_RANDOM = _Namespace("twofold.symbol.np.random", (Random(FUNCTIONS),), {})
+NP = _Namespace(
+    "twofold.symbol.np",
+    (FUNCTIONS,),
+    {
+        "linalg": _Namespace("twofold.symbol.np.linalg", (LinearAlgebra(FUNCTIONS),), {}),
+        "load": load,
+        "load_json": load_json,
+        "random": _RANDOM,
+        "_Symbol": NumpySymbol,
+    },
+)
+NPX = _Namespace(
+    "twofold.symbol.npx",
+    (_Extension("_npx_"),),
+    {
+        "image": _Namespace("twofold.symbol.npx.image", (_Extension("_npx__image_"),), {}),
+        "random": _Namespace("twofold.symbol.npx.random", (Batches(FUNCTIONS),), {}),
+    },
+)
+
+
+def _operator(name: str, reverse: bool) -> Callable[..., Any]:
+    function = getattr(FUNCTIONS, name)
+
+    def method(self: NumpySymbol, other: Any) -> Any:
+        if not isinstance(other, (NumpySymbol, bool, int, float, np.generic)):
+            raise Unsupported(
+                f"type {type(other)} not supported", repr(other)[:60], "combine symbols of as_np_ndarray() with such or numbers"
+            )
+        return function(other, self) if reverse else function(self, other)
+
+    return method
+
+
+def _method(name: str) -> Callable[..., Any]:
+    function = getattr(FUNCTIONS, name)
+    return lambda self, *args, **options: function(self, *args, **options)
+
+
+def _negative(self: NumpySymbol) -> Any:
+    return FUNCTIONS.apply(dialect_arithmetic.OF_SCALAR["multiply"], (self,), {"scalar": -1.0, "is_int": False})
+
+
+def attach() -> None:
+    """Attach operators and methods to `NumpySymbol`."""
+    for dunder, name in FUNCTION_OF.items():
+        if dunder in ("neg", "abs", "invert"):
+            continue
+        attach_method(NumpySymbol, f"__{dunder}__", _operator(name, False))
+        if dunder not in ("eq", "ne", "gt", "ge", "lt", "le"):
+            attach_method(NumpySymbol, f"__r{dunder}__", _operator(name, True))
+    attach_method(NumpySymbol, "__neg__", _negative)
+    attach_method(NumpySymbol, "__abs__", _method("abs"))
+    attach_method(NumpySymbol, "__invert__", _method("invert"))
+    found: dict[str, Callable[..., Any]] = {name: _method(name) for name in METHODS if name != "nonzero"}
+    found |= {name: reduction_method(FUNCTIONS, name) for name in ("all", "any", "max", "min")}
+    found |= {"sum": sum_method(FUNCTIONS), "clip": clip_method(FUNCTIONS)}
+    for name, method in found.items():
+        attach_method(NumpySymbol, name, method)
+
+
+attach()
