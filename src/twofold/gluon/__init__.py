@@ -1,7 +1,7 @@
 """``mx.gluon``: models as blocks of layers, their parameters, losses, data and training."""
 
 from . import batching as utils
-from . import data, loss, nn, rnn
+from . import contrib, data, loss, model_zoo, nn, rnn
 from .block import Block
 from .hybrid_block import HybridBlock
 from .parameter import Constant, DeferredInitializationError, Parameter
@@ -18,8 +18,10 @@ __all__ = [
     "ParameterDict",
     "SymbolBlock",
     "Trainer",
+    "contrib",
     "data",
     "loss",
+    "model_zoo",
     "nn",
     "rnn",
     "utils",

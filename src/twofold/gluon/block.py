@@ -58,7 +58,7 @@ class Block:
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         self._prefix, self._params = BlockScope.create(prefix, params, self._alias())
         self._name = self._prefix.removesuffix("_")
-        self._scope = BlockScope(self)
+        self._scope = BlockScope(self, is_transparent=prefix == "")
         self._children: dict[str, Block] = {}
         self._reg_params: dict[str, Parameter] = {}
         self._forward_hooks = Hooks()

@@ -24,10 +24,13 @@ class BlockScope:
     ----------
     block
         The block.
+    is_transparent
+        Whether the block was given an empty prefix: names inside count in the scope around it, as in MXNet.
     """
 
-    def __init__(self, block: Any) -> None:
+    def __init__(self, block: Any, is_transparent: bool) -> None:
         self._block = block
+        self._is_transparent = is_transparent
         self._counter: dict[str, int] = {}
         self._names: list[Prefix | None] = []
 
@@ -62,8 +65,7 @@ class BlockScope:
 
     def __enter__(self) -> "BlockScope":
         names = None
-        # A block with an empty prefix is transparent, as in MXNet: names inside count in the scope around it.
-        if self._block.prefix:
+        if not self._is_transparent:
             _OPEN.scopes = (*_OPEN.scopes, self)
             names = Prefix(self._block.prefix)
             names.__enter__()

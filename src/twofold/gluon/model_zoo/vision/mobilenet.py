@@ -1,0 +1,243 @@
+"""MobileNet, versions 1 and 2, in four widths."""
+
+from os import PathLike
+from typing import Any
+
+from ....context import cpu
+from ....device import Device
+from ... import nn
+from ...hybrid_block import HybridBlock
+from ...signatures import Functions, Operand
+from ..model_store import MODELS, load_pretrained
+
+__all__ = [
+    "RELU6",
+    "LinearBottleneck",
+    "MobileNet",
+    "MobileNetV2",
+    "get_mobilenet",
+    "get_mobilenet_v2",
+    "mobilenet0_5",
+    "mobilenet0_25",
+    "mobilenet0_75",
+    "mobilenet1_0",
+    "mobilenet_v2_0_5",
+    "mobilenet_v2_0_25",
+    "mobilenet_v2_0_75",
+    "mobilenet_v2_1_0",
+]
+
+#: Version 1: output channels and stride of each pair of a depthwise and a 1x1 convolution.
+_PAIRS = [(64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *[(512, 1)] * 5, (1024, 2), (1024, 1)]
+#: Version 2: expansion, output channels, number and first stride of each group of bottlenecks.
+_GROUPS = [(1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)]
+
+
+class RELU6(HybridBlock, arrays="nd"):
+    """``min(max(x, 0), 6)``.
+
+    Parameters
+    ----------
+    **kwargs
+        ``prefix`` and ``params``, see `Block`.
+    """
+
+    def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
+        """The output, with the shape of x."""
+        return F.clip(x, 0, 6, name="relu6")
+
+
+def _add_convolution(
+    out: nn.HybridSequential, channels: int, kernel: int = 1, stride: int = 1, groups: int = 1, activation: HybridBlock | None = None
+) -> None:
+    """Add a convolution without bias, and batch normalization."""
+    out.add(nn.Conv2D(channels, kernel, stride, kernel // 2, groups=groups, use_bias=False), nn.BatchNorm(scale=True))
+    if activation is not None:
+        out.add(activation)
+
+
+class LinearBottleneck(HybridBlock, arrays="nd"):
+    """More channels by a 1x1 convolution, a depthwise 3x3 convolution, and fewer channels without an activation behind them.
+
+    Parameters
+    ----------
+    in_channels, channels
+        Number of channels of the input and of the output.
+    t
+        The expansion: how many times as many channels there are in between.
+    stride
+        Stride of the depthwise convolution. If it is 1 and the numbers of channels are equal, the input is added to the output.
+    **kwargs
+        ``prefix`` and ``params``, see `Block`.
+    """
+
+    def __init__(self, in_channels: int, channels: int, t: int, stride: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.use_shortcut = stride == 1 and in_channels == channels
+        with self.name_scope():
+            self.out = nn.HybridSequential()
+            _add_convolution(self.out, in_channels * t, activation=RELU6())
+            _add_convolution(self.out, in_channels * t, kernel=3, stride=stride, groups=in_channels * t, activation=RELU6())
+            _add_convolution(self.out, channels)
+
+    def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
+        """The output (n, channels, h / stride, w / stride)."""
+        out = self.out(x)
+        return F.elemwise_add(out, x) if self.use_shortcut else out
+
+
+class MobileNet(HybridBlock, arrays="any"):
+    """Pairs of a depthwise 3x3 convolution and a 1x1 convolution.
+
+    Parameters
+    ----------
+    multiplier
+        The width: a factor of all numbers of channels.
+    classes
+        Number of classes.
+    **kwargs
+        ``prefix`` and ``params``, see `Block`.
+
+    Notes
+    -----
+    Howard et al., MobileNets, arXiv:1704.04861.
+    """
+
+    def __init__(self, multiplier: float = 1.0, classes: int = 1000, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.features = nn.HybridSequential(prefix="")
+            with self.features.name_scope():
+                channels = int(32 * multiplier)
+                _add_convolution(self.features, channels, kernel=3, stride=2, activation=nn.Activation("relu"))
+                for wanted, stride in _PAIRS:
+                    _add_convolution(self.features, channels, 3, stride, groups=channels, activation=nn.Activation("relu"))
+                    channels = int(wanted * multiplier)
+                    _add_convolution(self.features, channels, activation=nn.Activation("relu"))
+                self.features.add(nn.GlobalAvgPool2D(), nn.Flatten())
+            self.output = nn.Dense(classes)
+
+    def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
+        """The logits (n, classes)."""
+        return self.output(self.features(x))
+
+
+class MobileNetV2(HybridBlock, arrays="any"):
+    """A sequence of `LinearBottleneck`.
+
+    Parameters
+    ----------
+    multiplier
+        The width: a factor of the numbers of channels.
+    classes
+        Number of classes.
+    **kwargs
+        ``prefix`` and ``params``, see `Block`.
+
+    Notes
+    -----
+    Sandler et al., MobileNetV2: Inverted residuals and linear bottlenecks, CVPR 2018.
+    """
+
+    def __init__(self, multiplier: float = 1.0, classes: int = 1000, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.features = nn.HybridSequential(prefix="features_")
+            with self.features.name_scope():
+                channels = int(32 * multiplier)
+                _add_convolution(self.features, channels, kernel=3, stride=2, activation=RELU6())
+                for expansion, wanted, count, first_stride in _GROUPS:
+                    for k in range(count):
+                        incoming, channels = channels, int(wanted * multiplier)
+                        self.features.add(LinearBottleneck(incoming, channels, expansion, first_stride if k == 0 else 1))
+                _add_convolution(self.features, int(1280 * max(multiplier, 1.0)), activation=RELU6())
+                self.features.add(nn.GlobalAvgPool2D())
+            self.output = nn.HybridSequential(prefix="output_")
+            with self.output.name_scope():
+                self.output.add(nn.Conv2D(classes, 1, use_bias=False, prefix="pred_"), nn.Flatten())
+
+    def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
+        """The logits (n, classes)."""
+        return self.output(self.features(x))
+
+
+def _width(multiplier: float) -> str:
+    """A width in the names of files: 1.0, 0.75, 0.5, 0.25."""
+    text = f"{multiplier:.2f}"
+    return text[:-1] if text in ("1.00", "0.50") else text
+
+
+def get_mobilenet(
+    multiplier: float,
+    pretrained: bool = False,
+    ctx: Device = cpu(),  # noqa: B008
+    root: str | PathLike[str] = MODELS,
+    **kwargs: Any,
+) -> MobileNet:
+    """A `MobileNet`.
+
+    Parameters
+    ----------
+    multiplier
+        The width; there are trained parameters for 0.25, 0.5, 0.75 and 1.0.
+    pretrained
+        Whether to load trained parameters.
+    ctx
+        The device of the trained parameters, or a list of devices.
+    root
+        The folder of their file, see `get_model_file`.
+    **kwargs
+        Parameters of the class.
+    """
+    return load_pretrained(MobileNet(multiplier, **kwargs), f"mobilenet{_width(multiplier)}", pretrained, ctx, root)
+
+
+def get_mobilenet_v2(
+    multiplier: float,
+    pretrained: bool = False,
+    ctx: Device = cpu(),  # noqa: B008
+    root: str | PathLike[str] = MODELS,
+    **kwargs: Any,
+) -> MobileNetV2:
+    """A `MobileNetV2`; takes the parameters of `get_mobilenet`."""
+    return load_pretrained(MobileNetV2(multiplier, **kwargs), f"mobilenetv2_{_width(multiplier)}", pretrained, ctx, root)
+
+
+def mobilenet1_0(**kwargs: Any) -> MobileNet:
+    """`MobileNet` of width 1.0; takes the parameters of `get_mobilenet`."""
+    return get_mobilenet(1.0, **kwargs)
+
+
+def mobilenet0_75(**kwargs: Any) -> MobileNet:
+    """`MobileNet` of width 0.75; takes the parameters of `get_mobilenet`."""
+    return get_mobilenet(0.75, **kwargs)
+
+
+def mobilenet0_5(**kwargs: Any) -> MobileNet:
+    """`MobileNet` of width 0.5; takes the parameters of `get_mobilenet`."""
+    return get_mobilenet(0.5, **kwargs)
+
+
+def mobilenet0_25(**kwargs: Any) -> MobileNet:
+    """`MobileNet` of width 0.25; takes the parameters of `get_mobilenet`."""
+    return get_mobilenet(0.25, **kwargs)
+
+
+def mobilenet_v2_1_0(**kwargs: Any) -> MobileNetV2:
+    """`MobileNetV2` of width 1.0; takes the parameters of `get_mobilenet`."""
+    return get_mobilenet_v2(1.0, **kwargs)
+
+
+def mobilenet_v2_0_75(**kwargs: Any) -> MobileNetV2:
+    """`MobileNetV2` of width 0.75; takes the parameters of `get_mobilenet`."""
+    return get_mobilenet_v2(0.75, **kwargs)
+
+
+def mobilenet_v2_0_5(**kwargs: Any) -> MobileNetV2:
+    """`MobileNetV2` of width 0.5; takes the parameters of `get_mobilenet`."""
+    return get_mobilenet_v2(0.5, **kwargs)
+
+
+def mobilenet_v2_0_25(**kwargs: Any) -> MobileNetV2:
+    """`MobileNetV2` of width 0.25; takes the parameters of `get_mobilenet`."""
+    return get_mobilenet_v2(0.25, **kwargs)

@@ -1,0 +1,144 @@
+"""VGG with 11 to 19 layers, with and without batch normalization."""
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any
+
+from ....context import cpu
+from ....device import Device
+from ....errors import UnboundArgumentError
+from ....initializer import Xavier
+from ... import nn
+from ...hybrid_block import HybridBlock
+from ...signatures import Functions, Operand
+from ..model_store import MODELS, load_pretrained
+
+__all__ = ["VGG", "get_vgg", "vgg11", "vgg11_bn", "vgg13", "vgg13_bn", "vgg16", "vgg16_bn", "vgg19", "vgg19_bn", "vgg_spec"]
+
+#: Numbers of convolutions and of their filters in each of the five stages, by number of layers.
+vgg_spec = {
+    11: ([1, 1, 2, 2, 2], [64, 128, 256, 512, 512]),
+    13: ([2, 2, 2, 2, 2], [64, 128, 256, 512, 512]),
+    16: ([2, 2, 3, 3, 3], [64, 128, 256, 512, 512]),
+    19: ([2, 2, 4, 4, 4], [64, 128, 256, 512, 512]),
+}
+
+
+class VGG(HybridBlock, arrays="any"):
+    """Stages of 3x3 convolutions, each halving the image, and three fully connected layers.
+
+    Parameters
+    ----------
+    layers
+        Number of convolutions of each stage.
+    filters
+        Number of filters of each stage.
+    classes
+        Number of classes.
+    batch_norm
+        Whether batch normalization follows each convolution.
+    **kwargs
+        ``prefix`` and ``params``, see `Block`.
+
+    Notes
+    -----
+    Simonyan and Zisserman, Very deep convolutional networks for large-scale image recognition, arXiv:1409.1556.
+    """
+
+    def __init__(self, layers: Sequence[int], filters: Sequence[int], classes: int = 1000, batch_norm: bool = False, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.features = nn.HybridSequential(prefix="")
+            for count, channels in zip(layers, filters, strict=True):
+                for _ in range(count):
+                    self._add_convolution(channels, batch_norm)
+                self.features.add(nn.MaxPool2D(strides=2))
+            for _ in range(2):
+                self.features.add(nn.Dense(4096, activation="relu", weight_initializer="normal", bias_initializer="zeros"))
+                self.features.add(nn.Dropout(rate=0.5))
+            self.output = nn.Dense(classes, weight_initializer="normal", bias_initializer="zeros")
+
+    def _add_convolution(self, channels: int, batch_norm: bool) -> None:
+        init = Xavier(rnd_type="gaussian", factor_type="out", magnitude=2)
+        self.features.add(nn.Conv2D(channels, kernel_size=3, padding=1, weight_initializer=init, bias_initializer="zeros"))
+        if batch_norm:
+            self.features.add(nn.BatchNorm())
+        self.features.add(nn.Activation("relu"))
+
+    def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
+        """The logits (n, classes)."""
+        return self.output(self.features(x))
+
+
+def get_vgg(
+    num_layers: int,
+    pretrained: bool = False,
+    ctx: Device = cpu(),  # noqa: B008
+    root: str | PathLike[str] = MODELS,
+    **kwargs: Any,
+) -> VGG:
+    """A `VGG`.
+
+    Parameters
+    ----------
+    num_layers
+        11, 13, 16 or 19.
+    pretrained
+        Whether to load trained parameters.
+    ctx
+        The device of the trained parameters, or a list of devices.
+    root
+        The folder of their file, see `get_model_file`.
+    **kwargs
+        Parameters of the class.
+
+    Raises
+    ------
+    KeyError
+        If there is no such number of layers.
+    """
+    if num_layers not in vgg_spec:
+        raise UnboundArgumentError("get_vgg: no such number of layers", str(num_layers), f"pass one of {list(vgg_spec)}")
+    layers, filters = vgg_spec[num_layers]
+    name = f"vgg{num_layers}{'_bn' if kwargs.get('batch_norm') else ''}"
+    return load_pretrained(VGG(layers, filters, **kwargs), name, pretrained, ctx, root)
+
+
+def vgg11(**kwargs: Any) -> VGG:
+    """`VGG` with 11 layers; takes the parameters of `get_vgg`."""
+    return get_vgg(11, **kwargs)
+
+
+def vgg13(**kwargs: Any) -> VGG:
+    """`VGG` with 13 layers; takes the parameters of `get_vgg`."""
+    return get_vgg(13, **kwargs)
+
+
+def vgg16(**kwargs: Any) -> VGG:
+    """`VGG` with 16 layers; takes the parameters of `get_vgg`."""
+    return get_vgg(16, **kwargs)
+
+
+def vgg19(**kwargs: Any) -> VGG:
+    """`VGG` with 19 layers; takes the parameters of `get_vgg`."""
+    return get_vgg(19, **kwargs)
+
+
+def vgg11_bn(**kwargs: Any) -> VGG:
+    """`VGG` with 11 layers and batch normalization; takes the parameters of `get_vgg`."""
+    return get_vgg(11, **{**kwargs, "batch_norm": True})
+
+
+def vgg13_bn(**kwargs: Any) -> VGG:
+    """`VGG` with 13 layers and batch normalization; takes the parameters of `get_vgg`."""
+    return get_vgg(13, **{**kwargs, "batch_norm": True})
+
+
+def vgg16_bn(**kwargs: Any) -> VGG:
+    """`VGG` with 16 layers and batch normalization; takes the parameters of `get_vgg`."""
+    return get_vgg(16, **{**kwargs, "batch_norm": True})
+
+
+def vgg19_bn(**kwargs: Any) -> VGG:
+    """`VGG` with 19 layers and batch normalization; takes the parameters of `get_vgg`."""
+    return get_vgg(19, **{**kwargs, "batch_norm": True})
