@@ -1,5 +1,5 @@
 """``gluon.contrib``: further layers, cells and samplers, and the training loop `estimator`."""
 
-from . import nn
+from . import cnn, data, nn, rnn
 
-__all__ = ["nn"]
+__all__ = ["cnn", "data", "nn", "rnn"]

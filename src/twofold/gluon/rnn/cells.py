@@ -14,7 +14,7 @@ __all__ = ["GRUCell", "LSTMCell", "RNNCell"]
 Activation = str | Callable[..., Any]
 
 
-def activate(F: Functions, x: Operand, activation: Activation, name: str) -> Operand:
+def activate(F: Functions, x: Operand, activation: Activation, name: str | None = None) -> Operand:
     """Apply an activation, given by name or as a function."""
     if not isinstance(activation, str):
         return activation(x)

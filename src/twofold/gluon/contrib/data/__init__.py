@@ -1,0 +1,5 @@
+"""``gluon.contrib.data``: a sampler that visits samples at intervals."""
+
+from .sampler import IntervalSampler
+
+__all__ = ["IntervalSampler"]
