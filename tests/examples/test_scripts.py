@@ -49,6 +49,15 @@ def test_a_script_of_2018_runs_as_it_is():
     assert float(re.fullmatch(r"accuracy: (.*)\n", printed)[1]) > 0.95
 
 
+@pytest.mark.parametrize("cells", [[], ["--fused"]])
+def test_a_language_model_learns_the_order_of_words(cells):
+    sizes = ["--num-hidden", 24, "--num-embed", 16, "--num-layers", 1, "--num-sentences", 400, "--num-epochs", 12]
+    printed = output_of("lstm_bucketing.py", *sizes, *cells, by=("-m", "twofold", "run"))
+    perplexity, speed = re.fullmatch(r"perplexity: (.*)\nwords/s: (.*)\n", printed).groups()
+    assert float(perplexity) < 10  # of 22 words
+    assert float(speed) > 0
+
+
 def test_a_net_trains_on_the_arrays_of_another_library():
     there, here, difference = output_of("on_torch.py", "array_api_strict").splitlines()
     assert there.startswith("array_api_strict: ")
