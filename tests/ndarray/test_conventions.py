@@ -23,15 +23,8 @@ def difference_of(row):
     return found[0] if found else None
 
 
-#: Rows of missing features: a part of the row, and what it waits for.
-WAITING = {
-    "nd.contrib.boolean_mask": "an operator of another family",
-}
-
-
 def as_parameter(row):
-    waits = [why for words, why in WAITING.items() if words in row.setup + row.expression]
-    return pytest.param(row, marks=[pytest.mark.xfail(reason=w, raises=AttributeError, strict=True) for w in waits], id=identity(row))
+    return pytest.param(row, id=identity(row))
 
 
 def identity(row):

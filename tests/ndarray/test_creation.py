@@ -55,7 +55,7 @@ def test_array_rejects_what_is_not_array_like(source):
 def test_an_array_of_a_scalar_is_0d_and_works_in_operations():
     x = nd.array(5)
     assert x.shape == ()
-    assert (x + 1).shape == (x * x).shape == (1.0 - x).shape == (-x).shape == (1,)
+    assert (x + 1).shape == (x * x).shape == (1.0 - x).shape == (-x).shape == ()
     assert (x * nd.ones((2,))).asnumpy().tolist() == [5, 5]
 
 

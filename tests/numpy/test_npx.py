@@ -37,7 +37,10 @@ def test_every_mxnet_operator_exists():
 
 def nd_function(op):
     name = op.names[0]
-    return getattr(nd.contrib, name.removeprefix("_contrib_")) if name.startswith("_contrib_") else getattr(nd, name)
+    for prefix, module in (("_contrib_", nd.contrib), ("_image_", nd.image)):
+        if name.startswith(prefix):
+            return getattr(module, name.removeprefix(prefix))
+    return getattr(nd, name)
 
 
 @pytest.mark.parametrize("name", list(filter(deterministic, OPERATORS)))

@@ -23,6 +23,8 @@ EXCEPTIONS = {
     ("smooth_l1", "scalar"),
     ("_contrib_backward_quadratic", "*"),
     ("_npi_norm", "*"),
+    ("_linalg_potrf", "*"),  # takes `lower`, which its documentation does not mention
+    ("_linalg_potri", "*"),
     ("_npi_concatenate", "*"),
     *((f"_np_atleast_{n}d", "*") for n in (1, 2, 3)),
 }

@@ -53,7 +53,7 @@ def function_of(
     params = [p for p in op.params if p not in op.training]
     keywords = [p for p in params if p not in arrays]
     before_dtype = keywords.index("dtype") if "dtype" in keywords else len(keywords)
-    keywords[before_dtype:before_dtype] = extra
+    keywords[before_dtype:before_dtype] = [p for p in extra if p not in keywords]
     common = ["name=None", "attr=None", "out=None"] if passes == "name" else ["out=None", "name=None"]
     tail = ", ".join([f"{p}=NULL" for p in keywords] + [*common, "**other"])
     given = "{" + ", ".join(f"{p!r}: {p}" for p in keywords) + "}"
