@@ -16,6 +16,7 @@ _PUBLIC: dict[str, str | tuple[str, str]] = {
     "ndarray": "ndarray",
     "autograd": "autograd",
     "context": "context",
+    "contrib": "contrib",
     "random": "random",
     "rnd": "random",
     "rnn": "rnn",

@@ -6,6 +6,7 @@ from . import ndarray as nd
 from . import ndarray
 from . import autograd
 from . import context
+from . import contrib
 from . import random
 from . import random as rnd
 from . import rnn
@@ -82,6 +83,7 @@ __all__ = [
     "callback",
     "compile",
     "context",
+    "contrib",
     "cpu",
     "cpu_pinned",
     "current_context",

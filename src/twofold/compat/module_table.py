@@ -42,6 +42,7 @@ SOURCES: dict[str, tuple[str, ...]] = {
     "attribute": ("symbol.naming",),
     "base": ("compat.base", "errors"),
     "context": ("context",),
+    "contrib.text.utils": ("contrib.text.tokens",),
     "error": ("compat.error", "errors"),
     "executor_manager": ("module.device_group", "io"),
     "gluon.block": (*_BLOCKS, "gluon.parameter", "gluon.parameter_dict"),
