@@ -19,12 +19,12 @@ def frame_of_user(depth: int) -> FrameType:
     return frame
 
 
-def warn(text: str) -> None:
-    """Issue a `UserWarning` at the user's line: `warnings.warn` would have to be told how many frames the package has above it."""
+def warn(text: str, category: type[Warning] = UserWarning) -> None:
+    """Issue a warning at the user's line: `warnings.warn` would have to be told how many frames the package has above it."""
     user = frame_of_user(1)
     registry = user.f_globals.setdefault("__warningregistry__", {})  # with it, a line warns once under Python's default filter
     module = user.f_globals.get("__name__") or "<unknown>"
-    warnings.warn_explicit(text, UserWarning, user.f_code.co_filename, user.f_lineno, module, registry)
+    warnings.warn_explicit(text, category, user.f_code.co_filename, user.f_lineno, module, registry)
 
 
 def is_inside(frame: FrameType) -> bool:
