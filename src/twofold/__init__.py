@@ -18,6 +18,7 @@ _PUBLIC: dict[str, str | tuple[str, str]] = {
     "context": "context",
     "contrib": "contrib",
     "random": "random",
+    "recordio": "recordio",
     "rnd": "random",
     "rnn": "rnn",
     "base": "compat.base",

@@ -8,6 +8,7 @@ from . import autograd
 from . import context
 from . import contrib
 from . import random
+from . import recordio
 from . import random as rnd
 from . import rnn
 from .compat import base
@@ -127,6 +128,7 @@ __all__ = [
     "optimizer",
     "profiler",
     "random",
+    "recordio",
     "registry",
     "rnd",
     "rnn",

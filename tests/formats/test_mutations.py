@@ -6,6 +6,7 @@ Each through the parser of its format, and through the functions that users call
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import random
@@ -18,8 +19,10 @@ import pytest
 import twofold as mx
 from twofold.errors import FormatError, MXNetError
 from twofold.formats.datasets import load_idx
+from twofold.formats.images import load_image
 from twofold.formats.params import load_params
 from twofold.formats.pickle_records import load_states
+from twofold.formats.recordio import RecordReader, dump_record, load_index
 from twofold.formats.safetensors import dump_safetensors, load_safetensors
 from twofold.formats.symbol_json import dump_symbol, load_symbol
 
@@ -180,6 +183,13 @@ def in_use(symbol: mx.sym.Symbol) -> None:
             ask()
 
 
+def all_records(data: bytes) -> None:
+    """Read a file of records to its end, and find the same by an index of it."""
+    reader = RecordReader(io.BytesIO(data))
+    records = list(iter(reader.read, None))
+    assert b"".join(map(dump_record, records)) == data or len(records) == len(list(reader.offsets()))
+
+
 pytestmark = [pytest.mark.fuzz, pytest.mark.timeout(120)]
 
 
@@ -190,6 +200,25 @@ def test_parameter_files(shared: Path):
 
 def test_symbol_files(shared: Path):
     loaded, refused = outcomes(contents(shared / "fixtures", "*-symbol.json"), written_again)
+    assert min(loaded, refused) > CASES // 20
+
+
+def test_record_files(shared: Path):
+    loaded, refused = outcomes(contents(shared / "fixtures", "*.rec"), all_records)
+    assert min(loaded, refused) > CASES // 20
+
+
+def test_indexes_of_record_files(shared: Path):
+    loaded, refused = outcomes(contents(shared / "fixtures", "*.idx"), load_index)
+    assert min(loaded, refused) > CASES // 20
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("channels", [None, 1, 3])
+def test_images(shared: Path, channels: int | None):
+    file = mx.recordio.MXIndexedRecordIO(shared / "fixtures" / "images.idx", shared / "fixtures" / "images.rec", "r")
+    images = [mx.recordio.unpack(file.read_idx(key))[1] for key in range(6)]
+    loaded, refused = outcomes(images, lambda data: load_image(data, channels))
     assert min(loaded, refused) > CASES // 20
 
 

@@ -1,4 +1,4 @@
-"""Reads whole files, and writes them atomically: a reader sees the old content or the new. Local paths and fsspec URLs."""
+"""Reads whole files, writes them atomically (a reader sees the old content or the new), and opens them. Local paths and fsspec URLs."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import re
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from ..errors import FileAccessError, MissingDependency, MissingFileError
 
 if TYPE_CHECKING:
     from .records import Buffer
 
-__all__ = ["read_file", "write_file"]
+__all__ = ["open_file", "read_file", "write_file"]
 
 URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(::|://)")  # at least two letters: "c:/data" is a path
 LOCAL = "file://"
@@ -71,6 +71,29 @@ def write_file(path: str | os.PathLike[str], chunks: Iterable[Buffer]) -> None:
             system.pipe_file(inner, b"".join(chunks))
         else:
             _write_local(Path(os.path.realpath(name.removeprefix(LOCAL))), chunks)
+
+
+def open_file(path: str | os.PathLike[str], mode: Literal["rb", "wb"]) -> BinaryIO:
+    """Open a file, to be read in parts or written in place. What is written to a local file is not kept in a buffer.
+
+    Parameters
+    ----------
+    path
+        A local path, or a URL such as ``"s3://bucket/key"``, which fsspec opens. Of one that is read only the parts asked for are fetched.
+    mode
+        ``"rb"`` to read, ``"wb"`` to write a new file.
+
+    Raises
+    ------
+    MissingFileError, FileAccessError, MissingDependency
+        See `read_file`.
+    """
+    name = os.fspath(path)
+    with _named_errors(name, "read" if mode == "rb" else "write"):
+        if _is_url(name):
+            system, inner = _filesystem(name)
+            return system.open(inner, mode)
+        return Path(name.removeprefix(LOCAL)).open(mode, buffering=0 if mode == "wb" else -1)  # type: ignore[return-value]  # FileIO or BufferedReader
 
 
 def _write_local(path: Path, chunks: Iterable[Buffer]) -> None:

@@ -1,7 +1,7 @@
 """``gluon.data``: datasets, samplers and the data loader."""
 
 from . import vision
-from .dataset import ArrayDataset, Dataset, SimpleDataset
+from .dataset import ArrayDataset, Dataset, RecordFileDataset, SimpleDataset
 from .loader import DataLoader
 from .sampler import BatchSampler, FilterSampler, RandomSampler, Sampler, SequentialSampler
 
@@ -12,6 +12,7 @@ __all__ = [
     "Dataset",
     "FilterSampler",
     "RandomSampler",
+    "RecordFileDataset",
     "Sampler",
     "SequentialSampler",
     "SimpleDataset",

@@ -1,13 +1,15 @@
 """Datasets: samples by index, and transformations of datasets."""
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ...errors import DTypeError, IndexingError, InvalidValue, Undefined
 from ...imperative.array import Array
+from ...recordio import MXIndexedRecordIO
 from .sampler import FilterSampler, Sampler, SequentialSampler
 
-__all__ = ["ArrayDataset", "Dataset", "SimpleDataset"]
+__all__ = ["ArrayDataset", "Dataset", "RecordFileDataset", "SimpleDataset"]
 
 
 class Dataset:
@@ -132,6 +134,37 @@ class ArrayDataset(Dataset):
 
     def __len__(self) -> int:
         return self._length
+
+
+class RecordFileDataset(Dataset):
+    """The records of a file as a dataset: sample k is the k-th record of the index, as bytes. See `mx.recordio.MXIndexedRecordIO`.
+
+    Parameters
+    ----------
+    filename
+        The file of records. Its index has the same name with the extension ``.idx``; where it is missing, the file is read through once.
+
+    Examples
+    --------
+    >>> import tempfile, twofold as mx
+    >>> path = tempfile.mkdtemp() + "/a"
+    >>> file = mx.recordio.MXIndexedRecordIO(path + ".idx", path + ".rec", "w")
+    >>> file.write_idx(0, b"first"), file.write_idx(1, b"second"), file.close()
+    (None, None, None)
+    >>> mx.gluon.data.RecordFileDataset(path + ".rec")[1]
+    b'second'
+    """
+
+    def __init__(self, filename: str | os.PathLike[str]) -> None:
+        self.filename = os.fspath(filename)
+        self.idx_file = os.path.splitext(self.filename)[0] + ".idx"
+        self._record = MXIndexedRecordIO(self.idx_file, self.filename, "r")
+
+    def __getitem__(self, idx: int) -> Any:
+        return self._record.read_idx(self._record.keys[idx])
+
+    def __len__(self) -> int:
+        return len(self._record.keys)
 
 
 class _Transform(Dataset):

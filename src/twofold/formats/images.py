@@ -1,0 +1,129 @@
+"""Compressed images (JPEG, PNG and others that Pillow knows) to arrays of pixels and back. Pillow is loaded on first use."""
+
+from __future__ import annotations
+
+import io
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ..errors import FormatError, MissingDependency, ParameterError
+from .records import ArrayRecord, Buffer
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+__all__ = ["dump_image", "load_image"]
+
+JPEG, PNG = (".jpg", ".jpeg", ".jpe"), (".png",)
+#: Channels of an image to Pillow's name of such pixels.
+MODES = {1: "L", 3: "RGB", 4: "RGBA"}
+#: Pillow's gray pixels of 16 bits.
+DEEP = "I;16"
+KNOWN = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr", DEEP)
+
+
+def load_image(data: Buffer, channels: int | None = None) -> ArrayRecord:
+    """Decode an image.
+
+    Parameters
+    ----------
+    data
+        The compressed image.
+    channels
+        3 for colors and 1 for gray, turned upright as the image says; None for those of the image, as they are stored: 1, 3 or 4.
+
+    Returns
+    -------
+    The pixels (h, w) or (h, w, channels): red, green, blue, alpha, as uint8; uint16 for gray ones of 16 bits where ``channels`` is None.
+
+    Raises
+    ------
+    FormatError
+        If it is not an image or a damaged one, or so large that Pillow takes it for an attack.
+    MissingDependency
+        If Pillow is not installed.
+    """
+    pillow = _pillow("reading images")
+    try:
+        with pillow.open(io.BytesIO(data)) as image:
+            if image.mode not in KNOWN:
+                raise FormatError("an image of an unknown kind of pixels", image.mode, "store it as a PNG or JPEG")
+            if channels == 1:
+                image.draft("L", image.size)  # the brightness that a JPEG stores, instead of one computed from colors
+            pixels = _stored(image) if channels is None else _converted(image, channels)
+            height, width = pixels.size[::-1]
+            bands = len(pixels.getbands())
+            dtype = "uint16" if pixels.mode == DEEP else "uint8"
+            return ArrayRecord(dtype, (height, width) if bands == 1 else (height, width, bands), pixels.tobytes())
+    except pillow.DecompressionBombError as error:
+        raise FormatError("an image too large to decode", str(error), "raise PIL.Image.MAX_IMAGE_PIXELS if you trust it") from None
+    except FormatError:
+        raise
+    except (OSError, SyntaxError, ValueError, EOFError) as error:
+        raise FormatError("not an image, or a damaged one", str(error)) from None
+
+
+def _stored(image: Any) -> Any:
+    """An image with its own channels."""
+    if image.mode == DEEP:
+        return image
+    if image.mode in ("1", "L"):
+        return image.convert("L")
+    alpha = image.mode in ("LA", "RGBA", "PA") or "transparency" in image.info
+    return image.convert("RGBA" if alpha else "RGB")
+
+
+def _converted(image: Any, channels: int) -> Any:
+    turned = import_module("PIL.ImageOps").exif_transpose(image)
+    if turned.mode == DEEP:  # the upper eight bits of each pixel, as OpenCV takes them
+        turned = _pillow("reading images").frombytes("L", turned.size, turned.tobytes()[1::2])
+    return turned.convert(MODES[channels])
+
+
+def dump_image(image: ArrayRecord, extension: str, quality: int) -> bytes:
+    """Compress an image.
+
+    Parameters
+    ----------
+    image
+        The pixels (h, w), (h, w, 3) or (h, w, 4), uint8, as `load_image` returns them.
+    extension
+        What names of files in the format end with, such as ``".jpg"``.
+    quality
+        Of a JPEG: 1 to 100. Of a PNG: the effort of compression, 0 to 9. Other formats have their default.
+
+    Raises
+    ------
+    ParameterError
+        If Pillow writes no such format, or not such pixels.
+    MissingDependency
+        If Pillow is not installed.
+    """
+    pillow = _pillow("writing images")
+    suffix = extension.lower()
+    format = pillow.registered_extensions().get(suffix)
+    if format not in pillow.SAVE:
+        raise ParameterError("no image format has names that end so", extension, "use '.jpg' or '.png'")
+    height, width, channels = (*(image.shape or ()), 1)[:3]
+    pixels = pillow.frombytes(MODES[channels], (width, height), bytes(image.data))
+    options: dict[str, Any] = {}
+    if suffix in JPEG:
+        pixels = pixels.convert("RGB") if pixels.mode == "RGBA" else pixels
+        options["quality"] = min(max(quality, 1), 100)
+    elif suffix in PNG:
+        options["compress_level"] = min(max(quality, 0), 9)
+    elif suffix == ".webp":
+        options["lossless"] = True
+    file = io.BytesIO()
+    try:
+        pixels.save(file, format, **options)
+    except (OSError, ValueError) as error:
+        raise ParameterError(f"cannot write the image as {extension}", str(error), "use '.jpg' or '.png'") from error
+    return file.getvalue()
+
+
+def _pillow(purpose: str) -> ModuleType:
+    try:
+        return import_module("PIL.Image")
+    except ImportError as error:
+        raise MissingDependency.of("PIL", purpose, "twofold[image]") from error

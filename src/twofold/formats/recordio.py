@@ -1,0 +1,229 @@
+"""Record files (RecordIO) to bytes and back: how records follow one another in a file, not what they hold.
+
+A record is a magic number, a word with its kind and length, its content, and zeros up to a multiple of four bytes. A content that has
+the magic number itself, at a multiple of four bytes, is divided there into several parts, which leave it out. So the magic number at such a
+place is always the start of a part, and a reader that starts anywhere finds the next one.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import struct
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import BinaryIO
+
+from ..errors import FileAccessError, FormatError, ParameterError
+
+__all__ = ["RecordReader", "RecordWriter", "dump_record", "load_index"]
+
+MAGIC = (0xCED7230A).to_bytes(4, "little")
+HEADER = struct.Struct("<4sI")
+LENGTH_BITS = 29
+LARGEST = 2**LENGTH_BITS - 1
+WHOLE, FIRST, MIDDLE, LAST = range(4)
+UNCHECKED = 1 << 20  # a length up to this may be allocated before the file is known to be as long
+
+
+def dump_record(content: bytes) -> bytes:
+    """Return a record as it is stored.
+
+    Raises
+    ------
+    ParameterError
+        If it has 2**29 bytes or more.
+    """
+    if len(content) > LARGEST:
+        raise ParameterError("a record is too large", f"{len(content)} bytes", f"store at most {LARGEST} in one")
+    parts = _divided(content)
+    if len(parts) == 1:
+        return b"".join([HEADER.pack(MAGIC, len(content)), content, bytes(-len(content) % 4)])
+    chunks = []
+    for number, part in enumerate(parts):
+        kind = FIRST if number == 0 else LAST if number == len(parts) - 1 else MIDDLE
+        chunks += [HEADER.pack(MAGIC, kind << LENGTH_BITS | len(part)), part, bytes(-len(part) % 4)]
+    return b"".join(chunks)
+
+
+def _divided(content: bytes) -> list[bytes]:
+    """The parts of a content between the magic numbers at multiples of four bytes."""
+    parts, start, found = [], 0, content.find(MAGIC)
+    while found >= 0:
+        if found % 4 == 0:
+            parts.append(content[start:found])
+            start = found + len(MAGIC)
+            found = content.find(MAGIC, start)
+        else:
+            found = content.find(MAGIC, found + 1)
+    return [*parts, content[start:]]
+
+
+class RecordReader:
+    """Reads records from a file, in sequence or from an offset.
+
+    Parameters
+    ----------
+    file
+        The file, open for reading, at its start.
+
+    Attributes
+    ----------
+    offset
+        Where the next record starts, in bytes. It can be set.
+    """
+
+    __slots__ = ("_bytes_at", "_file", "offset")
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        # a local file is read without a position and a buffer, which for records at random takes half the time
+        local = isinstance(file, io.BufferedReader) and hasattr(os, "pread")
+        self._bytes_at: Callable[[int, int], bytes] = partial(os.pread, file.fileno()) if local else self._bytes_after_seek
+        self.offset = 0
+
+    def _bytes_after_seek(self, size: int, offset: int) -> bytes:
+        self._file.seek(offset)
+        return self._file.read(size)
+
+    def read(self) -> bytes | None:
+        """Return the record at `offset`, and advance to the next one; None at the end of the file.
+
+        Raises
+        ------
+        FormatError
+            If there is no record, or not a whole one.
+        """
+        start = self._bytes_at(HEADER.size, self.offset)
+        if not start:
+            return None
+        kind, content = self._content(start, inside=False)
+        if kind == WHOLE:
+            return content
+        parts = [content]
+        while kind != LAST:
+            kind, content = self._content(self._bytes_at(HEADER.size, self.offset), inside=True)
+            parts.append(content)
+        return MAGIC.join(parts)
+
+    def offsets(self) -> Iterator[int]:
+        """Yield the offset of each record of the file from its start, for which only the headers are read.
+
+        Raises
+        ------
+        FormatError
+            See `read`.
+        """
+        end = self._file.seek(0, os.SEEK_END)
+        self.offset = 0
+        inside = False
+        while self.offset < end or inside:
+            kind, length = self._header(self._bytes_at(HEADER.size, self.offset), inside)
+            if not inside:
+                yield self.offset
+            inside = kind in (FIRST, MIDDLE)
+            following = self.offset + HEADER.size + _padded(length)
+            if following > end:
+                raise self._cut(length, end - self.offset - HEADER.size)
+            self.offset = following
+
+    def _content(self, start: bytes, inside: bool) -> tuple[int, bytes]:
+        kind, length = self._header(start, inside)
+        padded = _padded(length)
+        place = self.offset + HEADER.size
+        if padded > UNCHECKED:
+            left = self._file.seek(0, os.SEEK_END) - place
+            if padded > left:
+                raise self._cut(length, left)
+        content = self._bytes_at(padded, place)
+        if len(content) < padded:
+            raise self._cut(length, len(content))
+        self.offset = place + padded
+        return kind, content if length == padded else content[:length]
+
+    def _header(self, start: bytes, inside: bool) -> tuple[int, int]:
+        """The kind and length of the part that starts with these bytes; ``inside`` says whether it continues a record."""
+        if len(start) < HEADER.size:
+            raise self._error("the file ends inside a record", f"{len(start)} of {HEADER.size} bytes of a header")
+        magic, word = HEADER.unpack(start)
+        if magic != MAGIC:
+            raise self._error("no record starts here", f"{start!r}")
+        kind = word >> LENGTH_BITS
+        if kind not in ((MIDDLE, LAST) if inside else (WHOLE, FIRST)):
+            raise self._error("a record in several parts lacks some of them", f"a part of kind {kind}")
+        return kind, word & LARGEST
+
+    def _cut(self, length: int, left: int) -> FormatError:
+        return self._error("the file ends inside a record", f"{max(left, 0)} of {_padded(length)} bytes")
+
+    def _error(self, reason: str, given: str) -> FormatError:
+        return FormatError(reason, given, "the file is damaged, or its index belongs to another one", offset=self.offset)
+
+
+class RecordWriter:
+    """Appends records to a file. They are in the file, and not in a buffer of the process, when `write` returns.
+
+    Parameters
+    ----------
+    file
+        The file, open for writing without a buffer, at its start.
+
+    Attributes
+    ----------
+    offset
+        Where the next record starts, in bytes.
+    """
+
+    __slots__ = ("_file", "offset")
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.offset = 0
+
+    def write(self, content: bytes) -> None:
+        """Append a record.
+
+        Raises
+        ------
+        ParameterError
+            If it is too large.
+        FileAccessError
+            If the disk is full. The file then ends with the record before, if it can be cut off there.
+        """
+        left = memoryview(dump_record(content))
+        size = len(left)
+        try:
+            while left:  # a file without a buffer may take a part only
+                left = left[self._file.write(left) :]
+        except OSError as error:
+            if len(left) < size:
+                self._file.seek(self.offset)
+                self._file.truncate()
+            raise FileAccessError("cannot write a record", error.strerror or str(error), "check the disk") from error
+        self.offset += size
+
+
+def _padded(length: int) -> int:
+    return (length + 3) & ~3
+
+
+def load_index(data: bytes) -> list[tuple[str, int]]:
+    """Read an index: on each line a key, a tab and the offset of its record.
+
+    Raises
+    ------
+    FormatError
+        If a line is something else.
+    """
+    entries, place = [], 0
+    for line in data.splitlines(keepends=True):
+        key, _, offset = line.strip().partition(b"\t")
+        number = offset.partition(b"\t")[0].strip()
+        try:
+            entries.append((key.strip().decode(), int(number)))
+        except ValueError:
+            raise FormatError("not a line of an index", f"{line[:40]!r}", "write a key, a tab and an offset", offset=place) from None
+        if entries[-1][1] < 0:
+            raise FormatError("a negative offset in the index", f"{line[:40]!r}", "the index is damaged", offset=place)
+        place += len(line)
+    return entries

@@ -1,0 +1,475 @@
+"""``mx.recordio``: files of records, with or without an index, and records of labeled data and images."""
+
+from __future__ import annotations
+
+import numbers
+import os
+import struct
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .errors import DTypeError, EngineError, FormatError, MissingFileError, NotReady, ParameterError, ShapeError
+from .formats.files import open_file, read_file
+from .formats.images import dump_image, load_image
+from .formats.recordio import RecordReader, RecordWriter, load_index
+from .formats.records import ArrayRecord
+from .imperative.array import Array
+
+__all__ = ["HEADER", "IRHeader", "MXIndexedRecordIO", "MXRecordIO", "pack", "pack_img", "unpack", "unpack_img"]
+
+_HEADER = struct.Struct("<IfQQ")
+_REOPENING = threading.Lock()
+
+
+class _UnknownKey(ParameterError, KeyError):
+    """A record that the index does not list (MXNet raises a KeyError)."""
+
+
+class MXRecordIO:
+    """Reads or writes a file of records in sequence.
+
+    A reader is reopened in a forked process, where it continues at its record, and when it is unpickled, where it starts at the first.
+    Several threads may use one.
+
+    Parameters
+    ----------
+    uri
+        The file, a path or a URL that fsspec opens.
+    flag
+        ``"r"`` to read, ``"w"`` to write a new file.
+
+    Raises
+    ------
+    ParameterError
+        If ``flag`` is something else.
+    MissingFileError, FileAccessError
+        If the file cannot be opened.
+
+    Examples
+    --------
+    >>> import tempfile, twofold as mx
+    >>> path = tempfile.mkdtemp() + "/a.rec"
+    >>> file = mx.recordio.MXRecordIO(path, "w")
+    >>> file.write(b"first"), file.write(b"second")
+    (None, None)
+    >>> file.close()
+    >>> file = mx.recordio.MXRecordIO(path, "r")
+    >>> file.read(), file.read(), file.read()
+    (b'first', b'second', None)
+    """
+
+    def __init__(self, uri: str | os.PathLike[str], flag: str) -> None:
+        self.uri = os.fspath(uri)
+        self.flag = flag
+        self.pid: int | None = None
+        self.is_open = False
+        self.open()
+
+    def open(self) -> None:
+        """Open the file, at its start. A file to write loses its content."""
+        if self.flag not in ("r", "w"):
+            raise ParameterError(f"Invalid flag {self.flag}", None, "use 'r' or 'w'")
+        self.close()
+        self.writable = self.flag == "w"
+        self._open_file()
+
+    def _open_file(self) -> None:
+        self._file = open_file(self.uri, "wb" if self.writable else "rb")
+        self._records = RecordWriter(self._file) if self.writable else RecordReader(self._file)
+        self._lock = threading.RLock()
+        self.is_open = True
+        self.pid = os.getpid()
+
+    def close(self) -> None:
+        """Close the file, if it is open."""
+        if self.is_open:
+            self.is_open = False
+            self.pid = None
+            self._file.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "is_open", False):
+            self.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self.is_open and self.writable:
+            raise EngineError(f"{self.uri}: a file that is being written cannot be pickled", None, "close it first")
+        return {name: value for name, value in vars(self).items() if name not in ("_file", "_records", "_lock")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if self.is_open:
+            self._open_file()
+
+    def reset(self) -> None:
+        """Go to the first record; a file to write is emptied."""
+        if self.is_open and not self.writable and self.pid == os.getpid():
+            self._reader().offset = 0
+        else:
+            self.open()
+
+    def write(self, buf: bytes) -> None:
+        """Append a record. It is in the file, and not in a buffer, when this returns.
+
+        Raises
+        ------
+        ParameterError
+            If it has 2**29 bytes or more.
+        DTypeError
+            If it is not bytes.
+        NotReady
+            If the file is not open for writing.
+        EngineError
+            In a forked process: the file is its parent's.
+        FileAccessError
+            If the disk is full.
+        """
+        writer = self._writer()
+        if not isinstance(buf, (bytes, bytearray, memoryview)):
+            raise DTypeError("a record must be bytes", f"{type(buf).__name__}", "encode it, or pack it with mx.recordio.pack")
+        with self._lock:
+            writer.write(bytes(buf))
+
+    def read(self) -> bytes | None:
+        """Return the next record, or None after the last.
+
+        Raises
+        ------
+        FormatError
+            If the file is damaged.
+        NotReady
+            If it is not open for reading.
+        """
+        reader = self._reader()
+        with self._lock:
+            return self._next(reader)
+
+    def _next(self, reader: RecordReader) -> bytes | None:
+        try:
+            return reader.read()
+        except FormatError as error:
+            raise error.at_path(self.uri) from None
+
+    def _reader(self) -> RecordReader:
+        if self.pid != os.getpid() and self.is_open:
+            self._reopen()
+        if not self.is_open or isinstance(self._records, RecordWriter):
+            raise NotReady(f"{self.uri}: not open for reading", None, "open it with the flag 'r'")
+        return self._records
+
+    def _writer(self) -> RecordWriter:
+        if not self.is_open or isinstance(self._records, RecordReader):
+            raise NotReady(f"{self.uri}: not open for writing", None, "open it with the flag 'w'")
+        if self.pid != os.getpid():
+            raise EngineError(f"{self.uri}: written by the process {self.pid}", f"process {os.getpid()}", "let each process write a file")
+        return self._records
+
+    def _reopen(self) -> None:
+        """Open the file again in a forked process, which otherwise would share its position with the parent."""
+        with _REOPENING:
+            if self.pid != os.getpid() and not self.writable:
+                place = self._records.offset
+                self._open_file()
+                self._reader().offset = place
+
+
+class MXIndexedRecordIO(MXRecordIO):
+    """Reads records by keys, or writes records with keys and their index. See `MXRecordIO`.
+
+    Where the index is missing, the records are numbered from 0, with a warning, as the file is read through once.
+
+    Parameters
+    ----------
+    idx_path
+        The index: a text file with a key, a tab and the offset of the record on each line.
+    uri, flag
+        As for `MXRecordIO`.
+    key_type
+        What makes a key from its text.
+
+    Attributes
+    ----------
+    idx
+        Key to offset.
+    keys
+        The keys in the order of the index.
+
+    Raises
+    ------
+    FormatError
+        If the index is damaged, or is missing and the file is.
+
+    Examples
+    --------
+    >>> import tempfile, twofold as mx
+    >>> path = tempfile.mkdtemp() + "/a"
+    >>> file = mx.recordio.MXIndexedRecordIO(path + ".idx", path + ".rec", "w")
+    >>> for key in range(3):
+    ...     file.write_idx(key, b"record %d" % key)
+    >>> file.close()
+    >>> mx.recordio.MXIndexedRecordIO(path + ".idx", path + ".rec", "r").read_idx(1)
+    b'record 1'
+    """
+
+    def __init__(
+        self,
+        idx_path: str | os.PathLike[str],
+        uri: str | os.PathLike[str],
+        flag: str,
+        key_type: Callable[[Any], Any] = int,
+    ) -> None:
+        self.idx_path = os.fspath(idx_path)
+        self.idx: dict[Any, int] = {}
+        self.keys: list[Any] = []
+        self.key_type = key_type
+        super().__init__(uri, flag)
+
+    def open(self) -> None:
+        """Open the file and its index; see `MXRecordIO.open`."""
+        super().open()
+        self.idx, self.keys = {}, []
+        try:
+            if self.writable:
+                self._index = open_file(self.idx_path, "wb")
+            else:
+                for key, offset in self._entries():
+                    self.idx[key] = offset
+                    self.keys.append(key)
+        except BaseException:
+            super().close()
+            raise
+
+    def _entries(self) -> list[tuple[Any, int]]:
+        try:
+            entries = load_index(read_file(self.idx_path))
+            return [(self.key_type(key), offset) for key, offset in entries]
+        except MissingFileError:
+            warnings.warn(f"there is no index {self.idx_path}: the records of {self.uri} are numbered from 0", stacklevel=4)
+            return self._numbered()
+        except FormatError as error:
+            raise error.at_path(self.idx_path) from None
+        except ValueError as error:
+            raise FormatError("a key in the index is of another type", str(error), "pass its key_type", path=self.idx_path) from error
+
+    def _numbered(self) -> list[tuple[Any, int]]:
+        reader = self._reader()
+        try:
+            entries = [(self.key_type(number), offset) for number, offset in enumerate(reader.offsets())]
+        except FormatError as error:
+            raise error.at_path(self.uri) from None
+        reader.offset = 0
+        return entries
+
+    def close(self) -> None:
+        """Close the file and its index, if they are open."""
+        if self.is_open and self.writable:
+            self._index.close()
+        super().close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name != "_index"}
+
+    def seek(self, idx: Any) -> None:
+        """Go to the record of a key, which `read` then returns.
+
+        Raises
+        ------
+        KeyError
+            If the index does not list it.
+        """
+        reader = self._reader()
+        with self._lock:
+            reader.offset = self._offset(idx)
+
+    def tell(self) -> int:
+        """Return where the next record will be written, in bytes."""
+        return self._writer().offset
+
+    def read_idx(self, idx: Any) -> bytes:
+        """Return the record of a key.
+
+        Raises
+        ------
+        KeyError
+            If the index does not list it.
+        FormatError
+            If the file is damaged, or the index is that of another file.
+        """
+        reader = self._reader()
+        with self._lock:
+            reader.offset = self._offset(idx)
+            content = self._next(reader)
+        if content is None:
+            raise FormatError(
+                "no record starts at the end", f"key {idx!r}", "the index belongs to another file", offset=self.idx[idx], path=self.uri
+            )
+        return content
+
+    def write_idx(self, idx: Any, buf: bytes) -> None:
+        """Append a record, and its key to the index."""
+        key = self.key_type(idx)
+        offset = self.tell()
+        self.write(buf)
+        self._index.write(f"{key}\t{offset}\n".encode())
+        self.idx[key] = offset
+        self.keys.append(key)
+
+    def _offset(self, key: Any) -> int:
+        try:
+            return self.idx[key]
+        except KeyError:
+            raise _UnknownKey(f"{self.idx_path}: no record of this key", f"{key!r}", "see its attribute keys") from None
+
+
+class HEADER(NamedTuple):
+    """What a record of labeled data starts with.
+
+    Parameters
+    ----------
+    flag
+        The number of labels if they follow the header; 0 for one label in the header itself. `pack` sets it.
+    label
+        A number, or several: a sequence or array.
+    id, id2
+        Numbers of the sample, from 0 to 2**64 - 1.
+    """
+
+    flag: int
+    label: Any
+    id: int
+    id2: int
+
+
+IRHeader = HEADER
+
+
+def pack(header: HEADER | Sequence[Any], s: bytes) -> bytes:
+    """Return a record of labeled data.
+
+    Parameters
+    ----------
+    header
+        An `IRHeader`, or its four fields.
+    s
+        The data.
+
+    Raises
+    ------
+    ParameterError
+        If a field is of another type or out of range.
+    DTypeError
+        If the data are not bytes.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> mx.recordio.unpack(mx.recordio.pack(mx.recordio.IRHeader(0, 4.0, 7, 0), b"data"))
+    (HEADER(flag=0, label=4.0, id=7, id2=0), b'data')
+    """
+    flag, label, id, id2 = header
+    if not isinstance(s, (bytes, bytearray, memoryview)):
+        raise DTypeError("pack: the data must be bytes", f"{type(s).__name__}", "encode them first")
+    values = b""
+    if isinstance(label, numbers.Number):
+        flag = 0
+    else:
+        numbers_ = np.asarray(label.asnumpy() if isinstance(label, Array) else label, dtype=np.float32)
+        flag, label, values = numbers_.size, 0.0, numbers_.tobytes()
+    try:
+        return b"".join([_HEADER.pack(flag, label, id, id2), values, s])
+    except struct.error as error:
+        raise ParameterError(f"pack: {error}", f"{header!r}", "id and id2 must be from 0 to 2**64 - 1") from None
+
+
+def unpack(s: bytes) -> tuple[HEADER, bytes]:
+    """Return the header and the data of a record that `pack` made. Several labels become a float32 array that cannot be written to.
+
+    Raises
+    ------
+    FormatError
+        If the record is too short.
+    """
+    if len(s) < _HEADER.size:
+        raise FormatError("unpack: not a record of labeled data", f"{len(s)} bytes", "pass one that mx.recordio.pack made")
+    header = HEADER(*_HEADER.unpack_from(s))
+    s = s[_HEADER.size :]
+    if header.flag > 0:
+        size = 4 * header.flag
+        if len(s) < size:
+            raise FormatError(f"unpack: a record of {header.flag} labels is too short", f"{len(s)} bytes", "the record is damaged")
+        header = header._replace(label=np.frombuffer(s, np.float32, header.flag))
+        s = s[size:]
+    return header, s
+
+
+def pack_img(header: HEADER | Sequence[Any], img: Any, quality: int = 95, img_fmt: str = ".jpg") -> bytes:
+    """Return a record of a labeled image, compressed.
+
+    Parameters
+    ----------
+    header
+        An `IRHeader`, or its four fields.
+    img
+        The pixels (h, w), (h, w, 1), (h, w, 3) or (h, w, 4), from 0 to 255, channels in OpenCV's order: blue, green, red, alpha.
+    quality
+        Of a JPEG, from 1 to 100; of a PNG, the effort of compression from 0 to 9.
+    img_fmt
+        The format, by its file extension. JPEG keeps no alpha.
+
+    Raises
+    ------
+    ShapeError
+        If the pixels have another shape.
+    ParameterError
+        If there is no such format.
+    MissingDependency
+        If Pillow is not installed.
+    """
+    pixels = np.asarray(img.asnumpy() if isinstance(img, Array) else img)
+    if pixels.ndim == 3 and pixels.shape[2] == 1:
+        pixels = pixels[..., 0]
+    if pixels.size == 0 or not (pixels.ndim == 2 or (pixels.ndim == 3 and pixels.shape[2] in (3, 4))):
+        raise ShapeError("pack_img: not an image", pixels.shape, "pass (h, w), (h, w, 3) or (h, w, 4)")
+    if pixels.dtype != np.uint8:
+        pixels = np.clip(np.rint(pixels), 0, 255).astype(np.uint8)
+    record = ArrayRecord("uint8", pixels.shape, _exchanged(pixels).tobytes())
+    return pack(header, dump_image(record, img_fmt, quality))
+
+
+def unpack_img(s: bytes, iscolor: int = -1) -> tuple[HEADER, np.ndarray | None]:
+    """Return the header and the image of a record that `pack_img` made.
+
+    Parameters
+    ----------
+    s
+        The record.
+    iscolor
+        1 for an image in colors and 0 for gray, both turned upright; -1 for one as it is stored.
+
+    Returns
+    -------
+    The header, and the pixels (h, w), (h, w, 3) or (h, w, 4) as a NumPy array, uint8, channels in OpenCV's order: blue, green, red, alpha.
+    None for data that are no image, or a damaged one.
+
+    Raises
+    ------
+    FormatError
+        If the record is too short.
+    MissingDependency
+        If Pillow is not installed.
+    """
+    header, data = unpack(s)
+    try:
+        record = load_image(data, None if iscolor < 0 else 3 if iscolor else 1)
+    except FormatError:
+        return header, None
+    return header, _exchanged(np.frombuffer(record.data, record.dtype).reshape(record.shape or ()))
+
+
+def _exchanged(pixels: np.ndarray) -> np.ndarray:
+    """Pixels with red and blue exchanged, as a contiguous array that can be written to."""
+    return pixels[..., [2, 1, 0, 3][: pixels.shape[2]]] if pixels.ndim == 3 else pixels.copy()
