@@ -116,3 +116,32 @@ def test_gradients_of_an_output_listed_twice_add_up():
     executor.forward(is_train=True, x=mx.nd.zeros((1,)))
     executor.backward([mx.nd.array([1.0]), mx.nd.array([10.0])])
     assert executor.grad_dict["x"].asnumpy().tolist() == [11.0]
+
+
+class Mixing(mx.rnn.BaseRNNCell):
+    """A cell as users write them."""
+
+    def __init__(self, num_hidden):
+        super().__init__(prefix="mixing_")
+        self._num_hidden = num_hidden
+        self._weight = self.params.get("weight")
+
+    @property
+    def state_info(self):
+        return [{"shape": (0, self._num_hidden), "__layout__": "NC"}]
+
+    def __call__(self, inputs, states):
+        self._counter += 1
+        both = mx.sym.concat(inputs, states[0])
+        mixed = mx.sym.FullyConnected(both, self._weight, no_bias=True, num_hidden=self._num_hidden, name=f"{self._prefix}t{self._counter}")
+        output = self._get_activation(mixed, "tanh")
+        return output, [output]
+
+
+def test_cells_of_users_are_unrolled_stacked_and_modified():
+    stack = mx.rnn.SequentialRNNCell()
+    stack.add(mx.rnn.ResidualCell(Mixing(4)))
+    outputs, _ = stack.unroll(3, DATA, merge_outputs=True)
+    assert outputs.list_arguments() == ["data", "mixing_weight"]
+    assert outputs.infer_shape(data=(2, 3, 4))[1] == [(2, 3, 4)]
+    assert stack.unpack_weights({"mixing_weight": 1}) == {"mixing_weight": 1}

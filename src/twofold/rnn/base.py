@@ -8,6 +8,7 @@ from .. import symbol as sym
 from ..errors import InvalidValue, UnboundArgumentError, Undefined
 from ..ndarray.array import NDArray
 from ..symbol.symbol import Symbol
+from .gates import Activation, activated
 from .parameters import RNNParams
 from .sequences import Inputs, arranged, steps_of
 
@@ -212,6 +213,10 @@ class BaseRNNCell:
             output, states = self(step, states)
             outputs.append(output)
         return arranged(length, outputs, layout, merge_outputs), states
+
+    def _get_activation(self, inputs: Symbol, activation: Activation, **kwargs: Any) -> Symbol:
+        """Apply an activation, given by its name or as a function; cells of users call it too."""
+        return activated(inputs, activation, **kwargs)
 
 
 def taken(arrays: dict[str, T], name: str) -> T:

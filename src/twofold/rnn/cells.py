@@ -7,7 +7,7 @@ from .. import symbol as sym
 from ..initializer.patterns import LSTMBias
 from ..symbol.symbol import Symbol
 from .base import BaseRNNCell, StateInfo, States
-from .gates import GRU_GATES, LSTM_GATES, Activation, activated, gru_step, lstm_step
+from .gates import GRU_GATES, LSTM_GATES, Activation, gru_step, lstm_step
 from .parameters import RNNParams
 
 __all__ = ["GRUCell", "LSTMCell", "RNNCell"]
@@ -70,7 +70,7 @@ class RNNCell(_DenseCell):
         name = f"{self._prefix}t{self._counter}_"
         i2h = self._affine("i2h", inputs, self._iW, self._iB, name)
         h2h = self._affine("h2h", states[0], self._hW, self._hB, name)
-        output = activated(i2h + h2h, self._activation, name=f"{name}out")
+        output = self._get_activation(i2h + h2h, self._activation, name=f"{name}out")
         return output, [output]
 
 

@@ -9,7 +9,7 @@ from ..errors import InvalidValue, ShapeError
 from ..initializer.base import Initializer
 from ..symbol.symbol import Symbol
 from .base import BaseRNNCell, StateInfo, States
-from .gates import GRU_GATES, LSTM_GATES, Activation, activated, gru_step, lstm_step
+from .gates import GRU_GATES, LSTM_GATES, Activation, gru_step, lstm_step
 from .parameters import RNNParams
 
 __all__ = ["BaseConvRNNCell", "ConvGRUCell", "ConvLSTMCell", "ConvRNNCell"]
@@ -173,7 +173,7 @@ class ConvRNNCell(BaseConvRNNCell):
         self._counter += 1
         name = f"{self._prefix}t{self._counter}_"
         i2h, h2h = self._convolved(inputs, states[0], name)
-        output = activated(i2h + h2h, self._activation, name=f"{name}out")
+        output = self._get_activation(i2h + h2h, self._activation, name=f"{name}out")
         return output, [output]
 
 
