@@ -1,0 +1,172 @@
+"""Compares the public names of MXNet 1.9.1 with Twofold's, as a script sees them, and writes ``docs/reference/mxnet-names.md``.
+
+    python tools/mxnet_names.py INVENTORY             writes the page
+    python tools/mxnet_names.py INVENTORY --calls     prints the calls of MXNet that a function of Twofold would not accept
+
+INVENTORY is a list of MXNet's names with their signatures (``mxnet_api.json``).
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import re
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from twofold.compat import mxnet_alias
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "reference" / "mxnet-names.md"
+DIFFERENCES = ROOT / "docs" / "reference" / "compatibility.md"
+
+#: Names that belong to MXNet's own machinery, by pattern, and why Twofold has none.
+MACHINERY = {
+    r"\._|<lambda>": "",  # private: not listed
+    r"^mxnet\.(ndarray|symbol)_doc|\.(numpy|symbol)\._|\.register\b|_op\b": "it generates MXNet's documentation and functions",
+    r"^mxnet\.base\.(c_|build_|check_call|ctypes2|add_fileline|data_dir|get_last_ffi)|^mxnet\._": "it calls MXNet's C library",
+    r"\.handle$": "it is a pointer of MXNet's C library",
+}
+
+
+class Name(NamedTuple):
+    """A public name of MXNet: its path, its signature (empty if it is not called), and what Twofold has there (None if nothing)."""
+
+    path: str
+    signature: str
+    thing: Any
+
+
+def names_of(inventory: Path) -> Iterator[Name]:
+    """The public names of an inventory, each looked up as a script would."""
+    mxnet_alias.install()
+    listed = json.loads(inventory.read_text(encoding="utf-8"))
+    for kind in ("functions", "generated_functions", "classes"):
+        for path, entry in listed[kind].items():
+            if machinery(path) == "":
+                continue
+            thing = found(path)
+            yield Name(path, entry["init"] or "" if kind == "classes" else entry, thing)
+            for member, signature in entry["members"].items() if kind == "classes" else ():
+                if not member.startswith("_"):
+                    inner = getattr(thing, member, None) if thing is not None else None
+                    present = inner is not None or (thing is not None and hasattr(thing, member))
+                    yield Name(
+                        f"{path}.{member}",
+                        signature if signature.startswith("(") else "",
+                        inner if inner is not None or not present else present,
+                    )
+
+
+def machinery(path: str) -> str | None:
+    """Why Twofold has no such name; empty if it is not even public in MXNet, None if there is no reason."""
+    reason = next((why for pattern, why in MACHINERY.items() if re.search(pattern, path)), None)
+    absent = mxnet_alias.reason_for_absence(path.partition(".")[2])
+    return reason if reason is not None or absent is None else absent[0]
+
+
+def found(path: str) -> Any:
+    """What a script finds under a dotted path, or None."""
+    parts = path.split(".")
+    for cut in range(len(parts) - 1, 0, -1):
+        try:
+            thing: Any = import_module(".".join(parts[:cut]))
+        except ImportError:
+            continue
+        try:
+            for part in parts[cut:]:
+                thing = getattr(thing, part)
+        except AttributeError:
+            return None
+        return thing
+    return None
+
+
+def refused(name: Name) -> list[str]:
+    """What a call according to MXNet's signature would meet in Twofold's: missing arguments, another order, another default."""
+    try:
+        theirs = ast.parse(f"def f{name.signature}: pass").body[0].args  # type: ignore[attr-defined]
+        ours = list(inspect.signature(name.thing).parameters.values())
+    except (SyntaxError, TypeError, ValueError):
+        return []
+    takes = {kind: any(p.kind == kind for p in ours) for kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)}
+    if all(takes.values()):
+        return []
+    bound = ("self", "cls")
+    wanted = [a.arg for a in theirs.args if a.arg not in bound]
+    given = ours[1:] if theirs.args and theirs.args[0].arg in bound and ours else [p for p in ours if p.name not in bound]
+    known = {p.name: p for p in given}
+    problems = [
+        f"no `{n}`" for n in [*wanted, *(a.arg for a in theirs.kwonlyargs)] if n not in known and not takes[inspect.Parameter.VAR_KEYWORD]
+    ]
+    places = [p.name for p in given if p.kind is p.POSITIONAL_OR_KEYWORD]
+    if not problems and not takes[inspect.Parameter.VAR_POSITIONAL] and places[: len(wanted)] != wanted:
+        problems.append(f"the order is {places[: len(wanted)]}")
+    problems += [f"`{a.arg}` is required" for a in theirs.args[-len(theirs.defaults) or len(theirs.args) :] if _required(known.get(a.arg))]
+    return problems
+
+
+def _required(parameter: inspect.Parameter | None) -> bool:
+    return parameter is not None and parameter.default is parameter.empty and parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+
+
+def differing() -> set[str]:
+    """Names that a row of the page of differences mentions: ``nd.array`` gives ``array`` of ``ndarray``, ``clip`` that of any module."""
+    rows = [line.split("|")[2] for line in DIFFERENCES.read_text(encoding="utf-8").splitlines() if line.startswith("| **")]
+    codes = [code for row in rows for code in re.findall(r"`([^`]+)`", row)]
+    return {match.group() for code in codes if (match := re.match(r"[A-Za-z_][\w.]*", code))}
+
+
+def is_mentioned(path: str, mentioned: set[str]) -> bool:
+    """Whether one of the mentioned names is this one."""
+    parts = path.split(".")
+    short = {"ndarray": "nd", "symbol": "sym", "numpy": "np", "numpy_extension": "npx", "gluon": "gluon"}.get(parts[1], parts[1])
+    return parts[-1] in mentioned or ".".join(parts[-2:]) in mentioned or f"{short}.{parts[-1]}" in mentioned
+
+
+def page(inventory: Path) -> str:
+    """The page: the names of each module by status."""
+    mentioned = differing()
+    modules: dict[str, dict[str, list[str]]] = {}
+    reasons: dict[str, str] = {}
+    for name in names_of(inventory):
+        rows = modules.setdefault(".".join(name.path.split(".")[:2]), {"same": [], "better": [], "absent": []})
+        short = name.path.removeprefix("mxnet.")
+        if name.thing is None:
+            rows["absent"].append(short)
+            reasons[short] = machinery(name.path) or "not yet"
+        else:
+            rows["better" if is_mentioned(name.path, mentioned) else "same"].append(short)
+    totals = {status: sum(len(rows[status]) for rows in modules.values()) for status in ("same", "better", "absent")}
+    lines = [
+        "# MXNet's names",
+        "",
+        "Every public name of MXNet 1.9.1 and what Twofold has under it. *Same*: it behaves as the real one. *Better*: it differs in a way",
+        "that [a row of the differences](compatibility.md) describes. *Absent*: Twofold has no such name, for the reason given.",
+        "This page is written by `tools/mxnet_names.py`.",
+        "",
+        f"{totals['same']:,} names are the same, {totals['better']:,} better, {totals['absent']:,} absent.",
+    ]
+    for module, rows in sorted(modules.items()):
+        lines += ["", f"## {module}", ""]
+        for status in ("same", "better"):
+            if rows[status]:
+                lines += [f"**{status.capitalize()}**: {', '.join(f'`{n}`' for n in sorted(rows[status]))}", ""]
+        if rows["absent"]:
+            lines += ["| absent | why |", "|---|---|", *(f"| `{n}` | {reasons[n]} |" for n in sorted(rows["absent"]))]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+if __name__ == "__main__":
+    source = Path(sys.argv[1])
+    if "--calls" in sys.argv:
+        for name in names_of(source):
+            if name.thing is not None and name.signature and (problems := refused(name)):
+                print(f"{name.path}: {', '.join(problems)}")
+    else:
+        PAGE.write_text(page(source), encoding="utf-8")
+        print(f"{PAGE}: written")
