@@ -33,7 +33,7 @@ def greedy(rows, threshold):
 class Suppression:
     """`box_nms` of 10,000 boxes: many that overlap, and few."""
 
-    params = ((64, 640), (32, 2000))
+    params = ([(64, 640), (32, 2000)],)
     param_names = ("size and spread",)
 
     def setup(self, place):

@@ -57,6 +57,7 @@ TARGET = Target(
     few_kernels=True,
     keeps_scratch=False,  # a captured graph has memory of its own
     fuses_from=lambda op, operands, dtype: 1,  # a launch costs as much as thousands of elements
+    compute_capability=lambda device: int(cupy.cuda.Device(device.device_id).compute_capability),
     libraries=_libraries,
 )
 
@@ -104,10 +105,6 @@ class CupyBackend(Backend):
     def memory_info(self, device: Device) -> tuple[int, int]:
         """(free, total) bytes; unused blocks of CuPy's pool count as free, memory over the limit does not."""
         return self._on(device.device_id, limits.info)
-
-    def compute_capability(self, device: Device) -> int:
-        """CUDA's version of the GPU's instructions, such as 90 for 9.0."""
-        return int(cupy.cuda.Device(device.device_id).compute_capability)
 
     def trim(self) -> None:
         """Evict all graphs, and return memory that no stream uses any more to CUDA, on every device."""

@@ -72,6 +72,8 @@ class Target:
     #: could be transposed in that time. Asked for convolutions, and for sums per channel. None for a convolution that needs the channels
     #: first, or a sum that would change its bits if it were taken over images first and then over positions.
     gain_of_channels_last: Callable[[str, Params, Sequence[ArrayType]], float | None] = lambda op, params, inputs: None
+    #: ``device -> number``: CUDA's version of the device's instructions, such as 90 for 9.0; None for devices without CUDA.
+    compute_capability: Callable[[Device], int | None] = lambda device: None
     #: ``() -> pairs``: each library that the adapter loads on demand, with its location, or with what does not work without it.
     libraries: Callable[[], Iterable[tuple[str, str]]] = tuple
 
@@ -96,10 +98,6 @@ class Backend(ABC):
     def memory_info(self, device: Device) -> tuple[int, int]:
         """(free, total) bytes of a device's memory; (0, 0) if unknown."""
         return 0, 0
-
-    def compute_capability(self, device: Device) -> int | None:
-        """CUDA's version of a device's instructions as one number, such as 90 for 9.0; None for devices without CUDA."""
-        return None
 
     def failure(self, error: Exception) -> MXNetError:
         """Convert an exception that the library raised in a computation to an error of this package.

@@ -34,8 +34,10 @@ VARIABLES = {
     "MXNET_BACKWARD_DO_MIRROR": "1: training keeps about √n of n values for backward and recomputes the others",
     "MXNET_ENGINE_TYPE": "NaiveEngine: same as TWOFOLD_ENGINE=naive; TWOFOLD_ENGINE takes precedence",
     "MXNET_GPU_MEM_POOL_RESERVE": "same as TWOFOLD_GPU_MEMORY_RESERVE, which takes precedence",
+    "MXNET_GLUON_REPO": "server of trained parameters, instead of the one that MXNet used",
     "MXNET_HOME": "folder of datasets and models, instead of ~/.mxnet",
     "MXNET_PROFILER_AUTOSTART": "1: mx.profiler starts on import, and writes profile.json at exit",
+    "MXNET_STORAGE_FALLBACK_LOG_VERBOSE": "0: no warning where an operator makes sparse arrays dense",
     "MXNET_UPDATE_ON_KVSTORE": "0: gluon's Trainer updates each device's copy of the weights",
 }
 #: Optional package, as (name to install, name to import), to what it provides.

@@ -94,7 +94,7 @@ def get_cuda_compute_capability(ctx: Device) -> int:
     if not isinstance(ctx, Device) or ctx.device_type != "gpu":
         what = f"Expecting a gpu context to get cuda compute capability, while received ctx {ctx}"
         raise ParameterError(what, None, "pass mx.gpu()")
-    version = backend_for(_gpu(ctx, "get_cuda_compute_capability")).compute_capability(ctx)
+    version = backend_for(_gpu(ctx, "get_cuda_compute_capability")).target.compute_capability(ctx)
     if version is None:
         raise DeviceError("get_cuda_compute_capability: the device does not run CUDA", repr(ctx), "pass a GPU of CuPy's adapter")
     return version

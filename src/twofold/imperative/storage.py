@@ -1,7 +1,6 @@
 """Sparse contents of cells, and the dispatch of operators by storage, before `way` decides how to run them."""
 
 import os
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -17,6 +16,7 @@ from ..opdef.spec import Op, Sig
 from ..opdef.storage import Sparse
 from ..opdef.vocabulary import Derived
 from ..ops.sparse_products import rows_to_dense
+from ..origin import warn
 from .array import Array as AnyArray
 from .array import adopted
 from .cell import ALWAYS, Value, wrap
@@ -239,7 +239,7 @@ def _warn(op: Op, operands: Sequence[Any]) -> None:
         return
     WARNED.add(key)
     what = f"{op.title}: operands of storage types {', '.join(stypes)} are made dense"
-    warnings.warn(f"{what}, because the operator has no form for them", UserWarning, stacklevel=4)
+    warn(f"{what}, because the operator has no form for them")
 
 
 class CellNamespace(Derived):
