@@ -10,7 +10,7 @@ import pytest
 
 import twofold as mx
 from twofold import nd
-from twofold.errors import IndexingError, MXNetError, NotSupportedForSparseNDArray, ShapeError, StorageError
+from twofold.errors import IndexingError, MXNetError, NotSupportedForSparseNDArray, ShapeError
 from twofold.imperative import storage
 
 DENSE = np.array([[1, 0, 2], [0, 0, 0], [0, 3, 0]], "float32")
@@ -88,9 +88,20 @@ def test_views_of_sparse_arrays_are_refused():
         nd.array(DENSE).tostype("csr").reshape((9,))
 
 
-def test_graphs_know_dense_arrays_only():
-    with pytest.raises(StorageError, match="cast_storage: a graph's arrays are dense"):
-        mx.sym.cast_storage(mx.sym.Variable("x"), stype="csr").eval(x=nd.ones((2, 2)))
+def test_unknown_storage_types_are_refused_in_symbols():
+    with pytest.raises(mx.MXNetError, match="csx"):
+        mx.sym.cast_storage(mx.sym.Variable("x"), stype="csx")
+
+
+def test_arrays_of_three_axes_are_not_csr():
+    with pytest.raises(mx.MXNetError, match="should be 2 Dimensional"):
+        mx.sym.cast_storage(mx.sym.Variable("x"), stype="csr").eval(x=nd.ones((2, 2, 2)))
+
+
+def test_a_dense_array_takes_the_sum_with_a_sparse_one_in_place():
+    x = nd.ones((3, 3))
+    x += nd.array(DENSE).tostype("row_sparse")
+    assert (x.asnumpy() == DENSE + 1).all()
 
 
 def test_gradients_flow_through_storage_and_products():

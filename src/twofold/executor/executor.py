@@ -8,8 +8,9 @@ import numpy as np
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..graph.memory_plan import MemoryPlan
 from ..imperative.array import Array
-from ..imperative.cell import ALWAYS, Value, new
+from ..imperative.cell import ALWAYS, Value, new, wrap
 from ..imperative.invoke import data_of, device_of
+from ..imperative.storage import converted, dense_array
 from ..imperative.transfer import store
 from ..ndarray.array import NDArray
 from ..program.compile import Program
@@ -57,7 +58,7 @@ class Executor:
     requests
         ``"write"``, ``"add"`` or ``"null"`` for each argument.
     outputs
-        Names of the outputs, and the exchanged values that they are.
+        Names of the outputs, the exchanged values that they are, and their storage types.
 
     Attributes
     ----------
@@ -77,10 +78,12 @@ class Executor:
         gradients: dict[str, NDArray | None],
         states: dict[str, NDArray],
         requests: dict[str, str],
-        outputs: Sequence[tuple[str, Key]],
+        outputs: Sequence[tuple[str, Key, str]],
     ) -> None:
         self.arg_dict, self.grad_dict, self.aux_dict, self.grad_req = arguments, gradients, states, requests
-        self._source, self._names, self._keys = source, [name for name, _ in outputs], [key for _, key in outputs]
+        self._source, self._names, self._keys = source, [name for name, _, _ in outputs], [key for _, key, _ in outputs]
+        self._stypes = [stype for _, _, stype in outputs]
+        self._sparse = [(place, stype) for place, stype in enumerate(self._stypes) if stype != "default"]
         self._run = Run(source.parts, arguments, states)
         wanted = [(name, gradients[name]) for name, request in requests.items() if request != "null"]
         self._targets = [(("arg", name), target) for name, target in wanted if target is not None]
@@ -109,7 +112,8 @@ class Executor:
         """The outputs: the same array objects after every run, zeros before the first."""
         if self._outputs is None:
             made = {key: (node, part.device) for part in self._run.parts(False) for key, node in part.makes}
-            self._outputs = [zeros(made[k][0].shape, made[k][0].dtype, made[k][1]) for k in self._keys]
+            arrays = [zeros(made[k][0].shape, made[k][0].dtype, made[k][1]) for k in self._keys]
+            self._outputs = [converted(x, s) for x, s in zip(arrays, self._stypes, strict=True)]
         return self._outputs
 
     @property
@@ -149,6 +153,12 @@ class Executor:
             made[key] = Value(data_of(made[key]), None, None, device_of(made[key]), ALWAYS)
         for cell, key in zip(self._outputs, self._keys, strict=True):  # rebound, since callers hold these array objects
             cell._v = made[key]
+        for place, stype in self._sparse:
+            found = converted(wrap(NDArray, made[self._keys[place]]), stype)
+            if self._outputs[place].stype == stype:
+                self._outputs[place]._v = found._v
+            else:  # the first run
+                self._outputs[place] = found
         if self._monitor is not None:
             callback, everything = self._monitor
             for name, is_input, value in self._run.internals(bool(is_train)):
@@ -211,7 +221,8 @@ class Executor:
                     f"{head.shape} for {out.shape}",
                     "pass one of the same shape",
                 )
-        return [None if h is None else h.astype(o.dtype, copy=False)._capture() for h, o in zip(heads, self.outputs, strict=True)]
+        dense: list[Array | None] = [dense_array(h) for h in heads]
+        return [None if h is None else h.astype(o.dtype, copy=False)._capture() for h, o in zip(dense, self.outputs, strict=True)]
 
     def copy_params_from(
         self, arg_params: Mapping[str, NDArray], aux_params: Mapping[str, NDArray] | None = None, allow_extra_params: bool = False

@@ -128,6 +128,14 @@ def by_storage(sig: Sig, args: Sequence[Any]) -> list[Any]:
     return [wrap(CLASSES["default"], c) for c in invoke(sig, dense)]
 
 
+def applied(sig: Sig, args: Sequence[Any], device: Device | None = None) -> Any:
+    """The first result, as an array, of an operator of which operands may be sparse."""
+    try:
+        return wrap(CLASSES["default"], invoke(sig, args, device)[0])
+    except StorageError:
+        return by_storage(sig, args)[0]
+
+
 def converted(array: Any, stype: str) -> Any:
     """The array in a storage type: itself if it has that, else a new one."""
     if array.stype == stype:
@@ -268,6 +276,9 @@ class CellNamespace(Derived):
             return self.convert(rows_to_dense(self, x) if x.stype == "row_sparse" else self.csr_to_dense(x), stype)
         if stype == "default":
             return x
+        if stype == "csr" and len(x.shape) != 2:
+            what = f"To convert to a CSR, the NDArray should be 2 Dimensional. Current shape is {x.shape}"
+            raise ParameterError(what, None, "reshape it, or use 'row_sparse'")
         host = host_of(x)
         if stype == "row_sparse":
             rows = adopted(CLASSES["default"], sparse.nonzero_rows(host), x.context)

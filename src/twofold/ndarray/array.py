@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..device import Device
 from ..dtype import NUMPY, dtype_name
-from ..errors import DTypeError, ParameterError, ShapeError, StorageError
+from ..errors import DTypeError, ParameterError, ShapeError
 from ..extension_points import LOADERS
 from ..imperative import items
 from ..imperative.array import VIEW_SLOTS, Array, ViewMixin, view_of
 from ..imperative.cell import PLAIN, wrap
-from ..imperative.invoke import invoke
-from ..imperative.storage import CLASSES, by_storage, empty_array
+from ..imperative.storage import CLASSES, applied, empty_array
 from ..imperative.transfer import on_device
 from ..opdef.shapes import reshape_codes
 from ..opdef.spec import Op, Sig
@@ -284,11 +283,7 @@ items.attach(NDArray, NDArrayView, None, indexing.INDEXER.get, indexing.INDEXER.
 
 
 def _apply(op: Op, array: NDArray, **params: Any) -> NDArray:
-    sig = op.sig(True, **params)
-    try:
-        return wrap(NDArray, invoke(sig, (array,))[0])
-    except StorageError:
-        return by_storage(sig, (array,))[0]
+    return applied(op.sig(True, **params), (array,))
 
 
 def _reshape_sig(shape: tuple[int, ...], codes: Any, reverse: bool) -> Any:

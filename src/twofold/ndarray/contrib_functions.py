@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import ShapeError
-from ..imperative.cell import wrap
-from ..imperative.invoke import host_of, invoke
+from ..imperative.invoke import host_of
+from ..imperative.storage import applied
 from ..opdef.frontend import named
 from ..opdef.shapes import normalized_axis
 from ..opdef.spec import Op
@@ -39,7 +39,7 @@ Arrays = Sequence[NDArray]
 def _test(op: Op, doc: str) -> Callable[[NDArray], NDArray]:
     @named(op.name, f"1 where an element {doc}, else 0, in the dtype of the array.")
     def function(data: NDArray) -> NDArray:
-        return wrap(NDArray, invoke(op.sig(True), (data,))[0]).astype(data._dtype)
+        return applied(op.sig(True), (data,)).astype(data._dtype)
 
     function.__module__ = __name__
     return function
@@ -72,7 +72,7 @@ def boolean_mask(data: NDArray, index: NDArray, axis: int = 0) -> NDArray:
         raise ShapeError("boolean_mask: index needs one number for each slice", given, "pass a vector of that axis's size")
     places = np.flatnonzero(host_of(index))
     sig = primitive_gather.take.sig(True, axis=normalized_axis(axis, data.ndim))
-    return wrap(NDArray, invoke(sig, (data, array(places, data.context, "int64")))[0])
+    return applied(sig, (data, array(places, data.context, "int64")))
 
 
 def _scale(rescale_grad: float | NDArray, like: NDArray) -> NDArray:

@@ -9,9 +9,9 @@ import numpy as np
 from ..backend.loader import backend_for
 from ..device import Device
 from ..errors import BackendUnavailable, DTypeError, ParameterError
-from ..imperative.cell import wrap
 from ..imperative.fast import specialise
-from ..imperative.invoke import host_of, invoke
+from ..imperative.invoke import host_of
+from ..imperative.storage import applied
 from ..imperative.window import wait_for_all
 from ..opdef.frontend import named
 from ..opdef.shapes import moved_axes, normalized_axis
@@ -47,7 +47,7 @@ def _binary(name: str, op: Op, doc: str, on_numbers: Binary, *, fast: bool = Fal
         if fast or not (isinstance(lhs, NDArray) or isinstance(rhs, NDArray)):
             return on_numbers(lhs, rhs)
         plain: list[Any] = [v.item() if isinstance(v, np.generic) else v for v in (lhs, rhs)]
-        return wrap(NDArray, invoke(sig, plain)[0])
+        return applied(sig, plain)
 
     function.__module__ = "twofold.ndarray"
     return function
@@ -116,7 +116,7 @@ def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = Tr
         raise DTypeError("concatenate: arrays must have the same dtype", ", ".join(sorted(dtypes)), "cast them with astype")
     if len(arrays) == 1 and not always_copy:
         return arrays[0]
-    return wrap(NDArray, invoke(primitive_shape.concat.sig(True, axis=normalized_axis(axis, arrays[0].ndim)), arrays)[0])
+    return applied(primitive_shape.concat.sig(True, axis=normalized_axis(axis, arrays[0].ndim)), arrays)
 
 
 def moveaxis(tensor: NDArray, source: int | Sequence[int], destination: int | Sequence[int]) -> NDArray:
@@ -137,7 +137,7 @@ def moveaxis(tensor: NDArray, source: int | Sequence[int], destination: int | Se
         If they differ in number.
     """
     order = moved_axes(source, destination, tensor.ndim)
-    return wrap(NDArray, invoke(primitive_shape.permute_dims.sig(True, axes=order), (tensor,))[0])
+    return applied(primitive_shape.permute_dims.sig(True, axes=order), (tensor,))
 
 
 def split_v2(ary: NDArray, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False) -> NDArray | list[NDArray]:

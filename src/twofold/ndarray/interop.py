@@ -9,8 +9,7 @@ import numpy as np
 
 from ..extension_points import LOADERS
 from ..imperative.array import Array, view_of
-from ..imperative.cell import wrap
-from ..imperative.invoke import invoke
+from ..imperative.storage import applied
 from ..opdef.registry import OPS
 from ..opdef.spec import Op
 from ..ops import creation, elementwise_math, linear, ordering, reduction, reshaping
@@ -63,7 +62,7 @@ def _array_ufunc(self: NDArray, ufunc: np.ufunc, method: str, *inputs: Any, **op
     is_plain_call = method == "__call__" and set(options) <= {"out"} and all(isinstance(o, NDArray) for o in out)
     if op is None or not is_plain_call or not all(isinstance(i, (NDArray, np.ndarray, np.generic, bool, int, float)) for i in inputs):
         return _without_operator(getattr(ufunc, method), inputs, options)
-    result = wrap(NDArray, invoke(op.sig(True), operands(inputs))[0])
+    result = applied(op.sig(True), operands(inputs))
     if out:
         out[0][:] = result
         return out[0]

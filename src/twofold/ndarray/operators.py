@@ -9,13 +9,13 @@ import numpy as np
 from ..config import SETTINGS
 from ..device import CPU
 from ..dtype import NAME_OF, NUMPY, is_float
-from ..errors import DTypeError, ShapeError, StorageError
+from ..errors import DTypeError, ShapeError
 from ..generated_methods import attach_method
 from ..imperative.array import adopted
-from ..imperative.cell import HOST, PLAIN, Cell, Value, wrap
+from ..imperative.cell import HOST, PLAIN, Cell, Value
 from ..imperative.fast import specialise
-from ..imperative.invoke import invoke, type_of
-from ..imperative.storage import by_storage
+from ..imperative.invoke import type_of
+from ..imperative.storage import applied, dense_array
 from ..imperative.write import is_owned, update_in_place
 from ..opdef.conventions import legacy_scalar
 from ..opdef.registry import NAMES, OPS
@@ -46,10 +46,7 @@ def _general(op: Op, reverse: bool) -> Callable[..., Any]:
         elif not isinstance(other, OPERAND):
             return NotImplemented
         pair = (other, self) if reverse else (self, other)
-        try:
-            return wrap(NDArray, invoke(sig, pair)[0])
-        except StorageError:
-            return by_storage(sig, pair)[0]
+        return applied(sig, pair)
 
     return method
 
@@ -137,7 +134,7 @@ def _in_place(op: Op) -> Callable[..., Any]:
         root, chain = (self, ()) if whole else (self._base, self._chain)  # type: ignore[attr-defined]
         fits = own and (everywhere or is_float(self._dtype))
         if not (fits and update_in_place(root, chain, fn, _own_scalar(self, other))):
-            self._rebind(_check_result(self, invoke(sig, (self, other))[0], name))
+            self._rebind(_check_result(self, dense_array(applied(sig, (self, other)))._v, name))
         return self
 
     return method

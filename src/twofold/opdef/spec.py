@@ -226,6 +226,8 @@ class Op:
     symbol_params: Rule | None = None
     #: Of MXNet's many operators of one formula: which formula, and on what (``pair``, ``broadcast``, ``scalar``, ``reversed``).
     variant: tuple[str, str] | None = None
+    #: The parameter that names the storage type of its result in symbols.
+    stored_as: str = ""
     #: How a drawing of a network shows it: ``layer``, ``activation``, ``norm``, ``pooling`` or ``shape``.
     drawn_as: str = ""
     #: The text below its name in a drawing: parameters in braces, each with its text if it is not given, ``{stride|1}``.

@@ -13,18 +13,6 @@ from .sparse_products import sparse_product
 Storage = Literal["default", "csr", "row_sparse"]
 
 
-def check_dense(name, forward_stype):
-    """Check the storage type of a result of dense operands.
-
-    Raises
-    ------
-    StorageError
-        If a sparse result is requested, which `dot` has for arrays only.
-    """
-    if forward_stype not in (None, "default"):
-        raise StorageError(f"{name}: the result of dense arrays is dense", f"forward_stype={forward_stype!r}", "leave forward_stype out")
-
-
 def as_matrix(xp, x, inner_first):
     """An operand of `dot` as a matrix, without a copy: (k, n) if its first axis is contracted, else (n, k)."""
     n = math.prod(x.shape[1:] if inner_first else x.shape[:-1])
@@ -37,14 +25,15 @@ def product_operands(xp, lhs, rhs, transpose_a, transpose_b):
     return (xp.matrix_transpose(a) if transpose_a else a), (xp.matrix_transpose(b) if transpose_b else b)
 
 
-@op("dot", "_sparse_dot", method=True, symbol_method=False, alike=True)
+@op("dot", "_sparse_dot", method=True, symbol_method=False, alike=True, stored_as="forward_stype")
 def dot(xp, lhs, rhs, *, transpose_a: bool = False, transpose_b: bool = False, forward_stype: Storage | None = None):
     """Contracts the last axis of ``lhs`` (the first if ``transpose_a``) with the first axis of ``rhs`` (the last if ``transpose_b``).
 
     The result has the other axes of ``lhs``, then those of ``rhs``. ``forward_stype`` is its storage type; if None, a csr matrix times a
     dense or row-sparse one gives a dense matrix, its transpose a row-sparse one, and a dense matrix times a csr one a csr matrix.
     """
-    check_dense("dot", forward_stype)
+    if forward_stype not in (None, "default"):
+        raise StorageError("dot: the result of this operator is dense", f"forward_stype={forward_stype!r}", "call it on arrays")
     if not lhs.shape or not rhs.shape or lhs.shape[0 if transpose_a else -1] != rhs.shape[-1 if transpose_b else 0]:
         given = f"lhs {lhs.shape}, rhs {rhs.shape}, transpose_a={transpose_a}, transpose_b={transpose_b}"
         raise ShapeError("dot: lhs and rhs do not match", given, "make lhs.shape[-1] equal rhs.shape[0]")
@@ -102,8 +91,7 @@ def _(draw):
 
 @op("batch_dot", "_npx_batch_dot", method=True, symbol_method=False, alike=True)
 def batch_dot(xp, lhs, rhs, *, transpose_a: bool = False, transpose_b: bool = False, forward_stype: Storage | None = None):
-    """Batched matrix products over the last two axes: (b…, m, k) and (b…, k, n) to (b…, m, n)."""
-    check_dense("batch_dot", forward_stype)
+    """Batched matrix products over the last two axes: (b…, m, k) and (b…, k, n) to (b…, m, n), dense whatever ``forward_stype`` is."""
     # the shapes are checked below, for operands without enough axes too
     a = xp.matrix_transpose(lhs) if transpose_a and len(lhs.shape) > 2 else lhs
     b = xp.matrix_transpose(rhs) if transpose_b and len(rhs.shape) > 2 else rhs

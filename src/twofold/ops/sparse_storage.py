@@ -16,11 +16,11 @@ from .sparse_products import rows_to_dense
 StorageType = Literal["default", "row_sparse", "csr"]
 
 
-@op("cast_storage", "_sparse_cast_storage", keeps_shape=True)
+@op("cast_storage", "_sparse_cast_storage", keeps_shape=True, stored_as="stype")
 def cast_storage(xp, data, *, stype: StorageType):
     """A copy in a storage type: ``"default"``, ``"row_sparse"``, or ``"csr"`` for a matrix."""
     if stype != "default":
-        raise StorageError("cast_storage: a graph's arrays are dense", f"stype={stype!r}", "call it on arrays")
+        raise StorageError("cast_storage: the result of this operator is dense", f"stype={stype!r}", "call it on arrays")
     return xp.contiguous(data)
 
 
@@ -33,9 +33,6 @@ def _(xp, dense, data, *, stype):
         return rows_to_dense(xp, data)
     if own != "default" and stype != "default":
         raise ParameterError(f"cast_storage from {own} to {stype} is not supported", f"shape {data.shape}", "cast it to 'default' first")
-    if stype == "csr" and len(data.shape) != 2:
-        what = f"To convert to a CSR, the NDArray should be 2 Dimensional. Current shape is {data.shape}"
-        raise ParameterError(what, None, "reshape it, or use 'row_sparse'")
     return xp.convert(data, stype)
 
 

@@ -192,15 +192,27 @@ class SymbolNode:
         found = self._sigs.get(key)
         if found is None:
             op = self.operator
-            given = {k: v for k, v in operator_params(op, self.attrs, len(self.inputs)).items() if k not in op.scalars}
-            given |= dict.fromkeys(op.training, training) | replaced
+            given = self._structural() | dict.fromkeys(op.training, training) | replaced
+            if op.stored_as:  # graphs compute with dense arrays, and an executor converts its outputs
+                given[op.stored_as] = "default"
             found = self._sigs[key] = op.sig(True, **given)
         return found
+
+    def _structural(self) -> dict[str, Any]:
+        op = self.operator
+        return {k: v for k, v in operator_params(op, self.attrs, len(self.inputs)).items() if k not in op.scalars}
+
+    def storage_type(self) -> str:
+        """The storage type that the operator is told to give its result."""
+        if self.op is None or not self.op.stored_as:
+            return "default"
+        return self.op.sig(True, **self._structural()).params[self.op.stored_as] or "default"
 
     def check(self) -> None:
         """Raise a `ParameterError` unless the attributes match the operator; unregistered operators are not checked."""
         if self.op is not None:
             self.sig()
+            self.storage_type()
             list(self.scalars)
         elif self.special is not None:
             self.outputs = self.special.check(self)

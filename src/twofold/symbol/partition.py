@@ -176,7 +176,7 @@ class Partition:
 
     def executor(self, arguments: dict[str, NDArray], gradients: dict[str, NDArray | None], states: dict[str, NDArray]) -> Executor:
         """An executor on arrays."""
-        outputs = [(h.node.output_name(h.place), self.output_key(h)) for h in self.heads]
+        outputs = [(h.node.output_name(h.place), self.output_key(h), h.node.storage_type()) for h in self.heads]
         return Executor(self, arguments, gradients, states, dict(self.requests), outputs)
 
 
