@@ -6,7 +6,6 @@ from . import ndarray as nd
 from . import ndarray
 from . import autograd
 from . import context
-from . import contrib
 from . import random
 from . import recordio
 from . import random as rnd
@@ -27,6 +26,7 @@ from . import engine
 from .profiler.explanation import explain
 from . import executor
 from .executor import Executor
+from . import contrib
 from .opdef.declare import elementwise
 from .symbol.compilation import compile
 from .symbol import naming as name

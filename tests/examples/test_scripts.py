@@ -91,3 +91,9 @@ def test_sparse_data_are_classified_from_the_rows_that_they_need():
     assert after[-1] > majority + 0.1
     rows, features = map(int, re.search(r"(\d+) of (\d+)", printed).groups())
     assert rows < features / 100
+
+
+def test_networks_in_mixed_precision_are_as_accurate():
+    accuracies = [float(x) for x in re.findall(r": (\d\.\d+)", output_of("mixed_precision_cnn.py"))]
+    assert len(accuracies) == 3
+    assert min(accuracies) > 0.9

@@ -42,6 +42,8 @@ SOURCES: dict[str, tuple[str, ...]] = {
     "attribute": ("symbol.naming",),
     "base": ("compat.base", "errors"),
     "context": ("context",),
+    "contrib.amp.amp": ("contrib.amp", "contrib.amp.loss_scaler", "ndarray", "symbol", "context", "module"),
+    "contrib.amp.loss_scaler": ("contrib.amp.loss_scaler", "ndarray"),
     "contrib.text.utils": ("contrib.text.tokens",),
     "error": ("compat.error", "errors"),
     "executor_manager": ("module.device_group", "io"),

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from ..device import Device
 from ..errors import DTypeError, InvalidValue, MXNetError, ParameterError
@@ -16,6 +16,14 @@ from .parameter import Parameter
 from .parameter_dict import ParameterDict
 
 __all__ = ["StaleGradient", "Trainer"]
+
+
+class OverflowCheck(Protocol):
+    """The loss scaler of mixed precision, as a trainer sees it."""
+
+    def has_overflow(self, params: Sequence[Parameter]) -> bool:
+        """Whether some gradient is infinite or NaN; adapts the loss scale."""
+        ...
 
 
 class StaleGradient(MXNetError, UserWarning):
@@ -84,6 +92,8 @@ class Trainer:
         self._has_store = False
         self._unsent: set[int] = set()
         self._cache: tuple[int, list[_Work]] = -1, []
+        self._amp_loss_scaler: OverflowCheck | None = None  # set by `contrib.amp.init_trainer`
+        self._amp_original_scale = self._scale
         for param in self._params:
             param._set_trainer(self)
 
@@ -198,9 +208,15 @@ class Trainer:
         if self._update_on_kvstore and not ignore_stale_grad:
             for _, param in self._trained():
                 self._check_fresh(param)
+        if self._update_on_kvstore and self._overflows():  # before the store sees them: it updates at once
+            return
         if self._kvstore is not None:
             self._allreduce_grads()
         self._update(ignore_stale_grad)
+
+    def _overflows(self) -> bool:
+        """Whether mixed precision is in use and scaled gradients are not finite, so that the step must be skipped."""
+        return self._amp_loss_scaler is not None and self._amp_loss_scaler.has_overflow(self._params)
 
     def _begin(self, batch_size: float | None = None) -> None:
         if batch_size is not None:
@@ -275,7 +291,7 @@ class Trainer:
         )
 
     def _update(self, ignore_stale_grad: bool) -> None:
-        if self._update_on_kvstore:
+        if self._update_on_kvstore or self._overflows():
             return
         works = self._cache[1] if self._cache[0] == RENEWALS.count else self._new_works()
         if not all([(g := w._g) is not None and g.fresh for work in works for w in work.weights]):  # noqa: C419  one frame, not one each

@@ -14,7 +14,8 @@ def amp_cast(xp, data, *, dtype: DType):
     return xp.cast(data, dtype) if xp.dtype_of(data) in CAST else data
 
 
-amp_cast.dtypes(lambda dtypes, *, dtype: [dtype if dtypes[0] in CAST else dtypes[0]])
+# an unknown dtype is taken for a float: it must not be inferred to be the one that it is cast to
+amp_cast.dtypes(lambda dtypes, *, dtype: [dtype if dtypes[0] in (None, *CAST) else dtypes[0]])
 
 
 def _common(dtypes, cast_narrow):

@@ -1,6 +1,6 @@
 """Creates nodes: variables, groups, and operators applied to symbols, with automatic names, variables and attributes."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,6 +16,9 @@ from .symbol import Symbol
 
 #: MXNet's codes of storage types, as the attribute ``__storage_type__`` holds them.
 STORAGE = {"default": "0", "row_sparse": "1", "csr": "2"}
+
+#: What becomes of every new node of an operator, by its registered name: automatic mixed precision enters its casts here.
+REWRITES: dict[str, Callable[[SymbolNode], SymbolNode]] = {}
 
 
 class NotASymbol(ParameterError, TypeError, AssertionError):
@@ -166,6 +169,8 @@ def apply_op(
     heads = [_input_head(op, label, argument, symbol, attrs) for argument, symbol in inputs]
     node = SymbolNode(op.title, label, attrs, heads, subgraphs)
     node.check()  # at the call, not at binding: the traceback then shows the line that composed it
+    if op.title in REWRITES:
+        node = REWRITES[op.title](node)
     return Symbol([Head(node, k) for k in range(node.visible)])
 
 

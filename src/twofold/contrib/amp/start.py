@@ -1,0 +1,203 @@
+"""`init`: from then on, the functions of ``mx.nd`` and new symbols cast their operands.
+
+What casts is entered once, where functions are found: programs without mixed precision pay nothing for it. Functions of arrays are
+replaced in their namespaces; symbols get casts as nodes when they are composed, so that compiled blocks and files have them.
+"""
+
+import functools
+import inspect
+import logging
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ... import ndarray as nd
+from ...dtype import DTypeLike, dtype_name
+from ...errors import InvalidValue
+from ...ndarray.array import NDArray
+from ...ndarray.namespace import NAMESPACES, registered_name
+from ...ndarray.operators import ARITHMETIC, COMPARISON
+from ...opdef.registry import NAMES
+from ...ops import primitive_arithmetic
+from ...ops.mixed_precision import CAST, amp_cast, amp_multicast
+from ...symbol.compose import REWRITES
+from ...symbol.naming import NameManager
+from ...symbol.node import Head, SymbolNode
+from ...symbol.rebuild import copied
+from .listing import Conditions, Rules, list_loss_output_functions, rules_for
+from .loss_scaler import LossScaler
+
+__all__ = ["STATE", "init", "is_initialized"]
+
+
+@dataclass
+class _State:
+    """What this process has switched on."""
+
+    rules: Rules | None = None
+    scaler: LossScaler | None = None
+
+
+STATE = _State()
+
+
+def is_initialized() -> bool:
+    """Whether `init` has been called."""
+    return STATE.rules is not None
+
+
+def init(
+    target_dtype: DTypeLike = "float16",
+    target_precision_ops: Sequence[str] | None = None,
+    conditional_fp32_ops: Conditions | None = None,
+    fp32_ops: Sequence[str] | None = None,
+) -> None:
+    """Switch automatic mixed precision on for this process. Call it before networks are made; later calls have no effect.
+
+    Parameters
+    ----------
+    target_dtype
+        The 16-bit dtype, ``"float16"`` or ``"bfloat16"``.
+    target_precision_ops, fp32_ops
+        Names of operators that compute in that dtype and in float32, instead of `list_lp16_ops` and `list_fp32_ops`.
+    conditional_fp32_ops
+        (operator, parameter, values) for which operators compute in float32, instead of `list_conditional_fp32_ops`.
+
+    Raises
+    ------
+    InvalidValue
+        If the dtype is another one, or a list is invalid.
+    """
+    if is_initialized():
+        return
+    if dtype_name(target_dtype) not in ("float16", "bfloat16"):
+        raise InvalidValue(
+            "AMP currently supports only float16 or bfloat16 as a target_dtype", dtype_name(target_dtype), "pass one of them"
+        )
+    rules = rules_for(target_dtype, target_precision_ops, fp32_ops, conditional_fp32_ops, "target_precision_ops")
+    STATE.rules = rules
+    logging.info("Using AMP")
+    names = {*rules.half, *rules.single, *rules.widest, *rules.conditional}
+    losses = {NAMES[n].title for n in list_loss_output_functions(target_dtype)}
+    for name in names | losses:
+        REWRITES[name] = functools.partial(_with_casts, rules, name in losses)
+    _replace_functions(rules, names, losses)
+
+
+#: Functions of arrays or numbers that are written by hand, by the operator that they apply.
+_TWO_OPERANDS = {
+    nd.maximum: primitive_arithmetic.maximum,
+    nd.minimum: primitive_arithmetic.minimum,
+    nd.equal: primitive_arithmetic.equal,
+    nd.not_equal: primitive_arithmetic.not_equal,
+    nd.greater: primitive_arithmetic.greater,
+    nd.greater_equal: primitive_arithmetic.greater_equal,
+    nd.lesser: primitive_arithmetic.less,
+    nd.lesser_equal: primitive_arithmetic.less_equal,
+}
+
+
+# symbols
+
+
+def _with_casts(rules: Rules, is_loss: bool, node: SymbolNode) -> SymbolNode:
+    """The node, with its operands cast."""
+    if is_loss:
+        logging.warning("%s does not support dynamic loss scaling in symbolic and hybridized execution.", node.op_name)
+    params = node.sig().params
+    kind = rules.kind(node.op_name, lambda key: str(params.get(key)))
+    cast = [k for k in range(len(node.inputs)) if k not in node.written]
+    if not kind or not cast:
+        return node
+    inputs = list(node.inputs)
+    if kind == "widest":
+        if len(cast) < 2:
+            return node
+        name = NameManager.current.get(None, amp_multicast.title)
+        several = SymbolNode(amp_multicast.title, name, {"num_outputs": str(len(cast))}, [inputs[k] for k in cast])
+        for place, k in enumerate(cast):
+            inputs[k] = Head(several, place)
+    else:
+        dtype = rules.dtype if kind == "half" else "float32"
+        for k in cast:
+            name = NameManager.current.get(None, amp_cast.title)
+            inputs[k] = Head(SymbolNode(amp_cast.title, name, {"dtype": dtype}, [inputs[k]]), 0)
+    return copied(node, tuple(inputs))
+
+
+# arrays
+
+
+def _replace_functions(rules: Rules, names: Iterable[str], losses: Iterable[str]) -> None:
+    """Replace the functions of these operators everywhere that they can be found, and the methods of arrays."""
+    names, losses = {*names}, {*losses}
+    replaced: dict[Callable[..., Any], Callable[..., Any]] = {}
+    for space, module in NAMESPACES.items():
+        for name in dir(module):
+            title = _title(space, name)
+            if title in names or title in losses:
+                old = getattr(module, name)
+                replaced[old] = _casting(old, title, rules, title in losses)
+    for name in dir(nd):
+        if name in NAMES and not name.startswith("_") and NAMES[name].title in names | losses:
+            old = getattr(nd, name)
+            replaced.setdefault(old, _casting(old, NAMES[name].title, rules, NAMES[name].title in losses))
+    for function, op in _TWO_OPERANDS.items():
+        if op.symbol and NAMES[op.symbol[0]].title in rules.widest:
+            replaced[function] = _casting(function, NAMES[op.symbol[0]].title, rules, False)
+    # the proxies of `import mxnet` remember the functions that scripts have used
+    proxies = [module for name, module in list(sys.modules.items()) if name.partition(".")[0] == "mxnet"]
+    for module in (nd, *NAMESPACES.values(), *proxies):
+        for name, value in list(vars(module).items()):
+            if inspect.isroutine(value) and value in replaced:
+                setattr(module, name, replaced[value])
+    for name, op in (ARITHMETIC | COMPARISON).items():
+        if op.symbol and NAMES[op.symbol[0]].title in rules.widest:
+            for special in (f"__{name}__", f"__r{name}__"):
+                if hasattr(NDArray, special):
+                    setattr(NDArray, special, _casting(getattr(NDArray, special), NAMES[op.symbol[0]].title, rules, False))
+    for title in names:
+        method = NAMES[title].method_name
+        if method and title not in losses:
+            setattr(NDArray, method, _casting(getattr(NDArray, method), title, rules, False))
+
+
+def _title(space: str, name: str) -> str:
+    found = registered_name(space, name)
+    return "" if found is None else NAMES[found].title
+
+
+def _casting(function: Callable[..., Any], title: str, rules: Rules, is_loss: bool) -> Callable[..., Any]:
+    """The function with its operands cast."""
+    names = list(inspect.signature(function).parameters)
+    constant = rules.kind(title, lambda key: None) if title not in rules.conditional else None
+
+    @functools.wraps(function)
+    def cast_first(*args: Any, **kwargs: Any) -> Any:
+        kind = constant
+        if kind is None:
+            bound = {**dict(zip(names, args, strict=False)), **kwargs}
+            kind = rules.kind(title, lambda key: str(bound.get(key)))
+        if is_loss and STATE.scaler is not None:
+            kwargs["grad_scale"] = float(kwargs.get("grad_scale", 1.0)) * STATE.scaler.loss_scale
+        keys = [k for k, v in kwargs.items() if k != "out" and isinstance(v, NDArray)]
+        places = [k for k, v in enumerate(args) if isinstance(v, NDArray)]
+        arrays = _cast([*(args[k] for k in places), *(kwargs[k] for k in keys)], kind, rules.dtype)
+        new = list(args)
+        for k, array in zip(places, arrays, strict=False):
+            new[k] = array
+        kwargs.update(zip(keys, arrays[len(places) :], strict=True))
+        return function(*new, **kwargs)
+
+    return cast_first
+
+
+def _cast(arrays: list[Any], kind: str, half: str) -> list[Any]:
+    if kind == "widest":
+        dtypes = {a._dtype for a in arrays if a._dtype in CAST}
+        return list(nd.amp_multicast(*arrays, num_outputs=len(arrays))) if len(dtypes) > 1 else arrays
+    if not kind:
+        return arrays
+    dtype = half if kind == "half" else "float32"
+    return [nd.amp_cast(a, dtype=dtype) if a._dtype in CAST and a._dtype != dtype else a for a in arrays]

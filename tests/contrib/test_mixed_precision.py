@@ -1,0 +1,214 @@
+"""Mixed precision while training, in processes of their own: `amp.init` cannot be undone. And what conversion refuses."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import twofold as mx
+from twofold.contrib import amp
+from twofold.errors import MXNetError
+
+START = """
+import numpy as np
+import twofold as mx
+from twofold import autograd, gluon
+from twofold.contrib import amp
+amp.init(TARGET)
+half, single = mx.nd.ones((2, 2), dtype=TARGET), mx.nd.ones((2, 2))
+"""
+
+
+def run(program: str, target: str = "float16") -> None:
+    text = START.replace("TARGET", repr(target)) + textwrap.dedent(program)
+    subprocess.run([sys.executable, "-c", text], check=True, timeout=300)
+
+
+@pytest.mark.parametrize("target", ["float16", "bfloat16"])
+def test_functions_and_operators_of_arrays_cast_their_operands(target):
+    run(
+        """
+        name = lambda array: np.dtype(array.dtype).name
+        assert name(mx.nd.exp(half)) == name(mx.nd.softmax(half)) == name(half.softmax()) == name(mx.nd.op.exp(data=half)) == "float32"
+        assert name(mx.nd.FullyConnected(single, single, no_bias=True, num_hidden=2)) == name(half)
+        assert name(mx.nd.concat(half, single, dim=0)) == name(half + single) == name(single - half) == "float32"
+        assert name(mx.nd.maximum(half, single)) == "float32"
+        assert name(half + half) == name(mx.nd.Activation(half, act_type="relu")) == name(half)
+        assert name(mx.nd.Activation(half, "softrelu")) == name(mx.nd.LeakyReLU(half, act_type="elu")) == "float32"
+        assert name(mx.nd.exp(single.astype("int32"))) == "int32"
+        """,
+        target,
+    )
+
+
+def test_a_second_call_has_no_effect():
+    run("amp.init('bfloat16'); assert mx.nd.FullyConnected(single, single, no_bias=True, num_hidden=2).dtype == np.float16")
+
+
+def test_new_symbols_and_compiled_blocks_have_casts():
+    run(
+        """
+        net = gluon.nn.HybridSequential()
+        net.add(gluon.nn.Conv2D(2, 3, activation="relu"), gluon.nn.BatchNorm(), gluon.nn.Dense(3))
+        net.initialize()
+        x = mx.nd.random.normal(shape=(2, 1, 6, 6))
+        eager = net(x)
+        net.hybridize()
+        compiled = net(x)
+        assert eager.dtype == compiled.dtype == np.float16
+        np.testing.assert_allclose(compiled.asnumpy(), eager.asnumpy(), rtol=1e-2, atol=1e-2)
+        assert {np.dtype(p.dtype).name for p in net.collect_params().values()} == {"float32"}
+        loss = gluon.loss.SoftmaxCrossEntropyLoss()(compiled, mx.nd.array([0, 1]))
+        assert loss.dtype == np.float32
+        """
+    )
+
+
+def test_training_scales_the_loss_and_skips_steps_that_overflow():
+    run(
+        """
+        class Scale(gluon.HybridBlock):
+            def __init__(self):
+                super().__init__()
+                self.w = self.params.get("w", shape=(2,), init=mx.init.One())
+
+            def hybrid_forward(self, F, x, w):
+                return F.broadcast_mul(x, w)
+
+        for on_store in (False, True):
+            net, x = Scale(), mx.nd.ones((2, 2))
+            net.initialize()
+            options = {"kvstore": mx.kv.create("local"), "update_on_kvstore": True} if on_store else {}
+            trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1}, **options)
+            amp.init_trainer(trainer)
+            scaler = trainer._amp_loss_scaler
+            scaler.__init__()
+
+            def backward():
+                with autograd.record():
+                    loss = gluon.loss.L2Loss()(net(x), mx.nd.zeros((2, 2)))
+                    with amp.scale_loss(loss, trainer) as scaled:
+                        autograd.backward(scaled)
+
+            # the values are those of MXNet 1.9.1
+            backward()
+            assert net.w.grad().asnumpy().tolist() == [65536, 65536]
+            trainer.step(2)
+            np.testing.assert_allclose(net.w.data().asnumpy(), 0.95, rtol=1e-6)
+            backward()
+            amp.unscale(trainer)
+            np.testing.assert_allclose(net.w.grad().asnumpy(), 0.95, rtol=1e-6)
+            trainer.step(2)
+            np.testing.assert_allclose(net.w.data().asnumpy(), 0.9025, rtol=1e-6)
+            backward()
+            net.w.grad()[:] = np.inf
+            trainer.step(2)
+            np.testing.assert_allclose(net.w.data().asnumpy(), 0.9025, rtol=1e-6)
+            backward()
+            trainer.step(2)
+            assert scaler.loss_scale == 32768
+            np.testing.assert_allclose(net.w.data().asnumpy(), 0.857375, rtol=1e-6)
+        """
+    )
+
+
+def test_gradients_that_start_at_a_loss_operator_are_scaled():
+    run(
+        """
+        trainer = gluon.Trainer([], "sgd")
+        amp.init_trainer(trainer)
+        x = mx.nd.array([[1.0, 2.0]])
+        x.attach_grad()
+        with autograd.record():
+            out = mx.nd.SoftmaxOutput(x, mx.nd.array([1]))
+        out.backward()
+        np.testing.assert_allclose(x.grad.asnumpy() / 65536, out.asnumpy() - [[0, 1]], rtol=1e-4)
+        """
+    )
+
+
+def test_it_must_be_initialized_first():
+    trainer = mx.gluon.Trainer([], "sgd")
+    with pytest.raises(AssertionError, match="did you forget to call"):
+        amp.init_trainer(trainer)
+    with pytest.raises(AttributeError, match="init_trainer"), amp.scale_loss(mx.nd.ones(2), trainer):
+        pass
+
+
+NET = mx.sym.exp(mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc"), name="ex")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"target_dtype": "float64"}, "Only target_dtype"),
+        ({"target_dtype_ops": ["nope"]}, "one of the three lists"),
+        ({"target_dtype_ops": ["exp"], "fp32_ops": ["exp"]}, "two or more lists"),
+        ({"fp32_ops": ["FullyConnected"]}, "two or more lists"),
+        ({"fp32_ops": "exp"}, "list of strs"),
+        ({"conditional_fp32_ops": ["exp"]}, "str, str, list of str"),
+        ({"excluded_sym_names": "fc"}, "list of strs"),
+        ({"data_names": ["nope"]}, "not found"),
+    ],
+)
+def test_invalid_options_are_refused(options, message):
+    with pytest.raises(AssertionError, match=message) as caught:
+        amp.convert_symbol(NET, **options)
+    assert isinstance(caught.value, MXNetError)
+
+
+@pytest.mark.parametrize("convert", [amp.convert_symbol, amp.convert_hybrid_block, amp.convert_bucketing_module])
+def test_only_what_can_be_converted_is(convert):
+    with pytest.raises(AssertionError):
+        convert(3)
+    with pytest.raises(AssertionError, match="dict of name"):
+        amp.convert_model(NET, [], {})
+
+
+def block():
+    net = mx.gluon.nn.HybridSequential()
+    net.add(mx.gluon.nn.Conv2D(2, 3, in_channels=1), mx.gluon.nn.BatchNorm(), mx.gluon.nn.Dense(3))
+    net.initialize(mx.init.Xavier())
+    return net
+
+
+@pytest.mark.parametrize("optional", [False, True])
+def test_a_block_is_converted(optional):
+    net, x = block(), mx.nd.random.normal(shape=(2, 1, 6, 6))
+    with pytest.raises(MXNetError, match="hybridize"):
+        amp.convert_hybrid_block(net, ctx=mx.cpu())
+    net.hybridize()
+    expected = net(x).asnumpy()
+    new = amp.convert_hybrid_block(net, ctx=mx.cpu(), cast_optional_params=optional)
+    out = new(x)
+    assert out.dtype == np.float32
+    assert not np.array_equal(out.asnumpy(), expected)
+    np.testing.assert_allclose(out.asnumpy(), expected, rtol=2e-2, atol=2e-3)
+    dtypes = {name.partition("_")[2]: np.dtype(p.dtype).name for name, p in new.collect_params().items()}
+    assert dtypes["weight"] == ("float16" if optional else "float32")
+    assert dtypes["gamma"] == dtypes["running_mean"] == "float32"
+    assert {n: p.grad_req for n, p in new.collect_params().items()} == {n: p.grad_req for n, p in net.collect_params().items()}
+
+
+def test_a_bucketing_module_is_converted():
+    def symbol_of(key):
+        net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+        return mx.sym.SoftmaxOutput(net, name="softmax"), ("data",), ("softmax_label",)
+
+    old = mx.mod.BucketingModule(symbol_of, default_bucket_key=3)
+    new = amp.convert_bucketing_module(old)
+    for module in (old, new):
+        module.bind([("data", (2, 3))], [("softmax_label", (2,))])
+    old.init_params(mx.init.Xavier())
+    new.set_params(*old.get_params())
+    batch = mx.io.DataBatch([mx.nd.random.normal(shape=(2, 3))], [mx.nd.zeros(2)], bucket_key=3)
+    batch.provide_data, batch.provide_label = [("data", (2, 3))], [("softmax_label", (2,))]
+    for module in (old, new):
+        module.forward(batch, is_train=False)
+    found, expected = (m.get_outputs()[0].asnumpy() for m in (new, old))
+    assert "amp_cast" in new.symbol.tojson(remove_amp_cast=False)
+    np.testing.assert_allclose(found, expected, rtol=1e-2)
