@@ -76,6 +76,23 @@ def sync_batch_norm(mx: Any) -> Any:
     return _layer(mx, lambda: mx.gluon.contrib.nn.SyncBatchNorm(epsilon=1e-3, momentum=0.8, prefix="a_"), real(3, 2, 4))
 
 
+def sparse_embedding(mx: Any) -> Any:
+    """Two steps of training, which update the rows of their batches only."""
+    block = mx.gluon.contrib.nn.SparseEmbedding(6, 2, prefix="a_")
+    block.initialize(mx.init.One())
+    trainer = mx.gluon.Trainer(block.collect_params(), "sgd", {"learning_rate": 0.5, "wd": 0.1})
+    found = []
+    for rows in ([1, 3, 3], [5, 1]):
+        x = mx.nd.array(rows)
+        with mx.autograd.record():
+            y = block(x)
+            loss = (y * y).sum()
+        loss.backward()
+        trainer.step(1)
+        found.append([y, block.weight.row_sparse_data(mx.nd.arange(6)).tostype("default")])
+    return [repr(block), _parameters(block), found]
+
+
 def deformable_convolution(mx: Any) -> Any:
     cnn = mx.gluon.contrib.cnn
     data = real(1, 4, 5, 4)

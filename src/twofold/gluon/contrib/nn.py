@@ -7,12 +7,22 @@ from typing import Any, ClassVar, TypeVar
 from ... import ndarray as nd
 from ...context import num_gpus
 from ...errors import InvalidValue
+from ..block import Block
 from ..hybrid_block import HybridBlock
 from ..nn import BatchNorm, HybridSequential, Sequential
 from ..parameter_dict import ParameterDict
-from ..signatures import Functions, InitializerLike, Operand
+from ..signatures import DTypeLike, Functions, InitializerLike, Operand
 
-__all__ = ["Concurrent", "HybridConcurrent", "Identity", "PixelShuffle1D", "PixelShuffle2D", "PixelShuffle3D", "SyncBatchNorm"]
+__all__ = [
+    "Concurrent",
+    "HybridConcurrent",
+    "Identity",
+    "PixelShuffle1D",
+    "PixelShuffle2D",
+    "PixelShuffle3D",
+    "SparseEmbedding",
+    "SyncBatchNorm",
+]
 
 
 class Concurrent(Sequential):
@@ -76,6 +86,52 @@ class Identity(HybridBlock, arrays="any"):
     def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
         """The input."""
         return x
+
+
+class SparseEmbedding(Block):
+    """`Embedding` whose table and gradient are stored by rows: a step reads and updates only the rows that its batch contains.
+
+    Parameters
+    ----------
+    input_dim
+        Number of rows: integers range from 0 to input_dim - 1.
+    output_dim
+        Size of a row.
+    dtype
+        Dtype of the table.
+    weight_initializer
+        Initializer of the table; None for the model's.
+    **kwargs
+        ``prefix`` and ``params``, see `Block`.
+
+    Notes
+    -----
+    As in MXNet the table must be given to a `Trainer` before the first forward pass.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> layer = SparseEmbedding(1000, 4)
+    >>> layer.initialize()
+    >>> trainer = mx.gluon.Trainer(layer.collect_params(), "sgd")
+    >>> layer(mx.nd.array([3, 5])).shape
+    (2, 4)
+    """
+
+    def __init__(
+        self, input_dim: int, output_dim: int, dtype: DTypeLike = "float32", weight_initializer: InitializerLike = None, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self._kwargs: dict[str, Any] = {"input_dim": input_dim, "output_dim": output_dim, "dtype": dtype, "sparse_grad": True}
+        shape, rows = (input_dim, output_dim), "row_sparse"
+        self.weight = self.params.get("weight", shape=shape, init=weight_initializer, dtype=dtype, grad_stype=rows, stype=rows)
+
+    def forward(self, x: Any) -> Any:
+        """The rows (…, output_dim) of the integers x (…)."""
+        return nd.Embedding(x, self.weight.row_sparse_data(x), **self._kwargs)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._kwargs['input_dim']} -> {self._kwargs['output_dim']}, {self._kwargs['dtype']})"
 
 
 class SyncBatchNorm(BatchNorm, arrays="nd"):
