@@ -15,11 +15,13 @@ from tests.data.programs import all_programs
 from tests.oracle_programs import difference, plain
 
 EXPECTED = json.loads((Path(__file__).parent / "values.json").read_text(encoding="utf-8"))
+#: MXNet computes where pixels of resized and rotated images come from in single precision, in another order.
+TOLERANCE = 1e-4
 
 
 @pytest.mark.parametrize(("name", "program"), all_programs().items(), ids=list(all_programs()))
 def test_program_gives_what_mxnet_gives(name: str, program: Callable[[Any], Any]) -> None:
-    assert difference(plain(program(mx)), EXPECTED[name], 1e-5) is None
+    assert difference(plain(program(mx)), EXPECTED[name], TOLERANCE) is None
 
 
 def test_every_stored_value_has_its_program() -> None:
