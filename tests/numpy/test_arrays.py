@@ -310,3 +310,18 @@ def test_an_operation_on_a_small_array_is_a_frame_or_two(text, most):
         sys.setprofile(None)
     called = [f for f in frames if f != "<module>"]
     assert len(called) <= most, called
+
+
+def test_draws_are_written_to_out():
+    for name, options in (("random", {}), ("standard_normal", {}), ("standard_exponential", {"method": "inv"})):
+        for dtype in ("float64", "float32"):
+            theirs, ours = numpy.zeros((2, 3), dtype), np.zeros((2, 3), dtype)
+            getattr(numpy.random.default_rng(0), name)(dtype=dtype, out=theirs, **options)
+            assert getattr(np.random.default_rng(0), name)(dtype=dtype, out=ours, **options) is ours
+            assert ours.tolist() == theirs.tolist()
+    x = np.zeros((3, 2))
+    np.random.default_rng(0).random(out=x[1])
+    assert x[1].tolist() == numpy.random.default_rng(0).random(2).tolist()
+    assert x[::2].tolist() == [[0, 0], [0, 0]]
+    with pytest.raises(ValueError, match="match"):
+        np.random.default_rng(0).random(5, out=x[1])

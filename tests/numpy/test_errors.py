@@ -201,3 +201,15 @@ def test_a_conversion_that_needs_a_copy_says_so():
 def test_an_error_names_what_failed():
     with pytest.raises(MXNetError, match=r"reshape: the sizes do not match: given 6 elements into \(4, 4\)"):
         np.ones(6).reshape(4, 4)
+
+
+def test_a_ufunc_that_may_not_cast_its_operands_to_the_dtype_raises():
+    for left, right, dtype in ((np.ones(3), 1, "i4"), (np.ones(3, "i4"), 1.5, "i4"), (np.ones(3, "i4"), 2, "bool")):
+        host = left.asnumpy()
+        with pytest.raises(TypeError):
+            numpy.add(host, right, dtype=dtype)
+        with pytest.raises(DTypeError, match="add"):
+            np.add(left, right, dtype=dtype)
+    assert np.add(np.ones(3), 1, dtype="i4", casting="unsafe").dtype == "int32"
+    assert np.add(np.ones(3), 1, dtype="float32").dtype == "float32"
+    assert np.add(np.ones(3, "u1"), 1, dtype="u1").tolist() == [2, 2, 2]

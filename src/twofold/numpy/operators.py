@@ -25,7 +25,7 @@ from ..imperative.invoke import content, invoke, type_of
 from ..imperative.way import is_tracked
 from ..imperative.write import is_owned, look, make_plain, update_in_place, write
 from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
-from ..ndarray.types import ArrayLike
+from ..ndarray.types import ArrayLike, Casting
 from ..opdef.spec import Op, Sig
 from ..ops import primitive_arithmetic, primitive_math
 from ..ops.linear import matrix_product
@@ -111,22 +111,36 @@ def name_of_operand(value: ndarray | bool | int | float) -> str:
 
 
 @cache
-def loop_dtypes(ufunc: str, *names: str) -> tuple[str, ...]:
+def loop_dtypes(ufunc: str, *names: str, dtype: str | None = None, casting: Casting = "same_kind") -> tuple[str, ...]:
     """The dtypes to which NumPy's ufunc of that name casts operands of the given dtypes, which may be weak.
+
+    Parameters
+    ----------
+    ufunc, names
+        The ufunc, and the dtypes of its operands.
+    dtype
+        The dtype of the results; None: chosen by the operands'.
+    casting
+        Which casts are allowed.
 
     Raises
     ------
     DTypeError
         If it has no loop for them.
     """
-    if "bfloat16" in names:  # `resolve_dtypes` knows only NumPy's own dtypes
-        return (promote(*names),) * len(names)
+    if "bfloat16" in (*names, dtype):  # `resolve_dtypes` knows only NumPy's own dtypes
+        return (dtype or promote(*names),) * len(names)
     function = getattr(np, ufunc)
     try:
-        found = function.resolve_dtypes((*[WEAK.get(n) or NUMPY[n] for n in names], *(None,) * function.nout))
+        given = (*[WEAK.get(n) or NUMPY[n] for n in names], *(None,) * function.nout)
+        options: dict[str, Any] = {}
+        if dtype is not None:
+            options = {"signature": (*(None,) * function.nin, *(NUMPY[dtype],) * function.nout), "casting": casting}
+        found = function.resolve_dtypes(given, **options)
         return tuple(NAME_OF[d] for d in found[: function.nin])
     except (TypeError, KeyError):
-        raise DTypeError(f"{ufunc}: not defined for these dtypes", ", ".join(names), "cast the operands with astype") from None
+        asked = "" if dtype is None else f" to {dtype} with casting={casting!r}"
+        raise DTypeError(f"{ufunc}: not defined for these dtypes", f"{', '.join(names)}{asked}", "cast the operands with astype") from None
 
 
 def evaluated(op: Op, operands: Sequence[ndarray | bool | int | float]) -> list[Any]:

@@ -68,6 +68,12 @@ def drawing(function: Callable[..., object], name: str) -> Callable[..., Any]:
         # a list or NumPy array is shuffled itself, not a copy of it
         if name in IN_PLACE and args and not isinstance(args[0], Array):
             return function(*args, **options)
+        out = options.get("out")
+        if isinstance(out, Array):  # without it NumPy would not know how many numbers to draw
+            host = np.empty(out.shape, out.dtype)
+            by_numpy(function, args, options | {"out": host})
+            out[...] = host
+            return out
         with device_of_keywords(device, ctx):
             return by_numpy(function, args, options, writes=0 if name in IN_PLACE else None)
 

@@ -63,8 +63,8 @@ class ufunc:  # NumPy's name
             As many array-likes as the function takes, followed by arrays to write the results to.
         **options
             ``out``: array to write the result to, or a tuple of them; ``where``: where to compute (elsewhere ``out`` keeps its elements,
-            or without it they are 0); ``dtype``: the dtype to compute in; ``casting``: which casts to ``out`` are allowed; ``order`` and
-            ``subok`` have no effect.
+            or without it they are 0); ``dtype``: the dtype to compute in; ``casting``: which casts to ``dtype`` and ``out`` are allowed;
+            ``order`` and ``subok`` have no effect.
 
         Raises
         ------
@@ -102,9 +102,11 @@ class ufunc:  # NumPy's name
         if out is not None and where is True and dtype is None and casting == "same_kind" and self._is_written(inputs, out):
             return out[0] if isinstance(out, tuple) else out
         try:
-            results = self._computed(inputs, dtype)
+            results = self._computed(inputs, dtype, casting)
         except UnsupportedDType:
-            return by_numpy(self._numpys, inputs, {k: v for k, v in {"out": out, "dtype": dtype}.items() if v is not None})
+            return by_numpy(
+                self._numpys, inputs, {k: v for k, v in {"out": out, "dtype": dtype}.items() if v is not None} | {"casting": casting}
+            )
         targets = out if isinstance(out, tuple) else (out,) * (out is not None)
         targets += (None,) * (len(results) - len(targets))
         done = [_deliver_where(r, t, where, casting) for r, t in zip(results, targets, strict=True)]
@@ -124,23 +126,24 @@ class ufunc:  # NumPy's name
         except Exception:  # whatever it is, the general way raises an error that says what to do, or finds a way
             return False
 
-    def _computed(self, inputs: tuple[Any, ...], dtype: DTypeLike) -> list[ndarray]:
+    def _computed(self, inputs: tuple[Any, ...], dtype: DTypeLike, casting: Casting) -> list[ndarray]:
         op = self._op
         if self.__name__ == "divmod" and dtype is None:  # two operators, which have gradients
             return [function_of(name)(*inputs) for name in ("floor_divide", "remainder")]
         if op is None or (op.result == "bool" and dtype is not None):
-            got = by_numpy(self._numpys, inputs, {} if dtype is None else {"dtype": dtype})
+            got = by_numpy(self._numpys, inputs, {} if dtype is None else {"dtype": dtype, "casting": casting})
             return list(got) if isinstance(got, tuple) else [got]
         # a composite's definition may combine a scalar with a constant first, so its dtype is settled here
-        values = element_operands(op, inputs) if dtype is None and op.primitive else self._cast(inputs, dtype)
+        values = element_operands(op, inputs) if dtype is None and op.primitive else self._cast(inputs, dtype, casting)
         return [wrap(ndarray, c) for c in evaluated(op, values)]
 
-    def _cast(self, inputs: tuple[Any, ...], dtype: DTypeLike) -> list[ndarray]:
-        """The operands cast to a dtype, or to those that NumPy computes in."""
+    def _cast(self, inputs: tuple[Any, ...], dtype: DTypeLike, casting: Casting) -> list[ndarray]:
+        """The operands cast for results of a dtype, or to those that NumPy computes in."""
         like = next((v for v in inputs if isinstance(v, ndarray)), None)
         values = [element_operand(v, like) for v in inputs]
         names = [name_of_operand(v) for v in values]
-        loop = loop_dtypes(self.__name__, *names) if dtype is None else [dtype_name(dtype)] * self.nin
+        wanted = {} if dtype is None else {"dtype": dtype_name(dtype), "casting": casting}
+        loop = loop_dtypes(self.__name__, *names, **wanted)
         values = operands(*[v if isinstance(v, ndarray) else np.asarray(v, NUMPY[d]) for v, d in zip(values, loop, strict=True)])
         return [v.astype(d, copy=False) for v, d in zip(values, loop, strict=True)]
 
