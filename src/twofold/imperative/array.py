@@ -464,7 +464,9 @@ class ViewMixin:
         if of is self._base._v:
             seen = self._seen
             if of.__class__ is PLAIN or (rec := of.rec) is None or not rec.node.tracked or tls.tape is None:
-                return np.ascontiguousarray(seen) if seen.size < GAPS and seen.size < SETTINGS.defer_elements else self._part(of, seen)
+                if seen.size < GAPS and seen.size < SETTINGS.defer_elements:
+                    return np.ascontiguousarray(seen) if seen.ndim else seen
+                return self._part(of, seen)
             part = recorded_part(of, self._chain, seen)
             if part is not None:
                 return part
@@ -476,10 +478,9 @@ class ViewMixin:
         if found is None:
             return read(root, chain)
         of, seen = found
-        if seen.ndim:  # else `_operand` would return one with an axis
-            self._of = None
-            self._seen = seen
-            self._of = of
+        self._of = None
+        self._seen = seen
+        self._of = of
         return self._part(of, seen)
 
     def _part(self, of: Any, seen: Any) -> Any:

@@ -52,7 +52,8 @@ def complete(template: str, is_exact: bool = False) -> str:
     is_exact
         Whether the code may read vectors with gaps between their elements as they are, since its results do not depend on where they lie.
     """
-    copied = "if {a}.ndim > 1:\n        " if is_exact else ""
+    # NumPy's `ascontiguousarray` would give an array without axes one
+    copied = f"if {{a}}.ndim{' > 1' if is_exact else ''}:\n        "
 
     def text(found: re.Match[str]) -> str:
         given = _CONTENT.replace("{copied}", copied).format(a=found[3], x=found[4]) if found[2] is None else _TEXTS[found[2]]

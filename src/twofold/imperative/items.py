@@ -9,7 +9,7 @@ writes to them, are recorded.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import ref
 
 import numpy as np
@@ -224,6 +224,29 @@ _LEGACY_RESHAPE["codes"] = """for n in shape[0] if len(shape) == 1 and shape[0].
         if n.__class__ is not int or (n < 1 and n != -1):
             return {general}
     """.format(**_LEGACY_RESHAPE)
+#: MXNet's NumPy dialect: single elements have no axes, what is not adjacent in memory is copied, other copies are the general way's.
+_DIALECT_GET = _LEGACY_GET | {
+    "integer": "v[key] if v.ndim != 1 else v[key, ...]",
+    "items": "v[(*key, ...)]",
+    "copied": f"""if not r.size or not r.flags.c_contiguous:
+            if not r.size or ({_TRACKED}):
+                return get(self, key)
+            {_FRESH.format(margin=" " * 12)}""",
+}
+
+
+class Texts(NamedTuple):
+    """What a class's rules put into the templates; a method whose result is never a view has none."""
+
+    get: dict[str, str]
+    put: dict[str, str]
+    reshape: dict[str, str] | None
+    transposes: bool
+
+
+NUMPY_TEXTS = Texts(_NUMPY_GET, _NUMPY_SET, _NUMPY_RESHAPE, True)
+LEGACY_TEXTS = Texts(_LEGACY_GET, _LEGACY_SET, _LEGACY_RESHAPE, False)
+DIALECT_TEXTS = Texts(_DIALECT_GET, _LEGACY_SET, None, False)
 
 
 def _host_keys(cls: type, view: type, element: type | None) -> Callable[[Any], Any]:
@@ -253,7 +276,9 @@ def _host_keys(cls: type, view: type, element: type | None) -> Callable[[Any], A
     return host_key
 
 
-def attach(cls: Any, view: type, element: type | None, get: Callable[[Any, Any], Any], put: Callable[[Any, Any, Any], None]) -> None:
+def attach(
+    cls: Any, view: type, element: type | None, get: Callable[[Any, Any], Any], put: Callable[[Any, Any, Any], None], texts: Texts
+) -> None:
     """Give an array class and the class of its views their ``__getitem__`` and ``__setitem__``, and put a short path before ``reshape``.
 
     Parameters
@@ -265,6 +290,8 @@ def attach(cls: Any, view: type, element: type | None, get: Callable[[Any, Any],
     get, put
         What is called where NumPy cannot work on the memory at once: for other kinds of indices and values, while recording, on other
         devices, for pending, shared and large contents, and to raise an error that says what to do.
+    texts
+        The rules of the class.
     """
     env: dict[str, Any] = {
         "__name__": __name__, "plain": PLAIN, "cls": cls, "view": view, "element": element,
@@ -273,16 +300,17 @@ def attach(cls: Any, view: type, element: type | None, get: Callable[[Any, Any],
         "Value": Value, "ref": ref, "cpu": CPU, "tls": tls, "settings": SETTINGS, "contiguous": np.ascontiguousarray,
         "get": get, "put": put, "host_key": _host_keys(cls, view, element),
     }  # fmt: skip
-    env |= {"reshape": vars(cls)["reshape"], "reshaped": RESHAPED, "transposed": AXES_REVERSED}
+    env |= {"reshape": vars(cls).get("reshape"), "reshaped": RESHAPED, "transposed": AXES_REVERSED}
     env |= {"recorded_part": recorded_part, "basic": cls._indexer.basic}
     shared = {"shared": f" or {SHARED}", "own": f" or (of.__class__ is not plain and ({SHARED}))"}
     always = {"shared": "", "own": "", "tracked": _TRACKED}
     methods: list[tuple[str, dict[str, str]]] = [
-        (_GET, {"key": "key", "general": "get(self, key)", **always, **(_LEGACY_GET if element is None else _NUMPY_GET)}),
-        (_SET, {"general": "put(self, key, value)", **shared, **(_LEGACY_SET if element is None else _NUMPY_SET)}),
-        (_RESHAPE, always | {"key": "reshaped"} | (_LEGACY_RESHAPE if element is None else _NUMPY_RESHAPE)),
+        (_GET, {"key": "key", "general": "get(self, key)", **always, **texts.get}),
+        (_SET, {"general": "put(self, key, value)", **shared, **texts.put}),
     ]
-    if element is not None:  # in ``mx.nd`` a transposed array is a copy
+    if texts.reshape is not None:
+        methods.append((_RESHAPE, always | {"key": "reshaped"} | texts.reshape))
+    if texts.transposes:
         methods.append((_TRANSPOSE, always | {"key": "transposed", "general": "self.transpose()"}))
     for owner, where, base, chain, end in ((cls, _ROOT, "self", "", ""), (view, _VIEW, "self._base", "(*self._chain, *", ")")):
         for text, rules in methods:

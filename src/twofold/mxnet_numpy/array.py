@@ -4,6 +4,7 @@ It differs from ``twofold.np.ndarray``, which it derives from, as the real one d
 are contiguous in memory are views, reshaped and transposed arrays are copies, elements are arrays without axes.
 """
 
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from ..device import Device
 from ..dtype import dtype_name, is_float
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..extension_points import LOADERS
+from ..imperative import items
 from ..imperative.array import VIEW_SLOTS, ViewMixin, view_of
 from ..imperative.cell import wrap
 from ..imperative.indexing import Indexer, Rules, is_contiguous
@@ -256,6 +258,10 @@ def repr_of(array: np.ndarray) -> str:
     return text if "dtype=" in text or array.dtype == bool else f"{text[:-1]}, dtype={array.dtype})"
 
 
+items.attach(ndarray, ndarrayView, None, INDEXER.get, INDEXER.put, items.DIALECT_TEXTS)
+
+
+@cache
 def functions() -> Any:
     """The functions of the dialect, which are defined over this class (see `array_functions`)."""
     return LOADERS["mxnet_numpy", "functions"]()

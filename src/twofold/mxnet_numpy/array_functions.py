@@ -31,23 +31,49 @@ __all__ = ["FUNCTIONS", "ArrayFunctions", "host_result"]
 class _Calls(Calls):
     """The entry points of operators for this dialect: MXNet's convention for scalars and dtypes, NumPy's for shapes."""
 
-    def _sig_of(self, op: Op, params: dict[str, Any]) -> Any:
-        self._legacy = op.elementwise
-        return super()._sig_of(op, params)
+    def _by_legacy(self, op: Op) -> bool:
+        return op.elementwise
 
 
 CALLS = _Calls(ndarray)
+#: How many parameters of operators are remembered.
+MOST_SIGS = 1024
 
 
 class ArrayFunctions(Elementwise, Reductions, Shapes, Creation, Products):
     """The functions of ``mx.np``."""
 
+    def __init__(self) -> None:
+        #: Operators with their parameters, by these as they were given: parsing them takes longer than a small operation.
+        self._sigs: dict[Any, Any] = {}
+
     def apply(self, op: Op, arrays: Sequence[Any], params: Mapping[str, Any] | None = None, out: Any = None, name: str = "") -> Any:
         """The result of an operator, or the list of its results."""
+        scalars = op.scalars
+        if out is not None:
+            key: Any = None
+        elif params and scalars:
+            key = (op, *[item for item in params.items() if item[0] not in scalars])
+        else:
+            key = (op, *params.items()) if params else op
+        try:
+            sig = self._sigs.get(key)
+        except TypeError:  # not hashable
+            key = sig = None
+        if sig is not None:
+            return CALLS.fast.run(sig, arrays, *[params[name] for name in scalars]) if params and scalars else CALLS.fast.run(sig, arrays)
         given = {k: v for k, v in (params or {}).items() if k in op.params or k == "ctx"}
         if op.arrays and not op.variadic and given.get("ctx") is not None and arrays and any(a is not None for a in arrays):
             given.pop("ctx")
-        return CALLS.call(op, arrays, given, out)
+        structure = {name: value for name, value in given.items() if name not in scalars}
+        result = CALLS.call(op, arrays, given, out)
+        is_known = key is not None and op.arrays and all(name in (params or {}) for name in scalars)
+        changes = op.mutates or op.numbers or op.training or op.variadic or "ctx" in structure
+        if is_known and not changes and CALLS.fast.are_fixed(structure) and op.is_plain(structure):
+            if len(self._sigs) >= MOST_SIGS:
+                self._sigs.clear()
+            self._sigs[key] = CALLS.fast.sig_of(op, structure)
+        return result
 
     def is_array(self, value: object) -> bool:
         """Whether a value is an array of the dialect."""

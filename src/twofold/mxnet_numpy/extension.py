@@ -37,7 +37,7 @@ def __getattr__(name: str) -> Any:
     op = NAMES.get(PREFIX + name)
     if op is None:
         raise OperatorError(f"module 'mxnet.numpy_extension' has no attribute {name!r}", None, "see dir() of it")
-    found = globals()[name] = function_of(op, name, CALLS.call, __name__, extra=() if op.arrays else ("ctx",))
+    found = globals()[name] = function_of(op, name, CALLS.call, __name__, extra=() if op.arrays else ("ctx",), fast=CALLS.fast)
     return found
 
 

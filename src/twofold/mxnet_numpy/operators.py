@@ -1,6 +1,7 @@
 """Python's operators on arrays of the dialect: short paths for floats of one dtype, else the function of the same name."""
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from ..config import SETTINGS
@@ -11,7 +12,10 @@ from ..imperative.array import Array
 from ..imperative.cell import HOST, PLAIN, Value
 from ..imperative.fast import specialise
 from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
+from ..opdef.registry import OPS
 from ..opdef.spec import Op
+from ..ops import dialect_arithmetic
+from . import elementwise
 from .array import ndarray, ndarrayView
 from .array_functions import FUNCTIONS
 from .front import NUMBERS
@@ -83,8 +87,42 @@ def _unary(op: Op, name: str) -> Callable[..., Any]:
     return specialise(op, ndarray, ndarrayView, (ndarray,), legacy=True, arity=1, general=lambda self: function(self))
 
 
+#: Functions of one array that are NumPy's on floats, with the same dtype.
+_ONE = ("absolute", "negative", "sign", "square", *dialect_arithmetic.REAL, "ceil", "floor", "trunc")
+#: What the methods of operators take without converting it.
+_OPERANDS = frozenset({ndarray, ndarrayView, float, int})
+
+
+def _short_unary(name: str) -> Callable[..., Any]:
+    """The function of one array, with a short path where nothing else is given."""
+    general = getattr(FUNCTIONS, name)
+    dialects = elementwise.UNARY[name][0]
+    sig = dialects.sig()
+    quick = specialise(OPS[name], ndarray, ndarrayView, (ndarray,), legacy=True, arity=1, sig=sig, general=lambda self: general(self))
+
+    @wraps(general)
+    def function(x: Any, out: Any = None, **kwargs: Any) -> Any:
+        return quick(x) if out is None and not kwargs and isinstance(x, ndarray) else general(x, out, **kwargs)
+
+    return function
+
+
+def _short_binary(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of two operands, with the method of Python's operator as its short path."""
+    general = getattr(FUNCTIONS, name)
+
+    @wraps(general)
+    def function(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
+        if out is None and not kwargs and isinstance(x1, ndarray) and x2.__class__ in _OPERANDS:
+            return method(x1, x2)
+        return general(x1, x2, out, **kwargs)
+
+    return function
+
+
 def attach() -> None:
-    """Attach the operators to `ndarray`."""
+    """Attach the operators to `ndarray`, and give the functions short paths."""
+    functions: dict[str, Callable[..., Any]] = {name: _short_unary(name) for name in _ONE}
     for dunder, op in ARITHMETIC.items():
         name = FUNCTION_OF.get(dunder)
         if name is None:
@@ -98,12 +136,18 @@ def attach() -> None:
                 else general
             )
             attach_method(ndarray, spelled, method)
+            if not reverse:
+                functions[name] = _short_binary(name, method)
         if dunder != "pow":
             attach_method(ndarray, f"__i{dunder}__", _in_place(name))
     for dunder, op in COMPARISON.items():
-        attach_method(ndarray, f"__{dunder}__", _comparison(op, FUNCTION_OF[dunder]))
+        name, method = FUNCTION_OF[dunder], _comparison(op, FUNCTION_OF[dunder])
+        attach_method(ndarray, f"__{dunder}__", method)
+        functions[name] = _short_binary(name, method)
     for dunder, op in UNARY.items():
         attach_method(ndarray, f"__{dunder}__", _unary(op, FUNCTION_OF[dunder]))
+    for name, function in functions.items():  # not before: the methods' general ways are the functions as they were
+        setattr(FUNCTIONS, name, function)
 
 
 attach()

@@ -279,7 +279,7 @@ class NDArrayView(ViewMixin, NDArray):
 
 
 CLASSES["default"] = NDArray
-items.attach(NDArray, NDArrayView, None, indexing.INDEXER.get, indexing.INDEXER.put)
+items.attach(NDArray, NDArrayView, None, indexing.INDEXER.get, indexing.INDEXER.put, items.LEGACY_TEXTS)
 
 
 def _apply(op: Op, array: NDArray, **params: Any) -> NDArray:

@@ -138,7 +138,7 @@ class Calls:
         else:  # all are small arrays of the host, which are not recorded: as by `invoke`, without its frames
             ready = not scalars or (arrays and arrays[0].dtype.kind == "f")
             for x in scalars:
-                if x.__class__ is float or (x.__class__ is int and self._legacy and sig.op.elementwise):
+                if x.__class__ is float or (x.__class__ is int and sig.legacy and sig.op.elementwise):
                     key.append(float)
                     arrays.append(float(x))
                 else:
@@ -186,7 +186,11 @@ class Calls:
         dtype = given.get("dtype")
         if dtype is not None and dtype.__class__ is not str:  # NumPy's scalar classes and dtypes are accepted too
             given["dtype"] = dtype_name(dtype)
-        return op.sig(self._legacy, **given)
+        return op.sig(self._by_legacy(op), **given)
+
+    def _by_legacy(self, op: Op) -> bool:
+        """Whether an operator follows MXNet's convention for scalars and dtypes."""
+        return self._legacy
 
     def _not_an_array(self, op: Op, given: Any) -> WrongType:
         name = self.cls.__name__

@@ -217,4 +217,4 @@ def _without_arrays(index: Any) -> Any:
 
 
 ndarray._indexer = INDEXER
-items.attach(ndarray, ndarrayView, ndarrayElement, get, put)
+items.attach(ndarray, ndarrayView, ndarrayElement, get, put, items.NUMPY_TEXTS)

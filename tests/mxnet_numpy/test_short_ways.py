@@ -1,0 +1,127 @@
+"""What small operations of the dialect cost, as counts of Python frames; and that the short ways give what the general ones give."""
+
+import numpy
+import pytest
+
+import twofold as mx
+from asv_benchmarks.timing import frames
+from twofold import mxnet_numpy as np
+from twofold.errors import DTypeError
+from twofold.mxnet_numpy import extension as npx
+
+
+def arrays():
+    return {
+        "np": np,
+        "npx": npx,
+        "x": np.arange(6),
+        "A": np.array([[0.5, 1.0, 1.5], [2.0, 2.5, 3.0]]),
+        "B": np.ones((2, 3)),
+        "H": np.array([0.5, 1.0], dtype="float16"),
+        "I": np.array([[1, 2], [3, 4]], dtype="int32"),
+    }
+
+
+#: Expressions, how many Python functions each may enter, and the same of NumPy's.
+FRAMES = {
+    "np.exp(A)": (2, "np.exp(A)"),
+    "np.square(A)": (2, "np.square(A)"),
+    "np.abs(A)": (10, "np.abs(A)"),
+    "np.add(A, B)": (2, "np.add(A, B)"),
+    "np.multiply(A, 2.0)": (3, "np.multiply(A, 2.0)"),
+    "np.greater(A, B)": (2, "np.greater(A, B)"),
+    "npx.relu(A)": (3, "np.maximum(A, 0)"),
+    "np.sum(A)": (9, "np.sum(A)"),
+    "A.sum(axis=1)": (9, "A.sum(axis=1)"),
+    "np.mean(A, axis=0)": (9, "np.mean(A, axis=0)"),
+    "A.max()": (9, "A.max()"),
+    "np.maximum(A, 1)": (13, "np.maximum(A, np.float32(1))"),
+    "A.reshape(3, 2)": (10, "A.reshape(3, 2)"),
+    "A.T": (12, "A.T"),
+    "x[0]": (1, "x[0]"),
+    "x[-1]": (1, "x[-1]"),
+    "A[1]": (1, "A[1]"),
+    "A[1, 2]": (1, "A[1, 2]"),
+    "A[:, 1]": (1, "A[:, 1]"),
+    "A[0][1]": (2, "A[0][1]"),
+    "A[0, 1] + A[1, 1]": (24, "A[0, 1] + A[1, 1]"),
+    "A[1, 2] * 2.0": (22, "A[1, 2] * 2.0"),
+    "A.__setitem__((0, 1), 5.0)": (1, "A.__setitem__((0, 1), 5.0)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", FRAMES)
+def test_a_small_operation_enters_few_functions_and_gives_numpys_values(text):
+    most, theirs = FRAMES[text]
+    own = arrays()
+    found = [eval(text, own) for _ in range(2)][1]  # by the general way, which remembers the operator; then by the short one
+    host = {k: v.asnumpy() if isinstance(v, np.ndarray) else v for k, v in arrays().items()} | {"np": numpy}
+    wanted = eval(theirs, host)
+    if wanted is None:
+        numpy.testing.assert_array_equal(own["A"].asnumpy(), host["A"])
+    else:
+        assert found.shape == numpy.shape(wanted)
+        assert isinstance(found, np.ndarray)
+        numpy.testing.assert_allclose(found.asnumpy(), wanted, rtol=1e-6)
+        assert found.dtype == wanted.dtype
+    assert frames(lambda: eval(text, own)) <= most + 1  # eval's own
+
+
+@pytest.mark.parametrize("name", ["exp", "sqrt", "floor", "sign", "negative", "square"])
+@pytest.mark.parametrize("dtype", ["int32", "float16", "float32", "float64", "bool"])
+def test_functions_of_one_array_give_the_general_results(name, dtype):
+    values = [[0, 1], [1, 4]]
+    x = np.array(values, dtype=dtype)
+    found, wanted = getattr(np, name)(x), np.empty(x.shape, dtype=getattr(np, name)(x).dtype)
+    getattr(np, name)(x, out=wanted)  # with `out` they go the general way
+    numpy.testing.assert_array_equal(found.asnumpy(), wanted.asnumpy())
+    assert found.dtype == wanted.dtype
+
+
+def test_parameters_that_are_equal_but_not_the_same_are_told_apart():
+    x = np.array([[1.5, -2.5], [3.5, 4.5]])
+    for _ in range(2):
+        assert np.sum(x, axis=0).shape == (2,)
+        assert np.sum(x, axis=0, keepdims=True).shape == (1, 2)
+        assert np.sum(x, axis=0, dtype="float64").dtype == "float64"
+        assert (1 / np.nan_to_num(np.array([numpy.nan]), nan=0.0)).item() == numpy.inf
+        assert (1 / np.nan_to_num(np.array([numpy.nan]), nan=-0.0)).item() == -numpy.inf
+        assert np.clip(x, 0, 1).sum().item() == 3
+        assert np.clip(x, 0, 2).sum().item() == 5.5
+
+
+def test_elements_are_views_which_are_written_and_recorded():
+    x = np.arange(4)
+    first = x[0]
+    first[()] = 7
+    x[1] += 2
+    assert x.tolist() == [7, 3, 2, 3]
+    assert first.shape == ()
+    assert first.base is x
+    x.attach_grad()
+    with mx.autograd.record():
+        y = np.exp(x[2]) * x[3] + np.add(x, x[1]).sum()
+    y.backward()
+    numpy.testing.assert_allclose(x.grad.asnumpy(), [1, 5, 1 + 3 * numpy.exp(2), 1 + numpy.exp(2)], rtol=1e-6)
+
+
+def test_columns_are_copies_also_while_recording():
+    a = np.array([[1.0, 2.0], [3.0, 4.0]])
+    column = a[:, 1]
+    column[:] = 0
+    assert a.tolist() == [[1, 2], [3, 4]]
+    a.attach_grad()
+    with mx.autograd.record():
+        y = (a[:, 1] * a[:, 0]).sum()
+    y.backward()
+    assert a.grad.tolist() == [[2, 1], [4, 3]]
+
+
+def test_what_the_short_ways_refuse_raises_as_before():
+    a = np.ones((2, 3))
+    with pytest.raises(TypeError):
+        np.exp(mx.nd.ones(2))
+    with pytest.raises(DTypeError):
+        np.add(a, mx.nd.ones((2, 3)))
+    with pytest.raises(ValueError, match="broadcast"):
+        np.add(a, np.ones((4, 5)))
