@@ -167,3 +167,28 @@ def test_parameters_of_unknown_shape_are_inferred(as_mxnet):
         if hybridized:
             net.hybridize()
         assert net(np.ones((3, 5))).shape == (3, 2)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_histograms_count_in_bins_by_number_and_by_edges(dtype):
+    values, edges = [0, 1, 2, 4, 5], [0, 1, 2, 4]
+    a, b = mx.sym.var("a").as_np_ndarray(), mx.sym.var("b").as_np_ndarray()
+    counts, bounds = mx.sym.np.histogram(a, bins=3, range=(0, 4))
+    given = mx.nd.array(values, dtype=dtype)
+    # as MXNet gives them: edges have the dtype of the values
+    wanted = numpy.linspace(0, 4, 4).astype(dtype)
+    assert bounds.eval(a=given)[0].asnumpy().tolist() == wanted.tolist()
+    assert counts.eval(a=given)[0].asnumpy().tolist() == numpy.histogram(values, wanted)[0].tolist()
+    for found in (mx.sym.np.histogram(a, b), mx.sym.histogram(mx.sym.var("a"), bins=mx.sym.var("b"))):
+        counts, bounds = found
+        given_both = {"a": given, "b": mx.nd.array(edges, dtype=dtype)}
+        assert mx.sym.Group([counts]).eval(**given_both)[0].asnumpy().tolist() == [1, 1, 2]
+    with pytest.raises(TypeError, match="range"):
+        mx.sym.np.histogram(a)
+
+
+def test_constraints_are_checked_when_they_are_computed():
+    checked = mx.sym.npx.constraint_check(mx.sym.var("a").as_np_ndarray() > 0, msg="must be positive")
+    assert checked.eval(a=mx.nd.array([1, 2]))[0].asnumpy().all()
+    with pytest.raises(ValueError, match="must be positive"):
+        checked.eval(a=mx.nd.array([1, 0]))

@@ -12,7 +12,6 @@ from ..imperative.array import Array
 from ..imperative.cell import HOST, PLAIN, Value
 from ..imperative.fast import specialise
 from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
-from ..opdef.registry import OPS
 from ..opdef.spec import Op
 from ..ops import dialect_arithmetic
 from . import elementwise
@@ -87,18 +86,16 @@ def _unary(op: Op, name: str) -> Callable[..., Any]:
     return specialise(op, ndarray, ndarrayView, (ndarray,), legacy=True, arity=1, general=lambda self: function(self))
 
 
-#: Functions of one array that are NumPy's on floats, with the same dtype.
-_ONE = ("absolute", "negative", "sign", "square", *dialect_arithmetic.REAL, "ceil", "floor", "trunc")
 #: What the methods of operators take without converting it.
 _OPERANDS = frozenset({ndarray, ndarrayView, float, int})
 
 
-def _short_unary(name: str) -> Callable[..., Any]:
+def _short_unary(name: str, primitive: Op) -> Callable[..., Any]:
     """The function of one array, with a short path where nothing else is given."""
     general = getattr(FUNCTIONS, name)
     dialects = elementwise.UNARY[name][0]
     sig = dialects.sig()
-    quick = specialise(OPS[name], ndarray, ndarrayView, (ndarray,), legacy=True, arity=1, sig=sig, general=lambda self: general(self))
+    quick = specialise(primitive, ndarray, ndarrayView, (ndarray,), legacy=True, arity=1, sig=sig, general=lambda self: general(self))
 
     @wraps(general)
     def function(x: Any, out: Any = None, **kwargs: Any) -> Any:
@@ -122,7 +119,8 @@ def _short_binary(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
 
 def attach() -> None:
     """Attach the operators to `ndarray`, and give the functions short paths."""
-    functions: dict[str, Callable[..., Any]] = {name: _short_unary(name) for name in _ONE}
+    primitives = dialect_arithmetic.primitives_on_floats()
+    functions: dict[str, Callable[..., Any]] = {name: _short_unary(name, op) for name, op in primitives.items()}
     for dunder, op in ARITHMETIC.items():
         name = FUNCTION_OF.get(dunder)
         if name is None:

@@ -11,6 +11,7 @@ from typing import Any
 from ..dtype import FLOATS, promote
 from ..opdef.declare import op
 from ..opdef.params import Scalar
+from ..opdef.registry import OPS
 from ..opdef.samples import Draw, Sample
 from ..opdef.spec import Op, Rule
 from .arithmetic_variants import modulus
@@ -127,6 +128,11 @@ def unary_sample(draw: Draw, name: str) -> Sample:
 UNARY = {name: unary(name, *aliases) for name, aliases in (
     ("absolute", ("_npi_abs",)), *[(n, ()) for n in (*EXACT[1:], *REAL, *ROUNDING, *TESTS, "degrees", "radians")],
 )}  # fmt: skip
+
+
+def primitives_on_floats() -> dict[str, Op]:
+    """The functions of one array that are a primitive on floats, with the same dtype, by name."""
+    return {name: OPS[name] for name in ("absolute", "negative", "sign", "square", *REAL, "ceil", "floor", "trunc")}
 
 
 @op("_npi_around", numpy=True, keeps_shape=True)

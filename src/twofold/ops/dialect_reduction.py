@@ -95,6 +95,23 @@ for _op, _dtype in ((np_any, "bool"), (np_all, "bool"), (npi_argmax, "int64"), (
     _op.sample(lambda draw: [draw(draw.real((2, 3), distinct=True), axis=1, gradient=False), draw(draw.real((2, 3), distinct=True))])
 
 
+def _checked(np, found, *, msg):
+    if not found:
+        raise ParameterError(msg)
+    return found
+
+
+@op("_npx_constraint_check", numpy=True, differentiable=False)
+def npx_constraint_check(xp, input, *, msg: str = "Constraint violated."):
+    """True if no element is 0; else computing it raises an error with the message."""
+    found = xp.all(xp.cast(input, "bool"), axis=None, keepdims=False)
+    return xp.host(_checked, found, like=found, msg=msg)
+
+
+npx_constraint_check.dtypes(lambda dtypes, **_: ["bool"])
+npx_constraint_check.sample(lambda draw: draw(draw.integer((2, 3), 1, 2, "bool"), gradient=False))
+
+
 # means
 
 

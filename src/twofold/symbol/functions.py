@@ -6,9 +6,8 @@ from typing import Any
 from ..dtype import DTypeLike
 from ..errors import FormatError, ParameterError
 from ..formats.files import read_file
-from ..opdef.registry import find
 from ..opdef.spec import Op
-from ..ops import creation, joining, reshaping
+from ..ops import counting, creation, joining, reshaping
 from .compose import apply_op
 from .serialization import from_json
 from .symbol import Symbol
@@ -127,10 +126,10 @@ def histogram(a: Symbol, bins: int | Symbol = 10, range: tuple[float, float] | N
         If a number of bins is given without a range, which cannot be computed without values.
     """
     if isinstance(bins, Symbol):
-        return apply_op(find("_histogram"), "_histogram", (a, bins), kwargs)
+        return apply_op(counting.histogram, counting.histogram.title, (a, bins), kwargs)
     if range is None:
         raise ParameterError("histogram: null range is not supported in symbol mode", f"bins={bins}", "pass the range")
-    return apply_op(find("_histogram"), "_histogram", (a, None), {"bin_cnt": bins, "range": range, **kwargs})
+    return apply_op(counting.histogram, counting.histogram.title, (a, None), {"bin_cnt": bins, "range": range, **kwargs})
 
 
 def load(fname: str) -> Symbol:

@@ -24,7 +24,7 @@ from ..mxnet_numpy.shapes import Shapes, as_sizes
 from ..opdef.frontend import function_of
 from ..opdef.registry import NAMES
 from ..opdef.spec import Op
-from ..ops import dialect_arithmetic, dialect_creation, dialect_shapes, primitive_arithmetic, slicing
+from ..ops import counting, dialect_arithmetic, dialect_creation, dialect_shapes, primitive_arithmetic, slicing
 from .compose import apply_op
 from .functions import load, load_json
 from .symbol import Symbol
@@ -139,6 +139,25 @@ class SymbolFunctions(Elementwise, Reductions, Shapes, Creation, Products):
 
     def _cast(self, x: Any, dtype: Any) -> Any:
         return x.astype(dtype)
+
+    def histogram(
+        self, a: Any, bins: Any = 10, range: Any = None, normed: Any = None, weights: Any = None, density: Any = None
+    ) -> list[Any]:
+        """Counts (int64) of values in bins, and the bins' edges.
+
+        Raises
+        ------
+        Unsupported
+            For a number of bins without a range, and for normed, weighted or density histograms.
+        """
+        if normed or weights is not None or density:
+            raise Unsupported("histogram: only counts are supported", f"normed={normed}, density={density}", "divide the counts")
+        if isinstance(bins, Symbol):
+            return self.apply(counting.histogram, (self.operand(a), self.operand(bins)), None, None, "histogram")
+        if range is None:
+            raise Unsupported("histogram: a symbol has no values to find a range of", f"bins={bins}", "pass the range")
+        params = {"bin_cnt": bins, "range": tuple(range)}
+        return self.apply(counting.histogram, (self.operand(a), None), params, None, "histogram")
 
 
 def numpy_results(found: Symbol) -> Any:
