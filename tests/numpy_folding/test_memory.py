@@ -348,3 +348,43 @@ def test_resize_refuses_with_numpys_words():
         messages.append(str(error.value))
         del view
     assert messages[0] == messages[1]
+
+
+class Finalized:
+    """Reads an array when it is collected."""
+
+    def __init__(self, array, read):
+        self.array, self.read, self.self = array, read, self
+
+    def __del__(self):
+        self.read.append(float(self.array.sum()))
+
+
+def test_a_pending_array_is_read_by_a_finalizer_in_a_collected_cycle():
+    read = []
+    node = Finalized(ramp() * 0 + 2, read)
+    assert is_pending(node.array)
+    del node
+    gc.collect()
+    assert read == [2.0 * N]
+
+
+def test_bytes_fold_from_more_elements_than_floats():
+    x = ramp()
+    narrow = x.astype("u1")
+    assert is_pending(x + 1)
+    assert not is_pending(narrow + real.uint8(1))
+    many = np.zeros(8 * N, "u1")
+    assert is_pending(many + real.uint8(1))
+    assert is_pending(x > 5)  # one of the operands is wide
+
+
+def test_what_leaves_as_no_array_is_not_looked_through(monkeypatch):
+    x = ramp()
+
+    def looked_through(*args):
+        raise AssertionError
+
+    monkeypatch.setattr("twofold.numpy_folding.calls.Given.folded", looked_through)
+    assert x.tolist()[:3] == [0.0, 1.0, 2.0]
+    assert len(x.tobytes()) == x.nbytes

@@ -89,6 +89,7 @@ class FoldingArray(metaclass=_Class):
             pending = self.pending
             if pending is not None:  # else another thread is just changing it
                 pending.compute()
+                pending.hand_over(self)
         return found
 
     def shown(self) -> np.ndarray:

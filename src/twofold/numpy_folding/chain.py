@@ -169,11 +169,21 @@ class Pending:
         self.operands, self.users = (), []
         owner = self.owner()
         if owner is not None:
-            owner.memory = memory
-            memory.add(owner)
-            owner.source = self.source
-            owner.array = found
-            owner.pending = None
+            self._give_to(owner, self.source)
+
+    def hand_over(self, array: Any) -> None:
+        """Give the result to the folding array, if that has not got it: the cycle collector clears `owner` before it calls finalizers."""
+        with LOCK:
+            if array.pending is self and self.source is not None:
+                self._give_to(array, self.source)
+
+    def _give_to(self, array: Any, source: Source) -> None:
+        assert source.memory is not None
+        array.memory = source.memory
+        source.memory.add(array)
+        array.source = source
+        array.array = source.array
+        array.pending = None
 
 
 class Chain:

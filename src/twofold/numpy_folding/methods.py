@@ -17,8 +17,10 @@ from .sites import site
 REDUCTIONS = ("sum", "prod", "mean", "std", "var", "min", "max", "any", "all")
 FRESH = (
     "argmax", "argmin", "cumsum", "cumprod", "dot", "searchsorted", "argsort", "argpartition", "nonzero", "take", "repeat", "compress",
-    "choose", "trace", "tobytes", "tolist", "item", "flatten", "round", "clip", "tofile", "dump", "dumps",
+    "choose", "trace", "flatten", "round", "clip",
 )  # fmt: skip
+#: Methods whose results are not arrays: lists of a million numbers are not looked through for arrays.
+LEAVING = ("tobytes", "tolist", "item", "tofile", "dump", "dumps")
 #: Methods that write into the array.
 WRITING = ["sort", "fill", "put", "partition", "byteswap", "setfield", "itemset"]
 SKIPPED = {"flat", "__array_finalize__", "__array_prepare__", "__class_getitem__"}
@@ -33,6 +35,15 @@ def _reduction(name: str) -> Callable[..., Any]:
             return general(self, *args, **options)
         found = function(self.ready(), *args, **options)
         return found if type(found) is not NDARRAY or found.size < LEAST else owned(found, site())
+
+    return method
+
+
+def _leaving(name: str) -> Callable[..., Any]:
+    function = getattr(NDARRAY, name)
+
+    def method(self: FoldingArray, *args: Any, **options: Any) -> Any:
+        return function(self.ready(), *args, **options)
 
     return method
 
@@ -197,6 +208,7 @@ def attach() -> None:
         "copy": _copy, "astype": _astype, "view": _base_view, "resize": _resize, "setflags": _setflags, "flags": property(Flags),
     }  # fmt: skip
     special |= {name: _fresh(name) for name in FRESH} | {name: _reduction(name) for name in REDUCTIONS}
+    special |= {name: _leaving(name) for name in LEAVING}
     special |= {name: _writing(name) for name in WRITING if name in vars(NDARRAY)}
     special |= {name: _view(name) for name in ("reshape", "ravel", "transpose", "swapaxes", "squeeze")}
     special |= {name: _view_attribute(name) for name in ("T", "mT", "real", "imag")}

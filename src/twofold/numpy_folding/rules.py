@@ -119,6 +119,8 @@ class Plan(NamedTuple):
 NEVER = Plan(None)
 _PLANS: dict[tuple[Any, ...], Plan] = {}
 MOST_PLANS = 4096
+#: Bytes per element from which `SETTINGS.fold_elements` elements fold: as many bools or bytes stay in the cache, where NumPy is faster.
+LEAST_WIDTH = 4
 
 
 def plan_of(signature: tuple[Any, ...]) -> Plan:
@@ -149,6 +151,8 @@ def _planned(key: Any, *kinds: Any) -> Plan:
     if dtype is None or not shape or math.prod(shape) < SETTINGS.fold_elements:
         return NEVER
     dtypes = [k[1] for k in arrays]
+    if math.prod(shape) * max(d.itemsize for d in (dtype, *dtypes)) < LEAST_WIDTH * SETTINGS.fold_elements:
+        return NEVER
     # integers may be too large even for double precision
     numbers = (
         [d for d in dtypes if d.kind in "iu" or d == np.float32 or (d.kind == "f" and int in kinds)] if len(arrays) < len(kinds) else []
