@@ -143,6 +143,8 @@ def test_functions_and_operators_of_sparse_arrays_agree():
     assert (nd.add(csr, csr).stype, (csr + csr).stype) == ("csr", "csr")
 
 
-def test_batches_of_a_csr_matrix_are_csr_matrices():
-    batches = list(mx.io.NDArrayIter(nd.array(DENSE).tostype("csr"), nd.array([0, 1, 2]), batch_size=1))
-    assert [b.data[0].asnumpy()[0].tolist() for b in batches] == DENSE.tolist()
+@pytest.mark.parametrize("last", ["pad", "roll_over", "discard"])
+def test_batches_of_a_csr_matrix_are_dense(last):
+    iterator = mx.io.NDArrayIter(nd.array(DENSE).tostype("csr"), nd.array([0, 1, 2]), batch_size=1, last_batch_handle=last)
+    batches = [b.data[0] for b in iterator]
+    assert [(x.stype, x.asnumpy()[0].tolist()) for x in batches] == [("default", row) for row in DENSE.tolist()]

@@ -10,6 +10,7 @@ from ..errors import InvalidValue, ParameterError, ShapeError, WrongType
 from ..imperative.array import Array
 from ..ndarray.array import NDArray
 from ..ndarray.creation import array
+from ..ndarray.sparse_array import BaseSparseNDArray
 from ..strictness import tolerate
 from .iterator import DataBatch, DataDesc, DataIter, register_iterator
 
@@ -32,7 +33,7 @@ class NDArrayIter(DataIter):
     data, label
         An array (`NDArray`, or anything that NumPy accepts, converted to float32), a list of arrays, or a dict from names to arrays,
         all of equal length; if not, the first one's counts, and a warning is issued. A dict is traversed in sorted key order; the arrays
-        of a list are named ``_0_data``, ``_1_data`` ….
+        of a list are named ``_0_data``, ``_1_data`` …. The rows of sparse arrays are made dense, batch by batch.
     batch_size
         Number of rows in a batch.
     shuffle
@@ -183,11 +184,20 @@ class NDArrayIter(DataIter):
             if x.shape[0] < min(stop, self.num_data):
                 raise ShapeError(f"NDArrayIter: {name} has no rows {start} to {stop}", f"{x.shape[0]} rows", "pass as many rows of each")
         if not self.shuffle and start >= 0 and stop <= self.num_data:
-            return [x[start:stop] for _, x in sources]
+            return [_dense_rows(x, slice(start, stop)) for _, x in sources]
         # the modulus wraps a padded batch around to the first rows, several times if the batch is larger than the data
         rolled_over = self._rolled_over if start < 0 else self._order[:0]
         rows = np.concatenate([rolled_over, self._order[np.arange(max(start, 0), stop) % self.num_data]])
-        return [x[rows] for _, x in sources]
+        return [_dense_rows(x, rows) for _, x in sources]
+
+
+def _dense_rows(x: Any, rows: Any) -> Any:
+    """Rows of an array, given as a slice or by their numbers. Those of a sparse array are made dense, as in MXNet."""
+    if not isinstance(x, BaseSparseNDArray):
+        return x[rows]
+    if x.stype == "csr":
+        return (x[rows] if isinstance(rows, slice) else x.take(array(rows, dtype="int64"))).tostype("default")
+    return x.tostype("default")[rows]
 
 
 def _named_arrays(given: Any, default_name: str) -> list[tuple[str, NDArray]]:

@@ -1978,6 +1978,17 @@ class contrib:
         name: str | None = None,
     ) -> NDArray: ...
     @staticmethod
+    def SparseEmbedding(
+        data: NDArray,
+        weight: NDArray,
+        input_dim: int = ...,
+        output_dim: int = ...,
+        dtype: DTypeLike = "float32",
+        sparse_grad: bool = False,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
+    @staticmethod
     def SyncBatchNorm(
         data: NDArray,
         gamma: NDArray,

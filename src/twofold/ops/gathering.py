@@ -175,6 +175,27 @@ embedding.dtypes(lambda dtypes, *, dtype, **_: [dtypes[1] or dtype])
 embedding.sample(lambda draw: draw(draw.integer((2, 2), 0, 4), draw.real((4, 3)), input_dim=4, output_dim=3))
 
 
+@op("_contrib_SparseEmbedding")
+def sparse_embedding(
+    xp,
+    data: Index,
+    weight: Table,
+    *,
+    input_dim: int,
+    output_dim: int,
+    dtype: DType = "float32",
+    sparse_grad: bool = False,
+):
+    """`Embedding` under its former name."""
+    return embedding(xp, data, weight, input_dim=input_dim, output_dim=output_dim, dtype=dtype, sparse_grad=sparse_grad)
+
+
+sparse_embedding.storage(embedding.storage_rule)
+sparse_embedding.infer(embedding.infer_rule)
+sparse_embedding.dtypes(embedding.dtype_rule)
+sparse_embedding.sample(lambda draw: draw(draw.integer((2, 2), 0, 4), draw.real((4, 3)), input_dim=4, output_dim=3))
+
+
 def index_arrays(xp, indices, shape, name):
     """The rows of ``indices`` (m, s…) as index arrays for the first m axes of an array, and the key for the index primitives."""
     count = indices.shape[0]

@@ -2507,6 +2507,19 @@ class contrib:
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
+    def SparseEmbedding(
+        data: Symbol | None = None,
+        weight: Symbol | None = None,
+        input_dim: int = ...,
+        output_dim: int = ...,
+        dtype: DTypeLike = "float32",
+        sparse_grad: bool = False,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
     def SyncBatchNorm(
         data: Symbol | None = None,
         gamma: Symbol | None = None,

@@ -65,3 +65,25 @@ def dense_gradients(mx: Any) -> Any:
         loss = (mx.nd.sparse.dot(data, weight) ** 2).sum()
     loss.backward()
     return [weight.grad.stype, weight.grad]
+
+
+def sparse_embedding(mx: Any) -> Any:
+    """The operator under its former name: the rows that are read, clipped, and a row-sparse gradient."""
+    out = {}
+    for stype in ("default", "row_sparse"):
+        weight = mx.nd.array(np.arange(1, 7).reshape(3, 2)).tostype(stype)
+        weight.attach_grad(stype="row_sparse")
+        with mx.autograd.record():
+            rows = mx.nd.contrib.SparseEmbedding(mx.nd.array([0, 2, 2]), weight, input_dim=3, output_dim=2)
+        rows.backward()
+        out[stype] = [
+            rows.asnumpy().tolist(),
+            weight.grad.stype,
+            weight.grad.indices.asnumpy().tolist(),
+            weight.grad.data.asnumpy().tolist(),
+        ]
+    table = mx.nd.array(np.arange(6).reshape(3, 2))
+    out["clipped"] = mx.nd.contrib.SparseEmbedding(mx.nd.array([7, -1]), table, input_dim=3, output_dim=2).asnumpy().tolist()
+    symbol = mx.sym.contrib.SparseEmbedding(mx.sym.Variable("data"), input_dim=3, output_dim=2, name="e")
+    out["symbol"] = [symbol.list_arguments(), [list(s) for s in symbol.infer_shape(data=(4,))[0]]]
+    return out
