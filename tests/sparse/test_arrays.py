@@ -148,3 +148,8 @@ def test_batches_of_a_csr_matrix_are_dense(last):
     iterator = mx.io.NDArrayIter(nd.array(DENSE).tostype("csr"), nd.array([0, 1, 2]), batch_size=1, last_batch_handle=last)
     batches = [b.data[0] for b in iterator]
     assert [(x.stype, x.asnumpy()[0].tolist()) for x in batches] == [("default", row) for row in DENSE.tolist()]
+
+
+def test_gs_retain_is_retain():
+    rows = nd.sparse.gs_retain(nd.array(DENSE).tostype("row_sparse"), nd.array([2, 1]))
+    assert (rows.stype, rows.indices.asnumpy().tolist(), rows.data.asnumpy().tolist()) == ("row_sparse", [2, 1], DENSE[[2, 1]].tolist())

@@ -2698,6 +2698,7 @@ class sparse:
         csr_matrix,
         divide,
         empty,
+        gs_retain,
         multiply,
         row_sparse_array,
         subtract,

@@ -31,6 +31,7 @@ __all__ = [
     "csr_matrix",
     "divide",
     "empty",
+    "gs_retain",
     "multiply",
     "row_sparse_array",
     "subtract",
@@ -44,6 +45,10 @@ _PRODUCT = next(op for op in OPS.values() if op.variant == ("mul", "pair"))
 def __getattr__(name: str) -> Any:
     found = globals()[name] = function_in("sparse", name)
     return found
+
+
+#: `retain` under the name that MXNet's generated function has.
+gs_retain = function_in("sparse", "retain")
 
 
 def __dir__() -> list[str]:

@@ -9,6 +9,7 @@ from ..errors import DTypeError, ParameterError
 from ..executor.executor import Executor
 from ..executor.transport import zeros
 from ..imperative.array import Array, check_gradient
+from ..imperative.storage import empty_array
 from ..ndarray.array import NDArray
 from ..strictness import tolerate
 from .inference import infer_all, inside_shape
@@ -170,7 +171,7 @@ def simple_bind(
     type_dict
         Dtypes of arguments by name; dtypes that cannot be inferred from them are float32.
     stype_dict
-        Storage types of arguments by name; only ``"default"`` is supported.
+        Storage types of arguments by name, ``"default"`` for others. Gradients are dense.
     group2ctx
         Devices of the nodes and variables with a ``ctx_group`` attribute, by group.
     shared_arg_names, shared_exec
@@ -186,11 +187,6 @@ def simple_bind(
         If shapes contradict one another or cannot be inferred; the message names nodes and variables.
     """
     names, state_names = distinct_names(self.heads)
-    for name, stype in (stype_dict or {}).items():
-        if stype != "default":
-            raise ParameterError(
-                "simple_bind: arrays of this storage type cannot be created", f"{name}: {stype}", "bind arrays of your own"
-            )
     unknown = set(type_dict or {}) - {*names, *state_names}
     if unknown:
         what = "simple_bind: type_dict contains an unknown argument"
@@ -200,7 +196,12 @@ def simple_bind(
     inference = infer_all(self.heads, shapes, dtypes, "simple_bind")
     partition = Partition(self.heads, inference, _device(ctx, "simple_bind"), group2ctx or {}, _requests(grad_req, names), self)
     memory = _Memory(partition, shared_arg_names or (), shared_exec, shared_buffer)
-    return partition.executor(*memory.arrays())
+    arguments, gradients, states = memory.arrays()
+    for name, stype in (stype_dict or {}).items():
+        if name in arguments and stype != arguments[name].stype:
+            array = arguments[name]
+            arguments[name] = empty_array(stype, array.shape, array._dtype, array.context)
+    return partition.executor(arguments, gradients, states)
 
 
 class _Memory:

@@ -19,7 +19,7 @@ def of_csr(mx: Any) -> Any:
     out = {}
     out["whole"] = _batches(mx.io.NDArrayIter(x, y, 2, last_batch_handle="discard"))
     out["discarded"] = _batches(mx.io.NDArrayIter({"b": mx.nd.ones((6, 2)), "a": x}, y, 4, last_batch_handle="discard"))
-    np.random.seed(0)  # noqa: NPY002 -- the stream that both shuffle by
+    np.random.seed(0)  # noqa: NPY002  (what shuffles draw from)
     out["shuffled"] = _batches(mx.io.NDArrayIter(x, y, 2, shuffle=True, last_batch_handle="discard"))
     return out
 

@@ -49,3 +49,15 @@ def batched_product(mx: Any) -> Any:
     x = mx.sym.Variable("x")
     given = mx.nd.array(np.arange(8).reshape(2, 2, 2))
     return _described(mx.sym.batch_dot(x, x, forward_stype="csr").bind(mx.cpu(), {"x": given}).forward()[0])
+
+
+def simple_bind(mx: Any) -> Any:
+    """Arguments of named storage types: what they are before and after values are written, and the results."""
+    product = mx.sym.dot(mx.sym.Variable("x"), mx.sym.Variable("w"))
+    executor = product.simple_bind(mx.cpu(), grad_req={"w": "write"}, stype_dict={"x": "csr", "w": "row_sparse"}, x=(3, 3), w=(3, 3))
+    empty = {name: array.stype for name, array in executor.arg_dict.items()}
+    executor.arg_dict["x"][:] = mx.nd.array(DENSE).tostype("csr")
+    executor.arg_dict["w"][:] = mx.nd.array(DENSE + 1).tostype("row_sparse")
+    result = _described(executor.forward(is_train=True)[0])
+    executor.backward(mx.nd.array(DENSE))
+    return [empty, result, executor.grad_dict["w"].asnumpy().tolist()]

@@ -108,3 +108,16 @@ def embedding(mx: Any) -> Any:
         layer.weight.zero_grad()
         out.append(layer.weight.grad().asnumpy())
     return out
+
+
+def sparse_embedding_layer(mx: Any) -> Any:
+    """The contributed layer: it reads the rows that a trainer has, and an update changes these only."""
+    layer = mx.gluon.contrib.nn.SparseEmbedding(5, 3, prefix="e_")
+    layer.initialize(mx.init.One())
+    trainer = mx.gluon.Trainer(layer.collect_params(), "sgd", {"learning_rate": 0.5})
+    with mx.autograd.record():
+        loss = (layer(mx.nd.array([[1, 3], [3, 3]])) * 2).sum()
+    loss.backward()
+    trainer.step(1)
+    rows = layer.weight.row_sparse_data(mx.nd.arange(5))
+    return [loss.asscalar().item(), repr(layer), layer.weight.name, rows.stype, rows.asnumpy().tolist()]
