@@ -397,3 +397,27 @@ def test_writing_an_output_read_by_another_device_changes_no_gradient():
     executor.forward(is_train=True)[0][:] = 100
     executor.backward([nd.zeros((3,)), nd.ones((3,))])
     assert executor.grad_dict["x"].asnumpy().tolist() == [8, 8, 8]
+
+
+def test_shapes_that_depend_on_values_are_those_of_each_run():
+    chosen = mx.sym.contrib.boolean_mask(mx.sym.var("x"), mx.sym.var("mask"))
+    assert chosen.infer_shape_partial(x=(3, 2), mask=(3,))[1] == [(0, 2)]
+    executor = mx.sym.FullyConnected(chosen, num_hidden=1, no_bias=True, name="fc").simple_bind(mx.cpu(), x=(3, 2), mask=(3,))
+    assert executor.outputs[0].shape == (0, 1)
+    executor.arg_dict["fc_weight"][:] = [[1, 10]]
+    x = mx.nd.array([[1, 2], [3, 4], [5, 6]])
+    for mask, expected in (([1, 0, 1], [[21], [65]]), ([0, 1, 0], [[43]]), ([0, 0, 0], [])):
+        (out,) = executor.forward(is_train=True, x=x, mask=mx.nd.array(mask))
+        assert out.asnumpy().tolist() == expected
+        executor.backward(mx.nd.ones(out.shape))
+        assert executor.grad_dict["x"].asnumpy().tolist() == [[m, 10 * m] for m in mask]
+    seen = []
+    executor.set_monitor_callback(lambda name, value: seen.append((name, value.shape)), monitor_all=True)
+    executor.forward(mask=mx.nd.array([1, 1, 0]))
+    assert ("fc_data", (2, 2)) in seen
+    assert ("fc_output", (2, 1)) in seen
+
+
+def test_shapes_that_depend_on_values_are_not_compiled():
+    with pytest.raises(ParameterError, match="compile: shapes that depend on values cannot be compiled: given chosen"):
+        mx.compile(mx.sym.contrib.boolean_mask(mx.sym.var("x"), mx.sym.var("mask"), name="chosen"))

@@ -218,6 +218,8 @@ def test_inferred_shapes_are_never_wrong(op, number, sample):
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize(("op", "number", "sample"), SAMPLES)
 def test_inferred_dtypes_match_the_results(op, number, sample, dtype):
+    if op.is_eager:
+        pytest.skip("it is not typed before it runs")
     arrays = make_operands(op, sample, dtype)
     try:
         results, _ = eager(sig_of(op, sample), arrays)

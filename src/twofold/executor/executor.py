@@ -1,6 +1,6 @@
 """``Executor``: a graph bound to arrays. Forward, backward, arrays by name, and reports on its programs."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -16,19 +16,42 @@ from ..ndarray.array import NDArray
 from ..program.compile import Program
 from ..strictness import tolerate
 from .part import Key, Part
-from .run import Run
-from .transport import add_contents, zeros
+from .transport import add_contents
 
 Monitor = Callable[[str, NDArray], None]
 #: Head gradients: of the only output, in the order of the outputs, or by name; None means ones.
 Heads: TypeAlias = Array | Sequence[Array | None] | Mapping[str, Array | None] | None
 
 
+class Running(Protocol):
+    """What runs an executor's graph: `run.Run` has its typed parts, as which it is compiled."""
+
+    def parts(self, training: bool) -> list[Part]:
+        """The parts that are compiled, none if the graph cannot be typed before it runs."""
+        ...
+
+    def blank(self, keys: Sequence[Key]) -> list[NDArray]:
+        """The outputs before the first run: zeros."""
+        ...
+
+    def forward(self, training: bool, keep: bool) -> dict[Key, object]:
+        """Compute the values that others read, by key; with ``keep`` for a later `backward`."""
+        ...
+
+    def backward(self, training: bool, heads: Iterable[tuple[Key, object]]) -> dict[Key, object]:
+        """The gradients of what it reads, by key, for head gradients; None are ones."""
+        ...
+
+    def internals(self, training: bool) -> Iterator[tuple[str, bool, NDArray]]:
+        """(name, whether a node reads it, value) of all inner values."""
+        ...
+
+
 class Source(Protocol):
     """What an executor asks of the layer that knows symbols."""
 
-    def parts(self, training: bool) -> list[Part]:
-        """The typed graph, split into parts that each run on one device."""
+    def run(self, arguments: Mapping[str, NDArray], states: Mapping[str, NDArray]) -> "Running":
+        """What runs the graph on arrays."""
         ...
 
     def reshape(
@@ -84,7 +107,7 @@ class Executor:
         self._source, self._names, self._keys = source, [name for name, _, _ in outputs], [key for _, key, _ in outputs]
         self._stypes = [stype for _, _, stype in outputs]
         self._sparse = [(place, stype) for place, stype in enumerate(self._stypes) if stype != "default"]
-        self._run = Run(source.parts, arguments, states)
+        self._run = source.run(arguments, states)
         wanted = [(name, gradients[name]) for name, request in requests.items() if request != "null"]
         self._targets = [(("arg", name), target) for name, target in wanted if target is not None]
         self._has_backward = bool(wanted)  # backward also updates states, whether or not there are arrays for the gradients
@@ -111,9 +134,8 @@ class Executor:
     def outputs(self) -> list[NDArray]:
         """The outputs: the same array objects after every run, zeros before the first."""
         if self._outputs is None:
-            made = {key: (node, part.device) for part in self._run.parts(False) for key, node in part.makes}
-            arrays = [zeros(made[k][0].shape, made[k][0].dtype, made[k][1]) for k in self._keys]
-            self._outputs = [converted(x, s) for x, s in zip(arrays, self._stypes, strict=True)]
+            blank = self._run.blank(self._keys)
+            self._outputs = [converted(x, s) for x, s in zip(blank, self._stypes, strict=True)]
         return self._outputs
 
     @property

@@ -22,7 +22,7 @@ from ..scheduler.streams import run_on
 from .function import random_keys, user_objects
 from .part import Key, Part
 from .training import HeadKind, Training
-from .transport import add_contents, arrays_on, values_on
+from .transport import add_contents, arrays_on, values_on, zeros
 
 
 class Residuals(NamedTuple):
@@ -77,6 +77,11 @@ class Run:
             for part in found:
                 part.is_ahead = len(found) > 1 or part.device is not CPU
         return found
+
+    def blank(self, keys: Sequence[Key]) -> list[NDArray]:
+        """The values with these keys before the first run: zeros."""
+        made = {key: (node, part.device) for part in self.parts(False) for key, node in part.makes}
+        return [zeros(made[k][0].shape, made[k][0].dtype, made[k][1]) for k in keys]
 
     def forward(self, training: bool, keep: bool, *, again: bool = False) -> dict[Key, object]:
         """Run forward.

@@ -6,12 +6,12 @@ from typing import Any
 from ..config import recomputes
 from ..device import Device
 from ..errors import DTypeError, ParameterError, ShapeError
-from ..executor.operation import Recordable
 from ..imperative.cell import wrap
 from ..ndarray.array import NDArray
 from ..symbol.inference import infer_all
 from ..symbol.node import Head, names_of_inputs
 from ..symbol.replay import Replayer
+from ..symbol.stages import GraphFunction, function_of
 from .copies import RENEWALS
 from .parameter import Parameter
 from .signatures import OpHook
@@ -58,8 +58,8 @@ class CachedGraph:
         # (place among the variables, place among the inputs), and (place among the variables, parameter)
         self._inputs = [(k, place[n.name]) for k, n in enumerate(self.variables) if n.name in place]
         self.params = [(k, params[n.name]) for k, n in enumerate(self.variables) if n.name not in place]
-        self._function = Recordable(name, self._replay, self.mirror)
-        self._with_inner_values: Recordable | None = None
+        self._function = function_of(name, self._replay.heads, self.mirror)
+        self._with_inner_values: GraphFunction | None = None
         # Count of renewals, device, and the parameters' arrays there with None in the places of inputs. One tuple, written at once:
         # threads that run the block on several devices replace each other's entry, but never see half of one.
         self._cache: tuple[int, Device | None, list[Any]] = -1, None, []
@@ -126,7 +126,7 @@ class CachedGraph:
         outputs, inner = self._replay.heads, [Head(n, k) for n in nodes for k in range(n.visible)]
         # Another program, in which inner values are outputs too: they are neither fused away nor freed.
         if self._with_inner_values is None:
-            self._with_inner_values = Recordable(self.name, Replayer([*outputs, *inner]), self.mirror)
+            self._with_inner_values = function_of(self.name, [*outputs, *inner], self.mirror)
         function = self._with_inner_values
 
         def run(arrays: Sequence[NDArray], device: Device) -> list[NDArray]:

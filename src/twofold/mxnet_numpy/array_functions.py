@@ -173,22 +173,10 @@ class ArrayFunctions(Elementwise, Reductions, Shapes, Creation, Products):
         kept = np.delete(np.arange(x.shape[at]), gone)
         return self.take(x, from_host(ndarray, kept, x.context), at)
 
-    def unique(
-        self, ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: int | None = None
-    ) -> Any:
-        """The sorted distinct elements (or slices along an axis); on request their first places, places in them, and counts."""
-        options = {"return_index": return_index, "return_inverse": return_inverse, "return_counts": return_counts, "axis": axis}
-        found = host_result(np.unique, (self.operand(ar),), options)
-        if return_inverse and axis is None:  # NumPy 2 gives the places the array's shape
-            at = 1 + return_index
-            found = (*found[:at], found[at].ravel(), *found[at + 1 :])
-        return found
-
-    def bincount(self, x: Any, weights: Any = None, minlength: int = 0) -> Any:
-        """How often each integer from 0 on occurs (in their dtype), or the sums of their weights."""
-        values = self.operand(x)
-        found = host_result(np.bincount, (values.astype("int64", copy=False), weights, minlength), {})
-        return found.astype(values.dtype if weights is None else weights.dtype, copy=False)
+    def unique(self, *args: Any, **options: Any) -> Any:
+        """The sorted distinct elements; with what was requested beside them a tuple."""
+        found = super().unique(*args, **options)
+        return tuple(found) if isinstance(found, list) else found
 
     def histogram(
         self, a: Any, bins: Any = 10, range: Any = None, normed: Any = None, weights: Any = None, density: Any = None

@@ -8,7 +8,7 @@ import numpy as np
 from ..opdef.frontend import named
 from ..opdef.registry import OPS
 from ..opdef.spec import Op
-from ..ops import dialect_arithmetic, elementwise_math, numpy_elementwise
+from ..ops import dialect_arithmetic, dynamic_shapes, elementwise_math, numpy_elementwise
 from .front import Front, Unsupported
 
 __all__ = ["BINARY", "UNARY", "Elementwise"]
@@ -111,6 +111,18 @@ class Elementwise(Front):
     def nonzero(self, a: Any) -> Any:
         """The places of the elements that are not 0, an array for each axis."""
         raise Unsupported("nonzero: the shape of the result depends on the values", type(a).__name__, "call it on arrays")
+
+    def unique(
+        self, ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: int | None = None
+    ) -> Any:
+        """The sorted distinct elements (or slices along an axis); on request their first places, places in them, and counts."""
+        options = {"return_index": return_index, "return_inverse": return_inverse, "return_counts": return_counts, "axis": axis}
+        return self.apply(dynamic_shapes.npi_unique, (self.operand(ar),), options)
+
+    def bincount(self, x: Any, weights: Any = None, minlength: int = 0) -> Any:
+        """How often each integer from 0 on occurs (in their dtype), or the sums of their weights."""
+        operands = (self.operand(x), None if weights is None else self.operand(weights))
+        return self.apply(dynamic_shapes.npi_bincount, operands, {"minlength": minlength, "has_weights": weights is not None})
 
 
 def _scalar(number: Any, is_int: bool) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from .array import ndarray
 from .array_functions import CALLS, FUNCTIONS
 from .shapes import as_sizes
 
-__all__ = ["constraint_check", "image", "load", "nonzero", "random", "reshape", "save"]
+__all__ = ["constraint_check", "image", "load", "random", "reshape", "save"]
 
 PREFIX = "_npx_"
 #: Names that are not about arrays.
@@ -55,11 +55,6 @@ def _images() -> ModuleType:
 
 
 image = _images()
-
-
-def nonzero(a: Any) -> ndarray:
-    """The places of the elements that are not 0: one row (int64) for each."""
-    return FUNCTIONS.stack(FUNCTIONS.nonzero(a), axis=1)
 
 
 def constraint_check(x: Any, msg: str = "Constraint violated.") -> ndarray:

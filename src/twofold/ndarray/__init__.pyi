@@ -1750,7 +1750,6 @@ _internal: Any
 class contrib:
     from .contrib_functions import (
         adamw_update,
-        boolean_mask,
         isfinite,
         isinf,
         isnan,
@@ -2074,6 +2073,14 @@ class contrib:
         out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
     ) -> list[NDArray]: ...
+    @staticmethod
+    def boolean_mask(
+        data: NDArray,
+        index: NDArray,
+        axis: int = 0,
+        out: NDArray | Sequence[NDArray] | None = None,
+        name: str | None = None,
+    ) -> NDArray: ...
     @staticmethod
     def box_decode(
         data: NDArray,

@@ -12,6 +12,7 @@ from ..errors import DTypeError, ParameterError, ShapeError, StorageError, Wrong
 from ..imperative.array import Array, from_host
 from ..imperative.cell import HOST, PLAIN, Content, Value, new, wrap
 from ..imperative.counters import COUNTERS
+from ..imperative.eager import run_eagerly
 from ..imperative.failure import after_failure
 from ..imperative.invoke import RUN_CACHED, invoke, type_of
 from ..imperative.record import tls
@@ -99,7 +100,7 @@ class Calls:
         sig = self._sig_of(op, params)
         inputs = [*operands, *numbers, *scalars]
         try:
-            contents = invoke(sig, inputs, device)
+            contents = (run_eagerly if op.is_eager else invoke)(sig, inputs, device)
         except StorageError:
             if updates_rows(sig, inputs):
                 return _update_rows(sig, inputs, out)

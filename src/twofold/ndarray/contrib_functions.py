@@ -4,24 +4,18 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
-from ..errors import ShapeError
-from ..imperative.invoke import host_of
 from ..imperative.storage import applied
 from ..opdef.frontend import named
-from ..opdef.shapes import normalized_axis
 from ..opdef.spec import Op
-from ..ops import optimizer_adamw, optimizer_lamb, primitive_gather, primitive_math
+from ..ops import optimizer_adamw, optimizer_lamb, primitive_math
 from .array import NDArray
-from .creation import array, full
+from .creation import full
 from .namespace import NAMESPACES, call
 from .random import uniform
 from .types import DeviceLike
 
 __all__ = [
     "adamw_update",
-    "boolean_mask",
     "isfinite",
     "isinf",
     "isnan",
@@ -48,31 +42,6 @@ def _test(op: Op, doc: str) -> Callable[[NDArray], NDArray]:
 isnan = _test(primitive_math.isnan, "is NaN")
 isinf = _test(primitive_math.isinf, "is infinite")
 isfinite = _test(primitive_math.isfinite, "is neither NaN nor infinite")
-
-
-def boolean_mask(data: NDArray, index: NDArray, axis: int = 0) -> NDArray:
-    """The slices of an array along an axis where ``index`` is not 0.
-
-    Parameters
-    ----------
-    data
-        The array.
-    index
-        One number for each slice, (n,). It is read on the host, because the result's shape depends on it.
-    axis
-        The axis, of size n.
-
-    Raises
-    ------
-    ShapeError
-        If ``index`` is not (n,).
-    """
-    if index.shape != data.shape[normalized_axis(axis, data.ndim, "boolean_mask: axis") :][:1]:
-        given = f"index {index.shape} for axis {axis} of {data.shape}"
-        raise ShapeError("boolean_mask: index needs one number for each slice", given, "pass a vector of that axis's size")
-    places = np.flatnonzero(host_of(index))
-    sig = primitive_gather.take.sig(True, axis=normalized_axis(axis, data.ndim))
-    return applied(sig, (data, array(places, data.context, "int64")))
 
 
 def _scale(rescale_grad: float | NDArray, like: NDArray) -> NDArray:

@@ -65,7 +65,7 @@ def function_of(
         head = "".join(f"{a}=None, " for a in arrays)
         operands = f"({', '.join(arrays)}{',' if arrays else ''})"
     lines = [f"def {name}({head}{tail}):"]
-    quick = fast is not None and not op.mutates and not op.numbers and arrays
+    quick = fast is not None and not op.mutates and not op.numbers and not op.is_eager and arrays
     if quick and fast is not None:
         lines += _quick_lines(op, [p for p in keywords if p not in op.scalars], operands, fast.single[0])
     lines.append(f"    params = {{k: v for k, v in {given}.items() if v is not NULL}}")

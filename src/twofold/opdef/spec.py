@@ -90,7 +90,6 @@ class Op:
     params: Mapping[str, Param] = field(default_factory=dict)
     #: The parameter in which MXNet's files store the number of variadic inputs.
     count_param: str | None = None
-
     #: Unknown parameters are ignored although it has parameters, as MXNet does; see `ignores_unknown`.
     unchecked_params: bool = False
 
@@ -101,11 +100,9 @@ class Op:
     visible: int | Callable[..., int] | None = None
     #: The names of the outputs in symbols; empty for ``output``, ``output0`` …
     output_names: tuple[str, ...] = ()
-    #: Inputs that get new values, which the rule returns after its results as a dict. Their names; of variadic inputs their
-    #: positions, as a function of the parameters.
+    #: Inputs that get new values, which the rule returns after its results as a dict: names, or positions from the parameters.
     mutates: tuple[str, ...] | Callable[..., tuple[int, ...]] = ()
-    #: Parameters, tuples of numbers, that imperative calls pass as float32 arrays after the inputs (and the parameter as ``()``), so
-    #: that a schedule does not cause recompilation.
+    #: Tuples of numbers that imperative calls pass as float32 arrays after the inputs, so that a schedule does not recompile.
     numbers: tuple[str, ...] = ()
     #: A parameter which if False means that the result is multiplied with what ``out`` contains.
     starts_anew: str = ""
@@ -177,7 +174,6 @@ class Op:
     user_method: str = ""
     #: Draws random numbers; true of every operator with an ``rng`` input.
     random: bool = False
-
     #: An update (weight, gradient, states …) that with a row-sparse gradient reads and writes its rows only, unless the parameter
     #: ``lazy_update`` is false; ``"sparse"``: if the weight is row-sparse too.
     lazy: bool | Literal["sparse"] = False
@@ -295,6 +291,11 @@ class Op:
     def arrays(self) -> "tuple[Input, ...]":
         """The inputs that a caller passes: all but a random generator's key."""
         return tuple(i for i in self.inputs if not i.injected)
+
+    @cached_property
+    def is_eager(self) -> bool:
+        """Whether its rule runs on arrays only, because the result's shape depends on values (see `imperative.eager`)."""
+        return self.dynamic_shape and not self.run_by_program
 
     @cached_property
     def method_name(self) -> str:

@@ -2622,6 +2622,16 @@ class contrib:
         **other: Any,
     ) -> Symbol: ...
     @staticmethod
+    def boolean_mask(
+        data: Symbol | None = None,
+        index: Symbol | None = None,
+        axis: int = 0,
+        name: str | None = None,
+        attr: Any = None,
+        out: Any = None,
+        **other: Any,
+    ) -> Symbol: ...
+    @staticmethod
     def box_decode(
         data: Symbol | None = None,
         anchors: Symbol | None = None,

@@ -68,6 +68,10 @@ class CompiledSymbol:
     def __init__(self, symbol: Symbol, donate: Sequence[str] = ()) -> None:
         self.arguments, self.states = distinct_names(symbol.heads)
         self._replay = Replayer(symbol.heads)
+        if eager := [n.name for n in self._replay.order if n.is_eager]:
+            raise ParameterError(
+                "compile: shapes that depend on values cannot be compiled", ", ".join(eager), "call bind, or hybridize a block"
+            )
         self._recordable = Recordable("compiled symbol", self._replay)
         unknown = set(donate) - set(self.arguments)
         if unknown:

@@ -65,6 +65,14 @@ class Inference:
         """Whether every shape is known."""
         return all(k.is_shaped for n in self.order for k in self.known[n])
 
+    def open_nodes(self) -> set[SymbolNode]:
+        """The nodes whose shapes depend on values: those with operators of that kind, and what reads them."""
+        found: set[SymbolNode] = set()
+        for node in self.order:
+            if node.is_eager or any(h.node in found for h in node.inputs):
+                found.add(node)
+        return found
+
     def _settle(self, probing: bool) -> None:
         for _ in range(MAX_ROUNDS):
             changed = False
@@ -286,7 +294,7 @@ def _scalar_class(known: PartialType) -> type | None:
 
 
 def infer_all(heads: Sequence[Head], shapes: Mapping[str, PartialShape], dtypes: Mapping[str, str], what: str) -> Inference:
-    """Complete inference.
+    """Complete inference: of all shapes but those that depend on values.
 
     Raises
     ------
@@ -295,11 +303,13 @@ def infer_all(heads: Sequence[Head], shapes: Mapping[str, PartialShape], dtypes:
     """
     found = Inference(heads, shapes, dtypes).run()
     if not found.is_complete():
-        unknown = [n for n in found.order if not all(k.is_shaped for k in found.known[n])]
-        names = ", ".join(f"{n.name} {shape_text(found.known[n][0].shape)}" for n in unknown)
-        raise ShapeError(
-            f"{what} error: shapes cannot be inferred from those given",
-            f"{dict(shapes)}; unknown: {names}",
-            "pass the shapes of more arguments",
-        )
+        open_nodes = found.open_nodes()
+        unknown = [n for n in found.order if n not in open_nodes and not all(k.is_shaped for k in found.known[n])]
+        if unknown:
+            names = ", ".join(f"{n.name} {shape_text(found.known[n][0].shape)}" for n in unknown)
+            raise ShapeError(
+                f"{what} error: shapes cannot be inferred from those given",
+                f"{dict(shapes)}; unknown: {names}",
+                "pass the shapes of more arguments",
+            )
     return found

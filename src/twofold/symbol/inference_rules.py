@@ -37,6 +37,8 @@ def infer_node(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequenc
         return False  # its subgraphs may say more once more is known around it
     infer_dtypes(node, inputs, outputs)
     _complete(node, inputs, outputs)
+    if node.is_eager:
+        return False  # the values say the rest when the graph runs
     if not node.inputs:
         _open_sizes(node, outputs)
     _unify(node, inputs, outputs)

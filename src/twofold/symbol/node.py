@@ -160,6 +160,11 @@ class SymbolNode:
         return self.op_name == VARIABLE
 
     @property
+    def is_eager(self) -> bool:
+        """Whether the shapes of its outputs depend on values of its inputs."""
+        return self.op is not None and self.op.is_eager
+
+    @property
     def operator(self) -> Op:
         """The operator.
 

@@ -7,9 +7,10 @@ from typing import Any
 from ..device import Device
 from ..dtype import is_float
 from ..errors import ShapeError
-from ..executor.executor import Executor
+from ..executor.executor import Executor, Running
 from ..executor.function import StateUpdate, new_states
 from ..executor.part import Internal, Key, Part
+from ..executor.run import Run
 from ..executor.transport import zeros
 from ..graph.ir import Node, bound_tables, leaf
 from ..graph.stabilise import stabilise, stabilised
@@ -21,6 +22,8 @@ from .node import Head, SymbolNode, names_of_inputs, variables
 from .placement import stretches
 from .replay import Replay, passed_by_gradient
 from .serialization import to_text
+from .staged_run import StagedRun
+from .stages import is_staged
 
 Groups = Mapping[str, Device]
 
@@ -95,6 +98,14 @@ class Partition:
             new = new_states([updates[n] for n in order if n in updates])
             part.updates = [(key[1], new[k]) for k, (key, _) in enumerate(part.reads) if k in new]
         return [_stable(part) for part, _ in made]
+
+    def run(self, arguments: Mapping[str, NDArray], states: Mapping[str, NDArray]) -> Running:
+        """What runs the graph on arrays: the compiled parts, or stages if shapes depend on values."""
+        if not is_staged(self.order):
+            return Run(self.parts, arguments, states)
+        bound = {v: arguments[v.name] for v in self.arguments} | {v: states[v.name] for v in self.states}
+        wanted = [v for v in self.arguments if self.requests.get(v.name, "null") != "null" and is_float(arguments[v.name]._dtype)]
+        return StagedRun(self.inference, self.heads, [self.output_key(h) for h in self.heads], bound, wanted, self.device)
 
     def _given_away(self) -> set[Head]:
         """Outputs of nodes that other parts or the caller read."""

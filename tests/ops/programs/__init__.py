@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import contributed, quantized, updates
+from . import contributed, dynamic_shapes, quantized, updates
 from tests.oracle_programs import programs_of
 
 
 def all_programs() -> dict[str, Callable[[Any], Any]]:
     """The programs by module and name."""
-    return programs_of((contributed, quantized, updates))
+    return programs_of((contributed, dynamic_shapes, quantized, updates))

@@ -1,0 +1,111 @@
+"""Graphs in which the shape of some value depends on values: run in stages, with shapes known when a stage begins.
+
+A symbol with an operator such as ``boolean_mask`` cannot be typed as a whole. It is cut behind these operators: what lies between two
+cuts is a graph with known shapes, which is recorded, compiled and differentiated as any other; the operators at the cuts run on arrays.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..device import Device
+from ..executor.operation import Recordable
+from ..imperative.cell import Cell, wrap
+from ..imperative.eager import run_eagerly
+from ..imperative.record import tls
+from ..ndarray.array import NDArray
+from .node import VARIABLE, Head, SymbolNode, topological
+from .rebuild import copied
+from .replay import Replayer
+
+
+def is_staged(order: Iterable[SymbolNode]) -> bool:
+    """Whether some node's shape depends on values."""
+    return any(n.is_eager for n in order)
+
+
+def function_of(name: str, heads: Sequence[Head], mirror: bool = False) -> "GraphFunction":
+    """A graph as a recordable function of the arrays of its variables, in stages if it must be."""
+    return Staged(name, heads, mirror) if is_staged(topological(heads)) else Recordable(name, Replayer(heads), mirror)
+
+
+class Staged:
+    """A graph as a recordable function of arrays, in stages; the interface is that of `executor.operation.Recordable`.
+
+    Parameters
+    ----------
+    name
+        Its name in messages.
+    heads
+        The outputs.
+    mirror
+        See `Recordable`.
+    """
+
+    def __init__(self, name: str, heads: Sequence[Head], mirror: bool = False) -> None:
+        self.heads = tuple(heads)
+        order = topological(self.heads)
+        self.variables = [n for n in order if n.is_variable]
+        stages = _stages([n for n in order if not n.is_variable])
+        place = {n: k for k, nodes in enumerate(stages) for n in nodes}
+        given_away = {*self.heads, *(h for n in order for h in n.inputs if place.get(h.node) != place[n])}
+        self._stages: list[_Stage | SymbolNode] = []
+        for nodes in stages:
+            if nodes[0].is_eager:
+                self._stages += nodes
+            else:
+                self._stages.append(_Stage(f"{name}, stage {len(self._stages)}", nodes, given_away, mirror))
+
+    def __call__(self, cells: Sequence[Any], device: Device) -> list[Any]:
+        """Compute the outputs, as contents of arrays, and write the states among the arrays."""
+        values: dict[Head, Cell] = {Head(v, 0): cell for v, cell in zip(self.variables, cells, strict=True)}
+        for stage in self._stages:
+            if isinstance(stage, _Stage):
+                results = stage.function([values[h] for h in stage.reads], device)
+                values |= {h: wrap(NDArray, c) for h, c in zip(stage.makes, results, strict=True)}
+            else:
+                operands = stage.operands([values[h] for h in stage.inputs])
+                contents = run_eagerly(stage.sig(tls.training), [*operands, *stage.scalars], device)
+                values |= {Head(stage, k): wrap(NDArray, c) for k, c in enumerate(contents)}
+        return [values[h]._v for h in self.heads]
+
+
+class _Stage:
+    """Nodes with known shapes between two cuts, as a function.
+
+    Attributes
+    ----------
+    reads, makes
+        The values of the whole graph that the function takes, and those that it gives.
+    """
+
+    def __init__(self, name: str, nodes: Sequence[SymbolNode], given_away: set[Head], mirror: bool) -> None:
+        new: dict[Head, Head] = {}
+        own = set(nodes)
+        for head in dict.fromkeys(h for n in nodes for h in n.inputs if h.node not in own):
+            # names tell variables apart: an inner value's is one that no variable has
+            is_variable = head.node.is_variable
+            new[head] = head if is_variable else Head(SymbolNode(VARIABLE, f"({head.node.output_name(head.place)})", {}), 0)
+        for node in nodes:
+            copy = copied(node, tuple(new[h] for h in node.inputs))
+            new |= {Head(node, k): Head(copy, k) for k in range(node.visible)}
+        self.makes = [h for n in nodes for k in range(n.visible) if (h := Head(n, k)) in given_away]
+        replayer = Replayer([new[h] for h in self.makes])
+        outside: Mapping[SymbolNode, Head] = {v.node: h for h, v in new.items() if v.node.is_variable}
+        self.reads = [outside[v] for v in replayer.variables]
+        self.function = Recordable(name, replayer, mirror)
+
+
+def _stages(operators: Sequence[SymbolNode]) -> list[list[SymbolNode]]:
+    """The nodes in groups, each reading only from earlier ones and itself: of known shapes, and at cuts, in turn."""
+    # even numbers for nodes of known shapes, odd ones for the cuts behind them
+    number: dict[SymbolNode, int] = {}
+    groups: dict[int, list[SymbolNode]] = {}
+    for node in operators:
+        latest = max((number.get(h.node, 0) for h in node.inputs), default=0)
+        number[node] = latest + (latest % 2 != node.is_eager)
+        groups.setdefault(number[node], []).append(node)
+    return [groups[k] for k in sorted(groups)]
+
+
+#: A graph as a recordable function of arrays; see `function_of`.
+GraphFunction = Recordable | Staged
