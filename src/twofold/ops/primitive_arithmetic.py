@@ -34,8 +34,8 @@ add.grad(lambda xp, dout: (dout, dout))
 
 @add.rows
 def _(row_form, node):
-    forms = [row_form(x) if x.shape == node.shape else None for x in node.operands]
-    return None if None in forms else [*forms[0], *forms[1]]
+    lhs, rhs = (row_form(x) if x.shape == node.shape else None for x in node.operands)
+    return None if lhs is None or rhs is None else [*lhs, *rhs]
 
 
 @add.logarithm
