@@ -194,7 +194,23 @@ def change_at_once(root: Cell, chain: Chain, change: Callable[[Any], object]) ->
 
 
 def _change(root: Cell, chain: Chain, change: Callable[[Array], object]) -> None:
-    """Change part of an array that is ready: in place, or a copy of it if others see the buffer."""
+    """Change part of an array that is ready: in place, or a copy of it if others see the buffer.
+
+    Raises
+    ------
+    ParameterError
+        If the view is read-only.
+    """
+    try:
+        _change_part(root, chain, change)
+    except ValueError:
+        for sig in chain:
+            if not sig.op.writes_through:
+                raise _read_only_error(sig) from None
+        raise
+
+
+def _change_part(root: Cell, chain: Chain, change: Callable[[Array], object]) -> None:
     v = root._v
     if v.__class__ is PLAIN:
         COUNTERS.in_place += 1
@@ -277,9 +293,18 @@ def _put_back(root: Cell, sig: Sig, new: Cell) -> Any:
     """
     rule = sig.op.put_back_rule
     if rule is None:
-        raise ParameterError("assignment destination is read-only", f"an array broadcast to {sig.params['shape']}", "write into a copy")
+        raise _read_only_error(sig)
     update = rule(type_of(root._v)[0], **sig.params)
     return invoke(update, (new,) if len(update.op.inputs) == 1 else (root, new))[0]
+
+
+def _read_only_error(sig: Sig) -> ParameterError:
+    """What a write to a view raises that one operation makes read-only."""
+    return ParameterError(
+        "assignment destination is read-only",
+        f"a view or copy of shape {sig.params['shape']} that cannot be written through",
+        "write to the array that it was made from (c.real = …, x[i, j] = …), or into a copy",
+    )
 
 
 def renew_leaf(v: Value) -> None:

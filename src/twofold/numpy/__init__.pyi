@@ -102,12 +102,14 @@ from .shapes import fliplr as fliplr
 from .shapes import flipud as flipud
 from .shapes import hsplit as hsplit
 from .shapes import hstack as hstack
+from .shapes import imag as imag
 from .shapes import matrix_transpose as matrix_transpose
 from .shapes import may_share_memory as may_share_memory
 from .shapes import moveaxis as moveaxis
 from .shapes import ndim as ndim
 from .shapes import pad as pad
 from .shapes import ravel as ravel
+from .shapes import real as real
 from .shapes import repeat as repeat
 from .shapes import reshape as reshape
 from .shapes import resize as resize

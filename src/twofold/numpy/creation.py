@@ -353,3 +353,8 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
 def broadcast_view(a: ndarray, shape: tuple[int, ...]) -> ndarray:
     """A read-only view of an array broadcast to a shape."""
     return a._view(primitive_shape.broadcast_to.sig(shape=shape))
+
+
+def read_only(a: ndarray) -> ndarray:
+    """A view of an array that refuses writes: that of a copy where NumPy has a view, or of what NumPy does not let write."""
+    return broadcast_view(a, a.shape)

@@ -7,6 +7,7 @@ recorded as that move.
 
 from collections.abc import Callable
 from functools import cache, wraps
+from importlib import import_module
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, TypeVar
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from ..device import Device, current_device
 from ..dtype import NAME_OF
+from ..errors import ParameterError
 from ..imperative.array import Array, adopted, apply_op
 from ..ndarray import host_calls
 from ..ndarray.host_calls import arrays_in, is_recorded, map_nested, refuse_cut, to_numpy
@@ -228,6 +230,36 @@ def _of_polynomials(module: ModuleType, name: str) -> Any:
     return _polynomial(found) if isinstance(found, type) and base is not None and issubclass(found, base) else found
 
 
+def _of_library(module: ModuleType, name: str) -> Any:
+    found = getattr(module, name)
+    # our package imports this module, which needs its functions
+    return import_module(f"{__package__}.{name}") if found is np.lib.stride_tricks else found
+
+
+@wraps(np.nditer, assigned=("__name__", "__qualname__"), updated=())
+def _nditer(op: Any, *args: object, **options: object) -> np.nditer:
+    """NumPy's iterator over copies of arrays of ours, which it cannot write to.
+
+    Raises
+    ------
+    AutogradError
+        If an array is recorded.
+    ParameterError
+        If an array of ours is to be written to.
+    """
+    refuse_cut("nditer", (op, args, options), np.empty(0))
+    try:
+        return np.nditer(to_numpy(op), *to_numpy(args), **to_numpy(options))
+    except ValueError as error:
+        if "read-only" not in str(error):
+            raise
+        raise ParameterError(
+            "nditer: arrays of twofold.np cannot be written through an iterator",
+            str(error),
+            "write to x[index], or use x.asnumpy()",
+        ) from None
+
+
 def attribute(module: ModuleType, name: str) -> Any:
     """An attribute of NumPy: functions, objects and modules that take arrays are wrapped, the others are returned as they are.
 
@@ -237,6 +269,8 @@ def attribute(module: ModuleType, name: str) -> Any:
         If NumPy has no such name.
     """
     found = getattr(module, name)
+    if name == "nditer":
+        return _nditer
     if name in MODULES:
         return _Namespace(found, MODULES[name])
     if name in INDEXED:
@@ -246,6 +280,11 @@ def attribute(module: ModuleType, name: str) -> Any:
 
 
 #: Modules with functions or classes that take arrays, and how to find their attributes.
-MODULES: dict[str, Callable[[ModuleType, str], Any]] = {"fft": _of_transforms, "emath": attribute, "polynomial": _of_polynomials}
+MODULES: dict[str, Callable[[ModuleType, str], Any]] = {
+    "fft": _of_transforms,
+    "emath": attribute,
+    "polynomial": _of_polynomials,
+    "lib": _of_library,
+}
 #: Objects that make arrays of their index.
 INDEXED = frozenset({"r_", "c_", "mgrid", "ogrid"})

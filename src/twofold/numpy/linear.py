@@ -14,10 +14,10 @@ from ..ndarray.types import ArrayLike, Casting, DTypeLike, Shape
 from ..opdef.shapes import normalized_axis
 from ..ops.einsum import einstein_sum as sum_of_products
 from .array import Out, ndarray
-from .creation import operands, zeros_like
+from .creation import operands, read_only, zeros_like
 from .fallback import by_numpy
 from .reductions import run, sum
-from .shapes import expand_dims, moveaxis
+from .shapes import diagonal_view, expand_dims, moveaxis
 from .ufuncs import deliver, function_of
 
 
@@ -104,8 +104,24 @@ def einsum(
     if not isinstance(subscripts, str):
         subscripts, operands_ = _as_text(subscripts, *operands_)
     arrays = operands(*operands_)
+    if len(arrays) == 1 and out is None and dtype is None and (view := _view_by_subscripts(subscripts, arrays[0])) is not None:
+        return view
     arrays = arrays if dtype is None else [a.astype(dtype, copy=False) for a in arrays]
     return deliver(run(sum_of_products, *arrays, subscripts=subscripts), out)
+
+
+def _view_by_subscripts(subscripts: str, x: ndarray) -> ndarray | None:
+    """What einsum makes of one array without adding: a view, read-only if it has to be a copy. None if it adds."""
+    have, arrow, want = subscripts.replace(" ", "").partition("->")
+    want = want if arrow else "..." * ("..." in have) + "".join(sorted(have.replace("...", "")))
+    free = [k for k in LETTERS if k not in have][: max(x.ndim - len(have.replace("...", "")), 0)]
+    have, want = (text.replace("...", "".join(free)) for text in (have, want))
+    if not have.isalpha() or len(have) != x.ndim or set(have) != set(want) or len(set(want)) < len(want):
+        return None
+    if len(have) == len(want):
+        return x.transpose([have.index(k) for k in want])
+    view = diagonal_view(x) if len(have) == 2 and len(set(x.shape)) == 1 else None
+    return read_only(run(sum_of_products, x, subscripts=subscripts)) if view is None else view
 
 
 #: Letters for einsum's integer indices. Capitals come first: a result without given indices has them in alphabetical order.

@@ -6,10 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from ..dtype import COMPLEX
+from ..errors import DTypeError
+from ..ndarray.host_calls import refuse_cut, to_numpy
 from ..ndarray.types import ArrayLike, Shape
-from . import linalg, linear, reductions, selecting, shapes
-from .array import Out, ndarray
+from . import linalg, linear, reductions, selecting, shapes, stride_tricks
+from .array import Out, ndarray, ndarrayElement
+from .creation import read_only
 from .fallback import by_numpy
+from .indexing import changed_at_once
 from .namespace import AT_ONCE, OWN_FOR_VIEWS, OWN_WAY, find_attribute
 from .short_calls import short_call
 from .ufuncs import function_of
@@ -26,18 +31,49 @@ BY_NUMPY = ("argpartition", "choose", "searchsorted", "tobytes")
 
 
 def _real(self: ndarray) -> ndarray:
-    """The real parts; the array itself if it is not complex."""
-    return by_numpy(np.real, (self,), {}) if self._dtype.startswith("complex") else self
+    """The real parts: the array itself if it is not complex, else a read-only copy, which can be assigned to as a whole."""
+    return _part(self, np.real) if self._dtype in COMPLEX else self
 
 
 def _imag(self: ndarray) -> ndarray:
-    """The imaginary parts; zeros if the array is not complex."""
-    return by_numpy(np.imag, (self,), {})
+    """The imaginary parts, as a read-only copy; those of a complex array can be assigned to as a whole."""
+    return _part(self, np.imag)
+
+
+def _part(self: ndarray, function: Callable[..., Any]) -> ndarray:
+    found = by_numpy(function, (self,), {})
+    return found if self.__class__ is ndarrayElement else read_only(found)
+
+
+def _set_real(self: ndarray, value: ArrayLike) -> None:
+    if self._dtype in COMPLEX:
+        _set_part(self, "real", value)
+    else:
+        self[...] = value
+
+
+def _set_imag(self: ndarray, value: ArrayLike) -> None:
+    if self._dtype not in COMPLEX:
+        raise DTypeError("array does not have imaginary part to set", str(self.dtype), "cast it to complex128 with astype")
+    _set_part(self, "imag", value)
+
+
+def _set_part(self: ndarray, name: str, value: ArrayLike) -> None:
+    refuse_cut(f"assignment to {name}", value, np.empty(0))
+    host = to_numpy(value)
+
+    def change(target: np.ndarray) -> None:
+        setattr(target, name, host)
+
+    if not changed_at_once(self, change):
+        changed = np.array(to_numpy(self))
+        change(changed)
+        self[...] = changed
 
 
 def _conj(self: ndarray) -> ndarray:
     """The complex conjugate; the array itself if it is not complex."""
-    return function_of("conjugate")(self) if self._dtype.startswith("complex") else self
+    return function_of("conjugate")(self) if self._dtype in COMPLEX else self
 
 
 def _compress(self: ndarray, condition: ArrayLike, axis: int | None = None, out: Out = None) -> ndarray:
@@ -88,8 +124,9 @@ def counterpart(function: Callable[..., Any]) -> Callable[..., Any]:
     if getattr(np, name, None) is function:
         return find_attribute(name)
     # one name may be two functions, one per module (`diagonal`): hence the comparison of the functions themselves
-    if getattr(np.linalg, name, None) is function:
-        return getattr(linalg, name)
+    for module, ours in ((np.linalg, linalg), (np.lib.stride_tricks, stride_tricks)):
+        if getattr(module, name, None) is function:
+            return getattr(ours, name)
     return short_call(lambda *args, **options: by_numpy(function, args, options), function)
 
 
@@ -112,7 +149,12 @@ def _short_method(function: Callable[..., Any], name: str) -> Callable[..., Any]
 def attach() -> None:
     """Attach the methods to `ndarray`."""
     own: dict[str, Any] = {"conj": _conj, "conjugate": _conj, "compress": _compress, "sort": _sort, "partition": _partition, "put": _put}
-    own |= {"real": property(_real), "imag": property(_imag), "__array_ufunc__": _array_ufunc, "__array_function__": _array_function}
+    own |= {
+        "real": property(_real, _set_real),
+        "imag": property(_imag, _set_imag),
+        "__array_ufunc__": _array_ufunc,
+        "__array_function__": _array_function,
+    }
     own |= {name: _by_numpy(name) for name in BY_NUMPY}
     for module, names in METHODS.items():
         own |= {name: _short_method(getattr(module, name), name) for name in names.split()}

@@ -11,6 +11,7 @@ import numpy as np
 from ..imperative.array import Array
 from ..ndarray.types import DeviceLike
 from ..opdef.frontend import named
+from .array import ndarray
 from .creation import device_of_keywords
 from .fallback import attribute, by_numpy
 from .short_calls import short_call
@@ -69,7 +70,7 @@ def drawing(function: Callable[..., object], name: str) -> Callable[..., Any]:
         if name in IN_PLACE and args and not isinstance(args[0], Array):
             return function(*args, **options)
         out = options.get("out")
-        if isinstance(out, Array):  # without it NumPy would not know how many numbers to draw
+        if isinstance(out, ndarray):  # without it NumPy would not know how many numbers to draw
             host = np.empty(out.shape, out.dtype)
             by_numpy(function, args, options | {"out": host})
             out[...] = host

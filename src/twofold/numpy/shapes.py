@@ -18,7 +18,7 @@ from ..opdef.frontend import named
 from ..opdef.shapes import broadcast_shapes, distinct_axes, moved_axes, normalized_axes, normalized_axis
 from ..ops import creation, joining, primitive_gather, primitive_shape, reshaping
 from .array import Out, ndarray
-from .creation import broadcast_view, operand, operands
+from .creation import broadcast_view, operand, operands, read_only
 from .fallback import by_numpy, to_numpy
 from .reductions import run, sum
 from .ufuncs import chosen, deliver
@@ -211,8 +211,8 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[ndarray, ...]:
 #: The functions that return views. NumPy cannot make them.
 VIEWS = frozenset({
     "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "broadcast_to", "diagonal", "dsplit", "expand_dims",
-    "flip", "fliplr", "flipud", "hsplit", "matrix_transpose", "moveaxis", "permute_dims", "ravel", "reshape", "rollaxis", "rot90", "split",
-    "squeeze", "swapaxes", "transpose", "unstack", "vsplit",
+    "flip", "fliplr", "flipud", "hsplit", "imag", "matrix_transpose", "moveaxis", "permute_dims", "ravel", "real", "reshape", "rollaxis",
+    "rot90", "split", "squeeze", "swapaxes", "transpose", "unstack", "vsplit",
 })  # fmt: skip
 
 # joining and repeating
@@ -352,28 +352,55 @@ def rearranged(function: Callable[..., np.ndarray]) -> Callable[..., ndarray]:
     def call(a: ArrayLike, *args: object, **options: object) -> ndarray:
         x = operand(a)
         places = function(np.arange(x.size).reshape(x.shape), *to_numpy(args), **to_numpy(options))
-        return _take_flat(x, places)
+        return elements_at(x, places)
 
     call.__doc__ = f"``numpy.{function.__name__}``. The result is always a copy."
     return call
 
 
-def _take_flat(x: ndarray, places: np.ndarray) -> ndarray:
+def elements_at(x: ndarray, places: np.ndarray) -> ndarray:
     """The elements at positions of the flattened array."""
     index = adopted(ndarray, np.array(places, np.int64, order="C"), x.context)
     return run(primitive_gather.index, x.reshape(-1), index, key=(0,))
 
 
 _repeat, _pad = rearranged(np.repeat), rearranged(np.pad)
-delete, resize, diagonal = rearranged(np.delete), rearranged(np.resize), rearranged(np.diagonal)
+delete, resize, _diagonal = rearranged(np.delete), rearranged(np.resize), rearranged(np.diagonal)
+
+
+def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray:
+    """Diagonal ``offset`` of two axes, along a new last axis; read-only."""
+    x = operand(a)
+    view = diagonal_view(x, offset) if x.ndim == 2 and axis1 in (0, -2) and axis2 in (1, -1) else None
+    return read_only(_diagonal(x, offset, axis1, axis2) if view is None else view)
+
+
+def diagonal_view(x: ndarray, offset: int = 0) -> ndarray | None:
+    """A view of diagonal ``offset`` of a matrix; None if the memory layout does not allow it."""
+    rows, columns = x.shape
+    count = min(rows + min(offset, 0), columns - max(offset, 0))
+    if count < 1 or x._strided.reshaped((x.size,)) is None:
+        return None
+    first = max(offset, -offset * columns)
+    return x.reshape(-1)[first : first + (count - 1) * (columns + 1) + 1 : columns + 1]
+
+
+def real(val: ArrayLike) -> ndarray:
+    """The real parts: the array itself if it is not complex, else a read-only copy."""
+    return operand(val).real
+
+
+def imag(val: ArrayLike) -> ndarray:
+    """The imaginary parts, as a read-only copy."""
+    return operand(val).imag
 
 
 def diag(v: ArrayLike, k: int = 0) -> ndarray:
-    """Diagonal ``k`` of a matrix, or the matrix with a vector on that diagonal and zeros elsewhere."""
+    """Diagonal ``k`` of a matrix, read-only, or the matrix with a vector on that diagonal and zeros elsewhere."""
     x = operand(v)
     if x.ndim not in (1, 2):
         raise ShapeError("Input must be 1- or 2-d.", str(x.shape), "use diagonal")
-    return run(creation.diag, x, k=k)
+    return diagonal(x, k) if x.ndim == 2 else run(creation.diag, x, k=k)
 
 
 def diagflat(v: ArrayLike, k: int = 0) -> ndarray:
@@ -397,7 +424,7 @@ tril, triu = _triangle("tril", True), _triangle("triu", False)
 
 def trace(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike = None, out: Out = None) -> ndarray:
     """Sums along diagonal ``offset`` of two axes."""
-    return sum(diagonal(a, offset, axis1, axis2), -1, dtype, out)
+    return sum(_diagonal(a, offset, axis1, axis2), -1, dtype, out)
 
 
 # sizes

@@ -1,0 +1,81 @@
+"""``twofold.np.lib.stride_tricks``: windows and other arrangements of memory, as read-only copies through which gradients flow."""
+
+from operator import index
+
+import numpy as np
+
+from ..backend.strides import row_major
+from ..errors import ParameterError
+from ..ndarray.types import ArrayLike, Shape
+from .array import ndarray
+from .creation import operand, read_only
+from .shapes import elements_at, rearranged
+
+_windows = rearranged(np.lib.stride_tricks.sliding_window_view)
+
+
+def as_strided(
+    x: ArrayLike, shape: Shape | None = None, strides: Shape | None = None, subok: bool = False, writeable: bool = True
+) -> ndarray:
+    """The elements of an array's memory that sizes and strides select, beginning with the first one of the array.
+
+    Parameters
+    ----------
+    x
+        The array. Elements outside a view of a larger array count too, if that array has them.
+    shape
+        Sizes of the result; None: those of ``x``.
+    strides
+        Bytes from one element to the next along each axis, multiples of the size of an element; None: those of ``x``, or of rows one after
+        the other if ``x`` has such.
+    subok, writeable
+        Have no effect: the result is a read-only copy, since views here have no arbitrary strides.
+
+    Raises
+    ------
+    ParameterError
+        If the strides are no multiples of the size of an element, differ in number from the sizes, or lead out of the memory.
+
+    Examples
+    --------
+    >>> from twofold import np
+    >>> np.lib.stride_tricks.as_strided(np.arange(5), (3, 2), (8, 8)).tolist()
+    [[0, 1], [1, 2], [2, 3]]
+    """
+    array = operand(x)
+    sizes = array.shape if shape is None else tuple(map(index, np.atleast_1d(shape)))
+    if strides is None:
+        steps = tuple(s * array.itemsize for s in row_major(sizes)) if array.flags.c_contiguous else array.strides
+    else:
+        steps = tuple(map(index, np.atleast_1d(strides)))
+    if len(sizes) != len(steps) or any(step % array.itemsize for step in steps) or any(n < 0 for n in sizes):
+        given = f"shape {sizes}, strides {steps}, elements of {array.itemsize} bytes"
+        raise ParameterError("as_strided: invalid shape or strides", given, "pass one multiple of the size of an element for each axis")
+    places = np.full(sizes, array._strided.offset)
+    for step, grid in zip(steps, np.ogrid[tuple(slice(n) for n in sizes)], strict=True):
+        places += grid * (step // array.itemsize)
+    memory = array.base
+    owner = array if memory is None else memory.as_np_ndarray()
+    if places.size and not 0 <= places.min() <= places.max() < owner.size:
+        given = f"shape {sizes}, strides {steps} in an array of {owner.size} elements"
+        raise ParameterError("as_strided: elements outside the array", given, "pass smaller sizes or strides")
+    return read_only(elements_at(owner, places))
+
+
+def sliding_window_view(
+    x: ArrayLike, window_shape: int | Shape, axis: int | Shape | None = None, *, subok: bool = False, writeable: bool = False
+) -> ndarray:
+    """All windows of a size, along new last axes.
+
+    Parameters
+    ----------
+    x
+        The array.
+    window_shape
+        Sizes of the windows.
+    axis
+        The axes that they slide along; None: all.
+    subok, writeable
+        Have no effect: the result is a read-only copy, since views here have no arbitrary strides.
+    """
+    return read_only(_windows(x, window_shape, axis))

@@ -1,0 +1,136 @@
+"""What NumPy writes through is written through here, or raises an error that says what to do; no write goes to a copy unnoticed."""
+
+import numpy
+import pytest
+
+import twofold as mx
+import twofold.numpy as np
+from twofold.config import SETTINGS
+from twofold.errors import AutogradError, DTypeError, ParameterError
+
+WRITTEN = {
+    "real parts as a whole": ("c", "c.real = 4"),
+    "imaginary parts as a whole": ("c", "c.imag = [5, 6, 7]"),
+    "real parts of a part": ("c", "c[1:].real = 9"),
+    "real parts of another array's": ("c", "c.imag = np.arange(3.0)"),
+    "real numbers": ("x", "x.real = 3"),
+    "parts of real numbers": ("x", "x.real[1:] = 3"),
+    "einsum's diagonal": ("A", "np.einsum('ii->i', A)[:] = 0"),
+    "einsum's diagonal of a part": ("A", "np.einsum('ii->i', A[1:3, 1:3].T[:1, :1])[:] = 0"),
+    "einsum's transpose": ("A", "np.einsum('ij->ji', A)[0, 1] = 5"),
+    "einsum's order of the alphabet": ("A", "np.einsum('ba', A)[0, 1] = 5"),
+    "einsum's ellipsis": ("A", "np.einsum('i...->...i', A)[0] *= 2"),
+}
+REFUSED = {
+    "real": ("c", "c.real[:] = 4"),
+    "imag": ("c", "np.imag(c)[1] = 7"),
+    "real in place": ("c", "c.real += 1"),
+    "windows": ("x", "np.lib.stride_tricks.sliding_window_view(x, 2, writeable=True)[0, 0] = 9"),
+    "NumPy's windows": ("x", "numpy.lib.stride_tricks.sliding_window_view(x, 2, writeable=True)[0, 0] = 9"),
+    "strides": ("x", "np.lib.stride_tricks.as_strided(x, (2, 2), (8, 8))[1, 1] = 55"),
+    "einsum's diagonals": ("B", "np.einsum('iij->ij', B)[:] = 0"),
+    "diagonal": ("A", "np.diagonal(A)[0] = 1"),
+    "the method diagonal": ("A", "A.diagonal(1)[0] = 1"),
+    "diagonals": ("B", "np.linalg.diagonal(B)[0] = 1"),
+    "diag": ("A", "np.diag(A)[:] = 1"),
+    "iterator": ("x", "for e in np.nditer(x, op_flags=['readwrite']): e[...] = 5"),
+    "iterator over two": ("x", "for e, f in np.nditer([x, x + 1], op_flags=[['readonly'], ['writeonly']]): f[...] = e"),
+}
+
+
+def arrays(np):
+    return {
+        "np": np,
+        "numpy": numpy,
+        "c": np.array([1 + 2j, 3 + 4j, 5j]),
+        "x": np.arange(4.0),
+        "A": np.arange(9.0).reshape(3, 3),
+        "B": np.arange(12.0).reshape(2, 2, 3),
+    }
+
+
+@pytest.fixture(params=[1 << 40, 1], ids=["inline", "deferred"])
+def _each_way(request, monkeypatch):
+    monkeypatch.setattr(SETTINGS, "defer_elements", request.param)
+
+
+@pytest.mark.usefixtures("_each_way")
+@pytest.mark.parametrize(("name", "text"), WRITTEN.values(), ids=WRITTEN)
+def test_writes_reach_the_array(name, text):
+    ours, theirs = arrays(np), arrays(numpy)
+    exec(text, ours)
+    exec(text, theirs)
+    assert ours[name].tolist() == theirs[name].tolist() != arrays(numpy)[name].tolist()
+
+
+@pytest.mark.usefixtures("_each_way")
+@pytest.mark.parametrize(("name", "text"), REFUSED.values(), ids=REFUSED)
+def test_writes_that_cannot_reach_the_array_raise(name, text):
+    given = arrays(np)
+    before = given[name].tolist()
+    with pytest.raises(ParameterError, match=r"(read-only|iterator).*write to"):
+        exec(text, given)
+    assert given[name].tolist() == before
+
+
+def test_read_only_results_say_so():
+    given = arrays(np)
+    for text in ("c.real", "np.imag(c)", "x.imag", "np.diagonal(A)", "np.diagonal(B)", "np.diag(A)", "A.T.diagonal()"):
+        assert eval(text, given).flags.writeable is False, text
+    assert np.einsum("ii->i", given["A"]).flags.writeable
+    with pytest.raises(DTypeError, match="imaginary"):
+        given["x"].imag = 3
+
+
+def test_diagonals_show_later_writes_as_numpys_do():
+    for k in range(-4, 5):
+        ours, theirs = np.arange(12).reshape(3, 4), numpy.arange(12).reshape(3, 4)
+        found = [np.diagonal(ours, k), np.diag(ours, k), ours.T.diagonal(k), np.diagonal(ours, k, 1, 0)]
+        wanted = [numpy.diagonal(theirs, k), numpy.diag(theirs, k), theirs.T.diagonal(k), numpy.diagonal(theirs, k, 1, 0)]
+        assert [f.tolist() for f in found] == [w.tolist() for w in wanted]
+        ours *= 2
+        theirs *= 2
+        assert [f.tolist() for f in found[:2]] == [w.tolist() for w in wanted[:2]]
+    with pytest.raises(ValueError, match="axis"):
+        np.diagonal(np.eye(3), 0, 4, 1)
+
+
+def test_arrangements_of_memory_are_numpys():
+    tricks, numpys = np.lib.stride_tricks, numpy.lib.stride_tricks
+    x, host = np.arange(24.0).reshape(4, 6), numpy.arange(24.0).reshape(4, 6)
+    for shape, strides in (((3, 2), (8, 8)), ((2, 3, 2), (48, 8, 16)), ((4,), (0,)), ((0, 2), (8, 8)), (None, None), ((2, 3), None)):
+        assert tricks.as_strided(x, shape, strides).tolist() == numpys.as_strided(host, shape, strides).tolist()
+    assert tricks.as_strided(x[1:, ::2], (2, 2), (16, -48)).tolist() == numpys.as_strided(host[1:, ::2], (2, 2), (16, -48)).tolist()
+    assert tricks.sliding_window_view(x.T, (2, 3)).tolist() == numpys.sliding_window_view(host.T, (2, 3)).tolist()
+    assert tricks.sliding_window_view(x, 2, axis=1).tolist() == numpys.sliding_window_view(host, 2, axis=1).tolist()
+    for shape, strides in (((30,), (8,)), ((2,), (-8,)), ((2,), (4,)), ((2, 2), (8,)), ((-1,), (8,))):
+        with pytest.raises(ParameterError, match="as_strided"):
+            tricks.as_strided(x, shape, strides)
+
+
+def test_gradients_flow_through_views_and_copies_of_parts():
+    x = np.arange(9.0).reshape(3, 3)
+    x.attach_grad()
+    with mx.autograd.record():
+        y = (np.einsum("ii->i", x) ** 2).sum() + (3 * np.diagonal(x, 1)).sum() + (5 * np.diag(x, -1)).sum()
+    y.backward()
+    assert x.grad.tolist() == [[0, 3, 0], [5, 8, 3], [0, 5, 16]]
+    v = np.arange(4.0)
+    v.attach_grad()
+    with mx.autograd.record():
+        y = (np.lib.stride_tricks.sliding_window_view(v, 2) ** 2).sum() + np.lib.stride_tricks.as_strided(v, (2, 2), (8, 8)).sum()
+    y.backward()
+    assert v.grad.tolist() == [1, 6, 9, 6]
+    with mx.autograd.record(), pytest.raises(AutogradError, match="nditer"):
+        np.nditer(v)
+    with mx.autograd.record(), pytest.raises(AutogradError, match="real"):
+        exec("c.real = v", {"c": np.zeros(4, "complex128"), "v": v})
+
+
+def test_iterators_read():
+    x = np.arange(6).reshape(2, 3).T
+    assert [int(e) for e in np.nditer(x, order="C")] == [0, 3, 1, 4, 2, 5]
+    found = np.nditer([x, None])
+    for e, f in found:
+        f[...] = e * 2
+    assert found.operands[1].tolist() == (x * 2).tolist()
