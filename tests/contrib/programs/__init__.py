@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import loaders, mixed_precision, old_autograd, text, variance_reduction
+from . import loaders, mixed_precision, old_autograd, quantized_models, text, variance_reduction
 from tests.oracle_programs import programs_of
 
 
 def all_programs() -> dict[str, Callable[[Any], Any]]:
     """The programs by module and name."""
-    return programs_of((loaders, mixed_precision, old_autograd, text, variance_reduction))
+    return programs_of((loaders, mixed_precision, old_autograd, quantized_models, text, variance_reduction))

@@ -1,0 +1,142 @@
+"""Ranges of a network's values on sample data: smallest and largest, or the threshold that keeps most information."""
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import numpy as np
+
+from ... import ndarray as nd
+from ...device import Device
+from ...ndarray.array import NDArray
+from ...symbol import Group
+from ...symbol.symbol import Symbol
+
+__all__ = ["HistogramCollector", "RangeCollector", "combine_histogram"]
+
+Histogram = tuple[np.ndarray, np.ndarray, float, float, float]
+
+
+def combine_histogram(old_hist: Histogram, arr: Any, new_min: float, new_max: float, new_th: float) -> Histogram:
+    """A histogram with more data; it grows by bins of the same width if the data exceed it.
+
+    Parameters
+    ----------
+    old_hist
+        Counts (n,), edges (n + 1,) around 0, the smallest and the largest value, and the largest absolute one.
+    arr
+        The new data (any shape).
+    new_min, new_max, new_th
+        Their smallest, largest and largest absolute value.
+    """
+    hist, edges, low, high, bound = old_hist
+    if new_th <= bound:
+        more, _ = np.histogram(arr, bins=len(hist), range=(-bound, bound))
+        return hist + more, edges, min(low, new_min), max(high, new_max), bound
+    step = 2 * bound / len(hist)
+    added = int((new_th - bound) // step + 1)
+    bound = added * step + bound
+    more, edges = np.histogram(arr, bins=2 * added + len(hist), range=(-bound, bound))
+    more[added : len(more) - added] += hist
+    return more, edges, min(low, new_min), max(high, new_max), bound
+
+
+class RangeCollector:
+    """The smallest and the largest element of each value.
+
+    Parameters
+    ----------
+    wanted
+        Names of the values; others are ignored.
+    """
+
+    def __init__(self, wanted: Collection[str]) -> None:
+        self.wanted = wanted
+        self.ranges: dict[str, tuple[float, float]] = {}
+
+    def collect(self, name: str, array: NDArray) -> None:
+        """Take in one array."""
+        if name not in self.wanted:
+            return
+        low, high = float(array.min().asscalar()), float(array.max().asscalar())
+        old = self.ranges.get(name, (low, high))
+        self.ranges[name] = min(old[0], low), max(old[1], high)
+
+    def ranges_for(self, dtype: str) -> dict[str, tuple[float, float]]:
+        """The range of each value, which no dtype changes."""
+        return self.ranges
+
+
+class HistogramCollector:
+    """Histograms of each value, for thresholds by least loss of information; see `contrib.calibrate_entropy`.
+
+    Parameters
+    ----------
+    wanted
+        Names of the values; others are ignored.
+    bins
+        Number of bins of a first array.
+    """
+
+    def __init__(self, wanted: Collection[str], bins: int = 8001) -> None:
+        self.wanted, self.bins = wanted, bins
+        self.histograms: dict[str, Histogram] = {}
+
+    def collect(self, name: str, array: NDArray) -> None:
+        """Take in one array."""
+        if name not in self.wanted:
+            return
+        data = array.asnumpy()
+        low, high = float(data.min()), float(data.max())
+        bound = max(abs(low), abs(high))
+        if name in self.histograms:
+            self.histograms[name] = combine_histogram(self.histograms[name], data, low, high, bound)
+        else:
+            hist, edges = np.histogram(data, bins=self.bins, range=(-bound, bound))
+            self.histograms[name] = hist, edges, low, high, bound
+
+    def ranges_for(self, dtype: str) -> dict[str, tuple[float, float]]:
+        """The range of each value for quantization to ``dtype``."""
+        found = {}
+        for name, (hist, edges, low, _, _) in self.histograms.items():
+            unsigned = low >= 0 and dtype in ("auto", "uint8")
+            # numbers that are not negative fill one half of the histogram, so that its levels are half as wide
+            levels = 511 if unsigned else 255
+            threshold, _ = nd.contrib.calibrate_entropy(nd.array(hist), nd.array(edges), num_quantized_bins=levels)
+            bound = float(threshold.asscalar())
+            found[name] = 0.0 if unsigned else -bound, bound
+        return found
+
+
+def run_layers(
+    symbol: Symbol,
+    params: dict[str, NDArray],
+    batches: Iterable[dict[str, NDArray]],
+    ctx: Device,
+    collector: RangeCollector | HistogramCollector,
+) -> None:
+    """Run a symbol on batches (arrays by name) and hand the values that a collector wants to it.
+
+    Parameters
+    ----------
+    symbol, params
+        The network, with its arguments and states.
+    batches
+        Sample data.
+    ctx
+        Where to run.
+    collector
+        Takes the values.
+    """
+    inner = symbol.get_internals()
+    names = [n for n in inner.list_outputs() if n in collector.wanted]
+    if not names:
+        return
+    group = Group([inner[n] for n in names])
+    for batch in batches:
+        given = {n: a for n, a in batch.items() if n in group.list_inputs()}
+        shapes: dict[str, Any] = {n: a.shape for n, a in given.items()}
+        executor = group.simple_bind(ctx, grad_req="null", **shapes)
+        states = {n: a for n, a in params.items() if n in executor.aux_dict}
+        executor.copy_params_from({n: a for n, a in params.items() if n in executor.arg_dict}, states)
+        for name, array in zip(names, executor.forward(is_train=False, **given), strict=True):
+            collector.collect(name, array)

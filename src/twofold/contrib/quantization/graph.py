@@ -1,0 +1,175 @@
+"""Replaces nodes of a symbol by their quantized forms, with the nodes between that quantize and dequantize."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+from ...dtype import MXNET_CODES
+from ...opdef.registry import NAMES
+from ...opdef.spec import Op
+from ...ops import (
+    activation,
+    batch_norm,
+    convolution,
+    fully_connected,
+    gathering,
+    joining,
+    pooling,
+    quantization,
+    quantized_layers,
+    quantized_products,
+    reshaping,
+)
+from ...symbol.node import VARIABLE, Head, SymbolNode, topological
+from ...symbol.operators import ARITHMETIC
+from ...symbol.rebuild import copied
+
+__all__ = ["Quantized", "quantized_graph"]
+
+Triple = tuple[Head, Head, Head]
+
+
+class _Form(NamedTuple):
+    """The quantized form of an operator: its inputs that are quantized (None: all), and what becomes of its result."""
+
+    op: Op
+    places: tuple[int, ...] | None = None
+    #: Whether the result is int32, which is brought back to 8 bits.
+    wide: bool = False
+    #: Whether it pays by itself, not only between others.
+    leads: bool = False
+    #: The only values of a parameter that have a quantized form.
+    only: tuple[str, tuple[str, ...]] | None = None
+
+
+#: The operators that have a quantized form.
+FORMS = {
+    convolution.convolution: _Form(quantized_products.quantized_conv, wide=True, leads=True),
+    fully_connected.fully_connected: _Form(quantized_products.quantized_fully_connected, wide=True, leads=True),
+    ARITHMETIC["add"].symbols.op: _Form(quantized_layers.quantized_elemwise_add, wide=True),
+    ARITHMETIC["mul"].symbols.op: _Form(quantized_layers.quantized_elemwise_mul, wide=True),
+    batch_norm.batch_norm: _Form(quantized_layers.quantized_batch_norm, places=(0,)),
+    gathering.embedding: _Form(quantized_layers.quantized_embedding, places=(1,)),
+    joining.concat_arrays: _Form(quantized_layers.quantized_concat),
+    reshaping.flatten: _Form(quantized_layers.quantized_flatten),
+    activation.activation: _Form(quantized_layers.quantized_act, only=("act_type", ("relu",))),
+    pooling.pooling: _Form(quantized_layers.quantized_pooling, only=("pool_type", ("max", "avg"))),
+}
+
+
+class Quantized(NamedTuple):
+    """A quantized graph."""
+
+    heads: list[Head]
+    #: Names of the parameters that are stored quantized.
+    params: list[str]
+    #: The nodes that quantize values while running, by the name of the value.
+    inputs: dict[str, SymbolNode]
+
+
+def quantized_graph(
+    heads: Sequence[Head], params: Collection[str], excluded: Collection[str], excluded_ops: Collection[str], dtype: str, smart: bool
+) -> Quantized:
+    """The quantized form of a graph.
+
+    Parameters
+    ----------
+    heads
+        The graph.
+    params
+        Names of the variables that are stored quantized where only quantized operators read them.
+    excluded, excluded_ops
+        Names of nodes and of operators that remain as they are.
+    dtype
+        What data is quantized to: ``"int8"``, ``"uint8"`` or ``"auto"``.
+    smart
+        Whether to quantize cheap operators only between convolutions and fully connected layers.
+    """
+    order = topological(heads)
+    operators = {NAMES[n].title for n in excluded_ops if n in NAMES}
+    able = {n for n in order if n.name not in excluded and n.op_name not in operators and _has_form(n)}
+    build = _Build(_between(order, able) if smart else able, {*params}, dtype)
+    for node in order:
+        build.add(node)
+    return Quantized([build.plain(h) for h in heads], build.offline, build.inputs)
+
+
+def _has_form(node: SymbolNode) -> bool:
+    if node.is_variable or node.op is None or node.special is not None or node.op not in FORMS:
+        return False
+    only = FORMS[node.op].only
+    return only is None or str(node.sig().params[only[0]]) in only[1]
+
+
+def _between(order: Sequence[SymbolNode], able: set[SymbolNode]) -> set[SymbolNode]:
+    """Convolutions, fully connected layers, and what lies on paths of able nodes between them."""
+    leads = {n for n in able if n.op is not None and FORMS[n.op].leads}
+    after, before = set(leads), set(leads)
+    for node in order:
+        if node in able and any(h.node in after for h in node.inputs):
+            after.add(node)
+    for node in reversed(order):
+        if node in before:
+            before.update(h.node for h in node.inputs if h.node in able)
+    return leads | (after & before)
+
+
+class _Build:
+    """The new graph so far: for each old output its float value, its quantized one, or both."""
+
+    def __init__(self, chosen: set[SymbolNode], params: set[str], dtype: str) -> None:
+        self.chosen, self.params, self.dtype = chosen, params, dtype
+        self.offline: list[str] = []
+        self.inputs: dict[str, SymbolNode] = {}
+        self._plain: dict[Head, Head] = {}
+        self._triples: dict[Head, Triple] = {}
+        self._variables: dict[SymbolNode, Head] = {}
+
+    def add(self, node: SymbolNode) -> None:
+        """Add a node, whose inputs were added."""
+        if node.is_variable:
+            self._variables[node] = Head(copied(node, ()), 0)
+        elif node in self.chosen:
+            self._triples[Head(node, 0)] = self._quantized(node)
+        else:
+            new = copied(node, tuple([self.plain(h) for h in node.inputs]))
+            self._plain.update({Head(node, k): Head(new, k) for k in range(node.count)})
+
+    def plain(self, head: Head) -> Head:
+        """The float value of an old output."""
+        if head.node.is_variable:
+            return self._variables[head.node]
+        if head not in self._plain:
+            name = f"{head.node.name}_dequantize"
+            self._plain[head] = Head(SymbolNode(quantization.dequantize.title, name, {}, self._triples[head]), 0)
+        return self._plain[head]
+
+    def _triple(self, head: Head) -> Triple:
+        """The quantized value of an old output, with its range."""
+        if head not in self._triples:
+            name = head.node.output_name(head.place)
+            self._triples[head] = self._stored(name) if head.node.is_variable and name in self.params else self._quantize(head, name)
+        return self._triples[head]
+
+    def _stored(self, name: str) -> Triple:
+        self.offline.append(name)
+        code = {"__dtype__": str(MXNET_CODES["int8"])}
+        ends = [Head(SymbolNode(VARIABLE, f"{name}_quantize_{end}", {}), 0) for end in ("min", "max")]
+        return Head(SymbolNode(VARIABLE, f"{name}_quantize", code), 0), ends[0], ends[1]
+
+    def _quantize(self, head: Head, name: str) -> Triple:
+        node = SymbolNode(quantization.quantize_v2.title, f"{name}_quantize", {"out_type": self.dtype}, [self.plain(head)])
+        self.inputs[name] = node
+        return Head(node, 0), Head(node, 1), Head(node, 2)
+
+    def _quantized(self, node: SymbolNode) -> Triple:
+        assert node.op is not None
+        form = FORMS[node.op]
+        places = range(len(node.inputs)) if form.places is None else form.places
+        triples: Mapping[int, Triple] = {k: self._triple(node.inputs[k]) for k in places}
+        values = [triples[k][0] if k in triples else self.plain(h) for k, h in enumerate(node.inputs)]
+        ends = [end for triple in triples.values() for end in triple[1:]]
+        new = SymbolNode(form.op.title, f"quantized_{node.name}", node.attrs, [*values, *ends])
+        if form.wide:
+            out = {"out_type": self.dtype}
+            new = SymbolNode(quantization.requantize.title, f"requantize_{node.name}", out, [Head(new, k) for k in range(3)])
+        return Head(new, 0), Head(new, 1), Head(new, 2)
