@@ -21,7 +21,8 @@ from ..imperative.invoke import invoke
 from ..imperative.record import tls
 from ..imperative.residuals import plan_of
 from ..imperative.way import is_tracked
-from ..opdef.spec import WHOLE, Input, Op
+from ..opdef.inputs import Input
+from ..opdef.spec import WHOLE, Op
 from ..program.cache import Cache, Entry
 from ..scheduler.observers import LISTENERS, span
 from .function import TypedGraph, new_states, random_keys, user_objects, write_states

@@ -16,7 +16,8 @@ from ..errors import AutogradError, DeviceError, DTypeError, StorageError
 from ..graph.build import apply
 from ..graph.ir import Application, Constant, Node, bound_tables, leaf
 from ..opdef.conventions import operator_scalar
-from ..opdef.spec import Input, Op, Sig
+from ..opdef.inputs import Input
+from ..opdef.spec import Op, Sig
 from ..origin import frame_of_user
 from ..scheduler.observers import LISTENERS, report_arrays
 from ..scheduler.streams import run_on

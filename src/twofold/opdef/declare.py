@@ -14,8 +14,9 @@ from typing import Any, get_args
 
 from ..errors import OperatorError, ParameterError
 from . import registry
+from .inputs import Input
 from .params import Param, kind_of
-from .spec import Input, Op, ResultDtype, Rule
+from .spec import Op, ResultDtype, Rule
 
 
 def op(name: str | None = None, *aliases: str, aux: tuple[str, ...] = (), **facts: object) -> Callable[[Rule], Op]:

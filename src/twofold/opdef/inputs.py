@@ -1,11 +1,54 @@
-"""What a rule's annotation of an array input means: aliases for common facts of `Input`, as `opdef.params` has them for parameters.
+"""What is known of an operator's array inputs, and aliases for common facts, with which rules annotate them.
 
 ``bias: Bias = None`` says that the bias is present unless ``no_bias`` is set. Inputs without an annotation have no such facts.
 """
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
-from .spec import Input
+#: `Input.present` of what stands after an optional input, and is required nevertheless.
+ALWAYS = ("", None)
+
+
+@dataclass(frozen=True)
+class Input:
+    """An array input of an operator; rules declare these properties by annotations.
+
+    Attributes
+    ----------
+    name
+        The name of the rule's argument.
+    optional
+        Whether it may be omitted.
+    auxiliary
+        Whether it is an auxiliary state.
+    present
+        (parameter, value): a symbol has this optional input if the parameter has that value. None: only if it is passed. `ALWAYS`: a
+        symbol always has it.
+    initial
+        The initializer of the variable that a symbol creates for it, as MXNet's JSON text.
+    own_dtype
+        Whether its dtype is independent of those of the other inputs.
+    dtype_param
+        The parameter that determines its dtype if nothing else does.
+    wide
+        Whether it is float32 for 16-bit data.
+    """
+
+    name: str = ""
+    optional: bool = False
+    auxiliary: bool = False
+    present: tuple[str, Any] | None = None
+    initial: str | None = None
+    own_dtype: bool = False
+    dtype_param: str | None = None
+    wide: bool = False
+
+    @property
+    def injected(self) -> bool:
+        """Whether the front end supplies it: ``rng``, six uint64 words that select a random stream (see ``ops.random_bits``)."""
+        return self.name == "rng"
+
 
 #: Indices, conditions, lengths: their dtype is independent of the other inputs'.
 Index = Annotated[Any, Input(own_dtype=True)]

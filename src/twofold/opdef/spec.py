@@ -12,57 +12,15 @@ from weakref import WeakValueDictionary
 
 from ..dtype import FLOATS
 from ..errors import OperatorError, ParameterError
+from .inputs import Input
 from .params import TRAINING, Param, exact, never
+from .quantized_form import Quantizes
 
 Rule = Callable[..., Any]
 #: What an element-wise operator's result dtype is; see `Op.result`.
 ResultDtype = Literal["promote", "float", "bool", "ufunc", "first", "tail", "dtype", "index"]
 #: Above that number, an operator forgets its sigs; those in use stay interned.
 MOST_SIGS = 4096
-
-
-#: `Input.present` of what stands after an optional input, and is required nevertheless.
-ALWAYS = ("", None)
-
-
-@dataclass(frozen=True)
-class Input:
-    """An array input of an operator; rules declare these properties by annotations (see `opdef.inputs`).
-
-    Attributes
-    ----------
-    name
-        The name of the rule's argument.
-    optional
-        Whether it may be omitted.
-    auxiliary
-        Whether it is an auxiliary state.
-    present
-        (parameter, value): a symbol has this optional input if the parameter has that value. None: only if it is passed. `ALWAYS`: a
-        symbol always has it.
-    initial
-        The initializer of the variable that a symbol creates for it, as MXNet's JSON text.
-    own_dtype
-        Whether its dtype is independent of those of the other inputs.
-    dtype_param
-        The parameter that determines its dtype if nothing else does.
-    wide
-        Whether it is float32 for 16-bit data.
-    """
-
-    name: str = ""
-    optional: bool = False
-    auxiliary: bool = False
-    present: tuple[str, Any] | None = None
-    initial: str | None = None
-    own_dtype: bool = False
-    dtype_param: str | None = None
-    wide: bool = False
-
-    @property
-    def injected(self) -> bool:
-        """Whether the front end supplies it: ``rng``, six uint64 words that select a random stream (see ``ops.random_bits``)."""
-        return self.name == "rng"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -177,6 +135,9 @@ class Op:
     #: An update (weight, gradient, states …) that with a row-sparse gradient reads and writes its rows only, unless the parameter
     #: ``lazy_update`` is false; ``"sparse"``: if the weight is row-sparse too.
     lazy: bool | Literal["sparse"] = False
+
+    #: Of which operator it is the 8-bit form, and how it takes its place.
+    quantizes: Quantizes | None = None
 
     # -- gradients
     #: Whether it has a gradient at all.

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 from ..errors import ShapeError
 from ..opdef.declare import elementwise, op
+from ..opdef.inputs import Input
 from ..opdef.params import Training
-from ..opdef.spec import Input
 from .joining import check_same_dtype
 from .random_floats import uniform
 

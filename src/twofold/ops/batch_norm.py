@@ -6,10 +6,10 @@ from typing import Annotated, Any
 from ..dtype import HALVES
 from ..errors import DTypeError, ShapeError
 from ..opdef.declare import op
+from ..opdef.inputs import Input
 from ..opdef.params import Training
 from ..opdef.partial_shapes import along_axis
 from ..opdef.shapes import normalized_axis
-from ..opdef.spec import Input
 
 
 def _along(xp, values, ndim, axis):

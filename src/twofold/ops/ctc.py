@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from ..errors import ShapeError
 from ..opdef.declare import op
+from ..opdef.inputs import Input
 from ..opdef.partial_shapes import first_known, size_at, with_size
-from ..opdef.spec import Input
 from .softmax import log_softmax_of
 
 #: Stands for log 0: finite, so that a difference of two of them is not NaN.

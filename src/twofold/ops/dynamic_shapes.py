@@ -9,9 +9,8 @@ from typing import Annotated, Any
 from ..dtype import FLOATS
 from ..errors import DTypeError, IndexingError, ShapeError
 from ..opdef.declare import op
-from ..opdef.inputs import Index
+from ..opdef.inputs import Index, Input
 from ..opdef.shapes import normalized_axis
-from ..opdef.spec import Input
 
 
 def _places(np, index):

@@ -9,11 +9,10 @@ from typing import Annotated, Any, Literal
 from ..dtype import FLOATS
 from ..errors import IndexingError, ShapeError
 from ..opdef.declare import elementwise, op
-from ..opdef.inputs import Index
+from ..opdef.inputs import Index, Input
 from ..opdef.params import DType, Shape
 from ..opdef.partial_shapes import agreed, without_axis
 from ..opdef.shapes import normalized_axis
-from ..opdef.spec import Input
 from ..opdef.storage import stype_of
 
 Mode = Literal["clip", "raise", "wrap"]

@@ -3,8 +3,8 @@
 from typing import Annotated, Any
 
 from ..opdef.declare import elementwise, op
+from ..opdef.inputs import Input
 from ..opdef.params import Scalar
-from ..opdef.spec import Input
 from .elementwise_math import round_away
 
 

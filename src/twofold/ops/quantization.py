@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..opdef.declare import op
-from ..opdef.spec import ALWAYS, Input
+from ..opdef.inputs import ALWAYS, Input
 
 #: The number of levels that the largest absolute value stands for.
 LEVELS = {"int8": 127.0, "uint8": 255.0, "int32": 2147483647.0}

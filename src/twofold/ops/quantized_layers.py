@@ -9,8 +9,13 @@ from ..errors import ParameterError
 from ..opdef.declare import op
 from ..opdef.inputs import Index
 from ..opdef.params import DType, Shape
-from .batch_norm import along_axis
+from ..opdef.quantized_form import Quantizes
+from ..opdef.registry import find
+from . import arithmetic_variants  # noqa: F401  (declares elemwise_add and elemwise_mul)
+from .activation import activation
+from .batch_norm import along_axis, batch_norm
 from .gathering import embedding
+from .joining import concat_arrays
 from .pooling import pooling
 from .quantization import HALF_LEVELS, LEVELS, LIMITS, Limit, assuming, kind_of, largest, ranges, to_integers, vector
 from .quantized_products import NAMES
@@ -27,7 +32,13 @@ def _real(xp, name, data, low, high):
     return _as_float(xp, data) * (largest(xp, low, high) / HALF_LEVELS[kind_of(xp, name, data)])
 
 
-@op("_contrib_quantized_pooling", outputs=3, output_names=NAMES, differentiable=False)
+@op(
+    "_contrib_quantized_pooling",
+    outputs=3,
+    output_names=NAMES,
+    differentiable=False,
+    quantizes=Quantizes(pooling, only=("pool_type", ("max", "avg"))),
+)
 def quantized_pooling(
     xp,
     data: Index,
@@ -55,7 +66,13 @@ def quantized_pooling(
     return to_integers(xp, out, kind), vector(xp, min_data), vector(xp, max_data)
 
 
-@op("_contrib_quantized_act", outputs=3, output_names=NAMES, differentiable=False)
+@op(
+    "_contrib_quantized_act",
+    outputs=3,
+    output_names=NAMES,
+    differentiable=False,
+    quantizes=Quantizes(activation, only=("act_type", ("relu",))),
+)
 def quantized_act(
     xp, data: Index, min_data: Limit, max_data: Limit, *, act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"]
 ):
@@ -66,7 +83,7 @@ def quantized_act(
     return xp.maximum(data, xp.zeros_like(data)), vector(xp, min_data), vector(xp, max_data)
 
 
-@op("_contrib_quantized_flatten", outputs=3, output_names=NAMES, differentiable=False)
+@op("_contrib_quantized_flatten", outputs=3, output_names=NAMES, differentiable=False, quantizes=Quantizes(flatten))
 def quantized_flatten(xp, data: Index, min_data: Limit, max_data: Limit):
     """`Flatten` of quantized data; the range stays the same."""
     return flatten(xp, data), vector(xp, min_data), vector(xp, max_data)
@@ -79,7 +96,7 @@ def _extreme(xp, values, function):
     return found
 
 
-@op("_contrib_quantized_concat", outputs=3, output_names=NAMES, differentiable=False)
+@op("_contrib_quantized_concat", outputs=3, output_names=NAMES, differentiable=False, quantizes=Quantizes(concat_arrays))
 def quantized_concat(xp, *data, num_args: int, dim: int = 1):
     """Quantized arrays joined along an axis: ``num_args`` arrays, then the minimum and the maximum of each, (1,).
 
@@ -99,7 +116,13 @@ def quantized_concat(xp, *data, num_args: int, dim: int = 1):
     return xp.concat(*[to_integers(xp, x, dtype) for x in real], axis=dim % len(arrays[0].shape)), low, high
 
 
-@op("_contrib_quantized_elemwise_add", outputs=3, output_names=NAMES, differentiable=False)
+@op(
+    "_contrib_quantized_elemwise_add",
+    outputs=3,
+    output_names=NAMES,
+    differentiable=False,
+    quantizes=Quantizes(find("elemwise_add"), wide=True),
+)
 def quantized_elemwise_add(
     xp,
     lhs: Index,
@@ -128,6 +151,7 @@ def quantized_elemwise_add(
 
 @op(
     "_contrib_quantized_elemwise_mul",
+    quantizes=Quantizes(find("elemwise_mul"), wide=True),
     outputs=lambda enable_float_output, **_: 1 if enable_float_output else 3,
     output_names=NAMES,
     differentiable=False,
@@ -166,7 +190,14 @@ def quantized_elemwise_mul(
     return out, vector(xp, min_calib_range), vector(xp, max_calib_range)
 
 
-@op("_contrib_quantized_batch_norm", outputs=3, output_names=NAMES, aux=("moving_mean", "moving_var"), differentiable=False)
+@op(
+    "_contrib_quantized_batch_norm",
+    outputs=3,
+    output_names=NAMES,
+    aux=("moving_mean", "moving_var"),
+    differentiable=False,
+    quantizes=Quantizes(batch_norm, places=(0,)),
+)
 def quantized_batch_norm(
     xp,
     data: Index,
@@ -203,7 +234,7 @@ def quantized_batch_norm(
     return to_integers(xp, real * (HALF_LEVELS["int8"] / bound), "int8"), vector(xp, min_calib_range), vector(xp, max_calib_range)
 
 
-@op("_contrib_quantized_embedding", outputs=3, output_names=NAMES, differentiable=False)
+@op("_contrib_quantized_embedding", outputs=3, output_names=NAMES, differentiable=False, quantizes=Quantizes(embedding, places=(1,)))
 def quantized_embedding(
     xp,
     data: Index,

@@ -10,8 +10,9 @@ from ..errors import ParameterError
 from ..opdef.declare import op
 from ..opdef.inputs import Index
 from ..opdef.params import Shape
+from ..opdef.quantized_form import Quantizes
 from .convolution import Tuning, convolution, convolution_shapes
-from .fully_connected import fully_connected_shapes
+from .fully_connected import fully_connected, fully_connected_shapes
 from .quantization import HALF_LEVELS, LEVELS, Bias, Limit, assuming, kind_of, largest, vector
 from .windows import Layout
 
@@ -61,7 +62,13 @@ def _with_range(xp, kind, out, data_bound, weight_bound):
 NAMES = ("output", "min_output", "max_output")
 
 
-@op("_contrib_quantized_fully_connected", outputs=3, output_names=NAMES, differentiable=False)
+@op(
+    "_contrib_quantized_fully_connected",
+    outputs=3,
+    output_names=NAMES,
+    differentiable=False,
+    quantizes=Quantizes(fully_connected, wide=True, leads=True),
+)
 def quantized_fully_connected(
     xp,
     data: Index,
@@ -95,7 +102,7 @@ def quantized_fully_connected(
     return _with_range(xp, kind, xp.reshape(out, shape=(*lead, num_hidden)), data_bound, weight_bound)
 
 
-@op("_contrib_quantized_conv", outputs=3, output_names=NAMES, differentiable=False)
+@op("_contrib_quantized_conv", outputs=3, output_names=NAMES, differentiable=False, quantizes=Quantizes(convolution, wide=True, leads=True))
 def quantized_conv(
     xp,
     data: Index,

@@ -9,10 +9,9 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from ..errors import ParameterError, ShapeError
 from ..opdef.declare import op
-from ..opdef.inputs import SequenceLength
+from ..opdef.inputs import Input, SequenceLength
 from ..opdef.params import Training
 from ..opdef.partial_shapes import agreed, first_known, size_at
-from ..opdef.spec import Input
 from .joining import check_same_dtype
 from .random_floats import bernoulli, substream
 from .recurrent_cells import GRUCell, LSTMCell, PlainCell, StateClip

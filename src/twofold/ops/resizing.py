@@ -4,8 +4,8 @@ from typing import Annotated, Any, Literal
 
 from ..errors import ParameterError, ShapeError
 from ..opdef.declare import op
+from ..opdef.inputs import Input
 from ..opdef.params import Shape
-from ..opdef.spec import Input
 
 Mode = Literal["like", "odd_scale", "size", "to_even_down", "to_even_up", "to_odd_down", "to_odd_up"]
 #: What gives only its size; its dtype is its own.

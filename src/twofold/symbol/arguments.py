@@ -7,7 +7,8 @@ An operator declares all its inputs, and for each optional one when it is presen
 from collections.abc import Mapping
 from typing import Any
 
-from ..opdef.spec import ALWAYS, Input, Op
+from ..opdef.inputs import ALWAYS, Input
+from ..opdef.spec import Op
 
 Attrs = Mapping[str, Any]
 

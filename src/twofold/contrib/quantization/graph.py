@@ -4,23 +4,11 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from ...dtype import MXNET_CODES
-from ...opdef.registry import NAMES
+from ...opdef.quantized_form import Quantizes
+from ...opdef.registry import NAMES, OPS
 from ...opdef.spec import Op
-from ...ops import (
-    activation,
-    batch_norm,
-    convolution,
-    fully_connected,
-    gathering,
-    joining,
-    pooling,
-    quantization,
-    quantized_layers,
-    quantized_products,
-    reshaping,
-)
+from ...ops import quantization
 from ...symbol.node import VARIABLE, Head, SymbolNode, topological
-from ...symbol.operators import ARITHMETIC
 from ...symbol.rebuild import copied
 
 __all__ = ["Quantized", "quantized_graph"]
@@ -28,32 +16,8 @@ __all__ = ["Quantized", "quantized_graph"]
 Triple = tuple[Head, Head, Head]
 
 
-class _Form(NamedTuple):
-    """The quantized form of an operator: its inputs that are quantized (None: all), and what becomes of its result."""
-
-    op: Op
-    places: tuple[int, ...] | None = None
-    #: Whether the result is int32, which is brought back to 8 bits.
-    wide: bool = False
-    #: Whether it pays by itself, not only between others.
-    leads: bool = False
-    #: The only values of a parameter that have a quantized form.
-    only: tuple[str, tuple[str, ...]] | None = None
-
-
-#: The operators that have a quantized form.
-FORMS = {
-    convolution.convolution: _Form(quantized_products.quantized_conv, wide=True, leads=True),
-    fully_connected.fully_connected: _Form(quantized_products.quantized_fully_connected, wide=True, leads=True),
-    ARITHMETIC["add"].symbols.op: _Form(quantized_layers.quantized_elemwise_add, wide=True),
-    ARITHMETIC["mul"].symbols.op: _Form(quantized_layers.quantized_elemwise_mul, wide=True),
-    batch_norm.batch_norm: _Form(quantized_layers.quantized_batch_norm, places=(0,)),
-    gathering.embedding: _Form(quantized_layers.quantized_embedding, places=(1,)),
-    joining.concat_arrays: _Form(quantized_layers.quantized_concat),
-    reshaping.flatten: _Form(quantized_layers.quantized_flatten),
-    activation.activation: _Form(quantized_layers.quantized_act, only=("act_type", ("relu",))),
-    pooling.pooling: _Form(quantized_layers.quantized_pooling, only=("pool_type", ("max", "avg"))),
-}
+#: The 8-bit forms of operators, as these declare it.
+FORMS: dict[Op, tuple[Op, Quantizes]] = {op.quantizes.op: (op, op.quantizes) for op in OPS.values() if op.quantizes is not None}
 
 
 class Quantized(NamedTuple):
@@ -94,15 +58,16 @@ def quantized_graph(
 
 
 def _has_form(node: SymbolNode) -> bool:
-    if node.is_variable or node.op is None or node.special is not None or node.op not in FORMS:
+    form = None if node.op is None or node.special is not None else FORMS.get(node.op)
+    if form is None:
         return False
-    only = FORMS[node.op].only
+    only = form[1].only
     return only is None or str(node.sig().params[only[0]]) in only[1]
 
 
 def _between(order: Sequence[SymbolNode], able: set[SymbolNode]) -> set[SymbolNode]:
     """Convolutions, fully connected layers, and what lies on paths of able nodes between them."""
-    leads = {n for n in able if n.op is not None and FORMS[n.op].leads}
+    leads = {n for n in able if n.op is not None and FORMS[n.op][1].leads}
     after, before = set(leads), set(leads)
     for node in order:
         if node in able and any(h.node in after for h in node.inputs):
@@ -163,12 +128,12 @@ class _Build:
 
     def _quantized(self, node: SymbolNode) -> Triple:
         assert node.op is not None
-        form = FORMS[node.op]
+        op, form = FORMS[node.op]
         places = range(len(node.inputs)) if form.places is None else form.places
         triples: Mapping[int, Triple] = {k: self._triple(node.inputs[k]) for k in places}
         values = [triples[k][0] if k in triples else self.plain(h) for k, h in enumerate(node.inputs)]
         ends = [end for triple in triples.values() for end in triple[1:]]
-        new = SymbolNode(form.op.title, f"quantized_{node.name}", node.attrs, [*values, *ends])
+        new = SymbolNode(op.title, f"quantized_{node.name}", node.attrs, [*values, *ends])
         if form.wide:
             out = {"out_type": self.dtype}
             new = SymbolNode(quantization.requantize.title, f"requantize_{node.name}", out, [Head(new, k) for k in range(3)])
