@@ -189,9 +189,13 @@ def sparse_embedding(
     return embedding(xp, data, weight, input_dim=input_dim, output_dim=output_dim, dtype=dtype, sparse_grad=sparse_grad)
 
 
-sparse_embedding.storage(embedding.storage_rule)
-sparse_embedding.infer(embedding.infer_rule)
-sparse_embedding.dtypes(embedding.dtype_rule)
+for declare, same in (
+    (sparse_embedding.storage, embedding.storage_rule),
+    (sparse_embedding.infer, embedding.infer_rule),
+    (sparse_embedding.dtypes, embedding.dtype_rule),
+):
+    assert same is not None
+    declare(same)
 sparse_embedding.sample(lambda draw: draw(draw.integer((2, 2), 0, 4), draw.real((4, 3)), input_dim=4, output_dim=3))
 
 
