@@ -68,7 +68,7 @@ class ArrayFunctions(Elementwise, Reductions, Shapes, Creation, Products):
         structure = {name: value for name, value in given.items() if name not in scalars}
         result = CALLS.call(op, arrays, given, out)
         is_known = key is not None and op.arrays and all(name in (params or {}) for name in scalars)
-        changes = op.mutates or op.numbers or op.training or op.variadic or "ctx" in structure
+        changes = op.is_eager or op.mutates or op.numbers or op.training or op.variadic or "ctx" in structure
         if is_known and not changes and CALLS.fast.are_fixed(structure) and op.is_plain(structure):
             if len(self._sigs) >= MOST_SIGS:
                 self._sigs.clear()
