@@ -418,7 +418,6 @@ def _attach_products(op: Op) -> None:
     sizes alone, so every mode has the same bits.
     """
     plain, reflected = getattr(ndarray, f"__{op.python}__"), getattr(ndarray, f"__r{op.python}__")
-
     multiply = getattr(HOST.xp, op.name)
 
     def product(self: ndarray, other: Any) -> Any:
@@ -440,7 +439,7 @@ def _attach_products(op: Op) -> None:
         return product(other, self) if isinstance(other, ndarray) else reflected(self, other)
 
     for prefix, operands, general in (("", "a, b", product), ("r", "b, a", from_right)):
-        names = {"fn": getattr(HOST.xp, op.name), "general": general, "transposed": AXES_REVERSED}
+        names = {"fn": multiply, "general": general, "transposed": AXES_REVERSED}
         attach_method(ndarrayView, f"__{prefix}{op.python}__", method_of(_PRODUCT, op, CLASSES, names, operands=operands))
 
 
