@@ -148,17 +148,17 @@ def _planned(key: Any, *kinds: Any) -> Plan:
     shape: Shape | None = ()
     for k in arrays:
         shape = None if shape is None else broadcast(shape, k[0])
-    if dtype is None or not shape or math.prod(shape) < SETTINGS.fold_elements:
+    if dtype is None or not shape or (size := math.prod(shape)) < SETTINGS.fold_elements:
         return NEVER
     dtypes = [k[1] for k in arrays]
-    if math.prod(shape) * max(d.itemsize for d in (dtype, *dtypes)) < LEAST_WIDTH * SETTINGS.fold_elements:
+    if size * max(d.itemsize for d in (dtype, *dtypes)) < LEAST_WIDTH * SETTINGS.fold_elements:
         return NEVER
     # integers may be too large even for double precision
     numbers = (
         [d for d in dtypes if d.kind in "iu" or d == np.float32 or (d.kind == "f" and int in kinds)] if len(arrays) < len(kinds) else []
     )
     small = any(not k[0] or math.prod(k[0]) < SETTINGS.fold_elements for k in arrays)  # scalars are NumPy's from any size
-    return Plan(rule, (shape, dtype), math.prod(shape), tuple(numbers), small, key in WARNING)
+    return Plan(rule, (shape, dtype), size, tuple(numbers), small, key in WARNING)
 
 
 def result_type(key: Any, kinds: tuple[Kind, ...]) -> np.dtype[Any] | None:
