@@ -89,7 +89,8 @@ class FoldingArray(metaclass=_Class):
             pending = self.pending
             if pending is not None:  # else another thread is just changing it
                 pending.compute()
-                pending.hand_over(self)
+                if self.array is None:  # computing gives the result to its owner, unless the cycle collector has cleared that
+                    pending.hand_over(self)
         return found
 
     def shown(self) -> np.ndarray:
