@@ -15,8 +15,10 @@ from .symbol import Symbol
 Shape = int | Sequence[int]
 
 
-def _create(op: Op, params: dict[str, Any], name: str | None = None, attr: dict[str, str] | None = None) -> Symbol:
-    return apply_op(op, op.title, (), params, name, attr)
+def _apply(op: Op, arrays: Sequence[Symbol], params: dict[str, Any], hint: str = "") -> Symbol:
+    """An operator applied to symbols; ``name`` and ``attr`` among the parameters are those of the node."""
+    name, attr = params.pop("name", None), params.pop("attr", None)
+    return apply_op(op, hint or op.title, arrays, params, name, attr)
 
 
 def zeros(shape: Shape, dtype: DTypeLike | None = None, **kwargs: object) -> Symbol:
@@ -35,8 +37,7 @@ def full(shape: Shape, val: float, dtype: DTypeLike | None = None, **kwargs: obj
 
 
 def _filled(op: Op, shape: Shape, dtype: DTypeLike | None, options: dict[str, Any]) -> Symbol:
-    name, attr = options.pop("name", None), options.pop("attr", None)
-    return _create(op, {"shape": shape, "dtype": "float32" if dtype is None else dtype, **options}, name, attr)
+    return _apply(op, (), {"shape": shape, "dtype": "float32" if dtype is None else dtype, **options})
 
 
 def arange(
@@ -64,20 +65,18 @@ def arange(
         float32 if None.
     """
     params = {"start": start, "stop": stop, "step": step, "repeat": repeat, "infer_range": infer_range}
-    return _create(creation.arange, {**params, "dtype": "float32" if dtype is None else dtype}, name)
+    return _apply(creation.arange, (), {**params, "dtype": "float32" if dtype is None else dtype, "name": name})
 
 
 def linspace(start: float, stop: float, num: int, endpoint: bool = True, name: str | None = None, dtype: DTypeLike | None = None) -> Symbol:
     """``num`` evenly spaced values from ``start`` to ``stop``, inclusive if ``endpoint``."""
     params = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
-    return _create(creation.linspace, {**params, "dtype": "float32" if dtype is None else dtype}, name)
+    return _apply(creation.linspace, (), {**params, "dtype": "float32" if dtype is None else dtype, "name": name})
 
 
 def eye(N: int, M: int = 0, k: int = 0, dtype: DTypeLike | None = None, **kwargs: object) -> Symbol:
     """A matrix (N, M), square if ``M`` is 0, with ones on diagonal ``k`` and zeros elsewhere."""
-    options: dict[str, Any] = {"N": N, "M": M, "k": k, **kwargs}
-    name, attr = options.pop("name", None), options.pop("attr", None)
-    return _create(creation.eye, {"dtype": "float32" if dtype is None else dtype, **options}, name, attr)
+    return _apply(creation.eye, (), {"dtype": "float32" if dtype is None else dtype, "N": N, "M": M, "k": k, **kwargs})
 
 
 def split_v2(ary: Symbol, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False) -> Symbol:
@@ -165,19 +164,14 @@ def load_json(json_str: str) -> Symbol:
 
 def expand_dims(self: Symbol, axis: int, inplace: bool = False, **kwargs: Any) -> Symbol:
     """The symbol with a new axis of size 1 at position ``axis``; ``inplace`` concerns arrays only."""
-    return _reshaped(reshaping.expand_dims, self, {"axis": axis}, kwargs)
+    return _apply(reshaping.expand_dims, (self,), {"axis": axis, **kwargs})
 
 
 def flatten(self: Symbol, inplace: bool = False, **kwargs: Any) -> Symbol:
     """The symbol in two dimensions, (first size, product of the others); ``inplace`` concerns arrays only."""
-    return _reshaped(reshaping.flatten, self, {}, kwargs)
+    return _apply(reshaping.flatten, (self,), kwargs, "flatten")
 
 
 def squeeze(self: Symbol, axis: int | Sequence[int] | None = None, inplace: bool = False, **kwargs: Any) -> Symbol:
     """The symbol without axes of size 1 (the given ones, or all); ``inplace`` concerns arrays only."""
-    return _reshaped(reshaping.squeeze, self, {} if axis is None else {"axis": axis}, kwargs)
-
-
-def _reshaped(op: Op, symbol: Symbol, params: dict[str, Any], options: dict[str, Any]) -> Symbol:
-    name, attr = options.pop("name", None), options.pop("attr", None)
-    return apply_op(op, op.title.lower(), (symbol,), params | options, name, attr)
+    return _apply(reshaping.squeeze, (self,), kwargs if axis is None else {"axis": axis, **kwargs})
