@@ -49,23 +49,12 @@ def function_of(
         Which of the common keywords is the fourth argument of ``call``: ``out``, as for functions of arrays, or ``name``, as for those of
         symbols, which have ``attr`` as well.
     """
-    arrays = [i.name for i in op.arrays]
-    params = [p for p in op.params if p not in op.training]
-    keywords = [p for p in params if p not in arrays]
-    before_dtype = keywords.index("dtype") if "dtype" in keywords else len(keywords)
-    keywords[before_dtype:before_dtype] = [p for p in extra if p not in keywords]
+    keywords, (head, operands) = _keywords(op, extra), _array_texts(op)
     common = ["name=None", "attr=None", "out=None"] if passes == "name" else ["out=None", "name=None"]
     tail = ", ".join([f"{p}=NULL" for p in keywords] + [*common, "**other"])
     given = "{" + ", ".join(f"{p!r}: {p}" for p in keywords) + "}"
-    if op.variadic:
-        fixed = ", ".join(arrays[:-1])
-        head = f"{fixed + ', ' if fixed else ''}*{arrays[-1]}, "
-        operands = f"({fixed + ', ' if fixed else ''}*flat({arrays[-1]}),)"
-    else:
-        head = "".join(f"{a}=None, " for a in arrays)
-        operands = f"({', '.join(arrays)}{',' if arrays else ''})"
     lines = [f"def {name}({head}{tail}):"]
-    quick = fast is not None and not op.mutates and not op.numbers and not op.is_eager and arrays
+    quick = fast is not None and not op.mutates and not op.numbers and not op.is_eager and op.arrays
     if quick and fast is not None:
         lines += _quick_lines(op, [p for p in keywords if p not in op.scalars], operands, fast.single[0])
     lines.append(f"    params = {{k: v for k, v in {given}.items() if v is not NULL}}")
@@ -94,6 +83,23 @@ def function_of(
     function.__module__ = module
     function.__qualname__ = name
     return function
+
+
+def _keywords(op: Op, extra: Iterable[str]) -> list[str]:
+    """The parameters that a function takes, with further ones before ``dtype``."""
+    arrays = {i.name for i in op.arrays}
+    keywords = [p for p in op.params if p not in op.training and p not in arrays]
+    at = keywords.index("dtype") if "dtype" in keywords else len(keywords)
+    return [*keywords[:at], *[p for p in extra if p not in keywords], *keywords[at:]]
+
+
+def _array_texts(op: Op) -> tuple[str, str]:
+    """A function's array arguments, and the tuple of their values, as source text."""
+    names = [i.name for i in op.arrays]
+    if not op.variadic:
+        return "".join(f"{a}=None, " for a in names), f"({', '.join(names)}{',' if names else ''})"
+    fixed = "".join(f"{a}, " for a in names[:-1])
+    return f"{fixed}*{names[-1]}, ", f"({fixed}*flat({names[-1]}),)"
 
 
 def named(name: str, doc: str) -> Callable[[F], F]:
