@@ -60,7 +60,7 @@ LOADERS |= {
     ("ndarray", "np"): _numpy,
     ("ndarray", "npx"): _numpy_extension,
     # the class of `as_np_ndarray`, which the alias ``mxnet`` replaces
-    ("ndarray", "np_view"): lambda: _numpy().ndarrayView,
+    ("np", "ndarrayView"): lambda: _numpy().ndarrayView,
     ("numpy", "ndarrayView"): lambda: _numpy().ndarrayView,
     ("mxnet_numpy", "functions"): lambda: _mxnet_numpy("array_functions", "FUNCTIONS"),
     ("mxnet_numpy", "linalg"): lambda: _mxnet_numpy("linalg", "FACE"),

@@ -29,7 +29,7 @@ class MissingModule(MXNetError, ImportError):
 
 def install() -> None:
     """Make ``import mxnet`` import Twofold in this process, even if MXNet is installed; its ``np`` is MXNet's dialect."""
-    LOADERS["ndarray", "np_view"] = lambda: import_module(f"{ROOT}.mxnet_numpy.array").ndarrayView
+    LOADERS["np", "ndarrayView"] = lambda: import_module(f"{ROOT}.mxnet_numpy.array").ndarrayView
     for name, module in (("np", "mxnet_numpy"), ("npx", "mxnet_numpy.extension")):
         LOADERS["ndarray", name] = partial(import_module, f"{ROOT}.{module}")
         if f"{ROOT}.ndarray" in sys.modules:  # it may have found the name already

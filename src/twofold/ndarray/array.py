@@ -120,7 +120,7 @@ class NDArray(Array):
     def as_np_ndarray(self) -> Array:
         """A view of the array as an array of ``mx.np``: it shares memory, and gradients flow through it."""
         # ``mx.np`` is built on this package, so its class is not imported but found through a hook
-        return view_of(LOADERS["ndarray", "np_view"](), self, ())
+        return view_of(LOADERS["np", "ndarrayView"](), self, ())
 
     def tostype(self, stype: str) -> "NDArray":
         """A copy in a storage type: ``"default"``, ``"row_sparse"`` or, for a matrix, ``"csr"``."""

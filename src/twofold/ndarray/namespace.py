@@ -25,20 +25,8 @@ def generate(op: Op, name: str, module: str, extra: Sequence[str] = ()) -> Calla
 
 
 PACKAGE = __name__.rpartition(".")[0]
-#: Names of this package that are or belong to higher packages.
-HIGHER = (
-    "CachedOp",
-    "DLContext",
-    "DLDataType",
-    "DLManagedTensor",
-    "DLTensor",
-    "check_boolean_array_dimension",
-    "get_indexing_dispatch_code",
-    "get_oshape_of_gather_nd_op",
-    "indexing_key_expand_implicit_axes",
-    "np",
-    "npx",
-)
+#: Names of this package that are or belong to higher packages: those for which `twofold.startup` has entered a loader.
+HIGHER = tuple(name for package, name in LOADERS if package == "ndarray")
 
 
 def find_attribute(name: str) -> Any:
