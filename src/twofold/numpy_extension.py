@@ -8,7 +8,7 @@ import functools
 import inspect
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from types import FunctionType, ModuleType
@@ -16,7 +16,7 @@ from typing import Any
 
 from .backend.loader import backend_for, gpu_count
 from .device import Device, current_device
-from .errors import DTypeError, OperatorError, ParameterError, ShapeError
+from .errors import DTypeError, OperatorError, ParameterError
 from .ndarray.calls import Calls
 from .ndarray.functions import waitall
 from .ndarray.saving import Loaded, load_arrays, save_arrays
@@ -26,9 +26,9 @@ from .numpy.creation import asarray
 from .numpy.selecting import argwhere
 from .opdef.frontend import function_of
 from .opdef.registry import NAMES, OPS
-from .opdef.shapes import filled_shape
 from .opdef.spec import Op
 from .ops import random_sampling
+from .ops.dialect_shapes import shape_of_codes
 from .random import seed
 
 CALLS = Calls(ndarray)
@@ -52,15 +52,21 @@ def __dir__() -> list[str]:
     return sorted({*__all__, *made})
 
 
-def _images() -> ModuleType:
-    """``npx.image``: the operators on images."""
-    module = ModuleType(f"{__name__}.image", "Operators on images (h, w, c), as in ``mx.nd.image``.")
-    module.__getattr__ = lambda name: __getattr__(f"_image_{name}")  # type: ignore[method-assign]
+def images(package: str, find: Callable[[str], Any]) -> ModuleType:
+    """The module ``npx.image``, of the operators on images.
+
+    Parameters
+    ----------
+    package, find
+        The name of the package ``npx``, and what looks its operators up, each without the prefix ``_npx_`` of registered names.
+    """
+    module = ModuleType(f"{package}.image", "Operators on images (h, w, c), as in ``mx.nd.image``.")
+    module.__getattr__ = lambda name: find(f"_image_{name}")  # type: ignore[method-assign]
     module.__dir__ = lambda: [n.removeprefix("_npx__image_") for n in NAMES if n.startswith("_npx__image_")]  # type: ignore[method-assign]
     return module
 
 
-image = _images()
+image = images(__name__, __getattr__)
 
 
 # arrays
@@ -107,35 +113,7 @@ def reshape(a: ArrayLike, newshape: Shape, reverse: bool = False, order: Order =
     """
     x = asarray(a)
     codes = (newshape,) if isinstance(newshape, int) else tuple(newshape)
-    shape = _shape_of_codes(x.shape[::-1], codes[::-1])[::-1] if reverse else _shape_of_codes(x.shape, codes)
-    return x.reshape(filled_shape(shape, x.size, "npx.reshape"), order=order)
-
-
-def _shape_of_codes(shape: tuple[int, ...], codes: Sequence[int]) -> tuple[int, ...]:
-    sizes, rest, out = list(shape), list(codes), []
-    try:
-        while rest:
-            code = rest.pop(0)
-            if code == -2:
-                out.append(sizes.pop(0))
-            elif code == -3:
-                if sizes.pop(0) != 1:
-                    raise ShapeError("npx.reshape: -3 drops an axis of size 1 only", f"{shape} by {tuple(codes)}", "keep the axis with -2")
-            elif code == -4:
-                out, sizes = out + sizes, []
-            elif code == -5:
-                out.append(sizes.pop(0) * sizes.pop(0))
-            elif code == -6:
-                size, first, second = sizes.pop(0), rest.pop(0), rest.pop(0)
-                out += [size // second if first == -1 else first, size // first if second == -1 else second]
-            else:
-                out.append(code)
-                sizes = sizes[1:]
-    except IndexError:
-        raise ShapeError(
-            "npx.reshape: the codes do not match the shape", f"{shape} by {tuple(codes)}", "see the meaning of -2 to -6"
-        ) from None
-    return tuple(out)
+    return x.reshape(shape_of_codes(x.shape, codes, reverse), order=order)
 
 
 # files

@@ -4,7 +4,6 @@ The operators are those of ``mx.nd``, with MXNet's dtypes and NumPy's shapes; th
 """
 
 from collections.abc import Sequence
-from types import ModuleType
 from typing import Any
 
 from .. import numpy_extension as shared
@@ -46,15 +45,7 @@ def __dir__() -> list[str]:
     return sorted({*__all__, *SHARED, *operators, "Context"})
 
 
-def _images() -> ModuleType:
-    """``npx.image``: the operators on images."""
-    module = ModuleType(f"{__name__}.image", "Operators on images (h, w, c), as in ``mx.nd.image``.")
-    module.__getattr__ = lambda name: __getattr__(f"_image_{name}")  # type: ignore[method-assign]
-    module.__dir__ = lambda: [n.removeprefix("_npx__image_") for n in NAMES if n.startswith("_npx__image_")]  # type: ignore[method-assign]
-    return module
-
-
-image = _images()
+image = shared.images(__name__, __getattr__)
 
 
 def constraint_check(x: Any, msg: str = "Constraint violated.") -> ndarray:

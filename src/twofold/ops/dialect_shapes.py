@@ -49,17 +49,22 @@ def _(shapes, results, *, newshape, order):
 np_reshape.sample(lambda draw: [draw(draw.real((2, 3)), newshape=(3, -1)), draw(draw.real((2, 3)), newshape=(3, 2), order="F")])
 
 
-def shape_of_codes(shape: tuple[int, ...], codes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that the codes of ``npx.reshape`` give.
+def shape_of_codes(shape: tuple[int, ...], codes: tuple[int, ...], reverse: bool = False) -> tuple[int, ...]:
+    """The shape that the codes of ``npx.reshape`` give, read from the right with ``reverse``.
 
-    -2 keeps a size, -3 drops a size of 1, -4 keeps all the rest, -5 merges two, -6 splits one into the two that follow; -1 is left for
-    the caller.
+    -2 keeps a size, -3 drops a size of 1, -4 keeps all the rest, -5 merges two, -6 splits one into the two that follow; -1 infers a size.
 
     Raises
     ------
     ShapeError
         If the codes do not match the shape.
     """
+    found = _sizes_of_codes(shape[::-1], codes[::-1])[::-1] if reverse else _sizes_of_codes(shape, codes)
+    return filled_shape(found, math.prod(shape), "npx.reshape")
+
+
+def _sizes_of_codes(shape: tuple[int, ...], codes: tuple[int, ...]) -> tuple[int, ...]:
+    """The sizes, with -1 for one that is to be inferred."""
     sizes, rest, out = list(shape), list(codes), []
     try:
         while rest:
@@ -87,9 +92,7 @@ def shape_of_codes(shape: tuple[int, ...], codes: tuple[int, ...]) -> tuple[int,
 @numpy_op("_npx_reshape", "_npi_reshape")
 def npx_reshape(xp, a, *, newshape: Shape, reverse: bool = False, order: Literal["C"] = "C"):
     """The elements in a new shape, which may contain codes; ``reverse`` reads them from the right."""
-    given = a.shape[::-1] if reverse else a.shape
-    shape = shape_of_codes(given, newshape[::-1] if reverse else newshape)
-    return xp.reshape(a, shape=filled_shape(shape[::-1] if reverse else shape, math.prod(a.shape), "npx.reshape"))
+    return xp.reshape(a, shape=shape_of_codes(a.shape, newshape, reverse))
 
 
 npx_reshape.sample(lambda draw: [draw(draw.real((2, 1, 3)), newshape=codes) for codes in ((-2, -3, -1), (-5, -2), (-4,), (-6, 1, 2, -4))])
