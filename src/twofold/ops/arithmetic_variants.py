@@ -30,7 +30,7 @@ def modulus(xp, lhs, rhs):
 
 def primitive(name: str) -> Formula:
     """The primitive of that name."""
-    return lambda xp, lhs, rhs: getattr(xp, name)(lhs, rhs)
+    return lambda xp, *operands: getattr(xp, name)(*operands)
 
 
 def real_primitive(name: str) -> Formula:
@@ -140,7 +140,7 @@ def declare_pair(name: str, names: tuple[str, ...], broadcasts: bool) -> Op:
     doc = f"{text} of two arrays {'that broadcast' if broadcasts else 'of one shape'}."
     new = declare(rule, own, names, (name, "broadcast" if broadcasts else "pair"), doc)
     if name == "mod":
-        new.grad(lambda xp, dout, lhs, rhs: (dout, -dout * xp.floor(lhs / rhs)))
+        new.grad(modulus_grad)
     new.sample(lambda draw: pair_sample(draw, name, broadcasts))
     return new
 
@@ -162,6 +162,11 @@ def declare_scalar(name: str, reversed_: bool) -> Op:
         new.grad(reversed_modulus_grad if reversed_ else lambda xp, dout: dout)
     new.sample(lambda draw: scalar_sample(draw, name, reversed_))
     return new
+
+
+def modulus_grad(xp, dout, lhs, rhs):
+    """The gradients of ``lhs mod rhs``."""
+    return dout, -dout * xp.floor(lhs / rhs)
 
 
 def reversed_modulus_grad(xp, dout, data, scalar):

@@ -14,7 +14,7 @@ from ..opdef.params import Scalar
 from ..opdef.registry import OPS
 from ..opdef.samples import Draw, Sample
 from ..opdef.spec import Op, Rule
-from .arithmetic_variants import modulus
+from .arithmetic_variants import modulus, modulus_grad, primitive, reversed_modulus_grad
 from .elementwise_math import relu, round_half_down, sigmoid
 
 
@@ -55,11 +55,6 @@ def highest(xp: Any, x: Any) -> Any:
     return xp.logical_and(xp.isinf(x), xp.greater(x, 0))
 
 
-def named(primitive: str) -> Rule:
-    """The primitive of that name."""
-    return lambda xp, x: getattr(xp, primitive)(x)
-
-
 #: Functions by MXNet's name, where it is not that of the primitive. ``negative`` and others are exact for integers.
 RENAMED = {"fix": "trunc", "bitwise_not": "invert"}
 #: Functions that are computed in floating point, integers too.
@@ -78,7 +73,7 @@ TESTS: dict[str, Rule] = {
     "isnan": lambda xp, x: xp.isnan(real(xp, x)),
     "isneginf": lambda xp, x: lowest(xp, real(xp, x)),
     "isposinf": lambda xp, x: highest(xp, real(xp, x)),
-    "logical_not": named("logical_not"),
+    "logical_not": primitive("logical_not"),
 }
 #: Functions without a primitive.
 FORMULAS: dict[str, Rule] = {
@@ -98,7 +93,7 @@ STEPS = frozenset({*ROUNDING, *TESTS, "bitwise_not"})
 
 def unary(name: str, *aliases: str) -> Op:
     """Declare a function of one array."""
-    formula = TESTS.get(name) or FORMULAS.get(name) or named(RENAMED.get(name, name))
+    formula = TESTS.get(name) or FORMULAS.get(name) or primitive(RENAMED.get(name, name))
     in_floats, unchanged = name in REAL or name in ("degrees", "radians"), name in ROUNDING
 
     def rule(xp, x):
@@ -187,29 +182,24 @@ def lcm(xp: Any, lhs: Any, rhs: Any) -> Any:
     return xp.host(_least_common_multiple, *wide, like=xp.astype(lhs + rhs, dtype="int64"))
 
 
-def pair_of(name: str) -> Rule:
-    """The primitive of that name."""
-    return lambda xp, lhs, rhs: getattr(xp, name)(lhs, rhs)
-
-
 #: The formulas of functions of two operands, and whether integers are computed in floating point.
 PAIRS: dict[str, tuple[Rule, bool]] = {
-    "add": (pair_of("add"), False),
-    "subtract": (pair_of("subtract"), False),
-    "multiply": (pair_of("multiply"), False),
-    "true_divide": (pair_of("divide"), True),
+    "add": (primitive("add"), False),
+    "subtract": (primitive("subtract"), False),
+    "multiply": (primitive("multiply"), False),
+    "true_divide": (primitive("divide"), True),
     "mod": (modulus, False),
-    "power": (pair_of("power"), True),
-    "arctan2": (pair_of("arctan2"), True),
-    "hypot": (pair_of("hypot"), True),
-    "copysign": (pair_of("copysign"), True),
+    "power": (primitive("power"), True),
+    "arctan2": (primitive("arctan2"), True),
+    "hypot": (primitive("hypot"), True),
+    "copysign": (primitive("copysign"), True),
     "ldexp": (ldexp, True),
     "lcm": (lcm, False),
-    "bitwise_and": (pair_of("bitwise_and"), False),
-    "bitwise_or": (pair_of("bitwise_or"), False),
-    "bitwise_xor": (pair_of("bitwise_xor"), False),
+    "bitwise_and": (primitive("bitwise_and"), False),
+    "bitwise_or": (primitive("bitwise_or"), False),
+    "bitwise_xor": (primitive("bitwise_xor"), False),
 }
-RELATIONS: dict[str, Rule] = {name: pair_of(name) for name in ("equal", "not_equal", "greater", "greater_equal", "less", "less_equal")}
+RELATIONS: dict[str, Rule] = {name: primitive(name) for name in ("equal", "not_equal", "greater", "greater_equal", "less", "less_equal")}
 WITHOUT_GRADIENT = frozenset({"lcm", "bitwise_and", "bitwise_or", "bitwise_xor", *RELATIONS})
 #: Functions that also exist with the scalar first.
 REVERSED = ("subtract", "true_divide", "mod", "power", "arctan2", "copysign", "ldexp")
@@ -247,7 +237,7 @@ def declare_pair(name: str) -> Op:
     new = op(f"_npi_{name}", numpy=True, **facts)(rule)
     new.dtypes(lambda dtypes: ["bool" if relation is not None else None if None in dtypes else dtype_of(*dtypes)])
     if name == "mod":
-        new.grad(lambda xp, dout, lhs, rhs: (dout, -dout * xp.floor(lhs / rhs)))
+        new.grad(modulus_grad)
     new.sample(lambda draw: pair_sample(draw, name))
     return new
 
@@ -287,7 +277,7 @@ def declare_scalar(name: str, reverse: bool = False) -> Op:
     new = op(f"_npi_{title}", numpy=True, keeps_shape=True, **facts)(rule)
     new.dtypes(lambda dtypes, **_: [scalar_dtype(name, dtypes[0])])
     if name == "mod":
-        new.grad((lambda xp, dout, data, scalar: -dout * xp.floor(scalar / data)) if reverse else (lambda xp, dout: dout))
+        new.grad(reversed_modulus_grad if reverse else (lambda xp, dout: dout))
     new.sample(lambda draw: scalar_sample(draw, name))
     return new
 
