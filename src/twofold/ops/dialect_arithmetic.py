@@ -260,11 +260,7 @@ def declare_scalar(name: str, reverse: bool = False) -> Op:
     relation = RELATIONS.get(name)
 
     def rule(xp, data, *, scalar: Scalar = 1.0, is_int: bool = True):
-        dtype = xp.dtype_of(data)
-        if name == "true_divide" and dtype not in FLOATS:
-            dtype = "float32"
-        elif dtype == "bool" and relation is None and not name.startswith("bitwise"):
-            dtype = "int64"
+        dtype: Any = xp.dtype_of(data) if relation is not None else scalar_dtype(name, xp.dtype_of(data))
         # the gradient of `copysign` needs an array's dtype
         lhs, rhs = xp.cast(data, dtype), xp.astype(scalar, dtype=dtype) if name == "copysign" else converted(xp, scalar, dtype)
         lhs, rhs = (rhs, lhs) if reverse else (lhs, rhs)
@@ -275,7 +271,7 @@ def declare_scalar(name: str, reverse: bool = False) -> Op:
     rule.__doc__ = f"NumPy's ``{name}`` of {'a scalar and an array' if reverse else 'an array and a scalar'}. ``is_int`` has no effect."
     facts: dict[str, Any] = {"differentiable": False} if name in WITHOUT_GRADIENT else {}
     new = op(f"_npi_{title}", numpy=True, keeps_shape=True, **facts)(rule)
-    new.dtypes(lambda dtypes, **_: [scalar_dtype(name, dtypes[0])])
+    new.dtypes(lambda dtypes, **_: ["bool" if relation is not None else scalar_dtype(name, dtypes[0])])
     if name == "mod":
         new.grad(reversed_modulus_grad if reverse else (lambda xp, dout: dout))
     new.sample(lambda draw: scalar_sample(draw, name))
@@ -283,9 +279,7 @@ def declare_scalar(name: str, reverse: bool = False) -> Op:
 
 
 def scalar_dtype(name: str, dtype: str | None) -> str | None:
-    """The dtype of a function of an array and a scalar."""
-    if name in RELATIONS:
-        return "bool"
+    """The dtype of a function of an array and a scalar, in which it is computed; None if the array's is not known."""
     if name == "true_divide":
         return dtype if dtype is None or dtype in FLOATS else "float32"
     return "int64" if dtype == "bool" and not name.startswith("bitwise") else dtype
