@@ -8,7 +8,7 @@ from ..errors import ParameterError, ShapeError
 from ..opdef.declare import op
 from ..opdef.params import Axis, Shape
 from ..opdef.partial_shapes import agreed, permuted, reshaped
-from ..opdef.shapes import distinct_axes, filled_shape, normalized_axes, normalized_axis
+from ..opdef.shapes import distinct_axes, filled_shape, moved_axes, normalized_axes, normalized_axis
 from ..opdef.spec import Op
 from .creation import diagonal, diagonal_matrix
 from .dialect_arithmetic import common_dtype
@@ -140,10 +140,7 @@ def np_moveaxis(xp, a, *, source: Shape, destination: Shape):
     taken, places = distinct_axes(source, ndim, "source"), distinct_axes(destination, ndim, "destination")
     if len(taken) != len(places):
         raise ParameterError("moveaxis: source and destination differ in length", f"{source} and {destination}", "pass as many of each")
-    order = [k for k in range(ndim) if k not in taken]
-    for place, axis in sorted(zip(places, taken, strict=True)):
-        order.insert(place, axis)
-    return xp.permute_dims(a, axes=tuple(order))
+    return xp.permute_dims(a, axes=moved_axes(taken, places, ndim))
 
 
 np_moveaxis.sample(lambda draw: draw(draw.real((2, 3, 4)), source=(0, 1), destination=(-1, 0)))
