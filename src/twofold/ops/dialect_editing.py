@@ -2,7 +2,6 @@
 
 import math
 from functools import partial
-from itertools import pairwise
 from typing import Any, Literal
 
 from ..errors import ParameterError
@@ -109,16 +108,23 @@ def _(draw):
 def spliced(xp: Any, arr: Any, values: Any, places: list[int], axis: int) -> Any:
     """``arr`` with the slices of ``values`` before the given places, which ascend."""
     parts, last = [], 0
-    for k, (place, _) in enumerate(pairwise([*places, arr.shape[axis]])):
+    for k, place in enumerate(places):
         parts += [xp.take_slice(arr, last, place, axis), xp.take_slice(values, k, k + 1, axis)]
         last = place
     parts.append(xp.take_slice(arr, last, arr.shape[axis], axis))
     return xp.concat(*[p for p in parts if p.shape[axis]], axis=axis)
 
 
+def _flattened(xp: Any, arr: Any, axis: int | None) -> tuple[Any, int]:
+    """The array and the axis to edit along; with None the array is flattened."""
+    if axis is None:
+        return xp.reshape(arr, shape=(math.prod(arr.shape),)), 0
+    return arr, normalized_axis(axis, len(arr.shape))
+
+
 def prepared(xp: Any, arr: Any, values: Any, val: float | None, axis: int | None, count: int | None) -> tuple[Any, Any, int]:
     """The array (flattened if ``axis`` is None), the values as slices of it, ``count`` of them if that is given, and the axis."""
-    x, at = (xp.reshape(arr, shape=(math.prod(arr.shape),)), 0) if axis is None else (arr, normalized_axis(axis, len(arr.shape)))
+    x, at = _flattened(xp, arr, axis)
     if values is None:
         given = xp.full(shape=(1,) * len(x.shape), value=val or 0.0, dtype=xp.dtype_of(x))
     else:
@@ -226,7 +232,7 @@ def npi_delete(
     """
     if obj is not None:
         raise ParameterError("_npi_delete: the shape of the result depends on the values of obj", None, "pass an integer or a slice")
-    x, at = (xp.reshape(arr, shape=(math.prod(arr.shape),)), 0) if axis is None else (arr, normalized_axis(axis, len(arr.shape)))
+    x, at = _flattened(xp, arr, axis)
     gone = set(selected(x.shape[at], start, stop, step, int_ind, "delete"))
     kept = [k for k in range(x.shape[at]) if k not in gone]
     if not kept:
