@@ -186,7 +186,7 @@ def npi_average(xp, a, weights=None, *, axis: Axis = None, returned: bool = Fals
     if weights.shape != a.shape:
         (at,) = normalized_axes(axis, len(a.shape))
         weights = xp.reshape(weights, shape=tuple(n if k == at else 1 for k, n in enumerate(a.shape)))
-    total = xp.sum(weights, axis=axis if len(weights.shape) == len(a.shape) and weights.shape == a.shape else None, keepdims=False)
+    total = xp.sum(weights, axis=axis if weights.shape == a.shape else None, keepdims=False)
     mean = xp.cast(xp.divide(xp.sum(a * weights, axis=axis, keepdims=False), total), dtype)
     return (mean, total) if returned else mean
 
