@@ -4,8 +4,9 @@ Samples are functions of standard ones, so the gradient with respect to array pa
 for front ends; here it has no effect.
 """
 
+import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,7 +20,7 @@ from .random_floats import exponential, normal, substream, uniform, working
 from .random_variates import gamma
 
 sampler = partial(op, numpy=True)
-#: The annotation of a rule that is made from its source.
+#: The annotation of a size that may be left out.
 OPTIONAL_SHAPE: Any = Shape | None  # type: ignore[operator]  # the alias is `Annotated`
 #: From ``(xp, rng, shape, dtype, parameters)`` to samples in the working dtype.
 Formula = Callable[[Any, Any, tuple[int, ...], str, list[Any]], Any]
@@ -37,7 +38,7 @@ def sampled(xp: Any, formula: Formula, rng: Any, given: list[Any], size: Shape |
     return xp.cast(formula(xp, rng, shape, wide, [xp.cast(p, working(wide)) for p in parameters]), dtype)
 
 
-def chosen(values: tuple[float | None, ...], arrays: tuple[Any, ...]) -> list[Any]:
+def chosen(values: tuple[float | None, ...], arrays: Sequence[Any]) -> list[Any]:
     """The parameters: numbers, and arrays in order where there is none.
 
     Raises
@@ -101,95 +102,48 @@ def _power(xp, rng, shape, dtype, parameters):
     return xp.exp(-exponential(xp, rng, shape, dtype) / parameters[0])
 
 
-def declare_pair(name: str, formula: Formula, names: tuple[str, str], *, batch: bool = False) -> Op:
-    """Declare a sampler of a distribution with two parameters and a dtype."""
-    first, second = names
+def declare(name: str, formula: Formula, *names: str, default: object = inspect.Parameter.empty, typed: bool = False) -> Op:
+    """Declare a sampler of a distribution.
 
-    def draw_samples(xp, input1, input2, rng, values, size, dtype):
-        return sampled(xp, formula, rng, chosen(values, (input1, input2)), size, dtype, batch)
+    Parameters
+    ----------
+    name, formula
+        The distribution, with ``_n`` at the end if ``size`` is drawn for each element of the parameters; and what gives the samples.
+    names, default
+        The parameters, by MXNet's names, and their default.
+    typed
+        Whether the dtype is a parameter; it is float32 otherwise.
+    """
 
-    # the rule's signature is the declaration, and the parameters' names are MXNet's
-    source = (
-        f"def rule(xp, input1=None, input2=None, rng=None, *, {first}: OptionalFloat, {second}: OptionalFloat, "
-        "size: OptionalShape = None, ctx: str = 'cpu', dtype: DType = 'float32'):\n"
-        f"    return draw_samples(xp, input1, input2, rng, ({first}, {second}), size, dtype)\n"
-    )
-    env: dict[str, Any] = {
-        "__name__": __name__,
-        "draw_samples": draw_samples,
-        "OptionalFloat": float | None,
-        "OptionalShape": OPTIONAL_SHAPE,
-        "DType": DType,
-    }
-    exec(source, env)
-    rule: Any = env["rule"]
+    def rule(xp, *operands, size, dtype="float32", **given):
+        *arrays, rng = operands
+        return sampled(xp, formula, rng, chosen(tuple(given[n] for n in names), arrays), size, dtype, batch=name.endswith("_n"))
+
+    kind = inspect.Parameter
+    inputs = [kind(n, kind.POSITIONAL_OR_KEYWORD, default=None) for n in (*[f"input{k}" for k, _ in enumerate(names, 1)], "rng")]
+    settings = [
+        *[kind(n, kind.KEYWORD_ONLY, default=default, annotation=float | None) for n in names],
+        kind("size", kind.KEYWORD_ONLY, default=None, annotation=OPTIONAL_SHAPE),
+        kind("ctx", kind.KEYWORD_ONLY, default="cpu", annotation=str),
+        *([kind("dtype", kind.KEYWORD_ONLY, default="float32", annotation=DType)] if typed else []),
+    ]
+    rule.__signature__ = inspect.Signature([kind("xp", kind.POSITIONAL_OR_KEYWORD), *inputs, *settings])  # type: ignore[attr-defined]
     rule.__name__, rule.__doc__ = f"npi_{name}", f"Samples of a {name.removesuffix('_n')} distribution."
     new = sampler(f"_npi_{name}")(rule)
-    new.sample(lambda draw: draw(None, None, gradient=False, size=(2, 3), **{first: 1.0, second: 2.0}))
+    values = dict(zip(names, (1.0, 2.0)[-len(names) :], strict=True))
+    new.sample(lambda draw: draw(*[None] * len(names), gradient=False, size=(2, 3), **values))
     return new
 
 
-uniform_samples, normal_samples = declare_pair("uniform", _uniform, ("low", "high")), declare_pair("normal", _normal, ("loc", "scale"))
-gamma_samples = declare_pair("gamma", _gamma, ("shape", "scale"))
-uniform_batches = declare_pair("uniform_n", _uniform, ("low", "high"), batch=True)
-normal_batches = declare_pair("normal_n", _normal, ("loc", "scale"), batch=True)
-PAIRS = {op.title: op for op in (uniform_samples, normal_samples, gamma_samples, uniform_batches, normal_batches)}
-
-
-def declare_located(name: str, formula: Formula) -> Op:
-    """Declare a sampler of a distribution with a location and a scale, of float32."""
-
-    def rule(
-        xp,
-        input1=None,
-        input2=None,
-        rng=None,
-        *,
-        loc: float | None,
-        scale: float | None,
-        size: Shape | None = None,
-        ctx: str = "cpu",
-    ):
-        return sampled(xp, formula, rng, chosen((loc, scale), (input1, input2)), size, "float32")
-
-    rule.__name__, rule.__doc__ = f"npi_{name}", f"Samples of a {name} distribution."
-    new = sampler(f"_npi_{name}")(rule)
-    new.sample(lambda draw: draw(None, None, gradient=False, loc=1.0, scale=2.0, size=(2, 3)))
-    return new
-
-
-LOCATED = {"gumbel": declare_located("gumbel", _gumbel), "logistic": declare_located("logistic", _logistic)}
-
-
-def declare_scaled(name: str, formula: Formula) -> Op:
-    """Declare a sampler of a distribution with a scale, of float32."""
-
-    def rule(xp, input1=None, rng=None, *, scale: float | None = 1.0, size: Shape | None = None, ctx: str = "cpu"):
-        return sampled(xp, formula, rng, chosen((scale,), (input1,)), size, "float32")
-
-    rule.__name__, rule.__doc__ = f"npi_{name}", f"Samples of a {name} distribution."
-    new = sampler(f"_npi_{name}")(rule)
-    new.sample(lambda draw: draw(None, gradient=False, scale=2.0, size=(2, 3)))
-    return new
-
-
-def declare_shaped(name: str, formula: Formula) -> Op:
-    """Declare a sampler of a distribution with a shape parameter, of float32."""
-
-    def rule(xp, input1=None, rng=None, *, a: float | None = None, size: Shape | None = None, ctx: str = "cpu"):
-        return sampled(xp, formula, rng, chosen((a,), (input1,)), size, "float32")
-
-    rule.__name__, rule.__doc__ = f"npi_{name}", f"Samples of a {name} distribution."
-    new = sampler(f"_npi_{name}")(rule)
-    new.sample(lambda draw: draw(None, gradient=False, a=2.0, size=(2, 3)))
-    return new
-
-
-SCALED = {"exponential": declare_scaled("exponential", _exponential), "rayleigh": declare_scaled("rayleigh", _rayleigh)}
+uniform_samples = declare("uniform", _uniform, "low", "high", typed=True)
+normal_samples = declare("normal", _normal, "loc", "scale", typed=True)
+gamma_samples = declare("gamma", _gamma, "shape", "scale", typed=True)
+uniform_batches = declare("uniform_n", _uniform, "low", "high", typed=True)
+normal_batches = declare("normal_n", _normal, "loc", "scale", typed=True)
+LOCATED = {name: declare(name, formula, "loc", "scale") for name, formula in (("gumbel", _gumbel), ("logistic", _logistic))}
+SCALED = {name: declare(name, formula, "scale", default=1.0) for name, formula in (("exponential", _exponential), ("rayleigh", _rayleigh))}
 SHAPED = {
-    "weibull": declare_shaped("weibull", _weibull),
-    "pareto": declare_shaped("pareto", _pareto),
-    "powerd": declare_shaped("powerd", _power),
+    name: declare(name, formula, "a", default=None) for name, formula in (("weibull", _weibull), ("pareto", _pareto), ("powerd", _power))
 }
 
 
