@@ -40,10 +40,8 @@ class Batches(Random):
 
     def uniform_n(self, low: Any = 0.0, high: Any = 1.0, batch_shape: Any = None, dtype: Any = None, ctx: Any = None) -> Any:
         """Samples from [low, high): ``batch_shape`` of them for each element of the bounds, whose axes come last."""
-        others = {"size": as_sizes(batch_shape), "dtype": dtype or "float32"}
-        return self._draw(ops.uniform_batches, {"low": low, "high": high}, ctx, None, **others)
+        return self._draw(ops.uniform_batches, {"low": low, "high": high}, batch_shape, ctx, dtype=dtype or "float32")
 
     def normal_n(self, loc: Any = 0.0, scale: Any = 1.0, batch_shape: Any = None, dtype: Any = None, ctx: Any = None) -> Any:
         """Normal samples: ``batch_shape`` of them for each element of the parameters, whose axes come last."""
-        others = {"size": as_sizes(batch_shape), "dtype": dtype or "float32"}
-        return self._draw(ops.normal_batches, {"loc": loc, "scale": scale}, ctx, None, **others)
+        return self._draw(ops.normal_batches, {"loc": loc, "scale": scale}, batch_shape, ctx, dtype=dtype or "float32")

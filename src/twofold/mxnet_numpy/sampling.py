@@ -28,13 +28,13 @@ class Random:
     def __init__(self, front: Any) -> None:
         self._front = front
 
-    def _draw(self, op: Op, values: dict[str, Any], ctx: Any, out: Any = None, **others: Any) -> Any:
-        """Samples with parameters that are numbers or arrays."""
+    def _draw(self, op: Op, values: dict[str, Any], size: Any, ctx: Any, out: Any = None, **dtype: Any) -> Any:
+        """Samples of a size, with parameters that are numbers or arrays."""
         front = self._front
         numbers = {name: front.number(v) for name, v in values.items()}
         arrays = [front.operand(v) for name, v in values.items() if numbers[name] is None]
         arrays += [None] * (len([i for i in op.inputs if not i.injected]) - len(arrays))
-        return front.apply(op, arrays, {**numbers, **others, "ctx": front.context_name(ctx)}, out)
+        return front.apply(op, arrays, {**numbers, "size": as_sizes(size), **dtype, "ctx": front.context_name(ctx)}, out)
 
     def uniform(
         self,
@@ -47,8 +47,7 @@ class Random:
         device: Any = None,
     ) -> Any:
         """Samples from [low, high)."""
-        others = {"size": as_sizes(size), "dtype": dtype or "float32"}
-        return self._draw(ops.uniform_samples, {"low": low, "high": high}, ctx or device, out, **others)
+        return self._draw(ops.uniform_samples, {"low": low, "high": high}, size, ctx or device, out, dtype=dtype or "float32")
 
     def normal(
         self,
@@ -61,15 +60,13 @@ class Random:
         device: Any = None,
     ) -> Any:
         """Normal samples with mean ``loc`` and standard deviation ``scale``."""
-        others = {"size": as_sizes(size), "dtype": dtype or "float32"}
-        return self._draw(ops.normal_samples, {"loc": loc, "scale": scale}, ctx or device, out, **others)
+        return self._draw(ops.normal_samples, {"loc": loc, "scale": scale}, size, ctx or device, out, dtype=dtype or "float32")
 
     def gamma(
         self, shape: Any, scale: Any = 1.0, size: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, device: Any = None
     ) -> Any:
         """Gamma samples with a shape parameter and a scale."""
-        others = {"size": as_sizes(size), "dtype": dtype or "float32"}
-        return self._draw(ops.gamma_samples, {"shape": shape, "scale": scale}, ctx or device, out, **others)
+        return self._draw(ops.gamma_samples, {"shape": shape, "scale": scale}, size, ctx or device, out, dtype=dtype or "float32")
 
     def beta(self, a: Any, b: Any, size: Any = None, dtype: Any = None, ctx: Any = None, device: Any = None) -> Any:
         """Beta samples: X / (X + Y) of two gamma variables, drawn in float64 so that small ones do not vanish."""
@@ -99,16 +96,15 @@ class Random:
 
     def exponential(self, scale: Any = 1.0, size: Any = None, ctx: Any = None, out: Any = None, device: Any = None) -> Any:
         """Exponential samples with mean ``scale``."""
-        return self._draw(ops.SCALED["exponential"], {"scale": scale}, ctx or device, out, size=as_sizes(size))
+        return self._draw(ops.SCALED["exponential"], {"scale": scale}, size, ctx or device, out)
 
     def rayleigh(self, scale: Any = 1.0, size: Any = None, ctx: Any = None, out: Any = None, device: Any = None) -> Any:
         """Rayleigh samples with mode ``scale``."""
-        return self._draw(ops.SCALED["rayleigh"], {"scale": scale}, ctx or device, out, size=as_sizes(size))
+        return self._draw(ops.SCALED["rayleigh"], {"scale": scale}, size, ctx or device, out)
 
     def power(self, a: Any, size: Any = None) -> Any:
         """Samples in [0, 1] with density a · x**(a - 1)."""
-        op = ops.SHAPED["powerd"]
-        return self._draw(op, {"a": a}, None, None, size=as_sizes(size))
+        return self._draw(ops.SHAPED["powerd"], {"a": a}, size, None)
 
     def rand(self, *size: int, **kwargs: Any) -> Any:
         """Uniform samples from [0, 1) of a shape given as arguments."""
@@ -171,7 +167,7 @@ def _located(name: str, op: Op) -> Callable[..., Any]:
     def function(
         self: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None, ctx: Any = None, out: Any = None, device: Any = None
     ) -> Any:
-        return self._draw(op, {"loc": loc, "scale": scale}, ctx or device, out, size=as_sizes(size))
+        return self._draw(op, {"loc": loc, "scale": scale}, size, ctx or device, out)
 
     return function
 
@@ -179,7 +175,7 @@ def _located(name: str, op: Op) -> Callable[..., Any]:
 def _shaped(name: str, op: Op) -> Callable[..., Any]:
     @named(name, f"{name.title()} samples with a shape parameter ``a``.")
     def function(self: Any, a: Any, size: Any = None, ctx: Any = None, out: Any = None, device: Any = None) -> Any:
-        return self._draw(op, {"a": a}, ctx or device, out, size=as_sizes(size))
+        return self._draw(op, {"a": a}, size, ctx or device, out)
 
     return function
 
