@@ -5,6 +5,7 @@ from itertools import accumulate
 from typing import Any
 
 from ..errors import ParameterError
+from ..opdef.spec import Op
 from ..ops import dialect_editing as editing
 from ..ops import dialect_shapes as ops
 from ..ops import gathering, joining, reshaping
@@ -140,13 +141,14 @@ class Shapes(Front):
         """Two arrays joined along an axis, flattened if None."""
         return self.concatenate((arr, values), axis)
 
-    def _parts(self, found: Any) -> list[Any]:
+    def _split(self, op: Op, ary: Any, sections: Any, axis: int, name: str = "") -> list[Any]:
+        params = {"axis": axis, "squeeze_axis": False, **_where(sections)}
+        found = self.apply(op, (self.operand(ary),), params, None, name)
         return list(found) if isinstance(found, (list, tuple)) else [found]
 
     def split(self, ary: Any, indices_or_sections: Indices, axis: int = 0) -> list[Any]:
         """The parts of an array along an axis: of equal size, or from indices on."""
-        params = {"axis": axis, "squeeze_axis": False, **_where(indices_or_sections)}
-        return self._parts(self.apply(joining.split_v2, (self.operand(ary),), params, None, "split"))
+        return self._split(joining.split_v2, ary, indices_or_sections, axis, "split")
 
     def array_split(self, ary: Any, indices_or_sections: Indices, axis: int = 0) -> list[Any]:
         """The parts of an array along an axis, of which the first may be larger by one."""
@@ -168,13 +170,11 @@ class Shapes(Front):
 
     def hsplit(self, ary: Any, indices_or_sections: Indices) -> list[Any]:
         """The parts of an array along its second axis, of a vector along its only one."""
-        params = {"axis": 1, "squeeze_axis": False, **_where(indices_or_sections)}
-        return self._parts(self.apply(ops.SPLITTING["hsplit"], (self.operand(ary),), params))
+        return self._split(ops.SPLITTING["hsplit"], ary, indices_or_sections, 1)
 
     def dsplit(self, ary: Any, indices_or_sections: Indices) -> list[Any]:
         """The parts of an array along its third axis."""
-        params = {"axis": 2, "squeeze_axis": False, **_where(indices_or_sections)}
-        return self._parts(self.apply(ops.SPLITTING["dsplit"], (self.operand(ary),), params))
+        return self._split(ops.SPLITTING["dsplit"], ary, indices_or_sections, 2)
 
     def _at_least(self, ndim: int, arys: Sequence[Any]) -> Any:
         found = self.apply(ops.AT_LEAST[ndim], self.operands(arys), {"num_args": len(arys)})
@@ -231,15 +231,20 @@ class Shapes(Front):
         number = self.number(values)
         given = None if number is not None else self.operand(values)
         params: dict[str, Any] = {"axis": axis, **({} if number is None else {"val": number})}
-        if isinstance(obj, slice):
-            where = without_none(start=obj.start, stop=obj.stop, step=obj.step or 1)
-            return self.apply(editing.INSERT["slice"], (self.operand(arr), given), params | where)
-        place = self.number(obj)
-        if place is not None:
-            return self.apply(editing.INSERT["scalar"], (self.operand(arr), given), params | {"int_ind": int(place)})
+        where = self._selection(obj)
+        if where is not None:
+            op = editing.INSERT["slice" if isinstance(obj, slice) else "scalar"]
+            return self.apply(op, (self.operand(arr), given), params | where)
         if given is None:
             given = self._filled_like(self.operand(obj), self.operand(arr), number)
         return self.apply(editing.npi_insert_tensor, (self.operand(arr), given, self.operand(obj)), {"axis": axis})
+
+    def _selection(self, obj: Any) -> dict[str, Any] | None:
+        """A slice or an integer as parameters; None for an array of places."""
+        if isinstance(obj, slice):
+            return without_none(start=obj.start, stop=obj.stop, step=obj.step or 1)
+        place = self.number(obj)
+        return None if place is None else {"int_ind": int(place)}
 
     def _filled_like(self, obj: Any, arr: Any, number: Any) -> Any:
         """A number for each place where it is inserted."""
@@ -247,11 +252,8 @@ class Shapes(Front):
 
     def delete(self, arr: Any, obj: Any, axis: int | None = None) -> Any:
         """The array without what an integer, a slice or an array of integers selects; flattened if ``axis`` is None."""
-        if isinstance(obj, slice):
-            where = without_none(start=obj.start, stop=obj.stop, step=obj.step or 1)
-        elif (place := self.number(obj)) is not None:
-            where = {"int_ind": int(place)}
-        else:
+        where = self._selection(obj)
+        if where is None:
             return self._delete_places(arr, obj, axis)
         return self.apply(editing.npi_delete, (self.operand(arr), None), {"axis": axis, **where})
 
