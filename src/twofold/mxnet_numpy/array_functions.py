@@ -90,7 +90,7 @@ class ArrayFunctions(Elementwise, Reductions, Shapes, Creation, Products):
 
     def context_name(self, ctx: Any) -> Any:
         """A device as a parameter of creating operators."""
-        return None if ctx is None else ctx
+        return ctx
 
     # arrays from values
 
