@@ -16,6 +16,7 @@ from ..ndarray.array import NDArray
 from ..ndarray.calls import Calls
 from ..ndarray.host_calls import by_numpy, is_recorded, map_nested, refuse_cut, stacked
 from ..numpy.array import ndarray as numpy_array
+from ..opdef.frontend import named
 from ..opdef.spec import Op
 from .array import ndarray
 from .creation import Creation
@@ -25,7 +26,7 @@ from .linear import Products
 from .reductions import Reductions
 from .shapes import Shapes, as_sizes
 
-__all__ = ["FUNCTIONS", "ArrayFunctions", "host_result"]
+__all__ = ["FUNCTIONS", "ArrayFunctions", "host_result", "on_host"]
 
 
 class _Calls(Calls):
@@ -280,6 +281,16 @@ def host_result(function: Callable[..., Any], args: tuple[Any, ...], options: di
     found = map_nested(by_numpy(function, args, options), array_of)
     refuse_cut(getattr(function, "__name__", "a function of NumPy"), args, found)
     return found
+
+
+def on_host(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """NumPy's function of a name as one of the dialect: see `host_result`."""
+
+    @named(name, f"NumPy's ``{name}``, computed on the host, without a gradient.\n\n{function.__doc__ or ''}")
+    def call(*args: Any, **options: Any) -> Any:
+        return host_result(function, args, options)
+
+    return call
 
 
 FUNCTIONS = ArrayFunctions()

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import OperatorError
-from ..opdef.frontend import named
-from .array_functions import host_result
+from .array_functions import on_host
 
 __all__ = ["CONSTANTS", "FALLBACKS", "of_numpy"]
 
@@ -49,10 +48,4 @@ def of_numpy(name: str) -> Any:
     """
     if name not in FALLBACKS:
         raise OperatorError(f"module 'mxnet.numpy' has no attribute {name!r}", None, "see dir() of it")
-    function = _RENAMED.get(name) or getattr(np, name)
-
-    @named(name, f"NumPy's ``{name}``, computed on the host, without a gradient.\n\n{function.__doc__ or ''}")
-    def call(*args: Any, **options: Any) -> Any:
-        return host_result(function, args, options)
-
-    return call
+    return on_host(_RENAMED.get(name) or getattr(np, name), name)

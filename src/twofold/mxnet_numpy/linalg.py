@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import OperatorError
-from ..opdef.frontend import named
-from .array_functions import FUNCTIONS, host_result
+from .array_functions import FUNCTIONS, on_host
 from .linear import LinearAlgebra
 
 __all__ = ["FALLBACKS"]
@@ -18,12 +17,7 @@ FACE = LinearAlgebra(FUNCTIONS)
 
 def __getattr__(name: str) -> Any:
     if name in FALLBACKS:
-        numpys = getattr(np.linalg, name)
-
-        @named(name, f"NumPy's ``{name}``, computed on the host, without a gradient.\n\n{numpys.__doc__}")
-        def found(*args: Any, **options: Any) -> Any:
-            return host_result(numpys, args, options)
-
+        found = on_host(getattr(np.linalg, name), name)
     elif name.startswith("_") or not hasattr(FACE, name):
         raise OperatorError(f"module 'mxnet.numpy.linalg' has no attribute {name!r}", None, "see dir() of it")
     else:

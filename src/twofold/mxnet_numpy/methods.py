@@ -9,7 +9,7 @@ import numpy as np
 from ..generated_methods import attach_method
 from ..numpy.array import ndarray as numpy_array
 from .array import ndarray
-from .array_functions import FUNCTIONS, converted, host_result
+from .array_functions import FUNCTIONS, converted, host_result, on_host
 from .method_names import METHODS, clip_method, reduction_method, sum_method
 
 __all__: list[str] = []
@@ -47,7 +47,7 @@ def _method(name: str) -> Callable[..., Any]:
 def _counterpart(function: Callable[..., Any]) -> Callable[..., Any]:
     name = function.__name__
     ours = getattr(FUNCTIONS, name, None) if getattr(np, name, None) is function else None
-    return ours or (lambda *args, **options: host_result(function, args, options))
+    return ours or on_host(function, name)
 
 
 def _array_ufunc(self: ndarray, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
