@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["FUNCTION_OF", "METHODS", "clip_method", "reduction_method", "sum_method"]
+__all__ = ["FUNCTION_OF", "method_of", "methods_of"]
 
 #: Python's operators, by the names of their special methods, to functions.
 FUNCTION_OF = {
@@ -12,13 +12,31 @@ FUNCTION_OF = {
     "eq": "equal", "ne": "not_equal", "gt": "greater", "ge": "greater_equal", "lt": "less", "le": "less_equal",
 }  # fmt: skip
 #: Functions that become methods as they are: their first argument is the array.
-METHODS = (
+_METHODS = (
     "argsort", "around", "broadcast_to", "cumsum", "diagonal", "dot", "nonzero", "prod", "repeat", "round", "sort", "squeeze", "std",
     "swapaxes", "take", "trace", "var", "mean", "argmax", "argmin",
 )  # fmt: skip
 
 
-def sum_method(functions: Any) -> Callable[..., Any]:
+def methods_of(functions: Any) -> dict[str, Callable[..., Any]]:
+    """The methods by name, over the functions of arrays or of symbols."""
+    found = {name: method_of(functions, name) for name in _METHODS}
+    found |= {name: _reduction_method(functions, name) for name in ("all", "any", "max", "min")}
+    return found | {"sum": _sum_method(functions), "clip": _clip_method(functions)}
+
+
+def method_of(functions: Any, name: str) -> Callable[..., Any]:
+    """A function as a method."""
+    function = getattr(functions, name)
+
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        return function(self, *args, **options)
+
+    method.__doc__ = function.__doc__
+    return method
+
+
+def _sum_method(functions: Any) -> Callable[..., Any]:
     """The method ``sum``, whose arguments have NumPy's order."""
 
     def total(self: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
@@ -28,7 +46,7 @@ def sum_method(functions: Any) -> Callable[..., Any]:
     return total
 
 
-def reduction_method(functions: Any, name: str) -> Callable[..., Any]:
+def _reduction_method(functions: Any, name: str) -> Callable[..., Any]:
     """A method whose arguments have NumPy's order."""
     function = getattr(functions, name)
 
@@ -39,7 +57,7 @@ def reduction_method(functions: Any, name: str) -> Callable[..., Any]:
     return reduced
 
 
-def clip_method(functions: Any) -> Callable[..., Any]:
+def _clip_method(functions: Any) -> Callable[..., Any]:
     """The method ``clip``."""
 
     def clip(self: Any, min: float | None = None, max: float | None = None, out: Any = None) -> Any:

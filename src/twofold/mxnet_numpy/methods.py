@@ -10,7 +10,7 @@ from ..generated_methods import attach_method
 from ..numpy.array import ndarray as numpy_array
 from .array import ndarray
 from .array_functions import FUNCTIONS, converted, host_result, on_host
-from .method_names import METHODS, clip_method, reduction_method, sum_method
+from .method_names import methods_of
 
 __all__: list[str] = []
 
@@ -28,16 +28,6 @@ def _converted(name: str) -> Callable[..., Any]:
     def method(self: ndarray, *args: Any) -> Any:
         found = function(self, *args)
         return tuple(map(converted, found)) if isinstance(found, tuple) else found if found is NotImplemented else converted(found)
-
-    method.__doc__ = function.__doc__
-    return method
-
-
-def _method(name: str) -> Callable[..., Any]:
-    function = getattr(FUNCTIONS, name)
-
-    def method(self: ndarray, *args: Any, **options: Any) -> Any:
-        return function(self, *args, **options)
 
     method.__doc__ = function.__doc__
     return method
@@ -66,15 +56,8 @@ def _array_function(self: ndarray, function: Callable[..., Any], types: object, 
 
 def attach() -> None:
     """Attach the methods to `ndarray`."""
-    found: dict[str, Callable[..., Any]] = {name: _method(name) for name in METHODS}
-    found |= {name: reduction_method(FUNCTIONS, name) for name in ("all", "any", "max", "min")}
-    found |= {name: _converted(name) for name in INHERITED}
-    found |= {
-        "sum": sum_method(FUNCTIONS),
-        "clip": clip_method(FUNCTIONS),
-        "__array_ufunc__": _array_ufunc,
-        "__array_function__": _array_function,
-    }
+    found = methods_of(FUNCTIONS) | {name: _converted(name) for name in INHERITED}
+    found |= {"__array_ufunc__": _array_ufunc, "__array_function__": _array_function}
     for name, method in found.items():
         attach_method(ndarray, name, method)
 

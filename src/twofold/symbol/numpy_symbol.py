@@ -17,7 +17,7 @@ from ..mxnet_numpy.creation import Creation
 from ..mxnet_numpy.elementwise import Elementwise
 from ..mxnet_numpy.front import Unsupported, public_name
 from ..mxnet_numpy.linear import LinearAlgebra, Products
-from ..mxnet_numpy.method_names import FUNCTION_OF, METHODS, clip_method, reduction_method, sum_method
+from ..mxnet_numpy.method_names import FUNCTION_OF, method_of, methods_of
 from ..mxnet_numpy.reductions import Reductions
 from ..mxnet_numpy.sampling import Random
 from ..mxnet_numpy.shapes import Shapes, as_sizes
@@ -248,11 +248,6 @@ def _operator(name: str, reverse: bool) -> Callable[..., Any]:
     return method
 
 
-def _method(name: str) -> Callable[..., Any]:
-    function = getattr(FUNCTIONS, name)
-    return lambda self, *args, **options: function(self, *args, **options)
-
-
 def _negative(self: NumpySymbol) -> Any:
     return FUNCTIONS.apply(dialect_arithmetic.OF_SCALAR["multiply"], (self,), {"scalar": -1.0, "is_int": False})
 
@@ -266,13 +261,11 @@ def attach() -> None:
         if dunder not in ("eq", "ne", "gt", "ge", "lt", "le"):
             attach_method(NumpySymbol, f"__r{dunder}__", _operator(name, True))
     attach_method(NumpySymbol, "__neg__", _negative)
-    attach_method(NumpySymbol, "__abs__", _method("abs"))
-    attach_method(NumpySymbol, "__invert__", _method("invert"))
-    found: dict[str, Callable[..., Any]] = {name: _method(name) for name in METHODS if name != "nonzero"}
-    found |= {name: reduction_method(FUNCTIONS, name) for name in ("all", "any", "max", "min")}
-    found |= {"sum": sum_method(FUNCTIONS), "clip": clip_method(FUNCTIONS)}
-    for name, method in found.items():
-        attach_method(NumpySymbol, name, method)
+    attach_method(NumpySymbol, "__abs__", method_of(FUNCTIONS, "abs"))
+    attach_method(NumpySymbol, "__invert__", method_of(FUNCTIONS, "invert"))
+    for name, method in methods_of(FUNCTIONS).items():
+        if name != "nonzero":  # the shape of its result depends on values
+            attach_method(NumpySymbol, name, method)
 
 
 attach()
