@@ -19,7 +19,6 @@ from ..imperative.cell import wrap
 from ..imperative.indexing import Indexer, Rules, is_contiguous
 from ..imperative.invoke import host_of, invoke
 from ..imperative.transfer import on_device
-from ..ndarray.array import NDArray, NDArrayView
 from ..ndarray.types import Casting, DTypeLike, Order
 from ..numpy.array import ndarray as numpy_array
 from ..numpy.indexing import INDEXER as NUMPY_INDEXER
@@ -126,16 +125,6 @@ class ndarray(numpy_array):  # NumPy's name
             raise ShapeError("copyto: shapes differ", f"{self.shape} into {other.shape}", "pass an array of the same shape")
         other[...] = self
         return other
-
-    def as_np_ndarray(self) -> "ndarray":
-        """The array itself."""
-        return self
-
-    def as_nd_ndarray(self) -> NDArray:
-        """A view of the array as an array of ``mx.nd``: it shares memory, and gradients flow through it."""
-        # ``mx.nd`` has no 0-d arrays: a single element has shape (1,)
-        chain = () if self.shape else (primitive_shape.reshape.sig(shape=(1,)),)
-        return view_of(NDArrayView, self, chain)
 
     def tostype(self, stype: str) -> "ndarray":
         """A copy in a storage type, which must be ``"default"``.
