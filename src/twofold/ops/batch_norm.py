@@ -32,16 +32,18 @@ Mean = Annotated[Any, Input(auxiliary=True, initial='["zero", {}]', wide=True)]
 Variance = Annotated[Any, Input(auxiliary=True, initial='["one", {}]', wide=True)]
 
 
-@op(
-    "BatchNorm",
-    "_npx_batch_norm",
-    drawn_as="norm",
-    real=True,
-    keeps_shape=True,
-    outputs=3,
-    visible=lambda output_mean_var, **_: 3 if output_mean_var else 1,
-    output_names=("output", "mean", "var"),
-)
+#: What is declared of `BatchNorm` and its variants alike. The results are the data, and the mean and rate in use.
+DECLARED: dict[str, Any] = {
+    "drawn_as": "norm",
+    "real": True,
+    "keeps_shape": True,
+    "outputs": 3,
+    "visible": lambda output_mean_var, **_: 3 if output_mean_var else 1,
+    "output_names": ("output", "mean", "var"),
+}
+
+
+@op("BatchNorm", "_npx_batch_norm", **DECLARED)
 def batch_norm(
     xp,
     data,

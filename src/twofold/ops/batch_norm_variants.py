@@ -3,20 +3,8 @@
 from ..opdef.declare import op
 from ..opdef.params import Training
 from ..opdef.partial_shapes import along_axis
-from .batch_norm import Mean, Variance, Wide, batch_norm, moved_averages, result_dtypes
+from .batch_norm import DECLARED, Mean, Variance, Wide, batch_norm, moved_averages, result_dtypes
 from .elementwise_math import relu
-
-#: Results in the order of `BatchNorm`: the data, and the mean and rate in use.
-RESULTS = {
-    "drawn_as": "norm",
-    "real": True,
-    "keeps_shape": True,
-    "outputs": 3,
-    "visible": lambda output_mean_var, **_: 3 if output_mean_var else 1,
-    "output_names": ("output", "mean", "var"),
-}
-#: What the variants lack of BatchNorm's parameters.
-CHANNELS = {"axis": 1}
 
 
 def _sample(draw, **params):
@@ -25,7 +13,7 @@ def _sample(draw, **params):
     return draw(draw.real((4, 3, 2)), channels, channels, *states, fix_gamma=False, **params)
 
 
-@op("BatchNorm_v1", **RESULTS)
+@op("BatchNorm_v1", **DECLARED)
 def batch_norm_v1(
     xp,
     data,
@@ -43,10 +31,10 @@ def batch_norm_v1(
 ):
     """`BatchNorm` over axis 1 under its former name, in files of MXNet 0.x."""
     given = {"eps": eps, "momentum": momentum, "fix_gamma": fix_gamma, "use_global_stats": use_global_stats}
-    return batch_norm(xp, data, gamma, beta, moving_mean, moving_var, **given, **CHANNELS, is_train=is_train)
+    return batch_norm(xp, data, gamma, beta, moving_mean, moving_var, **given, is_train=is_train)
 
 
-@op("_contrib_SyncBatchNorm", **RESULTS)
+@op("_contrib_SyncBatchNorm", **DECLARED)
 def sync_batch_norm(
     xp,
     data,
@@ -70,10 +58,10 @@ def sync_batch_norm(
     no effect.
     """
     given = {"eps": eps, "momentum": momentum, "fix_gamma": fix_gamma, "use_global_stats": use_global_stats}
-    return batch_norm(xp, data, gamma, beta, moving_mean, moving_var, **given, **CHANNELS, is_train=is_train)
+    return batch_norm(xp, data, gamma, beta, moving_mean, moving_var, **given, is_train=is_train)
 
 
-@op("_contrib_BatchNormWithReLU", **RESULTS)
+@op("_contrib_BatchNormWithReLU", **DECLARED)
 def batch_norm_with_relu(
     xp,
     data,
