@@ -6,7 +6,7 @@ Source: Loshchilov & Hutter, "Decoupled weight decay regularization", ICLR 2019.
 
 from ..opdef.declare import op
 from ..opdef.params import Floats, Scalar
-from .optimizer_multi import grouped, number_at, results_of, written_states
+from .optimizer_multi import grouped, updated_in_turn, written_states
 from .optimizer_sgd import average
 
 
@@ -72,63 +72,47 @@ def mp_adamw_update(
     return xp.cast_like(new, weight), {"mean": mean, "var": var, "weight32": new}
 
 
-def _update_all(xp, name, data, width, num_weights, numbers, settings):
-    """The weights and states of several updates; ``data`` ends with the gradients' scale, and then perhaps the numbers as arrays."""
-    arrays, (scale, *rest) = data[: width * num_weights], data[width * num_weights :] or (None,)
-    groups, numbers = grouped(name, (*arrays, *rest), width, num_weights, numbers)
-    updates = []
-    for k, (weight, grad, mean, var, *master) in enumerate(groups):
-        wide = master[0] if master else weight
-        lr, wd, eta = (number_at(xp, values, k, wide) for values in numbers)
-        new, *states = _updated(xp, wide, xp.cast_like(grad, wide), mean, var, scale, lr=lr, wd=wd, eta=eta, **settings)
-        updates.append((xp.cast_like(new, weight), [*states, *([new] if master else [])]))
-    return results_of(updates, width, range(2, width))
+def _declare_multi(name, width, doc):
+    """Declare the update of many weights, with ``width`` arrays for each; behind them is the gradients' scale."""
+
+    def rule(
+        xp,
+        *data,
+        lrs: Floats,
+        beta1: Scalar = 0.9,
+        beta2: Scalar = 0.999,
+        epsilon: Scalar = 1e-8,
+        wds: Floats,
+        etas: Floats,
+        clip_gradient: float = -1.0,
+        num_weights: int = 1,
+    ):
+        # the numbers may be arrays behind the scale
+        arrays, (scale, *rest) = data[: width * num_weights], data[width * num_weights :] or (None,)
+        groups, numbers = grouped(name, (*arrays, *rest), width, num_weights, {"lrs": lrs, "wds": wds, "etas": etas})
+
+        def update(weight, grad, mean, var, lr, wd, eta):
+            settings = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "clip_gradient": clip_gradient}
+            return _updated(xp, weight, grad, mean, var, scale, lr=lr, wd=wd, eta=eta, **settings)
+
+        return updated_in_turn(xp, update, groups, width, numbers)
+
+    rule.__name__, rule.__doc__ = name, doc
+    facts = {"numbers": ("lrs", "wds", "etas"), "outputs": lambda **params: params["num_weights"]}
+    return op(f"_{name}", mutates=written_states(width, range(2, width)), differentiable=False, **facts)(rule)
 
 
-def _count(**params):
-    return params["num_weights"]
-
-
-MULTI = {"numbers": ("lrs", "wds", "etas"), "outputs": _count, "differentiable": False}
-
-
-@op("_multi_adamw_update", mutates=written_states(4, (2, 3)), **MULTI)
-def multi_adamw_update(
-    xp,
-    *data,
-    lrs: Floats,
-    beta1: Scalar = 0.9,
-    beta2: Scalar = 0.999,
-    epsilon: Scalar = 1e-8,
-    wds: Floats,
-    etas: Floats,
-    clip_gradient: float = -1.0,
-    num_weights: int = 1,
-):
+multi_adamw_update = _declare_multi(
+    "multi_adamw_update",
+    4,
     """AdamW on ``num_weights`` weights: weight, gradient, mean, var of each; after them the gradients' scale (1,).
 
     Rates, decays and multipliers ``etas`` have one number per weight. Returns the new weights.
-    """
-    settings = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "clip_gradient": clip_gradient}
-    return _update_all(xp, "multi_adamw_update", data, 4, num_weights, {"lrs": lrs, "wds": wds, "etas": etas}, settings)
-
-
-@op("_multi_mp_adamw_update", mutates=written_states(5, (2, 3, 4)), **MULTI)
-def multi_mp_adamw_update(
-    xp,
-    *data,
-    lrs: Floats,
-    beta1: Scalar = 0.9,
-    beta2: Scalar = 0.999,
-    epsilon: Scalar = 1e-8,
-    wds: Floats,
-    etas: Floats,
-    clip_gradient: float = -1.0,
-    num_weights: int = 1,
-):
-    """`multi_adamw_update` with 16-bit weights, each with a float32 master weight as its fifth array."""
-    settings = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "clip_gradient": clip_gradient}
-    return _update_all(xp, "multi_mp_adamw_update", data, 5, num_weights, {"lrs": lrs, "wds": wds, "etas": etas}, settings)
+    """,
+)
+multi_mp_adamw_update = _declare_multi(
+    "multi_mp_adamw_update", 5, "`multi_adamw_update` with 16-bit weights, each with a float32 master weight as its fifth array."
+)
 
 
 def _scale(draw):

@@ -5,7 +5,7 @@ Source: You et al., "Large batch optimization for deep learning: training BERT i
 
 from ..opdef.declare import op
 from ..opdef.params import Floats, Scalar, Shape
-from .optimizer_multi import grouped, norm, number_at, results_of, written_states
+from .optimizer_multi import grouped, norm, updated_in_turn, written_states
 from .optimizer_sgd import average, decayed, like, prepared
 
 
@@ -131,76 +131,51 @@ def lamb_update(
     return weight - lr * factor * step, {"mean": mean, "var": var}
 
 
-def _update_all(xp, name, data, width, num_tensors, numbers, settings):
-    """The weights and states of several LAMB updates; with ``width`` 5 the last array of each is a float32 master weight."""
-    groups, numbers = grouped(name, data, width, num_tensors, numbers)
-    updates = []
-    for k, (weight, grad, mean, var, *master) in enumerate(groups):
-        wide = master[0] if master else weight
-        lr, wd, t = (number_at(xp, values, k, wide) for values in numbers)
-        new, own = lamb_update.rule(xp, wide, xp.cast_like(grad, wide), mean, var, lr=lr, wd=wd, t=t, **settings)
-        updates.append((xp.cast_like(new, weight), [own["mean"], own["var"], *([new] if master else [])]))
-    return results_of(updates, width, range(2, width))
+def _declare_multi(name, width, doc):
+    """Declare the update of many weights, with ``width`` arrays for each."""
+
+    def rule(
+        xp,
+        *data,
+        learning_rates: Floats,
+        beta1: Scalar = 0.9,
+        beta2: Scalar = 0.999,
+        epsilon: Scalar = 1e-6,
+        wds: Floats,
+        rescale_grad: Scalar = 1.0,
+        lower_bound: float = -1.0,
+        upper_bound: float = -1.0,
+        clip_gradient: float = -1.0,
+        bias_correction: bool = True,
+        step_count: Shape,
+        num_tensors: int = 1,
+    ):
+        groups, numbers = grouped(name, data, width, num_tensors, {"learning_rates": learning_rates, "wds": wds, "step_count": step_count})
+        settings = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "rescale_grad": rescale_grad, "lower_bound": lower_bound}
+        settings |= {"upper_bound": upper_bound, "clip_gradient": clip_gradient, "bias_correction": bias_correction}
+
+        def update(weight, grad, mean, var, lr, wd, t):
+            new, own = lamb_update.rule(xp, weight, grad, mean, var, lr=lr, wd=wd, t=t, **settings)
+            return new, own["mean"], own["var"]
+
+        return updated_in_turn(xp, update, groups, width, numbers)
+
+    rule.__name__, rule.__doc__ = name, doc
+    facts = {"numbers": ("learning_rates", "wds", "step_count"), "outputs": lambda **params: params["num_tensors"]}
+    return op(f"_{name}", mutates=written_states(width, range(2, width)), differentiable=False, **facts)(rule)
 
 
-def _count(**params):
-    return params["num_tensors"]
-
-
-MULTI = {"numbers": ("learning_rates", "wds", "step_count"), "outputs": _count, "differentiable": False}
-
-
-@op("_multi_lamb_update", mutates=written_states(4, (2, 3)), **MULTI)
-def multi_lamb_update(
-    xp,
-    *data,
-    learning_rates: Floats,
-    beta1: Scalar = 0.9,
-    beta2: Scalar = 0.999,
-    epsilon: Scalar = 1e-6,
-    wds: Floats,
-    rescale_grad: Scalar = 1.0,
-    lower_bound: float = -1.0,
-    upper_bound: float = -1.0,
-    clip_gradient: float = -1.0,
-    bias_correction: bool = True,
-    step_count: Shape,
-    num_tensors: int = 1,
-):
+multi_lamb_update = _declare_multi(
+    "multi_lamb_update",
+    4,
     """LAMB on ``num_tensors`` weights: weight, gradient, mean, var of each. Returns the new weights.
 
     Rates, decays and numbers of steps have one number per weight.
-    """
-    numbers = {"learning_rates": learning_rates, "wds": wds, "step_count": step_count}
-    settings = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "rescale_grad": rescale_grad, "lower_bound": lower_bound}
-    settings |= {"upper_bound": upper_bound, "clip_gradient": clip_gradient, "bias_correction": bias_correction}
-    return _update_all(xp, "multi_lamb_update", data, 4, num_tensors, numbers, settings)
-
-
-@op("_multi_mp_lamb_update", mutates=written_states(5, (2, 3, 4)), **MULTI)
-def multi_mp_lamb_update(
-    xp,
-    *data,
-    learning_rates: Floats,
-    beta1: Scalar = 0.9,
-    beta2: Scalar = 0.999,
-    epsilon: Scalar = 1e-6,
-    wds: Floats,
-    rescale_grad: Scalar = 1.0,
-    lower_bound: float = -1.0,
-    upper_bound: float = -1.0,
-    clip_gradient: float = -1.0,
-    bias_correction: bool = True,
-    step_count: Shape,
-    num_tensors: int = 1,
-):
-    """`multi_lamb_update` with 16-bit weights, each with a float32 master weight as its fifth array."""
-    numbers = {"learning_rates": learning_rates, "wds": wds, "step_count": step_count}
-    settings = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "rescale_grad": rescale_grad, "lower_bound": lower_bound}
-    settings |= {"upper_bound": upper_bound, "clip_gradient": clip_gradient, "bias_correction": bias_correction}
-    return _update_all(xp, "multi_mp_lamb_update", data, 5, num_tensors, numbers, settings)
-
-
+    """,
+)
+multi_mp_lamb_update = _declare_multi(
+    "multi_mp_lamb_update", 5, "`multi_lamb_update` with 16-bit weights, each with a float32 master weight as its fifth array."
+)
 mp_lamb_update_phase1.dtypes(lambda dtypes, **_: [dtypes[4]])
 
 

@@ -53,6 +53,19 @@ def results_of(updates, width, places):
     return tuple(weight for weight, _ in updates), states
 
 
+def updated_in_turn(xp, update, groups, width, numbers):
+    """What a rule returns for several weights of which each has a gradient, a mean, a variance, and perhaps a float32 master weight.
+
+    ``update(weight, grad, mean, var, *numbers)`` gives the new weight and its new states.
+    """
+    updates = []
+    for k, (weight, grad, mean, var, *master) in enumerate(groups):
+        wide = master[0] if master else weight
+        new, *states = update(wide, xp.cast_like(grad, wide), mean, var, *(number_at(xp, values, k, wide) for values in numbers))
+        updates.append((xp.cast_like(new, weight), [*states, *([new] if master else [])]))
+    return results_of(updates, width, range(2, width))
+
+
 def with_many_weights(update: Op, *, preloaded: bool) -> Op:
     """Declare ``multi_<update>``, which applies an update to several weights, each with its own ``lr`` and ``wd``."""
     width, states = len(update.inputs), update.state_names
