@@ -227,16 +227,21 @@ def rand_zipfian(true_classes: NDArray, num_sampled: int, range_max: int, ctx: D
     expected_count_true, expected_count_sample : NDArray
         How often each of the true classes, and each sampled class, is expected among the samples: float64 (n,), (num_sampled,).
     """
-    total = math.log(range_max + 1)
-    drawn = uniform(0, total, shape=(num_sampled,), dtype="float64", ctx=ctx)
+    drawn = uniform(0, math.log(range_max + 1), shape=(num_sampled,), dtype="float64", ctx=ctx)
+    return zipfian(drawn, true_classes, range_max, num_sampled)
+
+
+def zipfian(drawn: Any, true_classes: Any, range_max: int, num_sampled: int) -> tuple[Any, Any, Any]:
+    """What `rand_zipfian` returns, from numbers that are uniform on [0, log(range_max + 1)): arrays or symbols."""
     # the exponential of a uniform number is below range_max + 1; rounding may reach it
     samples = (drawn.exp() - 1).astype("int64") % range_max
-    return samples, _expected(true_classes, num_sampled, total), _expected(samples, num_sampled, total)
+    total = math.log(range_max + 1)
 
+    def expected(classes: Any) -> Any:
+        wide = classes.astype("float64")
+        return ((wide + 2.0) / (wide + 1.0)).log() / total * num_sampled
 
-def _expected(classes: NDArray, count: int, total: float) -> NDArray:
-    wide = classes.astype("float64")
-    return ((wide + 2.0) / (wide + 1.0)).log() / total * count
+    return samples, expected(true_classes), expected(samples)
 
 
 for _name in __all__:

@@ -1,8 +1,8 @@
 """The functions of ``mx.sym.contrib`` that are not operators: AdamW with a number as the gradients' scale, Zipfian sampling."""
 
 import math
-from typing import Any
 
+from ..ndarray.contrib_functions import zipfian
 from ..ops import optimizer_adamw
 from ..ops.creation import full_value
 from .compose import apply_op
@@ -64,15 +64,8 @@ def mp_adamw_update(
 
 def rand_zipfian(true_classes: Symbol, num_sampled: int, range_max: int) -> tuple[Symbol, Symbol, Symbol]:
     """Classes sampled from a log-uniform (Zipfian) distribution, and expected counts; see ``mx.nd.contrib.rand_zipfian``."""
-    total = math.log(range_max + 1)
-    drawn: Any = uniform(0, total, shape=(num_sampled,), dtype="float64")
-    samples: Any = (drawn.exp() - 1).astype("int64") % range_max
-    return samples, _expected(true_classes, num_sampled, total), _expected(samples, num_sampled, total)
-
-
-def _expected(classes: Any, count: int, total: float) -> Any:
-    wide = classes.astype("float64")
-    return ((wide + 2.0) / (wide + 1.0)).log() / total * count
+    drawn = uniform(0, math.log(range_max + 1), shape=(num_sampled,), dtype="float64")
+    return zipfian(drawn, true_classes, range_max, num_sampled)
 
 
 for _name in __all__:
