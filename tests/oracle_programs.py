@@ -42,6 +42,16 @@ def plain(value: Any) -> Any:
     return {"shape": list(value.shape), "dtype": np.dtype(value.dtype).name, "values": plain(value.asnumpy())}
 
 
+def rounded(value: Any) -> Any:
+    """A value as by `plain`, with numbers rounded to the digits of single precision, to keep the file readable."""
+    found = plain(value)
+    if isinstance(found, dict):
+        return {key: rounded(item) for key, item in found.items()}
+    if isinstance(found, list):
+        return [rounded(item) for item in found]
+    return float(f"{found:.8g}") if isinstance(found, float) else found
+
+
 def fails(action: Callable[[], Any]) -> bool:
     """Whether something raises an exception."""
     try:

@@ -14,17 +14,7 @@ import mxnet.contrib.svrg_optimization.svrg_module
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tests.contrib.programs import all_programs
-from tests.oracle_programs import plain, write_values
-
-
-def _rounded(value: object) -> object:
-    """Round numbers to the digits of single precision, to keep the file readable."""
-    if isinstance(value, dict):
-        return {key: _rounded(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_rounded(item) for item in value]
-    return float(f"{value:.8g}") if isinstance(value, float) else value
-
+from tests.oracle_programs import rounded, write_values
 
 if __name__ == "__main__":
-    write_values(__file__, all_programs(), mx, written=lambda value: _rounded(plain(value)))
+    write_values(__file__, all_programs(), mx, written=rounded)
