@@ -57,6 +57,11 @@ class BaseRNNCell:
         """The cells that this one is made of."""
         return ()
 
+    def _next_step(self) -> str:
+        """Count a step, and return the prefix of its nodes' names."""
+        self._counter += 1
+        return f"{self._prefix}t{self._counter}_"
+
     def __call__(self, inputs: Symbol, states: Sequence[Any]) -> tuple[Symbol, Sequence[Any]]:
         """One step.
 

@@ -66,8 +66,7 @@ class RNNCell(_DenseCell):
 
     def __call__(self, inputs: Symbol, states: Sequence[Any]) -> tuple[Symbol, States]:
         """One step; see `BaseRNNCell`."""
-        self._counter += 1
-        name = f"{self._prefix}t{self._counter}_"
+        name = self._next_step()
         i2h = self._affine("i2h", inputs, self._iW, self._iB, name)
         h2h = self._affine("h2h", states[0], self._hW, self._hB, name)
         output = self._get_activation(i2h + h2h, self._activation, name=f"{name}out")
@@ -118,8 +117,7 @@ class LSTMCell(_DenseCell):
 
     def __call__(self, inputs: Symbol, states: Sequence[Any]) -> tuple[Symbol, States]:
         """One step; see `BaseRNNCell`."""
-        self._counter += 1
-        name = f"{self._prefix}t{self._counter}_"
+        name = self._next_step()
         i2h = self._affine("i2h", inputs, self._iW, self._iB, name)
         h2h = self._affine("h2h", states[0], self._hW, self._hB, name)
         gates = sym.SliceChannel(i2h + h2h, num_outputs=4, name=f"{name}slice")
@@ -158,8 +156,7 @@ class GRUCell(_DenseCell):
 
     def __call__(self, inputs: Symbol, states: Sequence[Any]) -> tuple[Symbol, States]:
         """One step; see `BaseRNNCell`."""
-        self._counter += 1
-        name = f"{self._prefix}t{self._counter}_"
+        name = self._next_step()
         i2h = self._affine("_i2h", inputs, self._iW, self._iB, name)
         h2h = self._affine("_h2h", states[0], self._hW, self._hB, name)
         return gru_step(i2h, h2h, states[0], "tanh", name)

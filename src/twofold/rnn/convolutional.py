@@ -170,8 +170,7 @@ class ConvRNNCell(BaseConvRNNCell):
 
     def __call__(self, inputs: Symbol, states: Sequence[Any]) -> tuple[Symbol, States]:
         """One step; see `BaseRNNCell`."""
-        self._counter += 1
-        name = f"{self._prefix}t{self._counter}_"
+        name = self._next_step()
         i2h, h2h = self._convolved(inputs, states[0], name)
         output = self._get_activation(i2h + h2h, self._activation, name=f"{name}out")
         return output, [output]
@@ -234,8 +233,7 @@ class ConvLSTMCell(BaseConvRNNCell):
 
     def __call__(self, inputs: Symbol, states: Sequence[Any]) -> tuple[Symbol, States]:
         """One step; see `BaseRNNCell`."""
-        self._counter += 1
-        name = f"{self._prefix}t{self._counter}_"
+        name = self._next_step()
         i2h, h2h = self._convolved(inputs, states[0], name)
         gates = sym.SliceChannel(i2h + h2h, num_outputs=4, name=f"{name}slice", **self._channels())
         return lstm_step(gates, states[1], self._activation, name)
@@ -288,7 +286,6 @@ class ConvGRUCell(BaseConvRNNCell):
 
     def __call__(self, inputs: Symbol, states: Sequence[Any]) -> tuple[Symbol, States]:
         """One step; see `BaseRNNCell`."""
-        self._counter += 1
-        name = f"{self._prefix}t{self._counter}_"
+        name = self._next_step()
         i2h, h2h = self._convolved(inputs, states[0], name)
         return gru_step(i2h, h2h, states[0], self._activation, name, **self._channels())
