@@ -16,13 +16,21 @@ __all__ = ["GRUCell", "LSTMCell", "RNNCell"]
 class _DenseCell(BaseRNNCell):
     """A cell whose gates are affine functions of the input (n, c) and the state (n, num_hidden)."""
 
+    _iW: Symbol
+    _iB: Symbol
+    _hW: Symbol
+    _hB: Symbol
+
     def __init__(self, num_hidden: int, prefix: str, params: RNNParams | None) -> None:
         super().__init__(prefix=prefix, params=params)
         self._num_hidden = num_hidden
 
-    def _affine(self, group: str, x: Symbol, weight: Symbol, bias: Symbol, name: str) -> Symbol:
-        """All gates of the input (``i2h``) or the state (``h2h``), side by side."""
-        return sym.FullyConnected(x, weight, bias, num_hidden=self._num_hidden * len(self._gate_names), name=f"{name}{group}")
+    def _affine(self, inputs: Symbol, state: Symbol, name: str) -> tuple[Symbol, Symbol]:
+        """All gates of the input, and all gates of the state, side by side."""
+        size = self._num_hidden * len(self._gate_names)
+        i2h = sym.FullyConnected(inputs, self._iW, self._iB, num_hidden=size, name=f"{name}i2h")
+        h2h = sym.FullyConnected(state, self._hW, self._hB, num_hidden=size, name=f"{name}h2h")
+        return i2h, h2h
 
     def _state(self) -> StateInfo:
         return {"shape": (0, self._num_hidden), "__layout__": "NC"}
@@ -67,8 +75,7 @@ class RNNCell(_DenseCell):
     def __call__(self, inputs: Symbol, states: Sequence[Any]) -> tuple[Symbol, States]:
         """One step; see `BaseRNNCell`."""
         name = self._next_step()
-        i2h = self._affine("i2h", inputs, self._iW, self._iB, name)
-        h2h = self._affine("h2h", states[0], self._hW, self._hB, name)
+        i2h, h2h = self._affine(inputs, states[0], name)
         output = self._get_activation(i2h + h2h, self._activation, name=f"{name}out")
         return output, [output]
 
@@ -118,8 +125,7 @@ class LSTMCell(_DenseCell):
     def __call__(self, inputs: Symbol, states: Sequence[Any]) -> tuple[Symbol, States]:
         """One step; see `BaseRNNCell`."""
         name = self._next_step()
-        i2h = self._affine("i2h", inputs, self._iW, self._iB, name)
-        h2h = self._affine("h2h", states[0], self._hW, self._hB, name)
+        i2h, h2h = self._affine(inputs, states[0], name)
         gates = sym.SliceChannel(i2h + h2h, num_outputs=4, name=f"{name}slice")
         return lstm_step(gates, states[1], "tanh", name)
 
@@ -157,6 +163,5 @@ class GRUCell(_DenseCell):
     def __call__(self, inputs: Symbol, states: Sequence[Any]) -> tuple[Symbol, States]:
         """One step; see `BaseRNNCell`."""
         name = self._next_step()
-        i2h = self._affine("_i2h", inputs, self._iW, self._iB, name)
-        h2h = self._affine("_h2h", states[0], self._hW, self._hB, name)
+        i2h, h2h = self._affine(inputs, states[0], f"{name}_")
         return gru_step(i2h, h2h, states[0], "tanh", name)
