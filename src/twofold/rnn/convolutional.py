@@ -114,20 +114,11 @@ class BaseConvRNNCell(BaseRNNCell):
         return i2h, h2h
 
 
-class ConvRNNCell(BaseConvRNNCell):
-    """A plain convolutional cell; see `BaseConvRNNCell` for the parameters.
-
-    Examples
-    --------
-    >>> import twofold as mx
-    >>> cell = mx.rnn.ConvRNNCell((1, 3, 8, 8), 4)
-    >>> outputs, _ = cell.unroll(2, mx.sym.Variable("data"), merge_outputs=True)
-    >>> outputs.infer_shape(data=(5, 2, 3, 8, 8))[1]  # (n, t, c, h, w)
-    [(5, 2, 4, 8, 8)]
-    """
+def _constructor(kind: str):
+    """The constructor of a kind of cell: kinds differ in the prefix alone."""
 
     def __init__(
-        self,
+        self: BaseConvRNNCell,
         input_shape: Sequence[int],
         num_hidden: int,
         h2h_kernel: Pair = (3, 3),
@@ -141,11 +132,12 @@ class ConvRNNCell(BaseConvRNNCell):
         i2h_bias_initializer: Init = "zeros",
         h2h_bias_initializer: Init = "zeros",
         activation: Activation = LEAKY,
-        prefix: str = "ConvRNN_",
+        prefix: str = f"{kind}_",
         params: RNNParams | None = None,
         conv_layout: str = "NCHW",
     ) -> None:
-        super().__init__(
+        BaseConvRNNCell.__init__(
+            self,
             input_shape,
             num_hidden,
             h2h_kernel,
@@ -163,6 +155,24 @@ class ConvRNNCell(BaseConvRNNCell):
             params,
             conv_layout,
         )
+
+    __init__.__qualname__ = f"{kind}Cell.__init__"
+    return __init__
+
+
+class ConvRNNCell(BaseConvRNNCell):
+    """A plain convolutional cell; see `BaseConvRNNCell` for the parameters.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> cell = mx.rnn.ConvRNNCell((1, 3, 8, 8), 4)
+    >>> outputs, _ = cell.unroll(2, mx.sym.Variable("data"), merge_outputs=True)
+    >>> outputs.infer_shape(data=(5, 2, 3, 8, 8))[1]  # (n, t, c, h, w)
+    [(5, 2, 4, 8, 8)]
+    """
+
+    __init__ = _constructor("ConvRNN")
 
     @property
     def _gate_names(self) -> Sequence[str]:
@@ -184,43 +194,7 @@ class ConvLSTMCell(BaseConvRNNCell):
     Shi et al., Convolutional LSTM network: a machine learning approach for precipitation nowcasting, NIPS 2015; without peepholes.
     """
 
-    def __init__(
-        self,
-        input_shape: Sequence[int],
-        num_hidden: int,
-        h2h_kernel: Pair = (3, 3),
-        h2h_dilate: Pair = (1, 1),
-        i2h_kernel: Pair = (3, 3),
-        i2h_stride: Pair = (1, 1),
-        i2h_pad: Pair = (1, 1),
-        i2h_dilate: Pair = (1, 1),
-        i2h_weight_initializer: Init = None,
-        h2h_weight_initializer: Init = None,
-        i2h_bias_initializer: Init = "zeros",
-        h2h_bias_initializer: Init = "zeros",
-        activation: Activation = LEAKY,
-        prefix: str = "ConvLSTM_",
-        params: RNNParams | None = None,
-        conv_layout: str = "NCHW",
-    ) -> None:
-        super().__init__(
-            input_shape,
-            num_hidden,
-            h2h_kernel,
-            h2h_dilate,
-            i2h_kernel,
-            i2h_stride,
-            i2h_pad,
-            i2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            activation,
-            prefix,
-            params,
-            conv_layout,
-        )
+    __init__ = _constructor("ConvLSTM")
 
     @property
     def state_info(self) -> list[StateInfo]:
@@ -242,43 +216,7 @@ class ConvLSTMCell(BaseConvRNNCell):
 class ConvGRUCell(BaseConvRNNCell):
     """A convolutional gated recurrent unit; see `BaseConvRNNCell` for the parameters."""
 
-    def __init__(
-        self,
-        input_shape: Sequence[int],
-        num_hidden: int,
-        h2h_kernel: Pair = (3, 3),
-        h2h_dilate: Pair = (1, 1),
-        i2h_kernel: Pair = (3, 3),
-        i2h_stride: Pair = (1, 1),
-        i2h_pad: Pair = (1, 1),
-        i2h_dilate: Pair = (1, 1),
-        i2h_weight_initializer: Init = None,
-        h2h_weight_initializer: Init = None,
-        i2h_bias_initializer: Init = "zeros",
-        h2h_bias_initializer: Init = "zeros",
-        activation: Activation = LEAKY,
-        prefix: str = "ConvGRU_",
-        params: RNNParams | None = None,
-        conv_layout: str = "NCHW",
-    ) -> None:
-        super().__init__(
-            input_shape,
-            num_hidden,
-            h2h_kernel,
-            h2h_dilate,
-            i2h_kernel,
-            i2h_stride,
-            i2h_pad,
-            i2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            activation,
-            prefix,
-            params,
-            conv_layout,
-        )
+    __init__ = _constructor("ConvGRU")
 
     @property
     def _gate_names(self) -> Sequence[str]:
