@@ -49,8 +49,13 @@ def _scaled_bias(xp, kind, bias, data_bound, weight_bound, bias_bound):
     return xp.astype(xp.trunc(xp.astype(bias, dtype="float32") * (unit * (bias_bound / LEVELS["int8"]))), dtype="int32")
 
 
-def _bounds(xp, limits):
-    return [largest(xp, low, high) if low is not None else None for low, high in zip(limits[::2], limits[1::2], strict=True)]
+def _operands(xp, name, arrays, no_bias):
+    """The data's dtype; data, weight and bias, which may be None; and the largest magnitude that each stands for."""
+    data, weight, bias, *limits = _without_bias(name, arrays, no_bias)
+    kind = kind_of(xp, name, data)
+    kind_of(xp, f"{name}: weight", weight, ("int8",))
+    bounds = [largest(xp, low, high) if low is not None else None for low, high in zip(limits[::2], limits[1::2], strict=True)]
+    return kind, data, weight, bias, *bounds
 
 
 def _with_range(xp, kind, out, data_bound, weight_bound):
@@ -90,10 +95,7 @@ def quantized_fully_connected(
     Each operand comes with the range (1,) that its numbers stand for; the results are (sums, minimum, maximum).
     """
     arrays = (data, weight, bias, min_data, max_data, min_weight, max_weight, min_bias, max_bias)
-    data, weight, bias, *limits = _without_bias("quantized_fully_connected", arrays, no_bias)
-    kind = kind_of(xp, "quantized_fully_connected", data)
-    kind_of(xp, "quantized_fully_connected: weight", weight, ("int8",))
-    data_bound, weight_bound, bias_bound = _bounds(xp, limits)
+    kind, data, weight, bias, data_bound, weight_bound, bias_bound = _operands(xp, "quantized_fully_connected", arrays, no_bias)
     lead = data.shape[:1] if flatten else data.shape[:-1]
     rows = xp.reshape(data, shape=(math.prod(lead), math.prod(data.shape[len(lead) :])))
     out = product(xp, rows, weight)
@@ -132,10 +134,7 @@ def quantized_conv(
     Each operand comes with the range (1,) that its numbers stand for. ``workspace``, ``cudnn_tune`` and ``cudnn_off`` have no effect.
     """
     arrays = (data, weight, bias, min_data, max_data, min_weight, max_weight, min_bias, max_bias)
-    data, weight, bias, *limits = _without_bias("quantized_conv", arrays, no_bias)
-    kind = kind_of(xp, "quantized_conv", data)
-    kind_of(xp, "quantized_conv: weight", weight, ("int8",))
-    data_bound, weight_bound, bias_bound = _bounds(xp, limits)
+    kind, data, weight, bias, data_bound, weight_bound, bias_bound = _operands(xp, "quantized_conv", arrays, no_bias)
     last = layout is not None and layout.endswith("C")
     settings = {"kernel": kernel, "stride": stride, "dilate": dilate, "pad": pad, "num_filter": num_filter, "layout": layout}
     out = _convolved(xp, kind, data, weight, len(data.shape) - 1 if last else 1, num_group, settings)
