@@ -17,6 +17,8 @@ _PUBLIC: dict[str, str | tuple[str, str]] = {
     "autograd": "autograd",
     "context": "context",
     "random": "random",
+    "image": "image",
+    "img": "image",
     "recordio": "recordio",
     "rnd": "random",
     "rnn": "rnn",

@@ -7,6 +7,8 @@ from . import ndarray
 from . import autograd
 from . import context
 from . import random
+from . import image
+from . import image as img
 from . import recordio
 from . import random as rnd
 from . import rnn
@@ -95,6 +97,8 @@ __all__ = [
     "explain",
     "gluon",
     "gpu",
+    "image",
+    "img",
     "init",
     "initializer",
     "io",

@@ -30,9 +30,8 @@ class Threads(Dataset):
         return 10
 
 
-@pytest.mark.parametrize("thread_pool", [False, True])
-def test_workers_are_threads_and_keep_the_order(thread_pool: bool) -> None:
-    batches = list(DataLoader(Threads(), 3, num_workers=2, thread_pool=thread_pool))
+def test_workers_keep_the_order() -> None:
+    batches = list(DataLoader(Threads(), 3, num_workers=2, thread_pool=True))
     assert [b[0].asnumpy().tolist() for b in batches] == [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9]]
     assert sum(float(b[1].sum().asscalar()) for b in batches) == 0
 
@@ -45,27 +44,30 @@ def test_batches_are_the_same_with_and_without_workers() -> None:
     assert [b[1].asnumpy().tolist() for b in DataLoader(data, 4, shuffle=True, num_workers=2)] == alone
 
 
-def test_an_error_in_a_worker_reaches_the_loop() -> None:
+@pytest.mark.parametrize("thread_pool", [False, True])
+def test_an_error_in_a_worker_reaches_the_loop(thread_pool: bool) -> None:
     data = SimpleDataset([1, 2, 0, 4]).transform(lambda x: 1 / x)
     with pytest.raises(ZeroDivisionError):
-        list(DataLoader(data, 2, num_workers=1))
+        list(DataLoader(data, 2, num_workers=1, thread_pool=thread_pool))
 
 
-def test_a_worker_that_takes_too_long_raises() -> None:
+@pytest.mark.parametrize("thread_pool", [False, True])
+def test_a_worker_that_takes_too_long_raises(thread_pool: bool) -> None:
     data = SimpleDataset([0.3]).transform(lambda x: time.sleep(x) or x)
     with pytest.raises(EngineError, match="longer than"):
-        list(DataLoader(data, 1, num_workers=1, timeout=0.01))
+        list(DataLoader(data, 1, num_workers=1, thread_pool=thread_pool, timeout=0.01))
 
 
-def test_a_loader_can_be_iterated_repeatedly() -> None:
-    loader = DataLoader(SimpleDataset([1, 2, 3]), 2, num_workers=1)
+@pytest.mark.parametrize("thread_pool", [False, True])
+def test_a_loader_can_be_iterated_repeatedly(thread_pool: bool) -> None:
+    loader = DataLoader(SimpleDataset([1, 2, 3]), 2, num_workers=1, thread_pool=thread_pool)
     assert [len(list(loader)) for _ in range(3)] == [2, 2, 2]
 
 
 def test_auto_reload_prefetches_the_next_epoch() -> None:
     asked: list[int] = []
     data = SimpleDataset([1, 2]).transform(lambda x: asked.append(x) or x)
-    loader = DataLoader(data, 1, num_workers=1, auto_reload=True)
+    loader = DataLoader(data, 1, num_workers=1, thread_pool=True, auto_reload=True)
     assert [b.asscalar() for b in loader] == [1, 2]
     for _ in range(100):
         if len(asked) > 2:

@@ -10,13 +10,16 @@ from ..errors import FormatError, MissingDependency, ParameterError
 from .records import ArrayRecord, Buffer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import ModuleType
 
-__all__ = ["dump_image", "load_image"]
+__all__ = ["draw_text", "dump_image", "load_image"]
 
 JPEG, PNG = (".jpg", ".jpeg", ".jpe"), (".png",)
 #: Channels of an image to Pillow's name of such pixels.
 MODES = {1: "L", 3: "RGB", 4: "RGBA"}
+#: Gray as libpng and OpenCV compute it: in 15 bits, rounded down. Pillow adds one half, so less than that is subtracted.
+BRIGHTNESS = (9798 / 32768, 19235 / 32768, 3735 / 32768, 0.5 / 32768 - 0.5)
 #: Pillow's gray pixels of 16 bits.
 DEEP = "I;16"
 KNOWN = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr", DEEP)
@@ -77,6 +80,8 @@ def _converted(image: Any, channels: int) -> Any:
     turned = import_module("PIL.ImageOps").exif_transpose(image)
     if turned.mode == DEEP:  # the upper eight bits of each pixel, as OpenCV takes them
         turned = _pillow("reading images").frombytes("L", turned.size, turned.tobytes()[1::2])
+    if channels == 1 and turned.mode != "L":
+        return turned.convert("RGB").convert("L", BRIGHTNESS)
     return turned.convert(MODES[channels])
 
 
@@ -120,6 +125,31 @@ def dump_image(image: ArrayRecord, extension: str, quality: int) -> bytes:
     except (OSError, ValueError) as error:
         raise ParameterError(f"cannot write the image as {extension}", str(error), "use '.jpg' or '.png'") from error
     return file.getvalue()
+
+
+def draw_text(image: ArrayRecord, corner: tuple[int, int], text: str, color: Sequence[int]) -> ArrayRecord:
+    """Write text into an image.
+
+    Parameters
+    ----------
+    image
+        The pixels (h, w, 3), uint8.
+    corner
+        Left and top of the text.
+    text
+        The text.
+    color
+        Red, green and blue.
+
+    Raises
+    ------
+    MissingDependency
+        If Pillow is not installed.
+    """
+    height, width, _ = image.shape or ()
+    picture = _pillow("writing into images").frombytes("RGB", (width, height), bytes(image.data))
+    import_module("PIL.ImageDraw").Draw(picture).text(corner, text, fill=tuple(color))
+    return ArrayRecord(image.dtype, image.shape, picture.tobytes())
 
 
 def _pillow(purpose: str) -> ModuleType:

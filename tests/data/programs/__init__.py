@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import records, transforms
+from . import images, records, transforms
 from tests.oracle_programs import programs_of
 
 
 def all_programs() -> dict[str, Callable[[Any], Any]]:
     """The programs by module and name."""
-    return programs_of((records, transforms))
+    return programs_of((images, records, transforms))

@@ -1,14 +1,16 @@
 """``gluon.data``: datasets, samplers and the data loader."""
 
-from . import vision
+from . import batchify, vision
+from .batchify import default_batchify_fn, default_mp_batchify_fn
 from .dataset import ArrayDataset, Dataset, RecordFileDataset, SimpleDataset
-from .loader import DataLoader
+from .loader import DataLoader, DataLoaderV1
 from .sampler import BatchSampler, FilterSampler, RandomSampler, Sampler, SequentialSampler
 
 __all__ = [
     "ArrayDataset",
     "BatchSampler",
     "DataLoader",
+    "DataLoaderV1",
     "Dataset",
     "FilterSampler",
     "RandomSampler",
@@ -16,5 +18,8 @@ __all__ = [
     "Sampler",
     "SequentialSampler",
     "SimpleDataset",
+    "batchify",
+    "default_batchify_fn",
+    "default_mp_batchify_fn",
     "vision",
 ]

@@ -1,27 +1,36 @@
-"""`DataLoader`: the batches of a dataset, loaded on demand or prefetched by threads."""
+"""`DataLoader`: the batches of a dataset, loaded on demand or prefetched by worker processes or threads."""
 
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from functools import partial
+from itertools import count
+from pickle import PicklingError
 from typing import Any
+from zlib import crc32
+
+import numpy as np
 
 from ...device import Device
 from ...errors import EngineError, InvalidValue, ParameterError
 from ...imperative.array import Array
 from ...numpy_extension import is_np_array, np_array
-from .batches import default_batchify_fn
+from ...origin import warn
+from .batchify import default_batchify_fn
+from .processes import Pending, WorkerProcesses, can_start
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
-__all__ = ["DataLoader"]
+__all__ = ["DataLoader", "DataLoaderV1"]
 
 
 class DataLoader:
     """Batches of a dataset, for training and evaluation.
 
-    Workers are always threads of this process: they share memory, start immediately, and run in parallel while samples are read
-    from files or computed by NumPy and operators, which release the global interpreter lock.
+    Workers are processes, for transformations written in Python, or threads, which run in parallel only while samples are read from
+    files or computed by NumPy and operators, but start at once and see what the program changes in the dataset. Processes are forked at
+    the first iteration, and again after an error that ended them; their batches come back in shared memory. Random numbers that are drawn
+    in a process depend on NumPy's global state when the iteration starts and on the batch, not on the number of workers.
 
     Parameters
     ----------
@@ -40,22 +49,29 @@ class DataLoader:
     batchify_fn
         The function that collates a list of samples into a batch; `default_batchify_fn` if None.
     num_workers
-        Number of threads that prefetch batches; 0 for none.
+        Number of workers that prefetch batches; 0 for none.
     pin_memory, pin_device_id
         Whether to copy batches to page-locked memory, for fast transfer to that GPU.
     prefetch
         Number of batches to prefetch; twice the number of workers if None.
     thread_pool
-        Has no effect: workers are always threads.
+        Whether workers are threads. They also are where processes cannot be forked, and where they would be spawned (see
+        ``multiprocessing.set_start_method``) and the dataset or a function cannot be pickled, which a warning says.
     timeout
         Time to wait for a batch from a worker, in seconds.
     auto_reload
         Whether to start prefetching the next epoch as soon as an iteration ends.
+    worker_init
+        A function that each worker process calls first, with its number.
 
     Raises
     ------
     ParameterError
         If parameters contradict one another.
+    EngineError
+        In an iteration, if a worker takes longer than ``timeout`` or its process dies; the message names the worker and the sample.
+    Exception
+        In an iteration, what the dataset or ``batchify_fn`` raises; a note names the worker and the sample.
 
     Examples
     --------
@@ -82,6 +98,7 @@ class DataLoader:
         thread_pool: bool = False,
         timeout: float = 120,
         auto_reload: bool = False,
+        worker_init: Callable[[int], object] | None = None,
     ) -> None:
         self._dataset = dataset
         self._batches = _batches_of(dataset, batch_size, shuffle, sampler, last_batch, batch_sampler)
@@ -92,8 +109,11 @@ class DataLoader:
         self._timeout = timeout
         self._num_workers = max(num_workers, 0)
         self._prefetch = max(0, 2 * self._num_workers if prefetch is None else prefetch)
-        self._pool = ThreadPoolExecutor(self._num_workers, "DataLoader") if self._num_workers else None
+        self._thread_pool = thread_pool or not can_start()
+        self._worker_init = worker_init
+        self._workers: ThreadPoolExecutor | WorkerProcesses | None = None
         self._auto_reload = auto_reload
+        self._epoch = 0
         self._next: Iterator[Any] | None = None
         if auto_reload:
             self.refresh()
@@ -121,37 +141,85 @@ class DataLoader:
         self._next = None
 
     def _iterator(self) -> Iterator[Any]:
-        if self._pool is None:
+        if not self._num_workers:
             return (self._batch(indices) for indices in self._batches)
+        workers = self._running_workers()
+        if isinstance(workers, WorkerProcesses):
+            start = partial(self._in_process, workers, _epoch_seed(self._epoch), count(), is_np_array())
+            self._epoch += 1
+        else:
+            start = partial(workers.submit, self._in_thread, is_np_array())
         # One more than asked for: the one being waited for is not prefetched.
-        return _Prefetching(
-            self._pool, partial(self._batch_in_worker, is_np_array()), iter(self._batches), self._prefetch + 1, self._timeout
-        )
+        batches = _Prefetching(start, iter(self._batches), self._prefetch + 1, self._timeout)
+        return (_move(batch, self._pinned) for batch in batches) if isinstance(workers, WorkerProcesses) else batches
 
-    def _batch_in_worker(self, numpy: bool, indices: list[int]) -> Any:
+    def _running_workers(self) -> ThreadPoolExecutor | WorkerProcesses:
+        workers = self._workers
+        if isinstance(workers, WorkerProcesses) and not workers.are_alive:
+            workers = None
+        if workers is None:
+            workers = self._workers = self._new_workers()
+        return workers
+
+    def _new_workers(self) -> ThreadPoolExecutor | WorkerProcesses:
+        if not self._thread_pool:
+            try:
+                return WorkerProcesses(self._num_workers, self._dataset, self._batchify, self._worker_init)
+            except (AttributeError, TypeError, PicklingError) as error:
+                self._thread_pool = True
+                warn(f"DataLoader: workers are threads, since the dataset or a function cannot be pickled: {error}")
+        return ThreadPoolExecutor(self._num_workers, "DataLoader")
+
+    def _in_process(
+        self, workers: WorkerProcesses, epoch: tuple[int, ...], numbers: Iterator[int], numpy: bool, indices: list[Any]
+    ) -> Pending:
+        return workers.submit(indices, (*epoch, next(numbers)), numpy)
+
+    def _in_thread(self, numpy: bool, indices: list[Any]) -> Any:
         """A batch loaded by a thread. ``npx.set_np`` is per thread, so its state is carried over from the consumer."""
         with np_array(numpy):
             return self._batch(indices)
 
-    def _batch(self, indices: list[int]) -> Any:
+    def _batch(self, indices: list[Any]) -> Any:
         return _move(self._batchify([self._dataset[k] for k in indices]), self._pinned)
+
+
+class DataLoaderV1(DataLoader):
+    """`DataLoader` with fewer parameters, under the name of MXNet's first one."""
+
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int | None = None,
+        shuffle: bool = False,
+        sampler: Sampler | None = None,
+        last_batch: str | None = None,
+        batch_sampler: Any = None,
+        batchify_fn: Callable[[list[Any]], Any] | None = None,
+        num_workers: int = 0,
+        pin_memory: bool = False,
+        pin_device_id: int = 0,
+    ) -> None:
+        super().__init__(
+            dataset, batch_size, shuffle, sampler, last_batch, batch_sampler, batchify_fn, num_workers, pin_memory, pin_device_id
+        )
 
 
 class _Prefetching(Iterator[Any]):
     """Batches in order, up to ``limit`` of them in flight."""
 
     def __init__(
-        self, pool: ThreadPoolExecutor, load: Callable[[list[int]], Any], indices: Iterator[list[int]], limit: int, timeout: float
+        self, submit: Callable[[list[Any]], Future[Any] | Pending], indices: Iterator[list[Any]], limit: int, timeout: float
     ) -> None:
-        self._pool, self._load, self._indices, self._timeout = pool, load, indices, timeout
-        self._in_flight: deque[Future[Any]] = deque()
+        self._submit, self._indices, self._timeout = submit, indices, timeout
+        self._in_flight: deque[Future[Any] | Pending] = deque()
         for _ in range(limit):
             self._start()
 
     def _start(self) -> None:
         indices = next(self._indices, None)
         if indices is not None:
-            self._in_flight.append(self._pool.submit(self._load, indices))
+            self._in_flight.append(self._submit(indices))
 
     def __next__(self) -> Any:
         if not self._in_flight:
@@ -188,6 +256,12 @@ def _batches_of(
     elif shuffle:
         raise ParameterError("shuffle must not be specified if sampler is specified", None, "omit one of them")
     return BatchSampler(sampler, batch_size, last_batch or "keep")
+
+
+def _epoch_seed(epoch: int) -> tuple[int, ...]:
+    """What the random numbers of an epoch depend on: NumPy's global state, from which nothing is drawn, and the epoch's number."""
+    state = np.random.get_state(legacy=False)["state"]  # noqa: NPY002  (the global generator, as in MXNet)
+    return crc32(state["key"].tobytes()), int(state["pos"]), epoch
 
 
 def _move(batch: Any, device: Device | None) -> Any:

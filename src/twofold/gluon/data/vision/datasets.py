@@ -1,7 +1,9 @@
 """Image datasets in local files."""
 
 import os
-from collections.abc import Callable
+import tarfile
+from collections.abc import Callable, Sequence
+from numbers import Number
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -9,12 +11,18 @@ import numpy as np
 
 from .... import ndarray as nd
 from ....dtype import NUMPY
-from ....errors import FormatError, MissingFileError
+from ....errors import DTypeError, FormatError, MissingFileError
 from ....formats.datasets import load_idx
 from ....formats.files import read_file
-from ..dataset import Dataset
+from ....formats.image_lists import load_image_list
+from ....image.functions import imdecode, imread
+from ....origin import warn
+from ....recordio import unpack
+from ..dataset import Dataset, RecordFileDataset
 
-__all__ = ["MNIST", "FashionMNIST"]
+__all__ = ["CIFAR10", "CIFAR100", "MNIST", "FashionMNIST", "ImageFolderDataset", "ImageListDataset", "ImageRecordDataset"]
+
+Transform = Callable[[Any, Any], Any]
 
 #: The folder in which MXNet keeps datasets.
 DATA = Path("~", ".mxnet", "datasets")
@@ -49,9 +57,7 @@ class MNIST(Dataset):
         False: ("t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"),
     }
 
-    def __init__(
-        self, root: str | os.PathLike[str] = DATA / "mnist", train: bool = True, transform: Callable[[Any, Any], Any] | None = None
-    ) -> None:
+    def __init__(self, root: str | os.PathLike[str] = DATA / "mnist", train: bool = True, transform: Transform | None = None) -> None:
         folder = Path(root).expanduser()
         images, labels = (_array_of(folder, name) for name in self._files[train])
         if images.ndim != 3 or labels.ndim != 1 or len(images) != len(labels):
@@ -77,9 +83,231 @@ class FashionMNIST(MNIST):
     """
 
     def __init__(
-        self, root: str | os.PathLike[str] = DATA / "fashion-mnist", train: bool = True, transform: Callable[[Any, Any], Any] | None = None
+        self, root: str | os.PathLike[str] = DATA / "fashion-mnist", train: bool = True, transform: Transform | None = None
     ) -> None:
         super().__init__(root, train, transform)
+
+
+class CIFAR10(Dataset):
+    """Small color images in 10 classes: 50000 to train and 10000 to test, from the binary files or the archive that has them.
+
+    Parameters
+    ----------
+    root
+        The folder of the files ``data_batch_1.bin`` to ``data_batch_5.bin`` and ``test_batch.bin``, of the folder in which the archive has
+        them, or of ``cifar-10-binary.tar.gz`` itself. Nothing is downloaded.
+    train
+        Whether to use the training images.
+    transform
+        A function from image and label to a sample; None for the pair itself.
+
+    Raises
+    ------
+    MissingFileError
+        If a file is missing.
+    FormatError
+        If one is damaged.
+
+    Notes
+    -----
+    https://www.cs.toronto.edu/~kriz/cifar.html. A sample is an image, an NDArray of shape (32, 32, 3) and dtype uint8, and its label, an
+    int32.
+    """
+
+    _archive, _folder = "cifar-10-binary.tar.gz", "cifar-10-batches-bin"
+    _files: ClassVar[dict[bool, list[str]]] = {True: [f"data_batch_{k}.bin" for k in range(1, 6)], False: ["test_batch.bin"]}
+    #: Numbers of labels before the pixels of an image, which of them to use, and of classes.
+    _labels, _label, _classes = 1, 0, 10
+
+    def __init__(self, root: str | os.PathLike[str] = DATA / "cifar10", train: bool = True, transform: Transform | None = None) -> None:
+        folder = Path(root).expanduser()
+        rows = np.concatenate([self._rows(folder, name) for name in self._files[train]])
+        images = rows[:, self._labels :].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
+        self._data = nd.array(images, dtype=np.uint8)
+        self._label_of = rows[:, self._label].astype(np.int32)  # on the host, as in MXNet: a label is a NumPy scalar
+        self._transform = transform
+
+    def _rows(self, folder: Path, name: str) -> np.ndarray:
+        """The images of a file, each with its labels and pixels in a row."""
+        path, data = self._content(folder, name)
+        width = self._labels + 3 * 32 * 32
+        if not data or len(data) % width:
+            raise FormatError(f"{type(self).__name__}: not whole images of {width} bytes", f"{len(data)} bytes").at_path(path)
+        rows = np.frombuffer(data, np.uint8).reshape(-1, width)
+        if rows[:, self._label].max() >= self._classes:
+            raise FormatError(f"{type(self).__name__}: a label that is no class", f"{rows[:, self._label].max()}").at_path(path)
+        return rows
+
+    def _content(self, folder: Path, name: str) -> tuple[Path, bytes]:
+        for path in (folder / name, folder / self._folder / name):
+            if path.exists():
+                return path, read_file(path)
+        archive = folder / self._archive
+        if not archive.exists():
+            raise MissingFileError(
+                f"dataset: no file {name}, {self._folder}/{name} or {self._archive}", f"folder {folder}", "download it to that folder"
+            )
+        try:
+            with tarfile.open(archive) as members:
+                found = next((m for m in members if m.isfile() and Path(m.name).name == name), None)
+                content = members.extractfile(found) if found else None
+                if content is None:
+                    raise FormatError(f"the archive has no file {name}", None).at_path(archive)
+                return archive, content.read()
+        except (tarfile.TarError, EOFError, OSError) as error:
+            raise FormatError("the archive is damaged", str(error)).at_path(archive) from None
+
+    def __len__(self) -> int:
+        return len(self._label_of)
+
+    def __getitem__(self, idx: Any) -> Any:
+        image, label = self._data[idx], self._label_of[idx]
+        return (image, label) if self._transform is None else self._transform(image, label)
+
+
+class CIFAR100(CIFAR10):
+    """Small color images in 100 classes, or 20 coarser ones: 50000 to train and 10000 to test; see `CIFAR10`.
+
+    Parameters
+    ----------
+    root
+        The folder of the files ``train.bin`` and ``test.bin``, of the folder in which the archive has them, or of
+        ``cifar-100-binary.tar.gz`` itself. Nothing is downloaded.
+    fine_label
+        Whether labels are the 100 classes.
+    train, transform
+        As for `CIFAR10`.
+    """
+
+    _archive, _folder = "cifar-100-binary.tar.gz", "cifar-100-binary"
+    _files: ClassVar[dict[bool, list[str]]] = {True: ["train.bin"], False: ["test.bin"]}
+    _labels = 2
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str] = DATA / "cifar100",
+        fine_label: bool = False,
+        train: bool = True,
+        transform: Transform | None = None,
+    ) -> None:
+        self._label, self._classes = (1, 100) if fine_label else (0, 20)
+        super().__init__(root, train, transform)
+
+
+class ImageRecordDataset(RecordFileDataset):
+    """Images and labels in a file of records.
+
+    Parameters
+    ----------
+    filename
+        The file of records. Its index has the same name with the extension ``.idx``; where it is missing, the file is read through once.
+    flag
+        1 for colors, 0 for gray.
+    transform
+        A function from image and label to a sample; None for the pair itself.
+
+    Notes
+    -----
+    A sample is an image, an NDArray of shape (h, w, 3) or (h, w, 1) and dtype uint8, and its label, a number or a NumPy array.
+    """
+
+    def __init__(self, filename: str | os.PathLike[str], flag: int = 1, transform: Transform | None = None) -> None:
+        super().__init__(filename)
+        self._flag, self._transform = flag, transform
+
+    def __getitem__(self, idx: int) -> Any:
+        header, data = unpack(super().__getitem__(idx))
+        image = imdecode(data, self._flag)
+        return (image, header.label) if self._transform is None else self._transform(image, header.label)
+
+
+class ImageFolderDataset(Dataset):
+    """Images in a folder for each class.
+
+    Parameters
+    ----------
+    root
+        The folder of these folders. JPEG and PNG files in them are used.
+    flag
+        1 for colors, 0 for gray.
+    transform
+        A function from image and label to a sample; None for the pair itself.
+
+    Attributes
+    ----------
+    synsets
+        The names of the folders, in the order of the labels: sorted.
+    items
+        The path and the label of each image.
+
+    Raises
+    ------
+    MissingFileError
+        If there is no such folder.
+    """
+
+    _extensions = (".jpg", ".jpeg", ".png")
+
+    def __init__(self, root: str | os.PathLike[str], flag: int = 1, transform: Transform | None = None) -> None:
+        self._root, self._flag, self._transform = Path(root).expanduser(), flag, transform
+        if not self._root.is_dir():
+            raise MissingFileError("ImageFolderDataset: no such folder", f"{self._root}", "pass the folder of the classes' folders")
+        self.synsets: list[str] = []
+        self.items: list[tuple[str, int]] = []
+        for folder in sorted(self._root.iterdir()):
+            if not folder.is_dir():
+                warn(f"Ignoring {folder}, which is not a directory.")
+                continue
+            label = len(self.synsets)
+            self.synsets.append(folder.name)
+            for path in sorted(folder.iterdir()):
+                if path.suffix.lower() in self._extensions:
+                    self.items.append((str(path), label))
+                else:
+                    warn(f"Ignoring {path} of type {path.suffix}. Only support {', '.join(self._extensions)}")
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, idx: int) -> Any:
+        path, label = self.items[idx]
+        image = imread(path, self._flag)
+        return (image, label) if self._transform is None else self._transform(image, label)
+
+
+class ImageListDataset(Dataset):
+    """Images in a list.
+
+    Parameters
+    ----------
+    root
+        The folder of the names in the list.
+    imglist
+        A file of lines with an index, labels and a file name, with tabs between, as ``im2rec`` writes it; or a list of
+        [label, …, file name], where a label may be a list.
+    flag
+        1 for colors, 0 for gray.
+
+    Notes
+    -----
+    A sample is an image, an NDArray of shape (h, w, 3) or (h, w, 1) and dtype uint8, and an NDArray with its labels.
+    """
+
+    def __init__(self, root: str | os.PathLike[str] = ".", imglist: str | Sequence[Any] | None = None, flag: int = 1) -> None:
+        self._root, self._flag = Path(root).expanduser(), flag
+        if imglist is None:
+            raise DTypeError("ImageListDataset: no images", "imglist=None", "pass a list, or the name of a file")
+        if isinstance(imglist, (str, os.PathLike)):
+            self._list = [(labels, name) for _, labels, name in load_image_list(read_file(self._root / imglist))]
+        else:
+            self._list = [(labels if len(labels) > 1 or isinstance(labels[0], Number) else labels[0], name) for *labels, name in imglist]
+
+    def __len__(self) -> int:
+        return len(self._list)
+
+    def __getitem__(self, idx: int) -> Any:
+        labels, name = self._list[idx]
+        return imread(self._root / name, self._flag), nd.array(labels)
 
 
 def _array_of(folder: Path, name: str) -> np.ndarray:

@@ -1,6 +1,5 @@
 """Image transformations: blocks for ``Dataset.transform_first``."""
 
-import math
 import random
 from collections.abc import Sequence
 from numbers import Number
@@ -10,6 +9,7 @@ import numpy as np
 
 from .... import ndarray as nd
 from ....errors import DTypeError, ParameterError
+from ....image.functions import imrotate, method_of, random_part, random_rotate, scale_down
 from ...block import Block
 from ...hybrid_block import HybridBlock
 from ...nn.containers import HybridSequential, Sequential
@@ -397,14 +397,9 @@ class RandomResizedCrop(Block):
 
     def forward(self, x: Any) -> Any:
         """The parts, of the new size."""
-        h, w = x.shape[-3:-1]
-        for _ in range(10):
-            area = random.uniform(*self._scale) * h * w
-            ratio = math.exp(random.uniform(math.log(self._ratio[0]), math.log(self._ratio[1])))
-            width, height = round(math.sqrt(area * ratio)), round(math.sqrt(area / ratio))
-            if 0 < width <= w and 0 < height <= h:
-                corner = random.randint(0, w - width), random.randint(0, h - height)
-                return _part(x, corner, (width, height), self._size, self._interpolation)
+        found = random_part(*x.shape[-3:-1], self._scale, self._ratio)
+        if found:
+            return _part(x, found, self._size, self._interpolation)
         return _center(x, self._size, self._interpolation)
 
 
@@ -417,26 +412,16 @@ def _both(size: Size) -> tuple[int, int]:
 
 def _center(x: Any, size: tuple[int, int], interpolation: int) -> Any:
     h, w = x.shape[-3:-1]
-    width, height = size
-    if h < height:
-        width, height = width * h / height, h
-    if w < width:
-        width, height = w, height * w / width
-    width, height = int(width), int(height)
-    return _part(x, ((w - width) // 2, (h - height) // 2), (width, height), size, interpolation)
+    width, height = scale_down((w, h), size)
+    return _part(x, ((w - width) // 2, (h - height) // 2, width, height), size, interpolation)
 
 
-def _part(x: Any, corner: tuple[int, int], extent: tuple[int, int], size: tuple[int, int], interpolation: int) -> Any:
-    part = nd.image.crop(x, x=corner[0], y=corner[1], width=extent[0], height=extent[1])
-    if extent == size:
-        return part
-    if interpolation == 9:
-        grows = [new > old for new, old in zip(size, extent, strict=True)]
-        shrinks = [new < old for new, old in zip(size, extent, strict=True)]
-        interpolation = 2 if all(grows) else 3 if all(shrinks) else 1
-    elif interpolation == 10:
-        interpolation = random.randint(0, 4)
-    return nd.image.resize(part, size=size, interp=interpolation)
+def _part(x: Any, part: tuple[int, int, int, int], size: tuple[int, int], interpolation: int) -> Any:
+    left, top, width, height = part
+    found = nd.image.crop(x, x=left, y=top, width=width, height=height)
+    if (width, height) == size:
+        return found
+    return nd.image.resize(found, size=size, interp=method_of(interpolation, (height, width, size[1], size[0])))
 
 
 class Rotate(Block):
@@ -467,8 +452,7 @@ class Rotate(Block):
         """The rotated images, with the same shape."""
         if np.dtype(x.dtype) != np.float32:
             raise DTypeError("This transformation only supports float32. Consider calling it after ToTensor", f"{np.dtype(x.dtype)}")
-        angles = [self._args[0]] * (x.shape[0] if x.ndim == 4 else 1)
-        return _rotated(x, angles, *self._args[1:])
+        return imrotate(x, *self._args)
 
 
 class RandomRotation(Block):
@@ -508,25 +492,4 @@ class RandomRotation(Block):
             return x
         if np.dtype(x.dtype) != np.float32:
             raise DTypeError("This transformation only supports float32. Consider calling it after ToTensor", f"{np.dtype(x.dtype)}")
-        angles = np.random.uniform(*self._limits, size=x.shape[0] if x.ndim == 4 else 1)  # noqa: NPY002  (what MXNet draws from)
-        return _rotated(x, angles.tolist(), *self._zoom)
-
-
-def _rotated(x: Any, degrees: Sequence[float], zoom_in: bool, zoom_out: bool) -> Any:
-    """Images rotated, each by its angle, by sampling them on a rotated grid."""
-    if zoom_in and zoom_out:
-        raise ParameterError("`zoom_in` and `zoom_out` cannot be both True", None, "choose one")
-    images = x if x.ndim == 4 else x.expand_dims(0)
-    h, w = images.shape[2:]
-    angle = np.radians(np.asarray(degrees, "float64"))[:, None, None]
-    cos, sin = np.cos(angle), np.sin(angle)
-    # coordinates in pixels from the center, where pixels are square; those of the sampler reach from -1 to 1 along each edge
-    rows, columns = np.arange(h)[:, None] - (h - 1) / 2, np.arange(w)[None, :] - (w - 1) / 2
-    across, down = columns * cos - rows * sin, columns * sin + rows * cos
-    # how much larger than the image its bounds are once it is rotated; an image smaller by as much fits into the rotated one
-    bounds = np.maximum(np.abs(cos) + h / w * np.abs(sin), w / h * np.abs(sin) + np.abs(cos))
-    scale = bounds if zoom_out else 1 / bounds if zoom_in else 1
-    across, down = across * scale / max((w - 1) / 2, 0.5), down * scale / max((h - 1) / 2, 0.5)
-    grid = nd.array(np.stack([across, down], 1), dtype="float32", ctx=x.context)
-    rotated = nd.BilinearSampler(images, grid)
-    return rotated if x.ndim == 4 else rotated[0]
+        return random_rotate(x, self._limits, *self._zoom)

@@ -1,0 +1,223 @@
+"""Functions that collate samples into batches, for the ``batchify_fn`` of a `DataLoader`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ... import ndarray as nd
+from ...dtype import NAME_OF
+from ...errors import DTypeError, InvalidValue, ShapeError
+from ...imperative.array import Array
+from ...imperative.invoke import host_of
+from ..numpy_arrays import as_active_class, as_numpy, has_numpy
+
+__all__ = ["Append", "AsList", "Group", "Pad", "Stack", "default_batchify_fn", "default_mp_batchify_fn"]
+
+#: An array, or nested lists of arrays for samples that are tuples.
+Batch: TypeAlias = "Array | list[Batch]"
+
+
+def default_batchify_fn(data: Sequence[object]) -> Batch:
+    """Collate samples into a batch on the CPU.
+
+    Parameters
+    ----------
+    data
+        The samples: arrays of equal shape, numbers, or tuples of these.
+
+    Returns
+    -------
+    NDArray or list
+        The samples stacked along a new first axis; for tuples, a list with one array per element. They are arrays of `mx.np` if a
+        sample contains one or ``npx.set_np`` is in effect.
+
+    Raises
+    ------
+    DTypeError
+        If the samples are anything else, or arrays of different shapes.
+    """
+    return _of_the_samples_class(_stack(data), data)
+
+
+#: Worker processes send batches through shared memory themselves, so theirs are collated the same way.
+default_mp_batchify_fn = default_batchify_fn
+
+
+class Stack:
+    """Stacks samples along a new first axis, like `default_batchify_fn`.
+
+    Examples
+    --------
+    >>> from twofold.gluon.data import batchify
+    >>> batchify.Stack()([[1, 2], [3, 4], [5, 6]]).shape
+    (3, 2)
+    """
+
+    def __call__(self, data: Sequence[object]) -> Batch:
+        """The batch."""
+        return default_batchify_fn(data)
+
+
+class Pad:
+    """Stacks samples of different shapes, padded at the end of each axis to the size of the largest.
+
+    Parameters
+    ----------
+    val
+        The number to pad with.
+    dtype
+        Dtype of the batch; that of the samples if None.
+    round_to
+        A number of which the padded sizes are multiples; None for the largest sizes themselves.
+
+    Raises
+    ------
+    ParameterError
+        If ``round_to`` is not positive.
+    ShapeError
+        When called, if the samples differ in their number of axes.
+
+    Examples
+    --------
+    >>> from twofold.gluon.data import batchify
+    >>> batchify.Pad(val=-1)([[1, 2, 3], [4]]).asnumpy().tolist()
+    [[1, 2, 3], [4, -1, -1]]
+    """
+
+    def __init__(self, val: float = 0, dtype: Any = None, round_to: int | None = None) -> None:
+        if round_to is not None and round_to < 1:
+            raise InvalidValue("Pad: round_to must be positive", f"given {round_to}", "pass a number of elements, or None")
+        self._value, self._dtype, self._multiple = val, dtype, round_to or 1
+
+    def __call__(self, data: Sequence[object]) -> Batch:
+        """The padded batch."""
+        rows = [_host(x) for x in data]
+        ranks = sorted({row.ndim for row in rows})
+        if len(ranks) != 1:
+            raise ShapeError("Pad: samples of different numbers of axes", f"{ranks}", "reshape them to one number")
+        sizes = np.max([row.shape for row in rows], 0)
+        shape = [math.ceil(n / self._multiple) * self._multiple for n in sizes.tolist()]
+        batch = np.full([len(rows), *shape], self._value, np.result_type(*rows) if self._dtype is None else self._dtype)
+        for k, row in enumerate(rows):
+            batch[(k, *map(slice, row.shape))] = row
+        return _of_the_samples_class(_array(batch, data), data)
+
+
+class Append:
+    """Keeps samples as a list of arrays, for samples that are to be processed one at a time.
+
+    Parameters
+    ----------
+    expand
+        Whether each array gets an axis of size 1 for the batch.
+    batch_axis
+        The position of that axis.
+
+    Examples
+    --------
+    >>> from twofold.gluon.data import batchify
+    >>> [a.shape for a in batchify.Append()([[1, 2, 3], [4]])]
+    [(1, 3), (1, 1)]
+    """
+
+    def __init__(self, expand: bool = True, batch_axis: int = 0) -> None:
+        self._expand, self._axis = expand, batch_axis
+
+    def __call__(self, data: Sequence[object]) -> list[Batch]:
+        """The arrays."""
+        rows = [_host(x) for x in data]
+        parts = [_array(np.expand_dims(row, self._axis) if self._expand else row, data) for row in rows]
+        return _of_the_samples_class(parts, data)
+
+
+class Group:
+    """Collates each element of samples that are tuples with a function of its own.
+
+    Parameters
+    ----------
+    fn
+        The function of the first element, or a list of the functions of all elements.
+    *args
+        The functions of the other elements.
+
+    Raises
+    ------
+    ParameterError
+        When called, if the samples have another number of elements than there are functions.
+
+    Examples
+    --------
+    >>> from twofold.gluon.data import batchify
+    >>> words, labels = batchify.Group(batchify.Pad(), batchify.Stack())([([1, 2, 3], 0), ([4], 1)])
+    >>> words.shape, labels.shape
+    ((2, 3), (2,))
+    """
+
+    def __init__(self, fn: Any, *args: Callable[[list[Any]], Any]) -> None:
+        self._functions = tuple(fn) if isinstance(fn, (list, tuple)) else (fn, *args)
+        if not all(map(callable, self._functions)):
+            raise DTypeError("Group: not a function", f"{self._functions}", "pass a function for each element of a sample")
+
+    def __call__(self, data: Sequence[Any]) -> list[Any]:
+        """The batches of the elements."""
+        sizes = {len(sample) for sample in data}
+        if sizes != {len(self._functions)}:
+            raise InvalidValue(
+                f"Group: {len(self._functions)} functions for samples of {sorted(sizes)} elements", None, "pass one for each element"
+            )
+        return [function(list(part)) for function, part in zip(self._functions, zip(*data, strict=True), strict=True)]
+
+
+class AsList:
+    """Keeps samples as a list.
+
+    Examples
+    --------
+    >>> from twofold.gluon.data import batchify
+    >>> batchify.AsList()(["a", "b"])
+    ['a', 'b']
+    """
+
+    def __call__(self, data: Sequence[Any]) -> list[Any]:
+        """The samples."""
+        return list(data)
+
+
+def _of_the_samples_class(batch: Any, data: Sequence[object]) -> Any:
+    return as_numpy(batch) if has_numpy(data[:1]) else as_active_class(batch)
+
+
+def _stack(data: Sequence[Any]) -> Batch:
+    """The samples as a batch of arrays of `mx.nd`."""
+    if isinstance(data[0], tuple):
+        return [_stack(part) for part in zip(*data, strict=True)]
+    # Collated on the host and transferred once, instead of one small copy per sample.
+    try:
+        rows = np.stack([_host(x) for x in data])
+    except ValueError as error:
+        raise _CannotStack(
+            "DataLoader: cannot stack the samples", str(error), "use samples of equal shape, or pass a batchify_fn"
+        ) from None
+    return _array(rows, data)
+
+
+def _host(x: object) -> np.ndarray:
+    return host_of(x) if isinstance(x, Array) else np.asarray(x)
+
+
+def _array(batch: np.ndarray, data: Sequence[object]) -> Array:
+    """An array of `mx.nd` that takes over a new NumPy array."""
+    if batch.dtype not in NAME_OF:
+        kinds = ", ".join(sorted({type(x).__name__ for x in data}))
+        raise _CannotStack(
+            "DataLoader: cannot stack the samples", f"samples of types {kinds}", "use arrays or numbers, or pass a batchify_fn"
+        )
+    return nd.array(batch, dtype=batch.dtype)
+
+
+class _CannotStack(DTypeError, KeyError):
+    """Samples that do not form an array, for whose type MXNet raises KeyError."""

@@ -1,0 +1,384 @@
+"""Worker processes of `DataLoader`. Jobs and batches pass through pipes, the batches' arrays through anonymous shared memory.
+
+Each batch has a memory file of its own, which has no name: it is freed with the arrays that use it, even if processes are killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import mmap
+import multiprocessing
+import os
+import pickle
+import random
+import signal
+import tempfile
+import traceback
+import warnings
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing import connection as pipes
+from multiprocessing import reduction
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from ... import random as arrays_random
+from ...errors import EngineError
+from ...imperative.array import Array, adopted
+from ...imperative.invoke import host_of
+from ...ndarray.sparse_array import BaseSparseNDArray
+from ...numpy_extension import np_array
+
+__all__ = ["Pending", "WorkerProcesses", "can_start"]
+
+#: Alignment of arrays in shared memory, and the size up to which a message without arrays goes through the pipe; in bytes.
+ALIGNMENT, SMALL = 64, 4096
+#: Jobs that a worker may have waiting beside the one it computes: so few that they always fit into its pipe.
+MOST_WAITING = 4
+#: Seconds after which an idle worker looks whether its parent is alive.
+HEARTBEAT = 1.0
+#: Seconds that a worker has to end by itself.
+GRACE = 0.5
+
+
+def can_start() -> bool:
+    """Whether worker processes exist here: they pass file descriptors through pipes."""
+    return hasattr(os, "fork") and reduction.HAVE_SEND_HANDLE
+
+
+class Pending:
+    """A batch that a worker loads."""
+
+    def __init__(self, workers: WorkerProcesses, number: int) -> None:
+        self._workers, self._number = workers, number
+
+    def result(self, timeout: float) -> Any:
+        """Wait for the batch.
+
+        Raises
+        ------
+        EngineError
+            If it takes longer than ``timeout`` seconds, or the worker died; its message names the worker and the sample.
+        BaseException
+            What the dataset or the function that collates raised, with a note that names the worker and the sample.
+        """
+        return self._workers.wait_for(self._number, timeout)
+
+    def cancel(self) -> None:
+        """Drop the batch when it arrives."""
+        self._workers.forget(self._number)
+
+
+class WorkerProcesses:
+    """Processes that load batches.
+
+    They are forked, like MXNet's, so that the dataset is neither pickled nor copied, or spawned if that is what
+    ``multiprocessing.set_start_method`` says.
+
+    Parameters
+    ----------
+    count
+        Number of processes.
+    dataset
+        The dataset.
+    batchify
+        The function that collates a list of samples into a batch.
+    worker_init
+        A function that each worker calls first with its number; or None.
+
+    Raises
+    ------
+    AttributeError, TypeError, pickle.PicklingError
+        If workers are to be spawned and the dataset or a function cannot be pickled.
+    """
+
+    def __init__(
+        self, count: int, dataset: Any, batchify: Callable[[list[Any]], Any], worker_init: Callable[[int], object] | None = None
+    ) -> None:
+        method = multiprocessing.get_start_method(allow_none=True)
+        context: Any = multiprocessing.get_context(method or "fork")
+        self._places = context.RawArray("q", count)
+        self._pipes: list[Any] = []
+        self._processes: list[Any] = []
+        self._stop = weakref.finalize(self, _stop, os.getpid(), self._processes, self._pipes)
+        self._jobs: dict[int, tuple[int, Sequence[Any]]] = {}
+        self._queued: list[int] = []  # numbers of batches for which no worker's pipe has room yet
+        self._waiting: dict[int, tuple[Any, ...]] = {}
+        self._results: dict[int, Any] = {}
+        self._dropped: set[int] = set()
+        self._number = 0
+        for k in range(count):
+            ours, theirs = context.Pipe()
+            self._pipes.append(ours)
+            process = context.Process(
+                target=_work, args=(theirs, k, self._places, dataset, batchify, worker_init), name=f"DataLoader-{k}", daemon=True
+            )
+            try:
+                with warnings.catch_warnings():
+                    # Python warns of locks held by other threads; `imperative.forks` holds those of this library
+                    warnings.filterwarnings("ignore", ".*use of fork", DeprecationWarning)
+                    process.start()
+            except BaseException:
+                self._stop()
+                raise
+            self._processes.append(process)
+            theirs.close()
+
+    def submit(self, indices: Sequence[Any], seed: Sequence[int], numpy: bool) -> Pending:
+        """Let the least busy worker load a batch.
+
+        Parameters
+        ----------
+        indices
+            The samples.
+        seed
+            What random numbers drawn for this batch depend on.
+        numpy
+            Whether ``npx.set_np`` is in effect.
+        """
+        self._number += 1
+        self._waiting[self._number] = (self._number, list(indices), seed, numpy)
+        self._queued.append(self._number)
+        self._hand_out()
+        return Pending(self, self._number)
+
+    def _hand_out(self) -> None:
+        """Send jobs to workers whose pipes have room."""
+        while self._queued:
+            loads = [0] * len(self._processes)
+            for worker, _ in self._jobs.values():
+                loads[worker] += 1
+            worker = min(range(len(loads)), key=loads.__getitem__)
+            if loads[worker] > MOST_WAITING:
+                return
+            number = self._queued.pop(0)
+            job = self._waiting.pop(number)
+            if number in self._dropped:
+                self._dropped.discard(number)
+                continue
+            self._jobs[number] = worker, job[1]
+            with contextlib.suppress(BrokenPipeError):  # it died: found by `_receive`, which says how
+                _send(self._pipes[worker], job)
+
+    def forget(self, number: int) -> None:
+        """Drop a batch, now or when it arrives."""
+        if self._results.pop(number, None) is None:
+            self._dropped.add(number)
+
+    def wait_for(self, number: int, timeout: float) -> Any:
+        """See `Pending.result`."""
+        deadline = monotonic() + timeout
+        while number not in self._results:
+            self._receive(number, deadline, timeout)
+        good, value = self._results.pop(number)
+        if good:
+            return value
+        try:
+            raise value
+        finally:
+            del value  # the error holds this frame, which would hold the error
+
+    def _receive(self, number: int, deadline: float, timeout: float) -> None:
+        """Wait for a worker, and keep what it sends."""
+        sentinels = {process.sentinel: k for k, process in enumerate(self._processes)}
+        ready = pipes.wait([*self._pipes, *sentinels], max(deadline - monotonic(), 0))
+        if not ready:
+            worker, indices = self._jobs.get(number, (0, ()))
+            where = f"worker {worker} at {self._place(worker, indices)}"
+            self.close()
+            raise EngineError(
+                f"DataLoader: a worker took longer than {timeout:g} seconds", where, "set a larger timeout, or more workers"
+            ) from None
+        for pipe in (p for p in ready if p not in sentinels):
+            with contextlib.suppress(EOFError, OSError):
+                found, good, value = _receive_from(pipe)
+                del self._jobs[found]
+                if found in self._dropped:
+                    self._dropped.discard(found)
+                else:
+                    self._results[found] = good, value
+        self._hand_out()
+        if number not in self._results:
+            for sentinel in (s for s in ready if s in sentinels):
+                self._died(sentinels[sentinel])
+
+    def _died(self, worker: int) -> None:
+        process = self._processes[worker]
+        process.join(GRACE)
+        at = next((self._place(worker, indices) for w, indices in self._jobs.values() if w == worker), "no sample")
+        code = process.exitcode
+        how = f"signal {-code} ({signal.Signals(-code).name})" if code is not None and code < 0 else f"exit status {code}"
+        self.close()
+        raise EngineError(
+            f"DataLoader: worker {worker} (process {process.pid}) died at {at}", how, "look for a lack of memory or a crash in native code"
+        )
+
+    def _place(self, worker: int, indices: Sequence[Any]) -> str:
+        """Which sample a worker is loading, in words."""
+        place = self._places[worker]
+        return f"sample {indices[place]!r}" if place < len(indices) else "collating a batch"
+
+    @property
+    def are_alive(self) -> bool:
+        """Whether the processes can take more work."""
+        return self._stop.alive
+
+    def close(self) -> None:
+        """End the processes."""
+        self._stop()
+
+
+def _stop(parent: int, processes: list[Any], pipes_: list[Any]) -> None:
+    """End worker processes: those that are idle at once, the others by signals. Other children of the parent leave them alone."""
+    if os.getpid() != parent:
+        return
+    for pipe in pipes_:
+        pipe.close()
+    for process in processes:
+        process.terminate()
+    deadline = monotonic() + GRACE
+    for process in processes:
+        process.join(max(deadline - monotonic(), 0))
+        if process.exitcode is None:
+            process.kill()
+            process.join()
+
+
+# ------------------------------------------------------------------------------------------------------------ in the worker
+
+
+def _work(
+    pipe: Any, worker: int, places: Any, dataset: Any, batchify: Callable[[list[Any]], Any], worker_init: Callable[[int], object] | None
+) -> None:
+    """Load batches until the parent closes the pipe or is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the parent's, who ends its workers
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    failure = None
+    try:
+        if worker_init is not None:
+            worker_init(worker)
+    except BaseException as error:
+        failure = _told(error, f"in worker_init of worker {worker}")
+    with contextlib.suppress(EOFError, BrokenPipeError):
+        for number, indices, seed, numpy in _jobs_of(pipe):
+            result = (number, False, failure) if failure else _loaded(number, indices, seed, numpy, worker, places, dataset, batchify)
+            _send(pipe, result)
+
+
+def _jobs_of(pipe: Any) -> Iterator[Any]:
+    parent = os.getppid()
+    while True:
+        while not pipe.poll(HEARTBEAT):
+            if os.getppid() != parent:
+                return
+        yield _receive_from(pipe)
+
+
+def _loaded(
+    number: int, indices: list[Any], seed: Sequence[int], numpy: bool, worker: int, places: Any, dataset: Any, batchify: Any
+) -> tuple[int, bool, Any]:
+    """Load a batch: its number, whether that went well, and the batch or the error."""
+    places[worker] = 0
+    try:
+        _seed(seed)
+        with np_array(numpy):
+            samples = []
+            for place, k in enumerate(indices):
+                places[worker] = place
+                samples.append(dataset[k])
+            places[worker] = len(indices)
+            return number, True, batchify(samples)
+    except BaseException as error:
+        place = places[worker]
+        what = f"for sample {indices[place]!r}" if place < len(indices) else f"while collating the samples {indices}"
+        return number, False, _told(error, f"in worker {worker} {what}")
+
+
+def _seed(seed: Sequence[int]) -> None:
+    """Make what is drawn for a batch depend on the batch, not on the worker that happens to load it."""
+    state = int(np.random.SeedSequence(list(seed)).generate_state(1)[0])
+    random.seed(state)
+    np.random.seed(state)  # noqa: NPY002  (the global generator, which transformations use)
+    arrays_random.seed(state & 0x7FFFFFFF)
+
+
+def _told(error: BaseException, where: str) -> BaseException:
+    """An error for the parent, with the traceback as a note; an `EngineError` for one that cannot be pickled."""
+    note = f"{where}:\n{''.join(traceback.format_exception(error))}"
+    try:
+        copy = pickle.loads(pickle.dumps(error))
+        copy.add_note(note)
+        pickle.dumps(copy)
+    except Exception:
+        copy = EngineError(f"DataLoader: {type(error).__name__} {where}", str(error))
+        copy.add_note(note)
+    return copy
+
+
+# ---------------------------------------------------------------------------------------------------------------- messages
+
+
+class _Pickler(pickle.Pickler):
+    """Pickles messages; elements of arrays stay outside."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, Array) and not isinstance(obj, BaseSparseNDArray) and obj.context.is_host:
+            return _wrapped, (type(obj)._root or type(obj), np.ascontiguousarray(host_of(obj)))
+        return NotImplemented
+
+
+def _wrapped(cls: Any, array: np.ndarray) -> Any:
+    return adopted(cls, array)
+
+
+def _send(pipe: Any, message: object) -> None:
+    """Send a message. Its arrays, and whatever else is large, go through a memory file."""
+    buffers: list[pickle.PickleBuffer] = []
+    body = io.BytesIO()
+    _Pickler(body, 5, buffer_callback=buffers.append).dump(message)
+    parts = [body.getbuffer(), *(buffer.raw() for buffer in buffers)]
+    ends, end = [], 0
+    for part in parts:
+        start = -(-end // ALIGNMENT) * ALIGNMENT
+        end = start + part.nbytes
+        ends.append((start, end))
+    small = not buffers and end <= SMALL
+    pipe.send_bytes(pickle.dumps((ends, body.getvalue() if small else None)))
+    if small:
+        return
+    file = _memory_file(end)
+    try:
+        with mmap.mmap(file, end) as memory:
+            for part, (start, stop) in zip(parts, ends, strict=True):
+                memory[start:stop] = part
+        reduction.send_handle(pipe, file, None)
+    finally:
+        os.close(file)
+
+
+def _receive_from(pipe: Any) -> Any:
+    """Receive a message. Its arrays lie in the shared memory, which ends with the last of them."""
+    ends, body = pickle.loads(pipe.recv_bytes())
+    if body is not None:
+        return pickle.loads(body)
+    file = reduction.recv_handle(pipe)
+    try:
+        memory = memoryview(mmap.mmap(file, ends[-1][1]))
+    finally:
+        os.close(file)
+    (start, stop), *buffers = ends
+    return pickle.loads(memory[start:stop], buffers=[memory[a:b] for a, b in buffers])
+
+
+def _memory_file(size: int) -> int:
+    """A file of zeros in memory, without a name."""
+    if hasattr(os, "memfd_create"):
+        file = os.memfd_create("DataLoader", os.MFD_CLOEXEC)
+    else:
+        with tempfile.TemporaryFile() as named:
+            file = os.dup(named.fileno())
+    os.truncate(file, size)
+    return file

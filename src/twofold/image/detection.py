@@ -1,0 +1,386 @@
+"""Augmenters for detection: they change an image (h, w, c) together with the boxes of its objects.
+
+Labels are NumPy arrays (n, 5 or more), a row for each object: its class; left, top, right and bottom as shares of the image's width and
+height; and whatever else it has.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import ndarray as nd
+from ..errors import DTypeError, InvalidValue, ParameterError
+from ..origin import warn
+from .augmenters import DEVIATION, MEAN, Augmenter, CastAug, ForceResizeAug, ResizeAug, color_augmenters, statistic
+from .functions import copyMakeBorder, fixed_crop
+
+if TYPE_CHECKING:
+    from ..ndarray.array import NDArray
+
+__all__ = [
+    "CreateDetAugmenter",
+    "CreateMultiRandCropAugmenter",
+    "DetAugmenter",
+    "DetBorrowAug",
+    "DetHorizontalFlipAug",
+    "DetRandomCropAug",
+    "DetRandomPadAug",
+    "DetRandomSelectAug",
+]
+
+#: Smallest area of an object that counts, and of a part that is cut out, in pixels.
+LEAST_AREA = 2
+Range = tuple[float, float]
+
+
+class DetAugmenter:
+    """Base class of augmenters for detection. Subclasses define ``__call__(self, src, label)``.
+
+    Parameters
+    ----------
+    **kwargs
+        The parameters, for `dumps`.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        self._kwargs = Augmenter(**kwargs)._kwargs
+
+    def dumps(self) -> Any:
+        """The name in lower case and the parameters, as JSON text."""
+        return json.dumps([type(self).__name__.lower(), self._kwargs])
+
+    def __call__(self, src: NDArray, label: np.ndarray) -> tuple[NDArray, np.ndarray]:
+        """Return the changed image and label; those given may be overwritten."""
+        raise ParameterError(f"{type(self).__name__} has no __call__", None, "define __call__(self, src, label) in it")
+
+
+class DetBorrowAug(DetAugmenter):
+    """Applies an augmenter that does not move pixels, and leaves the label.
+
+    Parameters
+    ----------
+    augmenter
+        The augmenter.
+
+    Raises
+    ------
+    DTypeError
+        If it is not an `Augmenter`.
+    """
+
+    def __init__(self, augmenter: Augmenter) -> None:
+        if not isinstance(augmenter, Augmenter):
+            raise DTypeError("Borrowing from invalid Augmenter", type(augmenter).__name__, "pass an mx.image.Augmenter")
+        super().__init__(augmenter=augmenter.dumps())
+        self.augmenter = augmenter
+
+    def dumps(self) -> Any:
+        """The name and the augmenter's own result."""
+        return [type(self).__name__.lower(), self.augmenter.dumps()]
+
+    def __call__(self, src: NDArray, label: np.ndarray) -> tuple[NDArray, np.ndarray]:
+        """The changed image, and the label."""
+        return self.augmenter(src), label
+
+
+class DetRandomSelectAug(DetAugmenter):
+    """Applies one of several augmenters, chosen at random, or none.
+
+    Parameters
+    ----------
+    aug_list
+        The augmenters; a single one needs no list.
+    skip_prob
+        The probability of none.
+
+    Raises
+    ------
+    ParameterError
+        If one is not a `DetAugmenter`.
+    """
+
+    def __init__(self, aug_list: Any, skip_prob: float = 0) -> None:
+        super().__init__(skip_prob=skip_prob)
+        self.aug_list: list[DetAugmenter] = list(aug_list) if isinstance(aug_list, (list, tuple)) else [aug_list]
+        for augmenter in self.aug_list:
+            if not isinstance(augmenter, DetAugmenter):
+                raise InvalidValue("Allow DetAugmenter in list only", type(augmenter).__name__, "wrap it in DetBorrowAug")
+        self.skip_prob = skip_prob if self.aug_list else 1
+
+    def dumps(self) -> Any:
+        """The name and a list with the results of its augmenters' `dumps`."""
+        return [type(self).__name__.lower(), [augmenter.dumps() for augmenter in self.aug_list]]
+
+    def __call__(self, src: NDArray, label: np.ndarray) -> tuple[NDArray, np.ndarray]:
+        """The image and the label, changed or not."""
+        if random.random() < self.skip_prob:
+            return src, label
+        return random.choice(self.aug_list)(src, label)
+
+
+class DetHorizontalFlipAug(DetAugmenter):
+    """Exchanges left and right with a probability.
+
+    Parameters
+    ----------
+    p
+        The probability.
+    """
+
+    def __init__(self, p: float) -> None:
+        super().__init__(p=p)
+        self.p = p
+
+    def __call__(self, src: NDArray, label: np.ndarray) -> tuple[NDArray, np.ndarray]:
+        """The image and the label, turned or not."""
+        if random.random() < self.p:
+            src = nd.flip(src, axis=1)
+            label[:, [1, 3]] = 1 - label[:, [3, 1]]
+        return src, label
+
+
+class DetRandomCropAug(DetAugmenter):
+    """Cuts out a part of a random size and proportion that shows enough of some object.
+
+    Parameters
+    ----------
+    min_object_covered
+        The share of each object in the part that must be exceeded, for the objects that it shows at all.
+    aspect_ratio_range
+        Limits of the part's width over its height.
+    area_range
+        Limits of its share of the image's area.
+    min_eject_coverage
+        The share of an object that the part must show for it to stay in the label.
+    max_attempts
+        After as many parts that do not fit, the image stays as it is.
+    """
+
+    def __init__(
+        self,
+        min_object_covered: float = 0.1,
+        aspect_ratio_range: Range = (0.75, 1.33),
+        area_range: Range = (0.05, 1.0),
+        min_eject_coverage: float = 0.3,
+        max_attempts: int = 50,
+    ) -> None:
+        aspect_ratio_range, area_range = _range(aspect_ratio_range), _range(area_range)
+        super().__init__(
+            min_object_covered=min_object_covered,
+            aspect_ratio_range=aspect_ratio_range,
+            area_range=area_range,
+            min_eject_coverage=min_eject_coverage,
+            max_attempts=max_attempts,
+        )
+        self.min_object_covered, self.min_eject_coverage = min_object_covered, min_eject_coverage
+        self.aspect_ratio_range, self.area_range, self.max_attempts = aspect_ratio_range, area_range, max_attempts
+        self.enabled = _usable(self, area_range[1] > 0 and area_range[0] <= area_range[1])
+
+    def __call__(self, src: NDArray, label: np.ndarray) -> tuple[NDArray, np.ndarray]:
+        """The part and the objects that it shows, or the image as it is."""
+        h, w = src.shape[:2]
+        for _ in range(self.max_attempts if self.enabled else 0):
+            size = _random_size(h, w, self.aspect_ratio_range, self.area_range, inside=True)
+            if size is None or size[0] * size[1] < LEAST_AREA:
+                continue
+            x, y = random.randint(0, w - size[0]), random.randint(0, h - size[1])
+            box = np.array([x / w, y / h, (x + size[0]) / w, (y + size[1]) / h])
+            if self._shows_enough(label, box, h * w):
+                rest = self._inside(label, box)
+                if len(rest):
+                    return fixed_crop(src, x, y, *size), rest
+        return src, label
+
+    def _shows_enough(self, label: np.ndarray, box: np.ndarray, pixels: int) -> bool:
+        objects = label[:, 1:5][_areas(label[:, 1:5]) * pixels > LEAST_AREA]
+        shares = _areas(_cut(objects, box)) / _areas(objects)
+        shown = shares[shares > 0]
+        return len(shown) > 0 and shown.min() > self.min_object_covered
+
+    def _inside(self, label: np.ndarray, box: np.ndarray) -> np.ndarray:
+        """The objects of which a part shows enough, with their boxes in it."""
+        found = label.copy()
+        cut = _cut(label[:, 1:5], box)
+        found[:, 1:5] = (cut - np.tile(box[:2], 2)) / np.tile(box[2:] - box[:2], 2)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares = _areas(cut) / _areas(label[:, 1:5])
+        return found[(cut[:, 2] > cut[:, 0]) & (cut[:, 3] > cut[:, 1]) & (shares > self.min_eject_coverage)]
+
+
+class DetRandomPadAug(DetAugmenter):
+    """Puts images at a random place of a larger one of a single color.
+
+    Parameters
+    ----------
+    aspect_ratio_range
+        Limits of the larger image's width over its height.
+    area_range
+        Limits of its area over the image's; 1 or more.
+    max_attempts
+        After as many sizes that do not fit, the image stays as it is.
+    pad_val
+        The color, a number for each channel.
+    """
+
+    def __init__(
+        self,
+        aspect_ratio_range: Range = (0.75, 1.33),
+        area_range: Range = (1.0, 3.0),
+        max_attempts: int = 50,
+        pad_val: Any = (128, 128, 128),
+    ) -> None:
+        pad_val = tuple(pad_val) if isinstance(pad_val, (list, tuple)) else (pad_val,)
+        aspect_ratio_range, area_range = _range(aspect_ratio_range), _range(area_range)
+        super().__init__(aspect_ratio_range=aspect_ratio_range, area_range=area_range, max_attempts=max_attempts, pad_val=pad_val)
+        self.pad_val = pad_val
+        self.aspect_ratio_range, self.area_range, self.max_attempts = aspect_ratio_range, area_range, max_attempts
+        self.enabled = _usable(self, area_range[1] > 1 and area_range[0] <= area_range[1])
+
+    def __call__(self, src: NDArray, label: np.ndarray) -> tuple[NDArray, np.ndarray]:
+        """The larger image and the label, or both as they are."""
+        h, w = src.shape[:2]
+        for _ in range(self.max_attempts if self.enabled else 0):
+            size = _random_size(h, w, self.aspect_ratio_range, self.area_range, inside=False)
+            if size is None or size[0] - w < LEAST_AREA or size[1] - h < LEAST_AREA:
+                continue
+            width, height = size
+            x, y = random.randint(0, width - w), random.randint(0, height - h)
+            found = label.copy()
+            found[:, [1, 3]] = (label[:, [1, 3]] * w + x) / width
+            found[:, [2, 4]] = (label[:, [2, 4]] * h + y) / height
+            colors = self.pad_val * (src.shape[2] if len(self.pad_val) == 1 else 1)
+            return copyMakeBorder(src, y, height - y - h, x, width - x - w, type=0, values=colors), found
+        return src, label
+
+
+def _range(limits: Any) -> Range:
+    return limits if isinstance(limits, (list, tuple)) else (limits, limits)  # type: ignore[return-value]
+
+
+def _usable(augmenter: Any, area_is_valid: bool) -> bool:
+    """Whether the limits leave anything to do; a warning says if not."""
+    low, high = augmenter.aspect_ratio_range
+    wrong = [] if area_is_valid else [f"area_range: {augmenter.area_range}"]
+    wrong += [] if 0 < low <= high else [f"aspect_ratio_range: {augmenter.aspect_ratio_range}"]
+    if wrong:
+        warn(f"Skip {type(augmenter).__name__} due to invalid {', '.join(wrong)}")
+    return not wrong
+
+
+def _random_size(h: int, w: int, ratios: Range, areas: Range, inside: bool) -> tuple[int, int] | None:
+    """A random width and height within limits of proportion and area, inside an image or around it; None if there are none."""
+    ratio = random.uniform(*ratios)
+    least, most = (math.sqrt(area * h * w / ratio) for area in areas)
+    least, most = (least, min(most, h, w / ratio)) if inside else (max(least, h, w / ratio), most)
+    if most < least:
+        return None
+    height = random.randint(round(least), round(most))
+    width = round(height * ratio)
+    fits = (0 < height <= h and 0 < width <= w) if inside else (height >= h and width >= w)
+    return (width, height) if fits else None
+
+
+def _cut(boxes: np.ndarray, box: np.ndarray) -> np.ndarray:
+    """What of boxes (n, 4) lies in a box."""
+    return np.concatenate([np.clip(boxes[:, :2], box[:2], box[2:]), np.clip(boxes[:, 2:4], box[:2], box[2:])], 1)
+
+
+def _areas(boxes: np.ndarray) -> np.ndarray:
+    return np.prod(np.maximum(boxes[:, 2:4] - boxes[:, :2], 0), 1)
+
+
+def CreateMultiRandCropAugmenter(
+    min_object_covered: Any = 0.1,
+    aspect_ratio_range: Any = (0.75, 1.33),
+    area_range: Any = (0.05, 1.0),
+    min_eject_coverage: Any = 0.3,
+    max_attempts: Any = 50,
+    skip_prob: float = 0,
+) -> DetRandomSelectAug:
+    """One of several `DetRandomCropAug`, chosen at random.
+
+    Parameters
+    ----------
+    min_object_covered, aspect_ratio_range, area_range, min_eject_coverage, max_attempts
+        Their parameters: each is the same for all, or a list with that of each.
+    skip_prob
+        The probability of none.
+
+    Raises
+    ------
+    ParameterError
+        If lists differ in length.
+    """
+    given = (min_object_covered, aspect_ratio_range, area_range, min_eject_coverage, max_attempts)
+    lists = [value if isinstance(value, list) else [value] for value in given]
+    count = max(map(len, lists))
+    if any(len(values) not in (1, count) for values in lists):
+        raise ParameterError("CreateMultiRandCropAugmenter: lists differ in length", f"{[len(v) for v in lists]}", "make them equal")
+    rows = zip(*(values * count if len(values) == 1 else values for values in lists), strict=True)
+    return DetRandomSelectAug([DetRandomCropAug(*row) for row in rows], skip_prob)
+
+
+def CreateDetAugmenter(
+    data_shape: Sequence[int],
+    resize: int = 0,
+    rand_crop: float = 0,
+    rand_pad: float = 0,
+    rand_gray: float = 0,
+    rand_mirror: bool = False,
+    mean: Any = None,
+    std: Any = None,
+    brightness: float = 0,
+    contrast: float = 0,
+    saturation: float = 0,
+    pca_noise: float = 0,
+    hue: float = 0,
+    inter_method: int = 2,
+    min_object_covered: Any = 0.1,
+    aspect_ratio_range: Any = (0.75, 1.33),
+    area_range: Any = (0.05, 3.0),
+    min_eject_coverage: Any = 0.3,
+    max_attempts: Any = 50,
+    pad_val: Any = (127, 127, 127),
+) -> list[DetAugmenter]:
+    """The usual augmenters for detection, in the usual order.
+
+    Parameters
+    ----------
+    data_shape
+        Shape (c, h, w) of the images in a batch.
+    resize
+        Length of the shorter side to which images are resized first; 0 to leave them.
+    rand_crop, rand_pad
+        The probabilities of `DetRandomCropAug` and of `DetRandomPadAug`.
+    rand_mirror, mean, std, brightness, contrast, saturation, hue, pca_noise, rand_gray, inter_method
+        As for `CreateAugmenter`.
+    min_object_covered, aspect_ratio_range, area_range, min_eject_coverage, max_attempts
+        As for `CreateMultiRandCropAugmenter`; padding takes the first two limits and ``max_attempts`` too.
+    pad_val
+        The color of the padding.
+
+    Raises
+    ------
+    ParameterError
+        If ``mean`` or ``std`` is not 1 or 3 numbers, or lists differ in length.
+    """
+    augmenters: list[DetAugmenter] = [DetBorrowAug(ResizeAug(resize, inter_method))] if resize > 0 else []
+    if rand_crop > 0:
+        limits = (min_object_covered, aspect_ratio_range, area_range, min_eject_coverage, max_attempts)
+        augmenters.append(CreateMultiRandCropAugmenter(*limits, skip_prob=1 - rand_crop))
+    if rand_mirror:
+        augmenters.append(DetHorizontalFlipAug(0.5))
+    if rand_pad > 0:
+        padding = DetRandomPadAug(aspect_ratio_range, (1.0, area_range[1]), max_attempts, pad_val)
+        augmenters.append(DetRandomSelectAug([padding], 1 - rand_pad))
+    augmenters.append(DetBorrowAug(ForceResizeAug((data_shape[2], data_shape[1]), inter_method)))
+    augmenters.append(DetBorrowAug(CastAug()))
+    mean, std = statistic("mean", mean, MEAN), statistic("std", std, DEVIATION)
+    colors = color_augmenters(brightness, contrast, saturation, hue, pca_noise, rand_gray, mean, std)
+    return augmenters + [DetBorrowAug(augmenter) for augmenter in colors]

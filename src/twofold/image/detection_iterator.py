@@ -1,0 +1,283 @@
+"""`ImageDetIter`: batches of images with the boxes of their objects."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import ndarray as nd
+from ..errors import InvalidValue, MissingDependency, MXNetError, ParameterError
+from ..formats.images import draw_text
+from ..formats.records import ArrayRecord
+from ..imperative.array import Array
+from ..io.iterator import DataDesc
+from .augmenters import DEVIATION, MEAN
+from .detection import CreateDetAugmenter, DetAugmenter
+from .iterator import ImageIter
+
+if TYPE_CHECKING:
+    from ..ndarray.array import NDArray
+
+__all__ = ["ImageDetIter"]
+
+#: Marks rows of a batch's label without an object.
+NO_OBJECT = -1
+
+
+class ImageDetIter(ImageIter):
+    """Iterates over images and the boxes of their objects.
+
+    The label of an image in its record or list has a head and objects. The head is: how many numbers it has, two or more; how many an
+    object has, five or more; and whatever else. An object is: its class; left, top, right and bottom as shares of the width and height;
+    and whatever else. In a batch, labels have shape (n, most objects of an image, numbers of an object), with -1 where there is no object.
+
+    Parameters
+    ----------
+    batch_size
+        Number of images in a batch.
+    data_shape
+        Shape (3, h, w) of an image in a batch.
+    path_imgrec, path_imglist, path_root, path_imgidx, shuffle, part_index, num_parts, imglist, data_name, label_name, last_batch_handle
+        As for `ImageIter`.
+    aug_list
+        The augmenters; those of `CreateDetAugmenter` with ``**kwargs`` if None.
+    **kwargs
+        Parameters of `CreateDetAugmenter`.
+
+    Raises
+    ------
+    MXNetError
+        If a label is not what it should be, or no object has a width and a height.
+    """
+
+    def __init__(
+        self,
+        batch_size: int,
+        data_shape: Sequence[int],
+        path_imgrec: str | None = None,
+        path_imglist: str | None = None,
+        path_root: str | None = None,
+        path_imgidx: str | None = None,
+        shuffle: bool = False,
+        part_index: int = 0,
+        num_parts: int = 1,
+        aug_list: Sequence[DetAugmenter] | None = None,
+        imglist: list[Any] | None = None,
+        data_name: str = "data",
+        label_name: str = "label",
+        last_batch_handle: str = "pad",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            batch_size=batch_size,
+            data_shape=data_shape,
+            path_imgrec=path_imgrec,
+            path_imglist=path_imglist,
+            path_root=path_root,
+            path_imgidx=path_imgidx,
+            shuffle=shuffle,
+            part_index=part_index,
+            num_parts=num_parts,
+            aug_list=[],
+            imglist=imglist,
+            data_name=data_name,
+            label_name=label_name,
+            last_batch_handle=last_batch_handle,
+        )
+        self.auglist: list[Any] = list(CreateDetAugmenter(data_shape, **kwargs) if aug_list is None else aug_list)
+        self.label_shape = self._estimate_label_shape()
+        self.provide_label = [DataDesc(label_name, (batch_size, *self.label_shape))]
+
+    def _estimate_label_shape(self) -> tuple[int, int]:
+        """The most objects of an image, and the numbers of an object."""
+        self.reset()
+        most, width = 0, 5
+        try:
+            while True:
+                label = self._parse_label(self.next_sample()[0])
+                most, width = max(most, len(label)), label.shape[1]
+        except StopIteration:
+            pass
+        self.reset()
+        return most, width
+
+    def _parse_label(self, label: Any) -> np.ndarray:
+        """The objects (n, numbers of an object) of an image that have a width and a height."""
+        numbers = np.ravel(label.asnumpy() if isinstance(label, Array) else label)
+        if numbers.size < 7:
+            raise MXNetError("Label shape is invalid", f"{numbers.shape}", "a label has a head and an object of 5 numbers or more")
+        head, width = int(numbers[0]), int(numbers[1])
+        if head < 2 or width < 5 or (numbers.size - head) % width:
+            raise MXNetError(
+                "Label shape is inconsistent", f"{numbers.size} numbers, {head} in the head and {width} for an object", "check the records"
+            )
+        objects = numbers[head:].reshape(-1, width)
+        valid = (objects[:, 3] > objects[:, 1]) & (objects[:, 4] > objects[:, 2])
+        if not valid.any():
+            raise MXNetError("Encounter sample with no valid label.", f"{objects.tolist()}", "boxes are left, top, right, bottom")
+        return objects[valid]
+
+    def reshape(self, data_shape: Sequence[int] | None = None, label_shape: Sequence[int] | None = None) -> None:
+        """Change the shapes of images and labels in later batches, without those of the augmenters.
+
+        Parameters
+        ----------
+        data_shape
+            Shape (3, h, w) of an image.
+        label_shape
+            The most objects and the numbers of one; not smaller than they are.
+        """
+        if data_shape is not None:
+            self.check_data_shape(data_shape)
+            self.provide_data = [DataDesc(self.provide_data[0].name, (self.batch_size, *data_shape))]
+            self.data_shape = tuple(data_shape)
+        if label_shape is not None:
+            self.check_label_shape(label_shape)
+            self.provide_label = [DataDesc(self.provide_label[0].name, (self.batch_size, *label_shape))]
+            self.label_shape = tuple(label_shape)  # type: ignore[assignment]
+
+    def check_label_shape(self, label_shape: Sequence[int]) -> None:
+        """Raise an error if labels of this shape cannot hold what the images have."""
+        if len(label_shape) != 2:
+            raise InvalidValue("label_shape should have length 2", f"{tuple(label_shape)}")
+        if label_shape[0] < self.label_shape[0]:
+            raise InvalidValue("Attempts to reduce label count", f"from {self.label_shape[0]} to {label_shape[0]}, not allowed.")
+        if label_shape[1] != self.label_shape[1]:
+            raise InvalidValue("label_shape object width inconsistent", f"{self.label_shape[1]} vs {label_shape[1]}.")
+
+    def augmentation_transform(self, data: NDArray, label: np.ndarray) -> tuple[NDArray, np.ndarray]:  # type: ignore[override]
+        """The image and its objects after all augmenters."""
+        for augmenter in self.auglist:
+            data, label = augmenter(data, label)
+        return data, label
+
+    def _empty_batch(self) -> tuple[NDArray, NDArray]:
+        return nd.zeros(self.provide_data[0].shape), nd.full(self.provide_label[0].shape, NO_OBJECT)
+
+    def _batchify(self, batch_data: NDArray, batch_label: NDArray, start: int = 0) -> int:
+        count = start
+        while count < self.batch_size:
+            try:
+                label, compressed = self.next_sample()
+            except StopIteration:
+                if not count:
+                    raise
+                break
+            image, objects = self.augmentation_transform(self.imdecode(compressed), self._parse_label(label).copy())
+            batch_data[count] = self.postprocess_data(image)
+            batch_label[count, : len(objects)] = nd.array(objects)
+            batch_label[count, len(objects) :] = NO_OBJECT
+            count += 1
+        return count
+
+    def sync_label_shape(self, it: ImageDetIter, verbose: bool = False) -> ImageDetIter:
+        """Give this iterator and another labels of the larger shape of both.
+
+        Parameters
+        ----------
+        it
+            The other one.
+        verbose
+            Whether to print the changes.
+
+        Returns
+        -------
+        The other one.
+        """
+        if not isinstance(it, ImageDetIter):
+            raise ParameterError("Synchronize with invalid iterator.", type(it).__name__, "pass an ImageDetIter")
+        if self.label_shape[1] != it.label_shape[1]:
+            raise InvalidValue("object width mismatch", f"{self.label_shape[1]} and {it.label_shape[1]}")
+        shape = max(self.label_shape[0], it.label_shape[0]), self.label_shape[1]
+        for one in (self, it):
+            if one.label_shape != shape:
+                if verbose:
+                    print(f"Resized label_shape to ({shape[0]}, {shape[1]}).")
+                one.reshape(label_shape=shape)
+        return it
+
+    def draw_next(
+        self,
+        color: Sequence[int] | None = None,
+        thickness: int = 2,
+        mean: Any = None,
+        std: Any = None,
+        clip: bool = True,
+        waitKey: int | None = None,
+        window_name: str = "draw_next",
+        id2labels: Any = None,
+    ) -> Iterator[np.ndarray]:
+        """The changed images with the boxes of their objects drawn into them, one after another to the end of the data.
+
+        Parameters
+        ----------
+        color
+            Of the boxes; a random one for each if None.
+        thickness
+            Of the lines, in pixels.
+        mean, std
+            What the augmenters subtracted and divided by, to be undone; True for those of ImageNet.
+        clip
+            Whether to limit the colors to 0 to 255.
+        waitKey
+            Milliseconds to show each image in a window, which needs OpenCV; None for no window.
+        window_name
+            The title of the window.
+        id2labels
+            The name of each class, as a dictionary or list, to be written into the boxes.
+
+        Yields
+        ------
+        numpy.ndarray
+            An image (h, w, 3), uint8.
+        """
+        mean, std = (known if given is True else given for given, known in ((mean, MEAN), (std, DEVIATION)))
+        self.reset()
+        while True:
+            try:
+                label, compressed = self.next_sample()
+            except StopIteration:
+                return
+            image, objects = self.augmentation_transform(self.imdecode(compressed), self._parse_label(label).copy())
+            pixels = image.asnumpy().astype("float64")
+            pixels = pixels if std is None else pixels * np.asarray(std)
+            pixels = pixels if mean is None else pixels + np.asarray(mean)
+            drawn = (np.clip(pixels, 0, 255) if clip else pixels).astype("uint8")
+            for row in objects:
+                shade = [random.randint(0, 255) for _ in range(3)] if color is None else list(color)
+                left, top = _draw_box(drawn, row[1:5], shade, thickness)
+                if id2labels is not None:
+                    drawn = _with_text(drawn, (left + thickness, top + thickness), str(id2labels[int(row[0])]), shade)
+            if waitKey is not None:
+                _show(window_name, drawn, waitKey)
+            yield drawn
+
+
+def _draw_box(image: np.ndarray, box: np.ndarray, color: Sequence[int], thickness: int) -> tuple[int, int]:
+    """Draw a box; return its upper left corner."""
+    h, w = image.shape[:2]
+    left, top, right, bottom = (int(share * size) for share, size in zip(box, (w, h, w, h), strict=True))
+    inner, outer = thickness // 2, (thickness + 1) // 2
+    for row in (top, bottom):
+        image[max(row - inner, 0) : max(row + outer, 0), max(left - inner, 0) : right + outer] = color
+    for column in (left, right):
+        image[max(top - inner, 0) : bottom + outer, max(column - inner, 0) : max(column + outer, 0)] = color
+    return left, top
+
+
+def _with_text(image: np.ndarray, corner: tuple[int, int], text: str, color: Sequence[int]) -> np.ndarray:
+    record = draw_text(ArrayRecord("uint8", image.shape, image.tobytes()), corner, text, color)
+    return np.frombuffer(bytearray(record.data), np.uint8).reshape(image.shape)
+
+
+def _show(title: str, image: np.ndarray, milliseconds: int) -> None:
+    try:
+        opencv = import_module("cv2")
+    except ImportError as error:
+        raise MissingDependency.of("cv2", "showing images in a window", "opencv-python") from error
+    opencv.imshow(title, image[..., ::-1])
+    opencv.waitKey(milliseconds)

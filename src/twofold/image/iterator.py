@@ -1,0 +1,320 @@
+"""`ImageIter`: batches of images from records, lists or files, changed by augmenters written in Python."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Mapping, Sequence
+from numbers import Number
+from typing import TYPE_CHECKING, Any
+
+from .. import ndarray as nd
+from ..errors import FormatError, InvalidValue, MXNetError, ParameterError, Undefined
+from ..formats.files import read_file
+from ..formats.image_lists import load_image_list
+from ..io.iterator import DataBatch, DataDesc, DataIter
+from ..recordio import MXIndexedRecordIO, MXRecordIO, unpack
+from .augmenters import Augmenter, CreateAugmenter
+from .functions import imdecode
+
+if TYPE_CHECKING:
+    from ..ndarray.array import NDArray
+
+__all__ = ["ImageIter"]
+
+DTYPES = ("int32", "float32", "int64", "float64")
+LAST_BATCHES = ("pad", "discard", "roll_over")
+
+
+class ImageIter(DataIter):
+    """Iterates over images in a file of records, a list or a folder, with augmenters.
+
+    `ImageRecordIter` is faster: its workers decode and change whole batches at once.
+
+    Parameters
+    ----------
+    batch_size
+        Number of images in a batch.
+    data_shape
+        Shape (3, h, w) of an image in a batch.
+    label_width
+        Number of labels of an image.
+    path_imgrec
+        A file of records.
+    path_imglist
+        A list of images: lines with an index, labels and a file name, with tabs between. With ``path_imgrec`` it has the labels.
+    path_root
+        The folder of the names in the list.
+    path_imgidx
+        The index of the records, which ``shuffle`` and ``num_parts`` need.
+    shuffle
+        Whether to visit the images in a random order, a new one in each epoch.
+    part_index, num_parts
+        Which of how many equal parts to read.
+    aug_list
+        The augmenters; those of `CreateAugmenter` with ``**kwargs`` if None.
+    imglist
+        A list of images instead of the file: [label, …, file name], where a label may be a list.
+    data_name, label_name
+        Names of the two arrays.
+    dtype
+        Dtype of the labels: ``"int32"``, ``"float32"``, ``"int64"`` or ``"float64"``.
+    last_batch_handle
+        What to do with an incomplete last batch: ``"pad"`` it with the first images, ``"discard"`` it, or let it ``"roll_over"`` to the
+        next epoch.
+    **kwargs
+        Parameters of `CreateAugmenter`.
+
+    Raises
+    ------
+    ParameterError
+        If no images are named, a parameter has another value than the above, or an index is needed.
+    MissingFileError, FileAccessError, FormatError
+        If a file cannot be read, or is not what it should be.
+    """
+
+    def __init__(
+        self,
+        batch_size: int,
+        data_shape: Sequence[int],
+        label_width: int = 1,
+        path_imgrec: str | None = None,
+        path_imglist: str | None = None,
+        path_root: str | None = None,
+        path_imgidx: str | None = None,
+        shuffle: bool = False,
+        part_index: int = 0,
+        num_parts: int = 1,
+        aug_list: Sequence[Augmenter] | None = None,
+        imglist: list[Any] | None = None,
+        data_name: str = "data",
+        label_name: str = "softmax_label",
+        dtype: str = "float32",
+        last_batch_handle: str = "pad",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(batch_size)
+        title = type(self).__name__
+        if not (path_imgrec or path_imglist or isinstance(imglist, list)):
+            raise ParameterError(f"{title}: no images", None, "pass path_imgrec, path_imglist or imglist")
+        if dtype not in DTYPES:
+            raise ParameterError(f"{title}: labels cannot have this dtype", dtype, f"use one of {', '.join(DTYPES)}")
+        if last_batch_handle not in LAST_BATCHES:
+            raise ParameterError(f"{title}: last_batch_handle", last_batch_handle, f"use one of {', '.join(LAST_BATCHES)}")
+        self.check_data_shape(data_shape)
+        self.imgrec: MXRecordIO | None = None
+        self.imgidx: list[Any] | None = None
+        if path_imgrec and path_imgidx:
+            self.imgrec = indexed = MXIndexedRecordIO(path_imgidx, path_imgrec, "r")
+            self.imgidx = list(indexed.keys)
+        elif path_imgrec:
+            self.imgrec = MXRecordIO(path_imgrec, "r")
+        self.imglist = _labels(path_imglist, imglist, dtype)
+        self.path_root = path_root
+        self.data_shape, self.label_width, self.shuffle = tuple(data_shape), label_width, shuffle
+        self.dtype, self.last_batch_handle = dtype, last_batch_handle
+        self.seq = self._order(part_index, num_parts)
+        self.num_image = None if self.seq is None else len(self.seq)
+        self.auglist = list(CreateAugmenter(data_shape, **kwargs)) if aug_list is None else list(aug_list)
+        self.provide_data = [DataDesc(data_name, (batch_size, *data_shape), dtype)]
+        labels = (batch_size, label_width) if label_width > 1 else (batch_size,)
+        self.provide_label = [DataDesc(label_name, labels, dtype)]
+        self.cur = 0
+        self._at_end = False
+        self._rolled: tuple[NDArray, NDArray, int] | None = None
+        self.reset()
+
+    def _order(self, part_index: int, num_parts: int) -> list[Any] | None:
+        """The keys of the images to visit; None for all records as they stand in the file."""
+        if self.imgrec is None:
+            keys = list(self.imglist or ())
+        elif self.imgidx is not None:
+            keys = self.imgidx
+        elif self.shuffle or num_parts > 1:
+            raise ParameterError(f"{type(self).__name__}: shuffle and num_parts need an index", None, "pass path_imgidx")
+        else:
+            return None
+        if not 0 <= part_index < num_parts:
+            raise ParameterError(f"{type(self).__name__}: no such part", f"part_index={part_index} of num_parts={num_parts}")
+        size = len(keys) // num_parts
+        return keys[part_index * size : (part_index + 1) * size] if num_parts > 1 else keys
+
+    def reset(self) -> None:
+        """Start a new epoch, with the images that the last one left for it."""
+        if self.seq is not None and self.shuffle:
+            random.shuffle(self.seq)
+        if self.last_batch_handle != "roll_over" or self._rolled is None:
+            self._to_start()
+
+    def hard_reset(self) -> None:
+        """Start a new epoch, without the images that the last one left for it."""
+        if self.seq is not None and self.shuffle:
+            random.shuffle(self.seq)
+        self._rolled = None
+        self._to_start()
+
+    def _to_start(self) -> None:
+        if self.imgrec is not None:
+            self.imgrec.reset()
+        self.cur = 0
+        self._at_end = False
+
+    def next_sample(self) -> tuple[Any, bytes]:
+        """The label and the compressed image of the next sample.
+
+        Raises
+        ------
+        StopIteration
+            At the end of the data.
+        """
+        if self._at_end:
+            raise StopIteration
+        if self.seq is None:
+            assert self.imgrec is not None
+            record = self.imgrec.read()
+            if record is None:
+                if self.last_batch_handle != "discard":
+                    self.imgrec.reset()
+                raise StopIteration
+            header, image = unpack(record)
+            self.cur += 1
+            return header.label, image
+        if self.cur == len(self.seq):
+            if self.last_batch_handle != "discard":
+                self.cur = 0
+            raise StopIteration
+        key = self.seq[self.cur]
+        self.cur += 1
+        if isinstance(self.imgrec, MXIndexedRecordIO):
+            header, image = unpack(self.imgrec.read_idx(key))
+            return (header.label if self.imglist is None else self._listed(key)[0]), image
+        label, name = self._listed(key)
+        return label, self.read_image(name)
+
+    def _listed(self, key: Any) -> tuple[Any, str]:
+        assert self.imglist is not None
+        if key not in self.imglist:
+            raise ParameterError(f"{type(self).__name__}: the list lacks a record", f"{key}", "make the list and the records together")
+        return self.imglist[key]
+
+    def next(self) -> DataBatch:
+        """The next batch.
+
+        Raises
+        ------
+        StopIteration
+            At the end of the data.
+        """
+        if self._rolled is not None:
+            data, label, count = self._rolled
+        else:
+            data, label, count = *self._empty_batch(), 0
+        rolled, self._rolled = count, None
+        count = self._batchify(data, label, count)
+        pad = self.batch_size - count
+        if pad and self.last_batch_handle == "discard":
+            raise StopIteration
+        if pad and self.last_batch_handle == "roll_over" and not rolled:
+            self._rolled = data, label, count
+            raise StopIteration
+        if pad:
+            self._batchify(data, label, count)
+            self._at_end = self.last_batch_handle == "pad"
+        # of a batch that rolled over, the images of this epoch count as padding, as in MXNet
+        return DataBatch([data], [label], self.batch_size - rolled if rolled else pad)
+
+    def _empty_batch(self) -> tuple[NDArray, NDArray]:
+        return nd.zeros(self.provide_data[0].shape), nd.zeros(self.provide_label[0].shape)
+
+    def _batchify(self, batch_data: NDArray, batch_label: NDArray, start: int = 0) -> int:
+        """Fill a batch from a row on; return the number of its rows."""
+        count = start
+        while count < self.batch_size:
+            try:
+                label, compressed = self.next_sample()
+            except StopIteration:
+                if not count:
+                    raise
+                break
+            image = self.augmentation_transform(self.imdecode(compressed))
+            batch_data[count] = self.postprocess_data(image)
+            batch_label[count] = label
+            count += 1
+        return count
+
+    def check_data_shape(self, data_shape: Sequence[int]) -> None:
+        """Raise an error if the shape of an image is not (3, h, w)."""
+        if len(data_shape) != 3:
+            raise InvalidValue("data_shape should have length 3, with dimensions CxHxW", f"{tuple(data_shape)}")
+        if data_shape[0] != 3:
+            raise InvalidValue("This iterator expects inputs to have 3 channels.", f"{tuple(data_shape)}")
+
+    def check_valid_image(self, data: Sequence[NDArray]) -> None:
+        """Raise an error if an image has no axes."""
+        if not data[0].shape:
+            raise MXNetError("Data shape is wrong")
+
+    def imdecode(self, s: bytes) -> NDArray:
+        """Decode an image; an error names where it is."""
+        try:
+            return imdecode(s)
+        except FormatError as error:
+            raise FormatError(f"{self._place()}: {error.what}", error.given) from None
+
+    def _place(self) -> str:
+        """Where the last sample is, in words."""
+        if self.seq is None:
+            return f"record {self.cur - 1}"
+        key = self.seq[self.cur - 1]
+        return f"record {key}" if self.imgrec is not None else f"file {self._listed(key)[1]}"
+
+    def read_image(self, fname: str) -> bytes:
+        """The content of a file in the list."""
+        return read_file(os.path.join(self.path_root or "", fname))
+
+    def augmentation_transform(self, data: NDArray) -> NDArray:
+        """The image after all augmenters."""
+        for augmenter in self.auglist:
+            data = augmenter(data)
+        return data
+
+    def postprocess_data(self, datum: NDArray) -> NDArray:
+        """The image as it stands in a batch: (c, h, w)."""
+        return nd.transpose(datum, axes=(2, 0, 1))
+
+    def get_state(self) -> dict[str, Any]:
+        """As `DataIter.get_state`.
+
+        Raises
+        ------
+        MXNetError
+            If images rolled over from the last epoch: they are in no file.
+        """
+        if self._rolled is not None:
+            raise Undefined(
+                "ImageIter: images that rolled over are not saved", None, "save after a batch, or use another last_batch_handle"
+            )
+        return {"cur": self.cur, "seq": self.seq, "at_end": self._at_end}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """As `DataIter.set_state`."""
+        self._to_start()
+        self._rolled = None
+        self.seq, self._at_end = state["seq"], state["at_end"]
+        if self.seq is None and self.imgrec is not None:
+            for _ in range(state["cur"]):
+                self.imgrec.read()
+        self.cur = state["cur"]
+
+
+def _labels(path: str | None, given: list[Any] | None, dtype: str) -> dict[Any, tuple[NDArray, str]] | None:
+    """The labels and names in a list, by index; None without one."""
+    if path:
+        return {k: (nd.array(labels, dtype=dtype), name) for k, labels, name in load_image_list(read_file(path))}
+    if given is None:
+        return None
+    found: dict[Any, tuple[NDArray, str]] = {}
+    for k, (*labels, name) in enumerate(given, 1):
+        numbers = labels if len(labels) > 1 or isinstance(labels[0], Number) else labels[0]
+        found[str(k)] = nd.array(numbers, dtype=dtype), name
+    return found
