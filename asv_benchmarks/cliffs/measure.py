@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import isqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -168,7 +167,7 @@ def points(operation: Operation, ways: Sequence[str], sizes: Sequence[int], box:
     for n in sizes:
         if n > operation.largest:
             return
-        calls = eval(operation.calls, {"n": n, "min": min, "side": isqrt(n)})
+        calls = operation.operations(n)
         for way in ways:
             if way == "folded" and n < FOLDED_FROM:
                 continue

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
+from math import isqrt
 
 
 @dataclass(frozen=True)
@@ -16,7 +18,8 @@ class Operation:
     group
         What it belongs to, for ``--only`` and the plot.
     calls
-        Operations on arrays in one run, as an expression of the size ``n`` and of the ``side`` of square matrices.
+        Operations on arrays in one run, as an expression of the size ``n`` and of the ``side`` of square matrices; if empty, those of the
+        statement: operators, calls, indices and ``.T``.
     largest
         Size above which it is not measured.
     changes
@@ -27,7 +30,7 @@ class Operation:
 
     text: str
     group: str
-    calls: str = "1"
+    calls: str = ""
     largest: int = 10_000_000
     changes: bool = False
     name: str = ""
@@ -36,6 +39,20 @@ class Operation:
     def title(self) -> str:
         """Its name in tables."""
         return self.name or self.text
+
+    def operations(self, n: int) -> int:
+        """How many operations on arrays one run has."""
+        if self.calls:
+            return eval(self.calls, {"n": n, "min": min, "side": isqrt(n)})
+        return sum(_is_operation(node) for node in ast.walk(ast.parse(self.text)))
+
+
+def _is_operation(node: ast.AST) -> bool:
+    if isinstance(node, ast.UnaryOp):
+        return not isinstance(node.operand, ast.Constant)
+    if isinstance(node, ast.Attribute):
+        return node.attr == "T"
+    return isinstance(node, (ast.BinOp, ast.Compare, ast.Call, ast.Subscript, ast.AugAssign))
 
 
 def _of(group: str, text: str, **facts: object) -> list[Operation]:

@@ -283,7 +283,9 @@ class NumpyNamespace(Referenced):
 
     @staticmethod
     def index(x, *arrays, key):
-        return x[arrays[0]] if key[0] == 0 and len(arrays) == 1 else x[array_key(arrays, key)]
+        if len(arrays) > 1:
+            return x[array_key(arrays, key)]
+        return x[arrays[0]] if key[0] == 0 else x.take(arrays[0], key.index(0))
 
     @staticmethod
     def index_add(x, value, *arrays, key):

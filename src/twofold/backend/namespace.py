@@ -111,6 +111,9 @@ class PortableNamespace(Referenced):
     def stop_gradient(self, x):
         return x
 
+    def sort(self, x, *, axis, descending=False):
+        return self.take_along_axis(x, self.argsort(x, axis=axis, descending=descending), axis=axis)
+
     # windows
 
     def pad(self, x, *, width, value=0.0):

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..opdef.shapes import sliced_shape
-from ..ops.primitive_shape import full, slice_add, slice_update
+from ..ops.primitive_gather import index_add
+from ..ops.primitive_shape import slice_add, slice_update
 from .build import G, apply, item
-from .ir import AnyNode, Application, Leaf, Node, applies, const, leaf, post_order, topological
+from .ir import AnyNode, Application, Leaf, Node, applies, const, fill_of, leaf, post_order, topological
 
 Gradients = dict[Node, Node]
 
@@ -120,16 +121,21 @@ def accumulate(outputs: Sequence[Node], heads: Sequence[Node], stop: Sequence[No
 
 
 def _plus(total: Node, grad: Node) -> Node:
-    """The sum of two contributions. One that is zero but for a slice is added in place there, so that many slices cost no array each."""
+    """The sum of two contributions.
+
+    One that is zero but for a slice, or for what one index array selects, is added in place there: many of them cost no array each.
+    """
     for whole, part in ((total, grad), (grad, total)):
-        if not applies(part, slice_update) or whole.dtype != part.dtype or not applies(part.operands[0], full):
+        if whole.dtype != part.dtype or not (applies(part, slice_update) or applies(part, index_add)) or fill_of(part.operands[0]) != 0:
             continue
-        zeros: Any = part.operands[0]
-        value = part.operands[1]
+        _, value, *places = part.operands
         key = part.sig.params["key"]
-        # half of the array or more takes part in kernels instead
-        if zeros.sig.params["value"] == 0 and 2 * value.size <= part.size and value.shape == sliced_shape(part.shape, key):
+        if 2 * value.size > part.size:  # half of the array or more takes part in kernels instead
+            continue
+        if not places and value.shape == sliced_shape(part.shape, key):
             return apply(slice_add.sig(key=key), (whole, value))
+        if len(places) == 1:  # several may select an element of each row, which kernels compute (see `rows`)
+            return apply(part.sig, (whole, value, *places))
     return total + grad
 
 

@@ -91,7 +91,7 @@ def {name}(self, other):
                 node = typed.get(({nodes}))
                 if {recordable}:
                     try:
-                        out = run(fn, {operands})
+                        out = {recorded}
                     except recoverable:
                         return {general}
                     if out.__class__ is not plain:
@@ -294,10 +294,13 @@ def _binary_parts(op: Op, legacy: bool, reverse: bool) -> dict[str, str]:
     """What differs between the operators with two operands."""
     number = "to_scalar(other, name_of[a.dtype])" if legacy else "other"
     floats, pending, with_number = f" and {_IS_FLOAT}" if legacy else "", "", _call(_pair("a", number, reverse), legacy)
+    numbers, recorded = "", f"run(fn, {_pair('a.data', 'to_scalar(other, ra.node.dtype)', reverse)})"
     if op.python == "pow" and not legacy:  # ** squares bools (NumPy's int8), where the function power gives int64
         floats, pending = " and (a.dtype is not bools or other != 2)", ' and (other != 2 or a.type[1] != "bool")'
+        numbers = " and kind is float"  # programs know better ways for integers
         if not reverse:  # NumPy's operator squares, too, with the bits of the power
             with_number = f"squared(a) if other == 2 and (kind is int or {_IS_FLOAT}) else {with_number}"
+            numbers, recorded = " and (kind is float or other == 2)", f"run(squared, a.data) if kind is int else {recorded}"
     if op.ufunc is None:  # the matrix product takes no numbers
         floats = " and False"
     now = _NOW if _runs_now(op, legacy) else ""
@@ -308,14 +311,14 @@ def _binary_parts(op: Op, legacy: bool, reverse: bool) -> dict[str, str]:
         "both": _call("a, b", legacy),
         "with_number": with_number,
         "single": _call(_pair("a", "other._raw", reverse), legacy),
+        "numbers": numbers,
         # MXNet's float arrays take integers as floats; in NumPy's promotion they are of another kind
-        "numbers": "" if legacy or op.python != "pow" else " and kind is float",  # its programs know better ways for 2
         "leaf": "lb = float_leaves[n]" if legacy else _NUMBER,
         "counted": _COUNTED if legacy else f"if rb is None:\n                        {_COUNTED}",
         "nodes": _pair("ra.node", "lb", reverse),
         "recs": _pair("ra", "rb", reverse),
         "joined": _pair("a", "float(other)" if legacy else "other", reverse),
-        "operands": _pair("a.data", "to_scalar(other, ra.node.dtype)", reverse),
+        "recorded": recorded,
         "kept": _pair("a", "float(other)" if legacy else "other", reverse),
         "two": now.format("a.device is cpu and b.device is cpu", "a.data, b.data"),
         "number": now.format("a.device is cpu", _pair("a.data", "other", reverse)),

@@ -29,7 +29,7 @@ w._steps = w._g = None
 return w
 """
 #: What `array.ViewMixin._operand` returns, without a frame for small parts of ready memory.
-_CONTENT = """if {x}.__class__ is view and (of := {x}._of) is not None and of is {x}._base._v and ({a} := {x}._seen).size < gaps \\
+_CONTENT = """if {x}.__class__ is view and (of := {x}._of) is not None and of is {x}._base._v and ({a} := {x}._seen).size < {small} \\
         and (of.__class__ is plain or ({a}.size < settings.defer_elements
         and ((rec := of.rec) is None or not rec.node.tracked or tls.tape is None))):
     {copied}{a} = contiguous({a})
@@ -54,9 +54,12 @@ def complete(template: str, is_exact: bool = False) -> str:
     """
     # NumPy's `ascontiguousarray` would give an array without axes one
     copied = f"if {{a}}.ndim{' > 1' if is_exact else ''}:\n        "
+    small = "(gaps if {a}.ndim > 1 else settings.defer_elements)" if is_exact else "gaps"
+
+    content = _CONTENT.replace("{copied}", copied).replace("{small}", small)
 
     def text(found: re.Match[str]) -> str:
-        given = _CONTENT.replace("{copied}", copied).format(a=found[3], x=found[4]) if found[2] is None else _TEXTS[found[2]]
+        given = content.format(a=found[3], x=found[4]) if found[2] is None else _TEXTS[found[2]]
         return indent(given, found[1])
 
     return _PLACE.sub(text, template)

@@ -16,8 +16,8 @@ from ..opdef.shapes import broadcast_shapes, checked_index
 from ..opdef.spec import Sig
 from ..ops import primitive_gather, primitive_shape
 from .array import Array, adopted, from_host
-from .cell import HOST, PLAIN, Cell, Content, Value, wrap
-from .invoke import content, invoke
+from .cell import PLAIN, Cell, Content, Value, wrap
+from .invoke import invoke
 from .write import Chain, write
 
 Triple = tuple[int | None, int | None, int | None]
@@ -183,11 +183,16 @@ class Indexer:
             chain.append(primitive_shape.reshape.sig(shape=tuple(shape)))
         return Places(tuple(chain), tuple(arrays), tuple(shape), separator)
 
+    def gather_as_given(self, x: Any, index: Any) -> Any:
+        """``x[index]`` for arrays that can be operands as they are, see `_as_given`; None for any other index."""
+        found = _as_given(x, index)
+        return None if found is None else wrap(_class_of(x), invoke(*found)[0])
+
     def gather(self, x: Any, index: Any) -> Any:
         """``x[index]`` for an index with arrays."""
-        found = _leading(x, index)
+        found = self.gather_as_given(x, index)
         if found is not None:
-            return wrap(_class_of(x), invoke(*found)[0])
+            return found
         places = self._places(x, index)
         sig, cells = _index_sig(places.arrays, x)
         out = wrap(_class_of(x), invoke(sig, (_applied(x, places.chain), *cells))[0])
@@ -241,41 +246,52 @@ class Places(NamedTuple):
     dropped: int | None
 
 
-def _leading(x: Any, index: Any) -> tuple[Sig, list[Any]] | None:
-    """The ``index`` primitive and its operands for arrays of the first axes that can be operands as they are; None for any other index.
+def _as_given(x: Any, index: Any) -> tuple[Sig, list[Any]] | None:
+    """The ``index`` primitive and its operands for arrays and whole axes that can be operands as they are; None for any other index.
 
-    They are a mask of one axis, or ready places on cpu(0), none of which is counted from the end. An operation that is recorded or waits
-    borrows them, so that they are not copied unless they are written in the meantime.
+    The arrays are a mask of one axis, or ready places on cpu(0), none of which is counted from the end. An operation that is recorded or
+    waits borrows them, so that they are not copied unless they are written in the meantime.
     """
-    cls, v = _class_of(x), x._v
-    data = v.data if v.__class__ is Value else v
-    shape = data.shape if data.__class__ is PLAIN else v.type[0]
+    cls = type(x)._root or type(x)
+    v: Any = x._v if cls is type(x) else None  # that of a view is read once it is needed, since reading it may be recorded
+    shape = v.data.shape if v.__class__ is Value and v.data.__class__ is PLAIN else x.shape
     items = index if index.__class__ is tuple else (index,)
-    if len(items) > len(shape) or (v.__class__ is Value and v.device is not CPU):
+    if len(items) > len(shape):
         return None
-    operands: list[Any] = [x if type(x)._root is None else wrap(cls, v)]  # that of a recorded view is recorded each time
+    key: list[int | None] = []
+    operands: list[Any] = []
     extent: Any = None
     for item, size in zip(items, shape, strict=False):
-        i: Any = item._v if isinstance(item, Array) else None
+        if item.__class__ is slice and item.start is None is item.stop and item.step is None:
+            key.append(None)
+            continue
+        i: Any = item._operand if isinstance(item, Array) else None
         places = i.data if i.__class__ is Value and i.device is CPU else i
         if places.__class__ is not PLAIN or not places.ndim:
             return None
+        key.append(len(operands))
         if places.dtype is BOOL and places.shape == (size,) and len(items) == 1:
-            operands.append(wrap(cls, content(places.nonzero()[0], CPU)))
+            operands.append(Value(places.nonzero()[0]))
             break
         if places.dtype is not INT64 or not places.size or places.shape != (extent or places.shape):
             return None
         if np.minimum.reduce(places, None) < 0 or np.maximum.reduce(places, None) >= size:
             return None
         extent = places.shape
-        operands.append(item if type(item)._root is None else wrap(cls, HOST.copy(places, CPU)))
-    return _index_of(len(items), len(shape)), operands
+        operands.append(item if type(item)._root is None else Value(np.array(places)))
+    if not operands:
+        return None
+    v = x._v if v is None else v
+    if v.__class__ is Value and v.device is not CPU:
+        return None
+    operands.insert(0, x if cls is type(x) else wrap(cls, v))
+    return _index_of(tuple(key), len(shape)), operands
 
 
 @cache
-def _index_of(first: int, ndim: int) -> Sig:
-    """``index`` with arrays for the first axes."""
-    return primitive_gather.index.sig(key=(*range(first), *[None] * (ndim - first)))
+def _index_of(key: tuple[int | None, ...], ndim: int) -> Sig:
+    """``index`` with a key for the first axes; the others are whole."""
+    return primitive_gather.index.sig(key=(*key, *[None] * (ndim - len(key))))
 
 
 def _class_of(x: Array) -> type[Array]:

@@ -136,7 +136,7 @@ def invoke(sig: Sig, args: Sequence[Argument], device: Device | None = None) -> 
         args, contents = _with_key(op, args, contents, where)
     if scalars and sig.legacy and op.elementwise:
         contents = _legacy_scalars(sig, contents)
-    lazy = is_lazy(contents, op.waits_from) and (tracked or not op.alone or not is_ready(contents))
+    lazy = is_lazy(contents, op) and (tracked or not op.alone or not is_ready(contents))
     way = way_of(where, tracked=tracked, lazy=lazy, exposed=lazy and is_exposed(contents), at_once=op.dynamic_shape)
     if way is Way.INLINE:
         return _inline(sig, contents, where)
@@ -145,11 +145,12 @@ def invoke(sig: Sig, args: Sequence[Argument], device: Device | None = None) -> 
             return _inline(sig, contents, where)
         return [*defer(sig, _captured(args, contents), where)]
     assert tape is not None
-    return _record(sig, args, contents, where, tape, way is Way.RECORDED_DEFERRED)
+    at_once = way is Way.RECORDED_DEFERRED and where is CPU and _runs_at_once(contents)
+    return _record(sig, args, contents, where, tape, Way.RECORDED if at_once else way, at_once)
 
 
 def _runs_at_once(contents: Sequence[Any]) -> bool:
-    """Whether an unrecorded operation on cpu(0) that might wait runs at once, since its operands are ready and its site says so."""
+    """Whether an operation on cpu(0) that might wait runs at once, since its operands are ready and its site says so."""
     if not SITES or LISTENERS or not is_ready(contents) or (site := lone(frame_of_user(1))) is None:
         return False
     site.at_once += 1
@@ -344,7 +345,7 @@ def _key(contents: Sequence[Any]) -> Any:
     return tuple(parts)
 
 
-def _record(sig: Sig, args: Sequence[Any], values: list[Any], device: Device, tape: Tape, lazy: bool) -> list[Any]:
+def _record(sig: Sig, args: Sequence[Any], values: list[Any], device: Device, tape: Tape, way: Way, at_once: bool) -> list[Any]:
     COUNTERS.recorded += 1
     if tape.device is not device:
         tape.device = device if tape.device is None else False
@@ -378,10 +379,9 @@ def _record(sig: Sig, args: Sequence[Any], values: list[Any], device: Device, ta
     parts = (rec,) if len(node.parts) == 1 else [Rec(p, (rec,), (), tape) for p in node.parts]
     hooked = sig.op.backward_rule is not None
     kept: Sequence[Any]
-    if not lazy and plan.largest >= SETTINGS.defer_elements:  # a large result of small operands: the operations that read it will wait
-        exposed = is_exposed(values)
-        lazy = way_of(device, tracked=True, lazy=True, exposed=exposed, at_once=sig.op.dynamic_shape) is Way.RECORDED_DEFERRED
-    if lazy:  # what backward reads is saved only if the window runs before backward joins it
+    if not at_once and plan.largest >= SETTINGS.defer_elements:  # perhaps a large result of small operands, which others will read
+        way = way_of(device, tracked=True, lazy=True, exposed=is_exposed(values), at_once=sig.op.dynamic_shape)
+    if way is Way.RECORDED_DEFERRED:  # what backward reads is saved only if the window runs before backward joins it
         outs, kept = defer_recorded(rec, values, parts, device, tape, hooked)
     else:
         tape.whole = False

@@ -18,6 +18,7 @@ from ..config import SETTINGS
 from ..device import CPU
 from ..dtype import INTEGERS, NUMPY
 from ..generated_methods import attach_method
+from ..ops import primitive_shape
 from .array import AXES_REVERSED, RESHAPED
 from .cell import PLAIN, Value
 from .fast import native
@@ -127,6 +128,12 @@ def reshape(self, *shape, {options}):{where}
         return {general}
     if not r.ndim or r.base is not (v if v.base is None else v.base):
         {copied}
+        if r.ndim and ({tracked}):
+            part = recorded_part(of, {chain}(reshape_to(shape=r.shape),){end}, r, True)
+            if part is not None:
+                c = cls()
+                c._v = part
+                return c
         return {general}
     {view}
 """
@@ -172,11 +179,13 @@ _NUMPY_GET["by_array"] = f"""if kind is element:
             elif key is None:
                 r = v[key]
             else:
+                if {_TRACKED}:
+                    return get(self, key)
                 if kind is list:
                     at = key if places.issuperset(map(type, key)) else host_key(key)
                 elif kind is not cls and kind is not view or (at := key._v).__class__ is not plain or not at.ndim:
                     at = None
-                if at is None or ({_TRACKED}):
+                if at is None:
                     return get(self, key)
                 r = v[at]
                 {_FRESH.format(margin=" " * 16)}"""
@@ -301,7 +310,7 @@ def attach(
         "get": get, "put": put, "host_key": _host_keys(cls, view, element),
     }  # fmt: skip
     env |= {"reshape": vars(cls).get("reshape"), "reshaped": RESHAPED, "transposed": AXES_REVERSED}
-    env |= {"recorded_part": recorded_part, "basic": cls._indexer.basic}
+    env |= {"recorded_part": recorded_part, "basic": cls._indexer.basic, "reshape_to": primitive_shape.reshape.sig}
     shared = {"shared": f" or {SHARED}", "own": f" or (of.__class__ is not plain and ({SHARED}))"}
     always = {"shared": "", "own": "", "tracked": _TRACKED}
     methods: list[tuple[str, dict[str, str]]] = [

@@ -21,6 +21,8 @@ from ..program.profiling import Title
 if TYPE_CHECKING:
     from ..opdef.spec import Sig
 
+#: Elements of the largest operand of a small product.
+SMALL = 4096
 #: A saved value: ("in", k), ("out", k) or ("res", k).
 Saved = tuple[str, int]
 
@@ -49,9 +51,9 @@ class NodePlan:
     again
         The function in ``run["cpu"]`` if `recording.record_again` may record the node: it changes no states. Else None.
     largest
-        Elements of its largest operand or result, divided by the operator's `opdef.spec.Op.waits_from`.
+        Elements of its largest result or operand that is read as a whole, divided by the operator's `opdef.spec.Op.waits_from`.
     fast
-        Whether the callables in `fast` may record it: an element-wise primitive with a single result.
+        Whether the callables in `fast` may record it: an element-wise primitive with a single result, or a product of small matrices.
     """
 
     __slots__ = ("again", "fast", "given", "hook", "keeps", "largest", "lends", "positions", "read", "residuals", "run", "saves", "tracked")
@@ -107,8 +109,10 @@ def _derive(node: Application, plan: NodePlan) -> None:
     plan.keeps = (*plan.read, *range(len(node.parts), len(node.parts) + len(shared)))
     plan.given = tuple(k for k, i in enumerate(node.inputs) if i is not None and not isinstance(i, Constant))
     plan.saves = (*[("in", k) for k in plan.lends], *[("out", k) for k in plan.read], *[("res", k) for k in range(len(shared))])
-    plan.largest = max([n.size for n in (*node.inputs, *node.parts) if n is not None], default=0) // node.sig.op.waits_from
-    plan.fast = node.is_primitive and len(node.parts) == 1 and node.sig.op.elementwise
+    read = node.inputs[1:] if node.sig.op.picks else node.inputs
+    plan.largest = max([n.size for n in (*read, *node.parts) if n is not None], default=0) // node.sig.op.waits_from
+    is_known = node.sig.op.elementwise or (node.sig.op.python != "" and plan.largest < SMALL)
+    plan.fast = node.is_primitive and len(node.parts) == 1 and is_known
 
 
 def stands_for(node: Application, saved: Saved) -> list[Node]:

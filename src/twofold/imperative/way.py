@@ -20,7 +20,7 @@ from enum import Enum
 from ..backend.kernel import Array
 from ..config import SETTINGS
 from ..device import CPU, Device
-from ..opdef.spec import WHOLE
+from ..opdef.spec import WHOLE, Op
 from ..scheduler.variable import HAND_OVER
 from .cell import PINNED, PLAIN, Operand, Value
 from .record import tls
@@ -73,16 +73,16 @@ def is_tracked(v: Operand) -> bool:
     return tls.tape is not None and isinstance(v, Value) and v.rec is not None and v.rec.node.tracked
 
 
-def is_lazy(contents: Iterable[Operand], times: int) -> bool:
+def is_lazy(contents: Iterable[Operand], op: Op) -> bool:
     """Whether an operation on these contents waits: one of them is pending itself, large, or not of the host library.
 
-    ``times`` is the operator's `opdef.spec.Op.waits_from`.
+    Of the first one its size does not matter if the operator reads only a part of it (`opdef.spec.Op.picks`).
     """
-    big = SETTINGS.defer_elements * times
-    for v in contents:
+    big = SETTINGS.defer_elements * op.waits_from
+    for k, v in enumerate(contents):
         if isinstance(v, Value):
             data = v.data
-            if data is None or data.__class__ is not PLAIN or data.size >= big:
+            if data is None or data.__class__ is not PLAIN or (data.size >= big and (k or not op.picks)):
                 return True
     return False
 

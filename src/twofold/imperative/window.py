@@ -251,7 +251,7 @@ class Window(Task):
         """The task's function."""
         live, wanted, dead = self.work
         self.work = None
-        if live and not self.tape:
+        if live:
             count_window(self.issued, len(self.issued) == 1)
         try:
             if live and LISTENERS:

@@ -98,10 +98,11 @@ def read_at_once(root: Cell, chain: Chain) -> tuple[Content, Array] | None:
     return (v, look(HOST, data, chain)) if data.__class__ is PLAIN else None
 
 
-def recorded_part(v: Value, chain: Chain, seen: Any = None) -> Value | None:
-    """A copy of a small part of a tracked array that is ready; None for anything else.
+def recorded_part(v: Value, chain: Chain, seen: Any = None, is_copy: bool = False) -> Value | None:
+    """A small part of a tracked array that is ready, copied, or a large one that has no gaps, as it is; None for anything else.
 
-    It is recorded as its view operations would be. Their gradients read shapes only, so that of their results only the last one is made.
+    It is recorded as its view operations would be. Their gradients read shapes only, so that of their results only the last one is made,
+    and a backward that joins a window does not miss them there.
 
     Parameters
     ----------
@@ -111,13 +112,16 @@ def recorded_part(v: Value, chain: Chain, seen: Any = None) -> Value | None:
         What selects the part.
     seen
         NumPy's view of it, or its only element, if that is known.
+    is_copy
+        Whether that is a copy already.
     """
     tape, data, rec = tls.tape, v.data, v.rec
     if tape is None or rec is None or data.__class__ is not PLAIN or v.device is not CPU or tape.device not in (CPU, None) or LISTENERS:
         return None
     if seen is None:
         seen = look(HOST, data, chain)
-    if not chain or seen.size >= SETTINGS.defer_elements:
+    is_large = seen.size >= SETTINGS.defer_elements
+    if not chain or (is_large and (seen.__class__ is not PLAIN or not seen.flags.c_contiguous)):
         return None
     for sig in chain:
         if sig.op.detaches:
@@ -130,8 +134,12 @@ def recorded_part(v: Value, chain: Chain, seen: Any = None) -> Value | None:
         node = sig.typed.get((rec.node,))
         rec = Rec(apply(sig, (rec.node,)) if node is None else node, (rec,), (), tape)
     COUNTERS.recorded += 1
-    tape.device, tape.whole = CPU, False
-    return Value(np.array(seen), rec)
+    tape.device = CPU
+    if is_large and not is_copy:
+        part = alias(seen, v)
+        part.rec = rec
+        return part
+    return Value(seen if is_copy else np.array(seen), rec)
 
 
 def is_visible(v: Value) -> bool:

@@ -82,7 +82,7 @@ class Reductions(Front):
     def sort(self, a: Any, axis: int | None = -1, kind: str | None = None, order: None = None) -> Any:
         """The elements sorted along an axis, flattened if None; the sort is stable, whatever the ``kind``."""
         _no_fields("sort", order)
-        return self.apply(ordering.sort, (self.operand(a),), {"axis": axis, "is_ascend": True})
+        return self.apply(ordering.sort_axis, (self.operand(a),), {"axis": axis, "is_ascend": True})
 
     def argsort(self, a: Any, axis: int | None = -1, kind: str | None = None, order: None = None) -> Any:
         """The indices (int64) that sort along an axis, of the flattened array if None; the sort is stable, whatever the ``kind``."""

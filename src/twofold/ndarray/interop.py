@@ -34,7 +34,7 @@ FUNCTIONS: dict[Callable[..., Any], tuple[Op, dict[str, str]]] = {
     np.prod: (reduction.prod_axis, {"axis": "axis", "keepdims": "keepdims"}),
     np.repeat: (reshaping.repeat, {"repeats": "repeats", "axis": "axis"}),
     np.reshape: (reshaping.reshape_array, {"shape": "shape"}),
-    np.sort: (ordering.sort, {"axis": "axis"}),
+    np.sort: (ordering.sort_axis, {"axis": "axis"}),
     np.squeeze: (reshaping.squeeze, {"axis": "axis"}),
     np.sum: (reduction.sum_axis, {"axis": "axis", "keepdims": "keepdims"}),
     np.swapaxes: (reshaping.swap_axis, {"axis1": "dim1", "axis2": "dim2"}),

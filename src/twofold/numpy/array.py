@@ -239,7 +239,7 @@ class ndarray(Array):  # NumPy's name
         if memory is not None and (seen := self._seen) is not None and not seen.flags.c_contiguous:
             return adopted(ndarray, np.ascontiguousarray(memory).reshape(-1))
         flat = self.reshape(-1, order=order)
-        if self._root is None or flat.size < 2 or flat.strides[0] == flat.itemsize:
+        if self._root is None or flat._root is None or flat.size < 2 or flat.strides[0] == flat.itemsize:
             return flat
         return flat.copy()  # NumPy's `ravel` returns adjacent elements, `reshape` also views with gaps between them
 
@@ -431,6 +431,8 @@ def element_of(scalar: Any) -> ndarray:
 
 def ready_memory(x: Any) -> np.ndarray | None:
     """NumPy's array of the memory of an array that is ready and not tracked; None for others."""
+    if x._root is not None and is_tracked(x._base._v):  # reading it would be recorded
+        return None
     v = x._operand
     if v is None:
         return x._seen

@@ -81,8 +81,8 @@ def get(x: ndarray, index: Any) -> ndarray:
         piece = _piece(x, index)
         if piece is not None:
             return piece
-    if index.__class__ is ndarray and is_tracked(root_of(x)._v) and index.ndim:
-        return INDEXER.gather(x, index)
+    if is_tracked(root_of(x)._v) and (gathered := INDEXER.gather_as_given(x, index)) is not None:
+        return gathered
     basic = INDEXER.basic(x.shape, index)
     root, chain = (x, ()) if x._root is None else (x._base, x._chain)  # type: ignore[attr-defined]
     if basic is None:

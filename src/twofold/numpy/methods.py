@@ -83,7 +83,16 @@ def _compress(self: ndarray, condition: ArrayLike, axis: int | None = None, out:
 
 def _sort(self: ndarray, axis: int = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None) -> None:
     """Sort in place along an axis; parameters as for the function."""
-    self[...] = selecting.sort(self, axis, kind, order, stable=stable)
+    if order is not None or self.dtype.kind not in "biuf" or not _sorts_at_once(self, axis, kind, stable):
+        self[...] = selecting.sort(self, axis, kind, order, stable=stable)
+
+
+def _sorts_at_once(x: ndarray, axis: int, kind: Any, stable: bool | None) -> bool:
+    """Whether NumPy has sorted the memory of an array."""
+    try:
+        return changed_at_once(x, lambda memory: memory.sort(axis, kind, stable=stable))
+    except (ValueError, TypeError):  # the function raises an error that says what to do
+        return False
 
 
 def _partition(self: ndarray, kth: Shape, axis: int = -1, kind: str = "introselect") -> None:

@@ -22,7 +22,6 @@ from ..imperative.counters import COUNTERS
 from ..imperative.fast import method_of, of_elements, specialise
 from ..imperative.generated_text import SHARED
 from ..imperative.invoke import content, invoke, type_of
-from ..imperative.way import is_tracked
 from ..imperative.write import is_owned, look, make_plain, update_in_place, write
 from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
 from ..ndarray.types import ArrayLike, Casting
@@ -171,13 +170,10 @@ def _of_views(op: Op, operands: Sequence[Any]) -> Content | None:
         if v.__class__ in NUMBERS:
             arrays.append(v)
             continue
-        data = v._operand
+        data = ready_memory(v)
         if data is None:
-            data, has_gaps = v._seen, True
-        elif data.__class__ is Value:
-            if is_tracked(data) or data.device is not CPU or data.data.__class__ is not PLAIN:
-                return None
-            data = data.data
+            return None
+        has_gaps = has_gaps or not data.flags.c_contiguous
         arrays.append(data)
     if not has_gaps:
         return None
@@ -378,10 +374,13 @@ def _by_vector(multiply: Callable[..., Any], a: ndarray, b: ndarray) -> ndarray 
     None if there is no such part, or an operand is pending, has to be recorded, or is on a device.
     """
     matrix: Any = a if len(a.shape) == 2 else b
-    if matrix.__class__ is not ndarrayView or matrix._operand is not None or LISTENERS:
+    if matrix.__class__ is not ndarrayView or LISTENERS:
         return None
-    first, second, seen = ready_memory(a), ready_memory(b), matrix._seen
-    if first is None or second is None or first.dtype != second.dtype or seen.strides[1] != seen.itemsize or seen.shape[1] < 2:
+    first, second = ready_memory(a), ready_memory(b)
+    if first is None or second is None or first.dtype != second.dtype:
+        return None
+    seen = first if matrix is a else second
+    if seen.flags.c_contiguous or seen.strides[1] != seen.itemsize or seen.shape[1] < 2:
         return None
     try:
         found = HOST.quick(multiply, first, second)
@@ -395,7 +394,9 @@ def _by_vector(multiply: Callable[..., Any], a: ndarray, b: ndarray) -> ndarray 
 _PRODUCT = """
 def {name}(self, other):
     kind = other.__class__
-    if (kind is cls or kind is view) and (self.__class__ is cls or self._steps is None) and (kind is cls or other._steps is None):
+    if (kind is cls or kind is view and other._steps is None and (other._of.__class__ is plain or tls.tape is None)) and (
+        self.__class__ is cls or self._steps is None and (self._of.__class__ is plain or tls.tape is None)
+    ):
         {a of self}
         {b of other}
         if a.__class__ is plain and b.__class__ is plain and (

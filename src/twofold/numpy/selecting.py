@@ -13,6 +13,7 @@ from ..imperative.array import adopted
 from ..imperative.cell import HOST, wrap
 from ..imperative.counters import COUNTERS
 from ..imperative.invoke import content, host_of, invoke
+from ..imperative.way import is_tracked
 from ..ndarray.host_calls import to_numpy
 from ..ndarray.types import ArrayLike
 from ..opdef.shapes import normalized_axis
@@ -20,7 +21,7 @@ from ..ops import elementwise_math, ordering, primitive_gather, primitive_math
 from .array import Out, ndarray
 from .creation import operand, operands
 from .fallback import by_numpy
-from .indexing import memory_of
+from .indexing import INDEXER, memory_of, root_of
 from .operators import NUMBERS, applied, holds, name_of_operand
 from .reductions import all, run
 from .shapes import broadcast_to, concatenate
@@ -98,8 +99,12 @@ def take(a: ArrayLike, indices: ArrayLike, axis: int | None = None, out: Out = N
         If an index is out of range and ``mode`` is ``"raise"``.
     """
     x = operand(a)
-    x = x.reshape(-1) if axis is None else x
+    x = x.reshape(-1) if axis is None and x.ndim != 1 else x
     at = normalized_axis(axis or 0, x.ndim)
+    if mode == "raise" and is_tracked(root_of(x)._v) and isinstance(indices, ndarray) and indices._dtype != "bool":
+        gathered = INDEXER.gather_as_given(x, (*[slice(None)] * at, indices))
+        if gathered is not None:
+            return deliver(gathered, out)
     places = _places(indices, x.shape[at], mode)
     result = run(primitive_gather.take, x, adopted(ndarray, places, x.context), axis=at)
     return deliver(result, out)
@@ -244,13 +249,13 @@ def sort(a: ArrayLike, axis: int | None = -1, kind: str | None = None, order: No
             named: Any = kind  # of any text, which NumPy refuses
             found = np.sort(memory, axis, named, stable=stable)
         except np.exceptions.AxisError:
-            return run(ordering.sort, x, axis=axis)  # whose error says what to do
+            return run(ordering.sort_axis, x, axis=axis)  # whose error says what to do
         except ValueError as error:
             raise own_error("sort: the kind is not NumPy's", error) from error
         COUNTERS.inline += 1
         return wrap(ndarray, content(HOST.as_array(found), CPU))
     _sorted(np.sort, np.empty(0), -1, kind, stable)  # refuses what NumPy refuses
-    return run(ordering.sort, x, axis=axis)
+    return run(ordering.sort_axis, x, axis=axis)
 
 
 def argsort(a: ArrayLike, axis: int | None = -1, kind: str | None = None, order: None = None, *, stable: bool | None = None) -> ndarray:

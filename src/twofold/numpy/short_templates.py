@@ -69,16 +69,23 @@ ALONE = "not more and not options and not listeners"
 #: Whether an argument is an array, or a view whose memory is at hand: that of a recorded one is a copy, recorded each time.
 AT_HAND = "kind is cls or (kind is view and (of := a._of) is not None and (of.__class__ is plain or tls.tape is None))"
 REDUCTION = f"""
-def call(a, axis=None, *more, keepdims=False, **options):
+def call(a, axis=None, *more, out=None, keepdims=False, **options):
     kind = a.__class__
-    if ({AT_HAND}) and {ALONE} and (axis is None or axis.__class__ is int) and (keepdims is False or keeps):
+    if ({AT_HAND}) and {ALONE} and (axis is None or axis.__class__ is int) and (keepdims is False and out is None or keeps):
         {{v of a}}
         if v.__class__ is plain and v.dtype is not bfloat16:
             try:
+                if out is not None:
+                    if out.__class__ is cls and (w := out._v).__class__ is plain and w.dtype is v.dtype and w.ndim:
+                        reduce(v, axis, None, w, keepdims)
+                        return out
+                    return general(a, axis, out=out, keepdims=keepdims)
                 v = reduce(v, axis, None, None, keepdims) if keepdims else reduce(v, axis)
                 {{result}}
             except refused:
                 pass
+    if out is not None:
+        options["out"] = out
     if keepdims is not False:
         options["keepdims"] = keepdims
     return general(a, axis, *more, **options)
@@ -260,37 +267,44 @@ def call({{given}}, {{axis}}*more, **options):
 """
 
 
+#: What NumPy writes to a small array that was given for the result.
+WRITTEN = """if out is not None:
+                if out.__class__ is cls and (v := out._v).__class__ is plain and v.ndim:
+                    numpys({operands}, v)
+                    return out
+                return general(self, {given}, out=out)"""
 OF_ONE = """
-def call(self, x, /, *more, **options):
+def call(self, x, /, *more, out=None, **options):
     kind = x.__class__
     if more or options or listeners:
-        return general(self, x, *more, **options)
+        return general(self, x, *more, out=out, **options)
     if kind is cls or kind is view:
         {a of x}
-        if a.__class__ is not plain and function is not None:
+        if a.__class__ is not plain and function is not None and out is None:
             return function(x)
     elif kind is element:
         a = x._raw
     elif (kind is float or kind is int) and not defaults.stack:
         a = x
     else:
-        return general(self, x)
+        return general(self, x, out=out)
     if a.__class__ is not Value and a is not None:
         try:
+            WRITTEN
             v = numpys(a)
             {result}
         except refused:
             pass
-    return general(self, x)
-"""
+    return general(self, x, out=out)
+""".replace("WRITTEN", WRITTEN.format(operands="a", given="x"))
 OF_TWO = """
-def call(self, x, y, /, *more, **options):
+def call(self, x, y, /, *more, out=None, **options):
     kind = x.__class__
     if more or options or listeners:
-        return general(self, x, y, *more, **options)
+        return general(self, x, y, *more, out=out, **options)
     if kind is cls or kind is view:
         {a of x}
-        if function is not None and a.__class__ is not plain:
+        if function is not None and a.__class__ is not plain and out is None:
             v = function(x, y)
             return general(self, x, y) if v is NotImplemented else v
     elif kind is element:
@@ -298,7 +312,7 @@ def call(self, x, y, /, *more, **options):
     elif (kind is float or kind is int) and not defaults.stack:
         a = x
     else:
-        return general(self, x, y)
+        return general(self, x, y, out=out)
     kind = y.__class__
     if kind is cls or kind is view:
         {b of y}
@@ -307,12 +321,13 @@ def call(self, x, y, /, *more, **options):
     elif kind is float or kind is int:
         b = y
     else:
-        return general(self, x, y)
+        return general(self, x, y, out=out)
     if a.__class__ is not Value and b.__class__ is not Value and b is not None:
         try:
+            WRITTEN
             v = numpys(a, b)
             {result}
         except refused:
             pass
-    return general(self, x, y)
-"""
+    return general(self, x, y, out=out)
+""".replace("WRITTEN", WRITTEN.format(operands="a, b", given="x, y"))

@@ -54,17 +54,18 @@ class ufunc:  # NumPy's name
         self.__doc__ = f"{numpys.__name__}: {kind}"
         self._short = short(self._op) if self._op is not None and self._op.primitive else None
 
-    def __call__(self, *args: Any, **options: Any) -> Any:
+    def __call__(self, *args: Any, out: Any = None, **options: Any) -> Any:
         """Apply the function to its operands.
 
         Parameters
         ----------
         *args
             As many array-likes as the function takes, followed by arrays to write the results to.
+        out
+            Array to write the result to, or a tuple of them.
         **options
-            ``out``: array to write the result to, or a tuple of them; ``where``: where to compute (elsewhere ``out`` keeps its elements,
-            or without it they are 0); ``dtype``: the dtype to compute in; ``casting``: which casts to ``dtype`` and ``out`` are allowed;
-            ``order`` and ``subok`` have no effect.
+            ``where``: where to compute (elsewhere ``out`` keeps its elements, or without it they are 0); ``dtype``: the dtype to compute
+            in; ``casting``: which casts to ``dtype`` and ``out`` are allowed; ``order`` and ``subok`` have no effect.
 
         Raises
         ------
@@ -74,15 +75,15 @@ class ufunc:  # NumPy's name
             For an unknown option.
         """
         # fast path: an array first, and no options, where comparing classes is faster than `isinstance`
-        if not options and len(args) == self.nin and self._short is not None:
+        if out is None and not options and len(args) == self.nin and self._short is not None:
             kind = args[0].__class__
             if kind is ndarray or kind is ndarrayView:
                 result = self._short(*args)
                 if result is not NotImplemented:
                     return result
         if len(args) > self.nin:
-            options["out"] = args[self.nin :]
-        return self._general(args[: self.nin], **options)
+            out = args[self.nin :]
+        return self._general(args[: self.nin], out=out, **options)
 
     def _general(
         self,

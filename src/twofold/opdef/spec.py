@@ -118,6 +118,8 @@ class Op:
     packed: bool = False
     #: Never part of a fused kernel on the host: it runs at once if its operands are ready, so that small results are not deferred.
     alone: bool = False
+    #: Of its first input it reads no more elements than its result has: that input does not wait for its size, if it is ready.
+    picks: bool = False
     #: An operation on ready arrays is deferred from this many times the size from which element-wise ones are (see `imperative.way`).
     waits_from: int = 1
     #: Computing an element takes no longer than reading and writing it.

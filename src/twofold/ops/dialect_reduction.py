@@ -297,7 +297,7 @@ def npi_percentile(
     if size == 0:
         raise ParameterError("percentile: there are no elements", str(a.shape), "pass at least one element")
     x = xp.reshape(xp.permute_dims(a, axes=(*axes, *rest)), shape=(size, *[a.shape[k] for k in rest]))
-    x = xp.cast(xp.take_along_axis(x, xp.argsort(x, axis=0, descending=False), axis=0), dtype)
+    x = xp.cast(xp.sort(x, axis=0, descending=False), dtype)
     wanted = xp.full(shape=(), value=q_scalar, dtype="float64") if q is None else xp.astype(q, dtype="float64")
     below, above, weight = weights_of(xp, wanted, size, interpolation)
     weight = xp.reshape(xp.cast(weight, dtype), shape=(*wanted.shape, *[1] * len(rest)))

@@ -7,7 +7,7 @@ from ..opdef.params import Integers, Shape
 from ..opdef.shapes import broadcast_shapes
 
 
-@primitive(moves=True, reference=lambda np, data, index, *, axis: np.take(data, index, axis))
+@primitive(moves=True, picks=True, reference=lambda np, data, index, *, axis: np.take(data, index, axis))
 def take(xp, data, index, *, axis: int):
     """Elements at indices along an axis: (…, n, …) and an index of shape s to (…, *s, …). Indices must be in [0, n)."""
 
@@ -34,7 +34,7 @@ def _(make):
         yield make(make.distinct((3, 4)), index, axis=axis, want=make.np.take)
 
 
-@primitive(moves=True, host_only=True, reference=lambda np, data, index, *, axis: np.take_along_axis(data, index, axis))
+@primitive(moves=True, picks=True, host_only=True, reference=lambda np, data, index, *, axis: np.take_along_axis(data, index, axis))
 def take_along_axis(xp, data, index, *, axis: int):
     """``data[…, index[…, k, …], …]`` along an axis; index and data broadcast on the other axes. Indices must be in [0, n)."""
 
@@ -51,13 +51,18 @@ def _(data, index, *, axis):
 
 @take_along_axis.grad
 def _(xp, dout, data, index, *, axis):
-    at = axis % len(data.shape)
+    return put_along_axis(xp, dout, index, axis, data.shape[axis]), None
+
+
+def put_along_axis(xp, dout, index, axis, size):
+    """The transpose of `take_along_axis`: zeros, of a size along the axis, with ``dout`` added at indices along it."""
+    at = axis % len(dout.shape)
     places = []
     for k, n in enumerate(dout.shape):
         column = tuple(n if j == k else 1 for j in range(len(dout.shape)))
         places.append(index if k == at else xp.reshape(xp.iota(size=n, dtype="int64"), shape=column))
-    zeros = xp.zeros(tuple(dout.shape[k] if k != at else n for k, n in enumerate(data.shape)), dout.dtype)
-    return xp.index_add(zeros, dout, *places, key=tuple(range(len(places)))), None
+    zeros = xp.zeros(tuple(size if k == at else n for k, n in enumerate(dout.shape)), dout.dtype)
+    return xp.index_add(zeros, dout, *places, key=tuple(range(len(places))))
 
 
 @take_along_axis.cases
@@ -90,7 +95,7 @@ def _key(arrays, key):
     return tuple(slice(None) if k is None else arrays[k] for k in key)
 
 
-@primitive(moves=True, host_only=True, reference=lambda np, data, *arrays, key: data[_key(arrays, key)])
+@primitive(moves=True, picks=True, host_only=True, reference=lambda np, data, *arrays, key: data[_key(arrays, key)])
 def index(xp, data, *arrays, key: Integers):
     """``data[key]`` with integer index arrays: ``key[k]`` is the number of the array for axis k, or None. Indices must be in bounds."""
 
@@ -149,9 +154,10 @@ def _(make):
 def _(row_form, node):
     data, value, *arrays = node.operands
     key = node.sig.params["key"]
-    if key[0] is None or any(k is not None for k in key[1:]) or row_form(data) != []:
+    others = row_form(data)
+    if key[0] is None or any(k is not None for k in key[1:]) or others is None:
         return None
-    return [("rows", (value, arrays[0]))] if value.shape == (*arrays[0].shape, *data.shape[1:]) else None
+    return [*others, ("rows", (value, arrays[0]))] if value.shape == (*arrays[0].shape, *data.shape[1:]) else None
 
 
 def _updated(np, data, value, *arrays, key):

@@ -7,6 +7,7 @@ from ..errors import ShapeError
 from ..opdef.declare import primitive
 from ..opdef.params import Axis
 from ..opdef.shapes import broadcast_shapes, normalized_axes, reduced_shape
+from .primitive_gather import put_along_axis
 
 
 def reduction(dtype_of, **facts):
@@ -240,6 +241,33 @@ def _(make):
         x = make.array([[3, 1, 3, 2, 1], [0, 0, 5, 1, 5]], dtype)
         for axis, descending in ((1, False), (-1, True), (0, True)):
             yield make(x, axis=axis, descending=descending, want=want)
+
+
+def _sorted(np, data, *, axis, descending):
+    found = np.sort(data, axis)
+    return np.flip(found, axis) if descending else found
+
+
+@primitive(host_only=True, reference=_sorted)
+def sort(xp, data, *, axis: int, descending: bool = False):
+    """The elements along an axis in order; equal ones, such as 0.0 and -0.0, in any."""
+
+
+sort.type(lambda data, *, axis, descending: (data.shape, data.dtype))
+
+
+@sort.grad
+def _(xp, dout, data, *, axis, descending):
+    # found again here: libraries sort several times as fast as they find the places, which forward alone has no use for
+    return put_along_axis(xp, dout, xp.argsort(data, axis=axis, descending=descending), axis, data.shape[axis])
+
+
+@sort.cases
+def _(make):
+    for dtype in ("float32", "int32", "bool", "uint8"):
+        x = make.array([[3, 1, 3, 2, 1], [0, 0, 5, 1, 5]], dtype)
+        for axis, descending in ((1, False), (-1, True), (0, True)):
+            yield make(x, axis=axis, descending=descending)
 
 
 @primitive(packed=True, alone=True, symbol=("dot",), python="matmul", numpy_names=("matmul",))
