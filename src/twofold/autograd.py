@@ -12,7 +12,7 @@ from .imperative.cell import Cell, Value, wrap
 from .imperative.handle import Handle, user_code
 from .imperative.invoke import data_of
 from .imperative.record import MISFIT, Variable, tls
-from .imperative.row_gradients import array_of
+from .imperative.row_gradients import gradient_array
 from .imperative.scope import Scope, set_recording, set_training
 from .imperative.user_code import arrays_of, call, fitted
 from .ops import primitive_shape
@@ -163,7 +163,7 @@ def grad(
     cls = type(wanted[0])._root or type(wanted[0])
     with Scope(True if create_graph else None, None):
         got = run_backward([record_of(h, "grad") for h in outputs], grads, cls, retain=retain, create_graph=create_graph)
-    found = {id(variable): array_of(cls, variable, g) for variable, g in got}
+    found = {id(variable): gradient_array(cls, variable, g) for variable, g in got}
     return [_result(found, v, cls, wanted[:k]) for k, v in enumerate(wanted)]
 
 

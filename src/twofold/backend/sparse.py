@@ -140,12 +140,6 @@ def places(stored: np.ndarray, wanted: np.ndarray) -> Parts:
     return wanted, np.where(found, at if order is None else order[at], -1)
 
 
-def stored_places(stored: np.ndarray, wanted: np.ndarray) -> Parts:
-    """`places` with 0 in place of -1, and a mask of the indices that are stored."""
-    _, at = places(stored, wanted)
-    return np.maximum(at, 0), at >= 0
-
-
 def distinct(indices: np.ndarray) -> Parts:
     """The distinct indices in increasing order, and where each of the given ones is among them."""
     return np.unique(indices, return_inverse=True)

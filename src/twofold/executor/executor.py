@@ -8,9 +8,9 @@ import numpy as np
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..graph.memory_plan import MemoryPlan
 from ..imperative.array import Array
-from ..imperative.cell import ALWAYS, Value, new, wrap
+from ..imperative.cell import ALWAYS, Value
 from ..imperative.invoke import data_of, device_of
-from ..imperative.storage import converted, dense_array
+from ..imperative.storage import SparseValue, array_of, dense_array
 from ..imperative.transfer import store
 from ..ndarray.array import NDArray
 from ..program.compile import Program
@@ -50,7 +50,7 @@ class Running(Protocol):
 class Source(Protocol):
     """What an executor asks of the layer that knows symbols."""
 
-    def run(self, arguments: Mapping[str, NDArray], states: Mapping[str, NDArray]) -> "Running":
+    def run(self, arguments: Mapping[str, NDArray], gradients: "Mapping[str, NDArray | None]", states: Mapping[str, NDArray]) -> "Running":
         """What runs the graph on arrays."""
         ...
 
@@ -81,7 +81,7 @@ class Executor:
     requests
         ``"write"``, ``"add"`` or ``"null"`` for each argument.
     outputs
-        Names of the outputs, the exchanged values that they are, and their storage types.
+        Names of the outputs, and the exchanged values that they are.
 
     Attributes
     ----------
@@ -101,13 +101,11 @@ class Executor:
         gradients: dict[str, NDArray | None],
         states: dict[str, NDArray],
         requests: dict[str, str],
-        outputs: Sequence[tuple[str, Key, str]],
+        outputs: Sequence[tuple[str, Key]],
     ) -> None:
         self.arg_dict, self.grad_dict, self.aux_dict, self.grad_req = arguments, gradients, states, requests
-        self._source, self._names, self._keys = source, [name for name, _, _ in outputs], [key for _, key, _ in outputs]
-        self._stypes = [stype for _, _, stype in outputs]
-        self._sparse = [(place, stype) for place, stype in enumerate(self._stypes) if stype != "default"]
-        self._run = source.run(arguments, states)
+        self._source, self._names, self._keys = source, [name for name, _ in outputs], [key for _, key in outputs]
+        self._run = source.run(arguments, gradients, states)
         wanted = [(name, gradients[name]) for name, request in requests.items() if request != "null"]
         self._targets = [(("arg", name), target) for name, target in wanted if target is not None]
         self._has_backward = bool(wanted)  # backward also updates states, whether or not there are arrays for the gradients
@@ -134,8 +132,7 @@ class Executor:
     def outputs(self) -> list[NDArray]:
         """The outputs: the same array objects after every run, zeros before the first."""
         if self._outputs is None:
-            blank = self._run.blank(self._keys)
-            self._outputs = [converted(x, s) for x, s in zip(blank, self._stypes, strict=True)]
+            self._outputs = self._run.blank(self._keys)
         return self._outputs
 
     @property
@@ -168,19 +165,15 @@ class Executor:
         for name, value in kwargs.items():
             self._feed(name, value)
         made = self._run.forward(bool(is_train), keep=bool(is_train) and self._has_backward)
-        if self._outputs is None:
-            self._outputs = [new(NDArray) for _ in self._keys]
         # an output that occurs twice is one content: as a shared Value, a write into one of its arrays leaves the other as it is
         for key in self._repeated:
-            made[key] = Value(data_of(made[key]), None, None, device_of(made[key]), ALWAYS)
-        for cell, key in zip(self._outputs, self._keys, strict=True):  # rebound, since callers hold these array objects
-            cell._v = made[key]
-        for place, stype in self._sparse:
-            found = converted(wrap(NDArray, made[self._keys[place]]), stype)
-            if self._outputs[place].stype == stype:
-                self._outputs[place]._v = found._v
-            else:  # the first run
-                self._outputs[place] = found
+            if made[key].__class__ is not SparseValue:
+                made[key] = Value(data_of(made[key]), None, None, device_of(made[key]), ALWAYS)
+        if self._outputs is None:
+            self._outputs = [array_of(made[key]) for key in self._keys]
+        else:
+            for cell, key in zip(self._outputs, self._keys, strict=True):  # rebound, since callers hold these array objects
+                cell._v = made[key]
         if self._monitor is not None:
             callback, everything = self._monitor
             for name, is_input, value in self._run.internals(bool(is_train)):

@@ -10,6 +10,7 @@ from ..imperative.cell import PLAIN, Cell, Value, wrap
 from ..imperative.invoke import data_of, device_of, full_content, invoke
 from ..imperative.pending import is_pending, issue, steady
 from ..imperative.residuals import runner
+from ..imperative.storage import SparseValue, array_of, empty_array
 from ..imperative.transfer import on_device
 from ..ndarray.array import NDArray
 from ..ops import primitive_arithmetic
@@ -50,8 +51,15 @@ def zeros(shape: tuple[int, ...], dtype: str, device: Device) -> NDArray:
     return wrap(NDArray, full_content(0, shape, dtype, device))
 
 
+def zeros_in(stype: str, shape: tuple[int, ...], dtype: str, device: Device) -> NDArray:
+    """A new array of zeros in a storage type."""
+    return zeros(shape, dtype, device) if stype == "default" else empty_array(stype, shape, dtype, device)
+
+
 def add_contents(a: object, b: object) -> object:
     """The sum of two contents, on the device of the first; pending if one of them is."""
+    if a.__class__ is SparseValue or b.__class__ is SparseValue:
+        return (array_of(a) + array_of(b))._v
     device = device_of(a)
     terms = values_on([wrap(Cell, a), wrap(Cell, b)], device)
     # a task must not wait in this thread, so the sum of pending terms is a task too

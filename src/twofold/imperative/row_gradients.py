@@ -21,7 +21,7 @@ from .backward import Backward, RowGradients
 from .cell import Cell, Value, wrap
 from .invoke import data_of
 from .record import Rec, Tape, Variable
-from .storage import CELLS, CLASSES, SparseValue, converted
+from .storage import CELLS, CLASSES, SparseValue, array_of, converted, empty_array
 
 #: What `Leaf.tracked` is for a variable whose gradient is row-sparse: true, and another structure.
 ROWS: Any = "row_sparse"
@@ -65,9 +65,9 @@ class GradientCell(Cell):
         if new.__class__ is Total:
             return SparseValue(new.sparse, checked=True)
         own = self.array._v.sparse
-        if new.__class__ is SparseValue:  # of some of the stored rows
-            rows = CELLS.take(own.indices, new.sparse.indices, axis=0)
-            return SparseValue(Sparse("row_sparse", own.shape, new.sparse.values, rows), checked=True)
+        if new.__class__ is SparseValue:  # of some of the stored rows, and of rows that are not stored
+            numbers, order = CELLS.structure(_numbers_in_array, own.indices, new.sparse.indices)
+            return SparseValue(Sparse("row_sparse", own.shape, CELLS.take(new.sparse.values, order, axis=0), numbers), checked=True)
         return SparseValue(own.with_values(wrap(CLASSES["default"], new)), checked=True)
 
 
@@ -123,24 +123,20 @@ def backward_class(heads: Sequence[Rec], differentiable: bool) -> type[Backward]
 def add(cell: Any, grad: Any) -> Any:
     """The sum of a row-sparse gradient and a new one."""
     if isinstance(cell, GradientCell):
-        return Total((cell.grad + _array(cell.whole(grad)))._v.sparse)
-    return (_array(cell._v) + _array(grad))._v
+        return Total((cell.grad + array_of(cell.whole(grad)))._v.sparse)
+    return (array_of(cell._v) + array_of(grad))._v
 
 
-def array_of(cls: type[Cell], variable: Variable, content: Any) -> Any:
+def gradient_array(cls: type[Cell], variable: Variable, content: Any) -> Any:
     """A gradient as an array: of a class, or a sparse one."""
     cell = variable.cell
     if isinstance(cell, GradientCell):
-        return _array(cell.whole(content))
-    return _array(content) if content.__class__ is SparseValue else wrap(cls, content)
+        return array_of(cell.whole(content))
+    return array_of(content) if content.__class__ is SparseValue else wrap(cls, content)
 
 
 RowGradients.backward_class = backward_class
 RowGradients.add = add
-
-
-def _array(content: Any) -> Any:
-    return wrap(CLASSES[content.sparse.stype if content.__class__ is SparseValue else "default"], content)
 
 
 def _host(v: Any, device: Device) -> np.ndarray:
@@ -152,23 +148,39 @@ def _summed(n: Leaf, pieces: Sequence[Any], device: Device) -> SparseValue:
     """The row-sparse gradient of a leaf from the parts of its row form."""
     values, indices = [], []
     for kind, parts in pieces:
-        rows, numbers = _ROWS_OF[kind](*parts)
+        rows, numbers = _ROWS_OF[kind](n.shape[0], *parts)
         values.append(rows.reshape(numbers.size, *n.shape[1:]))
         indices.append(numbers)
+    if not pieces:
+        return empty_array("row_sparse", n.shape, n.dtype, device)._v
     joined = (values[0], indices[0]) if len(values) == 1 else (np.concatenate(values), np.concatenate(indices))
     rows, numbers = sparse.sorted_rows(*joined)
     cells = [adopted(CLASSES["default"], np.ascontiguousarray(p), device) for p in (rows.astype(NUMPY[n.dtype], copy=False), numbers)]
     return SparseValue(Sparse("row_sparse", n.shape, *cells), checked=True)
 
 
-def _given_rows(rows: np.ndarray, numbers: np.ndarray) -> Any:
+def _given_rows(count: int, rows: np.ndarray, numbers: np.ndarray) -> Any:
     return rows, numbers.ravel().astype(sparse.INDEX, copy=False)
 
 
-def _columns_of_csr(values: np.ndarray, indices: np.ndarray, indptr: np.ndarray, dense: np.ndarray) -> Any:
+def _stored_rows(count: int, rows: np.ndarray, places: np.ndarray, numbers: np.ndarray) -> Any:
+    """Rows that are not stored are numbered after the stored ones; see `_numbers_in_array`."""
+    return rows, np.where(places < 0, count + numbers, places).ravel()
+
+
+def _numbers_in_array(stored: np.ndarray, numbers: np.ndarray) -> Any:
+    """The numbers in an array of rows that `_stored_rows` has numbered, increasing, and their order."""
+    count = stored.size
+    found = numbers - count
+    found[found < 0] = stored[numbers[found < 0]]
+    order = np.argsort(found, kind="stable")
+    return found[order], order
+
+
+def _columns_of_csr(count: int, values: np.ndarray, indices: np.ndarray, indptr: np.ndarray, dense: np.ndarray) -> Any:
     columns, places = sparse.distinct(indices)
     return backend_for(CPU).xp.csr_transposed_matmul(values, places, indptr, dense, columns=columns.size), columns
 
 
 #: How rows and their numbers come from the parts of each kind of row form.
-_ROWS_OF: dict[str, Any] = {"rows": _given_rows, "csr": _columns_of_csr}
+_ROWS_OF: dict[str, Any] = {"rows": _given_rows, "stored": _stored_rows, "csr": _columns_of_csr}

@@ -13,7 +13,7 @@ from ..dtype import NUMPY
 from ..errors import DTypeError, IndexingError, ParameterError, ShapeError, StorageError
 from ..opdef.registry import OPS
 from ..opdef.spec import Op, Sig
-from ..opdef.storage import Sparse
+from ..opdef.storage import Sparse, stype_of
 from ..opdef.vocabulary import Derived
 from ..ops.sparse_products import rows_to_dense
 from ..origin import warn
@@ -103,6 +103,13 @@ def empty_array(stype: str, shape: tuple[int, ...], dtype: str, device: Device) 
     return sparse_array(Sparse(stype, shape, *[adopted(CLASSES["default"], p, device) for p in parts]), checked=True)
 
 
+def check_shape(stype: str, shape: tuple[int, ...]) -> None:
+    """Raise a `ParameterError` if arrays of a shape cannot have a storage type."""
+    if stype == "csr" and len(shape) != 2:
+        what = f"To convert to a CSR, the NDArray should be 2 Dimensional. Current shape is {shape}"
+        raise ParameterError(what, None, "reshape it, or use 'row_sparse'")
+
+
 def dense_array(array: Any) -> Any:
     """A dense array with the elements of a sparse one; any other operand unchanged."""
     v: Any = array._v if isinstance(array, AnyArray) else None
@@ -123,17 +130,33 @@ def by_storage(sig: Sig, args: Sequence[Any]) -> list[Any]:
         if found is not None:
             results = found if isinstance(found, list) else [found]
             return [sparse_array(r, checked=True) if isinstance(r, Sparse) else r for r in results]
-    _warn(op, operands)
+    warn_of_dense_form(op, [stype_of(o) for o in operands if isinstance(o, (Sparse, AnyArray))])
     dense = [CELLS.convert(a, "default") if isinstance(a, Sparse) else a for a in operands]
     return [wrap(CLASSES["default"], c) for c in invoke(sig, dense)]
 
 
+def results_of(sig: Sig, args: Sequence[Any], device: Device | None = None) -> list[Any]:
+    """The results, as arrays, of an operator of which operands may be sparse."""
+    try:
+        return [wrap(CLASSES["default"], c) for c in invoke(sig, args, device)]
+    except StorageError:
+        return by_storage(sig, args)
+
+
 def applied(sig: Sig, args: Sequence[Any], device: Device | None = None) -> Any:
     """The first result, as an array, of an operator of which operands may be sparse."""
-    try:
-        return wrap(CLASSES["default"], invoke(sig, args, device)[0])
-    except StorageError:
-        return by_storage(sig, args)[0]
+    return results_of(sig, args, device)[0]
+
+
+def array_of(content: Any) -> Any:
+    """An array, of the class of its storage type, around a content."""
+    return wrap(CLASSES[content.sparse.stype if content.__class__ is SparseValue else "default"], content)
+
+
+def densified(array: Any) -> Any:
+    """A dense array with the elements of any one. Unlike `dense_array`, it is recorded: gradients flow to what is stored."""
+    is_sparse = array.__class__ in (CLASSES.get("csr"), CLASSES.get("row_sparse"))
+    return CELLS.convert(_operand(array), "default") if is_sparse else array
 
 
 def converted(array: Any, stype: str) -> Any:
@@ -198,8 +221,8 @@ def _stored_rows(array: Any, numbers: Any) -> tuple[Any, Any]:
     """
     if array.stype == "default":
         return array, numbers
-    places, stored = CELLS.stored_places(array._v.sparse.indices, numbers)
-    if not CELLS.all_true(stored):
+    _, places = CELLS.places(array._v.sparse.indices, numbers)
+    if (host_of(places) < 0).any():
         raise IndexingError("lazy update: a row of the weight is not stored", f"shape {array.shape}", "store every row of the gradient")
     return array._v.sparse.values, places
 
@@ -240,8 +263,8 @@ def _dense_call(sig: Sig, scalars: Sequence[Any], *arrays: Any) -> Any:
     return results[0] if len(results) == 1 else results
 
 
-def _warn(op: Op, operands: Sequence[Any]) -> None:
-    stypes = [o.stype if isinstance(o, Sparse) else "default" for o in operands if isinstance(o, (Sparse, AnyArray))]
+def warn_of_dense_form(op: Op, stypes: Sequence[str]) -> None:
+    """Warn, once in a process, that an operator has no form for operands of these storage types."""
     key = (op.title, *stypes)
     if key in WARNED or os.environ.get("MXNET_STORAGE_FALLBACK_LOG_VERBOSE") == "0":
         return
@@ -276,9 +299,7 @@ class CellNamespace(Derived):
             return self.convert(rows_to_dense(self, x) if x.stype == "row_sparse" else self.csr_to_dense(x), stype)
         if stype == "default":
             return x
-        if stype == "csr" and len(x.shape) != 2:
-            what = f"To convert to a CSR, the NDArray should be 2 Dimensional. Current shape is {x.shape}"
-            raise ParameterError(what, None, "reshape it, or use 'row_sparse'")
+        check_shape(stype, x.shape)
         host = host_of(x)
         if stype == "row_sparse":
             rows = adopted(CLASSES["default"], sparse.nonzero_rows(host), x.context)
@@ -300,10 +321,6 @@ class CellNamespace(Derived):
     def rows_of(self, matrix: Sparse) -> Any:
         """The row of each element of a csr matrix."""
         return self.structure(sparse.rows_of, matrix.indptr)[0]
-
-    def stored_places(self, stored: Any, wanted: Any) -> list[Any]:
-        """Where indices are among the stored ones, 0 for others, and which are stored."""
-        return self.structure(sparse.stored_places, stored, wanted)
 
     def distinct(self, indices: Any) -> list[Any]:
         """The distinct indices in increasing order, and where each is among them."""
@@ -352,10 +369,6 @@ class CellNamespace(Derived):
         parts = values, matrix.indices, matrix.indptr, ones
         sums = self.csr_matmul(*parts) if axis else self.csr_transposed_matmul(*parts, columns=matrix.shape[1])
         return self.downcast(self.reshape(sums, shape=(matrix.shape[1 - axis],)), matrix.values)
-
-    def all_true(self, mask: Any) -> bool:
-        """Whether all elements are true."""
-        return bool(host_of(mask).all())
 
     def structure(self, function: Callable[..., Any], *arrays: Any, **given: Any) -> list[Any]:
         """The results of a function of host arrays, as arrays without a gradient. Their shapes may depend on the values."""

@@ -37,6 +37,14 @@ class KVStoreBase:
         """Sum values over devices and workers, and copy the sum into ``out``."""
         raise self._lacks("pushpull")
 
+    def push(self, key: Keys, value: Values, priority: int = 0) -> None:
+        """Sum values over devices and workers, and store the sum or update the stored array with it."""
+        raise self._lacks("push")
+
+    def row_sparse_pull(self, key: Keys, out: Values | None = None, priority: int = 0, row_ids: Values | None = None) -> None:
+        """Copy rows of stored row-sparse arrays into row-sparse arrays."""
+        raise self._lacks("row_sparse_pull")
+
     def set_optimizer(self, optimizer: Optimizer) -> None:
         """Update stored weights with an optimizer."""
         raise self._lacks("set_optimizer")

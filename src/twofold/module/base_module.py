@@ -36,6 +36,8 @@ Params = Mapping[str, NDArray]
 #: Keyword arguments of an optimizer.
 Kwargs = Mapping[str, object] | Iterable[tuple[str, object]]
 Store = str | KVStoreBase | None
+#: Function of a batch that returns the numbers of the rows that it reads, by the name of a row-sparse parameter.
+RowIds = Callable[[Any], Any]
 OptimizerLike = str | Optimizer
 
 
@@ -216,7 +218,7 @@ class BaseModule:
         if states or value:
             raise ParameterError(f"{type(self).__name__}.set_states: there are no states", f"{states!r:.60}, {value!r}", "pass none")
 
-    def prepare(self, data_batch: Batch, sparse_row_id_fn: Callable[..., object] | None = None) -> None:
+    def prepare(self, data_batch: Batch, sparse_row_id_fn: RowIds | None = None) -> None:
         """Prepare for the next batch.
 
         Parameters
@@ -224,7 +226,8 @@ class BaseModule:
         data_batch
             The batch.
         sparse_row_id_fn
-            Has no effect: parameters are dense, so all their rows are always present.
+            Function of the batch that returns row numbers, an array of any shape, by row-sparse parameter. Where a store updates these,
+            a device then has only these rows. If None, it keeps the rows that it has.
         """
 
     # built on top of the above
@@ -298,7 +301,9 @@ class BaseModule:
 
     # evaluation
 
-    def _evaluate(self, eval_data: BatchSource, num_batch: int | None, reset: bool) -> Iterator[tuple[int, DataBatch]]:
+    def _evaluate(
+        self, eval_data: BatchSource, num_batch: int | None, reset: bool, sparse_row_id_fn: RowIds | None
+    ) -> Iterator[tuple[int, DataBatch]]:
         """Run `forward` in inference mode on the batches of an iterator, and yield each batch with its index."""
         self._require("forward", params=True)
         if reset:
@@ -306,7 +311,7 @@ class BaseModule:
         if num_batch == 0:  # the iterator may be used further, so it must not lose a batch
             return
         for nbatch, batch in enumerate(eval_data):
-            self.prepare(batch)
+            self.prepare(batch, sparse_row_id_fn=sparse_row_id_fn)
             self.forward(batch, is_train=False)
             yield nbatch, batch
             if nbatch + 1 == num_batch:
@@ -321,7 +326,7 @@ class BaseModule:
         score_end_callback: Callbacks = None,
         reset: bool = True,
         epoch: int = 0,
-        sparse_row_id_fn: Callable[..., object] | None = None,
+        sparse_row_id_fn: RowIds | None = None,
     ) -> list[tuple[str, float]]:
         """Evaluate a metric on data.
 
@@ -340,7 +345,7 @@ class BaseModule:
         epoch
             Epoch number passed to callbacks.
         sparse_row_id_fn
-            Has no effect, see `prepare`.
+            See `prepare`.
 
         Returns
         -------
@@ -355,7 +360,7 @@ class BaseModule:
         eval_metric = metrics.create(eval_metric)
         eval_metric.reset()
         actual_num_batch = 0
-        for nbatch, eval_batch in self._evaluate(eval_data, num_batch, reset):
+        for nbatch, eval_batch in self._evaluate(eval_data, num_batch, reset, sparse_row_id_fn):
             self.update_metric(eval_metric, *_labels_of(eval_batch))
             # callbacks of MXNet's programs read the loop's variables: `locals` is part of the interface, and so are their names
             call_all(batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals()))
@@ -368,7 +373,7 @@ class BaseModule:
         eval_data: BatchSource,
         num_batch: int | None = None,
         reset: bool = True,
-        sparse_row_id_fn: Callable[..., object] | None = None,
+        sparse_row_id_fn: RowIds | None = None,
     ) -> Iterator[tuple[list[NDArray], int, DataBatch]]:
         """Yield outputs batch by batch, without padding rows.
 
@@ -382,7 +387,7 @@ class BaseModule:
         tuple
             The outputs, the index of the batch, and the batch.
         """
-        for nbatch, batch in self._evaluate(eval_data, num_batch, reset):
+        for nbatch, batch in self._evaluate(eval_data, num_batch, reset, sparse_row_id_fn):
             yield self._unpadded(batch), nbatch, batch
 
     def _unpadded(self, batch: DataBatch) -> list[NDArray]:
@@ -399,7 +404,7 @@ class BaseModule:
         merge_batches: bool = True,
         reset: bool = True,
         always_output_list: bool = False,
-        sparse_row_id_fn: Callable[..., object] | None = None,
+        sparse_row_id_fn: RowIds | None = None,
     ) -> NDArray | list[NDArray] | list[list[NDArray]]:
         """Compute the outputs for data.
 
@@ -433,7 +438,7 @@ class BaseModule:
         if not isinstance(eval_data, Iterable) or isinstance(eval_data, (list, tuple, str)):
             raise _NotData("eval_data must be of type NDArray or DataIter", type(eval_data).__name__, "create an NDArrayIter")
         # copies: the next batch overwrites the executors' outputs
-        found = [[out.copy() for out in outputs] for outputs, _, _ in self.iter_predict(eval_data, num_batch, reset)]
+        found = [[out.copy() for out in outputs] for outputs, _, _ in self.iter_predict(eval_data, num_batch, reset, sparse_row_id_fn)]
         if not found or not merge_batches:
             return found
         if any(len(outputs) != len(found[0]) for outputs in found):
@@ -469,7 +474,7 @@ class BaseModule:
         num_epoch: int | None = None,
         validation_metric: "MetricLike | None" = None,
         monitor: Monitor | None = None,
-        sparse_row_id_fn: Callable[..., object] | None = None,
+        sparse_row_id_fn: RowIds | None = None,
     ) -> None:
         """Train the module.
 
@@ -496,7 +501,7 @@ class BaseModule:
         monitor
             A `Monitor` to install.
         sparse_row_id_fn
-            Has no effect, see `prepare`.
+            See `prepare`.
 
         Raises
         ------
@@ -514,13 +519,14 @@ class BaseModule:
         validation_metric = metric if validation_metric is None else validation_metric
         for epoch in range(begin_epoch, num_epoch):
             start = time.time()
-            self._log(epoch, "Train", self._train_epoch(epoch, train_data, metric, monitor, batch_end_callback))
+            self._log(epoch, "Train", self._train_epoch(epoch, train_data, metric, monitor, batch_end_callback, sparse_row_id_fn))
             self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - start)
             # each device has updated the auxiliary states from its own rows: average them
             arg_now, aux_now = self.get_params()
             self.set_params(arg_now, aux_now)
             call_all(epoch_end_callback, epoch, self.symbol, arg_now, aux_now)
             if eval_data is not None:
+                # `set_params` has given the devices every row
                 values = self.score(eval_data, validation_metric, None, eval_batch_end_callback, eval_end_callback, epoch=epoch)
                 self._log(epoch, "Validation", values)
             train_data.reset()
@@ -530,7 +536,13 @@ class BaseModule:
             self.logger.info(f"Epoch[%d] {what}-%s=%f", epoch, name, value)
 
     def _train_epoch(
-        self, epoch: int, train_data: BatchSource, eval_metric: EvalMetric, monitor: Monitor | None, batch_end_callback: Callbacks
+        self,
+        epoch: int,
+        train_data: BatchSource,
+        eval_metric: EvalMetric,
+        monitor: Monitor | None,
+        batch_end_callback: Callbacks,
+        sparse_row_id_fn: RowIds | None,
     ) -> list[tuple[str, float]]:
         """Train for one epoch; return the (name, value) pairs of the metric."""
         eval_metric.reset()
@@ -548,7 +560,7 @@ class BaseModule:
             if next_data_batch is None:
                 values = eval_metric.get_global_name_value()  # now, as callbacks may reset the metric
             else:
-                self.prepare(next_data_batch)
+                self.prepare(next_data_batch, sparse_row_id_fn=sparse_row_id_fn)
             if monitor is not None:
                 monitor.toc_print()
             call_all(batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals()))

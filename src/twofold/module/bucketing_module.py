@@ -18,7 +18,7 @@ from ..monitor import Monitor
 from ..ndarray.array import NDArray
 from ..symbol.naming import NameManager
 from ..symbol.symbol import Symbol
-from .base_module import LEARNING_RATE, UNIFORM, BaseModule, Kwargs, Logger, OptimizerLike, Params, Store
+from .base_module import LEARNING_RATE, UNIFORM, BaseModule, Kwargs, Logger, OptimizerLike, Params, RowIds, Store
 from .module import Contexts, Groups, Module
 from .shapes import Arrays, Batch, Labels, NamedShapes, Requests, Shapes, as_batch, describe
 
@@ -309,7 +309,7 @@ class BucketingModule(BaseModule):
         label = describe(batch.provide_label) if batch.provide_label else None
         self.switch_bucket(batch.bucket_key, describe(batch.provide_data), label)
 
-    def prepare(self, data_batch: Batch, sparse_row_id_fn: Callable[..., object] | None = None) -> None:
+    def prepare(self, data_batch: Batch, sparse_row_id_fn: RowIds | None = None) -> None:
         """Create and bind the module for the next batch.
 
         Parameters
@@ -317,12 +317,13 @@ class BucketingModule(BaseModule):
         data_batch
             The batch.
         sparse_row_id_fn
-            Has no effect, see `BaseModule.prepare`.
+            See `BaseModule.prepare`.
         """
         self._require("prepare", params=True)
         # binding ahead of `forward`; the current bucket's outputs are still to be read, so it stays current
         before = self._curr_bucket_key, self._curr_module
         self._switch_to(data_batch)
+        self._current("prepare").prepare(data_batch, sparse_row_id_fn=sparse_row_id_fn)
         self._curr_bucket_key, self._curr_module = before
 
     # parameters and optimizer, which all belong to the default bucket

@@ -17,11 +17,11 @@ from ..ndarray.array import NDArray
 from ..optimizer.base import Optimizer
 from ..origin import warn
 from ..symbol.symbol import Symbol
-from .base_module import LEARNING_RATE, UNIFORM, BaseModule, Kwargs, Logger, OptimizerLike, Params, Store
+from .base_module import LEARNING_RATE, UNIFORM, BaseModule, Kwargs, Logger, OptimizerLike, Params, RowIds, Store
 from .device_group import DeviceGroup, Groups, Plan, groups_by_device
 from .parameters import ParameterFiller, check_loaded, check_names
-from .shapes import Arrays, Batch, Labels, Requests, Shapes, check_data, check_labels, describe
-from .updates import Updates, prepare_optimizer
+from .shapes import Arrays, Batch, Labels, Requests, Shapes, check_data, check_inputs, check_labels, describe
+from .updates import Updates, prepare_optimizer, pull_rows
 
 __all__ = ["Module"]
 
@@ -86,7 +86,8 @@ class Module(BaseModule):
         self._compression_params = compression_params
         self._data_names, self._label_names = list(data_names or ()), list(label_names or ())
         self._state_names, self._fixed_param_names = list(state_names or ()), list(fixed_param_names or ())
-        self._check_names()
+        for what in ("data_names", "label_names", "state_names", "fixed_param_names"):
+            check_inputs(what, getattr(self, f"_{what}"), symbol.list_arguments())
         inputs = {*self._data_names, *self._label_names, *self._state_names}
         self._param_names = [n for n in symbol.list_arguments() if n not in inputs]
         self._aux_names = symbol.list_auxiliary_states()
@@ -98,18 +99,6 @@ class Module(BaseModule):
         self._label_shapes: list[DataDesc] | None = None
         self._updates: Updates | None = None
         self._preload_opt_states: str | None = None
-
-    def _check_names(self) -> None:
-        arguments = self._symbol.list_arguments()
-        for what in ("data_names", "label_names", "state_names", "fixed_param_names"):
-            for name in getattr(self, f"_{what}"):
-                if name in arguments:
-                    continue
-                names = [n for n in arguments if not n.endswith(("_weight", "_bias", "_gamma", "_beta"))]
-                text = f"You created Module with Module(..., {what}={getattr(self, f'_{what}')}) but input with name '{name}' is not found"
-                if what != "label_names":
-                    raise ParameterError(f"{text} in symbol.list_arguments()", None, f"did you mean one of {', '.join(names)}?")
-                warn(f"{text} in symbol.list_arguments(); did you mean one of {', '.join(names)}?")
 
     # files
 
@@ -344,6 +333,8 @@ class Module(BaseModule):
             raise NotReady("Module.get_params: the module has no parameters yet", None, "call bind() and init_params() first")
         if self.binded:
             self._exec_group.get_params(self._arg_params, self._aux_params)
+            if self._updates is not None:
+                self._updates.pull_whole(self._arg_params)
         return self._arg_params, self._aux_params
 
     def init_params(
@@ -378,8 +369,7 @@ class Module(BaseModule):
             If the shape of an array differs from that of its parameter.
         """
         if self.params_initialized and not force_init:
-            text = "Parameters already initialized and force_init=False. init_params call ignored."
-            warn(text)
+            warn("Parameters already initialized and force_init=False. init_params call ignored.")
             return
         self._require("init_params")
         group = self._exec_group
@@ -486,6 +476,12 @@ class Module(BaseModule):
         updates = self._updates_for("update")
         self._require_training("update")
         updates.step(self._exec_group)
+
+    def prepare(self, data_batch: Batch, sparse_row_id_fn: RowIds | None = None) -> None:
+        """Fetch the rows that the next batch reads of row-sparse parameters that a store updates; see `BaseModule.prepare`."""
+        self._require("prepare")
+        if sparse_row_id_fn is not None:
+            pull_rows(self._updates, self._exec_group, lambda: sparse_row_id_fn(data_batch))
 
     # computation
 

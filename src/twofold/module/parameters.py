@@ -9,6 +9,7 @@ from ..device import CPU
 from ..errors import ParameterError, ShapeError
 from ..initializer.base import InitDesc
 from ..ndarray.array import NDArray
+from ..ndarray.sparse_array import with_every_row
 
 __all__ = ["ParameterFiller", "check_loaded", "check_names"]
 
@@ -54,7 +55,7 @@ class ParameterFiller:
         """
         for name, array in like.items():  # `get_params` returns parameters in the symbol's order
             if name not in own or own[name].shape != array.shape or own[name]._dtype != array._dtype:
-                own[name] = nd.zeros(array.shape, ctx=CPU, dtype=array.dtype)
+                own[name] = nd.zeros(array.shape, ctx=CPU, dtype=array.dtype, stype=array.stype)
         for name in sorted(like):  # initializers draw in alphabetical order, as in MXNet
             self._fill(name, own[name], given)
 
@@ -66,7 +67,10 @@ class ParameterFiller:
         elif given is not None and not self.allow_missing:
             raise ParameterError(f"{name} is not presented", ", ".join(given), "pass it, or allow_missing=True")
         elif self.initializer is not None:
-            self.initializer(InitDesc(name, self.attributes.get(name)), target)
+            own = target if target.stype == "default" else nd.zeros(target.shape, ctx=target.context, dtype=target.dtype)
+            self.initializer(InitDesc(name, self.attributes.get(name)), own)
+            if own is not target:
+                target[:] = with_every_row(own)
         elif given is None and not self.allow_missing:
             raise ParameterError(f"Module: cannot initialize {name}", "no initializer, no arrays", "pass one of them")
 

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..io.iterator import BatchLike, DataBatch, DataDesc, Shapes
 from ..ndarray.array import NDArray
+from ..origin import warn
 from ..strictness import tolerate
 
 __all__ = ["batch_axis", "batch_size_of", "describe", "shapes_of_batch", "split_rows"]
@@ -39,6 +40,24 @@ def as_batch(batch: Batch) -> DataBatch:
 def describe(shapes: Shapes | None) -> list[DataDesc]:
     """Convert (name, shape) pairs to descriptions, float32 by default; descriptions are kept."""
     return [x if isinstance(x, DataDesc) else DataDesc(x[0], tuple(x[1]), *x[2:]) for x in shapes or ()]
+
+
+def check_inputs(what: str, names: Sequence[str], arguments: Sequence[str]) -> None:
+    """Check that a symbol has the arguments that a module names with the parameter ``what``; a missing label is only a warning.
+
+    Raises
+    ------
+    ParameterError
+        If it lacks one.
+    """
+    likely = ", ".join(n for n in arguments if not n.endswith(("_weight", "_bias", "_gamma", "_beta")))
+    for name in names:
+        if name in arguments:
+            continue
+        text = f"You created Module with Module(..., {what}={names}) but input with name '{name}' is not found in symbol.list_arguments()"
+        if what != "label_names":
+            raise ParameterError(text, None, f"did you mean one of {likely}?")
+        warn(f"{text}; did you mean one of {likely}?")
 
 
 def check_data(descriptions: Iterable[DataDesc], names: Collection[str]) -> None:

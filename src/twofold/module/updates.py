@@ -1,10 +1,11 @@
 """`Updates`: applies an optimizer to the parameters of a module, in the key-value store or on the devices."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from os import PathLike
 from typing import Any, NamedTuple
 
+from .. import ndarray as nd
 from ..errors import ParameterError
 from ..formats.files import read_file, write_file
 from ..kvstore.base import KVStoreBase
@@ -17,7 +18,7 @@ from ..origin import warn
 from ..symbol.symbol import Symbol
 from .device_group import DeviceGroup
 
-__all__ = ["Updates", "prepare_optimizer"]
+__all__ = ["Updates", "prepare_optimizer", "pull_rows"]
 
 
 class _Rows(NamedTuple):
@@ -116,10 +117,21 @@ class Updates:
             known = self._rows = self._rows_of(group)
         if self.store is not None:
             for place, (name, weights, grads) in enumerate(known.trained):  # the next forward needs the first layers' weights first
-                self.store.pushpull(name, grads, out=weights if self.on_store else grads, priority=-place)
+                if self.on_store and weights[0].stype == "row_sparse":  # `prepare` pulls the rows of the next batch
+                    self.store.push(name, grads, priority=-place)
+                else:
+                    self.store.pushpull(name, grads, out=weights if self.on_store else grads, priority=-place)
         if self.updater is not None:
             for indices, grads, weights in known.by_device:
                 self.updater(indices, grads, weights)
+
+    def pull_whole(self, params: Mapping[str, NDArray]) -> None:
+        """Copy row-sparse weights with all their rows from the store."""
+        for name, array in params.items() if self.on_store else ():
+            if array.stype == "row_sparse" and name in self.places:
+                assert self.store is not None
+                numbers = nd.arange(0, array.shape[0], dtype="int64", ctx=array.context)
+                self.store.row_sparse_pull(name, out=array, row_ids=numbers)
 
     def _rows_of(self, group: DeviceGroup) -> "_Rows":
         """The arrays to update, which stay the same as long as the group is bound to the same ones."""
@@ -205,6 +217,43 @@ def _copy(state: Any) -> Any:
     if isinstance(state, dict):
         return {key: _copy(part) for key, part in state.items()}
     return type(state)(_copy(part) for part in state) if isinstance(state, (tuple, list)) else state
+
+
+def pull_rows(updates: Updates | None, group: DeviceGroup, row_ids_of: Callable[[], Any]) -> None:
+    """Copy rows of row-sparse weights from the store that updates them to the devices.
+
+    Parameters
+    ----------
+    updates
+        The optimizer, if there is one.
+    group
+        The devices.
+    row_ids_of
+        Returns the numbers of the rows by parameter: an array of any shape, or a list of these, one per device.
+
+    Raises
+    ------
+    ParameterError
+        If it returns something else.
+    """
+    if updates is None or updates.store is None or not updates.on_store:
+        warn("Parameters are not updated in the KVStore. No need to call sparse_row_id_fn.")
+        return
+    row_ids = row_ids_of()
+    if not isinstance(row_ids, Mapping):
+        raise _NotRowIds("Expected dict output from sparse_row_id_fn", type(row_ids).__name__, "return row numbers by parameter")
+    for name, numbers in row_ids.items():
+        if name not in group.param_names:
+            raise ParameterError("Module.prepare: sparse_row_id_fn names no parameter", name, f"they are {', '.join(group.param_names)}")
+        weights = group.param_arrays[group.param_names.index(name)]
+        if weights[0].stype == "row_sparse":
+            updates.store.row_sparse_pull(name, out=weights, row_ids=numbers, priority=-updates.places[name])
+        else:
+            warn(f"{name}.stype is not 'row_sparse'. No need to perform row_sparse_pull.")
+
+
+class _NotRowIds(ParameterError, AssertionError):
+    """What is not a dict of row numbers."""
 
 
 def prepare_optimizer(

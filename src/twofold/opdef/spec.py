@@ -223,6 +223,8 @@ class Op:
     storage_rule: Rule | None = None
     #: See `rows`.
     rows_rule: Rule | None = None
+    #: See `gradient_stypes`.
+    gradient_stypes_rule: Rule | None = None
     #: See `sample`.
     samples: tuple[Rule, ...] = ()
     #: See `cases`.
@@ -407,8 +409,16 @@ class Op:
         return self._attach("storage_rule", rule)
 
     def rows(self, rule: Rule) -> Rule:
-        """Attach how the result is zero but for some rows: ``(row_form, node) -> form``, None if it is not; see `graph.row_form`."""
+        """Attach how the result is zero but for some rows: ``(xp, row_form, node) -> form``, None if it is not; see `graph.row_form`."""
         return self._attach("rows_rule", rule)
+
+    def gradient_stypes(self, rule: Rule) -> Rule:
+        """Attach the storage types of the inputs' gradients in symbols: ``(stypes, head, **params) -> one for each input``.
+
+        ``stypes`` are those of the inputs, ``head`` that of the result's gradient. Without a rule gradients are dense, but
+        those of an element-wise operator row-sparse if its operands and ``head`` are.
+        """
+        return self._attach("gradient_stypes_rule", rule)
 
     def sample(self, rule: Rule) -> Rule:
         """Attach a sample for the generated tests and benchmarks: ``(draw) -> Sample`` (see ``opdef.samples``)."""

@@ -141,6 +141,8 @@ def declare_pair(name: str, names: tuple[str, ...], broadcasts: bool) -> Op:
     new = declare(rule, own, names, (name, "broadcast" if broadcasts else "pair"), doc)
     if name == "mod":
         new.grad(modulus_grad)
+    if name == "mul":
+        new.gradient_stypes(lambda stypes, head: ["default", "default"])
     new.sample(lambda draw: pair_sample(draw, name, broadcasts))
     return new
 

@@ -138,6 +138,7 @@ def ones_like(xp, data):
     return xp.ones_like(data)
 
 
+zeros_like.gradient_stypes(lambda stypes, head: [head])
 for _op in (zeros_like, ones_like):
     _op.sample(lambda draw: draw(draw.real((2, 3)), gradient=False))
 

@@ -7,13 +7,14 @@ import math
 from typing import Annotated, Any, Literal
 
 from ..dtype import FLOATS
-from ..errors import IndexingError, ShapeError
+from ..errors import ShapeError
 from ..opdef.declare import elementwise, op
 from ..opdef.inputs import Index, Input
 from ..opdef.params import DType, Shape
 from ..opdef.partial_shapes import agreed, without_axis
 from ..opdef.shapes import normalized_axis
 from ..opdef.storage import stype_of
+from .sparse_products import rows_of_numbers
 
 Mode = Literal["clip", "raise", "wrap"]
 #: The weight of an embedding: indices say nothing of its dtype, the parameter does.
@@ -146,7 +147,8 @@ def embedding(
 ):
     """Rows of ``weight`` (input_dim, output_dim) at the indices ``data`` (s…), clipped: (s…, output_dim).
 
-    ``dtype`` is that of a weight whose dtype is not known yet. ``sparse_grad`` has no effect: the gradient is dense.
+    ``dtype`` is that of a weight whose dtype is not known yet. ``sparse_grad`` makes the gradient of the weight row-sparse in symbols; of
+    arrays it is what ``attach_grad`` says.
     """
     if weight.shape != (input_dim, output_dim):
         raise ShapeError(
@@ -161,14 +163,10 @@ def embedding(
 def _(xp, dense, data, weight, *, input_dim, **_):
     if stype_of(weight) != "row_sparse" or stype_of(data) != "default":
         return None
-    at, stored = xp.stored_places(weight.indices, places(xp, data, input_dim, "clip"))
-    if not xp.all_true(stored):
-        raise IndexingError(
-            "Embedding: a row of the weight is not stored", f"{weight.values.shape[0]} rows", "retain the rows that it reads"
-        )
-    return xp.take(weight.values, at, axis=0)
+    return rows_of_numbers(xp, weight, places(xp, data, input_dim, "clip"))
 
 
+embedding.gradient_stypes(lambda stypes, head, *, sparse_grad, **_: ["default", "row_sparse" if sparse_grad else "default"])
 embedding.infer(lambda shapes, *, input_dim, output_dim, **_: [shapes[0], (input_dim, output_dim)])
 embedding.dtypes(lambda dtypes, *, dtype, **_: [dtypes[1] or dtype])
 embedding.sample(lambda draw: draw(draw.integer((2, 2), 0, 4), draw.real((4, 3)), input_dim=4, output_dim=3))
@@ -196,6 +194,7 @@ for declare, same in (
 ):
     assert same is not None
     declare(same)
+sparse_embedding.gradient_stypes(lambda stypes, head, **_: ["default", "row_sparse"])
 sparse_embedding.sample(lambda draw: draw(draw.integer((2, 2), 0, 4), draw.real((4, 3)), input_dim=4, output_dim=3))
 
 

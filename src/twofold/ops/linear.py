@@ -68,6 +68,14 @@ def _(xp, dense, lhs, rhs, *, transpose_a, transpose_b, forward_stype):
     return found if forward_stype in (None, stype_of(found)) else xp.convert(found, forward_stype)
 
 
+@dot.gradient_stypes
+def _(stypes, head, *, transpose_a, **_):
+    if stypes[0] != "csr" or transpose_a:
+        return ["default", "default"]
+    # MXNet leaves zeros for the gradient of the matrix; here it has the places of the matrix
+    return ["default" if stypes[1] == "csr" else "csr", "row_sparse"]
+
+
 @dot.infer
 def _(shapes, *, transpose_a, transpose_b, **_):
     lhs, rhs = shapes

@@ -33,7 +33,7 @@ add.grad(lambda xp, dout: (dout, dout))
 
 
 @add.rows
-def _(row_form, node):
+def _(xp, row_form, node):
     lhs, rhs = (row_form(x) if x.shape == node.shape else None for x in node.operands)
     return None if lhs is None or rhs is None else [*lhs, *rhs]
 
@@ -85,6 +85,25 @@ def multiply(xp, lhs, rhs):
 
 
 multiply.grad(lambda xp, dout, lhs, rhs: (dout * rhs, dout * lhs))
+
+
+@multiply.rows
+def _(xp, row_form, node):
+    lhs, rhs = node.operands
+    for data, other in ((lhs, rhs), (rhs, lhs)):
+        form = row_form(data) if data.shape[:1] == node.shape[:1] and len(data.shape) == len(node.shape) else None
+        if form is not None and all(kind != "csr" for kind, _ in form):
+            return [(kind, (rows * _rows_of(xp, other, node, kind, at), *at)) for kind, (rows, *at) in form]
+    return None
+
+
+def _rows_of(xp, factor, node, kind, at):
+    """The rows of a factor of a product at the places of a row form."""
+    if len(factor.shape) < len(node.shape):
+        return factor
+    if factor.shape[0] != node.shape[0]:
+        return xp.reshape(factor, shape=factor.shape[1:])
+    return xp.take(factor, *at, axis=0) if kind == "rows" else xp.stored_rows(factor, *at)
 
 
 @multiply.simplify
@@ -403,7 +422,7 @@ astype.grad(lambda xp, dout, data: xp.cast_like(dout, data))
 astype.simplify(lambda xp, node: node.operands[0] if xp.same_type(node.operands[0], node) else None)
 
 
-astype.rows(lambda row_form, node: row_form(node.operands[0]))
+astype.rows(lambda xp, row_form, node: row_form(node.operands[0]))
 
 
 @astype.logarithm

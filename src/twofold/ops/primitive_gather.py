@@ -151,7 +151,7 @@ def _(make):
 
 
 @index_add.rows
-def _(row_form, node):
+def _(xp, row_form, node):
     data, value, *arrays = node.operands
     key = node.sig.params["key"]
     others = row_form(data)

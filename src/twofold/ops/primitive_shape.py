@@ -27,7 +27,7 @@ def _(data, *, shape):
 
 
 @reshape.rows
-def _(row_form, node):
+def _(xp, row_form, node):
     (data,) = node.operands
     # rows stay rows as long as their number does: what is in them is reshaped with the result
     return row_form(data) if data.shape[:1] == node.shape[:1] else None
@@ -125,6 +125,15 @@ def _(data, *, shape):
 @broadcast_to.grad
 def _(xp, dout):
     return dout  # the gradient pass reduces it to the input's shape, as for every broadcast
+
+
+@broadcast_to.rows
+def _(xp, row_form, node):
+    (data,) = node.operands
+    form = row_form(data) if data.shape[:1] == node.shape[:1] and len(data.shape) == len(node.shape) else None
+    if form is None or any(kind == "csr" for kind, _ in form):
+        return None
+    return [(kind, (xp.broadcast_to(rows, shape=(*at[-1].shape, *node.shape[1:])), *at)) for kind, (rows, *at) in form]
 
 
 broadcast_to.simplify(_unchanged)

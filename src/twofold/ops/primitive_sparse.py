@@ -1,4 +1,4 @@
-"""Products of a csr matrix, given by its parts, and a dense one. Adapters may use a library's own; the references are NumPy's."""
+"""Products of a csr matrix, given by its parts, and a dense one; rows of a row-sparse array. The references are NumPy's."""
 
 from ..opdef.declare import primitive
 from ..opdef.inputs import Index
@@ -54,7 +54,7 @@ def _(xp, dout, data, indices, indptr, dense):
     return xp.csr_sampled_matmul(indices, indptr, dense, dout), None, None, xp.csr_matmul(data, indices, indptr, dout)
 
 
-csr_transposed_matmul.rows(lambda row_form, node: [("csr", tuple(node.operands))])
+csr_transposed_matmul.rows(lambda xp, row_form, node: [("csr", tuple(node.operands))])
 
 
 def _sampled_product(np, indices, indptr, a, b):
@@ -73,6 +73,54 @@ csr_sampled_matmul.type(lambda indices, indptr, a, b: (indices.shape, a.dtype))
 def _(xp, dout, indices, indptr, a, b):
     da = xp.csr_matmul(dout, indices, indptr, b)
     return None, None, da, xp.csr_transposed_matmul(dout, indices, indptr, a, columns=b.shape[0])
+
+
+def _rows_at(np, values, places, numbers):
+    found = np.zeros((*places.shape, *values.shape[1:]), values.dtype)
+    found[places >= 0] = values[places[places >= 0]]
+    return found
+
+
+@primitive(host_only=True, reference=_rows_at)
+def stored_rows(xp, values, places: Index, numbers: Index):
+    """Rows of a row-sparse array: of its stored rows (n, …) those at ``places``, and zeros where a place is -1.
+
+    ``numbers`` are the rows' numbers in the whole array, so that its gradient has rows that are not stored too.
+    """
+
+
+stored_rows.type(lambda values, places, numbers: ((*places.shape, *values.shape[1:]), values.dtype))
+stored_rows.grad(lambda xp, dout, values, places, numbers: (xp.stored_rows_sum(dout, places, numbers, count=values.shape[0]), None, None))
+
+
+def _sum_at(np, rows, places, numbers, *, count):
+    out = np.zeros((count, *rows.shape[places.ndim :]), rows.dtype)
+    np.add.at(out, places[places >= 0], rows[places >= 0])
+    return out
+
+
+@primitive(host_only=True, reference=_sum_at)
+def stored_rows_sum(xp, rows, places: Index, numbers: Index, *, count: int):
+    """The gradient of `stored_rows`: sums (count, …) of the rows at each place. Those at -1 are left out."""
+
+
+stored_rows_sum.type(lambda rows, places, numbers, *, count: ((count, *rows.shape[len(places.shape) :]), rows.dtype))
+stored_rows_sum.grad(lambda xp, dout, rows, places, numbers: (xp.stored_rows(dout, places, numbers), None, None))
+stored_rows_sum.rows(lambda xp, row_form, node: [("stored", tuple(node.operands))])
+
+
+@stored_rows.cases
+def _(make):
+    places, numbers = make.array([[2, -1], [0, 2]], "int64"), make.array([[7, 1], [3, 7]], "int64")
+    want = lambda v, p, n: make.np.where((p >= 0)[..., None], v[p], 0)  # noqa: E731
+    yield make(make.numbers((3, 2), "float32"), places, numbers, want=want)
+
+
+@stored_rows_sum.cases
+def _(make):
+    places, numbers = make.array([2, -1, 2], "int64"), make.array([7, 1, 7], "int64")
+    want = lambda r, p, n, count: make.np.stack([r[0] * 0, r[0] * 0, r[0] + r[2]])  # noqa: E731
+    yield make(make.numbers((3, 2), "float32"), places, numbers, count=3, want=want)
 
 
 def _matrix(np, data, indices, indptr, columns):

@@ -19,14 +19,11 @@ def sparse_product(xp, lhs, rhs, transpose_a, transpose_b):
 
 def _product(xp, lhs, rhs):
     """Csr · dense or row-sparse: dense."""
-    values, indices = lhs.values, lhs.indices
-    matrix = rhs.values if isinstance(rhs, Sparse) else rhs
-    if isinstance(rhs, Sparse):  # of rows that are not stored nothing is added
-        places, stored = xp.stored_places(rhs.indices, indices)
-        if matrix.shape[0] == 0:
-            return xp.zeros((lhs.shape[0], *rhs.shape[1:]), xp.dtype_of(matrix))
-        values, indices = values * xp.cast(stored, xp.dtype_of(values)), places
-    found = xp.csr_matmul(xp.upcast(values), indices, lhs.indptr, xp.upcast(_columns(xp, matrix)))
+    matrix, indices = rhs, lhs.indices
+    if isinstance(rhs, Sparse):  # only the rows that are read, each once
+        columns, indices = xp.distinct(indices)
+        matrix = rows_of_numbers(xp, rhs, columns)
+    found = xp.csr_matmul(xp.upcast(lhs.values), indices, lhs.indptr, xp.upcast(_columns(xp, matrix)))
     return xp.downcast(_shaped(xp, found, rhs), matrix)
 
 
@@ -57,6 +54,12 @@ def _columns(xp, x):
 def _shaped(xp, found, rhs):
     """The product of a vector as a vector."""
     return found if len(rhs.shape) == 2 else xp.reshape(found, shape=(found.shape[0],))
+
+
+def rows_of_numbers(xp, data, numbers):
+    """The rows of a row-sparse array with the given numbers, of any shape; zeros where one is not stored."""
+    wanted, places = xp.places(data.indices, numbers)
+    return xp.stored_rows(data.values, places, wanted)
 
 
 def rows_to_dense(xp, data):

@@ -36,6 +36,7 @@ def _(xp, dense, data, *, stype):
     return xp.convert(data, stype)
 
 
+cast_storage.gradient_stypes(lambda stypes, head, **_: ["default" if head == "csr" else head])
 cast_storage.sample(lambda draw: draw(draw.real((3, 4)), stype="default"))
 
 
@@ -54,21 +55,11 @@ def _(xp, dense, data, indices):
     if stype_of(data) != "row_sparse":
         raise StorageError("retain: the data is not row-sparse", f"stype {stype_of(data)}", "convert it with tostype('row_sparse')")
     rows, places = xp.places(data.indices, indices)
-    if data.values.shape[0] == 0:
-        values = xp.zeros((rows.shape[0], *data.shape[1:]), xp.dtype_of(data.values))
-    else:
-        values = found_rows(xp, data.values, places)
-    return Sparse("row_sparse", data.shape, values, rows)
+    return Sparse("row_sparse", data.shape, xp.stored_rows(data.values, places, rows), rows)
 
 
+retain.gradient_stypes(lambda stypes, head: ["row_sparse", "default"])
 retain.sample(lambda draw: draw(draw.real((4, 3)), draw.integer((2,), 0, 4, "int64")))
-
-
-def found_rows(xp, values, places):
-    """Rows at places; zeros where a place is -1."""
-    kept = xp.cast(xp.greater_equal(places, 0), xp.dtype_of(values))
-    rows = xp.take(values, xp.maximum(places, 0), axis=0)
-    return rows * xp.reshape(kept, shape=(*places.shape, *[1] * (len(values.shape) - 1)))
 
 
 @op("_square_sum")
@@ -88,4 +79,5 @@ def _(xp, dense, data, *, axis, keepdims, exclude):
     return sums if keepdims else rows_to_dense(xp, sums)
 
 
+square_sum.gradient_stypes(lambda stypes, head, **_: stypes)
 square_sum.sample(lambda draw: [draw(draw.real((3, 4)), axis=1), draw(draw.real((3, 4)), axis=0, keepdims=True)])

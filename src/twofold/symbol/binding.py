@@ -7,15 +7,15 @@ from ..device import Device, current_device
 from ..dtype import DTypeLike, dtype_name
 from ..errors import DTypeError, ParameterError
 from ..executor.executor import Executor
-from ..executor.transport import zeros
+from ..executor.transport import zeros_in
 from ..imperative.array import Array, check_gradient
-from ..imperative.storage import empty_array
 from ..ndarray.array import NDArray
 from ..strictness import tolerate
 from .inference import infer_all, inside_shape
 from .node import Composition, Head, SymbolNode, topological, variables
 from .partition import Groups, Partition
 from .placement import device_of
+from .storage_types import declared_stype
 
 REQUESTS = ("null", "write", "add")
 Arrays = Mapping[str, NDArray] | Sequence[NDArray]
@@ -171,7 +171,8 @@ def simple_bind(
     type_dict
         Dtypes of arguments by name; dtypes that cannot be inferred from them are float32.
     stype_dict
-        Storage types of arguments by name, ``"default"`` for others. Gradients are dense.
+        Storage types of arguments by name. Others have those of their variables. A gradient is row-sparse where the operators that read its
+        argument compute its rows only; that of a csr matrix has the places of the matrix.
     group2ctx
         Devices of the nodes and variables with a ``ctx_group`` attribute, by group.
     shared_arg_names, shared_exec
@@ -195,43 +196,46 @@ def simple_bind(
     dtypes = {n: dtype_name(d) for n, d in (type_dict or {}).items() if d is not None and n not in unknown}
     inference = infer_all(self.heads, shapes, dtypes, "simple_bind")
     partition = Partition(self.heads, inference, _device(ctx, "simple_bind"), group2ctx or {}, _requests(grad_req, names), self)
-    memory = _Memory(partition, shared_arg_names or (), shared_exec, shared_buffer)
-    arguments, gradients, states = memory.arrays()
-    for name, stype in (stype_dict or {}).items():
-        if name in arguments and stype != arguments[name].stype:
-            array = arguments[name]
-            arguments[name] = empty_array(stype, array.shape, array._dtype, array.context)
-    return partition.executor(arguments, gradients, states)
+    stypes = {v.name: (stype_dict or {}).get(v.name) or declared_stype(v) for v in partition.arguments}
+    memory = _Memory(partition, stypes, shared_arg_names or (), shared_exec, shared_buffer)
+    return partition.executor(*memory.arrays())
 
 
 class _Memory:
     """The arrays of `simple_bind`: shared where they may be, else new."""
 
     def __init__(
-        self, partition: Partition, shared_names: Sequence[str], shared: Executor | None, buffer: dict[str, NDArray] | None
+        self,
+        partition: Partition,
+        stypes: Mapping[str, str],
+        shared_names: Sequence[str],
+        shared: Executor | None,
+        buffer: dict[str, NDArray] | None,
     ) -> None:
-        self.partition, self.shared_names, self.shared, self.buffer = partition, set(shared_names), shared, buffer
+        self.partition, self.stypes, self.shared_names, self.shared, self.buffer = partition, stypes, set(shared_names), shared, buffer
 
     def arrays(self) -> tuple[dict[str, NDArray], dict[str, NDArray | None], dict[str, NDArray]]:
         """Arguments, gradients and states by name."""
         arguments: dict[str, NDArray] = {}
         gradients: dict[str, NDArray | None] = {}
+        of_gradients = self.partition.gradient_stypes(self.stypes)
         for v in self.partition.arguments:
-            wanted = self.partition.requests[v.name] != "null"
-            other = self.shared if v.name in self.shared_names else None
-            arguments[v.name] = self._array(v, other and other.arg_dict.get(v.name), self.buffer)
-            gradients[v.name] = self._array(v, other and other.grad_dict.get(v.name), None) if wanted else None
-        other_states = self.shared.aux_dict if self.shared is not None else {}
-        return arguments, gradients, {v.name: self._array(v, other_states.get(v.name), self.buffer) for v in self.partition.states}
+            name, wanted = v.name, self.partition.requests[v.name] != "null"
+            other = self.shared if name in self.shared_names else None
+            arguments[name] = self._array(v, self.stypes[name], other and other.arg_dict.get(name), self.buffer)
+            own = of_gradients.get(name, "default")
+            gradients[name] = self._array(v, own, other and other.grad_dict.get(name), None) if wanted else None
+        old = self.shared.aux_dict if self.shared is not None else {}
+        return arguments, gradients, {v.name: self._array(v, "default", old.get(v.name), self.buffer) for v in self.partition.states}
 
-    def _array(self, variable: SymbolNode, shared: NDArray | None, buffer: dict[str, NDArray] | None) -> NDArray:
+    def _array(self, variable: SymbolNode, stype: str, shared: NDArray | None, buffer: dict[str, NDArray] | None) -> NDArray:
         known = self.partition.inference.known[variable][0]
         shape, dtype = known.sizes, known.dtype or "float32"
         for candidate in (shared, None if buffer is None else buffer.get(variable.name)):
             # an array of another type is left alone: buckets of other lengths share what fits
-            if candidate is not None and candidate.shape == shape and candidate._dtype == dtype:
+            if candidate is not None and candidate.shape == shape and candidate._dtype == dtype and candidate.stype == stype:
                 return candidate
-        new = zeros(shape, dtype, device_of(variable, self.partition.device, self.partition.groups))
+        new = zeros_in(stype, shape, dtype, device_of(variable, self.partition.device, self.partition.groups))
         if buffer is not None:
             buffer[variable.name] = new
         return new

@@ -12,10 +12,8 @@ from ..strictness import tolerate
 from .arguments import argument_inputs, initializer_of
 from .naming import AttrScope, NameManager
 from .node import VARIABLE, Head, SymbolNode, checked_attrs, hidden
+from .storage_types import CODES
 from .symbol import Symbol
-
-#: MXNet's codes of storage types, as the attribute ``__storage_type__`` holds them.
-STORAGE = {"default": "0", "row_sparse": "1", "csr": "2"}
 
 #: What becomes of every new node of an operator, by its registered name: automatic mixed precision enters its casts here.
 REWRITES: dict[str, Callable[[SymbolNode], SymbolNode]] = {}
@@ -91,7 +89,7 @@ def variable(
         "__wd_mult__": None if wd_mult is None else spelling(wd_mult),
         "__dtype__": None if dtype is None else str(MXNET_CODES[dtype_name(dtype)]),
         "__init__": init if init is None or isinstance(init, str) else init.dumps(),
-        "__storage_type__": None if stype is None else STORAGE[stype],
+        "__storage_type__": None if stype is None else CODES[stype],
     }
     for key, value in kwargs.items():
         if not (key.startswith("__") and key.endswith("__")):

@@ -198,10 +198,19 @@ class SymbolNode:
         if found is None:
             op = self.operator
             given = self._structural() | dict.fromkeys(op.training, training) | replaced
-            if op.stored_as:  # graphs compute with dense arrays, and an executor converts its outputs
+            if op.stored_as and op.stored_as not in replaced:  # typed graphs know dense arrays only; see `stored_sig`
                 given[op.stored_as] = "default"
             found = self._sigs[key] = op.sig(True, **given)
         return found
+
+    def stored_sig(self, training: bool = False) -> Sig:
+        """As `sig`, for operands of any storage type: with the storage type that the operator is told to give its result."""
+        name = self.operator.stored_as
+        return self.sig(training, **{name: self._told_to_store()}) if name else self.sig(training)
+
+    def _told_to_store(self) -> str | None:
+        op = self.operator
+        return op.sig(True, **self._structural()).params[op.stored_as]
 
     def _structural(self) -> dict[str, Any]:
         op = self.operator
@@ -211,7 +220,7 @@ class SymbolNode:
         """The storage type that the operator is told to give its result."""
         if self.op is None or not self.op.stored_as:
             return "default"
-        return self.op.sig(True, **self._structural()).params[self.op.stored_as] or "default"
+        return self._told_to_store() or "default"
 
     def check(self) -> None:
         """Raise a `ParameterError` unless the attributes match the operator; unregistered operators are not checked."""

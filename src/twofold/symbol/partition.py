@@ -11,7 +11,7 @@ from ..executor.executor import Executor, Running
 from ..executor.function import StateUpdate, new_states
 from ..executor.part import Internal, Key, Part
 from ..executor.run import Run
-from ..executor.transport import zeros
+from ..executor.transport import zeros_in
 from ..graph.ir import Node, bound_tables, leaf
 from ..graph.stabilise import stabilise, stabilised
 from ..ndarray.array import NDArray
@@ -24,6 +24,7 @@ from .replay import Replay, passed_by_gradient
 from .serialization import to_text
 from .staged_run import StagedRun
 from .stages import is_staged
+from .storage_types import gradient_stypes, is_sparse, storage_types
 
 Groups = Mapping[str, Device]
 
@@ -99,13 +100,24 @@ class Partition:
             part.updates = [(key[1], new[k]) for k, (key, _) in enumerate(part.reads) if k in new]
         return [_stable(part) for part, _ in made]
 
-    def run(self, arguments: Mapping[str, NDArray], states: Mapping[str, NDArray]) -> Running:
-        """What runs the graph on arrays: the compiled parts, or stages if shapes depend on values."""
-        if not is_staged(self.order):
+    def run(self, arguments: Mapping[str, NDArray], gradients: Mapping[str, NDArray | None], states: Mapping[str, NDArray]) -> Running:
+        """What runs the graph on arrays: the compiled parts, or stages if shapes depend on values or arrays are sparse."""
+        sparse = {n: a.stype for n, a in (*arguments.items(), *states.items()) if a.stype != "default"}
+        stypes = {n: g.stype for n, g in gradients.items() if g is not None}
+        has_rows = any(s != "default" for s in stypes.values())
+        if not has_rows and not is_staged(self.order) and not is_sparse(self.order, sparse):
             return Run(self.parts, arguments, states)
         bound = {v: arguments[v.name] for v in self.arguments} | {v: states[v.name] for v in self.states}
         wanted = [v for v in self.arguments if self.requests.get(v.name, "null") != "null" and is_float(arguments[v.name]._dtype)]
-        return StagedRun(self.inference, self.heads, [self.output_key(h) for h in self.heads], bound, wanted, self.device)
+        types = storage_types(self.inference, sparse)
+        keys = [self.output_key(h) for h in self.heads]
+        return StagedRun(self.inference, self.heads, keys, bound, types, {v: stypes.get(v.name, "default") for v in wanted}, self.device)
+
+    def gradient_stypes(self, given: Mapping[str, str]) -> dict[str, str]:
+        """The storage types of gradients that are not dense, by argument, from the storage types of the arguments."""
+        if not is_sparse(self.order, given) and not any(n.op is not None and n.op.gradient_stypes_rule is not None for n in self.order):
+            return {}
+        return gradient_stypes(self.inference, storage_types(self.inference, given), self.heads)
 
     def _given_away(self) -> set[Head]:
         """Outputs of nodes that other parts or the caller read."""
@@ -169,7 +181,7 @@ class Partition:
                 raise ShapeError(
                     f"reshape: the new shape of {name} is larger than the old", f"{array.shape} to {shape}", "set allow_up_sizing=True"
                 )
-            return zeros(shape, array._dtype, array.context)
+            return zeros_in(array.stype, shape, array._dtype, array.context)
 
         arguments = {v.name: fitting(executor.arg_dict[v.name], v) for v in new.arguments}
         old_gradients = {v: executor.grad_dict[v.name] for v in new.arguments}
@@ -187,7 +199,7 @@ class Partition:
 
     def executor(self, arguments: dict[str, NDArray], gradients: dict[str, NDArray | None], states: dict[str, NDArray]) -> Executor:
         """An executor on arrays."""
-        outputs = [(h.node.output_name(h.place), self.output_key(h), h.node.storage_type()) for h in self.heads]
+        outputs = [(h.node.output_name(h.place), self.output_key(h)) for h in self.heads]
         return Executor(self, arguments, gradients, states, dict(self.requests), outputs)
 
 

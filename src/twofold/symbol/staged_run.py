@@ -1,18 +1,24 @@
-"""Runs a bound graph in stages, for executors of symbols in which the shape of some value depends on values."""
+"""Runs a bound graph in stages, for executors of symbols in which shapes depend on values, or some values are sparse."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from ..device import Device
 from ..executor.part import Key, Part
-from ..executor.transport import zeros
+from ..executor.transport import zeros_in
 from ..imperative.array import record_of
-from ..imperative.backward import assign, run_backward
-from ..imperative.cell import Value, wrap
+from ..imperative.backward import run_backward
+from ..imperative.cell import Value, alias, wrap
+from ..imperative.invoke import data_of
+from ..imperative.row_gradients import gradient_array
 from ..imperative.scope import Scope
+from ..imperative.storage import CELLS, array_of, converted, dense_array, empty_array, sparse_array
 from ..ndarray.array import NDArray
+from ..ops.storage_rules import stored_of
 from .inference import Inference
 from .node import Head, SymbolNode, names_of_inputs, topological
 from .stages import Staged
+from .storage_types import StorageTypes
 
 
 class StagedRun:
@@ -28,8 +34,10 @@ class StagedRun:
         The outputs, and the executor's keys for them.
     bound
         The arrays of the variables.
+    types
+        The storage types of the graph's values.
     wanted
-        The variables that have a gradient.
+        The variables that have a gradient, and its storage type.
     device
         Where random numbers are drawn.
     """
@@ -40,37 +48,40 @@ class StagedRun:
         heads: Sequence[Head],
         keys: Sequence[Key],
         bound: Mapping[SymbolNode, NDArray],
-        wanted: Sequence[SymbolNode],
+        types: StorageTypes,
+        wanted: Mapping[SymbolNode, str],
         device: Device,
     ) -> None:
         self._inference, self._heads, self._keys, self._bound = inference, tuple(heads), list(keys), bound
-        self._wanted, self._device = wanted, device
-        self._function = Staged("executor", heads)
-        self._recorded: tuple[bool, dict[SymbolNode, NDArray], list[NDArray]] | None = None
+        self._types, self._wanted, self._device = types, wanted, device
+        self._function = Staged("executor", heads, stored=types.stored)
+        self._recorded: tuple[bool, dict[SymbolNode, Any], list[Any]] | None = None
 
     def parts(self, training: bool) -> list[Part]:
-        """No part is compiled before its shapes are known."""
+        """No part is compiled before its operands are known."""
         return []
 
     def blank(self, keys: Sequence[Key]) -> list[NDArray]:
         """The outputs before the first run: zeros, and no elements along axes of unknown size."""
-        known = [self._inference.of(h) for h in self._heads]
-        return [zeros(tuple(n or 0 for n in k.shape or (0,)), k.dtype or "float32", self._device) for k in known]
+        known = [(self._types.of(h), self._inference.of(h)) for h in self._heads]
+        return [zeros_in(stype, tuple(n or 0 for n in k.shape or (0,)), k.dtype or "float32", self._device) for stype, k in known]
 
     def forward(self, training: bool, keep: bool) -> dict[Key, object]:
         """The outputs by key, as contents; with ``keep`` recorded for `backward`."""
         self._recorded = None
         if not keep:
             with Scope(False, training):
-                return dict(zip(self._keys, self._function(self._arrays({}), self._device), strict=True))
-        # copies, so that a write into an argument before backward does not reach what that reads
-        marked = {v: self._bound[v].copy() for v in self._wanted}
-        for array in marked.values():
-            array.attach_grad()
+                return self._delivered(self._function(self._arrays({}), self._device))
+        marked = {v: _marked(self._bound[v], stype) for v, stype in self._wanted.items()}
         with Scope(False, None), Scope(True, training):  # on a tape of its own
             contents = self._function(self._arrays(marked), self._device)
-        self._recorded = training, marked, [wrap(NDArray, c) for c in contents]
-        return {key: wrap(NDArray, c).detach().copy()._v for key, c in zip(self._keys, contents, strict=True)}
+        self._recorded = training, marked, [array_of(c) for c in contents]
+        return self._delivered([_detached(c) for c in contents])
+
+    def _delivered(self, contents: Sequence[Any]) -> dict[Key, object]:
+        """The outputs by key, in the storage types that they always have."""
+        stypes = [self._types.of(h) for h in self._heads]
+        return {key: converted(array_of(c), stype)._v for key, c, stype in zip(self._keys, contents, stypes, strict=True)}
 
     def _arrays(self, replaced: Mapping[SymbolNode, NDArray]) -> list[NDArray]:
         return [replaced[v] if v in replaced else self._bound[v] for v in self._function.variables]
@@ -81,21 +92,21 @@ class StagedRun:
             self.forward(training, keep=True)
         assert self._recorded is not None
         (_, marked, outputs), self._recorded = self._recorded, None
-        given = [(out, head) for out, (_, head) in zip(outputs, heads, strict=True) if _is_tracked(out)]
+        given = [_stored_head(out, head) for out, (_, head) in zip(outputs, heads, strict=True)]
+        given = [(out, head) for out, head in given if _is_tracked(out)]
         recs = [record_of(out, "backward") for out, _ in given]
-        found = run_backward(recs, [None if h is None else wrap(NDArray, h) for _, h in given], NDArray) if recs else []
-        assign(found)
-        reached = {variable for variable, _ in found}
-        return {("arg", v.name): a.grad._v for v, a in marked.items() if a._g in reached}
+        found = dict(run_backward(recs, [head for _, head in given], NDArray) if recs else [])
+        variables = {v: a._g for v, a in marked.items()}
+        return {("arg", v.name): gradient_array(NDArray, g, found[g])._v for v, g in variables.items() if g in found}
 
     def internals(self, training: bool) -> Iterator[tuple[str, bool, NDArray]]:
         """(name, whether a node reads it, value) of all inner values, computed again."""
         nodes = [n for n in topological(self._heads) if not n.is_variable]
         inner = [Head(n, k) for n in nodes for k in range(n.visible)]
-        function = Staged("executor", inner)
+        function = Staged("executor", inner, stored=self._types.stored)
         arrays = dict(zip([Head(v, 0) for v in function.variables], [self._bound[v] for v in function.variables], strict=True))
         with Scope(False, training):
-            arrays |= {h: wrap(NDArray, c) for h, c in zip(inner, function(list(arrays.values()), self._device), strict=True)}
+            arrays |= {h: array_of(c) for h, c in zip(inner, function(list(arrays.values()), self._device), strict=True)}
         for node in nodes:
             for name, head in zip(names_of_inputs(node), node.inputs, strict=True):
                 if head.node.is_variable:
@@ -103,6 +114,42 @@ class StagedRun:
                 yield f"{node.name}_{name}", True, arrays[head]
             for k in range(node.visible):
                 yield node.output_name(k), False, arrays[Head(node, k)]
+
+
+def _marked(array: NDArray, stype: str) -> Any:
+    """An array with the content of another one, as a variable whose gradient has a storage type.
+
+    They share memory: a write into the other array, before `backward` has read what was recorded, goes into a copy.
+    """
+    if array.stype not in ("default", stype):
+        array = dense_array(array)
+    if array.stype == "default":
+        twin = _twin(array)
+    else:
+        twin = sparse_array(array._v.sparse.with_values(_twin(array._v.sparse.values)), checked=array._v.checked)
+    # `backward` takes the gradients from where they are found: the array for them is never written
+    twin._attach(twin if stype == "default" else empty_array(stype, array.shape, array._dtype, array.context), "write")
+    return twin
+
+
+def _twin(array: NDArray) -> NDArray:
+    v = array._capture()
+    return wrap(NDArray, alias(data_of(v), v))
+
+
+def _detached(content: Any) -> Any:
+    """A content without its history, and with memory of its own."""
+    array = array_of(content).detach()
+    return (array.copy() if array.stype == "default" else array)._v
+
+
+def _stored_head(out: Any, head: Any) -> tuple[NDArray, NDArray | None]:
+    """The recorded array of an output, what it stores if it is sparse, and its head gradient; None stands for ones."""
+    given = None if head is None else wrap(NDArray, head)
+    if out.stype == "default":
+        return out, given
+    stored = out._v.sparse
+    return stored.values, None if given is None else stored_of(CELLS, given, stored)
 
 
 def _is_tracked(array: NDArray) -> bool:

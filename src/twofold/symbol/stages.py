@@ -1,17 +1,20 @@
-"""Graphs in which the shape of some value depends on values: run in stages, with shapes known when a stage begins.
+"""Graphs in which the shape of some value depends on values, or some value is sparse: run in stages.
 
-A symbol with an operator such as ``boolean_mask`` cannot be typed as a whole. It is cut behind these operators: what lies between two
-cuts is a graph with known shapes, which is recorded, compiled and differentiated as any other; the operators at the cuts run on arrays.
+A symbol with an operator such as ``boolean_mask``, or with one that works on what sparse arrays store, cannot be typed as a whole. It is
+cut at these operators: what lies between two cuts is a graph of dense arrays with known shapes, which is recorded, compiled and
+differentiated as any other; the operators at the cuts run on arrays.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..device import Device
 from ..executor.operation import Recordable
-from ..imperative.cell import Cell, wrap
+from ..imperative.cell import wrap
 from ..imperative.eager import run_eagerly
 from ..imperative.record import tls
+from ..imperative.storage import densified, results_of
+from ..imperative.way import is_tracked
 from ..ndarray.array import NDArray
 from .node import VARIABLE, Head, SymbolNode, topological
 from .rebuild import copied
@@ -39,34 +42,47 @@ class Staged:
         The outputs.
     mirror
         See `Recordable`.
+    stored
+        The operators that work on what sparse arrays store; see `storage_types`.
     """
 
-    def __init__(self, name: str, heads: Sequence[Head], mirror: bool = False) -> None:
-        self.heads = tuple(heads)
+    def __init__(self, name: str, heads: Sequence[Head], mirror: bool = False, stored: Collection[SymbolNode] = frozenset()) -> None:
+        self.heads, self._stored = tuple(heads), stored
         order = topological(self.heads)
         self.variables = [n for n in order if n.is_variable]
-        stages = _stages([n for n in order if not n.is_variable])
+        stages = _stages([n for n in order if not n.is_variable], self._is_cut)
         place = {n: k for k, nodes in enumerate(stages) for n in nodes}
         given_away = {*self.heads, *(h for n in order for h in n.inputs if place.get(h.node) != place[n])}
         self._stages: list[_Stage | SymbolNode] = []
         for nodes in stages:
-            if nodes[0].is_eager:
+            if self._is_cut(nodes[0]):
                 self._stages += nodes
             else:
                 self._stages.append(_Stage(f"{name}, stage {len(self._stages)}", nodes, given_away, mirror))
 
     def __call__(self, cells: Sequence[Any], device: Device) -> list[Any]:
         """Compute the outputs, as contents of arrays, and write the states among the arrays."""
-        values: dict[Head, Cell] = {Head(v, 0): cell for v, cell in zip(self.variables, cells, strict=True)}
+        values: dict[Head, Any] = {Head(v, 0): cell for v, cell in zip(self.variables, cells, strict=True)}
         for stage in self._stages:
             if isinstance(stage, _Stage):
-                results = stage.function([values[h] for h in stage.reads], device)
+                results = stage.function([densified(values[h]) for h in stage.reads], device)
                 values |= {h: wrap(NDArray, c) for h, c in zip(stage.makes, results, strict=True)}
             else:
-                operands = stage.operands([values[h] for h in stage.inputs])
-                contents = run_eagerly(stage.sig(tls.training), [*operands, *stage.scalars], device)
-                values |= {Head(stage, k): wrap(NDArray, c) for k, c in enumerate(contents)}
+                arrays = self._at_cut(stage, [values[h] for h in stage.inputs], device)
+                values |= {Head(stage, k): a for k, a in enumerate(arrays)}
         return [values[h]._v for h in self.heads]
+
+    def _is_cut(self, node: SymbolNode) -> bool:
+        return node.is_eager or node in self._stored
+
+    def _at_cut(self, node: SymbolNode, inputs: Sequence[Any], device: Device) -> list[Any]:
+        """The results of an operator at a cut."""
+        args = [*node.operands(inputs), *node.scalars]
+        if node not in self._stored:
+            return [wrap(NDArray, c) for c in run_eagerly(node.sig(tls.training), args, device)]
+        # a sparse result would pass on the gradients of what it stores, but those of its zeros count too
+        is_whole = node.storage_type() != "default" and any(is_tracked(a._v) for a in inputs)
+        return results_of((node.sig if is_whole else node.stored_sig)(tls.training), args, device)
 
 
 class _Stage:
@@ -95,14 +111,14 @@ class _Stage:
         self.function = Recordable(name, replayer, mirror)
 
 
-def _stages(operators: Sequence[SymbolNode]) -> list[list[SymbolNode]]:
-    """The nodes in groups, each reading only from earlier ones and itself: of known shapes, and at cuts, in turn."""
-    # even numbers for nodes of known shapes, odd ones for the cuts behind them
+def _stages(operators: Sequence[SymbolNode], is_cut: Callable[[SymbolNode], bool]) -> list[list[SymbolNode]]:
+    """The nodes in groups, each reading only from earlier ones and itself: stages and cuts in turn."""
+    # even numbers for stages, odd ones for the cuts behind them
     number: dict[SymbolNode, int] = {}
     groups: dict[int, list[SymbolNode]] = {}
     for node in operators:
         latest = max((number.get(h.node, 0) for h in node.inputs), default=0)
-        number[node] = latest + (latest % 2 != node.is_eager)
+        number[node] = latest + (latest % 2 != is_cut(node))
         groups.setdefault(number[node], []).append(node)
     return [groups[k] for k in sorted(groups)]
 

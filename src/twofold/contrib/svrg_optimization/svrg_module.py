@@ -1,14 +1,14 @@
 """`SVRGModule`: a module trained with stochastic variance-reduced gradients."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...device import CPU
 from ...errors import DTypeError, NotReady, ParameterError
 from ...io.iterator import BatchSource
 from ...metric.base import EvalMetric
-from ...module.base_module import BaseModule, Callbacks, Logger
+from ...module.base_module import BaseModule, Callbacks, Logger, RowIds
 from ...module.device_group import Groups
 from ...module.module import Contexts, Module
 from ...module.shapes import Batch, Requests, Shapes
@@ -173,15 +173,21 @@ class SVRGModule(Module):
                 gradient /= batches - missing
         self._param_dict = totals
 
-    def prepare(self, data_batch: Batch, sparse_row_id_fn: Callable[..., object] | None = None) -> None:
+    def prepare(self, data_batch: Batch, sparse_row_id_fn: RowIds | None = None) -> None:
         """Prepare for the next batch; see `Module.prepare`."""
         super().prepare(data_batch, sparse_row_id_fn=sparse_row_id_fn)
         self._mod_aux.prepare(data_batch, sparse_row_id_fn=sparse_row_id_fn)
 
     def _train_epoch(
-        self, epoch: int, train_data: BatchSource, eval_metric: EvalMetric, monitor: Monitor | None, batch_end_callback: Callbacks
+        self,
+        epoch: int,
+        train_data: BatchSource,
+        eval_metric: EvalMetric,
+        monitor: Monitor | None,
+        batch_end_callback: Callbacks,
+        sparse_row_id_fn: RowIds | None,
     ) -> list[tuple[str, float]]:
         if epoch % self.update_freq == 0:
             self.update_full_grads(train_data)
             train_data.reset()
-        return super()._train_epoch(epoch, train_data, eval_metric, monitor, batch_end_callback)
+        return super()._train_epoch(epoch, train_data, eval_metric, monitor, batch_end_callback, sparse_row_id_fn)

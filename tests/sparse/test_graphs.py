@@ -1,0 +1,98 @@
+"""Executors with sparse arrays: what MXNet refuses, gradients that it leaves out, and what is never made dense."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import twofold as mx
+from twofold.imperative import storage
+from twofold.imperative.storage import SparseValue
+
+DENSE = np.array([[0, 1, 0], [0, 0, 0], [2, 0, 3]], "f")
+
+
+def linear(**stypes):
+    return mx.sym.dot(mx.sym.Variable("x", stype="csr"), mx.sym.Variable("w", **stypes))
+
+
+def test_an_executor_of_sparse_arrays_takes_other_shapes():
+    executor = linear(stype="row_sparse").simple_bind(mx.cpu(), grad_req={"w": "write"}, x=(3, 3), w=(3, 2))
+    executor.arg_dict["w"][:] = mx.nd.ones((3, 2)).tostype("row_sparse")
+    small = executor.reshape(x=(2, 3), w=(3, 2), partial_shaping=True)
+    result = small.forward(is_train=True, x=mx.nd.array(DENSE[:2]).tostype("csr"))[0]
+    small.backward(mx.nd.ones((2, 2)))
+    assert [a.stype for a in small.arg_arrays] == ["csr", "row_sparse"]
+    np.testing.assert_array_equal(result.asnumpy(), DENSE[:2] @ np.ones((3, 2)))
+    assert small.grad_dict["w"].indices.asnumpy().tolist() == [1]
+
+
+def test_row_sparse_gradients_are_added():
+    symbol = mx.sym.Embedding(mx.sym.Variable("i"), mx.sym.Variable("w"), input_dim=4, output_dim=2, sparse_grad=True)
+    executor = symbol.simple_bind(mx.cpu(), grad_req={"w": "add"}, i=(2,))
+    for index in ([0, 2], [2, 2]):
+        executor.forward(is_train=True, i=mx.nd.array(index))
+        executor.backward(mx.nd.ones((2, 2)))
+    grad = executor.grad_dict["w"]
+    assert grad.indices.asnumpy().tolist() == [0, 2]
+    assert grad.data.asnumpy().tolist() == [[1, 1], [3, 3]]
+
+
+def test_the_gradient_of_a_csr_matrix_has_its_places():
+    executor = linear().simple_bind(mx.cpu(), x=(3, 3), w=(3, 2))
+    weight, head = np.arange(6, dtype="f").reshape(3, 2), np.array([[1, 2], [3, 4], [5, 6]], "f")
+    executor.arg_dict["w"][:] = weight
+    executor.forward(is_train=True, x=mx.nd.array(DENSE).tostype("csr"))
+    executor.backward(mx.nd.array(head))
+    grad = executor.grad_dict["x"]
+    assert grad.stype == "csr"
+    np.testing.assert_array_equal(grad.asnumpy(), np.where(DENSE != 0, head @ weight.T, 0))
+
+
+def test_gradients_through_a_cast_are_those_of_all_elements():
+    x = mx.sym.Variable("x")
+    symbol = mx.sym.dot(mx.sym.cast_storage(x * 2, stype="csr"), mx.sym.Variable("w"))
+    executor = symbol.bind(mx.cpu(), {"x": mx.nd.array(DENSE), "w": mx.nd.ones((3, 1))}, {"x": mx.nd.zeros((3, 3))})
+    executor.forward(is_train=True)
+    executor.backward(mx.nd.ones((3, 1)))
+    assert (executor.grad_dict["x"].asnumpy() == 2).all()
+
+
+def test_a_write_before_backward_does_not_reach_it():
+    w = mx.nd.array([[1.0, 2], [3, 4], [5, 6]])
+    symbol = mx.sym.square(mx.sym.Embedding(mx.sym.Variable("i"), mx.sym.Variable("w"), input_dim=3, output_dim=2, sparse_grad=True))
+    grad = mx.nd.sparse.zeros("row_sparse", (3, 2))
+    executor = symbol.bind(mx.cpu(), {"i": mx.nd.array([1]), "w": w}, {"w": grad})
+    executor.forward(is_train=True)
+    w[:] = 0
+    executor.backward(mx.nd.ones((1, 2)))
+    assert grad.data.asnumpy().tolist() == [[6, 8]]
+    assert (w.asnumpy() == 0).all()
+
+
+def test_an_operator_without_a_form_names_itself_once():
+    storage.WARNED.clear()
+    symbol = mx.sym.transpose(mx.sym.Variable("w", stype="row_sparse"))
+    with pytest.warns(UserWarning, match="transpose: operands of storage types row_sparse are made dense") as found:
+        symbol.simple_bind(mx.cpu(), w=(3, 2)).forward()
+    assert len(found) == 1
+    symbol.simple_bind(mx.cpu(), w=(3, 2)).forward()  # warnings are errors in tests
+
+
+def test_nothing_is_made_dense(monkeypatch):
+    """A training step of a model with sparse operands only: no array of the weight's or the data's shape is made."""
+
+    def refuse(self):
+        raise AssertionError("made dense")
+
+    symbol = mx.sym.LogisticRegressionOutput(linear(stype="row_sparse"), mx.sym.Variable("y"))
+    rows, columns = 4, 10**9  # a dense array of this size would not fit into memory
+    executor = symbol.simple_bind(mx.cpu(), grad_req={"w": "write"}, x=(rows, columns), w=(columns, 1), y=(rows, 1))
+    at = np.array([5, 10**8, 10**9 - 1])
+    executor.arg_dict["w"][:] = mx.nd.sparse.row_sparse_array((np.ones((3, 1), "f"), at), shape=(columns, 1))
+    data = mx.nd.sparse.csr_matrix((np.ones(4, "f"), at[[0, 1, 1, 2]], [0, 1, 2, 3, 4]), shape=(rows, columns))
+    monkeypatch.setattr(SparseValue, "dense", refuse)
+    result = executor.forward(is_train=True, x=data)[0]
+    executor.backward()
+    np.testing.assert_allclose(result.asnumpy(), np.full((4, 1), 1 / (1 + np.exp(-1))), rtol=1e-6)
+    assert executor.grad_dict["w"].indices.asnumpy().tolist() == at.tolist()
