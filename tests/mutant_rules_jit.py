@@ -35,9 +35,9 @@ MACHINE_CODE_MUTANTS = (
         "%is.one = or i1 %here.well, %there.well",
         "%is.one = and i1 %here.well, %there.well",
     ),
-    _machine_code("BLAS is given back", "llvm/product.ll", "br i1 %gives, label %look, label %end", "br i1 false, label %look, label %end"),
+    _machine_code("BLAS is given back", "llvm/pieces.ll", "br i1 %gives, label %look, label %end", "br i1 false, label %look, label %end"),
     _machine_code(
-        "a limit of BLAS holds for helpers", "llvm/product.ll", "%is.own = or i1 %is.limited, %is.whole", "%is.own = or i1 false, %is.whole"
+        "a limit of BLAS holds for helpers", "llvm/pieces.ll", "%is.own = or i1 %is.limited, %is.whole", "%is.own = or i1 false, %is.whole"
     ),
     _machine_code(
         "a half that was not started is run",

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import cupy
 import numpy as np
 
-from twofold.backend.kernel import ELEMENTWISE, Array, ArrayType, Call, OperandType, Params, ProgramTraits, RowProgram, Run
+from twofold.backend.kernel import ELEMENTWISE, Array, ArrayType, Call, KernelEpilogue, OperandType, Params, ProgramTraits, RowProgram, Run
 from twofold.backend.protocol import Backend, Launcher, Target
 from twofold.config import SETTINGS
 from twofold.device import Device
@@ -240,9 +240,9 @@ class CupyBackend(Backend):
             return elementwise(program)
         return row_kernel(program) if program.shape[-1] <= PART else super().compile(program)
 
-    def product(self, epilogue: str) -> Callable[..., None]:
-        """By cuBLASLt if it has the product, else by separate kernels."""
-        return matmul_with_epilogue(self._xp, epilogue)
+    def product(self, epilogue: str | KernelEpilogue) -> Callable[..., None]:
+        """A matrix product by cuBLASLt if it has the product, else by separate kernels."""
+        return matmul_with_epilogue(self._xp, epilogue) if isinstance(epilogue, str) else super().product(epilogue)
 
     def compile_in_background(self, run: Run, inputs: Sequence[ArrayType], device: Device | None = None) -> None:
         """Compile the kernels that a program will launch, in the background, for a device or the current one."""

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from twofold.backend.forks import IMPORTING
-from twofold.backend.kernel import Array, ArrayType, Call, OperandType, Params, RowProgram
+from twofold.backend.kernel import Array, ArrayType, Call, KernelEpilogue, OperandType, Params, RowProgram
 from twofold.backend.protocol import Backend, Target
 from twofold.config import SETTINGS
 from twofold.device import Device
 from twofold.dtype import NAME_OF, NUMPY
 from twofold.errors import MXNetError
 
-from . import threads
+from . import direct, threads
 from .blas import Blas
 from .blocked import compile_kernel
 from .calls import call_for
@@ -48,7 +48,18 @@ def _product_in_machine_code(library: Blas, of: Multiplication | InnerProduct) -
     return bound_product(library, of)
 
 
+def _convolutions_in_machine_code() -> direct.Binder | None:
+    """What binds convolutions to machine code; None if kernels are not compiled."""
+    if not _compiles():
+        return None
+    with IMPORTING:
+        from .jit.direct import binder
+
+    return binder()
+
+
 IN_MACHINE_CODE.append(_product_in_machine_code)
+direct.IN_MACHINE_CODE.append(_convolutions_in_machine_code)
 
 
 def _fuses_from(op: str, operands: Sequence[str], dtype: str) -> int | None:
@@ -79,8 +90,18 @@ NUMPY_ALONE = Target(
     gain_of_channels_last=_gain_of_channels_last,
     libraries=threads.report,
 )
+
+
+def _takes_epilogue(op: str, params: Params, inputs: Sequence[ArrayType]) -> bool:
+    """Whether a convolution is computed directly, in blocks of filters."""
+    with IMPORTING:
+        from .convolution import direct_geometry
+
+    return direct_geometry(params, inputs) is not None
+
+
 #: For machine code comparisons along a row are free, and strided inputs are read in place; blocked ufuncs copy them.
-MACHINE_CODE = replace(NUMPY_ALONE, whole_rows=True, strided_kernels=True, fuses_from=_fuses_from)
+MACHINE_CODE = replace(NUMPY_ALONE, whole_rows=True, strided_kernels=True, fuses_from=_fuses_from, takes_epilogue=_takes_epilogue)
 
 
 class NumpyBackend(Backend):
@@ -187,6 +208,18 @@ class NumpyBackend(Backend):
     def call(self, op: str, params: Params, inputs: Sequence[OperandType], *outputs: ArrayType) -> Call:
         """NumPy's fastest call for a primitive."""
         return call_for(op, params, inputs, outputs[0]) or super().call(op, params, inputs, *outputs)
+
+    def product(self, epilogue: str | KernelEpilogue) -> Callable[..., None]:
+        """A convolution and its kernel as machine code where they can be; otherwise one after the other."""
+        if isinstance(epilogue, str):
+            return super().product(epilogue)
+        with IMPORTING:
+            from .convolution import direct_geometry
+            from .jit.direct import with_kernel
+
+        g = direct_geometry(epilogue.params, epilogue.inputs)
+        found = None if g is None else with_kernel(g, epilogue.program, epilogue.place)
+        return found or super().product(epilogue)
 
     def compile(self, program: RowProgram, *others: RowProgram) -> Callable[..., None]:
         """A kernel that is compiled to machine code when it is used again, if llvmlite is installed; else one over cache-sized blocks."""

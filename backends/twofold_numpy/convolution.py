@@ -1,21 +1,22 @@
 """The primitives ``convolve``, ``convolve_data`` and ``convolve_weight``, each by the algorithm that the table has for its sizes.
 
-The choice depends on sizes, dtype and the setting ``winograd``, never on time or threads, so it is the same in every mode of execution.
+The choice depends on sizes, dtype, the settings ``winograd`` and ``jit`` and whether there is a compiler, never on time or threads, so it
+is the same in every mode of execution.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import TypedDict, Unpack, get_args
 
 import numpy as np
 
 from twofold.backend import workers
-from twofold.backend.kernel import Params
+from twofold.backend.kernel import ArrayType, Params
 from twofold.backend.strides import Sizes
-from twofold.config import SETTINGS
+from twofold.config import ON_CHANGE, SETTINGS
 
-from . import columns, patches, pointwise, winograd
+from . import columns, direct, patches, pointwise, winograd
 from .blocks import shares_images
 from .convolution_table import Choice, choice, saving
 from .geometry import Geometry, Kind
@@ -38,6 +39,7 @@ class Steps(TypedDict):
     groups: int
 
 
+_IN_BLOCKS = {"patches": patches, "winograd": winograd}
 _FUNCTIONS = {"forward": "convolve", "data": "convolve_data", "weight": "convolve_weight"}
 
 
@@ -144,6 +146,15 @@ def bytes_saved(op: str, params: Params, first: Sizes, second: Sizes, dtype: str
     return saving(kind, g, _by_winograd(g, computed, SETTINGS.winograd)) * images * computed.itemsize / shared
 
 
+def direct_geometry(params: Params, inputs: Sequence[ArrayType]) -> Geometry | None:
+    """The geometry of a convolution that is computed by the direct algorithm; None for any other."""
+    (data, weight), facts = inputs, {name: params[name] for name in ("stride", "dilate", "pad", "groups")}
+    if params["channels_last"] or not data.dtype == weight.dtype == "float32" or not math.prod(data.shape) * math.prod(weight.shape):
+        return None
+    g = _geometry(*data.shape[:2], weight.shape[0], data.shape[2:], weight.shape[2:], **facts)
+    return g if chosen("forward", g, np.dtype(np.float32), SETTINGS.winograd) is direct.convolve else None
+
+
 def shape_of(kind: Kind, g: Geometry) -> Sizes:
     """The shape of the result."""
     if kind == "forward":
@@ -153,8 +164,9 @@ def shape_of(kind: Kind, g: Geometry) -> Sizes:
 
 @lru_cache(1024)
 def chosen(kind: Kind, g: Geometry, dtype: np.dtype[np.generic], with_winograd: bool) -> Algorithm:
-    """The algorithm that the table has; not Winograd's unless it is allowed and pays."""
-    return algorithm(kind, choice(kind, g, _by_winograd(g, dtype, with_winograd)))
+    """The algorithm that the table has; not Winograd's unless it is allowed and pays, and not the direct one without a compiler."""
+    compiles = direct.is_applicable(kind, g, dtype) and direct.is_worth_compiling(g) and direct.is_available()
+    return algorithm(kind, choice(kind, g, _by_winograd(g, dtype, with_winograd), compiles))
 
 
 def _by_winograd(g: Geometry, dtype: np.dtype[np.generic], with_winograd: bool) -> bool:
@@ -169,15 +181,17 @@ def is_for_winograd(g: Geometry, dtype: np.dtype[np.generic]) -> bool:
 def algorithm(kind: Kind, named: Choice) -> Algorithm:
     """An algorithm by its name and the bytes of its blocks."""
     function = _FUNCTIONS[kind]
-    if named.name == "pointwise":
-        return getattr(pointwise, function)
+    if named.name in ("pointwise", "direct"):
+        return getattr(pointwise if named.name == "pointwise" else direct, function)
     if named.name in get_args(columns.Order):
         return partial(getattr(columns, function), order=named.name, nbytes=named.nbytes)
-    module = winograd if named.name == "winograd" else patches
-    return partial(getattr(module, function), nbytes=named.nbytes)
+    return partial(getattr(_IN_BLOCKS[named.name], function), nbytes=named.nbytes)
 
 
-def applicable(g: Geometry, dtype: np.dtype[np.generic]) -> list[str]:
+ON_CHANGE.append(chosen.cache_clear)  # the setting ``jit``
+
+
+def applicable(kind: Kind, g: Geometry, dtype: np.dtype[np.generic]) -> list[str]:
     """The names of the algorithms that apply to a convolution, simplest first."""
     names = {
         "pointwise": g.is_pointwise,
@@ -186,5 +200,6 @@ def applicable(g: Geometry, dtype: np.dtype[np.generic]) -> list[str]:
         "batched": g.n > 1,
         "patches": g.groups == 1,
         "winograd": is_for_winograd(g, dtype),
+        "direct": direct.is_applicable(kind, g, dtype) and direct.is_available(),
     }
     return [name for name, is_so in names.items() if is_so]

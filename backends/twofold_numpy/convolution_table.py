@@ -22,7 +22,7 @@ class Row(NamedTuple):
     """A measured convolution, with the fastest algorithm apart from Winograd's, and the fastest of all.
 
     ``saved`` is the time that each saves with channels last, as a multiple of the time to transpose all images; 0 where the algorithm
-    needs channels first.
+    needs channels first. ``direct`` says whether the direct algorithm, in machine code, is faster than each.
     """
 
     kind: Kind
@@ -30,6 +30,7 @@ class Row(NamedTuple):
     exact: Choice
     any: Choice
     saved: tuple[float, float] = (0.0, 0.0)
+    direct: tuple[bool, bool] = (False, False)
 
 
 def class_of(g: Geometry) -> str:
@@ -49,9 +50,15 @@ def features(g: Geometry) -> tuple[float, ...]:
     return tuple(math.log(max(1, s)) for s in sizes)
 
 
-def choice(kind: Kind, g: Geometry, with_winograd: bool) -> Choice:
+#: The choice of the direct algorithm, which chooses its blocks itself.
+DIRECT = Choice("direct", 0)
+
+
+def choice(kind: Kind, g: Geometry, with_winograd: bool, with_direct: bool = False) -> Choice:
     """The algorithm for a convolution."""
     nearest = _nearest(kind, g)
+    if with_direct and nearest.direct[with_winograd]:
+        return DIRECT
     return nearest.any if with_winograd else nearest.exact
 
 
@@ -76,10 +83,13 @@ def rows() -> list[Row]:
 def row_of(entry: dict[str, Any]) -> Row:
     """A row of the JSON file."""
     fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in entry["geometry"].items()}
-    return Row(entry["kind"], Geometry(**fields), Choice(*entry["exact"]), Choice(*entry["any"]), tuple(entry["saved"]))
+    return Row(
+        entry["kind"], Geometry(**fields), Choice(*entry["exact"]), Choice(*entry["any"]), tuple(entry["saved"]), tuple(entry["direct"])
+    )
 
 
 def entry_of(row: Row) -> dict[str, Any]:
     """The inverse of `row_of`."""
     fields = {name: getattr(row.geometry, name) for name in Geometry.__dataclass_fields__}
-    return {"kind": row.kind, "geometry": fields, "exact": list(row.exact), "any": list(row.any), "saved": list(row.saved)}
+    found = {"kind": row.kind, "geometry": fields, "exact": list(row.exact), "any": list(row.any)}
+    return found | {"saved": list(row.saved), "direct": list(row.direct)}

@@ -31,7 +31,7 @@ def report() -> Iterator[tuple[str, str]]:
 
 
 class Hold:
-    """Holds BLAS to one thread within a ``with`` statement, on any number of threads. Machine code has its own (``llvm/hold.ll``).
+    """Holds BLAS to one thread within a ``with`` statement, on any number of threads. Machine code has its own (``jit/llvm/pieces.ll``).
 
     Attributes
     ----------

@@ -14,11 +14,13 @@ from typing import Any, get_args
 import numpy as np
 
 from .convolution import algorithm, applicable, shape_of, takes_channels_last
-from .convolution_table import FILE, Choice, Row, entry_of
+from .convolution_table import DIRECT, FILE, Choice, Row, entry_of
 from .geometry import Geometry, Kind
 
 ROUNDS = 9
 NEARLY = 1.05
+#: The direct algorithm may take this much longer: it spares the element-wise operations that follow a pass over memory.
+LATER: dict[Kind, float] = {"forward": 1.1}
 #: Block sizes to try, from what fits a core's cache to what fits none. Winograd's products are small: in blocks smaller than LEAST the
 #: threads of BLAS would wait for each other longer than they compute.
 BYTES = (1 << 19, 1 << 21, 1 << 23, 1 << 25)
@@ -49,13 +51,24 @@ MEASURED = (
         geometry(8, 128, 28, 128, 3, 2, 1, groups=128),
         geometry(8, 128, 28, 128, 3, 1, 1, groups=32),
     ],
+    # one image
+    *[geometry(1, c, side, c, 3, pad=1) for c, side in ((128, 112), (256, 56), (512, 28), (512, 14))],
+    *[geometry(1, c, side, f, 1) for c, side, f in ((64, 56, 256), (256, 56, 64), (1024, 14, 256), (256, 14, 1024), (512, 7, 2048))],
+    *[
+        geometry(1, 3, 224, 64, 7, 2, 3),
+        geometry(1, 64, 56, 128, 3, 2, 1),
+        geometry(1, 256, 56, 512, 1, 2),
+        geometry(1, 256, 14, 512, 3, 2, 1),
+    ],
+    *[geometry(1, c, side, c, 3, pad=1, groups=c) for c, side in ((32, 112), (512, 14))],
+    *[geometry(1, 64, 112, 64, 3, 2, 1, groups=64), geometry(1, 64, 27, 192, 5, pad=2)],
 )
 
 
-def candidates(g: Geometry) -> list[Choice]:
+def candidates(kind: Kind, g: Geometry) -> list[Choice]:
     """The algorithms that apply to a convolution, simplest first."""
-    names = applicable(g, np.dtype(np.float32))
-    blocks = {name: [nbytes for nbytes in BYTES if nbytes >= LEAST.get(name, 0)] for name in names} | {"pointwise": [0]}
+    names = applicable(kind, g, np.dtype(np.float32))
+    blocks = {name: [nbytes for nbytes in BYTES if nbytes >= LEAST.get(name, 0)] for name in names} | {"pointwise": [0], "direct": [0]}
     return [Choice(name, nbytes) for name in names for nbytes in blocks[name]]
 
 
@@ -72,7 +85,7 @@ def measure(kind: Kind, g: Geometry) -> dict[Choice, float]:
     """The least CPU seconds of each candidate."""
     first, second = operands(kind, g)
     out = np.empty(shape_of(kind, g), np.float32)
-    return _least({c: partial(algorithm(kind, c), g, first, second, out) for c in candidates(g)})
+    return _least({c: partial(algorithm(kind, c), g, first, second, out) for c in candidates(kind, g)})
 
 
 def measure_saving(kind: Kind, g: Geometry, choice: Choice) -> float:
@@ -124,11 +137,13 @@ def table(of: Sequence[Geometry] = MEASURED) -> dict[str, Any]:
     for g in of:
         for kind in get_args(Kind):
             seconds = measure(kind, g)
-            exact = choose({c: s for c, s in seconds.items() if c.name != "winograd"})
-            chosen = choose(seconds)
+            by_numpy = {c: s for c, s in seconds.items() if c != DIRECT}
+            exact = choose({c: s for c, s in by_numpy.items() if c.name != "winograd"})
+            chosen = choose(by_numpy)
+            direct = tuple(DIRECT in seconds and seconds[DIRECT] < LATER.get(kind, 1) * seconds[c] for c in (exact, chosen))
             times = {f"{c.name} {c.nbytes >> 10}": float(f"{1e3 * s:.3g}") for c, s in seconds.items()}
             gains = {c: measure_saving(kind, g, c) for c in (exact, chosen)}
-            row = Row(kind, g, exact, chosen, (gains[exact], gains[chosen]))
+            row = Row(kind, g, exact, chosen, (gains[exact], gains[chosen]), (direct[0], direct[1]))
             entries.append(entry_of(row) | {"milliseconds": times})
             print(f"{kind:8}{g.n}x{g.channels}x{g.size[0]} {g.filters}x{g.kernel[0]}: {chosen.name} {chosen.nbytes >> 10} KB", flush=True)
     return {"unit": "algorithm and KiB of its blocks: least milliseconds", "rows": entries}

@@ -89,7 +89,7 @@ TABLE = (
         "epilogues",
         True,
         _switch,
-        "on GPUs, fuse bias, relu and bias gradients into matrix products with cuBLASLt; rounding differs",
+        "compute convolutions on CPUs in one step with what follows, and on GPUs matrix products with biases and relu, with other rounding",
         is_compiled_in=True,
     ),
     Setting("cudnn", True, _switch, "compute convolutions on GPUs with cuDNN, if nvidia-cudnn-frontend is installed", is_compiled_in=True),

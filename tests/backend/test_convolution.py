@@ -82,7 +82,7 @@ def test_every_algorithm_matches_the_definition(name, kind, nbytes):
     first, second = operands(kind, g)
     want = by_definition(kind, g, first, second)
     for dtype in (F32, F64):
-        for found in applicable(g, dtype):
+        for found in applicable(kind, g, dtype):
             out = np.full(shape_of(kind, g), np.nan, dtype)
             algorithm(kind, Choice(found, nbytes))(g, first.astype(dtype), second.astype(dtype), out)
             np.testing.assert_allclose(out, want, rtol=0, atol=1e-4 if found == "winograd" else 0, err_msg=found)
@@ -103,7 +103,7 @@ def test_threads_that_share_images_change_no_bit(name, kind, nbytes, monkeypatch
     draw = np.random.default_rng(3)
     first, second = (draw.standard_normal(a.shape).astype(F32) for a in operands(kind, g, F32))
     monkeypatch.setattr(blocks, "THREADED", 0)
-    for found in applicable(g, F32):
+    for found in applicable(kind, g, F32):
         outs = []
         for threads, run_all in ((1, None), (2, in_the_order_of_helpers), (2, workers.run_all)):
             monkeypatch.setattr(SETTINGS, "threads", threads)
@@ -130,8 +130,8 @@ def test_large_convolutions_are_shared_in_an_even_number_of_groups(images, group
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["plane", "without padding", "wide padding"])
 def test_winograds_algorithm_is_used(name, kind):
-    assert "winograd" in applicable(GEOMETRIES[name], F32)
-    assert "winograd" not in applicable(GEOMETRIES[name], F64)
+    assert "winograd" in applicable(kind, GEOMETRIES[name], F32)
+    assert "winograd" not in applicable(kind, GEOMETRIES[name], F64)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -194,8 +194,8 @@ def test_memory_order_changes_no_bit(name, kind, nbytes):
     draw = np.random.default_rng(2)
     arrays = [draw.standard_normal(a.shape).astype(F32) for a in operands(kind, g)] + [np.empty(shape_of(kind, g), F32)]
     others = [a if a.shape == shape_of("weight", g) else tune._last(a) for a in arrays]
-    taking = [c for c in applicable(g, F32) if takes_channels_last(algorithm(kind, Choice(c, nbytes)))]
-    assert taking == [c for c in applicable(g, F32) if c in ("patches", "winograd")]
+    taking = [c for c in applicable(kind, g, F32) if takes_channels_last(algorithm(kind, Choice(c, nbytes)))]
+    assert taking == [c for c in applicable(kind, g, F32) if c in ("patches", "winograd")]
     for found in taking:
         for first, second, out in (arrays, others):
             algorithm(kind, Choice(found, nbytes))(g, first, second, out)
@@ -239,8 +239,8 @@ def test_the_setting_chooses_the_exact_algorithm(monkeypatch):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_table_covers_all_sizes(name, kind):
     g = GEOMETRIES[name]
-    for with_winograd in (False, "winograd" in applicable(g, F32)):
-        assert choice(kind, g, with_winograd).name in applicable(g, F32)
+    for with_winograd in (False, "winograd" in applicable(kind, g, F32)):
+        assert choice(kind, g, with_winograd).name in applicable(kind, g, F32)
 
 
 def test_small_convolutions_use_the_definition():
@@ -258,8 +258,8 @@ def test_the_table_covers_every_class_of_every_kind():
 def test_tuning_measures_every_candidate_and_prefers_the_simplest_of_equals():
     g = tune.geometry(1, 2, 6, 3, 3, pad=1)
     seconds = tune.measure("forward", g)
-    assert list(seconds) == tune.candidates(g)
-    assert list(dict.fromkeys(c.name for c in seconds)) == applicable(g, F32)
+    assert list(seconds) == tune.candidates("forward", g)
+    assert list(dict.fromkeys(c.name for c in seconds)) == applicable("forward", g, F32)
     slow, simple, quick = Choice("gathered", 1), Choice("flat", 1), Choice("winograd", 1)
     assert tune.choose({slow: 2.0, simple: 1.02, quick: 1.0}) == simple
     assert tune.choose({slow: 2.0, simple: 1.2, quick: 1.0}) == quick

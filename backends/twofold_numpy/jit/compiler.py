@@ -1,13 +1,14 @@
 """LLVM: compiles a kernel's IR to object code for this machine, and loads object code into memory."""
 
 import ctypes
+import functools
 import hashlib
 import itertools
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from . import cache
 from .callables import CONTENT
 from .checks import FIELDS, word_of
 from .kernel import Machine
@@ -20,7 +21,7 @@ class Code(NamedTuple):
     library: Any
 
 
-@cache
+@functools.cache
 def compiler() -> "Compiler | None":
     """The process's compiler; None if this machine, interpreter or llvmlite is not supported."""
     try:
@@ -68,6 +69,16 @@ class Compiler:
         """Compile IR to object code."""
         module = self._parsed(text)
         return self._target.emit_object(module)
+
+    def stored_object_code(self, text: str) -> tuple[bytes, bool]:
+        """Object code from the cache on disk, or compiled and stored there; and whether it was compiled."""
+        key = self.key(text)
+        code = cache.load(key)
+        if code is not None:
+            return code, False
+        code = self.object_code(text)
+        cache.store(key, code)
+        return code, True
 
     def assembly(self, text: str) -> str:
         """Compile IR to assembly, for tests and readers."""

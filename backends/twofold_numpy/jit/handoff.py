@@ -51,6 +51,9 @@ SHORT_WAIT, NAP = 20_000, 20
 #: at most.
 GRACE, MOST_ALONE = 20_000, 100_000_000
 
+#: Computations of any number of pieces, each ``piece(words, arguments, count, piece)``, with BLAS held to one thread.
+IN_PIECES = ("product", "direct")
+
 _board = (ctypes.c_int64 * (FIRST_HELPER + HELPER_SIZE * workers.MOST))()
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(_board))  # never freed: helpers look at it until the process ends
 _helpers: list[threading.Thread] = []
@@ -61,7 +64,7 @@ _new_lock.restype, _take_lock.argtypes, _free_lock.argtypes = ctypes.c_void_p, [
 
 
 def module(function: str, x86: bool, **more: str | int) -> str:
-    """The LLVM module of ``"serve"``, a helper's loop, ``"split"``, a split kernel, or ``"product"``; all begin with the board."""
+    """The LLVM module of ``"serve"``, a helper's loop, ``"split"``, a split kernel, or one of `IN_PIECES`; all begin with the board."""
     pause = "@llvm.x86.sse2.pause()"
     words = {"PAUSE_DECLARED": f"declare void {pause}" if x86 else "", "PAUSE": f"call void {pause}" if x86 else "", "CONTENT": CONTENT}
     words |= {"HEAD": HEAD, **{f"HEAD{k}": HEAD + k for k in range(1, 6)}, "CLOCK": int(time.CLOCK_MONOTONIC)}
@@ -71,7 +74,8 @@ def module(function: str, x86: bool, **more: str | int) -> str:
     words |= {"SHORT_WAIT": SHORT_WAIT, "NAP": NAP, "GRACE": GRACE, "MOST_ALONE": MOST_ALONE}
     words |= {"MASK_WORDS": MASK_WORDS, "MASK_BYTES": 8 * MASK_WORDS, "MOST_CORES": 64 * MASK_WORDS, "CORES": CORES}
     words["APART"] = llvm_text("apart" if sys.platform == "linux" else "not_apart", **words)
-    return llvm_text("board", **words) + llvm_text(function, **words, **more) + "attributes #0 = { nounwind }\n"
+    parts = ("board", "pieces", function) if function in IN_PIECES else ("board", function)
+    return "".join(llvm_text(part, **words, **more) for part in parts) + "attributes #0 = { nounwind }\n"
 
 
 @cache

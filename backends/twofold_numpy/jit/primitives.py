@@ -68,6 +68,13 @@ def step_value(code: Code, step: KernelStep, operands: list[Typed]) -> Typed:
     return _cast(Typed(rule(*[_cast(o, d).value for o, d in zip(operands, wanted, strict=True)]), result), step.dtype)
 
 
+def constant(code: Code, value: float | int | bool, dtype: str) -> Typed:
+    """A constant of a program, rounded to a dtype."""
+    if dtype not in KINDS:
+        raise Unsupported(f"a constant of {dtype}")
+    return Typed(code.constant(np.asarray(value).astype(NUMPY[dtype]).item(), KINDS[dtype]), dtype)
+
+
 def has_rule(op: str, dtypes: Sequence[str]) -> bool:
     """Whether a primitive is supported for operands and a result of these dtypes; for powers, with some exponents only."""
     if any(d not in KINDS for d in dtypes):

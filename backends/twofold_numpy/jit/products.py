@@ -16,8 +16,8 @@ from .compiler import compiler
 from .handoff import board, code_of, start
 
 #: Words of the hold on BLAS: a lock, how many products hold it, and the number of threads before.
-_hold = (ctypes.c_int64 * 3)()
-ctypes.pythonapi.Py_IncRef(ctypes.py_object(_hold))  # never freed: another thread may use it until the process ends
+HOLD = (ctypes.c_int64 * 3)()
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(HOLD))  # never freed: another thread may use it until the process ends
 #: LLVM's name of the real numbers of a dtype, by its type character.
 _REALS = {"f": "float", "d": "double", "F": "float", "D": "double"}
 #: How BLAS reads a matrix.
@@ -71,9 +71,9 @@ def bound_product(library: Blas, of: Multiplication | InnerProduct) -> Product |
     if shares:
         start(own)
     wakes = number - 1 if of.nanoseconds >= WAKE else 0
-    numbers = [board(), HAND_OFFS.address, _address(library.get_threads), _address(library.set_threads), address]
-    numbers += [number, wakes, int(shares), ctypes.addressof(_hold), *call.numbers, *[n for piece in call.pieces for n in piece]]
-    return builtin_of(code.address, code.library, numbers, _never, KEEP_GIL)
+    numbers = [board(), HAND_OFFS.address, *hold_words(library), address]
+    numbers += [number, wakes, int(shares), ctypes.addressof(HOLD), *call.numbers, *[n for piece in call.pieces for n in piece]]
+    return builtin_of(code.address, code.library, numbers, never, KEEP_GIL)
 
 
 def _call_of(of: Multiplication | InnerProduct) -> Call | None:
@@ -147,9 +147,14 @@ def _words(call: Call, char: str, integer: int, head: int) -> dict[str, str | in
     return words | {"NARROW": "bitcast" if integer == 64 else "trunc"}
 
 
-def _never(*arrays: np.ndarray) -> None:
+def never(*arrays: np.ndarray) -> None:
     """The fallback of a function that rejects nothing."""
 
 
 def _address(function: Any) -> int:
     return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+def hold_words(library: Blas) -> tuple[int, int]:
+    """The addresses of BLAS' functions that get and set its number of threads."""
+    return _address(library.get_threads), _address(library.set_threads)

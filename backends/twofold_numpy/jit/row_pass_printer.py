@@ -1,13 +1,10 @@
 """Prints one pass over a row: a loop over vectors, nested in a loop over the leaves of the summation tree if the pass has sums."""
 
-import numpy as np
-
 from twofold.backend.kernel import KernelStep, Ref
-from twofold.dtype import NUMPY
 
 from .ir import Code, Value, splat
 from .kernel_state import KernelState
-from .primitives import KINDS, Typed, Unsupported, step_value
+from .primitives import KINDS, Typed, Unsupported, constant, step_value
 from .reductions import LETTERS, Extreme, Reduction, Sum
 from .structure import STRIDE_2, UNIT_STRIDE
 
@@ -175,7 +172,7 @@ class PassPrinter:
             self.emit(*[self._store(place, value, variant) for place, value in results.items()], f"br label %{n}.vectors")
 
     def _operands(self, step: KernelStep, code: Code) -> list[Typed]:
-        return [_constant(code, r.value, step.operand_dtype) if r.kind == "const" else self._value(r, code) for r in step.args]
+        return [constant(code, r.value, step.operand_dtype) if r.kind == "const" else self._value(r, code) for r in step.args]
 
     def _value(self, ref: Ref, code: Code) -> Typed:
         """An operand: a value of this pass, or one per row."""
@@ -291,10 +288,3 @@ class PassPrinter:
 def _overload(code: Code, kind: str) -> str:
     """A vector type's suffix in an intrinsic's name."""
     return f"v{code.lanes}" + LETTERS.get(kind, kind)
-
-
-def _constant(code: Code, value: float | int | bool, dtype: str) -> Typed:
-    """A constant of a program, rounded to a dtype."""
-    if dtype not in KINDS:
-        raise Unsupported(f"a constant of {dtype}")
-    return Typed(code.constant(np.asarray(value).astype(NUMPY[dtype]).item(), KINDS[dtype]), dtype)

@@ -18,7 +18,6 @@ from twofold.dtype import NUMPY
 
 from ..blocked import compile_kernel
 from ..namespace import BLOCK
-from . import cache
 from .callables import KEEP_GIL, RELEASE_GIL, REPORT_REFUSAL, WITHOUT_GIL, builtin_of
 from .compiler import Code, Compiler, compiler
 from .handoff import split_kernel, starting_helpers
@@ -305,14 +304,11 @@ def _machine_code(structure: Structure) -> Code | None:
 
 def _load_or_compile(llvm: Compiler, ir: str) -> Code:
     """The machine code of some IR, from the cache on disk or compiled."""
-    key = llvm.key(ir)
-    code = cache.load(key)
-    if code is not None:
+    code, is_new = llvm.stored_object_code(ir)
+    if is_new:
+        Stats.compiled += 1
+    else:
         Stats.loaded += 1
-        return llvm.loaded(code)
-    code = llvm.object_code(ir)
-    cache.store(key, code)
-    Stats.compiled += 1
     return llvm.loaded(code)
 
 

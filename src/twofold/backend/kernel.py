@@ -172,6 +172,23 @@ class RowProgram(NamedTuple):
         return any(step.row for step in self.steps)
 
 
+class KernelEpilogue(NamedTuple):
+    """A convolution and the kernel that alone reads its result.
+
+    Attributes
+    ----------
+    params, inputs
+        Those of the convolution.
+    program, place
+        The kernel, with a single output, and which of its inputs is the convolution's result.
+    """
+
+    params: Params
+    inputs: tuple[ArrayType, ...]
+    program: RowProgram
+    place: int
+
+
 class Formed:
     """A kernel that can say in which form it runs."""
 

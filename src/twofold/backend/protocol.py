@@ -15,7 +15,7 @@ import numpy as np
 from ..device import Device
 from ..dtype import NUMPY
 from ..errors import DeviceOutOfMemory, MXNetError, own_error
-from .kernel import Array, ArrayType, Call, Namespace, OperandType, Params, ProgramTraits, Ref, RowProgram, Run
+from .kernel import Array, ArrayType, Call, KernelEpilogue, Namespace, OperandType, Params, ProgramTraits, Ref, RowProgram, Run
 
 Result = TypeVar("Result")
 #: A stream of a library, or an event in one; None where all work is synchronous.
@@ -65,6 +65,9 @@ class Target:
     keeps_scratch: bool = True
     #: The epilogues (`graph.epilogues`) that `Backend.product` supports.
     epilogues: frozenset[str] = frozenset()
+    #: ``(op, params, inputs) -> bool``: whether a convolution is computed in parts to which the element-wise operations that follow can be
+    #: applied at once, by `Backend.product`.
+    takes_epilogue: Callable[[str, Params, Sequence[ArrayType]], bool] = lambda op, params, inputs: False
     #: ``(op, dtypes of operands, dtype of result) -> elements``: the minimum number of elements for a primitive to be part of a kernel;
     #: None for the setting ``defer_elements``.
     fuses_from: Callable[[str, Sequence[str], str], int | None] = lambda op, operands, dtype: None
@@ -179,12 +182,17 @@ class Backend(ABC):
 
     # programs
 
-    def product(self, epilogue: str) -> Callable[..., None]:
-        """A function for a matrix product with an epilogue, called with the operands and then the results' memory.
+    def product(self, epilogue: str | KernelEpilogue) -> Callable[..., None]:
+        """A function for a product with an epilogue, called with the operands and then the results' memory.
 
-        ``bias`` and ``bias relu``: (lhs, rhs, bias, result). ``sums``: (lhs, rhs, result, sums of lhs over its last axis).
+        ``bias`` and ``bias relu`` of a matrix product: (lhs, rhs, bias, result). ``sums``: (lhs, rhs, result, sums of lhs over its last
+        axis). For a convolution with a kernel: (data, weight, the other inputs of the kernel in order, result).
         """
         xp = self.xp
+        if not isinstance(epilogue, str):
+            (params, _, program, place) = epilogue
+            kernel = self.compile(program)
+            return lambda data, weight, *others: kernel(*others[:place], xp.convolve(data, weight, **params), *others[place:])
 
         def run(lhs: Array, rhs: Array, *others: Array) -> None:
             product = xp.matmul(lhs, rhs)

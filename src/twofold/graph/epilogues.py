@@ -1,17 +1,19 @@
-"""Epilogues of matrix products: what a backend's library can compute in the same call as the product.
+"""Epilogues of matrix products and convolutions: what a backend can compute in the same call as the product.
 
 | epilogue | results | instead of |
 |---|---|---|
 | ``bias`` | a product plus a vector along its last axis | a product, an addition |
 | ``bias relu`` | the same, with negative elements set to 0 | a product, an addition, a maximum |
 | ``sums`` | a matrix product, and the row sums of its left operand | a product, a sum: the gradients of a layer's weight and bias |
+| ``kernel`` | the result of an element-wise kernel over a convolution's result, which only that reads | a convolution, a kernel |
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from ..dtype import FLOATS
 from ..ops.primitive_arithmetic import add, maximum
+from ..ops.primitive_convolve import convolve
 from ..ops.primitive_reduce import matmul, sum
 from ..ops.primitive_shape import permute_dims
 from .ir import Application, Constant, Node, applies, is_const
@@ -25,18 +27,38 @@ class Epilogue(NamedTuple):
     steps: tuple[int, ...]
 
 
-def find_epilogues(steps: Sequence[tuple[Application, ...]], outputs: Collection[Node], known: Collection[str]) -> list[Epilogue]:
-    """The epilogues in a program, given the nodes of its steps. Each runs in place of the last step that it replaces."""
+def find_epilogues(
+    steps: Sequence[tuple[Application, ...]], outputs: Collection[Node], known: Collection[str], takes: Callable[[Application], bool]
+) -> list[Epilogue]:
+    """The epilogues in a program, given the nodes of its steps. Each runs in place of the last step that it replaces.
+
+    Parameters
+    ----------
+    steps, outputs
+        The program.
+    known
+        The names of the epilogues of matrix products that the backend has.
+    takes
+        Whether the backend computes a convolution together with what follows.
+    """
     reads = _Reads(steps, outputs)
     found: list[Epilogue] = []
     taken: set[int] = set()
     for t, nodes in enumerate(steps):
-        if len(nodes) == 1 and applies(nodes[0], matmul) and nodes[0].dtype in FLOATS:
-            found_here = _bias(reads, t, known) or ("sums" in known and _sums(reads, t)) or None
-            if found_here is not None and taken.isdisjoint(found_here.steps):
-                found.append(found_here)
-                taken.update(found_here.steps)
+        found_here = _epilogue(reads, t, known, takes) if len(nodes) == 1 else None
+        if found_here is not None and taken.isdisjoint(found_here.steps):
+            found.append(found_here)
+            taken.update(found_here.steps)
     return found
+
+
+def _epilogue(reads: "_Reads", t: int, known: Collection[str], takes: Callable[[Application], bool]) -> Epilogue | None:
+    (product,) = reads.steps[t]
+    if applies(product, convolve):
+        return _kernel(reads, t) if takes(product) else None
+    if not known or not applies(product, matmul) or product.dtype not in FLOATS:
+        return None
+    return _bias(reads, t, known) or ("sums" in known and _sums(reads, t)) or None
 
 
 class _Reads:
@@ -74,6 +96,30 @@ def _bias(reads: _Reads, t: int, known: Collection[str]) -> Epilogue | None:
     if "bias relu" in known and above is not None and reads.steps[at] == (added, above[1]) and _is_relu(above[1]):
         return Epilogue("bias relu", (product, added, above[1]), (t, at))
     return None
+
+
+def _kernel(reads: _Reads, t: int) -> Epilogue | None:
+    """A convolution with the element-wise step that alone reads its result, if that step has one result of the same shape."""
+    (product,) = reads.steps[t]
+    at = {s for s, _ in reads.of.get(product, [])}
+    if len(at) != 1 or product in reads.outputs:
+        return None
+    (last,) = at
+    nodes = reads.steps[last]
+    if not all(n.sig.op.elementwise and n.shape == product.shape for n in nodes):
+        return None
+    results = [n for n in nodes if n in reads.outputs or any(s != last for s, _ in reads.of.get(n, []))]
+    alike = len(results) == 1 and results[0].dtype == product.dtype
+    # the kernel's other operands are arrays of the same shape, or broadcast along all axes but the channels
+    return Epilogue("kernel", (product, *nodes), (t, last)) if alike and all(_fits(i, product) for n in nodes for i in n.operands) else None
+
+
+def _fits(i: Node, product: Application) -> bool:
+    """Whether a kernel's operand is read element by element, channel by channel, or is one number."""
+    if i.shape == product.shape or i.size == 1:
+        return True
+    padded = (1,) * (len(product.shape) - len(i.shape)) + i.shape
+    return padded == tuple(n if k == 1 else 1 for k, n in enumerate(product.shape))
 
 
 def _is_vector(bias: Node | None, product: Application) -> bool:

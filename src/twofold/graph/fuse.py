@@ -7,6 +7,8 @@ from .epilogues import find_epilogues
 from .horizontal_fusion import MOST_NODES, FusedEnd, Member, fuse_horizontally
 from .ir import Application, Node, is_const, post_order, topological
 
+#: A node's operand is small if all that it is computed from has this many times fewer elements than the node.
+SMALLER = 16
 #: How many nodes ahead a kernel over rows looks for more that it can compute.
 AHEAD = 64
 #: Minimum number of elements for a node to be part of a kernel: one for all nodes, or a function of the node.
@@ -25,7 +27,7 @@ class Step(NamedTuple):
     numbers
         0-d nodes that every member which needs them computes for itself.
     epilogue
-        For a matrix product (the first node) with an epilogue: its name, see `graph.epilogues`.
+        For a matrix product or convolution (the first node) with an epilogue: its name, see `graph.epilogues`.
     """
 
     nodes: tuple[Application, ...]
@@ -43,14 +45,24 @@ def _in_order(outputs: Sequence[Node]) -> list[Node]:
     """The nodes below outputs, inputs before users, in an order that keeps few values alive: shallow outputs first, deep operands first.
 
     So a layer's weights get their gradients as soon as their inputs are known, and a value that is recomputed for backward is
-    recomputed right before its use.
+    recomputed right before its use. What is computed from small arrays alone comes before a large operand: the scale of a normalization,
+    say, would otherwise come between two operations on the data, and keep them out of one kernel.
     """
     height: dict[Node, int] = {}
+    largest: dict[Node, int] = {}  # elements of the largest value that a node is computed from
     for n in topological(outputs):
-        height[n] = 1 + max([height[i] for i in n.inputs if i is not None], default=0)
+        below = [i for i in n.inputs if i is not None]
+        height[n] = 1 + max([height[i] for i in below], default=0)
+        largest[n] = max([n.size, *[largest[i] for i in below]])
 
     def farthest_first(n: Node) -> Sequence[Node | None]:
-        return sorted([i for i in n.inputs if i is not None], key=height.__getitem__, reverse=True) if len(n.inputs) > 1 else n.inputs
+        if len(n.inputs) < 2:
+            return n.inputs
+
+        def rank(i: Node) -> tuple[bool, int]:
+            return SMALLER * largest[i] <= n.size, height[i]
+
+        return sorted([i for i in n.inputs if i is not None], key=rank, reverse=True)
 
     return post_order(sorted(dict.fromkeys(outputs), key=height.__getitem__), farthest_first)
 
@@ -224,9 +236,11 @@ def _users_of(nodes: Sequence[Application]) -> dict[Node, list[Application]]:
     return users
 
 
-def with_epilogues(steps: Sequence[Step], outputs: Sequence[Node], known: Collection[str]) -> list[Step]:
-    """The steps with each matrix product and its epilogue as one step, for the epilogues that the backend knows."""
-    found = find_epilogues([s.nodes for s in steps], outputs, known) if known else []
+def with_epilogues(
+    steps: Sequence[Step], outputs: Sequence[Node], known: Collection[str], takes: Callable[[Application], bool]
+) -> list[Step]:
+    """The steps with each matrix product or convolution and its epilogue as one step, for what the backend has (see `find_epilogues`)."""
+    found = find_epilogues([s.nodes for s in steps], outputs, known, takes)
     gone = {t for epilogue in found for t in epilogue.steps}
     new = {max(epilogue.steps): Step(epilogue.nodes, epilogue=epilogue.name) for epilogue in found}
     return [new.get(t, step) for t, step in enumerate(steps) if t in new or t not in gone]

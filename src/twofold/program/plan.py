@@ -78,7 +78,8 @@ def plan_of(
     reshaped = _reshaped(unique)
     target = backend.target
     steps = steps_of(unique, big, target.row_reductions, target.whole_rows, target.few_kernels)
-    steps = with_epilogues(steps, unique, target.epilogues if SETTINGS.epilogues else ())
+    if SETTINGS.epilogues:
+        steps = with_epilogues(steps, unique, target.epilogues, partial(_takes_epilogue, target))
     singles = [s.nodes[0] for s in steps if not s.is_kernel]
     calls = {n: _call_of(n, backend, compile_) for n in singles if n.sig.op is not item}
     # the backend allocates these results itself, so that the plan cannot place them
@@ -101,6 +102,10 @@ def min_elements(target: Target, n: Application) -> int:
     own = operand_dtype(n)
     least = target.fuses_from(n.sig.op.name, [own if i.dtype in WEAK else i.dtype for i in n.operands], n.dtype)
     return SETTINGS.defer_elements if least is None else least
+
+
+def _takes_epilogue(target: Target, n: Application) -> bool:
+    return target.takes_epilogue(n.sig.op.name, n.sig.params, [ArrayType(i.shape, i.dtype) for i in n.operands])
 
 
 def _call_of(node: Application, backend: Backend, compile_: SubProgram) -> Call:

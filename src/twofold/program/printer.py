@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from ..backend.kernel import RowProgram, Steps
+from ..backend.kernel import ArrayType, KernelEpilogue, RowProgram, Steps
 from ..backend.protocol import Backend
 from ..dtype import WEAK, promote
 from ..graph.build import item
@@ -188,7 +188,9 @@ class Printer:
         return Code(leaves, checkout, steps, end, (self._static, used), self.env, self._allocators)
 
     def _step(self, step: Step, dead: Sequence[Node]) -> StepCode:
-        if step.epilogue:
+        if step.epilogue == "kernel":
+            self._convolution(step)
+        elif step.epilogue:
             self._product(step)
         elif step.is_kernel:
             self._kernel(step)
@@ -379,6 +381,18 @@ class Printer:
         self.kernels.append(programs[0])
         self.forms[step] = compile_kernel(self.backend, programs)
         self._lines.append(f"{self._bind(self.forms[step], 'kernel')}({', '.join(arguments)})")
+
+    def _convolution(self, step: Step) -> None:
+        product, *nodes = step.nodes
+        program, inputs, outputs = row_program(nodes, self.memory, self._drawn)
+        place = inputs.index((product, product.dtype))
+        arguments = [self._operand(i, i.dtype) for i in product.operands]
+        arguments += [self._operand(i, dtype) for k, (i, dtype) in enumerate(inputs) if k != place]
+        arguments += [self._result(n) for n in outputs]
+        types = tuple(ArrayType(i.shape, i.dtype) for i in product.operands)
+        self.kernels.append(program)
+        run = self._bind(self.backend.product(KernelEpilogue(product.sig.params, types, program, place)), "convolution")
+        self._lines.append(f"{run}({', '.join(arguments)})")
 
     def _product(self, step: Step) -> None:
         product, added = step.nodes[:2]

@@ -1,0 +1,212 @@
+"""How a direct convolution is cut into items, and the numbers that its machine code reads; see `direct`."""
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from .geometry import Geometry, Kind
+from .memory import ALIGNMENT
+from .products import CUT, MULTIPLICATION
+
+#: Bytes of copied rows in a band, and most places of its results: both stay in the L2 cache while all filters are computed.
+BAND, PLACES = 384 << 10, 1024
+ITEM = 4
+#: Multiplications from which the work is cut into four pieces instead of two.
+CUT_IN_FOUR = 1 << 26
+#: Bytes that the tables of offsets can express.
+REACH = 1 << 31
+#: The words of a plan that machine code reads, in order.
+WORDS = (
+    *("items", "scratch.size", "tile.offset", "tile.step", "is.copied", "is.spread"),
+    *("groups", "bands", "band.rows", "ranges", "range.filters", "filters"),
+    *("image.step", "data.group.step", "channel.step", "row.step", "column.step", "image.rows", "channels"),
+    *("weight.group.step", "weight.step", "out.image.step", "out.group.step", "out.step", "out.row.step"),
+    *("out.rows", "out.columns", "pitch", "stride", "epilogue", "taps", "copied.rows"),
+)
+
+
+class Plane(NamedTuple):
+    """A two-dimensional convolution (n, channels, rows, columns) to (n, filters, …), with sizes per group, and weights in any order.
+
+    Attributes
+    ----------
+    n, groups, channels, filters
+        Images; and groups, each with so many channels and filters.
+    size, kernel, stride, dilate, pad, out
+        Two sizes each.
+    steps
+        Elements of the weight from group to group, filter to filter, and channel to channel.
+    is_reversed
+        Whether the elements of the kernel are in reverse order.
+    """
+
+    n: int
+    groups: int
+    channels: int
+    filters: int
+    size: tuple[int, int]
+    kernel: tuple[int, int]
+    stride: tuple[int, int]
+    dilate: tuple[int, int]
+    pad: tuple[int, int]
+    out: tuple[int, int]
+    steps: tuple[int, int, int]
+    is_reversed: bool
+
+    @property
+    def taps(self) -> Iterator[tuple[int, int, int, int]]:
+        """Channel, place in the padded rows and columns, and element of the weight, of each tap of a filter."""
+        (height, width), last = self.kernel, math.prod(self.kernel) - 1
+        for c in range(self.channels):
+            for y in range(height):
+                for x in range(width):
+                    k = y * width + x
+                    yield c, y * self.dilate[0], x * self.dilate[1], c * self.steps[2] + (last - k if self.is_reversed else k)
+
+
+class Plan(NamedTuple):
+    """How machine code computes a convolution: numbers in bytes where they concern memory; see `jit/llvm/direct.ll`.
+
+    Attributes
+    ----------
+    pieces
+        Into how many pieces the items are divided.
+    nanoseconds
+        An estimate of the time in one thread.
+    words
+        The values of `WORDS`.
+    rows, taps
+        The tables of copied rows and of taps.
+    """
+
+    pieces: int
+    nanoseconds: float
+    words: dict[str, int]
+    rows: list[tuple[int, int, int, int]]
+    taps: list[tuple[int, int]]
+
+    @property
+    def scratch(self) -> int:
+        """Bytes of scratch memory for all pieces, and for its alignment."""
+        return self.pieces * self.words["scratch.size"] + ALIGNMENT
+
+    def numbers(self, epilogue: int) -> list[int]:
+        """All numbers in the order in which machine code reads them, given an epilogue's address; the halves of a tap are one number."""
+        taps = np.array(self.taps, np.int32).view(np.int64).ravel().tolist()
+        words = self.words | {"epilogue": epilogue}
+        return [*[words[name] for name in WORDS], *[n for row in self.rows for n in row], *taps]
+
+
+def plane_of(kind: Kind, g: Geometry) -> Plane:
+    """A convolution or its gradient as a convolution of planes."""
+    depth, per, taps = g.channels // g.groups, g.filters // g.groups, g.taps
+    kernel, stride, dilate, pad, size, out = (
+        _two(sizes, k) for k, sizes in enumerate((g.kernel, g.stride, g.dilate, g.pad, g.size, g.out))
+    )
+    if kind == "forward":
+        steps = (per * depth * taps, depth * taps, taps)
+        return Plane(g.n, g.groups, depth, per, size, kernel, stride, dilate, pad, out, steps, False)
+    full = tuple(e * (k - 1) - p for e, k, p in zip(dilate, kernel, pad, strict=True))
+    return Plane(
+        g.n, g.groups, per, depth, out, kernel, stride, dilate, (full[0], full[1]), size, (per * depth * taps, taps, depth * taps), True
+    )
+
+
+def _two(sizes: tuple[int, ...], k: int) -> tuple[int, int]:
+    """Sizes of a plane; a line is a plane with one row, and no padding of it."""
+    return (sizes[0], sizes[1]) if len(sizes) == 2 else (0 if k == 3 else 1, sizes[0])
+
+
+def plan_of(p: Plane, block: int, vector: int, in_tiles: bool = False) -> Plan:
+    """The plan of a convolution.
+
+    Parameters
+    ----------
+    p
+        The convolution.
+    block, vector
+        The most filters that are accumulated at once, and the bytes of a vector.
+    in_tiles
+        Whether results go through a tile in any case.
+    """
+    taps = list(p.taps)
+    (rows, columns), (height, width) = p.out, p.size
+    copies = any(p.pad) or p.stride != (1, 1)
+    phases = sorted({(y % p.stride[0], x % p.stride[1]) for _, y, x, _ in taps})
+    deep, wide = (max(t[1 + k] // p.stride[k] for t in taps) for k in (0, 1))
+    pitch = columns + wide if copies else width
+    of_row = ITEM * p.channels * len(phases) * pitch
+    least = -(-rows // max(1, min(rows, BAND // of_row, PLACES // pitch)))
+    band = -(-rows // least)  # bands of about the same size
+    bands = -(-rows // band)
+    plane_rows = band + deep
+    channel = len(phases) * plane_rows * pitch if copies else height * width
+    spreads = in_tiles or pitch != columns
+    tile = vector * -(-ITEM * ((band - 1) * pitch + columns) // vector)
+    copied = vector * -(-ITEM * p.channels * channel // vector) if copies else 0
+    work = p.n * p.groups * p.filters * len(taps) * rows * columns
+    pieces = 1 if work < CUT else 2 if work < CUT_IN_FOUR else 4
+    units = p.n * p.groups * bands
+    # a band that several pieces share is copied by each of them
+    ranges = 1 if units % pieces == 0 or units > 4 * pieces else pieces
+    filters = block * -(-p.filters // (block * ranges)) if ranges > 1 else p.filters
+    ranges = -(-p.filters // filters)
+    words = {
+        "items": units * ranges,
+        "scratch.size": copied + (tile * block if spreads else 0),
+        "tile.offset": copied,
+        "tile.step": tile,
+        "is.copied": int(copies),
+        "is.spread": int(spreads),
+        "bands": bands,
+        "band.rows": band,
+        "ranges": ranges,
+        "range.filters": filters,
+        "pitch": pitch,
+        "taps": len(taps),
+        "copied.rows": len(phases) * plane_rows if copies else 0,
+        **_sizes(p),
+    }
+    places = {phase: k * plane_rows * pitch for k, phase in enumerate(phases)} if copies else {(0, 0): 0}
+    offsets = [
+        (ITEM * (c * channel + places[y % p.stride[0], x % p.stride[1]] + y // p.stride[0] * pitch + x // p.stride[1]), ITEM * w)
+        for c, y, x, w in taps
+    ]
+    copied_rows = [_copied_row(p, phase, row, pitch) for phase in phases for row in range(plane_rows)] if copies else []
+    return Plan(pieces, work * MULTIPLICATION, words, copied_rows, offsets)
+
+
+def _sizes(p: Plane) -> dict[str, int]:
+    """The words that do not depend on how the convolution is cut."""
+    (rows, columns), (height, width) = p.out, p.size
+    return {
+        "groups": p.groups,
+        "filters": p.filters,
+        "image.step": ITEM * p.groups * p.channels * height * width,
+        "data.group.step": ITEM * p.channels * height * width,
+        "channel.step": ITEM * height * width,
+        "row.step": ITEM * width,
+        "column.step": ITEM * p.stride[1],
+        "image.rows": height,
+        "channels": p.channels,
+        "weight.group.step": ITEM * p.steps[0],
+        "weight.step": ITEM * p.steps[1],
+        "out.image.step": ITEM * p.groups * p.filters * rows * columns,
+        "out.group.step": ITEM * p.filters * rows * columns,
+        "out.step": ITEM * rows * columns,
+        "out.row.step": ITEM * columns,
+        "out.rows": rows,
+        "out.columns": columns,
+        "stride": p.stride[0],
+    }
+
+
+def _copied_row(p: Plane, phase: tuple[int, int], row: int, pitch: int) -> tuple[int, int, int, int]:
+    """A row of the copy: its row of the image relative to the band's first, the first byte that is read, and where it begins and ends."""
+    (down, across), (top, left) = p.stride, p.pad
+    first = min(pitch, max(0, -(-(left - phase[1]) // across)))
+    # the copied columns whose elements are columns of the image
+    last = min(pitch, -(-(p.size[1] + left - phase[1]) // across))
+    return row * down + phase[0] - top, ITEM * (first * across + phase[1] - left), first, max(first, last)

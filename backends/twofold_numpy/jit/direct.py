@@ -1,0 +1,190 @@
+"""Direct convolution as machine code: blocks of filters by vectors of places, each accumulated in registers.
+
+`twofold_numpy.direct_plan` cuts a convolution into items; this module prints the code that computes them, and binds it to a geometry.
+"""
+
+import ctypes
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, lru_cache, partial
+
+import numpy as np
+
+from twofold.backend import workers
+from twofold.backend.forks import BUILDING
+from twofold.backend.kernel import RowProgram
+from twofold.backend.ledger import HAND_OFFS
+
+from ..blas import Blas, blas
+from ..direct import Binder, Bound
+from ..direct_plan import WORDS, plan_of, plane_of
+from ..geometry import Geometry, Kind
+from ..memory import POOL
+from .callables import KEEP_GIL, builtin_of
+from .checks import FIELDS
+from .compiler import Code, Compiler, compiler
+from .epilogue import Epilogue, epilogue_ir, epilogue_of
+from .handoff import board, module, start
+from .ir import splat
+from .products import HOLD, WAKE, hold_words, never
+
+#: Bits of a float32.
+FLOAT = 32
+#: Filters by vectors that are accumulated at once, by the width of the vectors, largest first: each with its operands fits the registers.
+#: A single filter (a depthwise convolution) takes many vectors, since each sum waits for its last multiplication.
+BLOCKS = {
+    512: ((8, 3), (4, 6), (1, 8)),
+    256: ((4, 3), (1, 8)),
+    128: ((8, 3), (4, 4), (1, 8)),
+}
+#: Arguments of `block_…` and `tile_…`, all with the same meaning: runs of the image, weights with the bytes from filter to filter, a table
+#: of their offsets and its length, results with the bytes from filter to filter, and the number of places.
+_PARAMETERS = "ptr %source, ptr %weights, i64 %weight.step, ptr %table, i64 %taps, ptr %target, i64 %target.step, i64 %run"
+_ARGUMENTS = _PARAMETERS.replace("%run", "%left").replace("%source", "%source.now").replace("%target,", "%target.now,")
+
+
+def binder() -> Binder | None:
+    """What binds convolutions to machine code; None without a compiler, or a BLAS that can be held to one thread meanwhile."""
+    own, library = compiler(), blas()
+    return None if own is None or library is None else partial(_bound, own, library, None)
+
+
+def with_kernel(g: Geometry, program: RowProgram, place: int) -> Callable[..., None] | None:
+    """A convolution with the kernel that alone reads its result, called with (data, weight, further inputs of the kernel, result).
+
+    None if they have to be computed one after the other. ``place`` is which input of the kernel is the convolution's result.
+    """
+    own, library, epilogue = compiler(), blas(), epilogue_of(program, place)
+    if own is None or library is None or epilogue is None:
+        return None
+    compute, scratch = _bound(own, library, epilogue, "forward", g)
+
+    def run(*arrays: np.ndarray) -> None:
+        data, weight, *further, out = [x if x.flags.c_contiguous else np.ascontiguousarray(x) for x in arrays]
+        compute(data, weight, out, POOL.empty((scratch,), np.dtype(np.uint8)), *further)
+
+    return run
+
+
+def _bound(own: Compiler, library: Blas, epilogue: Epilogue | None, kind: Kind, g: Geometry) -> Bound:
+    """A function of image, weight, result, scratch and further inputs of an epilogue, all as planned: it checks nothing."""
+    plan = plan_of(plane_of(kind, g), BLOCKS[own.machine.vector_bits][0][0], own.machine.vector_bits // 8, epilogue is not None)
+    code, steps = _code(own), None if epilogue is None else _steps(own, epilogue)
+    shares = workers.count() > 1 and plan.pieces > 1
+    if shares:
+        start(own)
+    wakes = plan.pieces - 1 if plan.nanoseconds >= WAKE else 0
+    numbers = [board(), HAND_OFFS.address, *hold_words(library), 0, plan.pieces, wakes, int(shares), ctypes.addressof(HOLD)]
+    words = plan.numbers(0 if steps is None else steps.address)
+    return builtin_of(code.address, (code.library, steps), [*numbers, *words], never, KEEP_GIL), plan.scratch
+
+
+@cache
+def _code(own: Compiler) -> Code:
+    """The machine code of all convolutions."""
+    return _built(own, module("direct", own.triple.startswith("x86"), **_words(own)))
+
+
+@lru_cache(256)
+def _steps(own: Compiler, epilogue: Epilogue) -> Code:
+    """The machine code of an epilogue."""
+    return _built(own, epilogue_ir(epilogue, own.machine))
+
+
+def _built(own: Compiler, text: str) -> Code:
+    with BUILDING:
+        return own.loaded(own.stored_object_code(text)[0])
+
+
+def _words(own: Compiler) -> dict[str, str | int]:
+    """What the code depends on."""
+    bits = own.machine.vector_bits
+    lanes, blocks = bits // FLOAT, BLOCKS[bits]
+    words: dict[str, str | int] = {"LANES": lanes, "VECTOR": f"<{lanes} x float>", "MASK": f"<{lanes} x i1>", "OVERLOAD": f"v{lanes}f32"}
+    words |= {"LANE_NUMBERS": _lane_numbers(lanes), "DATA": own.machine.head + FIELDS["data"]}
+    words |= {"WORDS": "\n".join(_loaded_words()), "BLOCKS": "\n".join(_choice(blocks))}
+    words["SIZES"] = ", ".join(f"[ {filters}, %block.{filters} ]" for filters, _ in blocks)
+    functions = [line for filters, most in blocks for line in _block(filters, most, lanes)]
+    return words | {"FUNCTIONS": "\n".join(functions)}
+
+
+def _lane_numbers(lanes: int) -> str:
+    return ", ".join(f"i64 {k}" for k in range(lanes))
+
+
+def _loaded_words() -> Iterator[str]:
+    """The words of a plan as values named like them, and the addresses of its two tables."""
+    for k, name in enumerate(WORDS, 9):
+        yield f"  %{name}.at = getelementptr i64, ptr %words, i64 {k}"
+        yield f"  %{name} = load i64, ptr %{name}.at"
+    yield f"  %row.table = getelementptr i64, ptr %words, i64 {9 + len(WORDS)}"
+    yield "  %tap.table = getelementptr [4 x i64], ptr %row.table, i64 %copied.rows"
+
+
+def _choice(blocks: Iterable[tuple[int, int]]) -> Iterator[str]:
+    """The largest block that the filters left over fill."""
+    arguments = "ptr %source, ptr %weights, i64 %weight.step, ptr %tap.table, i64 %taps, ptr %target, i64 %target.step, i64 %run"
+    for filters, _ in blocks:
+        if filters > 1:
+            yield f"  %fits.{filters} = icmp uge i64 %filters.left, {filters}"
+            yield f"  br i1 %fits.{filters}, label %block.{filters}, label %below.{filters}"
+        else:
+            yield "  br label %block.1"
+        yield f"block.{filters}:"
+        yield f"  call void @block_{filters}({arguments})"
+        yield "  br label %block.computed"
+        if filters > 1:
+            yield f"below.{filters}:"
+
+
+def _block(filters: int, most: int, lanes: int) -> Iterator[str]:
+    """The function that computes a run of results of some filters, and the functions for its tiles of 1 to ``most`` vectors."""
+    for vectors in range(1, most + 1):
+        yield from _tile(filters, vectors, lanes)
+    yield f"define internal void @block_{filters}({_PARAMETERS}) noinline nounwind {{"
+    yield "entry:\n  br label %look\nlook:"
+    yield "  %place = phi i64 [ 0, %entry ]" + "".join(f", [ %place.{v}, %tile.{v} ]" for v in range(1, most + 1))
+    yield "  %left = sub i64 %run, %place\n  %more = icmp sgt i64 %left, 0\n  br i1 %more, label %choose, label %done\nchoose:"
+    yield "  %source.now = getelementptr float, ptr %source, i64 %place\n  %target.now = getelementptr float, ptr %target, i64 %place"
+    yield f"  %rounded = add i64 %left, {lanes - 1}\n  %vectors = udiv i64 %rounded, {lanes}"
+    cases = " ".join(f"i64 {v}, label %tile.{v}" for v in range(1, most))
+    yield f"  switch i64 %vectors, label %tile.{most} [ {cases} ]"
+    for v in range(1, most + 1):
+        yield f"tile.{v}:\n  call void @tile_{filters}_{v}({_ARGUMENTS})\n  %place.{v} = add i64 %place, {v * lanes}\n  br label %look"
+    yield "done:\n  ret void\n}"
+
+
+def _tile(filters: int, vectors: int, lanes: int) -> Iterator[str]:
+    """The function that accumulates some filters by some vectors in registers; of the last vector it uses what is in the run."""
+    vector, mask, overload = f"<{lanes} x float>", f"<{lanes} x i1>", f"v{lanes}f32"
+    cells = [(f, v) for f in range(filters) for v in range(vectors)]
+    yield f"define internal void @tile_{filters}_{vectors}({_PARAMETERS}) noinline nounwind {{\nentry:"
+    yield f"  %last = sub i64 %run, {(vectors - 1) * lanes}"
+    yield from (f"  {line}" for line in splat("%last.all", "%last", "i64", lanes))
+    yield f"  %mask = icmp slt <{lanes} x i64> <{_lane_numbers(lanes)}>, %last.all"
+    for f in range(filters):
+        yield f"  %filter.{f}.from = mul i64 %weight.step, {f}\n  %filter.{f} = getelementptr i8, ptr %weights, i64 %filter.{f}.from"
+    yield "  br label %tap\ntap:\n  %t = phi i64 [ 0, %entry ], [ %t.next, %tap ]"
+    yield from (f"  %sum.{f}.{v} = phi {vector} [ zeroinitializer, %entry ], [ %next.{f}.{v}, %tap ]" for f, v in cells)
+    yield "  %record = getelementptr [2 x i32], ptr %table, i64 %t\n  %run.from.32 = load i32, ptr %record"
+    yield "  %weight.at = getelementptr i32, ptr %record, i64 1\n  %weight.from.32 = load i32, ptr %weight.at"
+    yield "  %run.from = sext i32 %run.from.32 to i64\n  %weight.from = sext i32 %weight.from.32 to i64"
+    yield "  %run.first = getelementptr i8, ptr %source, i64 %run.from"
+    for v in range(vectors):
+        yield f"  %run.{v} = getelementptr float, ptr %run.first, i64 {v * lanes}"
+        load = f"call {vector} @llvm.masked.load.{overload}.p0(ptr %run.{v}, i32 4, {mask} %mask, {vector} zeroinitializer)"
+        yield f"  %x.{v} = " + (load if v == vectors - 1 else f"load {vector}, ptr %run.{v}, align 4")
+    for f in range(filters):
+        yield f"  %w.{f}.at = getelementptr i8, ptr %filter.{f}, i64 %weight.from\n  %w.{f} = load float, ptr %w.{f}.at, align 4"
+        yield from (f"  {line}" for line in splat(f"%w.{f}.all", f"%w.{f}", "float", lanes))
+        for v in range(vectors):
+            operands = f"{vector} %w.{f}.all, {vector} %x.{v}, {vector} %sum.{f}.{v}"
+            yield f"  %next.{f}.{v} = call {vector} @llvm.fma.{overload}({operands})"
+    yield "  %t.next = add i64 %t, 1\n  %more = icmp ult i64 %t.next, %taps\n  br i1 %more, label %tap, label %store\nstore:"
+    for f, v in cells:
+        yield f"  %to.{f}.{v}.row = mul i64 %target.step, {f}\n  %to.{f}.{v}.first = getelementptr i8, ptr %target, i64 %to.{f}.{v}.row"
+        yield f"  %to.{f}.{v} = getelementptr float, ptr %to.{f}.{v}.first, i64 {v * lanes}"
+        if v == vectors - 1:
+            yield f"  call void @llvm.masked.store.{overload}.p0({vector} %next.{f}.{v}, ptr %to.{f}.{v}, i32 4, {mask} %mask)"
+        else:
+            yield f"  store {vector} %next.{f}.{v}, ptr %to.{f}.{v}, align 4"
+    yield "  ret void\n}"

@@ -1,0 +1,174 @@
+"""Direct convolutions in machine code: how they are cut, and the kernels that are applied to their results before these leave the cache."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from twofold.backend.kernel import ArrayType
+from twofold.backend.loader import backend_for
+from twofold.config import SETTINGS
+from twofold.device import CPU
+from twofold.graph.build import G
+from twofold.graph.ir import leaf
+from twofold.program.compile import Program
+from twofold_numpy import convolution, direct, direct_plan, tune
+from twofold_numpy.convolution import algorithm, shape_of
+from twofold_numpy.convolution_table import DIRECT, Choice
+from twofold_numpy.geometry import Geometry
+
+from .jit import fresh
+from .test_convolution import operands
+
+__all__ = ["fresh"]
+F32 = np.dtype(np.float32)
+#: Filters that fill no block, several bands of rows, one band shared by pieces, planes of a stride, groups of a few filters, gaps.
+GEOMETRIES = {
+    "few filters": tune.geometry(1, 3, 40, 13, 3, pad=1),
+    "bands": tune.geometry(2, 8, 112, 9, 3, pad=1),
+    "one band": tune.geometry(1, 64, 7, 96, 3, pad=1),
+    "stride": tune.geometry(2, 5, 57, 21, 7, 2, 3),
+    "stride without padding": tune.geometry(1, 16, 56, 24, 1, 2),
+    "large stride": tune.geometry(1, 3, 67, 16, 11, 4, 2),
+    "groups": tune.geometry(2, 12, 30, 36, 3, pad=1, groups=3),
+    "each channel by itself": tune.geometry(3, 40, 29, 40, 3, 1, 1, groups=40),
+    "no padding": tune.geometry(1, 6, 33, 20, 3),
+    "single places": tune.geometry(2, 24, 23, 40, 1),
+    "line": Geometry(3, 6, 20, 1, (301,), (5,), (2,), (2,), (3,)),
+    "dilated": Geometry(1, 4, 20, 1, (31, 40), (3, 3), (1, 1), (2, 5), (2, 5)),
+}
+
+
+def computed(kind, g, choice):
+    first, second = operands(kind, g, F32)
+    out = np.full(shape_of(kind, g), np.nan, F32)
+    algorithm(kind, choice)(g, first, second, out)
+    return out
+
+
+@pytest.mark.parametrize("kind", ["forward", "data"])
+@pytest.mark.parametrize("name", GEOMETRIES)
+def test_every_cut_gives_the_sums_of_the_definition(name, kind):
+    """Small integers, whose sums are exact in any order."""
+    g = GEOMETRIES[name]
+    if kind == "data" and not g.is_dense:
+        assert not direct.is_applicable(kind, g, F32)
+        return
+    assert direct.is_applicable(kind, g, F32)
+    np.testing.assert_array_equal(computed(kind, g, DIRECT), computed(kind, g, Choice("gathered", 1 << 20)))
+
+
+def test_what_is_cut_depends_on_sizes(monkeypatch):
+    plans = {name: direct_plan.plan_of(direct_plan.plane_of("forward", g), 8, 64) for name, g in GEOMETRIES.items()}
+    assert plans["few filters"].words["bands"] == 2
+    assert plans["bands"].words["bands"] == 14
+    assert (plans["one band"].pieces, plans["one band"].words["ranges"], plans["one band"].words["range.filters"]) == (2, 2, 48)
+    assert not any(plans[name].words["is.copied"] for name in ("no padding", "single places"))
+    assert plans["no padding"].words["is.spread"]
+    assert not plans["single places"].words["is.spread"]
+    # of a stride of 2 without padding a quarter of the image is copied
+    assert plans["stride without padding"].words["copied.rows"] == plans["stride without padding"].words["band.rows"]
+
+
+@pytest.mark.parametrize("name", GEOMETRIES)
+def test_the_number_of_threads_changes_no_bit(name, monkeypatch):
+    g = GEOMETRIES[name]
+    draw = np.random.default_rng(5)
+    first, second = (draw.standard_normal(x.shape).astype(F32) for x in operands("forward", g, F32))
+    outs = []
+    for threads in (1, 2, 4):
+        monkeypatch.setattr(SETTINGS, "threads", threads)
+        outs.append(np.empty(shape_of("forward", g), F32))
+        direct.convolve(g, first, second, outs[-1])
+    np.testing.assert_array_equal(outs[0], outs[1])
+    np.testing.assert_array_equal(outs[0], outs[2])
+
+
+def test_it_is_chosen_for_large_convolutions_of_float32_with_a_compiler(monkeypatch):
+    g = tune.geometry(1, 64, 56, 64, 3, 1, 1)
+    assert convolution.chosen("forward", g, F32, False) is direct.convolve
+    assert convolution.chosen("forward", g, np.dtype(np.float64), False) is not direct.convolve
+    assert convolution.chosen("forward", tune.geometry(1, 1, 12, 4, 3), F32, False) is not direct.convolve
+    monkeypatch.setattr(SETTINGS, "jit", False)
+    assert convolution.chosen("forward", g, F32, False) is not direct.convolve
+
+
+# epilogues
+
+SIZE = (2, 16, 56, 56)
+
+
+def steps_of(build, monkeypatch):
+    """The steps of a program with a 3x3 convolution, after checking that it gives the same bits without epilogues."""
+    x, w = leaf("x", SIZE, "float32"), leaf("w", (24, 16, 3, 3), "float32")
+    scale, shift, other = leaf("s", (24,), "float32"), leaf("b", (24, 1, 1), "float32"), leaf("o", (2, 24, 56, 56), "float32")
+    leaves = [x, w, scale, shift, other]
+    y = G.convolve(x, w, stride=(1, 1), dilate=(1, 1), pad=(1, 1), groups=1, channels_last=False)
+    outputs = build(y, G.reshape(scale, shape=(1, 24, 1, 1)), shift, other)
+    draw = np.random.default_rng(0)
+    arrays = [draw.standard_normal(n.shape).astype(F32) for n in leaves]
+    found = []
+    for is_on in (True, False):
+        monkeypatch.setattr(SETTINGS, "epilogues", is_on)
+        program = Program(outputs, leaves, backend_for(CPU))
+        found.append((program.explain().split("\n"), program.run([a.copy() for a in arrays])))
+    for got, want in zip(found[0][1], found[1][1], strict=True):
+        np.testing.assert_array_equal(got, want)
+    assert "convolve" in found[1][0]
+    return [line for line in found[0][0] if "convolve" in line]
+
+
+@pytest.mark.parametrize(
+    ("build", "steps"),
+    [
+        (lambda y, s, b, o: [G.maximum(y * s + b, 0)], ["convolve + multiply + add + maximum"]),
+        (lambda y, s, b, o: [G.maximum((y - b) * s + o, 0.5)], ["convolve + subtract + multiply + add + maximum"]),
+        (lambda y, s, b, o: [G.where(G.greater(y, 0), y, y * s)], ["convolve + greater + multiply + where"]),
+        (lambda y, s, b, o: [y * 2.0], ["convolve + multiply"]),
+    ],
+    ids=["scale", "residual", "leaky", "number"],
+)
+def test_the_kernel_that_alone_reads_a_convolution_is_computed_with_it(build, steps, monkeypatch):
+    assert steps_of(build, monkeypatch) == steps
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda y, s, b, o: [y, y * s],
+        lambda y, s, b, o: [y * s, G.sum(y, axis=1)],
+        lambda y, s, b, o: [y * s, y * s + b],
+        lambda y, s, b, o: [y + G.sum(o, axis=3, keepdims=True)],
+    ],
+    ids=["a result", "another reader", "two results", "an operand by row"],
+)
+def test_a_convolution_with_other_readers_or_operands_stays_alone(build, monkeypatch):
+    assert steps_of(build, monkeypatch) == ["convolve"]
+
+
+def test_a_strided_operand_of_an_epilogue_is_copied(monkeypatch):
+    def build(y, s, b, o):
+        return [y + G.permute_dims(o, axes=(0, 1, 3, 2))]
+
+    assert steps_of(build, monkeypatch) == ["convolve + add"]
+
+
+def test_an_approximate_step_stays_in_a_kernel_of_its_own_form(monkeypatch):
+    """`exp` has other bits in machine code than in a kernel's first use: both are decided for the kernel as a whole."""
+    x, w = leaf("x", (1, 64, 28, 28), "float32"), leaf("w", (64, 64, 3, 3), "float32")
+    y = G.exp(G.convolve(x, w, stride=(1, 1), dilate=(1, 1), pad=(1, 1), groups=1, channels_last=False))
+    draw = np.random.default_rng(0)
+    arrays = [(draw.standard_normal(n.shape) / 30).astype(F32) for n in (x, w)]
+    with_epilogue = Program([y], [x, w], backend_for(CPU))
+    monkeypatch.setattr(SETTINGS, "epilogues", False)
+    without = Program([y], [x, w], backend_for(CPU))
+    np.testing.assert_array_equal(with_epilogue.run(arrays)[0], without.run(arrays)[0])
+
+
+def test_a_channels_last_convolution_takes_no_epilogue():
+    params = {"stride": (1, 1), "dilate": (1, 1), "pad": (1, 1), "groups": 1}
+    inputs = [ArrayType((1, 64, 56, 56), "float32"), ArrayType((64, 64, 3, 3), "float32")]
+    takes = backend_for(CPU).target.takes_epilogue
+    assert takes("convolve", params | {"channels_last": False}, inputs)
+    assert not takes("convolve", params | {"channels_last": True}, inputs)
+    assert not takes("convolve", params | {"channels_last": False}, [ArrayType(i.shape, "float64") for i in inputs])
