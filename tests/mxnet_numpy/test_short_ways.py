@@ -6,7 +6,7 @@ import pytest
 import twofold as mx
 from asv_benchmarks.timing import frames
 from twofold import mxnet_numpy as np
-from twofold.errors import DTypeError
+from twofold.errors import DTypeError, ParameterError
 from twofold.mxnet_numpy import extension as npx
 
 
@@ -88,6 +88,14 @@ def test_parameters_that_are_equal_but_not_the_same_are_told_apart():
         assert (1 / np.nan_to_num(np.array([numpy.nan]), nan=-0.0)).item() == -numpy.inf
         assert np.clip(x, 0, 1).sum().item() == 3
         assert np.clip(x, 0, 2).sum().item() == 5.5
+
+
+def test_a_call_is_answered_alike_whether_its_parameters_are_remembered_or_not():
+    x = np.array([0.25, 0.75, 3])
+    for _ in range(3):
+        assert np.clip(x, numpy.float32(0.5), 2).tolist() == [0.5, 0.75, 2]
+        with pytest.raises(ParameterError, match="a_min"):
+            np.clip(x, np.ones(3), 2)
 
 
 def test_elements_are_views_which_are_written_and_recorded():

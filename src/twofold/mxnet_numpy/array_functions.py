@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from ..ndarray.array import NDArray
 from ..ndarray.calls import Calls
 from ..ndarray.host_calls import by_numpy, is_recorded, map_nested, refuse_cut, stacked
 from ..numpy.array import ndarray as numpy_array
-from ..opdef.frontend import named
+from ..opdef.frontend import function_of, named
 from ..opdef.spec import Op
 from .array import ndarray
 from .creation import Creation
@@ -37,44 +38,25 @@ class _Calls(Calls):
 
 
 CALLS = _Calls(ndarray)
-#: How many parameters of operators are remembered.
-MOST_SIGS = 1024
+
+
+@cache
+def _function(op: Op) -> Callable[..., Any]:
+    """The generated function of an operator. It remembers parameters as they were given: parsing takes longer than a small operation."""
+    return function_of(op, op.name, CALLS.call, __name__, fast=CALLS.fast)
 
 
 class ArrayFunctions(Elementwise, Reductions, Shapes, Creation, Products):
     """The functions of ``mx.np``."""
 
-    def __init__(self) -> None:
-        #: Operators with their parameters, by these as they were given: parsing them takes longer than a small operation.
-        self._sigs: dict[Any, Any] = {}
-
     def apply(self, op: Op, arrays: Sequence[Any], params: Mapping[str, Any] | None = None, out: Any = None, name: str = "") -> Any:
         """The result of an operator, or the list of its results."""
-        scalars = op.scalars
-        if out is not None:
-            key: Any = None
-        elif params and scalars:
-            key = (op, *[item for item in params.items() if item[0] not in scalars])
-        else:
-            key = (op, *params.items()) if params else op
-        try:
-            sig = self._sigs.get(key)
-        except TypeError:  # not hashable
-            key = sig = None
-        if sig is not None:
-            return CALLS.fast.run(sig, arrays, *[params[name] for name in scalars]) if params and scalars else CALLS.fast.run(sig, arrays)
-        given = {k: v for k, v in (params or {}).items() if k in op.params or k == "ctx"}
-        if op.arrays and not op.variadic and given.get("ctx") is not None and arrays and any(a is not None for a in arrays):
-            given.pop("ctx")
-        structure = {name: value for name, value in given.items() if name not in scalars}
-        result = CALLS.call(op, arrays, given, out)
-        is_known = key is not None and op.arrays and all(name in (params or {}) for name in scalars)
-        changes = op.is_eager or op.mutates or op.numbers or op.training or op.variadic or "ctx" in structure
-        if is_known and not changes and CALLS.fast.are_fixed(structure) and op.is_plain(structure):
-            if len(self._sigs) >= MOST_SIGS:
-                self._sigs.clear()
-            self._sigs[key] = CALLS.fast.sig_of(op, structure)
-        return result
+        if not params or "ctx" not in params:
+            return _function(op)(*arrays, out=out, **(params or {}))
+        given = {k: v for k, v in params.items() if k in op.params or k == "ctx"}
+        if op.arrays and any(a is not None for a in arrays):
+            given.pop("ctx")  # the result is where the arrays are
+        return CALLS.call(op, arrays, given, out)
 
     def is_array(self, value: object) -> bool:
         """Whether a value is an array of the dialect."""
