@@ -1,8 +1,9 @@
 """The decorators that declare operators: a rule's signature is the declaration.
 
 ``@op`` declares a composite (an operator defined in terms of ``xp``), ``@elementwise`` a composite that is a scalar function of broadcast
-inputs, ``@primitive`` a member of the closed vocabulary that backends implement. Positional arguments of the rule are arrays
-(default None: optional; ``*data``: any number), keyword-only arguments are parameters, their annotations are the kinds.
+inputs, ``@numpy_op`` one of MXNet's NumPy operators, ``@primitive`` a member of the closed vocabulary that backends implement.
+Positional arguments of the rule are arrays (default None: optional; ``*data``: any number), keyword-only arguments are parameters, their
+annotations are the kinds.
 """
 
 import inspect
@@ -55,6 +56,11 @@ def op(name: str | None = None, *aliases: str, aux: tuple[str, ...] = (), **fact
 def elementwise(name: str | None = None, *aliases: str, **facts: object) -> Callable[[Rule], Op]:
     """Declare a composite operator that is a scalar function of its broadcast inputs."""
     return op(name, *aliases, aux=(), elementwise=True, **facts)
+
+
+def numpy_op(name: str, *aliases: str, **facts: object) -> Callable[[Rule], Op]:
+    """Declare one of MXNet's NumPy operators (``_npi_add``): a composite whose results are those of its rule by every convention."""
+    return op(name, *aliases, aux=(), numpy=True, **facts)
 
 
 def primitive(

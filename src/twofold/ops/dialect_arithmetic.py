@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from ..dtype import FLOATS, promote
-from ..opdef.declare import op
+from ..opdef.declare import numpy_op
 from ..opdef.params import Scalar
 from ..opdef.registry import OPS
 from ..opdef.samples import Draw, Sample
@@ -106,7 +106,7 @@ def unary(name: str, *aliases: str) -> Op:
 
     rule.__name__, rule.__doc__ = f"npi_{name}", f"NumPy's ``{name}`` of each element, in the array's dtype."
     facts: dict[str, Any] = {"differentiable": False} if name in TESTS or name == "bitwise_not" else {}
-    new = op(f"_npi_{name}", *aliases, numpy=True, keeps_shape=True, **facts)(rule)
+    new = numpy_op(f"_npi_{name}", *aliases, keeps_shape=True, **facts)(rule)
     if name in TESTS:
         new.dtypes(lambda dtypes: ["bool"])
     new.sample(lambda draw: unary_sample(draw, name))
@@ -130,7 +130,7 @@ def primitives_on_floats() -> dict[str, Op]:
     return {name: OPS[name] for name in ("absolute", "negative", "sign", "square", *REAL, "ceil", "floor", "trunc")}
 
 
-@op("_npi_around", numpy=True, keeps_shape=True)
+@numpy_op("_npi_around", keeps_shape=True)
 def npi_around(xp, x, *, decimals: int = 0):
     """Elements rounded to a number of decimals, halves to even; integers only change for negative numbers of decimals."""
     dtype = xp.dtype_of(x)
@@ -146,7 +146,7 @@ npi_around.grad(lambda xp, dout, x: xp.zeros_like(x))
 npi_around.sample(lambda draw: draw(draw.real((2, 3)), decimals=1, gradient=False))
 
 
-@op("_npi_nan_to_num", numpy=True, keeps_shape=True)
+@numpy_op("_npi_nan_to_num", keeps_shape=True)
 def npi_nan_to_num(xp, data, *, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None):
     """NaN and infinities replaced: by ``nan``, ``posinf`` and ``neginf``, which are the largest and smallest numbers if None.
 
@@ -234,7 +234,7 @@ def declare_pair(name: str) -> Op:
 
     rule.__name__, rule.__doc__ = f"npi_{name}", f"NumPy's ``{name}`` of two arrays that broadcast."
     facts: dict[str, Any] = {"differentiable": False} if name in WITHOUT_GRADIENT else {}
-    new = op(f"_npi_{name}", numpy=True, **facts)(rule)
+    new = numpy_op(f"_npi_{name}", **facts)(rule)
     new.dtypes(lambda dtypes: ["bool" if relation is not None else None if None in dtypes else dtype_of(*dtypes)])
     if name == "mod":
         new.grad(modulus_grad)
@@ -270,7 +270,7 @@ def declare_scalar(name: str, reverse: bool = False) -> Op:
     rule.__name__ = f"npi_{title}"
     rule.__doc__ = f"NumPy's ``{name}`` of {'a scalar and an array' if reverse else 'an array and a scalar'}. ``is_int`` has no effect."
     facts: dict[str, Any] = {"differentiable": False} if name in WITHOUT_GRADIENT else {}
-    new = op(f"_npi_{title}", numpy=True, keeps_shape=True, **facts)(rule)
+    new = numpy_op(f"_npi_{title}", keeps_shape=True, **facts)(rule)
     new.dtypes(lambda dtypes, **_: ["bool" if relation is not None else scalar_dtype(name, dtypes[0])])
     if name == "mod":
         new.grad(reversed_modulus_grad if reverse else (lambda xp, dout: dout))
@@ -301,7 +301,7 @@ OF_REVERSED = {name: declare_scalar(name, reverse=True) for name in REVERSED}
 # choices
 
 
-@op("_npi_where", numpy=True)
+@numpy_op("_npi_where")
 def npi_where(xp, condition, x, y):
     """``x`` where the condition is not 0, else ``y``; all three broadcast."""
     dtype = common_dtype(xp.dtype_of(x), xp.dtype_of(y))
@@ -312,13 +312,13 @@ npi_where.dtypes(lambda dtypes: [None if None in dtypes[1:] else common_dtype(*d
 npi_where.sample(lambda draw: draw(draw.integer((2, 3), 0, 2, "bool"), draw.real((2, 3)), draw.real((3,))))
 
 
-@op("_npi_where_lscalar", numpy=True)
+@numpy_op("_npi_where_lscalar")
 def npi_where_lscalar(xp, condition, x, *, scalar: Scalar = 0.0):
     """The scalar where the condition is not 0, else ``x``."""
     return xp.where(xp.cast(condition, "bool"), converted(xp, scalar, xp.dtype_of(x)), x)
 
 
-@op("_npi_where_rscalar", numpy=True)
+@numpy_op("_npi_where_rscalar")
 def npi_where_rscalar(xp, condition, y, *, scalar: Scalar = 0.0):
     """``y`` where the condition is not 0, else the scalar."""
     return xp.where(xp.cast(condition, "bool"), y, converted(xp, scalar, xp.dtype_of(y)))
@@ -329,7 +329,7 @@ for _op in (npi_where_lscalar, npi_where_rscalar):
     _op.sample(lambda draw: draw(draw.integer((2, 3), 0, 2, "bool"), draw.real((2, 3)), scalar=1.5))
 
 
-@op("_npi_where_scalar2", numpy=True, differentiable=False)
+@numpy_op("_npi_where_scalar2", differentiable=False)
 def npi_where_scalar2(xp, condition, *, x: Scalar = 0.0, y: Scalar = 0.0):
     """``x`` where the condition is not 0, else ``y``, as float32."""
     return xp.where(xp.cast(condition, "bool"), xp.astype(x, dtype="float32"), xp.astype(y, dtype="float32"))
@@ -342,13 +342,13 @@ npi_where_scalar2.sample(lambda draw: draw(draw.integer((2, 3), 0, 2, "bool"), x
 # activations
 
 
-@op("_npx_relu", numpy=True, keeps_shape=True)
+@numpy_op("_npx_relu", keeps_shape=True)
 def npx_relu(xp, data):
     """The larger of each element and 0."""
     return relu(xp, data)
 
 
-@op("_npx_sigmoid", numpy=True, keeps_shape=True)
+@numpy_op("_npx_sigmoid", keeps_shape=True)
 def npx_sigmoid(xp, data):
     """Logistic function 1 / (1 + exp(-x))."""
     return as_computed(xp, sigmoid(xp, real(xp, data)), xp.dtype_of(data))

@@ -6,13 +6,13 @@ from functools import partial
 from typing import Any
 
 from ..errors import ParameterError
-from ..opdef.declare import op
+from ..opdef.declare import numpy_op
 from ..opdef.params import DType, Shape
 from ..opdef.spec import Op
 from .creation import arange as legacy_arange
 from .creation import eye as legacy_eye
 
-made = partial(op, numpy=True, differentiable=False)
+made = partial(numpy_op, differentiable=False)
 
 
 @made("_npi_zeros")

@@ -1,17 +1,13 @@
 """MXNet's NumPy operators that add and remove elements: padding, inserting, deleting."""
 
 import math
-from functools import partial
 from typing import Any, Literal
 
 from ..errors import ParameterError
-from ..opdef.declare import op
+from ..opdef.declare import numpy_op
 from ..opdef.params import Static
 from ..opdef.shapes import normalized_axis
 from ..opdef.spec import Op
-
-numpy_op = partial(op, numpy=True)
-
 
 # padding
 

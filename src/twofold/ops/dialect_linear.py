@@ -1,18 +1,15 @@
 """MXNet's NumPy operators of linear algebra: products, contractions, eigenvalues, polynomials."""
 
 import math
-from functools import partial
 from typing import Any
 
 from ..errors import ShapeError
-from ..opdef.declare import op
+from ..opdef.declare import numpy_op
 from ..opdef.params import Shape
 from ..opdef.shapes import normalized_axis
 from .dialect_shapes import in_common, joined_dtype
 from .linear_algebra import FLOATS, WHY, positive_definite
 from .linear_algebra_triangular import potrf
-
-numpy_op = partial(op, numpy=True)
 
 
 def check_matching(name: str, first: int, second: int, a: Any, b: Any) -> None:

@@ -7,19 +7,17 @@ for front ends; here it has no effect.
 import inspect
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 from ..dtype import FLOATS
 from ..errors import ParameterError
-from ..opdef.declare import op
+from ..opdef.declare import numpy_op
 from ..opdef.params import DType, Floats, Shape
 from ..opdef.shapes import broadcast_shapes
 from ..opdef.spec import Op
 from .random_floats import exponential, normal, substream, uniform, working
 from .random_variates import gamma
 
-sampler = partial(op, numpy=True)
 #: The annotation of a size that may be left out.
 OPTIONAL_SHAPE: Any = Shape | None  # type: ignore[operator]  # the alias is `Annotated`
 #: From ``(xp, rng, shape, dtype, parameters)`` to samples in the working dtype.
@@ -129,7 +127,7 @@ def declare(name: str, formula: Formula, *names: str, default: object = inspect.
     ]
     rule.__signature__ = inspect.Signature([kind("xp", kind.POSITIONAL_OR_KEYWORD), *inputs, *settings])  # type: ignore[attr-defined]
     rule.__name__, rule.__doc__ = f"npi_{name}", f"Samples of a {name.removesuffix('_n')} distribution."
-    new = sampler(f"_npi_{name}")(rule)
+    new = numpy_op(f"_npi_{name}")(rule)
     values = dict(zip(names, (1.0, 2.0)[-len(names) :], strict=True))
     new.sample(lambda draw: draw(*[None] * len(names), gradient=False, size=(2, 3), **values))
     return new
@@ -147,7 +145,7 @@ SHAPED = {
 }
 
 
-@sampler("_npi_bernoulli", differentiable=False)
+@numpy_op("_npi_bernoulli", differentiable=False)
 def npi_bernoulli(
     xp,
     input1=None,
@@ -172,7 +170,7 @@ def npi_bernoulli(
 npi_bernoulli.sample(lambda draw: draw(None, gradient=False, prob=0.5, logit=None, is_logit=False, size=(2, 3)))
 
 
-@sampler("_npi_choice", differentiable=False)
+@numpy_op("_npi_choice", differentiable=False)
 def npi_choice(
     xp,
     input1=None,
@@ -212,7 +210,7 @@ npi_choice.dtypes(lambda dtypes, **_: ["int64"])
 npi_choice.sample(lambda draw: [draw(None, None, a=5, size=(3,), replace=r, gradient=False) for r in (True, False)])
 
 
-@sampler("_npi_multinomial", differentiable=False)
+@numpy_op("_npi_multinomial", differentiable=False)
 def npi_multinomial(xp, a=None, rng=None, *, n: int, pvals: Floats | None = None, size: Shape | None = None):
     """How often each class occurs in ``n`` draws with probabilities ``pvals``, or those of an array; such counts of a size."""
     chances = xp.cast(a, "float64") if a is not None else values_as_vector(xp, pvals)

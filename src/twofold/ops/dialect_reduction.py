@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from ..dtype import FLOATS
 from ..errors import ParameterError
-from ..opdef.declare import op
+from ..opdef.declare import numpy_op
 from ..opdef.params import Axis, DType
 from ..opdef.shapes import normalized_axes, normalized_axis
 from .numpy_reduction import averaged
@@ -27,7 +27,7 @@ def totalled(xp: Any, a: Any, dtype: str | None) -> Any:
     return xp.upcast(xp.cast(a, dtype or total_dtype(xp.dtype_of(a))))
 
 
-@op("_np_sum", numpy=True)
+@numpy_op("_np_sum")
 def np_sum(xp, a, *, axis: Axis = None, dtype: DType | None = None, keepdims: bool = False, initial: float | None = None):
     """The sum of elements along axes, all if None, plus ``initial``."""
     total = xp.sum(totalled(xp, a, dtype), axis=axis, keepdims=keepdims)
@@ -35,7 +35,7 @@ def np_sum(xp, a, *, axis: Axis = None, dtype: DType | None = None, keepdims: bo
     return xp.cast(total, dtype or total_dtype(xp.dtype_of(a)))
 
 
-@op("_np_prod", "_np_product", numpy=True)
+@numpy_op("_np_prod", "_np_product")
 def np_prod(xp, a, *, axis: Axis = None, dtype: DType | None = None, keepdims: bool = False, initial: float | None = None):
     """The product of elements along axes, all if None, times ``initial``."""
     total = xp.prod(totalled(xp, a, dtype), axis=axis, keepdims=keepdims)
@@ -47,14 +47,14 @@ for _op in (np_sum, np_prod):
     _op.dtypes(lambda dtypes, *, dtype, **_: [dtype or total_dtype(dtypes[0])])
 
 
-@op("_np_max", "_np_amax", numpy=True)
+@numpy_op("_np_max", "_np_amax")
 def np_max(xp, a, *, axis: Axis = None, keepdims: bool = False, initial: float | None = None):
     """The largest element along axes, of all if None; at least ``initial``."""
     found = xp.max(a, axis=axis, keepdims=keepdims)
     return found if initial is None else xp.cast_like(xp.maximum(found, initial), a)
 
 
-@op("_np_min", "_np_amin", numpy=True)
+@numpy_op("_np_min", "_np_amin")
 def np_min(xp, a, *, axis: Axis = None, keepdims: bool = False, initial: float | None = None):
     """The smallest element along axes, of all if None; at most ``initial``."""
     found = xp.min(a, axis=axis, keepdims=keepdims)
@@ -66,25 +66,25 @@ for _op in (np_sum, np_prod, np_max, np_min):
     _op.sample(lambda draw: draw(draw.real((3, 4), 0.5, 2, distinct=True), keepdims=True, initial=1.5))
 
 
-@op("_np_any", "_np_sometrue", numpy=True, differentiable=False)
+@numpy_op("_np_any", "_np_sometrue", differentiable=False)
 def np_any(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Whether any element along axes is not 0."""
     return xp.any(xp.cast(data, "bool"), axis=axis, keepdims=keepdims)
 
 
-@op("_np_all", numpy=True, differentiable=False)
+@numpy_op("_np_all", differentiable=False)
 def np_all(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Whether all elements along axes are not 0."""
     return xp.all(xp.cast(data, "bool"), axis=axis, keepdims=keepdims)
 
 
-@op("_npi_argmax", numpy=True, differentiable=False)
+@numpy_op("_npi_argmax", differentiable=False)
 def npi_argmax(xp, data, *, axis: int | None = None, keepdims: bool = False):
     """The index of the first largest element along an axis, in the flattened array if None."""
     return xp.argmax(data, axis=axis, keepdims=keepdims)
 
 
-@op("_npi_argmin", numpy=True, differentiable=False)
+@numpy_op("_npi_argmin", differentiable=False)
 def npi_argmin(xp, data, *, axis: int | None = None, keepdims: bool = False):
     """The index of the first smallest element along an axis, in the flattened array if None."""
     return xp.argmin(data, axis=axis, keepdims=keepdims)
@@ -101,7 +101,7 @@ def _checked(np, found, *, msg):
     return found
 
 
-@op("_npx_constraint_check", numpy=True, differentiable=False)
+@numpy_op("_npx_constraint_check", differentiable=False)
 def npx_constraint_check(xp, input, *, msg: str = "Constraint violated."):
     """True if no element is 0; else computing it raises an error with the message."""
     found = xp.all(xp.cast(input, "bool"), axis=None, keepdims=False)
@@ -120,7 +120,7 @@ def mean_dtype(dtype: str | None) -> str | None:
     return dtype if dtype is None or dtype in FLOATS or dtype.startswith("complex") else "float32"
 
 
-@op("_npi_mean", numpy=True)
+@numpy_op("_npi_mean")
 def npi_mean(xp, a, *, axis: Axis = None, dtype: DType | None = None, keepdims: bool = False, initial: float | None = None):
     """The arithmetic mean along axes, of all elements if None. A mean has no initial value: ``initial`` must be None."""
     if initial is not None:
@@ -141,13 +141,13 @@ def deviation(xp: Any, a: Any, axis: Axis, dtype: str | None, ddof: int, keepdim
     return averaged(xp, centered * centered, axis, keepdims, float(ddof))
 
 
-@op("_npi_var", numpy=True, output_names=("var",))
+@numpy_op("_npi_var", output_names=("var",))
 def npi_var(xp, a, *, axis: Axis = None, dtype: DType | None = None, ddof: int = 0, keepdims: bool = False):
     """The variance along axes: the sum of squared deviations, divided by the number of elements minus ``ddof``."""
     return xp.cast(deviation(xp, a, axis, dtype, ddof, keepdims), deviation_dtype(xp.dtype_of(a), dtype))
 
 
-@op("_npi_std", numpy=True, output_names=("std",))
+@numpy_op("_npi_std", output_names=("std",))
 def npi_std(xp, a, *, axis: Axis = None, dtype: DType | None = None, ddof: int = 0, keepdims: bool = False):
     """The standard deviation along axes: the square root of the variance."""
     variance = deviation(xp, a, axis, dtype, ddof, keepdims)
@@ -172,7 +172,7 @@ def average_outputs(*, returned: bool, **_: Any) -> int:
     return 2 if returned else 1
 
 
-@op("_npi_average", numpy=True, outputs=average_outputs)
+@numpy_op("_npi_average", outputs=average_outputs)
 def npi_average(xp, a, weights=None, *, axis: Axis = None, returned: bool = False, weighted: bool = True):
     """The weighted mean along axes; with ``returned`` the sums of the weights too. Without weights it is the mean, of integers too.
 
@@ -235,7 +235,7 @@ def matrix_norm(xp: Any, x: Any, order: float, is_nuclear: bool, axes: tuple[int
 BY_ORDER, SPECTRAL, FROBENIUS, NUCLEAR, FLAT = -1, 0, 1, 2, -2
 
 
-@op("_npi_norm", numpy=True)
+@numpy_op("_npi_norm")
 def npi_norm(xp, data, *, ord: float = 2.0, axis: Axis = None, flag: int = FLAT, keepdims: bool = False):
     """The norm of vectors or matrices along axes; of integers in their dtype."""
     dtype = xp.dtype_of(data)
@@ -275,7 +275,7 @@ def weights_of(xp: Any, q: Any, size: int, interpolation: Interpolation) -> tupl
     return below, xp.clip(below + 1, 0, size - 1), weight
 
 
-@op("_npi_percentile", numpy=True)
+@numpy_op("_npi_percentile")
 def npi_percentile(
     xp,
     a,
@@ -315,7 +315,7 @@ npi_percentile.sample(lambda draw: draw(draw.real((4, 3), distinct=True), draw.r
 # differences
 
 
-@op("_npi_diff", numpy=True)
+@numpy_op("_npi_diff")
 def npi_diff(xp, a, *, n: int = 1, axis: int = -1):
     """The ``n``-th differences of neighbors along an axis."""
     if n < 0:
@@ -336,7 +336,7 @@ def ediff_inputs(given: Any, scalar: float | None, like: Any, xp: Any) -> list[A
     return [] if given is None else [xp.reshape(xp.cast_like(given, like), shape=(math.prod(given.shape),))]
 
 
-@op("_npi_ediff1d", numpy=True)
+@numpy_op("_npi_ediff1d")
 def npi_ediff1d(
     xp,
     input1,

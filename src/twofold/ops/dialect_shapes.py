@@ -1,11 +1,10 @@
 """MXNet's NumPy operators that rearrange elements: shapes, axes, joining, splitting, diagonals."""
 
 import math
-from functools import partial
 from typing import Any, Literal
 
 from ..errors import ParameterError, ShapeError
-from ..opdef.declare import op
+from ..opdef.declare import numpy_op
 from ..opdef.params import Axis, Shape
 from ..opdef.partial_shapes import agreed, permuted, reshaped
 from ..opdef.shapes import distinct_axes, filled_shape, moved_axes, normalized_axes, normalized_axis
@@ -14,8 +13,6 @@ from .creation import diagonal, diagonal_matrix
 from .dialect_arithmetic import common_dtype
 from .joining import pieces, pieces_grad, section_count
 from .linear_algebra import tril
-
-numpy_op = partial(op, numpy=True)
 
 
 @numpy_op("_np_copy", keeps_shape=True)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from ..dtype import FLOATS
 from ..errors import DTypeError, IndexingError, ShapeError
-from ..opdef.declare import op
+from ..opdef.declare import numpy_op, op
 from ..opdef.inputs import Index, Input
 from ..opdef.shapes import normalized_axis
 
@@ -51,7 +51,7 @@ def _rows(np, x):
     return np.argwhere(np.atleast_1d(x))
 
 
-@op("_npx_nonzero", "_npi_nonzero", dynamic_shape=True, differentiable=False, numpy=True)
+@numpy_op("_npx_nonzero", "_npi_nonzero", dynamic_shape=True, differentiable=False)
 def nonzero(xp, x):
     """The places of the elements that are not 0: one row (int64) for each, (k, number of axes). A number is an array (1,) here."""
     return xp.on_host(_rows, x)
@@ -75,11 +75,10 @@ def _distinct(np, data, axis, wanted):
     return (values, *[found for found, asked in zip((index, inverse.ravel(), counts), wanted, strict=True) if asked])
 
 
-@op(
+@numpy_op(
     "_npi_unique",
     dynamic_shape=True,
     differentiable=False,
-    numpy=True,
     outputs=lambda return_index, return_inverse, return_counts, **_: 1 + return_index + return_inverse + return_counts,
 )
 def npi_unique(xp, data, *, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: int | None = None):
@@ -116,7 +115,7 @@ def _counts(np, data, weights, minlength):
     )
 
 
-@op("_npi_bincount", dynamic_shape=True, differentiable=False, numpy=True)
+@numpy_op("_npi_bincount", dynamic_shape=True, differentiable=False)
 def npi_bincount(
     xp,
     data: Index,
