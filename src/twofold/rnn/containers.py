@@ -1,6 +1,6 @@
 """Cells made of cells: stacks, and pairs that run in both directions."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .. import symbol as sym
@@ -98,14 +98,20 @@ class SequentialRNNCell(_Container):
         """
         self._adopt(cell)
 
+    def _with_states(self, states: Sequence[Any]) -> Iterator[tuple[BaseRNNCell, Sequence[Any]]]:
+        """Each cell with its own states."""
+        start = 0
+        for cell in self._cells:
+            end = start + len(cell.state_info)
+            yield cell, states[start:end]
+            start = end
+
     def __call__(self, inputs: Symbol, states: Sequence[Any]) -> tuple[Symbol, States]:
         """One step of each cell; see `BaseRNNCell`."""
         self._counter += 1
-        final, start = [], 0
-        for cell in self._cells:
-            count = len(cell.state_info)
-            inputs, new = cell(inputs, states[start : start + count])
-            start += count
+        final: States = []
+        for cell, own in self._with_states(states):
+            inputs, new = cell(inputs, own)
             final += new
         return inputs, final
 
@@ -128,14 +134,12 @@ class SequentialRNNCell(_Container):
         if not self._cells:
             raise InvalidValue("SequentialRNNCell.unroll: there are no cells", None, "add() some")
         states = self.begin_state() if begin_state is None else begin_state
-        final, start = [], 0
+        final: States = []
         outputs: Any = inputs
-        for cell in self._cells:
-            count = len(cell.state_info)
+        for cell, own in self._with_states(states):
             merge = merge_outputs if cell is self._cells[-1] else None
-            outputs, new = cell.unroll(length, outputs, states[start : start + count], layout, merge)
-            start += count
-            final.extend(new)
+            outputs, new = cell.unroll(length, outputs, own, layout, merge)
+            final += new
         return outputs, final
 
 
