@@ -18,7 +18,7 @@ class ListedImage(NamedTuple):
 
     Attributes
     ----------
-    index
+    number
         The number of the image.
     labels
         Its labels.
@@ -26,7 +26,7 @@ class ListedImage(NamedTuple):
         The name of its file, relative to a folder.
     """
 
-    index: int
+    number: int
     labels: list[float]
     name: str
 

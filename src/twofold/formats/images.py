@@ -146,7 +146,7 @@ def draw_text(image: ArrayRecord, corner: tuple[int, int], text: str, color: Seq
     MissingDependency
         If Pillow is not installed.
     """
-    height, width, _ = image.shape or ()
+    height, width = (*(image.shape or ()), 1, 1)[:2]
     picture = _pillow("writing into images").frombytes("RGB", (width, height), bytes(image.data))
     import_module("PIL.ImageDraw").Draw(picture).text(corner, text, fill=tuple(color))
     return ArrayRecord(image.dtype, image.shape, picture.tobytes())

@@ -107,7 +107,7 @@ def imread(filename: str | os.PathLike[str], flag: int = 1, to_rgb: bool | int =
         raise error.at_path(filename) from None
 
 
-def _written(image: NDArray, out: NDArray | None) -> NDArray:
+def _written(image: NDArray, out: NDArray | None) -> Any:
     if out is None:
         return image.as_np_ndarray() if is_np_array() else image
     out[:] = image

@@ -144,13 +144,14 @@ class DataLoader:
         if not self._num_workers:
             return (self._batch(indices) for indices in self._batches)
         workers = self._running_workers()
+        numpy = is_np_array()
         if isinstance(workers, WorkerProcesses):
-            start = partial(self._in_process, workers, _epoch_seed(self._epoch), count(), is_np_array())
+            submit = partial(self._in_process, workers, _epoch_seed(self._epoch), count(), numpy)
             self._epoch += 1
         else:
-            start = partial(workers.submit, self._in_thread, is_np_array())
+            submit = partial(self._in_thread, workers, numpy)
         # One more than asked for: the one being waited for is not prefetched.
-        batches = _Prefetching(start, iter(self._batches), self._prefetch + 1, self._timeout)
+        batches = _Prefetching(submit, iter(self._batches), self._prefetch + 1, self._timeout)
         return (_move(batch, self._pinned) for batch in batches) if isinstance(workers, WorkerProcesses) else batches
 
     def _running_workers(self) -> ThreadPoolExecutor | WorkerProcesses:
@@ -175,7 +176,10 @@ class DataLoader:
     ) -> Pending:
         return workers.submit(indices, (*epoch, next(numbers)), numpy)
 
-    def _in_thread(self, numpy: bool, indices: list[Any]) -> Any:
+    def _in_thread(self, pool: ThreadPoolExecutor, numpy: bool, indices: list[Any]) -> Future[Any]:
+        return pool.submit(self._batch_in_thread, numpy, indices)
+
+    def _batch_in_thread(self, numpy: bool, indices: list[Any]) -> Any:
         """A batch loaded by a thread. ``npx.set_np`` is per thread, so its state is carried over from the consumer."""
         with np_array(numpy):
             return self._batch(indices)

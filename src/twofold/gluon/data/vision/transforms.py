@@ -397,7 +397,7 @@ class RandomResizedCrop(Block):
 
     def forward(self, x: Any) -> Any:
         """The parts, of the new size."""
-        found = random_part(*x.shape[-3:-1], self._scale, self._ratio)
+        found = random_part(x.shape[-3], x.shape[-2], self._scale, self._ratio)
         if found:
             return _part(x, found, self._size, self._interpolation)
         return _center(x, self._size, self._interpolation)
