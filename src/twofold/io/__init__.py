@@ -7,12 +7,15 @@ from . import loading as loading
 from .array_iterator import NDArrayIter
 from .file_iterators import MNISTIter, MXDataIter
 from .iterator import DataBatch, DataDesc, DataIter, register_iterator
+from .text_iterators import CSVIter, LibSVMIter
 from .wrappers import PrefetchingIter, ResizeIter
 
 __all__ = [
+    "CSVIter",
     "DataBatch",
     "DataDesc",
     "DataIter",
+    "LibSVMIter",
     "MNISTIter",
     "MXDataIter",
     "NDArrayIter",

@@ -26,7 +26,7 @@ Init = TypeVar("Init", bound=Callable[..., None])
 
 
 class MXDataIter(DataIter):
-    """Base class of iterators over rows that are read at once and converted batch by batch. An incomplete last batch is dropped.
+    """Base class of iterators over rows that are read at once and converted batch by batch.
 
     Parameters
     ----------
@@ -38,6 +38,9 @@ class MXDataIter(DataIter):
         Names of the two arrays.
     dtype
         Dtype of the data.
+    round_batch
+        Whether an incomplete last batch is padded with the first rows, with which the next epoch does not begin again; if false, with the
+        rows that the batch before had at these places. If None it is dropped.
     """
 
     def __init__(
@@ -48,6 +51,7 @@ class MXDataIter(DataIter):
         data_name: str = "data",
         label_name: str = "softmax_label",
         dtype: DTypeLike = np.float32,
+        round_batch: bool | None = None,
     ) -> None:
         super().__init__(batch_size)
         if batch_size < 1:
@@ -55,19 +59,23 @@ class MXDataIter(DataIter):
         self._data, self._label = data, label
         self._order = np.arange(len(data))
         self._dtype = NUMPY[dtype_name(dtype)]
+        self._round = round_batch
+        self._start = 0  # the first row of the epoch
         self._at = -batch_size
         self.provide_data = [DataDesc(data_name, (batch_size, *data.shape[1:]), self._dtype.type)]
         self.provide_label = [DataDesc(label_name, (batch_size, *label.shape[1:]))]
 
     def reset(self) -> None:
         """Start a new epoch."""
-        self._at = -self.batch_size
+        if self._round and len(self._order):
+            self._start = self.getpad() % len(self._order) if self._at >= self._start else 0
+        self._at = self._start - self.batch_size
 
     def iter_next(self) -> bool:
         """Advance to the next batch; return whether there is one."""
         start = self._at + self.batch_size
         # at the end the position stays, so that `getdata` still returns the last batch, as in MXNet
-        if start + self.batch_size > len(self._order):
+        if start + (self.batch_size if self._round is None else 1) > len(self._order):
             return False
         self._at = start
         return True
@@ -82,21 +90,24 @@ class MXDataIter(DataIter):
 
     def getindex(self) -> np.ndarray:
         """Indices of the current batch's rows in the file."""
-        if self._at < 0:
+        if self._at < self._start:
             raise MXNetError(f"{type(self).__name__}: there is no current batch", None, "call iter_next() or next() first")
-        return self._order[self._at : self._at + self.batch_size]
+        places = np.arange(self._at, self._at + self.batch_size)
+        beyond = places >= len(self._order)
+        places[beyond] -= len(self._order) if self._round else self.batch_size
+        return self._order[np.maximum(places, 0) % len(self._order)]
 
     def getpad(self) -> int:
-        """0: batches are not padded."""
-        return 0
+        """Number of rows at the end of the current batch that are not the epoch's."""
+        return max(self._at + self.batch_size - len(self._order), 0)
 
     def get_state(self) -> dict[str, Any]:
         """As `DataIter.get_state`: the order of the rows is the same in every epoch."""
-        return {"at": self._at}
+        return {"at": self._at, "start": self._start}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """As `DataIter.set_state`."""
-        self._at = state["at"]
+        self._at, self._start = state["at"], state.get("start", 0)
 
     def _convert(self, rows: np.ndarray) -> np.ndarray:
         """The rows as inputs of a model."""

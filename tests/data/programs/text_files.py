@@ -1,0 +1,120 @@
+"""Iterators over text files: comma-separated values and LibSVM's sparse rows."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import Any
+
+import numpy as np
+
+from tests.oracle_programs import fails
+
+ROWS = "".join(",".join(str(3 * r + c) for c in range(3)) + "\n" for r in range(5))
+LABELS = "".join(f"{10 + r}\n" for r in range(5))
+SPARSE = "1 0:1 3:2\n-1 1:3\n2 \n3 2:5 3:1\n0 0:7\n"
+
+
+def _epochs(iterator: Any, epochs: int) -> Any:
+    found = []
+    for _ in range(epochs):
+        found.append([[[_read(a) for a in (*b.data, *b.label)], b.pad, [int(k) for k in b.index]] for b in iterator])
+        iterator.reset()
+    return found
+
+
+def _read(array: Any) -> Any:
+    """The content of an array, which the real iterators overwrite with a later batch."""
+    if array.stype == "csr":
+        return ["csr", array.shape, array.data.asnumpy().tolist(), array.indices.asnumpy().tolist(), array.indptr.asnumpy().tolist()]
+    return [np.dtype(array.dtype).name, array.asnumpy().tolist()]
+
+
+def _layout(iterator: Any) -> Any:
+    return [[d.name, d.shape, d.dtype.__name__] for d in (*iterator.provide_data, *iterator.provide_label)]
+
+
+class _Files:
+    """Writes files to a folder that ends with the program."""
+
+    def __enter__(self) -> Any:
+        self.folder = tempfile.TemporaryDirectory()
+        self.count = 0
+        return self.write
+
+    def write(self, text: str) -> str:
+        self.count += 1
+        path = os.path.join(self.folder.name, f"{self.count}.txt")
+        with open(path, "w", newline="") as file:
+            file.write(text)
+        return path
+
+    def __exit__(self, *details: object) -> None:
+        self.folder.cleanup()
+
+
+def comma_separated_values(mx: Any) -> Any:
+    found = []
+    with _Files() as file:
+        data, label = file(ROWS), file(LABELS)
+        for options in (
+            {},
+            {"round_batch": False},
+            {"label_csv": label},
+            {"label_csv": label, "dtype": "int32", "data_name": "x", "label_name": "y"},
+            {"label_csv": label, "dtype": "int64", "label_shape": (1, 1)},
+            {"label_csv": data, "label_shape": (3,)},
+        ):
+            it = mx.io.CSVIter(data_csv=data, data_shape=(3,), batch_size=2, **options)
+            found.append([_layout(it), _epochs(it, 3)])
+        it = mx.io.CSVIter(data_csv=data, data_shape=(3, 1), batch_size="3", round_batch="True", label_shape="(1,)")
+        found.append([_layout(it), _epochs(it, 4)])
+    return found
+
+
+def texts_of_values(mx: Any) -> Any:
+    texts = ["1,2\n3,4\n\n5,6\n", "1, 2\n 3,4e-1\n", "1,2\r\n3,4\r\n", "nan,inf\n-1,.5\n", "1,2\n3,4", "+1,-0\n1e3,2.\n"]
+    wrong = ["a,b\n1,2\n", "1,2,3\n4,5,6\n", "1\n2\n", "1,2\n3\n", "", "1;2\n3;4\n"]
+    with _Files() as file:
+        make = lambda text: mx.io.CSVIter(data_csv=file(text), data_shape=(2,), batch_size=2, round_batch=False)  # noqa: E731
+        good = [[_read(batch.data[0]) for batch in make(text)] for text in texts]
+        return [good, [fails(lambda text=text: [b.data[0].asnumpy() for b in make(text)]) for text in wrong]]
+
+
+def wrong_iterators_over_values(mx: Any) -> Any:
+    with _Files() as file:
+        data, label = file(ROWS), file(LABELS)
+        make = mx.io.CSVIter
+        return [
+            fails(lambda: make(data_csv=data, data_shape=(3,), batch_size=2, dtype="float64")),
+            fails(lambda: make(data_csv=data, batch_size=2)),
+            fails(lambda: make(data_csv=data + "x", data_shape=(3,), batch_size=2)),
+            fails(lambda: list(make(data_csv=data, data_shape=(3,), label_csv=label + "x", batch_size=2))),
+        ]
+
+
+def sparse_rows(mx: Any) -> Any:
+    found = []
+    with _Files() as file:
+        data, label = file(SPARSE), file("0 0:1 1:1\n0 1:2\n0 0:3\n0 1:1\n0 0:9\n")
+        for options in ({}, {"label_libsvm": label, "label_shape": (2,)}, {"data_name": "x", "label_name": "y"}):
+            it = mx.io.LibSVMIter(data_libsvm=data, data_shape=(4,), batch_size=2, **options)
+            found.append([_layout(it), _epochs(it, 3)])
+        for text in (
+            "1 0:1 2:2\n2 3:1 1:2\n",
+            "1 0:1 0:2\n2 3:1\n",
+            "1 qid:1 0:1\n2 3:1\n",
+            "1 0:1 # c\n2 3:1\n",
+            "1 0:1\n\n2 3:1\n3 1:1\n",
+        ):
+            it = mx.io.LibSVMIter(data_libsvm=file(text), data_shape=(4,), batch_size=2)
+            found.append(_epochs(it, 1))
+        found.append(
+            [
+                fails(lambda: mx.io.LibSVMIter(data_libsvm=data, data_shape=(4,), batch_size=2, round_batch=False)),
+                fails(lambda: mx.io.LibSVMIter(data_libsvm=data, data_shape=(4,), batch_size=2, label_shape=(2,))),
+                fails(lambda: list(mx.io.LibSVMIter(data_libsvm=data, data_shape=(4,), batch_size=2, dtype="float64"))),
+                fails(lambda: mx.io.LibSVMIter(data_libsvm=data + "x", data_shape=(4,), batch_size=2)),
+            ]
+        )
+    return found

@@ -1,0 +1,88 @@
+"""Iterators over text files where the real MXNet cannot be asked: what is wrong, parts, and files changed at random."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import twofold as mx
+from twofold.errors import FormatError, MXNetError, ParameterError, ShapeError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def written(folder: Path, text: str | bytes) -> str:
+    path = folder / "a.txt"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "row"),
+    [("1 0:1\n2 4:1\n", "row 2"), ("1 0:1\na 0:1\n", "row 2"), ("1 0\n2 3\n", "row 1"), ("1 0:1:2\n", "row 1"), ("1 -1:2\n", "row 1")],
+)
+def test_rows_that_are_not_libsvms_are_named(tmp_path: Path, text: str, row: str) -> None:
+    with pytest.raises(FormatError, match=row):
+        mx.io.LibSVMIter(written(tmp_path, text), (4,), batch_size=1)
+
+
+def test_files_of_different_lengths_raise(tmp_path: Path) -> None:
+    data, label = tmp_path / "a", tmp_path / "b"
+    data.write_text("1 0:1\n1 1:1\n")
+    label.write_text("1 0:1\n")
+    with pytest.raises(ShapeError, match="2 and 1"):
+        mx.io.LibSVMIter(str(data), (4,), str(label), (4,), batch_size=1)
+    data.write_text("1\n2\n")
+    label.write_text("1\n")
+    with pytest.raises(ShapeError, match="2 and 1"):
+        mx.io.CSVIter(str(data), (1,), str(label), batch_size=1)
+
+
+def test_the_line_with_no_number_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="row 1, column 2"):
+        mx.io.CSVIter(written(tmp_path, "1,2\n3,x\n"), (2,), batch_size=1)
+
+
+def test_parts_have_all_rows(tmp_path: Path) -> None:
+    path = written(tmp_path, "".join(f"{k} 0:{k}\n" for k in range(11)))
+    parts = [mx.io.LibSVMIter(path, (1,), num_parts=3, part_index=k, batch_size=1) for k in range(3)]
+    assert [float(b.label[0].asscalar()) for part in parts for b in part] == list(range(11))
+    with pytest.raises(ParameterError, match="count parts from 0"):
+        mx.io.LibSVMIter(path, (1,), num_parts=3, part_index=3, batch_size=1)
+
+
+@pytest.mark.parametrize("make", [lambda p: mx.io.CSVIter(p, (3,), batch_size=2), lambda p: mx.io.LibSVMIter(p, (3,), batch_size=2)])
+def test_iterators_continue_where_others_were(tmp_path: Path, make: Any) -> None:
+    text = "1,2,3\n4,5,6\n7,8,9\n" if "CSV" in str(make.__code__.co_names) else "1 0:1\n2 1:2\n3 2:3\n"
+    one, other = make(written(tmp_path, text)), make(written(tmp_path, text))
+    list(one)
+    one.reset()
+    next(one)
+    other.set_state(one.get_state())
+    for _ in range(3):
+        assert [b.index.tolist() for b in one] == [b.index.tolist() for b in other]
+        one.reset()
+        other.reset()
+
+
+@pytest.mark.parametrize("kind", ["csv", "svm"])
+def test_files_changed_at_random_load_or_raise(tmp_path: Path, kind: str) -> None:
+    draw = random.Random(1)
+    good = b"1,2.5,-3e2\n4,5,6\n" * 4 if kind == "csv" else b"1 0:1 2:2.5\n-1 1:-3e2\n2\n" * 4
+    make = mx.io.CSVIter if kind == "csv" else mx.io.LibSVMIter
+    raised = 0
+    for _ in range(1000):
+        content = bytearray(good)
+        for _ in range(draw.randint(1, 4)):
+            content[draw.randrange(len(content))] = draw.choice(b"\0\n\r,: #;-+.e019\xff")
+        del content[draw.randint(len(content) // 2, len(content)) :]
+        path = written(tmp_path, bytes(content))
+        try:
+            for batch in make(path, (3,), batch_size=2):
+                assert batch.data[0].shape == (2, 3)
+        except (MXNetError, FormatError, ShapeError):
+            raised += 1
+    assert 100 < raised < 1000
