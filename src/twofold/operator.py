@@ -2,5 +2,16 @@
 
 from .ndarray.custom import CustomOp, CustomOpProp, get_all_registered_operators, register
 from .ndarray.operator_arguments import OperatorArguments, get_operator_arguments
+from .symbol.python_op import NDArrayOp, NumpyOp, PythonOp
 
-__all__ = ["CustomOp", "CustomOpProp", "OperatorArguments", "get_all_registered_operators", "get_operator_arguments", "register"]
+__all__ = [
+    "CustomOp",
+    "CustomOpProp",
+    "NDArrayOp",
+    "NumpyOp",
+    "OperatorArguments",
+    "PythonOp",
+    "get_all_registered_operators",
+    "get_operator_arguments",
+    "register",
+]

@@ -57,6 +57,7 @@ def _module_of(name: str) -> str | None:
 LOADERS |= {
     ("ndarray", "CachedOp"): _cached_op,
     ("device", "trim"): _trim,
+    ("gluon.contrib.data", "text"): lambda: importlib.import_module(".contrib.text.wiki_text", __package__),
     ("ndarray", "np"): _numpy,
     ("ndarray", "npx"): _numpy_extension,
     # the class of `as_np_ndarray`, which the alias ``mxnet`` replaces

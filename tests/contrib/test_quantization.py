@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -55,3 +57,125 @@ def test_invalid_options_are_refused(options, message):
     symbol, args, _ = model()
     with pytest.raises(ValueError, match=message):
         quantization.quantize_model(symbol, args, {}, **options)
+
+
+def network():
+    net = mx.gluon.nn.HybridSequential(prefix="net_")
+    with net.name_scope():
+        net.add(
+            mx.gluon.nn.Conv2D(4, 3, activation="relu", in_channels=1),
+            mx.gluon.nn.BatchNorm(in_channels=4),
+            mx.gluon.nn.MaxPool2D(),
+            mx.gluon.nn.Dense(3, in_units=36),
+        )
+    mx.random.seed(0)
+    net.initialize(mx.init.Xavier())
+    x = mx.nd.array(np.random.default_rng(0).normal(size=(8, 1, 8, 8)))
+    return net, x
+
+
+def nodes(net):
+    return [node["op"] for node in json.loads(net._graph().symbol.tojson())["nodes"]]
+
+
+@pytest.mark.parametrize("calib_mode", ["none", "naive", "entropy"])
+@pytest.mark.parametrize("loader", ["iterator", "loader", "loader of labels"])
+def test_a_quantized_gluon_network_computes_nearly_the_same(calib_mode, loader):
+    net, x = network()
+    sets = {"loader": [x], "loader of labels": [x, mx.nd.zeros((8,))]}
+    dataset = mx.gluon.data.ArrayDataset(*sets.get(loader, [x]))
+    data = mx.io.NDArrayIter(x, batch_size=4) if loader == "iterator" else mx.gluon.data.DataLoader(dataset, 4)
+    small = quantization.quantize_net(net, quantized_dtype="int8", calib_mode=calib_mode, calib_data=data)
+    expected, found = net(x).asnumpy(), small(x).asnumpy()
+    bound = 0.25 if calib_mode == "entropy" else 0.05
+    assert 0 < np.abs(found - expected).max() < bound * np.abs(expected).max()
+    assert {"_contrib_quantized_conv", "_contrib_quantized_fully_connected"} <= {*nodes(small)}
+    weights = small.collect_params()
+    assert weights["net_dense0_weight_quantize"].data().dtype == weights["net_conv0_weight_quantize"].dtype == np.int8
+
+
+@pytest.mark.parametrize(
+    ("options", "kept"),
+    [
+        ({"exclude_layers": ["net_conv0_fwd"]}, "Convolution"),
+        ({"exclude_layers_match": ["conv"]}, "Convolution"),
+        ({"exclude_operators": ["FullyConnected"]}, "FullyConnected"),
+    ],
+)
+def test_excluded_layers_of_a_network_remain(options, kept):
+    net, x = network()
+    small = quantization.quantize_net_v2(net, "int8", data_shapes=[mx.io.DataDesc("data", x.shape)], **options)
+    assert {"Convolution", "FullyConnected"} & {*nodes(small)} == {kept}
+
+
+def test_only_as_many_rows_are_read_as_requested():
+    net, x = network()
+    x[4:] = 1000  # which would widen the range
+    data = mx.gluon.data.DataLoader(x, 2)
+    small = quantization.quantize_net(net, calib_mode="naive", calib_data=data, num_calib_examples=4)
+    (first,) = [n for n in json.loads(small._graph().symbol.tojson())["nodes"] if n["name"] == "data_quantize"]
+    assert float(first["attrs"]["max_calib_range"]) == pytest.approx(float(x[:4].max().asscalar()), rel=1e-5)
+
+
+def test_the_collector_of_a_user_gives_ranges():
+    class Collector:
+        def __init__(self):
+            self.min_max_dict = {}
+
+        def collect(self, name, array):
+            self.min_max_dict[name] = -8, 8
+
+    net, x = network()
+    data = mx.gluon.data.DataLoader(x, 4)
+    small = quantization.quantize_net_v2(net, "int8", calib_data=data, calib_mode="custom", LayerOutputCollector=Collector())
+    ranges = {
+        n["attrs"]["max_calib_range"]
+        for n in json.loads(small._graph().symbol.tojson())["nodes"]
+        if "max_calib_range" in n.get("attrs", {})
+    }
+    assert ranges == {"8.000000"}
+
+
+def test_a_quantized_network_survives_its_files(tmp_path):
+    net, x = network()
+    small = quantization.quantize_net(net, data_shapes=[x.shape])
+    small(x)
+    small.export(str(tmp_path / "small"))
+    again = mx.gluon.SymbolBlock.imports(str(tmp_path / "small-symbol.json"), ["data"], str(tmp_path / "small-0000.params"))
+    assert (again(x).asnumpy() == small(x).asnumpy()).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "At least one of data_shapes or calib_data"),
+        ({"calib_mode": "naive", "data_shapes": [(1, 1, 8, 8)]}, "must be provided"),
+        ({"calib_mode": "naive", "calib_data": 3}, "DataLoader"),
+        (
+            {"calib_mode": "other", "data_shapes": [(1, 1, 8, 8)], "calib_data": mx.io.NDArrayIter(np.ones((2, 1, 8, 8)), batch_size=1)},
+            "unknown",
+        ),
+    ],
+)
+def test_invalid_options_of_networks_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        quantization.quantize_net(network()[0], **options)
+
+
+def test_only_hybrid_blocks_are_quantized():
+    with pytest.raises(TypeError, match="HybridBlock"):
+        quantization.quantize_net(mx.gluon.nn.Sequential(), data_shapes=[(1, 2)])
+
+
+def test_fixed_factors_of_a_normalization_count_as_one():
+    norm = mx.sym.BatchNorm(mx.sym.Variable("data"), fix_gamma=True, name="bn")
+    symbol = mx.sym.FullyConnected(norm, num_hidden=2, name="fc")
+    x = mx.nd.array(np.random.default_rng(0).normal(size=(4, 3)))
+    args = {"bn_gamma": mx.nd.array([9, 9, 9]), "bn_beta": mx.nd.zeros(3), "fc_weight": mx.nd.ones((2, 3)), "fc_bias": mx.nd.zeros(2)}
+    states = {"bn_moving_mean": mx.nd.zeros(3), "bn_moving_var": mx.nd.ones(3)}
+    data = mx.io.NDArrayIter(x, batch_size=4)
+    new, weights, _ = quantization.quantize_model(symbol, args, states, calib_mode="naive", calib_data=data, quantize_mode="full")
+    executor = new.simple_bind(mx.cpu(), grad_req="null", data=x.shape)
+    executor.copy_params_from(weights, states)
+    found = executor.forward(data=x)[0].asnumpy()
+    assert np.allclose(found, x.asnumpy().sum(axis=1, keepdims=True), atol=0.1)

@@ -150,3 +150,38 @@ def test_a_script_gets_the_dialect():
         "True cpu(0)",
         "array(5.) () True",
     ]
+
+
+@pytest.mark.parametrize("part", [lambda x: x, lambda x: x[:1]])
+def test_arrays_are_instances_of_both_classes(part):
+    x = part(np.ones((2, 2)))
+    assert isinstance(x, nd.NDArray)
+    assert issubclass(type(x), np.ndarray)
+    assert not isinstance(x.as_nd_ndarray(), np.ndarray)
+    assert not isinstance(mx.np.ones(2), nd.NDArray)
+
+
+@pytest.mark.parametrize(
+    "call", ["exp(x)", "dot(x, x)", "maximum(x, x)", "add(x, y)", "add(y, x)", "concat(x, y)", "concatenate([x, y])", "stack(y, x)"]
+)
+def test_functions_of_the_other_kind_of_arrays_refuse_these(call):
+    x, y = np.ones((2, 2)), nd.ones((2, 2))
+    for a, b in ((x, y), (x[:], y[:])):
+        with pytest.raises(TypeError if "concatenate" not in call else ValueError):
+            eval(f"nd.{call}", {"nd": nd, "x": a, "y": b})
+
+
+@pytest.mark.parametrize("operation", ["x + y", "y + x", "y[:] + x", "y[:] == x", "y < x[:1]", "y @ x", "x ** y"])
+def test_operators_refuse_two_kinds_of_arrays(operation):
+    with pytest.raises(TypeError):
+        eval(operation, {"x": np.ones((2, 2)), "y": nd.ones((2, 2))})
+
+
+def test_methods_that_mxnet_refuses_are_refused():
+    x = np.ones((2, 2))
+    for name in ("abs", "exp", "expand_dims", "slice_axis", "topk", "zeros_like", "split"):
+        assert hasattr(x, name)
+        with pytest.raises(AttributeError, match=f"mxnet.numpy.ndarray object has no attribute {name}"):
+            getattr(x, name)()
+    assert x.writable
+    assert x.broadcast_to((3, 2, 2)).shape == (3, 2, 2)

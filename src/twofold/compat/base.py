@@ -5,8 +5,9 @@ There is no C library: handles are empty, and the library's functions raise. Wha
 
 import ctypes
 import platform
+import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NoReturn, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 import numpy as np
 
@@ -168,7 +169,33 @@ def ctypes2numpy_shared(cptr: Any, shape: tuple[int, ...]) -> np.ndarray:
     return np.ctypeslib.as_array(cptr, shape=shape)
 
 
+class MXCallbackList(ctypes.Structure):
+    """A list of functions of C, and what each is called with."""
+
+    _fields_: ClassVar = [
+        ("num_callbacks", ctypes.c_int),
+        ("callbacks", ctypes.POINTER(ctypes.CFUNCTYPE(ctypes.c_int))),
+        ("contexts", ctypes.POINTER(ctypes.c_void_p)),
+    ]
+
+
 # Python helpers
+
+
+def c2pyerror(err_msg: str) -> tuple[str, str | None]:
+    r"""An error message of C as Python shows errors, and the kind of error that it begins with, if any.
+
+    Examples
+    --------
+    >>> c2pyerror("ValueError: wrong\nStack trace:\n  inner\n  outer")
+    ('Traceback (most recent call last):\n  outer\n  inner\nValueError: wrong', 'ValueError')
+    """
+    message, _, trace = err_msg.partition("\nStack trace:\n")
+    kind = re.match(r"([\w.]+):", message)
+    if trace:
+        frames = "\n".join(reversed(trace.rstrip("\n").split("\n")))
+        message = f"Traceback (most recent call last):\n{frames}\n{message}"
+    return message, kind[1] if kind else None
 
 
 def py_str(x: bytes) -> str:

@@ -189,7 +189,7 @@ class HybridBlock(Block):
             If the inputs are neither arrays nor symbols, or a mixture.
         """
         # First, as it is every call of an ordinary model: nothing is searched for other kinds of arrays.
-        if isinstance(x, NDArray):
+        if isinstance(x, NDArray) and x._legacy:
             return self._run(x.context, x, *args)
         arrays: list[Any] = list(iter_arrays((x, *args)))
         kinds = {isinstance(a, Symbol) for a in arrays}

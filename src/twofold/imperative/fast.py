@@ -364,7 +364,8 @@ def method_of(template: str, op: Op, classes: tuple[type, type, type | None], na
         "tls": tls, "settings": SETTINGS, "gaps": GAPS, "contiguous": np.ascontiguousarray, "recoverable": RECOVERABLE, **names,
     }  # fmt: skip
     found: dict[str, Callable[..., Any]] = {}
-    exec(complete(template, _is_exact(op)).format(name=op.name, **parts), env, found)
+    has_no_elements = element is None and not cls._legacy  # type: ignore[attr-defined]  # of `Array`
+    exec(complete(template, _is_exact(op), has_no_elements).format(name=op.name, **parts), env, found)
     (method,) = found.values()
     applied = names["sig"].op if "sig" in names else op
     for function in ("fn", "squared"):

@@ -13,6 +13,11 @@ _ARRAY = """if v.__class__ is plain:
     r._v = v
     return r
 """
+#: The same for a class whose results without axes are such arrays: NumPy returns scalars.
+_ARRAY_OF_ANY_SIZE = """r = cls()
+r._v = v if v.__class__ is plain else array(v)
+return r
+"""
 _SCALAR = """if v.__class__ in native:
     r = element()
     r._raw = v
@@ -42,7 +47,7 @@ _TEXTS = {"array": _ARRAY, "scalar": _SCALAR, "result": _ARRAY + _SCALAR, "view"
 _PLACE = re.compile(r"^( *)\{(?:(array|scalar|result|view)|(\w+) of (\w+))\}\n", re.MULTILINE)
 
 
-def complete(template: str, is_exact: bool = False) -> str:
+def complete(template: str, is_exact: bool = False, has_no_elements: bool = False) -> str:
     """A template with the shared texts in their places.
 
     Parameters
@@ -51,7 +56,10 @@ def complete(template: str, is_exact: bool = False) -> str:
         The template.
     is_exact
         Whether the code may read vectors with gaps between their elements as they are, since its results do not depend on where they lie.
+    has_no_elements
+        Whether NumPy's scalars become arrays without axes, of the class itself; the code then runs where ``array`` is NumPy's `asarray`.
     """
+    texts = _TEXTS | {"result": _ARRAY_OF_ANY_SIZE} if has_no_elements else _TEXTS
     # NumPy's `ascontiguousarray` would give an array without axes one
     copied = f"if {{a}}.ndim{' > 1' if is_exact else ''}:\n        "
     small = "(gaps if {a}.ndim > 1 else settings.defer_elements)" if is_exact else "gaps"
@@ -59,7 +67,7 @@ def complete(template: str, is_exact: bool = False) -> str:
     content = _CONTENT.replace("{copied}", copied).replace("{small}", small)
 
     def text(found: re.Match[str]) -> str:
-        given = content.format(a=found[3], x=found[4]) if found[2] is None else _TEXTS[found[2]]
+        given = content.format(a=found[3], x=found[4]) if found[2] is None else texts[found[2]]
         return indent(given, found[1])
 
     return _PLACE.sub(text, template)

@@ -200,10 +200,19 @@ class DeviceGroup:
 
         Parameters
         ----------
+        batch, is_train
+            As for `load` and `run`.
+        """
+        self.load(batch)
+        self.run(is_train)
+
+    def load(self, batch: Batch) -> None:
+        """Copy a batch to the devices.
+
+        Parameters
+        ----------
         batch
             The batch, or a list of one per device.
-        is_train
-            Whether operators run in training mode; by default, whether the group is for training.
 
         Raises
         ------
@@ -221,7 +230,15 @@ class DeviceGroup:
                 self._load(executor, whole, self.slices[place])
             else:
                 self._load(executor, parts[place], None)
-        # all inputs first: the devices then compute side by side
+
+    def run(self, is_train: bool | None = None) -> None:
+        """Compute the outputs of the batch that was loaded: all devices have theirs, and compute side by side.
+
+        Parameters
+        ----------
+        is_train
+            Whether operators run in training mode; by default, whether the group is for training.
+        """
         for executor in self.execs:
             executor.forward(is_train=self.plan.for_training if is_train is None else is_train)
 

@@ -5,7 +5,7 @@ are contiguous in memory are views, reshaped and transposed arrays are copies, e
 """
 
 from functools import cache
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -15,10 +15,11 @@ from ..errors import DTypeError, ParameterError, ShapeError
 from ..extension_points import LOADERS
 from ..imperative import items
 from ..imperative.array import VIEW_SLOTS, ViewMixin, view_of
-from ..imperative.cell import wrap
+from ..imperative.cell import Cell, wrap
 from ..imperative.indexing import Indexer, Rules, is_contiguous
 from ..imperative.invoke import host_of, invoke
 from ..imperative.transfer import on_device
+from ..ndarray.array import NDArray
 from ..ndarray.types import Casting, DTypeLike, Order
 from ..numpy.array import ndarray as numpy_array
 from ..numpy.indexing import INDEXER as NUMPY_INDEXER
@@ -39,7 +40,11 @@ def _places(item: Any) -> np.ndarray:
 INDEXER = Indexer(Rules((), is_contiguous, NUMPY_INDEXER.rules.is_basic, _places, NUMPY_INDEXER.rules.value, ellipsis_separates=True))
 
 
-class ndarray(numpy_array):  # NumPy's name
+# As in MXNet a script may ask whether an array is an `NDArray`; its methods are replaced, or refused (`methods`).
+_Base: Any = numpy_array if TYPE_CHECKING else NDArray
+
+
+class ndarray(numpy_array, _Base):  # NumPy's name
     """An array of MXNet's ``mx.np``: float32 by default, on any device, with gradients."""
 
     __slots__ = ()
@@ -55,6 +60,9 @@ class ndarray(numpy_array):  # NumPy's name
     def T(self) -> "ndarray":
         """A copy with the axes reversed."""
         return self.transpose()
+
+    def _zeros_in(self, stype: str) -> Cell:
+        return numpy_array._zeros_in(self, stype)
 
     # indexing
 

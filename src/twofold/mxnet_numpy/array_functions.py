@@ -95,7 +95,7 @@ class ArrayFunctions(Elementwise, Reductions, Shapes, Creation, Products):
             For an array of ``mx.nd``.
         """
         where = current_device() if ctx is None and device is None else Device(ctx or device)
-        if isinstance(object, NDArray):
+        if isinstance(object, NDArray) and object._legacy:
             what = "If you're trying to create a mxnet.numpy.ndarray from mx.nd.NDArray, please use the zero-copy as_np_ndarray function."
             raise ParameterError(what, repr(object)[:60], "call as_np_ndarray()")
         if isinstance(object, numpy_array):

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import OperatorError
 from ..generated_methods import attach_method
+from ..ndarray.array import NDArray
 from ..numpy.array import ndarray as numpy_array
 from .array import ndarray
 from .array_functions import FUNCTIONS, converted, host_result, on_host
@@ -19,6 +21,9 @@ INHERITED = (
     "__divmod__", "__floordiv__", "__lshift__", "__pos__", "__rdivmod__", "__rfloordiv__", "__rlshift__", "__rrshift__", "__rshift__",
     "compress", "conj", "conjugate", "cumprod", "searchsorted",
 )  # fmt: skip
+
+#: Methods of arrays of ``mx.nd`` that those of the dialect have as they are.
+SHARED = ("to_dlpack_for_read", "to_dlpack_for_write")
 
 
 def _converted(name: str) -> Callable[..., Any]:
@@ -54,10 +59,25 @@ def _array_function(self: ndarray, function: Callable[..., Any], types: object, 
     return _counterpart(function)(*args, **options)
 
 
+class NoSuchMethod(OperatorError):
+    """A method that only arrays of ``mx.nd`` have."""
+
+
+def _refused(name: str) -> Callable[..., Any]:
+    def method(self: ndarray, *args: Any, **options: Any) -> Any:
+        raise NoSuchMethod(f"mxnet.numpy.ndarray object has no attribute {name}", None, "use a function of mx.np or mx.npx")
+
+    method.__doc__ = f"Raises an AttributeError, as in MXNet: only arrays of ``mx.nd`` have a method ``{name}``."
+    return method
+
+
 def attach() -> None:
     """Attach the methods to `ndarray`."""
     found = methods_of(FUNCTIONS) | {name: _converted(name) for name in INHERITED}
     found |= {"__array_ufunc__": _array_ufunc, "__array_function__": _array_function}
+    own = {*found, *SHARED, *(name for cls in ndarray.__mro__ if cls is not NDArray for name in vars(cls))}
+    legacy = [n for n, method in vars(NDArray).items() if not (n.startswith("_") or n in own or isinstance(method, property))]
+    found |= {name: _refused(name) for name in legacy}
     for name, method in found.items():
         attach_method(ndarray, name, method)
 

@@ -158,7 +158,7 @@ class Calls:
         given: list[Any] | None = []
         for a in operands:
             if a.__class__ is not cls and a is not None:
-                if not isinstance(a, cls):
+                if not isinstance(a, cls) or a._legacy is not self._legacy:
                     raise self._not_an_array(sig.op, a)
                 given = None  # a view is read by `invoke`, once
             elif given is not None:
@@ -195,6 +195,9 @@ class Calls:
 
     def _not_an_array(self, op: Op, given: Any) -> WrongType:
         name = self.cls.__name__
+        if isinstance(given, self.cls):  # arrays of MXNet's dialect derive from `NDArray`, but have operators of their own
+            what = f"{op.title}: this is a legacy operator, which takes no arrays of mx.np"
+            return WrongType(what, type(given).__name__, "convert it with as_nd_ndarray()")
         function = "mx.nd.array" if self._legacy else "mx.np.array"
         return WrongType(f"{op.title}: the operands must have {name} type", type(given).__name__, f"convert it with {function}")
 
@@ -209,7 +212,7 @@ class Calls:
             If an operand is not an array of the class.
         """
         for a in arrays:
-            if a is not None and not isinstance(a, self.cls):
+            if a is not None and (not isinstance(a, self.cls) or a._legacy is not self._legacy):
                 raise self._not_an_array(op, a)
         if op.variadic:
             counted = op.count_param  # a parameter of the rule, too, where the number of results depends on it

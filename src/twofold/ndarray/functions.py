@@ -41,7 +41,7 @@ def _binary(name: str, op: Op, doc: str, on_numbers: Binary, *, fast: bool = Fal
         if quick is not None and lhs.__class__ is NDArray and (found := quick(lhs, rhs)) is not NotImplemented:
             return found
         for operand in (lhs, rhs):
-            if not isinstance(operand, (NDArray, bool, int, float, np.generic)):
+            if not isinstance(operand, (NDArray, bool, int, float, np.generic)) or (isinstance(operand, NDArray) and not operand._legacy):
                 raise DTypeError(f"{name}: type {type(operand)} not supported", repr(operand)[:60], "pass NDArrays or numbers")
         # operators of arrays have fast paths, and two numbers give a number
         if fast or not (isinstance(lhs, NDArray) or isinstance(rhs, NDArray)):
@@ -109,7 +109,7 @@ def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = Tr
     DTypeError
         If the dtypes differ.
     """
-    if not isinstance(arrays, (list, tuple)) or not arrays or not all(isinstance(a, NDArray) for a in arrays):
+    if not isinstance(arrays, (list, tuple)) or not arrays or not all(isinstance(a, NDArray) and a._legacy for a in arrays):
         raise ParameterError("concatenate: arrays must be a list of at least one NDArray", repr(arrays)[:60], "pass a list of arrays")
     dtypes = {a._dtype for a in arrays}
     if len(dtypes) > 1:

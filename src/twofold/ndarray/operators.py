@@ -24,7 +24,18 @@ from .array import NDArray, NDArrayView
 
 NUMBERS = (bool, int, float)
 NUMPYS = (np.ndarray, np.generic)
-OPERAND = (Cell, *NUMBERS)
+
+
+class _OperandType(type):
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, Cell) and not (isinstance(value, NDArray) and not value._legacy)
+
+
+class _Operand(metaclass=_OperandType):
+    """Stands for the arrays that operators take: all but those of MXNet's dialect, which derive from `NDArray` and refuse it."""
+
+
+OPERAND = (*NUMBERS, _Operand)
 #: Python's operators, by the names of their special methods.
 _PYTHON = {op.python: op for op in OPS.values() if op.python}
 ARITHMETIC = {name: op for name, op in _PYTHON.items() if len(op.inputs) == 2 and not op.compares}
@@ -90,7 +101,13 @@ def _comparison(op: Op) -> Callable[..., Any]:
         # fast path: floats in host memory. MXNet's comparisons return the operands' dtype, not bool
         if a.__class__ is PLAIN and a.dtype.kind == "f":
             kind = other.__class__
-            b: Any = scalar(other, NAME_OF[a.dtype]) if kind is float or kind is int else other._v if isinstance(other, NDArray) else None
+            b: Any = (
+                scalar(other, NAME_OF[a.dtype])
+                if kind is float or kind is int
+                else other._v
+                if isinstance(other, NDArray) and other._legacy
+                else None
+            )
             if b.__class__ is PLAIN and a.dtype is b.dtype:  # NumPy's own dtypes are singletons, and identity is faster
                 try:
                     v = fn(a, b)
@@ -120,7 +137,13 @@ def _in_place(op: Op) -> Callable[..., Any]:
             seen = self._of is a and (a.__class__ is PLAIN or is_owned(a))  # type: ignore[attr-defined]
             a = self._seen if seen else None  # type: ignore[attr-defined]
         if own and a.__class__ is PLAIN and a.dtype.kind == "f":
-            b: Any = other._v if isinstance(other, NDArray) else scalar(other, NAME_OF[a.dtype]) if isinstance(other, NUMBERS) else None
+            b: Any = (
+                other._v
+                if isinstance(other, NDArray) and other._legacy
+                else scalar(other, NAME_OF[a.dtype])
+                if isinstance(other, NUMBERS)
+                else None
+            )
             if b.__class__ is PLAIN and b.dtype is a.dtype:
                 try:
                     run(fn, a, b, a)
@@ -183,7 +206,7 @@ def with_fast_path(op: Op, general: Callable[..., Any]) -> Callable[..., Any]:
     quick = _unary(op)
 
     def function(data: Any = None, out: Any = None, name: Any = None, **other: Any) -> Any:
-        if out is None and not other and isinstance(data, NDArray):
+        if out is None and not other and isinstance(data, NDArray) and data._legacy:
             return quick(data)
         return general(data, out, name, **other)
 

@@ -18,6 +18,10 @@ class Quantizes(NamedTuple):
         Whether it pays by itself, not only between others.
     only
         A parameter of the operator, and its only values that have an 8-bit form.
+    calibrated
+        Whether it computes only with a known range of its results.
+    unit
+        A parameter of the operator with which an input counts as 1, and the input's position: the 8-bit form reads the input.
     """
 
     op: Any
@@ -25,3 +29,5 @@ class Quantizes(NamedTuple):
     wide: bool = False
     leads: bool = False
     only: tuple[str, tuple[str, ...]] | None = None
+    calibrated: bool = False
+    unit: tuple[str, int] | None = None

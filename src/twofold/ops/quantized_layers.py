@@ -196,7 +196,7 @@ def quantized_elemwise_mul(
     output_names=NAMES,
     aux=("moving_mean", "moving_var"),
     differentiable=False,
-    quantizes=Quantizes(batch_norm, places=(0,)),
+    quantizes=Quantizes(batch_norm, places=(0,), calibrated=True, unit=("fix_gamma", 1)),
 )
 def quantized_batch_norm(
     xp,

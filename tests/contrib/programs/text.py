@@ -6,6 +6,7 @@ import os
 import tempfile
 import warnings
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 from tests.oracle_programs import fails
@@ -145,3 +146,20 @@ def published_files(mx):
         fails(lambda: embedding.create("x")),
     ]
     return [sorted(names["glove"]), sorted(names["fasttext"]), sorted(embedding.get_pretrained_file_names("glove")), tables, wrong]
+
+
+def wiki_text(mx):
+    text = mx.gluon.contrib.data.text
+    folder = tempfile.mkdtemp()
+    files = {"train": " = A b c = \n \n the cat sat on the <unk> . \n a b c the . \n", "valid": " the cat . \n b b dog the \n"}
+    for name, words in files.items():
+        Path(folder, f"wiki.{name}.tokens").write_text(words)
+    text.check_sha1 = lambda *_: True  # MXNet downloads files of other content
+    train = text.WikiText2(folder, seq_len=3)
+    other = text.WikiText103(folder, "validation", vocab=train.vocabulary, seq_len=3)
+    return [
+        [list(each[k]) for each in (train, other) for k in range(len(each))],
+        [train.vocabulary.idx_to_token, dict(train.frequencies), dict(other.frequencies), other.vocabulary is train.vocabulary],
+        fails(lambda: text.WikiText2(folder, "valid")),
+        fails(lambda: train[6]),
+    ]

@@ -2,5 +2,14 @@
 
 from .calibration import combine_histogram
 from .conversion import calib_graph, quantize_graph, quantize_model, quantize_model_mkldnn
+from .networks import quantize_net, quantize_net_v2
 
-__all__ = ["calib_graph", "combine_histogram", "quantize_graph", "quantize_model", "quantize_model_mkldnn"]
+__all__ = [
+    "calib_graph",
+    "combine_histogram",
+    "quantize_graph",
+    "quantize_model",
+    "quantize_model_mkldnn",
+    "quantize_net",
+    "quantize_net_v2",
+]

@@ -112,9 +112,9 @@ def run_layers(
     params: dict[str, NDArray],
     batches: Iterable[dict[str, NDArray]],
     ctx: Device,
-    collector: RangeCollector | HistogramCollector,
+    collector: Any,
 ) -> None:
-    """Run a symbol on batches (arrays by name) and hand the values that a collector wants to it.
+    """Run a symbol on batches (arrays by name) and hand the values that a collector wants to it, all to a user's own.
 
     Parameters
     ----------
@@ -128,7 +128,8 @@ def run_layers(
         Takes the values.
     """
     inner = symbol.get_internals()
-    names = [n for n in inner.list_outputs() if n in collector.wanted]
+    wanted = collector.wanted if isinstance(collector, (RangeCollector, HistogramCollector)) else inner.list_outputs()
+    names = [n for n in inner.list_outputs() if n in wanted]
     if not names:
         return
     group = Group([inner[n] for n in names])

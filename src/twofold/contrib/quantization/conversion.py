@@ -9,11 +9,10 @@ from ...device import CPU, Device
 from ...errors import MXNetError, ParameterError
 from ...io import DataIter
 from ...ndarray.array import NDArray
-from ...ops.quantization import quantize_v2
 from ...symbol.node import topological
 from ...symbol.symbol import Symbol
 from .calibration import HistogramCollector, RangeCollector, run_layers
-from .graph import quantized_graph
+from .graph import calibrated_value, form_of, quantized_graph
 
 __all__ = ["calib_graph", "quantize_graph", "quantize_model", "quantize_model_mkldnn"]
 
@@ -88,7 +87,7 @@ def quantize_graph(
         raise ParameterError("quantize_graph: there is no collector", "calib_mode=custom", "pass LayerOutputCollector")
     collectors = {"naive": RangeCollector, "entropy": HistogramCollector, "custom": lambda wanted: LayerOutputCollector}
     collector = collectors[calib_mode](set(made.inputs)) if calib_mode in collectors else None
-    return new, _quantized_params(new, arg_params, made.params, ctx), dict(aux_params), collector
+    return new, _quantized_params(new, {**arg_params, **_units(sym, arg_params)}, made.params, ctx), dict(aux_params), collector
 
 
 def calib_graph(
@@ -116,8 +115,8 @@ def calib_graph(
     ranges = collector.ranges_for(quantized_dtype) if calib_mode != "custom" else dict(collector.min_max_dict)
     new = qsym.__copy__()
     for node in topological(new.heads):
-        name = node.name.removesuffix("_quantize")
-        if node.op_name == quantize_v2.title and name in ranges:
+        name = calibrated_value(node)
+        if name is not None and name in ranges:
             low, high = ranges[name]
             node.set_attrs({"min_calib_range": f"{low:.6f}", "max_calib_range": f"{high:.6f}"})
             if logger is not None:
@@ -171,7 +170,7 @@ def quantize_model(
     if not isinstance(calib_data, DataIter):
         what = f"calib_data must be of DataIter type when calib_mode={calib_mode}"
         raise ParameterError(what, type(calib_data).__name__, "pass a DataIter")
-    batches = _batches(calib_data, data_names, num_calib_examples)
+    batches = (dict(zip(data_names, arrays, strict=False)) for arrays in rows_up_to((b.data for b in calib_data), num_calib_examples))
     run_layers(sym, {**arg_params, **aux_params}, batches, ctx, collector)
     return calib_graph(new, args, aux, collector, str(calib_mode), quantized_dtype, logger)
 
@@ -180,13 +179,25 @@ def quantize_model(
 quantize_model_mkldnn = quantize_model
 
 
-def _batches(data: DataIter, names: Sequence[str], count: int | None) -> Iterator[dict[str, NDArray]]:
+def rows_up_to(batches: Iterable[Sequence[NDArray]], count: int | None) -> Iterator[Sequence[NDArray]]:
+    """The first of several batches, as many as have ``count`` rows; all if it is None."""
     done = 0
-    for batch in data:
+    for arrays in batches:
         if count is not None and done >= count:
             return
-        yield dict(zip(names, batch.data, strict=False))
-        done += batch.data[0].shape[0]
+        yield arrays
+        done += arrays[0].shape[0]
+
+
+def _units(symbol: Symbol, params: Arrays) -> dict[str, NDArray]:
+    """Ones for the parameters that count as 1 (`Quantizes.unit`), such as the factors of batch normalizations."""
+    found = {}
+    for node in topological(symbol.heads):
+        form = form_of(node)
+        if form is not None and form.unit is not None and node.sig().params[form.unit[0]]:
+            name = node.inputs[form.unit[1]].node.name
+            found |= {name: nd.ones_like(params[name])} if name in params else {}
+    return found
 
 
 def _quantized_params(symbol: Symbol, params: Arrays, stored: Iterable[str], ctx: Device) -> dict[str, NDArray]:

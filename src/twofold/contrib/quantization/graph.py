@@ -11,7 +11,7 @@ from ...ops import quantization
 from ...symbol.node import VARIABLE, Head, SymbolNode, topological
 from ...symbol.rebuild import copied
 
-__all__ = ["Quantized", "quantized_graph"]
+__all__ = ["Quantized", "calibrated_value", "form_of", "quantized_graph"]
 
 Triple = tuple[Head, Head, Head]
 
@@ -26,7 +26,7 @@ class Quantized(NamedTuple):
     heads: list[Head]
     #: Names of the parameters that are stored quantized.
     params: list[str]
-    #: The nodes that quantize values while running, by the name of the value.
+    #: The nodes that need the range of a value, by its name: those that quantize it while running, and those whose result it is.
     inputs: dict[str, SymbolNode]
 
 
@@ -55,6 +55,12 @@ def quantized_graph(
     for node in order:
         build.add(node)
     return Quantized([build.plain(h) for h in heads], build.offline, build.inputs)
+
+
+def form_of(node: SymbolNode) -> Quantizes | None:
+    """How a node's operator is quantized; None if it has no 8-bit form."""
+    found = None if node.op is None else FORMS.get(node.op)
+    return None if found is None else found[1]
 
 
 def _has_form(node: SymbolNode) -> bool:
@@ -137,4 +143,15 @@ class _Build:
         if form.wide:
             out = {"out_type": self.dtype}
             new = SymbolNode(quantization.requantize.title, f"requantize_{node.name}", out, [Head(new, k) for k in range(3)])
+        elif form.calibrated:
+            self.inputs[node.output_name(0)] = new
         return Head(new, 0), Head(new, 1), Head(new, 2)
+
+
+def calibrated_value(node: SymbolNode) -> str | None:
+    """The name of the value of the float network whose range a node of the quantized one needs; None if it needs none."""
+    if node.op_name == quantization.quantize_v2.title:
+        return node.name.removesuffix("_quantize")
+    if node.op is not None and node.op.quantizes is not None and node.op.quantizes.calibrated:
+        return f"{node.name.removeprefix('quantized_')}_output"
+    return None
