@@ -65,6 +65,7 @@ _PUBLIC: dict[str, str | tuple[str, str]] = {
     "npx": "numpy_extension",
     "numpy": "numpy",
     "numpy_extension": "numpy_extension",
+    "onnx": "contrib.onnx",
     "op": ("opdef.declare", "op"),
     "opt": "optimizer",
     "optimizer": "optimizer",

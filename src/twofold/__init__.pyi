@@ -55,6 +55,7 @@ from . import numpy as np
 from . import numpy_extension as npx
 from . import numpy
 from . import numpy_extension
+from .contrib import onnx
 from .opdef.declare import op
 from . import optimizer as opt
 from . import optimizer
@@ -126,6 +127,7 @@ __all__ = [
     "num_gpus",
     "numpy",
     "numpy_extension",
+    "onnx",
     "op",
     "operator",
     "opt",

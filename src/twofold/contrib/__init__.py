@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Any
 
-_MODULES = ("amp", "autograd", "io", "quantization", "svrg_optimization", "tensorboard", "text")
+_MODULES = ("amp", "autograd", "io", "onnx", "quantization", "svrg_optimization", "tensorboard", "text")
 #: ``contrib.nd`` is ``nd.contrib``: the same functions by another name.
 _FUNCTIONS = {"nd": "ndarray", "ndarray": "ndarray", "sym": "symbol", "symbol": "symbol"}
 

@@ -225,6 +225,8 @@ class Op:
     rows_rule: Rule | None = None
     #: See `gradient_stypes`.
     gradient_stypes_rule: Rule | None = None
+    #: See `onnx`.
+    onnx_rule: Rule | None = None
     #: See `sample`.
     samples: tuple[Rule, ...] = ()
     #: See `cases`.
@@ -419,6 +421,14 @@ class Op:
         those of an element-wise operator row-sparse if its operands and ``head`` are.
         """
         return self._attach("gradient_stypes_rule", rule)
+
+    def onnx(self, rule: Rule) -> Rule:
+        """Attach how it is written in ONNX: ``(onnx, node, *inputs) -> value(s)``, None if its definition is to be written instead.
+
+        ``onnx`` has a method for every operator of ONNX (`contrib.onnx.writer.Writer`), ``node`` is the typed application, and inputs are
+        the writer's values, None for omitted ones. A primitive has no definition, so without a rule it cannot be exported.
+        """
+        return self._attach("onnx_rule", rule)
 
     def sample(self, rule: Rule) -> Rule:
         """Attach a sample for the generated tests and benchmarks: ``(draw) -> Sample`` (see ``opdef.samples``)."""

@@ -1,0 +1,97 @@
+"""The nodes by which ONNX, or the model itself, defines an operator in terms of others."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...dtype import NUMPY
+from ...errors import FormatError
+from .package import onnx_package
+from .values import Tensor
+
+
+def nodes_of(graph: Any, node: Any, inputs: Sequence[Tensor | None], functions: Mapping[tuple[str, str], Any]) -> list[Any]:
+    """The definition of a node's operator, with the names of the graph's values.
+
+    Parameters
+    ----------
+    graph
+        The reader of the graph.
+    node, inputs
+        The node, and its inputs.
+    functions
+        The model's own functions by domain and name.
+
+    Raises
+    ------
+    FormatError
+        If there is no such operator, or it has no definition.
+    """
+    own = functions.get((node.domain, node.op_type))
+    function, schema = (own, None) if own is not None else _of_standard(graph, node, inputs)
+    given = {a.name: a for a in node.attribute}
+    names = {"": ""}
+    names |= {formal: node.input[k] if k < len(node.input) else "" for k, formal in enumerate(function.input)}
+    names |= {formal: node.output[k] for k, formal in enumerate(function.output) if k < len(node.output) and node.output[k]}
+    prefix = next((o for o in node.output if o), node.op_type)
+    defaults = {a.name: a for a in function.attribute_proto}
+    if schema is not None:
+        defaults |= {name: a.default_value for name, a in schema.attributes.items() if a.default_value.name}
+    return [_renamed(n, names, prefix, {**defaults, **given}) for n in function.node]
+
+
+def _renamed(node: Any, names: dict[str, str], prefix: str, attributes: Mapping[str, Any]) -> Any:
+    """A node of a definition with the graph's names, and with attributes in place of references to them."""
+    onnx = onnx_package("reading ONNX files")
+    new = onnx.NodeProto()
+    new.CopyFrom(node)
+    del new.input[:], new.output[:], new.attribute[:]
+    for name in (*node.input, *node.output):
+        names.setdefault(name, f"{prefix}.{name}")
+    new.input.extend(names[name] for name in node.input)
+    new.output.extend(names[name] for name in node.output)
+    new.name = names[node.output[0]] if node.output else prefix
+    for attribute in node.attribute:
+        if not attribute.ref_attr_name:
+            new.attribute.append(attribute)
+        elif attribute.ref_attr_name in attributes:
+            copy = onnx.AttributeProto()
+            copy.CopyFrom(attributes[attribute.ref_attr_name])
+            copy.name = attribute.name
+            new.attribute.append(copy)
+    return new
+
+
+def _of_standard(graph: Any, node: Any, inputs: Sequence[Tensor | None]) -> tuple[Any, Any]:
+    """The definition of one of ONNX's operators, and its schema."""
+    onnx = onnx_package("reading ONNX files")
+    domain = "" if node.domain == "ai.onnx" else node.domain
+    todo = "convert the model so that it uses operators of ONNX that are listed in the documentation"
+    try:
+        schema = (
+            onnx.defs.get_schema(node.op_type, graph.opset, domain) if not domain else onnx.defs.get_schema(node.op_type, domain=domain)
+        )
+    except Exception:  # the package's own class, which has moved between versions
+        raise FormatError(
+            f"{graph.place}: unknown operator", f"{domain or 'ai.onnx'}.{node.op_type}, version {graph.opset}", todo
+        ) from None
+    if schema.has_function:
+        return schema.function_body, schema
+    if schema.has_context_dependent_function:
+        found = schema.get_context_dependent_function(node.SerializeToString(), [_type(onnx, t) for t in inputs])
+        if found:
+            function = onnx.FunctionProto()
+            function.ParseFromString(found)
+            return function, schema
+    raise FormatError(f"{graph.place}: the operator is not supported", f"{domain or 'ai.onnx'}.{node.op_type}", todo)
+
+
+def _type(onnx: Any, tensor: Tensor | None) -> bytes:
+    """The type of an input as ONNX's schema takes it."""
+    proto = onnx.TypeProto()
+    if tensor is not None and tensor.dtype is not None:
+        proto.tensor_type.elem_type = onnx.helper.np_dtype_to_tensor_dtype(NUMPY[tensor.dtype])
+        for n in tensor.shape or ():
+            size = proto.tensor_type.shape.dim.add()
+            if n is not None:
+                size.dim_value = n
+    return proto.SerializeToString()

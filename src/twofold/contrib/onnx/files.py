@@ -1,0 +1,137 @@
+"""Reads ONNX files to checked protocol buffers. Arrays in other files are read from the model's folder only; nothing is executed."""
+
+import math
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...errors import FormatError
+from ...formats.files import read_file
+from .package import onnx_package
+
+#: Bytes per element of the dtypes that arrays in other files may have are those of NumPy; types of less than a byte are packed.
+_PACKED = 2
+#: An array of a damaged file must not ask for memory without bounds: what the file holds, plus this.
+_SLACK = 1 << 20
+
+
+def load_model(model_file: str | PathLike[str]) -> Any:
+    """The model in a file, with the arrays that lie in other files of its folder.
+
+    Raises
+    ------
+    MissingFileError, FileAccessError
+        If it cannot be read.
+    FormatError
+        If it is not an ONNX model, or refers to files outside its folder.
+    """
+    path = fspath(model_file)
+    data = read_file(path)
+    model = parsed_model(data, path)
+    folder = Path(path).resolve().parent
+    for graph in _graphs(model.graph):
+        for tensor in graph.initializer:
+            _with_external_data(tensor, folder)
+    return model
+
+
+def parsed_model(data: bytes, place: str) -> Any:
+    """The model in bytes.
+
+    Raises
+    ------
+    FormatError
+        If they are not an ONNX model.
+    """
+    onnx = onnx_package("reading ONNX files")
+    model = onnx.ModelProto()
+    try:
+        model.ParseFromString(data)
+    except Exception as error:  # the class is of whichever implementation of protocol buffers is installed
+        raise FormatError(f"{place}: not an ONNX model", str(error)[:200], "the file is damaged, or of another format") from None
+    if not model.graph.node and not model.graph.output:
+        raise FormatError(f"{place}: not an ONNX model", f"{len(data)} bytes without a graph", "the file is damaged, or of another format")
+    return model
+
+
+def _graphs(graph: Any, depth: int = 0) -> list[Any]:
+    """A graph and the bodies of its control flow.
+
+    Raises
+    ------
+    FormatError
+        If they are nested too deeply.
+    """
+    if depth > 32:
+        raise FormatError("onnx: graphs within graphs are nested too deeply", "more than 32 levels")
+    found = [graph]
+    for node in graph.node:
+        for attribute in node.attribute:
+            for inner in [*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs]:
+                found += _graphs(inner, depth + 1)
+    return found
+
+
+def _with_external_data(tensor: Any, folder: Path) -> None:
+    """Put the bytes of an array that lie in another file into the array.
+
+    Raises
+    ------
+    FormatError
+        If the file is outside the folder of the model, or shorter than the array.
+    """
+    onnx = onnx_package("reading ONNX files")
+    if tensor.data_location != onnx.TensorProto.EXTERNAL:
+        return
+    given = {entry.key: entry.value for entry in tensor.external_data}
+    place = f"onnx: the array {tensor.name!r}"
+    location = given.get("location", "")
+    # resolved: neither .. nor a symbolic link may lead outside
+    path = (folder / location).resolve()
+    if not location or Path(location).is_absolute() or not path.is_relative_to(folder) or not path.is_file():
+        todo = "put the file beside the model, and name it by a relative path"
+        raise FormatError(f"{place} is in a file that is not in the model's folder", repr(location), todo)
+    offset, length = (_number(given, key, place) for key in ("offset", "length"))
+    size = path.stat().st_size
+    length = size - offset if length < 0 else length
+    if offset < 0 or offset + length > size:
+        raise FormatError(f"{place} reaches beyond its file", f"{offset} + {length} of {size} bytes of {location}", "the file is cut")
+    with path.open("rb") as file:
+        file.seek(offset)
+        tensor.raw_data = file.read(length)
+    del tensor.external_data[:]
+    tensor.data_location = onnx.TensorProto.DEFAULT
+
+
+def _number(given: dict[str, str], key: str, place: str) -> int:
+    text = given.get(key, "0" if key == "offset" else "-1")
+    try:
+        return int(text)
+    except ValueError:
+        raise FormatError(f"{place} has an invalid {key}", repr(text)[:60]) from None
+
+
+def array_of(tensor: Any) -> np.ndarray:
+    """The array in a protocol buffer.
+
+    Raises
+    ------
+    FormatError
+        If its bytes do not match its shape and type.
+    """
+    onnx = onnx_package("reading ONNX files")
+    place = f"onnx: the array {tensor.name!r}"
+    if any(n < 0 for n in tensor.dims):
+        raise FormatError(f"{place} has a negative size", list(tensor.dims))
+    held = tensor.ByteSize()
+    if math.prod(tensor.dims) > _PACKED * held + _SLACK:
+        raise FormatError(f"{place} is cut", f"{held} bytes for the shape {list(tensor.dims)}")
+    try:
+        array = onnx.numpy_helper.to_array(tensor)
+    except Exception as error:  # whatever the package runs into
+        raise FormatError(f"{place} cannot be read", str(error)[:200], "the file is damaged") from None
+    if array.dtype.kind in "OUS":
+        raise FormatError(f"{place} holds strings", list(tensor.dims), "Twofold's arrays hold numbers")
+    return np.ascontiguousarray(array).reshape(array.shape)

@@ -1,0 +1,101 @@
+"""Computes nodes whose inputs are all constants while a graph is read: most are computations of shapes."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...errors import FormatError
+from .package import onnx_package
+from .values import Tensor
+
+#: ONNX's operators that are computed, by its package's own reference implementation.
+_FOLDED_NAMES = (
+    "Abs Add And Cast CastLike Ceil Concat ConstantOfShape Div Equal Expand Flatten Floor Gather GatherElements GatherND Greater "
+    "GreaterOrEqual Identity Less LessOrEqual Max Mean Min Mod Mul Neg Not Or Pow Range ReduceMax ReduceMin ReduceProd ReduceSum Reshape "
+    "Round ScatterElements ScatterND Sign Size Slice Split Sqrt Squeeze Sub Sum Tile Transpose Unsqueeze Where Xor"
+)
+_FOLDED = frozenset(_FOLDED_NAMES.split())
+#: How many elements a result may have whose size is a number in the file.
+_LARGEST = 1 << 24
+
+
+def folded(graph: Any, node: Any, inputs: Sequence[Tensor | None]) -> Any:
+    """The results of a node as arrays, None if it is not to be computed while reading."""
+    shape = _shape_of(node, inputs)
+    if shape is not None:
+        return shape
+    arrays = [None if t is None else t.array for t in inputs]
+    if node.op_type not in _FOLDED or any(t is not None and a is None for t, a in zip(inputs, arrays, strict=True)):
+        return None
+    given = [a for a in arrays if a is not None]
+    if not given and node.input:
+        return None
+    grown = _GROWING.get(node.op_type)
+    if sum(a.size for a in given) + (grown(*given) if grown is not None else 0) > _LARGEST:
+        return None
+    return _computed(graph, node, arrays)
+
+
+def _shape_of(node: Any, inputs: Sequence[Tensor | None]) -> Any:
+    """The result of an operator that asks for an array's shape, if that is known; None for other operators."""
+    if node.op_type not in ("Shape", "Size") or not inputs or inputs[0] is None:
+        return None
+    sizes = inputs[0].shape
+    bounds = {a.name: a.i for a in node.attribute}
+    if sizes is not None:
+        sizes = sizes[slice(bounds.get("start", 0), bounds.get("end"))]
+    if sizes is None or None in sizes:
+        return None
+    found = np.array(sizes, np.int64)
+    return [found if node.op_type == "Shape" else np.array(math.prod(found.tolist()), np.int64)]
+
+
+def _product(shape: np.ndarray, *rest: np.ndarray) -> int:
+    return math.prod(max(int(n), 1) for n in shape.ravel()[:64])
+
+
+def _count(start: np.ndarray, limit: np.ndarray, delta: np.ndarray) -> int:
+    step = float(delta.ravel()[0])
+    return int(min(abs((float(limit.ravel()[0]) - float(start.ravel()[0])) / step), 2**62)) if step else 2**62
+
+
+#: Operators whose results can be larger than their inputs: how many elements they have.
+_GROWING: dict[str, Callable[..., int]] = {
+    "ConstantOfShape": _product,
+    "Expand": lambda data, shape: _product(shape) * max(data.size, 1),
+    "Range": _count,
+    "Tile": lambda data, repeats, *axis: _product(repeats) * max(data.size, 1),
+}
+
+
+def _computed(graph: Any, node: Any, arrays: Sequence[np.ndarray | None]) -> Any:
+    onnx = onnx_package("reading ONNX files")
+    from onnx.reference import ReferenceEvaluator
+
+    names = [f"x{k}" if a is not None else "" for k, a in enumerate(arrays)]
+    alone = onnx.NodeProto()
+    alone.CopyFrom(node)
+    del alone.input[:], alone.output[:]
+    alone.input.extend(names)
+    outputs = [f"y{k}" if name else "" for k, name in enumerate(node.output)]
+    alone.output.extend(outputs)
+    helper = onnx.helper
+    proto = helper.make_graph(
+        [alone],
+        "folded",
+        [
+            helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape)
+            for n, a in zip(names, arrays, strict=True)
+            if a is not None
+        ],
+        [helper.make_value_info(name, onnx.TypeProto()) for name in outputs if name],
+    )
+    model = helper.make_model(proto, opset_imports=[helper.make_opsetid("", graph.opset)])
+    try:
+        with np.errstate(all="ignore"):
+            found = iter(ReferenceEvaluator(model).run(None, {n: a for n, a in zip(names, arrays, strict=True) if a is not None}))
+    except Exception as error:  # whatever the package runs into
+        raise FormatError(f"{graph.place}: its constant inputs do not fit", f"{type(error).__name__}: {error}"[:200]) from None
+    return [np.asarray(next(found)) if name else None for name in outputs]

@@ -1,0 +1,309 @@
+"""Functions of each element, of one operand, of two and of any number; choices, casts, tests."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ....dtype import NAME_OF
+from ..package import onnx_package
+from ..rules import READINGS, Reading, reads, unsupported
+from ..values import Tensor
+from .functions import NP, F, cast, combined
+
+# functions that NumPy has too, by name
+
+_UNARY = {
+    "Abs": "absolute", "Acos": "arccos", "Acosh": "arccosh", "Asin": "arcsin", "Asinh": "arcsinh", "Atan": "arctan", "Atanh": "arctanh",
+    "Ceil": "ceil", "Cos": "cos", "Cosh": "cosh", "Exp": "exp", "Floor": "floor", "IsNaN": "isnan", "Log": "log", "Neg": "negative",
+    "Not": "logical_not", "Sign": "sign", "Sin": "sin", "Sinh": "sinh", "Sqrt": "sqrt", "Tan": "tan", "Tanh": "tanh",
+    "BitwiseNot": "bitwise_not",
+}  # fmt: skip
+_BINARY = {
+    "Add": "add", "Sub": "subtract", "Mul": "multiply", "BitwiseAnd": "bitwise_and", "BitwiseOr": "bitwise_or", "BitwiseXor": "bitwise_xor",
+    "Equal": "equal", "Greater": "greater", "GreaterOrEqual": "greater_equal", "Less": "less", "LessOrEqual": "less_equal",
+}  # fmt: skip
+
+
+def _unary(name: str) -> Any:
+    return lambda graph, x: getattr(NP, name)(x.np)
+
+
+def _binary(name: str) -> Any:
+    return lambda graph, a, b: combined(name, a, b)
+
+
+READINGS.update({onnx: Reading(_unary(name), ("X",), frozenset(), False) for onnx, name in _UNARY.items()})
+READINGS.update({onnx: Reading(_binary(name), ("A", "B"), frozenset(), False) for onnx, name in _BINARY.items()})
+
+
+def _truth(x: Tensor) -> Any:
+    """An operand as 0 and 1, which products and sums combine."""
+    return cast(x.symbol, "int32")
+
+
+@reads
+def And(graph, a, b):
+    """Conjunction."""
+    return cast(_truth(a) * _truth(b), "bool")
+
+
+@reads
+def Or(graph, a, b):
+    """Disjunction."""
+    return cast(_truth(a) + _truth(b), "bool")
+
+
+@reads
+def Xor(graph, a, b):
+    """Exclusive disjunction."""
+    return NP.not_equal(_truth(a), _truth(b))
+
+
+@reads
+def Div(graph, a, b):
+    """A quotient; that of integers is truncated."""
+    return combined("true_divide", a, b) if a.is_float else F.broadcast_div(a.symbol, b.symbol)
+
+
+@reads
+def Pow(graph, a, b):
+    """A power in the dtype of the base."""
+    if b.dtype == a.dtype or (b.array is not None and b.array.size == 1):
+        return combined("power", a, b)
+    wide = "float64" if "float64" in (a.dtype, b.dtype) or not a.is_float else "float32"
+    return cast(NP.power(cast(a.symbol, wide), cast(b.symbol, wide)), str(a.dtype))
+
+
+@reads
+def Mod(graph, a, b, *, fmod=0):
+    """The remainder, with the sign of the divisor, or with ``fmod`` that of the dividend."""
+    if not fmod:
+        return combined("mod", a, b)
+    rest = NP.mod(NP.absolute(a.np), NP.absolute(b.np))
+    return NP.sign(a.np) * rest
+
+
+@reads
+def BitShift(graph, x, y, *, direction):
+    """A shift of the bits, as a multiplication or division by a power of two."""
+    factor = cast(NP.power(2.0, cast(y.symbol, "float64")), str(x.dtype))
+    return x.np * factor if direction == "LEFT" else F.broadcast_div(x.symbol, factor)
+
+
+@reads
+def Identity(graph, x):
+    """The operand."""
+    return x
+
+
+@reads
+def Reciprocal(graph, x):
+    """1 / x."""
+    return NP.reciprocal(x.np)
+
+
+@reads
+def Round(graph, x):
+    """The nearest integer, halves to even."""
+    return NP.around(x.np)
+
+
+@reads
+def Erf(graph, x):
+    """The error function."""
+    return F.erf(x.symbol)
+
+
+@reads
+def IsInf(graph, x, *, detect_negative=1, detect_positive=1):
+    """Whether elements are infinite, of the signs asked for."""
+    tests = {(1, 1): NP.isinf, (1, 0): NP.isneginf, (0, 1): NP.isposinf}
+    found = tests.get((detect_negative, detect_positive))
+    return found(x.np) if found is not None else cast(NP.zeros_like(x.np), "bool")
+
+
+@reads
+def Clip(graph, x, min=None, max=None):
+    """Elements limited to a range."""
+    low, high = (None if t is None or t.array is None else t.number for t in (min, max))
+    out = x.np
+    if min is not None:
+        out = NP.maximum(out, min.np if low is None or not x.is_float else low)
+    if max is not None:
+        out = NP.minimum(out, max.np if high is None or not x.is_float else high)
+    return out if min is not None or max is not None else x
+
+
+@reads
+def Where(graph, condition, x, y):
+    """Elements of one operand or the other."""
+    return NP.where(condition.np, x.np, y.np)
+
+
+# any number of operands
+
+
+def _folded(name: str, tensors: tuple[Tensor, ...]) -> Any:
+    found = tensors[0].np
+    for t in tensors[1:]:
+        found = getattr(NP, name)(found, t.np)
+    return found
+
+
+@reads
+def Max(graph, *data):
+    """The largest of several operands."""
+    return _folded("maximum", data)
+
+
+@reads
+def Min(graph, *data):
+    """The smallest of several operands."""
+    return _folded("minimum", data)
+
+
+@reads
+def Sum(graph, *data):
+    """The sum of several operands."""
+    return _folded("add", data)
+
+
+@reads
+def Mean(graph, *data):
+    """The mean of several operands."""
+    return _folded("add", data) / float(len(data))
+
+
+# dtypes
+
+
+def dtype_of_code(graph: Any, code: int) -> str:
+    """The dtype of one of ONNX's numbers for it.
+
+    Raises
+    ------
+    FormatError
+        If Twofold has no such dtype.
+    """
+    try:
+        kind = np.dtype(onnx_package("reading ONNX files").helper.tensor_dtype_to_np_dtype(code))
+    except (KeyError, ValueError, TypeError):
+        raise unsupported(graph, "unknown dtype", code) from None
+    name = NAME_OF.get(kind)
+    # 8- and 4-bit floats share NumPy's storage types with integers in older versions of the package
+    if name is None or (kind.kind in "iu" and code not in (2, 3, 4, 5, 6, 7, 12, 13)):
+        raise unsupported(graph, "arrays of this dtype are not supported", str(kind))
+    return name
+
+
+@reads
+def Cast(graph, x, *, to, saturate=1, round_mode="up"):
+    """The elements in another dtype."""
+    return _as(x, dtype_of_code(graph, to))
+
+
+@reads
+def CastLike(graph, x, like, *, saturate=1, round_mode="up"):
+    """The elements in the dtype of another operand."""
+    if like.dtype is None:
+        raise unsupported(graph, "the dtype of an operand is not known", like.name)
+    return _as(x, like.dtype)
+
+
+def _as(x: Tensor, dtype: str) -> Any:
+    if x.array is not None and x.array.size <= 1 << 16:
+        return x.array.astype(dtype) if dtype != "bfloat16" else cast(x.symbol, dtype)
+    return x if x.dtype == dtype else cast(x.symbol, dtype)
+
+
+# activations
+
+
+@reads
+def Relu(graph, x):
+    """max(x, 0)."""
+    return F.relu(x.symbol) if x.is_float else NP.maximum(x.np, 0)
+
+
+@reads
+def Sigmoid(graph, x):
+    """1 / (1 + exp(-x))."""
+    return F.sigmoid(x.symbol)
+
+
+@reads
+def Softplus(graph, x):
+    """log(1 + exp(x))."""
+    return F.Activation(x.symbol, act_type="softrelu")
+
+
+@reads
+def Softsign(graph, x):
+    """X / (1 + abs(x))."""
+    return F.softsign(x.symbol)
+
+
+@reads
+def LeakyRelu(graph, x, *, alpha=0.01):
+    """A rectifier with a slope below zero."""
+    return F.LeakyReLU(x.symbol, act_type="leaky", slope=alpha)
+
+
+@reads
+def Elu(graph, x, *, alpha=1.0):
+    """Alpha (exp(x) - 1) below zero."""
+    return F.LeakyReLU(x.symbol, act_type="elu", slope=alpha)
+
+
+@reads
+def Celu(graph, x, *, alpha=1.0):
+    """Alpha (exp(x / alpha) - 1) below zero."""
+    return NP.maximum(x.np, 0.0) + NP.minimum(alpha * NP.expm1(x.np / alpha), 0.0)
+
+
+@reads
+def Selu(graph, x, *, alpha=1.67326319217681884765625, gamma=1.05070102214813232421875):
+    """Gamma times elu."""
+    above, below = NP.maximum(x.np, 0.0), NP.minimum(x.np, 0.0)
+    return gamma * (above + alpha * NP.expm1(below))
+
+
+@reads
+def Gelu(graph, x, *, approximate="none"):
+    """X times the normal distribution function, or its approximation by tanh."""
+    if approximate == "none":
+        return F.LeakyReLU(x.symbol, act_type="gelu")
+    inner = math.sqrt(2 / math.pi) * (x.np + 0.044715 * x.np * x.np * x.np)
+    return 0.5 * x.np * (1.0 + NP.tanh(inner))
+
+
+@reads
+def PRelu(graph, x, slope):
+    """A rectifier with learned slopes, which are broadcast."""
+    per_channel = (
+        slope.array is not None and x.shape is not None and len(x.shape) > 2 and slope.shape == (slope.size(0), *[1] * (len(x.shape) - 2))
+    )
+    if per_channel and slope.array is not None and x.sizes[1] in (slope.size(0), None):
+        weights = Tensor(graph, slope.name, array=slope.array.reshape(-1))
+        return F.LeakyReLU(x.symbol, weights.symbol, act_type="prelu")
+    return NP.maximum(x.np, 0.0) + slope.np * NP.minimum(x.np, 0.0)
+
+
+@reads
+def HardSigmoid(graph, x, *, alpha=0.2, beta=0.5):
+    """max(0, min(1, alpha x + beta))."""
+    return F.hard_sigmoid(x.symbol, alpha=alpha, beta=beta)
+
+
+@reads
+def ThresholdedRelu(graph, x, *, alpha=1.0):
+    """X above alpha, else 0."""
+    return NP.where(NP.greater(x.np, alpha), x.np, NP.zeros_like(x.np))
+
+
+@reads
+def Shrink(graph, x, *, bias=0.0, lambd=0.5):
+    """X moved toward 0 by a bias, 0 within lambda of it."""
+    below, above = NP.less(x.np, -lambd), NP.greater(x.np, lambd)
+    return NP.where(below, x.np + bias, NP.where(above, x.np - bias, NP.zeros_like(x.np)))

@@ -1,0 +1,32 @@
+"""The functions on symbols that readings compose: MXNet's, and those of its NumPy dialect; and operands for them."""
+
+from typing import Any
+
+from .... import symbol
+from ....symbol import numpy_symbol
+from ....symbol.symbol import Symbol
+from ..values import Tensor
+
+#: MXNet's operators.
+F: Any = symbol
+#: Those of its NumPy dialect, whose results may have no axes, and bool elements.
+NP: Any = numpy_symbol.NP
+NPX: Any = numpy_symbol.NPX
+
+
+def operand(tensor: Tensor, beside: Tensor) -> Any:
+    """An operand of a function of two: a number, if it is a constant that cannot change the type of the result."""
+    found, ndim = tensor.array, 0 if beside.shape is None else len(beside.shape)
+    if found is not None and beside.array is None and found.size == 1 and found.ndim <= ndim and found.dtype.kind in "fi":
+        return found.item()
+    return tensor.np
+
+
+def combined(name: str, lhs: Tensor, rhs: Tensor) -> Symbol:
+    """A function of two operands, which are broadcast."""
+    return getattr(NP, name)(operand(lhs, rhs), operand(rhs, lhs) if operand(lhs, rhs) is lhs.np or lhs.array is None else rhs.np)
+
+
+def cast(symbol: Any, dtype: str) -> Any:
+    """A symbol in a dtype."""
+    return symbol.as_np_ndarray().astype(dtype)

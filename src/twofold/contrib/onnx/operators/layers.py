@@ -1,0 +1,343 @@
+"""Layers of networks: convolutions, pooling, normalization, softmax, products, dropout, resizing."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..rules import reads, unsupported
+from ..values import Tensor
+from .functions import NP, F
+
+# windows
+
+
+def _pads(
+    graph: Any, x: Tensor, kernel: list[int], strides: list[int], dilations: list[int], pads: list[int] | None, auto_pad: str
+) -> list[int]:
+    """Padding in front of each axis, then behind each."""
+    if auto_pad in ("", "NOTSET"):
+        return list(pads) if pads else [0] * (2 * len(kernel))
+    if auto_pad == "VALID":
+        return [0] * (2 * len(kernel))
+    front, back = [], []
+    for k, (size, stride, dilation) in enumerate(zip(kernel, strides, dilations, strict=True)):
+        n = x.size(k + 2)
+        total = max(0, (-(-n // stride) - 1) * stride + dilation * (size - 1) + 1 - n)
+        half = total // 2 if auto_pad == "SAME_UPPER" else total - total // 2
+        front, back = [*front, half], [*back, total - half]
+    return front + back
+
+
+def _padded(x: Any, front: list[int], back: list[int], value: float = 0.0) -> Any:
+    width = [0, 0, 0, 0, *[n for pair in zip(front, back, strict=True) for n in pair]]
+    pairs = tuple(zip(width[::2], width[1::2], strict=True))
+    return NP.pad(x.as_np_ndarray(), pairs, "constant", constant_values=value) if any(width) else x
+
+
+def _halves(pads: list[int]) -> tuple[list[int], list[int]]:
+    return pads[: len(pads) // 2], pads[len(pads) // 2 :]
+
+
+@reads
+def Conv(graph, x, w, b=None, *, kernel_shape=None, strides=None, pads=None, dilations=None, group=1, auto_pad="NOTSET"):
+    """A convolution."""
+    kernel = list(kernel_shape or w.known_sizes[2:])
+    strides, dilations = strides or [1] * len(kernel), dilations or [1] * len(kernel)
+    front, back = _halves(_pads(graph, x, kernel, strides, dilations, pads, auto_pad))
+    data = x.symbol
+    if front != back:
+        data, front = _padded(data, front, back), [0] * len(front)
+    options = {"kernel": tuple(kernel), "stride": tuple(strides), "dilate": tuple(dilations), "pad": tuple(front), "num_group": group}
+    bias = () if b is None else (b.symbol,)
+    return F.Convolution(data, w.symbol, *bias, num_filter=w.size(0), no_bias=b is None, name=graph.label, **options)
+
+
+@reads
+def ConvTranspose(
+    graph, x, w, b=None, *, kernel_shape=None, strides=None, pads=None, dilations=None, group=1, auto_pad="NOTSET", output_padding=None,
+    output_shape=None,
+):  # fmt: skip
+    """The transpose of a convolution."""
+    kernel = list(kernel_shape or w.known_sizes[2:])
+    strides, dilations = strides or [1] * len(kernel), dilations or [1] * len(kernel)
+    extra = output_padding or [0] * len(kernel)
+    full = [
+        s * (x.size(k + 2) - 1) + d * (n - 1) + 1 + e for k, (n, s, d, e) in enumerate(zip(kernel, strides, dilations, extra, strict=True))
+    ]
+    if output_shape is None and auto_pad in ("SAME_UPPER", "SAME_LOWER"):
+        output_shape = [x.size(k + 2) * s for k, s in enumerate(strides)]
+    if output_shape:
+        output_shape = output_shape[-len(kernel) :]
+        beyond = [f - o for f, o in zip(full, output_shape, strict=True)]
+        front = [n - n // 2 if auto_pad != "SAME_UPPER" else n // 2 for n in beyond]
+        back = [n - a for n, a in zip(beyond, front, strict=True)]
+    else:
+        front, back = _halves(pads or [0] * (2 * len(kernel)))
+    options = {"kernel": tuple(kernel), "stride": tuple(strides), "dilate": tuple(dilations), "num_group": group}
+    bias = () if b is None else (b.symbol,)
+    arrays = (x.symbol, w.symbol, *bias)
+    options |= {"num_filter": w.size(1) * group, "no_bias": b is None, "name": graph.label}
+    if front == back and all(0 <= e < s for e, s in zip(extra, strides, strict=True)):
+        return F.Deconvolution(*arrays, pad=tuple(front), adj=tuple(extra), **options)
+    if min(front + back) < 0 or any(extra):
+        raise unsupported(graph, "this padding of the result is not supported", f"{front}, {back}, output_padding {extra}")
+    out = F.Deconvolution(*arrays, **options)
+    cut = [(a, f - z) for a, z, f in zip(front, back, full, strict=True)]
+    return F.slice(out, begin=(None, None, *[a for a, _ in cut]), end=(None, None, *[z for _, z in cut]))
+
+
+# pooling
+
+
+def _window(graph: Any, x: Tensor, kernel: list[int], strides: Any, dilations: Any, pads: Any, auto_pad: str, ceil_mode: int) -> Any:
+    """(strides, padding in front, behind): with ``ceil_mode`` the padding behind reaches as far as the last window."""
+    strides, dilations = strides or [1] * len(kernel), dilations or [1] * len(kernel)
+    if any(d != 1 for d in dilations):
+        raise unsupported(graph, "pooling with dilations is not supported", dilations)
+    front, back = _halves(_pads(graph, x, kernel, strides, dilations, pads, auto_pad))
+    extra = [0] * len(kernel)
+    if ceil_mode:
+        for k, (n, s) in enumerate(zip(kernel, strides, strict=True)):
+            room = x.size(k + 2) + front[k] + back[k] - n
+            count = -(-room // s) + 1
+            if (count - 1) * s >= x.size(k + 2) + front[k]:  # a window that begins in the padding behind is left out
+                count -= 1
+            extra[k] = (count - 1) * s + n - x.size(k + 2) - front[k] - back[k]
+    return strides, front, back, [max(0, e) for e in extra]
+
+
+@reads
+def MaxPool(graph, x, *, kernel_shape, strides=None, pads=None, dilations=None, auto_pad="NOTSET", ceil_mode=0, storage_order=0):
+    """The maximum of each window."""
+    if graph.outputs > 1:
+        raise unsupported(graph, "the places of maxima are not supported", "2 outputs")
+    strides, front, back, extra = _window(graph, x, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
+    back = [b + e for b, e in zip(back, extra, strict=True)]
+    data = x.symbol
+    if not x.is_float:
+        raise unsupported(graph, "pooling of integers is not supported", x.dtype)
+    if front != back:
+        low = -65504.0 if x.dtype == "float16" else -3.4028234663852886e38
+        data, front = _padded(data, front, back, low), [0] * len(front)
+    return F.Pooling(data, kernel=tuple(kernel_shape), stride=tuple(strides), pad=tuple(front), pool_type="max", name=graph.label)
+
+
+@reads
+def AveragePool(graph, x, *, kernel_shape, strides=None, pads=None, dilations=None, auto_pad="NOTSET", ceil_mode=0, count_include_pad=0):
+    """The mean of each window."""
+    strides, front, back, extra = _window(graph, x, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
+    options = {"kernel": tuple(kernel_shape), "stride": tuple(strides)}
+    if front == back and not any(extra):
+        counted = bool(count_include_pad)
+        return F.Pooling(x.symbol, pad=tuple(front), pool_type="avg", count_include_pad=counted, name=graph.label, **options)
+    sums = F.Pooling(
+        _padded(x.symbol, front, [b + e for b, e in zip(back, extra, strict=True)]), pool_type="sum", **options
+    ).as_np_ndarray()
+    ones = np.ones([x.size(k + 2) for k in range(len(kernel_shape))], np.float32)
+    if count_include_pad:
+        ones = np.pad(ones, list(zip(front, back, strict=True)), constant_values=1)
+        front, back = [0] * len(front), [0] * len(back)
+    ones = np.pad(ones, [(a, b + e) for a, b, e in zip(front, back, extra, strict=True)])
+    windows = np.lib.stride_tricks.sliding_window_view(ones, tuple(kernel_shape))[tuple(slice(None, None, s) for s in strides)]
+    counts = windows.sum(axis=tuple(range(-len(kernel_shape), 0)))
+    return sums / graph.constant(counts[None, None], str(x.dtype or "float32")).np
+
+
+@reads
+def LpPool(graph, x, *, kernel_shape, strides=None, pads=None, dilations=None, auto_pad="NOTSET", ceil_mode=0, p=2):
+    """The p-norm of each window."""
+    strides, front, back, extra = _window(graph, x, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
+    if p not in (1, 2, 3):
+        raise unsupported(graph, "norms of this order are not supported", p)
+    data = _padded(NP.absolute(x.np), front, [b + e for b, e in zip(back, extra, strict=True)])
+    return F.Pooling(data, kernel=tuple(kernel_shape), stride=tuple(strides), pool_type="lp", p_value=p)
+
+
+def _global(graph: Any, x: Tensor, kind: str, **options: Any) -> Any:
+    return F.Pooling(x.symbol, kernel=(1,) * (x.ndim - 2), global_pool=True, pool_type=kind, name=graph.label, **options)
+
+
+@reads
+def GlobalMaxPool(graph, x):
+    """The maximum over all positions."""
+    return _global(graph, x, "max")
+
+
+@reads
+def GlobalAveragePool(graph, x):
+    """The mean over all positions."""
+    return _global(graph, x, "avg")
+
+
+@reads
+def GlobalLpPool(graph, x, *, p=2):
+    """The p-norm over all positions."""
+    if p not in (1, 2, 3):
+        raise unsupported(graph, "norms of this order are not supported", p)
+    positive = Tensor(graph, x.name, NP.absolute(x.np), None, x.shape, x.dtype, x.roots)
+    return _global(graph, positive, "lp", p_value=p)
+
+
+# products
+
+
+@reads
+def Gemm(graph, a, b, c=None, *, alpha=1.0, beta=1.0, transA=0, transB=0):
+    """Alpha A B + beta C."""
+    if (
+        alpha == 1
+        and beta == 1
+        and not transA
+        and b.array is not None
+        and a.is_float
+        and (c is None or (c.array is not None and c.array.ndim == 1))
+    ):
+        weight = b if transB else Tensor(graph, b.name, array=np.ascontiguousarray(b.array.T))
+        if c is None or c.size(0) == weight.size(0):
+            bias = () if c is None else (c.symbol,)
+            options = {"num_hidden": weight.size(0), "no_bias": c is None, "flatten": False}
+            return F.FullyConnected(a.symbol, weight.symbol, *bias, name=graph.label, **options)
+    lhs = a.np if not transA else NP.transpose(a.np, (1, 0))
+    rhs = b.np if not transB else NP.transpose(b.np, (1, 0))
+    out = _product(lhs, rhs, a, alpha)
+    if c is None or beta == 0:
+        return out
+    return out + (c.np if beta == 1 else c.np * beta)
+
+
+def _product(lhs: Any, rhs: Any, like: Tensor, alpha: float) -> Any:
+    out = NP.matmul(lhs, rhs)
+    if alpha == 1:
+        return out
+    return out * (alpha if like.is_float else int(alpha))
+
+
+@reads
+def MatMul(graph, a, b):
+    """The product of matrices, the other axes broadcast."""
+    return NP.matmul(a.np, b.np)
+
+
+@reads
+def Einsum(graph, *data, equation):
+    """A sum of products over axes named by letters."""
+    return NP.einsum(equation.replace(" ", ""), *[t.np for t in data])
+
+
+@reads
+def Det(graph, x):
+    """Determinants."""
+    return NP.linalg.det(x.np)
+
+
+# normalization
+
+
+def _vector(graph: Any, tensor: Tensor) -> Any:
+    return tensor.symbol
+
+
+@reads
+def BatchNormalization(graph, x, scale, b, mean, var, *, epsilon=1e-5, momentum=0.9, training_mode=0, spatial=1):
+    """Each channel normalized by its running statistics."""
+    if training_mode or graph.outputs > 1:
+        raise unsupported(graph, "only the form for inference is supported", "training_mode=1")
+    if len({t.dtype for t in (x, scale, b, mean, var)}) > 1:
+        raise unsupported(graph, "the operands have different dtypes", ", ".join(str(t.dtype) for t in (x, scale, mean)))
+    arrays = (x.symbol, scale.symbol, b.symbol, mean.symbol, var.symbol)
+    return F.BatchNorm(*arrays, eps=epsilon, momentum=momentum, fix_gamma=False, use_global_stats=False, name=graph.label)
+
+
+@reads
+def InstanceNormalization(graph, x, scale, b, *, epsilon=1e-5):
+    """Each channel of each sample normalized."""
+    return F.InstanceNorm(x.symbol, scale.symbol, b.symbol, eps=epsilon, name=graph.label)
+
+
+@reads
+def LayerNormalization(graph, x, scale, b=None, *, axis=-1, epsilon=1e-5, stash_type=1):
+    """The elements from an axis on normalized jointly."""
+    axes = tuple(range(x.axis(axis), x.ndim))
+    if axes == (x.ndim - 1,) and scale.shape is not None and len(scale.shape) == 1 and b is not None and graph.outputs == 1:
+        return F.LayerNorm(x.symbol, scale.symbol, b.symbol, axis=-1, eps=epsilon, name=graph.label)
+    mean = NP.mean(x.np, axis=axes, keepdims=True)
+    centred = x.np - mean
+    rate = 1.0 / NP.sqrt(NP.mean(centred * centred, axis=axes, keepdims=True) + epsilon)
+    out = centred * rate * scale.np
+    return out if b is None else out + b.np, mean, rate
+
+
+@reads
+def LRN(graph, x, *, alpha=1e-4, beta=0.75, bias=1.0, size):
+    """Normalization by neighboring channels."""
+    if size % 2 == 0:
+        raise unsupported(graph, "an even number of channels is not supported", size)
+    return F.LRN(x.symbol, alpha=alpha, beta=beta, knorm=bias, nsize=size, name=graph.label)
+
+
+@reads
+def LpNormalization(graph, x, *, axis=-1, p=2):
+    """Divided by the norm along an axis; zeros stay."""
+    at = x.axis(axis)
+    total = NP.sum(NP.absolute(x.np), axis=at, keepdims=True) if p == 1 else NP.sqrt(NP.sum(x.np * x.np, axis=at, keepdims=True))
+    return x.np / NP.where(NP.equal(total, 0.0), NP.ones_like(total), total)
+
+
+@reads
+def MeanVarianceNormalization(graph, x, *, axes=(0, 2, 3)):
+    """Mean 0 and variance 1 over axes."""
+    over = x.axes(axes)
+    centred = x.np - NP.mean(x.np, axis=over, keepdims=True)
+    return centred / (NP.sqrt(NP.mean(centred * centred, axis=over, keepdims=True)) + 1e-9)
+
+
+@reads
+def Dropout(graph, x, ratio=None, training_mode=None, *, seed=None):
+    """The operand: outside training nothing is dropped. As a layer of the symbol it drops when that is trained."""
+    if training_mode is not None and training_mode.constant.any() and (ratio is None or ratio.number):
+        raise unsupported(graph, "only the form for inference is supported", "training_mode=True")
+    share = 0.5 if ratio is None else ratio.number
+    mask = np.ones(x.known_sizes, bool) if graph.outputs > 1 else None
+    return F.Dropout(x.symbol, p=share, name=graph.label) if 0 <= share < 1 else x, mask
+
+
+# softmax
+
+
+def _along(graph: Any, x: Tensor, axis: int | None, function: Any) -> Any:
+    """A function along an axis; before version 13 along all from it on."""
+    if graph.opset >= 13:
+        return function(x.symbol, axis=-1 if axis is None else axis)
+    at = x.axis(1 if axis is None else axis)
+    if at == x.ndim - 1:
+        return function(x.symbol, axis=-1)
+    sizes = x.known_sizes
+    rows = F.reshape(x.symbol, shape=(math.prod(sizes[:at]), math.prod(sizes[at:])))
+    return F.reshape(function(rows, axis=-1), shape=sizes)
+
+
+@reads
+def Softmax(graph, x, *, axis=None):
+    """exp(x), divided by its sum along an axis."""
+    return _along(graph, x, axis, F.softmax)
+
+
+@reads
+def LogSoftmax(graph, x, *, axis=None):
+    """The logarithm of the softmax."""
+    return _along(graph, x, axis, F.log_softmax)
+
+
+@reads
+def Hardmax(graph, x, *, axis=None):
+    """One at the first maximum along an axis, else zero."""
+
+    def first(symbol: Any, axis: int) -> Any:
+        size = x.size(axis) if graph.opset >= 13 else math.prod(x.known_sizes[x.axis(1 if axis is None else axis) :])
+        place = NP.argmax(symbol.as_np_ndarray(), axis=axis, keepdims=True)
+        at = axis % x.ndim
+        column = np.arange(size).reshape([-1 if k == at else 1 for k in range(x.ndim)])
+        return NP.equal(place, graph.constant(column, "int64").np).astype(str(x.dtype))
+
+    return _along(graph, x, axis, first)

@@ -1,0 +1,110 @@
+"""Recurrent layers: LSTM, GRU and RNN."""
+
+from typing import Any
+
+import numpy as np
+
+from ..rules import reads, unsupported
+from ..values import Tensor
+from .functions import NP, F, cast
+
+
+def _reordered(block: Any, order: tuple[int, ...], size: int) -> Any:
+    """The rows of (directions, gates · size, …) with the gates in another order."""
+    parts = [F.slice_axis(block, axis=1, begin=k * size, end=(k + 1) * size) for k in order]
+    return parts[0] if len(parts) == 1 else F.concat(*parts, dim=1)
+
+
+def _flat(block: Any, direction: int) -> Any:
+    return F.reshape(F.slice_axis(block, axis=0, begin=direction, end=direction + 1), shape=(-1,))
+
+
+def _vector(w: Tensor, r: Tensor, b: Any, order: tuple[int, ...], size: int, directions: int) -> Any:
+    """The flat vector of parameters, in MXNet's order: all weights, then all biases."""
+    weights, states = _reordered(w.symbol, order, size), _reordered(r.symbol, order, size)
+    rows = len(order) * size
+    first = _reordered(F.slice_axis(b, axis=1, begin=0, end=rows), order, size)
+    second = _reordered(F.slice_axis(b, axis=1, begin=rows, end=2 * rows), order, size)
+    parts = [_flat(block, d) for d in range(directions) for block in (weights, states)]
+    parts += [_flat(block, d) for d in range(directions) for block in (first, second)]
+    return F.concat(*parts, dim=0)
+
+
+def _zeros(graph: Any, *shape: int) -> Any:
+    return graph.constant(np.zeros(shape), "float32").symbol
+
+
+def _layer(graph: Any, mode: str, order: tuple[int, ...], operands: Any, direction: str, layout: int, hidden_size: int | None) -> Any:
+    x, w, r, b, lengths, h, c = operands
+    directions = 2 if direction == "bidirectional" else 1
+    size = hidden_size or r.known_sizes[2]
+    data = x.np if not layout else NP.transpose(x.np, (1, 0, 2))
+    batch = x.size(0 if layout else 1)
+    steps = x.size(1 if layout else 0)
+    bias = b.symbol if b is not None else _zeros(graph, directions, 2 * len(order) * size)
+    start = [_state(graph, s, layout, directions, batch, size) for s in ((h, c) if mode == "lstm" else (h,))]
+    data = NP.flip(data, 0) if direction == "reverse" else data
+    options: dict[str, Any] = {"mode": mode, "state_size": size, "num_layers": 1, "bidirectional": directions == 2, "state_outputs": True}
+    arrays = [data, _vector(w, r, bias, order, size, directions), *start]
+    if lengths is not None and not (lengths.array is not None and (lengths.array == steps).all()):
+        if direction == "reverse":
+            raise unsupported(graph, "a reversed layer with lengths is not supported", lengths.name)
+        options["use_sequence_length"] = True
+        arrays.append(cast(lengths.symbol, "float32"))
+    found = F.RNN(*arrays, name=graph.label, **options)
+    out = NP.reshape(found[0].as_np_ndarray(), (steps, batch, directions, size))
+    out = NP.flip(out, 0) if direction == "reverse" else out
+    out = NP.transpose(out, (1, 0, 2, 3) if layout else (0, 2, 1, 3))
+    lasts = [found[k + 1].as_np_ndarray() for k in range(len(start))]
+    return (out, *[NP.transpose(s, (1, 0, 2)) if layout else s for s in lasts])
+
+
+def _state(graph: Any, state: Tensor | None, layout: int, directions: int, batch: int, size: int) -> Any:
+    if state is None:
+        return _zeros(graph, directions, batch, size)
+    return NP.transpose(state.np, (1, 0, 2)) if layout else state.symbol
+
+
+def _check(graph: Any, given: list[str] | None, usual: list[str], clip: float | None, directions: int) -> None:
+    wanted = usual * directions
+    if given is not None and [a.lower() for a in given] != [a.lower() for a in wanted]:
+        raise unsupported(graph, "other activations are not supported", given, f"use {', '.join(wanted)}")
+    if clip is not None:
+        raise unsupported(graph, "clipped gates are not supported", clip)
+
+
+@reads
+def LSTM(
+    graph, x, w, r, b=None, sequence_lens=None, initial_h=None, initial_c=None, p=None, *, activation_alpha=None, activation_beta=None,
+    activations=None, clip=None, direction="forward", hidden_size=None, input_forget=0, layout=0,
+):  # fmt: skip
+    """A layer with long short-term memory."""
+    _check(graph, activations, ["Sigmoid", "Tanh", "Tanh"], clip, w.size(0))
+    if input_forget or (p is not None and (p.array is None or p.array.any())):
+        raise unsupported(graph, "peepholes and coupled gates are not supported", "P" if p is not None else "input_forget=1")
+    return _layer(graph, "lstm", (0, 2, 3, 1), (x, w, r, b, sequence_lens, initial_h, initial_c), direction, layout, hidden_size)
+
+
+@reads
+def GRU(
+    graph, x, w, r, b=None, sequence_lens=None, initial_h=None, *, activation_alpha=None, activation_beta=None, activations=None,
+    clip=None, direction="forward", hidden_size=None, linear_before_reset=0, layout=0,
+):  # fmt: skip
+    """A layer with gated recurrent units."""
+    _check(graph, activations, ["Sigmoid", "Tanh"], clip, w.size(0))
+    if not linear_before_reset:
+        raise unsupported(graph, "a reset gate in front of the product is not supported", "linear_before_reset=0")
+    return _layer(graph, "gru", (1, 0, 2), (x, w, r, b, sequence_lens, initial_h, None), direction, layout, hidden_size)
+
+
+@reads
+def RNN(
+    graph, x, w, r, b=None, sequence_lens=None, initial_h=None, *, activation_alpha=None, activation_beta=None, activations=None,
+    clip=None, direction="forward", hidden_size=None, layout=0,
+):  # fmt: skip
+    """A layer of plain recurrent units."""
+    kind = (activations or ["Tanh"])[0].lower()
+    if kind not in ("tanh", "relu"):
+        raise unsupported(graph, "other activations are not supported", activations, "use Tanh or Relu")
+    _check(graph, activations, [kind], clip, w.size(0))
+    return _layer(graph, f"rnn_{kind}", (0,), (x, w, r, b, sequence_lens, initial_h, None), direction, layout, hidden_size)

@@ -1,0 +1,120 @@
+"""Reductions, scans, sorting and searches along axes."""
+
+from typing import Any
+
+from ..rules import READINGS, Reading, reads, unsupported
+from ..values import Tensor
+from .functions import NP, F, cast
+
+
+def _axes(x: Tensor, axes: Tensor | None, noop: int) -> tuple[int, ...] | None:
+    """The axes to reduce, None for none at all."""
+    if axes is None or axes.constant.size == 0:
+        return None if noop else tuple(range(x.ndim))
+    return x.axes(axes.integers)
+
+
+def _sum(x: Any, axes: Any, keepdims: bool) -> Any:
+    return NP.sum(x, axis=axes, keepdims=keepdims)
+
+
+def _log_sum_exp(x: Any, axes: Any, keepdims: bool) -> Any:
+    top = NP.max(x, axis=axes, keepdims=True)
+    total = NP.log(NP.sum(NP.exp(x - top), axis=axes, keepdims=True)) + top
+    return total if keepdims else NP.squeeze(total, axes)
+
+
+def _product(x: Any, axes: Any, keepdims: bool) -> Any:
+    for axis in sorted(axes, reverse=True):
+        x = NP.prod(x, axis=axis, keepdims=keepdims)
+    return x
+
+
+#: Reductions: the function over axes, and what is done to the elements first and to the result afterwards where there are no axes.
+_REDUCTIONS: dict[str, Any] = {
+    "ReduceSum": _sum,
+    "ReduceMean": lambda x, axes, keepdims: NP.mean(x, axis=axes, keepdims=keepdims),
+    "ReduceMax": lambda x, axes, keepdims: NP.max(x, axis=axes, keepdims=keepdims),
+    "ReduceMin": lambda x, axes, keepdims: NP.min(x, axis=axes, keepdims=keepdims),
+    "ReduceProd": _product,
+    "ReduceL1": lambda x, axes, keepdims: _sum(NP.absolute(x), axes, keepdims),
+    "ReduceL2": lambda x, axes, keepdims: NP.sqrt(_sum(x * x, axes, keepdims)),
+    "ReduceSumSquare": lambda x, axes, keepdims: _sum(x * x, axes, keepdims),
+    "ReduceLogSum": lambda x, axes, keepdims: NP.log(_sum(x, axes, keepdims)),
+    "ReduceLogSumExp": _log_sum_exp,
+}
+
+
+def _reduction(name: str) -> Any:
+    function = _REDUCTIONS[name]
+
+    def rule(graph: Any, data: Tensor, axes: Tensor | None = None, *, keepdims: int = 1, noop_with_empty_axes: int = 0) -> Any:
+        over = _axes(data, axes, noop_with_empty_axes)
+        if over is None:
+            over = ()
+        if over == () and name in ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd"):
+            return data
+        if over == ():
+            column = NP.expand_dims(data.np, 0)  # a reduction over nothing still maps each element
+            return NP.squeeze(function(column, (0,), True), 0)
+        if data.dtype == "bool" and name in ("ReduceMax", "ReduceMin"):
+            return cast(function(cast(data.symbol, "int32"), over, bool(keepdims)), "bool")
+        found = function(data.np, over, bool(keepdims))
+        return found if data.is_float else cast(found, str(data.dtype))
+
+    return rule
+
+
+READINGS.update({
+    name: Reading(_reduction(name), ("data", "axes"), frozenset({"keepdims", "noop_with_empty_axes"}), False) for name in _REDUCTIONS
+})  # fmt: skip
+
+
+def _place(name: str, x: Tensor, axis: int, keepdims: int, last: int) -> Any:
+    at = x.axis(axis)
+    data = NP.flip(x.np, at) if last else x.np
+    found = cast(getattr(NP, name)(data, axis=at, keepdims=bool(keepdims)), "int64")
+    return (x.size(at) - 1) - found if last else found
+
+
+@reads
+def ArgMax(graph, data, *, axis=0, keepdims=1, select_last_index=0):
+    """The place of the first (or last) maximum along an axis."""
+    return _place("argmax", data, axis, keepdims, select_last_index)
+
+
+@reads
+def ArgMin(graph, data, *, axis=0, keepdims=1, select_last_index=0):
+    """The place of the first (or last) minimum along an axis."""
+    return _place("argmin", data, axis, keepdims, select_last_index)
+
+
+@reads
+def CumSum(graph, x, axis, *, exclusive=0, reverse=0):
+    """Sums of the elements so far along an axis."""
+    at = x.axis(axis.integer)
+    data = NP.flip(x.np, at) if reverse else x.np
+    total = NP.cumsum(data, axis=at)
+    if exclusive:
+        total = total - data
+    return NP.flip(total, at) if reverse else total
+
+
+@reads
+def TopK(graph, x, k, *, axis=-1, largest=1, sorted=1):
+    """The largest or smallest elements along an axis, and their places."""
+    at, count = x.axis(axis), k.integer
+    if count < 1:
+        raise unsupported(graph, "k must be at least 1", count)
+    if x.dtype not in (None, "float32", "float64", "float16"):
+        place = cast(F.topk(cast(x.symbol, "float64"), axis=at, k=count, ret_typ="indices", is_ascend=not largest, dtype="int64"), "int64")
+        value = F.topk(x.symbol, axis=at, k=count, ret_typ="value", is_ascend=not largest)
+        return value, place
+    found = F.topk(x.symbol, axis=at, k=count, ret_typ="both", is_ascend=not largest, dtype="int64")
+    return found[0], found[1]
+
+
+@reads
+def Bernoulli(graph, x, *, seed=None, dtype=None):
+    """Random bits: they cannot be reproduced elsewhere."""
+    raise unsupported(graph, "random numbers are not supported", None, "draw them outside of the model")

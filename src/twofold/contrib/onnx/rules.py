@@ -1,0 +1,49 @@
+"""The table of ONNX's operators that are read: each is one function named as the operator, in a file of `operators`."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ...errors import FormatError
+
+
+class Reading(NamedTuple):
+    """How an operator of ONNX is read.
+
+    Attributes
+    ----------
+    function
+        ``(graph, *inputs, *, <attributes>)``: inputs are `values.Tensor`, None for omitted ones; it returns a symbol for each result
+        (or a NumPy array, if that is constant).
+    inputs
+        Names of the inputs. An attribute of such a name is taken for a constant input: older versions of ONNX have it so.
+    attributes
+        Names of the attributes.
+    variadic
+        Whether it takes any number of inputs.
+    """
+
+    function: Callable[..., Any]
+    inputs: tuple[str, ...]
+    attributes: frozenset[str]
+    variadic: bool
+
+
+#: ONNX's operators by name.
+READINGS: dict[str, Reading] = {}
+
+
+def reads(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Enter the function that reads the operator of its name; a name that Python has taken ends with an underscore."""
+    kinds = inspect.Parameter
+    given = list(inspect.signature(function).parameters.values())[1:]
+    inputs = tuple(p.name for p in given if p.kind is kinds.POSITIONAL_OR_KEYWORD)
+    attributes = frozenset(p.name for p in given if p.kind is kinds.KEYWORD_ONLY)
+    variadic = any(p.kind is kinds.VAR_POSITIONAL for p in given)
+    READINGS[function.__name__.rstrip("_")] = Reading(function, inputs, attributes, variadic)
+    return function
+
+
+def unsupported(graph: Any, what: str, given: object = None, todo: str | None = None) -> FormatError:
+    """The error for what the operators of this package cannot compute; it names the node."""
+    return FormatError(f"{graph.place}: {what}", given, todo or "convert the model so that it does without")

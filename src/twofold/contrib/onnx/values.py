@@ -1,0 +1,188 @@
+"""What is known about a value of an ONNX graph while it is read: its symbol, its type, and its elements if it is constant."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from numpy import ndarray
+
+from ...dtype import NAME_OF
+from ...errors import FormatError
+from ...symbol.symbol import Symbol
+
+Sizes = tuple[int | None, ...]
+
+
+class NotConstant(FormatError):
+    """An operand that decides about shapes is computed while the graph runs.
+
+    Attributes
+    ----------
+    roots
+        Names of the graph's inputs that it is computed from.
+    """
+
+    roots: tuple[str, ...] = ()
+
+
+class Owner(Protocol):
+    """What a value needs of the graph that it belongs to."""
+
+    place: str
+
+    def variable(self, tensor: "Tensor") -> Symbol:
+        """A variable for a constant, which becomes a parameter."""
+        ...
+
+
+class Tensor:
+    """A value of an ONNX graph.
+
+    Parameters
+    ----------
+    owner, name
+        The graph, and the value's name in it.
+    symbol
+        How it is computed; None for a constant.
+    array
+        Its elements, if it is constant.
+    shape, dtype
+        Its type, None if unknown.
+    roots
+        Names of the graph's inputs that it depends on.
+    """
+
+    __slots__ = ("_symbol", "array", "dtype", "name", "owner", "roots", "shape")
+
+    def __init__(
+        self,
+        owner: Owner,
+        name: str,
+        symbol: Symbol | None = None,
+        array: ndarray | None = None,
+        shape: Sizes | None = None,
+        dtype: str | None = None,
+        roots: frozenset[str] = frozenset(),
+    ) -> None:
+        self.owner, self.name, self._symbol, self.array, self.roots = owner, name, symbol, array, roots
+        self.shape: Sizes | None = shape if array is None else array.shape
+        self.dtype: str | None = dtype if array is None else NAME_OF.get(array.dtype)
+
+    @property
+    def symbol(self) -> Symbol:
+        """Its symbol; that of a constant is a variable."""
+        if self._symbol is None:
+            self._symbol = self.owner.variable(self)
+        return self._symbol
+
+    @property
+    def np(self) -> Any:
+        """Its symbol with NumPy's operators and methods."""
+        return self.symbol.as_np_ndarray()
+
+    @property
+    def sizes(self) -> Sizes:
+        """Its shape.
+
+        Raises
+        ------
+        FormatError
+            If the number of its axes is not known.
+        """
+        if self.shape is None:
+            todo = "declare its shape in the file, for example by onnx.shape_inference"
+            raise FormatError(f"{self.owner.place}: the shape of an operand is not known", self.name, todo)
+        return self.shape
+
+    @property
+    def known_sizes(self) -> tuple[int, ...]:
+        """Its shape, all of whose sizes are known.
+
+        Raises
+        ------
+        FormatError
+            If some are not.
+        """
+        found = tuple(n for n in self.sizes if n is not None)
+        if len(found) != len(self.sizes):
+            todo = "give the inputs fixed sizes, for example by onnx.tools.update_model_dims"
+            raise FormatError(f"{self.owner.place}: a size of an operand is not known", f"{self.name} {self.sizes}", todo)
+        return found
+
+    @property
+    def ndim(self) -> int:
+        """The number of its axes."""
+        return len(self.sizes)
+
+    @property
+    def constant(self) -> ndarray:
+        """Its elements.
+
+        Raises
+        ------
+        NotConstant
+            If they are computed.
+        """
+        if self.array is None:
+            given = f"{self.name}, computed from {', '.join(sorted(self.roots)) or 'the graph'}"
+            error = NotConstant(
+                f"{self.owner.place}: an operand that decides about shapes must be constant", given, "make it an initializer"
+            )
+            error.roots = tuple(sorted(self.roots))
+            raise error
+        return self.array
+
+    @property
+    def integers(self) -> list[int]:
+        """Its elements as integers.
+
+        Raises
+        ------
+        FormatError
+            If they are not integers, or more than 65,536.
+        """
+        found = self.constant
+        if found.dtype.kind not in "iub" or found.size > 1 << 16:
+            raise FormatError(f"{self.owner.place}: an operand must be a few integers", f"{self.name}: {found.dtype}{list(found.shape)}")
+        return [int(n) for n in found.ravel()]
+
+    @property
+    def integer(self) -> int:
+        """Its only element as an integer."""
+        found = self.integers
+        if len(found) != 1:
+            raise FormatError(f"{self.owner.place}: an operand must be one number", f"{self.name}: {len(found)} numbers")
+        return found[0]
+
+    @property
+    def number(self) -> float:
+        """Its only element as a float."""
+        found = self.constant
+        if found.size != 1:
+            raise FormatError(f"{self.owner.place}: an operand must be one number", f"{self.name}: {found.size} numbers")
+        return float(found.ravel()[0])
+
+    @property
+    def is_float(self) -> bool:
+        """Whether its elements are floating-point numbers; of an unknown dtype this is assumed."""
+        return self.dtype is None or "float" in self.dtype
+
+    def axis(self, axis: int) -> int:
+        """An axis counted from the front.
+
+        Raises
+        ------
+        FormatError
+            If there is no such axis.
+        """
+        if not -self.ndim <= axis < max(self.ndim, 1):
+            raise FormatError(f"{self.owner.place}: there is no such axis", f"{axis} of {self.ndim}")
+        return axis % self.ndim if self.ndim else 0
+
+    def axes(self, axes: Sequence[int] | None) -> tuple[int, ...]:
+        """Axes counted from the front; all if None."""
+        return tuple(range(self.ndim)) if axes is None else tuple(self.axis(a) for a in axes)
+
+    def size(self, axis: int) -> int:
+        """The size of an axis, which must be known."""
+        found = self.sizes[self.axis(axis)]
+        return self.known_sizes[axis] if found is None else found

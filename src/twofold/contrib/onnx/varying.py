@@ -1,0 +1,89 @@
+"""Sizes that may vary: a graph is written for two choices of them, and what differs becomes a form that holds for all, or an error.
+
+Only the sizes in constants can differ: where a reshape has one unknown size, ONNX infers it; a size that it keeps, it copies.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ...errors import MXNetError, OperatorError, ShapeError
+from ...symbol.inference import Inference
+from ...symbol.node import Head
+from .writer import Writer, Written
+
+Shape = tuple[int, ...]
+
+
+def other_size(axis: int, size: int) -> int:
+    """Another size to write the graph for: one sample more, or twice the extent, which keeps multiples of strides."""
+    return size + 1 if axis == 0 else 2 * size
+
+
+def free_axes(
+    heads: Sequence[Head], shapes: Mapping[str, Shape], dtypes: Mapping[str, str], params: Mapping[str, Shape]
+) -> dict[str, list[int]]:
+    """The axes of each input whose sizes may vary without a parameter of another shape, and without an error."""
+    found: dict[str, list[int]] = {}
+    for name, shape in shapes.items():
+        found[name] = [k for k, n in enumerate(shape) if _fits(heads, {**shapes, name: _with(shape, k, other_size(k, n))}, dtypes, params)]
+    return found
+
+
+def _with(shape: Shape, axis: int, size: int) -> Shape:
+    return (*shape[:axis], size, *shape[axis + 1 :])
+
+
+def _fits(heads: Sequence[Head], shapes: Mapping[str, Shape], dtypes: Mapping[str, str], params: Mapping[str, Shape]) -> bool:
+    try:
+        return Inference(heads, {**shapes, **params}, dict(dtypes)).run().is_complete()
+    except (ShapeError, MXNetError):
+        return False
+
+
+def generalized(first: Writer, second: Writer) -> Writer:
+    """The graph that holds for both choices of sizes.
+
+    Raises
+    ------
+    OperatorError
+        If a node depends on a size that varies; the message names it.
+    """
+    if [(n.operator, n.inputs) for n in first.nodes] != [(n.operator, n.inputs) for n in second.nodes]:
+        raise _fixed("the graph", "the number of its nodes depends on a size")
+    for a, b in zip(first.fixed, second.fixed, strict=True):
+        if a != b:
+            raise _fixed(a[0], f"it is {a[1]}, for which the node is written")
+    nodes, constants = [], dict(first.constants)
+    for a, b in zip(first.nodes, second.nodes, strict=True):
+        if _spelt(a.attributes) != _spelt(b.attributes):
+            raise _fixed(a.source, "an attribute depends on it")
+        for name in a.inputs:
+            if name in first.constants and not _same(first.constants[name], second.constants[name]):
+                constants[name] = _general(a, first.constants[name], second.constants[name], second.unknown.get(name))
+        nodes.append(a)
+    return replace(first, nodes=nodes, constants=constants)
+
+
+def _same(a: np.ndarray, b: np.ndarray) -> bool:
+    return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
+
+
+def _spelt(attributes: Mapping[str, object]) -> dict[str, object]:
+    return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in attributes.items()}
+
+
+def _general(node: Written, a: np.ndarray, b: np.ndarray, unknown: tuple[int | None, ...] | None) -> np.ndarray:
+    """A constant operand that holds for both: a shape with what stands for the sizes that vary, of which a reshape infers one."""
+    if unknown is None or len(a) != len(b):
+        raise _fixed(node.source, "a constant depends on it")
+    found = [n if n == m else stand_in for n, m, stand_in in zip(a.tolist(), b.tolist(), unknown, strict=True)]
+    if None in found or found.count(-1) > 1:
+        raise _fixed(node.source, "a shape depends on it")
+    return np.array(found, a.dtype)
+
+
+def _fixed(place: str, why: str) -> OperatorError:
+    todo = "pass dynamic_input_shapes with names or None only for axes that the network leaves free, or dynamic=False"
+    return OperatorError(f"export_model: {place} depends on a size that is to vary", why, todo)

@@ -1,0 +1,1 @@
+"""Tests of ONNX files; they run models by onnxruntime and by ONNX's reference implementation."""
