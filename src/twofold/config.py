@@ -63,7 +63,13 @@ TABLE = (
         "number of threads that large kernels and matrix products are divided over; 0: one for each core",
         is_compiled_in=True,
     ),
-    Setting("jit", True, _switch, "compile fused CPU kernels with LLVM on their second use, if llvmlite is installed", is_compiled_in=True),
+    Setting(
+        "jit",
+        True,
+        _switch,
+        "compile fused CPU kernels with LLVM on their second use, in programs that are not short, if llvmlite is installed",
+        is_compiled_in=True,
+    ),
     Setting(
         "jit_eager",
         False,
@@ -177,6 +183,21 @@ class Settings:
 
 
 SETTINGS = Settings()
+
+
+def fake_gpus() -> int:
+    """The number of simulated GPUs, ``TWOFOLD_FAKE_GPUS``; 0 for real ones.
+
+    Raises
+    ------
+    ParameterError
+        If the environment variable is no number.
+    """
+    given = os.environ.get("TWOFOLD_FAKE_GPUS", "0")
+    try:
+        return _count(given)
+    except ValueError as error:
+        raise ParameterError("setting TWOFOLD_FAKE_GPUS: invalid value", repr(given), str(error)) from None
 
 
 def recomputes() -> bool:

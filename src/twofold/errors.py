@@ -27,6 +27,7 @@
     │   └── MissingFileError (FileNotFoundError)  no file of that name
     ├── FormatError (ValueError)                a file that is damaged or in another format
     ├── MissingDependency (ImportError)         an optional package that is not installed
+    ├── LaunchError                             a program that `twofold run` cannot start
     ├── UnsupportedMethod                       a method that this kind of object cannot support
     │   ├── NotImplementedForSymbol             an array's method called on a symbol
     │   └── NotSupportedForSparseNDArray        a dense array's method called on a sparse one
@@ -61,6 +62,7 @@ __all__ = [
     "InternalError",
     "InvalidValue",
     "KernelCompileError",
+    "LaunchError",
     "LinearAlgebraError",
     "MXNetError",
     "MissingDependency",
@@ -284,6 +286,10 @@ class MissingDependency(MXNetError, ImportError):
         """
         what = f"{purpose} needs the package {package!r}, which is not installed"
         return cls(what, todo=f"run: pip install '{install}'", package=package)
+
+
+class LaunchError(MXNetError):
+    """``twofold run`` cannot start a program. Its user gets one line instead of a traceback."""
 
 
 class UnsupportedMethod(MXNetError):

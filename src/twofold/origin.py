@@ -3,9 +3,11 @@
 A place is a code object and an instruction in it: never a frame, which would keep the user's variables alive.
 """
 
+import re
 import sys
 import warnings
 from types import CodeType, FrameType
+from typing import Any
 
 #: Whether a module belongs to the package, by name. Code without one, as `exec` runs it, is the user's: what the package generates has one.
 INSIDE: dict[str | None, bool] = {None: False}
@@ -13,7 +15,10 @@ INSIDE: dict[str | None, bool] = {None: False}
 
 def frame_of_user(depth: int) -> FrameType:
     """The innermost frame outside the package, starting ``depth`` frames above the caller."""
-    frame = sys._getframe(depth + 1)
+    return _outside(sys._getframe(depth + 1))
+
+
+def _outside(frame: FrameType) -> FrameType:
     while frame.f_back is not None and is_inside(frame):
         frame = frame.f_back
     return frame
@@ -21,7 +26,10 @@ def frame_of_user(depth: int) -> FrameType:
 
 def warn(text: str, category: type[Warning] = UserWarning) -> None:
     """Issue a warning at the user's line: `warnings.warn` would have to be told how many frames the package has above it."""
-    user = frame_of_user(1)
+    _warn_at(frame_of_user(1), text, category)
+
+
+def _warn_at(user: FrameType, text: str, category: type[Warning]) -> None:
     registry = user.f_globals.setdefault("__warningregistry__", {})  # with it, a line warns once under Python's default filter
     module = user.f_globals.get("__name__") or "<unknown>"
     warnings.warn_explicit(text, category, user.f_code.co_filename, user.f_lineno, module, registry)
@@ -40,3 +48,36 @@ def text_of(code: CodeType, instruction: int) -> str:
     """A place as ``"train.py:12, in step"``, with the whole path."""
     line = next((n for begin, end, n in code.co_lines() if begin <= instruction < end), None)
     return f"{code.co_filename}:{line or code.co_firstlineno}, in {code.co_name}"
+
+
+#: NumPy's floating-point warnings, which its compiled code issues for the line of the innermost Python frame.
+FLOATING_POINT = re.compile("(divide by zero|overflow|underflow|invalid value) encountered in ")
+#: Those of NumPy's code in Python, for the line of its caller.
+OF_CALLER = re.compile("Mean of empty slice|Degrees of freedom <= 0 for slice")
+
+
+class GeneratedLine:
+    """Matches floating-point warnings for lines of functions that the package generates, and issues them at the user's line instead."""
+
+    def match(self, text: str) -> bool:
+        """Called by `warnings` with the text of each warning."""
+        frame: FrameType | None = sys._getframe(1)
+        if OF_CALLER.match(text) and frame is not None:
+            frame = frame.f_back
+        elif not FLOATING_POINT.match(text):
+            return False
+        # generated code has no file; warnings that the package issues itself come from files
+        if frame is None or not frame.f_code.co_filename.startswith("<") or not is_inside(frame):
+            return False
+        _warn_at(_outside(frame), text, RuntimeWarning)
+        return True
+
+
+def move_warnings() -> None:
+    """Let NumPy's floating-point warnings in generated functions name the user's line.
+
+    A filter costs nothing where nobody warns, unlike a context in which NumPy logs (`numpy_folding.error_state`). Filters that the program
+    adds later come first: one that shows every warning shows these for the generated line.
+    """
+    filters: Any = warnings.filters
+    filters.insert(0, ("ignore", GeneratedLine(), RuntimeWarning, None, 0))

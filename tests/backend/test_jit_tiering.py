@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import twofold as mx
-import twofold.imperative.window
+import twofold.imperative.forks
 from twofold.backend.kernel import ArrayType, Ref, RowProgram
 from twofold.config import SETTINGS
 from twofold.graph.build import G
@@ -227,6 +227,61 @@ def test_a_small_kernel_is_compiled_at_a_late_use_of_its_structure(fresh, monkey
         forms.append(kernel.form)
     assert forms == ["ufuncs so far"] * 5 + ["machine code"] * 3
     assert tiering.Stats.compiled == 1
+
+
+@pytest.fixture
+def without_llvm(monkeypatch):
+    """A process that has not loaded LLVM and has computed nothing; returns what loads it from so many nanoseconds of work on."""
+    monkeypatch.setattr(tiering, "is_loaded", lambda: tiering.Stats.compiled > 0)
+    monkeypatch.setattr(tiering._Work, "done", 0.0)
+    return lambda work: monkeypatch.setattr(tiering, "LOADED_FROM", work)
+
+
+def test_llvm_is_loaded_when_all_kernels_together_have_worked_enough(fresh, without_llvm):
+    first, second = NumpyBackend().compile(chain()), NumpyBackend().compile(chain(op="tanh"))
+    without_llvm(5 * first.program.nanoseconds(tiering.SIMPLE, tiering.OTHER))
+    compiled = []
+    for kernel in (first, second, first, second, first, second, second):
+        used(kernel)
+        compiled.append(tiering.Stats.compiled)
+    assert compiled == [0, 0, 0, 0, 1, 2, 2]
+
+
+def test_small_kernels_load_llvm_by_the_thousand(fresh, without_llvm, monkeypatch):
+    monkeypatch.setattr(tiering, "WORTH", 10**9)
+    monkeypatch.setattr(tiering, "LATE", 4)
+    kernel = NumpyBackend().compile(chain())
+    without_llvm(9 * kernel.program.nanoseconds(tiering.SIMPLE, tiering.OTHER))
+    forms = []
+    for _ in range(14):
+        used(kernel)
+        forms.append(kernel.form)
+    assert forms == ["ufuncs so far"] * 11 + ["machine code"] * 3
+
+
+SHORT = """
+import sys
+import twofold as mx
+x = mx.nd.ones((100_000,))
+seen = []
+for k in range(%d):
+    (x * 2 + k).tanh().wait_to_read()
+    seen.append("llvmlite" in sys.modules)
+print(seen.index(True) if True in seen else None)
+"""
+
+
+def test_short_programs_do_not_load_llvm():
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "TWOFOLD_JIT": "1"}
+
+    def loaded_at(passes):
+        command = [sys.executable, "-c", SHORT % passes]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=environment)
+        assert done.stderr == ""
+        return done.stdout.strip()
+
+    assert loaded_at(20) == "None"
+    assert loaded_at(1000) == loaded_at(1000) != "None"
 
 
 def test_random_numbers_are_the_same_at_every_use(fresh, monkeypatch):

@@ -1,5 +1,6 @@
 """``twofold run`` runs a program as Python does: the same arguments, search path, ``__main__``, tracebacks, exit status and children."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -73,6 +74,7 @@ def test_a_module_sees_what_python_shows_it(same, files):
 def test_code_and_standard_input_see_what_python_shows_them(same):
     assert same("-c", DESCRIBE, *ARGUMENTS)[0] == 0
     assert same("-", *ARGUMENTS, stdin=DESCRIBE)[0] == 0
+    assert same(stdin=DESCRIBE)[0] == 0
 
 
 def test_a_folder_and_an_archive_run_their_main_module(same, files, tmp_path):
@@ -123,17 +125,76 @@ def test_an_interrupted_program_dies_of_the_signal(same, files, monkeypatch):
     assert same("script.py")[0] == -2
 
 
-def test_a_missing_module_is_named(python):
-    status, _, error = python("-m", "nowhere.at_all")
-    assert status != 0
-    assert error.splitlines()[-1].endswith("given nowhere.at_all; pass the name of a module, or of a package with __main__")
+def test_a_failing_start_is_one_line(python, files):
+    files(empty__in__nothing="", package__in____init__="")
+    starts = {
+        ("-m", "nowhere.at_all"): "given nowhere.at_all; pass the name of a module, or of a package with __main__",
+        ("-m", "package"): "given package; pass the name of a module, or of a package with __main__",
+        ("-m", ""): "pass the name of a module, or of a package with __main__",
+        ("missing.py",): "run: there is no such script: given missing.py; pass the path of a Python file",
+        ("empty",): "run: there is no __main__.py in the folder or archive: given empty; pass the path of a Python file",
+    }
+    for words, end in starts.items():
+        status, out, error = python(*words, options=["--numpy"])
+        assert (status, out, error.count("\n")) == (2, "", 1), error
+        assert error.startswith("twofold: run: ")
+        assert error.endswith(end + "\n")
 
 
-@pytest.mark.parametrize("words", [[], ["-m"], ["--explain", "-"], ["--device", "tpu", "script.py"]])
+@pytest.mark.parametrize(
+    ("options", "environment", "says"),
+    [
+        ([], {"TWOFOLD_THREADS": "many"}, "setting TWOFOLD_THREADS: invalid value: given 'many'; use an integer of 0 or more"),
+        ([], {"TWOFOLD_FAKE_GPUS": "x"}, "setting TWOFOLD_FAKE_GPUS: invalid value: given 'x'; use an integer of 0 or more"),
+        ([], {"TWOFOLD_BACKEND_CPU": "abacus"}, "run: cpu: no array library serves this kind of device: given abacus: not installed"),
+        (["--device", "gpu"], {"TWOFOLD_BACKEND_GPU": "abacus"}, "run: gpu: no array library serves this kind of device: given abacus"),
+        (["--device", "gpu:1"], {"TWOFOLD_FAKE_GPUS": "1"}, "run: gpu(1): no such device: given 1 of that kind"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_one_line(python, files, monkeypatch, options, environment, says):
+    files(script="print('ran')")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    status, out, error = python("script.py", options=options)
+    assert (status, out, error.count("\n")) == (2, "", 1), error
+    assert error.startswith(f"twofold: {says}")
+
+
+@pytest.mark.parametrize("words", [["-m"], ["--explain", "-"], ["--device", "tpu", "script.py"], ["--nothing", "script.py"]])
 def test_a_wrong_call_is_explained(python, words):
     status, _, error = python(*words)
     assert status == 2
-    assert error.startswith("usage: twofold run [options]")
+    assert error.startswith("usage: twofold ")
+
+
+def test_nothing_to_run_is_explained_at_a_terminal(tmp_path):
+    terminal, end = os.openpty()
+    done = subprocess.run(
+        [sys.executable, "-m", "twofold", "run"], stdin=end, capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path
+    )
+    os.close(terminal)
+    os.close(end)
+    assert done.returncode == 2
+    assert "pass a script, -m MODULE, -c CODE, or - to read the program from standard input" in done.stderr
+
+
+def test_packages_are_one_word_and_must_exist(python, files):
+    files(script="import sys; print(sys.argv)", a__in____init__="raise RuntimeError('imported')", b__in____init__="", b__in__c="")
+    for names in (["--packages", "a,b.c"], ["--packages", "a", "--packages=b"], ["--packages", " a, b"]):
+        assert python("script.py", "x", options=["--numpy", *names]) == (0, "['script.py', 'x']\n", "")
+    wrong = {
+        ("a", "b"): "separate names of packages by commas: --packages a,b\n",
+        ("a,nowhere",): "there is no such package or module: given 'nowhere'; pass names as they are imported, separated by commas",
+        ("b.nowhere",): "there is no such package or module: given 'b.nowhere'",
+        ("script.py",): "there is no such package or module: given 'script.py'",
+        ("scikit-learn",): "there is no such package or module: given 'scikit-learn'",
+        ("a,",): "there is no such package or module: given ''",
+        ("numpy.linalg",): "run: --packages: it cannot fold itself: given numpy.linalg",
+    }
+    for names, says in wrong.items():
+        status, out, error = python("script.py", options=["--numpy", "--packages", *names])
+        assert (status, out, error.count("\n")) == (2, "", 1), error
+        assert says in error
 
 
 CHILDREN = """

@@ -36,9 +36,10 @@ def test_named_packages_fold_and_others_do_not(run, tmp_path):
         package.mkdir(parents=True)
         (package / "__init__.py").write_text("from .part import numpy\n", encoding="utf-8")
         (package / "part.py").write_text("import numpy\n", encoding="utf-8")
-    code = "import sys, numpy\nsys.path.append('elsewhere')\nimport named, other\nprint(named.numpy is numpy, other.numpy is numpy)"
-    assert run(code)[0] == "False False\n"
-    assert run(code, "--packages", "named,absent")[0] == "True False\n"
+    code = "import numpy, named, other\nprint(named.numpy is numpy, other.numpy is numpy)"
+    path = os.pathsep.join([str(tmp_path / "elsewhere"), *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
+    assert run(code, PYTHONPATH=path)[0] == "False False\n"
+    assert run(code, "--packages", "named", PYTHONPATH=path)[0] == "True False\n"
 
 
 def test_the_lines_that_fold_are_explained_at_the_end_and_on_demand(run):

@@ -125,13 +125,46 @@ def test_explain_says_which_lines_fold_and_why_others_do_not():
     first = min(line for line, entry in found.items() if entry.folded)
     assert found[first].folded == 2
     assert found[first].joined > 0
-    assert found[first + 1].reasons == {"NumPy's function, at once": 1}
+    assert found[first + 1].reasons == {"modf does not fold": 1}
     assert found[first + 3].reasons == {"a NumPy array looks at an operand's memory": 1}
     assert f"{__file__}:{first}: 2 folded" in explain.text()
     assert len(piece) == 3
 
 
+WORK = {
+    "x = np.ones(N)": "1 made",
+    "np.zeros(N, complex)": "at once: arrays of complex128 do not fold (1)",
+    "np.random.rand(N)": "1 made",
+    "x.sum(); np.sum(x)": "at once: sum does not fold (2)",
+    "np.sort(x)": "at once: sort does not fold (1)",
+    "x.sort()": "at once: sort does not fold (1)",
+    "x[np.argsort(x)]": "at once: argsort does not fold (1), an array as index (1)",
+    "x[x > 0.0]": "1 folded; at once: an array as index (1)",
+    "x[x > 2.0]": "1 folded; at once: an array as index (1)",
+    "x[x > 3.0] = 0.0": "1 folded; at once: written by index (1)",
+    "x[:] = 1.0": "at once: written by index (1)",
+    "np.add.reduce(x)": "at once: add.reduce does not fold (1)",
+    "x @ x": "at once: matmul does not fold (1)",
+    "x ** 3": "at once: ** does not fold (1)",
+    "np.clip(x, a_min=0, a_max=1)": "at once: out=, where= or other options (1)",
+    "x.copy(); x.tolist()": "at once: copy does not fold (1), tolist does not fold (1)",
+    "x.astype(int)": "at once: these dtypes or operands (1)",
+    "x.reshape(7, -1).T.reshape(-1)": "at once: copied, as no view has that shape (1)",
+    "1.0 in x": "at once: in does not fold (1)",
+    "memoryview(x)": "at once: memory handed to compiled code or a library (1)",
+    "x[3]; x[3:5]; x.T; np.shape(x); x.reshape(2, -1); x[5:]": None,
+    "x[3] = 1.0; x[2:4] = 0.0; x[-1:] = 2.0": None,
+}
+
+
+def test_explain_shows_every_line_where_large_arrays_work():
+    exec(compile("\n".join(WORK), "program.py", "exec"), {"np": np, "N": N})
+    found = {entry.line: str(entry).partition(": ")[2] for entry in explain.lines() if entry.file == "program.py"}
+    assert {code: found.get(line) for line, code in enumerate(WORK, 1)} == WORK
+
+
 def test_threads_share_arrays():
+
     x, errors = np.arange(float(N)), []
 
     def work(k):

@@ -9,7 +9,7 @@ import pytest
 
 from twofold.config import SETTINGS
 from twofold.errors import EngineError
-from twofold.imperative import window  # noqa: F401  it prepares forks
+from twofold.imperative import forks  # noqa: F401  registers its handlers
 from twofold.scheduler.queue import QUEUE, Queue
 from twofold.scheduler.seeded import seeded_schedule
 from twofold.scheduler.variable import Lane, Task, Var
@@ -303,7 +303,7 @@ def test_long_chains_do_not_recurse(queue: Queue):
 def test_a_fork_waits_for_all_tasks_and_the_child_runs_them_inline(queue: Queue):
     for _ in range(3):
         QUEUE.push(lambda: time.sleep(0.05), lane=LANES[0])
-    pid = os.fork()  # forks are prepared for by imperative/window.py
+    pid = os.fork()  # forks are prepared for by imperative/forks.py
     if pid == 0:
         left = list(QUEUE._open)
         task = QUEUE.push(lambda: None, lane=LANES[0])

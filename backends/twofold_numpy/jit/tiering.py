@@ -1,4 +1,8 @@
-"""Tiered compilation: a kernel runs as blocked ufuncs first, and as machine code from its structure's second use on, small ones later."""
+"""Tiered compilation: a kernel runs as blocked ufuncs first, and as machine code from its structure's second use on, small ones later.
+
+LLVM itself takes 0.1 s to load. The first structure waits for it until all kernels together have done so much work that a program is no
+short one. Work is estimated from sizes, so every run of a program decides alike.
+"""
 
 import os
 import threading
@@ -18,6 +22,7 @@ from twofold.dtype import NUMPY
 
 from ..blocked import compile_kernel
 from ..namespace import BLOCK
+from .availability import is_loaded
 from .callables import KEEP_GIL, RELEASE_GIL, REPORT_REFUSAL, WITHOUT_GIL, builtin_of
 from .compiler import Code, Compiler, compiler
 from .handoff import split_kernel, starting_helpers
@@ -35,6 +40,8 @@ MAX_VARIANTS = 16
 SHORT = 8
 #: A use that takes at least WORTH nanoseconds compiles its structure at the SOON-th use; a shorter one at the LATE-th.
 WORTH, SOON, LATE = 10_000, 2, 1000
+#: Nanoseconds of such uses, over all structures, from which LLVM is loaded.
+LOADED_FROM = 10_000_000
 #: A split of the innermost axis is at a multiple of this many elements, so that no cache line is written by both threads.
 GRAIN = 64
 #: Estimated nanoseconds per element of a simple step and of any other.
@@ -79,6 +86,12 @@ class Stats:
     """
 
     compiled = loaded = refused = 0
+
+
+class _Work:
+    """What kernels have computed before LLVM was loaded, in estimated nanoseconds. `_lock` guards it."""
+
+    done = 0.0
 
 
 def _in_child() -> None:
@@ -213,9 +226,8 @@ class _JitKernel(Formed):
         with _lock:
             entry.uses += 1
             if not entry.is_compiled and entry.compiler is None:
-                first_use = self._first_use()
-                if entry.uses < first_use:
-                    self._counting = entry if first_use == LATE and not structure.row_strides else None
+                if not self._is_due(entry):
+                    self._counting = entry if self._first_use() == LATE and not structure.row_strides else None
                     return self._default
                 entry.compiler = threading.get_ident()
                 entry.ready.clear()
@@ -252,6 +264,18 @@ class _JitKernel(Formed):
             self._dispatch(*packed)
         else:
             self._default(*arrays)
+
+    def _is_due(self, entry: _Entry) -> bool:
+        """Whether a structure that was used once more is compiled now. `_lock` is held."""
+        first_use, work = self._first_use(), self.program.nanoseconds(SIMPLE, OTHER)
+        if first_use < LATE:
+            _Work.done += work
+        elif entry.uses >= LATE:
+            _Work.done += work * LATE
+        is_worth_loading = SETTINGS.jit_eager or is_loaded() or _Work.done >= LOADED_FROM
+        if entry.uses >= LATE and not is_worth_loading:
+            entry.uses = 0  # small uses are looked at by the thousand
+        return is_worth_loading and entry.uses >= first_use
 
     def _first_use(self) -> int:
         """The use of the structure at which it is compiled."""

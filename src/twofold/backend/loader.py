@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..config import fake_gpus
 from ..device import Device
 from ..errors import BackendUnavailable, DeviceError
 from .protocol import Backend
@@ -82,7 +83,7 @@ def gpu_count() -> int:
 def _backend_of_kind(kind: str) -> Backend:
     chosen = os.environ.get(f"TWOFOLD_BACKEND_{kind.upper()}")
     names = (chosen,) if chosen else PREFERENCE[kind]
-    if kind == "gpu" and int(os.environ.get("TWOFOLD_FAKE_GPUS", "0")):
+    if kind == "gpu" and fake_gpus():
         names = ("fake",)
     found: dict[str, Any] = {e.name: e for e in entry_points(group=GROUP)}
     if not found.keys() >= set(names):  # installed in another way, such as in a zip archive

@@ -5,11 +5,13 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from ..errors import MissingDependency, MissingFileError
+from ..errors import LaunchError, MissingDependency, MissingFileError, ParameterError
 
 __all__ = ["main"]
 
 PROGRAMS = ["run", "doctor", "demo"]
+#: The exit status of Python, and of `argparse`, where nothing was run.
+NOT_STARTED = 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -25,7 +27,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         The exit status.
     """
+    try:
+        import_module("..config", __package__).fake_gpus()  # reads the settings in the environment
+    except ParameterError as error:
+        return _failed(error, NOT_STARTED)
     words = sys.argv[1:] if arguments is None else list(arguments)
+    given = _parsed(words)
+    try:
+        return given.program.execute(given)
+    except LaunchError as error:
+        return _failed(error, NOT_STARTED)
+    except (MissingDependency, MissingFileError) as error:
+        if given.name == "run":
+            raise  # it is the script's own error, and its traceback is useful
+        return _failed(error, 1)
+
+
+def _parsed(words: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="twofold", description="Runs MXNet 1.x and NumPy programs; shows what is installed.")
     programs = parser.add_subparsers(title="programs", required=True, metavar="PROGRAM", dest="name")
     for name in words[:1] if words and words[0] in PROGRAMS else PROGRAMS:  # the others are not imported
@@ -38,10 +56,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(words[:count])
     if given.name == "run":
         given.arguments = words[count:]
-    try:
-        return given.program.execute(given)
-    except (MissingDependency, MissingFileError) as error:
-        if given.name == "run":
-            raise  # it is the script's own error, and its traceback is useful
-        print(f"twofold: {error}", file=sys.stderr)
-        return 1
+    return given
+
+
+def _failed(error: Exception, status: int) -> int:
+    """Print an error in one line; returns the exit status."""
+    print("twofold:", " ".join(str(error).split()), file=sys.stderr)
+    return status

@@ -11,11 +11,11 @@ from importlib.util import find_spec
 from types import CodeType, FrameType, ModuleType, TracebackType
 from typing import Any, NamedTuple
 
-from ..errors import MissingFileError
+from ..errors import LaunchError
 from ..numpy_folding.importing import is_import
 from ..origin import is_inside
 
-__all__ = ["Loaded", "Program", "of_code", "of_module", "of_script", "of_standard_input", "run"]
+__all__ = ["Loaded", "Program", "is_importable", "of_code", "of_module", "of_script", "of_standard_input", "run", "search_first"]
 
 
 class Loaded(NamedTuple):
@@ -59,17 +59,27 @@ def of_script(path: str) -> Program:
 
     Raises
     ------
-    MissingFileError
-        If there is no such file.
+    LaunchError
+        If there is no such file, or no such module in it.
     """
     file = os.path.join(os.getcwd(), path.removeprefix("./"))  # as Python makes it absolute
     if os.path.isdir(file) or _is_archive(file):
-        return Program(file, "", lambda: _of_spec(PathFinder.find_spec("__main__", [file]), path, path))
+        spec = PathFinder.find_spec("__main__", [file])
+        if spec is None:
+            raise LaunchError("run: there is no __main__.py in the folder or archive", path, "pass the path of a Python file")
+        return Program(file, "", lambda: _of_spec(spec, path, path))
     if not os.path.isfile(file) and not (os.path.exists(file) and stat.S_ISFIFO(os.stat(file).st_mode)):
-        raise MissingFileError("run: there is no such script", path, "pass the path of a Python file")
+        raise LaunchError("run: there is no such script", path, "pass the path of a Python file")
     loader = SourceFileLoader("__main__", file)
     variables = {"__file__": file, "__cached__": None, "__loader__": loader, "__spec__": None}
-    return Program(os.path.dirname(os.path.realpath(file)), "", lambda: Loaded(path, _compiled(loader.get_data(file), file), variables))
+    return Program(os.path.dirname(os.path.realpath(file)), "", lambda: Loaded(path, _compiled(_content(loader, file), file), variables))
+
+
+def _content(loader: SourceFileLoader, file: str) -> bytes:
+    try:
+        return loader.get_data(file)
+    except OSError as error:
+        raise LaunchError("run: the script cannot be read", f"{file}: {error.strerror}", "make it readable") from error
 
 
 def _is_archive(file: str) -> bool:
@@ -93,9 +103,9 @@ def of_code(text: str) -> Program:
     return Program("", "", lambda: Loaded("-c", _compiled(text.encode(), "<string>"), WITHOUT_FILE))
 
 
-def of_standard_input() -> Program:
-    """Code read from standard input."""
-    return Program("", "", lambda: Loaded("-", _compiled(sys.stdin.buffer.read(), "<stdin>"), {**WITHOUT_FILE, "__file__": "<stdin>"}))
+def of_standard_input(name: str) -> Program:
+    """Code read from standard input, with its ``sys.argv[0]``: a dash, or nothing where none is on the command line."""
+    return Program("", "", lambda: Loaded(name, _compiled(sys.stdin.buffer.read(), "<stdin>"), {**WITHOUT_FILE, "__file__": "<stdin>"}))
 
 
 WITHOUT_FILE = {"__loader__": BuiltinImporter, "__spec__": None}
@@ -109,6 +119,8 @@ def _module(name: str) -> Loaded:
 
 
 def _found(name: str) -> ModuleSpec | None:
+    if not name or name.startswith("."):  # errors of `find_spec`
+        return None
     try:
         return find_spec(name)
     except ModuleNotFoundError as error:
@@ -117,10 +129,24 @@ def _found(name: str) -> ModuleSpec | None:
         return None
 
 
+def is_importable(name: str) -> bool:
+    """Whether there is a module of this name. Nothing is imported, not even the packages that it is in."""
+    known, places = "", None
+    for k, part in enumerate(name.split(".")):
+        if not part.isidentifier() or (k and places is None):
+            return False
+        known = f"{known}.{part}" if k else part
+        spec = next((found for finder in sys.meta_path if (found := finder.find_spec(known, places)) is not None), None)
+        if spec is None:
+            return False
+        places = spec.submodule_search_locations
+    return True
+
+
 def _of_spec(spec: ModuleSpec | None, given: str, name: str | None) -> Loaded:
     code = None if spec is None else spec.loader.get_code(spec.name)  # type: ignore[union-attr]
     if spec is None or code is None:
-        raise MissingFileError("run: there is no Python module to run", given, "pass the name of a module, or of a package with __main__")
+        raise LaunchError("run: there is no Python module to run", given, "pass the name of a module, or of a package with __main__")
     variables = {
         "__file__": spec.origin,
         "__cached__": spec.cached,
@@ -135,7 +161,7 @@ def _compiled(source: bytes, file: str) -> CodeType:
     return compile(source, file, "exec", dont_inherit=True)
 
 
-def _search_first(folder: str) -> None:
+def search_first(folder: str) -> None:
     """Make a folder the first of ``sys.path``, where the launcher's own is."""
     if not sys.flags.safe_path:
         sys.path[:1] = [folder]
@@ -152,7 +178,6 @@ def run(program: Program, arguments: Sequence[str]) -> None:
     main = ModuleType("__main__")
     sys.modules["__main__"] = main  # where pickle looks up the program's classes
     sys.argv[:] = ["-m", *arguments]
-    _search_first(program.folder)
     code = None
     try:
         name, code, variables = program.load()

@@ -2,6 +2,7 @@
 
 import argparse
 import atexit
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -10,10 +11,11 @@ from types import ModuleType
 from typing import NamedTuple
 
 from ..compat import mxnet_alias, old_python
-from ..device import Device
+from ..device import CPU, Device
+from ..errors import LaunchError
 from ..numpy_folding import allocation, explain, importing
 from .children import prepare_with
-from .main_module import Program, of_code, of_module, of_script, of_standard_input, run
+from .main_module import Program, is_importable, of_code, of_module, of_script, of_standard_input, run, search_first
 
 __all__ = ["Imports", "add_arguments", "execute"]
 
@@ -58,7 +60,7 @@ def load_face() -> ModuleType:
 
 
 def _load_twofolds() -> ModuleType:
-    return import_module(f"{__name__.partition('.')[0]}.numpy")
+    return import_module(f"{ROOT}.numpy")
 
 
 _LOAD = {"folding": load_face, "twofold": _load_twofolds}
@@ -70,6 +72,7 @@ def _in_child(*imports: object) -> None:
     own.context().__enter__()
 
 
+ROOT = __name__.partition(".")[0]
 #: Options that take the next word.
 VALUED = ("--packages", "--arrays", "--device")
 
@@ -95,7 +98,7 @@ def words_before_arguments(words: Sequence[str]) -> int:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the program's arguments, up to those of the script, module or code."""
-    parser.usage = "twofold run [options] (SCRIPT | -m MODULE | -c CODE | -) [argument ...]"
+    parser.usage = "twofold run [options] [SCRIPT | -m MODULE | -c CODE | -] [argument ...]"
     add = parser.add_argument
     add("--numpy", action="store_true", help="fold the large arrays of the program's own numpy")
     add(
@@ -103,7 +106,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME[,NAME]",
-        help="with --numpy: packages that fold too, beside the script's own",
+        help="with --numpy: packages that fold too, beside the script's own; may be repeated",
     )
     add(
         "--arrays",
@@ -114,10 +117,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--no-fold", action="store_true", help="with --numpy: plain NumPy, to compare")
     add("--explain", action="store_true", help="with --numpy: print at exit which lines fold, which do not, and why")
     add("--device", type=_device, metavar="cpu|gpu[:N]", help="where the program makes its arrays")
-    what = parser.add_mutually_exclusive_group(required=True)
+    what = parser.add_mutually_exclusive_group()
     what.add_argument("-m", dest="module", metavar="MODULE", help="run a module, as python -m does")
     what.add_argument("-c", dest="code", metavar="CODE", help="run code, as python -c does")
-    what.add_argument("script", nargs="?", help="a Python file, or - for standard input; `import mxnet` in it imports Twofold")
+    what.add_argument("script", nargs="?", help="a Python file; - or nothing for standard input; `import mxnet` in it imports Twofold")
     parser.set_defaults(usage_error=parser.error)
 
 
@@ -138,18 +141,16 @@ def execute(given: argparse.Namespace) -> int:
 
     Raises
     ------
-    MissingFileError
-        If there is no such script or module.
+    LaunchError
+        If there is no such script, module, package or device.
     """
     if not given.numpy and (given.packages or given.no_fold or given.explain or given.arrays != "folding"):
         given.usage_error("--packages, --arrays, --no-fold and --explain need --numpy")
     program = _program(given)
-    packages = [name for names in given.packages for name in names.split(",")]
-    importers = importing.Importers.beside(program.folder, [*packages, *([program.package] if program.package else [])])
-    if given.device is not None:
-        from ..backend.loader import backend_for  # here, as it takes as long to load as the rest
-
-        backend_for(given.device)
+    search_first(program.folder)
+    importers = importing.Importers.beside(program.folder, [*_packages(given.packages), *([program.package] if program.package else [])])
+    for device in [given.device] if given.device is not None else [CPU] if "TWOFOLD_BACKEND_CPU" in os.environ else []:
+        _look_up(device)
     imports = Imports(given.arrays if given.numpy and not given.no_fold else "", importers, given.device)
     imports.install()
     if given.explain:
@@ -164,7 +165,44 @@ def _program(given: argparse.Namespace) -> Program:
         return of_module(given.module)
     if given.code is not None:
         return of_code(given.code)
-    return of_standard_input() if given.script == "-" else of_script(given.script)
+    if given.script is None:
+        if sys.stdin is None or sys.stdin.isatty():
+            given.usage_error("pass a script, -m MODULE, -c CODE, or - to read the program from standard input")
+        return of_standard_input("")
+    if given.script == "-":
+        return of_standard_input("-")
+    try:
+        return of_script(given.script)
+    except LaunchError as error:
+        if given.packages and given.script.isidentifier():  # `--packages` takes one word
+            names = ",".join([*given.packages, given.script])
+            raise LaunchError(error.what, error.given, f"separate names of packages by commas: --packages {names}") from None
+        raise
+
+
+def _packages(words: Sequence[str]) -> list[str]:
+    """The names in the words that follow ``--packages``."""
+    names = [name.strip() for word in words for name in word.split(",")]
+    for name in names:
+        if name.partition(".")[0] in ("numpy", ROOT):
+            raise LaunchError("run: --packages: it cannot fold itself", name, "name packages that import numpy")
+        if not is_importable(name):
+            raise LaunchError(
+                "run: --packages: there is no such package or module",
+                repr(name),
+                "pass names as they are imported, separated by commas; PYTHONPATH adds folders in which they are looked up",
+            )
+    return names
+
+
+def _look_up(device: Device) -> None:
+    """Load the adapter of a device."""
+    from ..backend.loader import backend_for  # here, as it takes as long to load as the rest
+
+    try:
+        backend_for(device)
+    except RuntimeError as error:  # an array library's own, or one of ours
+        raise LaunchError(f"run: {error}") from error
 
 
 def _print_explanation() -> None:

@@ -25,6 +25,7 @@ from ..imperative.fast import RECOVERABLE
 from ..imperative.generated_text import complete
 from ..imperative.record import tls
 from ..imperative.way import is_tracked
+from ..origin import move_warnings
 from ..scheduler.observers import LISTENERS
 from .array import ndarray, ndarrayElement, ndarrayView, ready_memory
 from .short_templates import CALL, CONVERTED, COPIED, COPY, DOT, DRAWN, FILLED, JOINED, LIKE, NORM, OF_ONE, OF_TWO, OUTER, REDUCTION
@@ -309,3 +310,6 @@ def short_ufunc(numpys: np.ufunc, function: Callable[..., Any] | None, general: 
     if PLAIN is not np.ndarray or numpys.nin > 2 or numpys.nout > 1:
         return general
     return _generated((OF_ONE, OF_TWO)[numpys.nin - 1], numpys, {"function": function, "general": general})
+
+
+move_warnings()  # what is generated here and in `imperative.fast` calls NumPy with floating-point warnings on

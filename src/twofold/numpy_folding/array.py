@@ -14,8 +14,9 @@ import numpy as np
 from ..config import SETTINGS
 from .chain import Pending, Source
 from .memory import Memory
+from .reasons import GATHERED, NEVER_JOINED, WRITTEN, of_dtype
 from .rules import is_foldable
-from .sites import PATHS, Site, site
+from .sites import PATHS, Site, handed_out, ran_at_once, site
 
 #: Elements from which arrays fold.
 LEAST = SETTINGS.fold_elements
@@ -124,11 +125,15 @@ class FoldingArray(metaclass=_Class):
         if leased is None:
             return self._item(key)
         found = leased[key]
-        if found.__class__ is not NDARRAY or found.size < LEAST:
+        if found.__class__ is not NDARRAY:
+            return found
+        if found.size < LEAST:
+            if key.__class__ is NDARRAY and key.size >= LEAST:
+                site().count(GATHERED)
             return found
         if found.base is (leased.base if type(leased.base) is NDARRAY else leased):
             return looking(self.memory, self.ready()[key], self.site)
-        return owned(found, site())
+        return gathered(found, site())
 
     def _item(self, key: Any) -> Any:
         array = self.ready()
@@ -140,7 +145,7 @@ class FoldingArray(metaclass=_Class):
             return found
         if found.base is self.memory.root:
             return looking(self.memory, found, self.site) if found.size >= LEAST else self.shown()[key]
-        return owned(found, site()) if found.size >= LEAST else found
+        return gathered(found, site()) if found.size >= LEAST or (type(key) is NDARRAY and key.size >= LEAST) else found
 
     def __setitem__(self, key: Any, value: Any) -> None:
         leased = self.leased
@@ -151,8 +156,25 @@ class FoldingArray(metaclass=_Class):
             leased = self.shown()
             if value.memory is self.memory and is_place(leased[index_of(key)], array):
                 return  # what ``x[key] += y`` writes back
+            site().count(WRITTEN)
             value = array
+        elif (
+            key.__class__ is not int
+            and key.__class__ is not tuple
+            # an estimate, which takes little time where little is written
+            and (key.__class__ is not slice or (stop := key.stop).__class__ is not int or not 0 <= stop < LEAST or leased.ndim > 1)
+        ):
+            self._count_writing(leased, key)
         leased[key] = value
+
+    def _count_writing(self, leased: np.ndarray, key: Any) -> None:
+        """Note that a number, or an array of NumPy's, is written to many elements."""
+        if key.__class__ is slice:
+            size = leased[key].size
+        else:
+            size = key.size if key.__class__ is NDARRAY else leased.size if key is Ellipsis else 0
+        if size >= LEAST:
+            site().count(WRITTEN)
 
     def __delitem__(self, key: Any) -> None:
         del self.ready()[key]  # type: ignore[attr-defined]  # NumPy's error
@@ -257,6 +279,7 @@ class FoldingArray(metaclass=_Class):
     # Python's protocols
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        handed_out(0)
         if copy or (dtype is not None and dtype != self.dtype):
             return np.array(self.ready(), dtype, copy=copy)
         return self.shown().view()
@@ -266,6 +289,7 @@ class FoldingArray(metaclass=_Class):
         return shape[0] if shape else len(self.ready())
 
     def __contains__(self, value: object) -> bool:
+        ran_at_once("in")
         return value in self.ready()
 
     def __bool__(self) -> bool:
@@ -371,7 +395,7 @@ def looking(memory: Memory, array: np.ndarray, where: Site) -> FoldingArray:
 
 
 def owned(array: np.ndarray, where: Site, owners: dict[int, Memory] | None = None) -> Any:
-    """A large array that a function has just made, as a folding one; as it is where folding does not pay, or cannot be.
+    """A large array that a function has just made, as a folding one; as it is where folding does not pay, or cannot be, which is noted.
 
     Parameters
     ----------
@@ -386,7 +410,12 @@ def owned(array: np.ndarray, where: Site, owners: dict[int, Memory] | None = Non
         if type(base) is not NDARRAY or base.base is not None:
             return array
         owner = base
-    if not is_foldable(array.dtype) or not owner.flags.forc or not owner.flags.owndata or where.is_retired():
+    can_fold = is_foldable(array.dtype)
+    if not can_fold or where.is_retired():
+        if where.is_own:
+            where.count(NEVER_JOINED if can_fold else of_dtype(array.dtype))
+        return array
+    if not owner.flags.forc or not owner.flags.owndata:
         return array
     memory = None if owners is None else owners.get(id(owner))
     if memory is None:
@@ -394,6 +423,12 @@ def owned(array: np.ndarray, where: Site, owners: dict[int, Memory] | None = Non
         if owners is not None:
             owners[id(owner)] = memory
     return looking(memory, array, where)
+
+
+def gathered(found: np.ndarray, where: Site) -> Any:
+    """What an array as index gives."""
+    where.count(GATHERED)
+    return owned(found, where) if found.size >= LEAST else found
 
 
 def made_in(array: np.ndarray, where: Site) -> Any:
@@ -420,7 +455,8 @@ class Exported(np.ndarray):
 
 
 def exported(x: FoldingArray) -> np.ndarray:
-    """A view of the memory for the buffer protocol."""
+    """A view of the memory for the buffer protocol, whose method called this."""
+    handed_out(1)
     view = x.shown().view(Exported)
     view.of = x
     return view

@@ -14,6 +14,7 @@ from . import error_state
 from .array import LEAST, NDARRAY, FoldingArray, looking, offset_in, owned
 from .importing import is_own
 from .memory import Memory
+from .reasons import numpys
 from .rules import is_foldable
 from .sites import PATHS, Site
 
@@ -181,6 +182,7 @@ def is_programs(cls: type) -> bool:
 
 def method_now(ufunc: np.ufunc, method: str, args: tuple[Any, ...], options: dict[str, Any], where: Site) -> Any:
     """What a method of a ufunc gives."""
+    where.count(numpys(f"{ufunc.__name__}.{method}"))
     given = Given(True)
     if any(overrides(x) for x in args if type(x) is not FoldingArray):
         return NotImplemented

@@ -15,20 +15,28 @@ class Line(NamedTuple):
         Where it is.
     folded
         How many of its operations waited for others.
+    made
+        How many folding arrays it made, such as by ``zeros``.
     joined
         How often its arrays became part of a chain.
     elements
-        How many elements it has computed.
+        How many elements its operations that may wait have computed.
     reasons
-        Why other operations did not wait, with how many.
+        Why NumPy computed others at once, or made an array of its own, with how many.
     """
 
     file: str
     line: int
     folded: int
+    made: int
     joined: int
     elements: int
     reasons: dict[str, int]
+
+    def __str__(self) -> str:
+        counts = ", ".join(f"{number} {what}" for number, what in ((self.folded, "folded"), (self.made, "made")) if number)
+        reasons = ", ".join(f"{reason} ({count})" for reason, count in sorted(self.reasons.items(), key=lambda r: -r[1]))
+        return f"{self.file}:{self.line}: " + "; ".join(filter(None, (counts, reasons and f"at once: {reasons}")))
 
 
 def line_of(where: Site) -> int:
@@ -38,7 +46,7 @@ def line_of(where: Site) -> int:
 
 
 def lines() -> list[Line]:
-    """The lines that computed large arrays, those with the most elements first.
+    """The lines that computed or made large arrays, those that computed most elements first, then in the order of the program.
 
     Examples
     --------
@@ -54,16 +62,12 @@ def lines() -> list[Line]:
         reasons: Counter[str] = Counter()
         for where in own:
             reasons.update(where.reasons)
-        counts = sum(s.folded for s in own), sum(s.joined for s in own), sum(s.elements for s in own)
-        if counts[0] or reasons:
-            found.append(Line(file, line, *counts, dict(reasons)))
+        folded, made, joined, elements = (sum(getattr(s, name) for s in own) for name in ("folded", "made", "joined", "elements"))
+        if folded or made or reasons:
+            found.append(Line(file, line, folded, made, joined, elements, dict(reasons)))
     return sorted(found, key=lambda entry: (-entry.elements, entry.file, entry.line))
 
 
 def text() -> str:
     """`lines` as a table."""
-    rows = []
-    for entry in lines():
-        reasons = ", ".join(f"{reason} ({count})" for reason, count in sorted(entry.reasons.items(), key=lambda r: -r[1]))
-        rows.append(f"{entry.file}:{entry.line}: {entry.folded} folded" + (f"; at once: {reasons}" if reasons else ""))
-    return "\n".join(rows)
+    return "\n".join(map(str, lines()))

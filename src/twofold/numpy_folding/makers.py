@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..device import Device
+from ..device import ENTERED, Device
 from . import buffers, flat, methods, operators  # noqa: F401  (attach to the class)
 from .array import LEAST, NDARRAY, FoldingArray, owned
 from .calls import Given
-from .sites import site
+from .sites import ran_at_once, site
 
 LOCAL = Device._local
 
@@ -38,6 +38,8 @@ NAMES = [
     "genfromtxt",
     "load",
 ]
+#: Those of a shape and a dtype alone.
+FILLED = ("zeros", "ones", "empty")
 #: Functions that may return what they are given.
 CONVERSIONS = ["asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "asarray_chkfinite", "require"]
 #: What certainly has no memory of its own that a conversion could share.
@@ -106,17 +108,37 @@ def is_elsewhere() -> bool:
 def maker(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """A function of NumPy's that makes arrays, as a method of the face: like NumPy's built-in ones it binds to no other object."""
 
+    def elsewhere(*args: Any, **options: Any) -> Any:
+        from ..numpy.namespace import MAKERS  # here, as few programs need it, and it loads all of Twofold
+
+        there = MAKERS.get(name)
+        return there(*args, **options) if there is not None else moved(function(*args, **options))
+
     @wraps(function)
     def make(face: Any, *args: Any, **options: Any) -> Any:
-        if LOCAL.stack and is_elsewhere():
-            from ..numpy.namespace import MAKERS  # here, as few programs need it, and it loads all of Twofold
-
-            there = MAKERS.get(name)
-            return there(*args, **options) if there is not None else moved(function(*args, **options))
+        if ENTERED and is_elsewhere():
+            return elsewhere(*args, **options)
         found = function(*args, **options)
-        return found if type(found) is not NDARRAY or found.size < LEAST else owned(found, site())
+        return found if type(found) is not NDARRAY or found.size < LEAST else folded(found)
 
-    return make
+    @wraps(function)
+    def fill(face: Any, shape: Any, dtype: Any = float, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
+        # named parameters: to collect any others into a tuple and a dictionary takes as long as NumPy does
+        if ENTERED or device is not None or like is not None:
+            given = {"dtype": (dtype, float), "order": (order, "C"), "device": (device, None), "like": (like, None)}
+            return make(face, shape, **{key: value for key, (value, default) in given.items() if value is not default})
+        found = function(shape, dtype, order)
+        return found if found.size < LEAST else folded(found)
+
+    return fill if name in FILLED else make
+
+
+def folded(found: np.ndarray) -> Any:
+    """A large array that the program has just made, as a folding one; as it is where folding does not pay, or cannot be."""
+    where = site()
+    result = owned(found, where)
+    where.made += type(result) is FoldingArray
+    return result
 
 
 def moved(found: Any) -> Any:
@@ -131,9 +153,18 @@ def conversion(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def convert(face: Any, a: Any = MISSING, *args: Any, **options: Any) -> Any:
+        kind = type(a)  # the class of folding arrays equals NumPy's, so no set may tell them apart
+        if (kind is list or kind is NDARRAY or kind is tuple) and not (args or options or ENTERED):
+            found = function(a)
+            if found.size < LEAST or found is a:
+                return found
+            return folded(found) if kind is not NDARRAY or function is np.array else found
+        return convert_any(a, args, options)
+
+    def convert_any(a: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         if a is MISSING:
-            return convert(face, options.pop("object"), **options) if "object" in options else function(**options)
-        if LOCAL.stack and is_elsewhere():
+            return convert_any(options.pop("object"), args, options) if "object" in options else function(**options)
+        if ENTERED and is_elsewhere():
             from .. import numpy as twofolds
 
             if isinstance(a, twofolds.ndarray) and function is not np.array and not args and not options:
@@ -143,6 +174,8 @@ def conversion(function: Callable[..., Any]) -> Callable[..., Any]:
             given = Given(function is np.array)
             if type(options.get("like")) is FoldingArray:
                 del options["like"]
+            if function is np.array:
+                ran_at_once("array")
             return given.folded(function(given.plain(a), *args, **options), site())
         try:
             found = function(a, *args, **options)
@@ -155,7 +188,7 @@ def conversion(function: Callable[..., Any]) -> Callable[..., Any]:
         if type(found) is not NDARRAY or found.size < LEAST:
             return found
         is_new = isinstance(a, SEQUENCES) or (function is np.array and not args[1:] and options.get("copy", True) is True)
-        return owned(found, site()) if is_new and found is not a else found
+        return folded(found) if is_new and found is not a else found
 
     return convert
 
@@ -175,8 +208,7 @@ def meshgrid(face: Any, *xi: Any, **options: Any) -> Any:
     found = np.meshgrid(*xi, **options)
     if options.get("copy", True) is not True or options.get("sparse", False) is not False:
         return found
-    where = site()
-    return type(found)([owned(x, where) if type(x) is NDARRAY and x.size >= LEAST else x for x in found])
+    return type(found)([folded(x) if type(x) is NDARRAY and x.size >= LEAST else x for x in found])
 
 
 class Grid(type(np.mgrid)):  # type: ignore[misc]  # final in the stubs only
@@ -184,7 +216,7 @@ class Grid(type(np.mgrid)):  # type: ignore[misc]  # final in the stubs only
 
     def __getitem__(self, key: Any) -> Any:
         found = super().__getitem__(key)
-        return owned(found, site()) if type(found) is NDARRAY and found.size >= LEAST else found
+        return folded(found) if type(found) is NDARRAY and found.size >= LEAST else found
 
 
 def draw(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -197,9 +229,9 @@ def draw(function: Callable[..., Any]) -> Callable[..., Any]:
             found = function(*args, **(options | {"out": out.shown() if type(out) is FoldingArray else out}))
             return found if out is None else out
         found = function(*args, **options)
-        if type(found) is not NDARRAY or (found.size < LEAST and not LOCAL.stack):
+        if type(found) is not NDARRAY or (found.size < LEAST and not ENTERED):
             return found
-        return moved(found) if is_elsewhere() else owned(found, site()) if found.size >= LEAST else found
+        return moved(found) if is_elsewhere() else folded(found) if found.size >= LEAST else found
 
     return drawn
 

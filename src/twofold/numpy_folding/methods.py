@@ -10,8 +10,9 @@ from .array import LEAST, NDARRAY, FoldingArray, looking, made_in, owned
 from .calls import Given, with_target, with_targets
 from .memory import LOCK
 from .pending import operation
+from .reasons import COPIED, KINDS, numpys
 from .rules import CASTS, is_foldable
-from .sites import site
+from .sites import ran_at_once, site
 
 #: Methods whose results never look at the memory.
 REDUCTIONS = ("sum", "prod", "mean", "std", "var", "min", "max", "any", "all")
@@ -33,6 +34,7 @@ def _reduction(name: str) -> Callable[..., Any]:
     def method(self: FoldingArray, *args: Any, **options: Any) -> Any:
         if len(args) > 1 or options.keys() - {"axis", "keepdims", "ddof"}:
             return general(self, *args, **options)
+        ran_at_once(name)
         found = function(self.ready(), *args, **options)
         return found if type(found) is not NDARRAY or found.size < LEAST else owned(found, site())
 
@@ -43,6 +45,8 @@ def _leaving(name: str) -> Callable[..., Any]:
     function = getattr(NDARRAY, name)
 
     def method(self: FoldingArray, *args: Any, **options: Any) -> Any:
+        if name != "item":
+            ran_at_once(name)
         return function(self.ready(), *args, **options)
 
     return method
@@ -54,6 +58,7 @@ def _fresh(name: str) -> Callable[..., Any]:
     def method(self: FoldingArray, *args: Any, **options: Any) -> Any:
         given = Given(True)
         where = site()
+        where.count(numpys(name))
         if "out" in options:
             options = with_targets(options, given)
         operands = with_target((self, *args), name, given)
@@ -67,9 +72,10 @@ def _writing(name: str) -> Callable[..., Any]:
     function = getattr(NDARRAY, name, None)
 
     def method(self: FoldingArray, *args: Any, **options: Any) -> Any:
-        given = Given(False)
+        given, where = Given(False), site()
+        where.count(numpys(name))
         found = function(self.shown(), *given.plain(args), **given.plain(options))  # type: ignore[misc]
-        return self if found is self.leased else given.folded(found, site())
+        return self if found is self.leased else given.folded(found, where)
 
     return method
 
@@ -79,8 +85,10 @@ def _general(name: str) -> Callable[..., Any]:
     function = getattr(NDARRAY, name)
 
     def method(self: FoldingArray, *args: Any, **options: Any) -> Any:
-        given = Given(False)
-        return given.folded(function(given.plain(self), *given.plain(args), **given.plain(options)), site())
+        given, where = Given(False), site()
+        if not name.startswith("__"):
+            where.count(numpys(name))
+        return given.folded(function(given.plain(self), *given.plain(args), **given.plain(options)), where)
 
     return method
 
@@ -99,9 +107,11 @@ def _viewed(x: FoldingArray, found: np.ndarray) -> Any:
     """A result of a method that may be a view of the array, or the array itself."""
     if found.size >= LEAST and found.base is x.memory.root and is_foldable(found.dtype):
         return looking(x.memory, found, x.site)
-    given = Given(True)
+    given, where = Given(True), site()
     given.arrays.append((x, x.ready()))
-    return given.folded(found, site())
+    if found is not x.array and found.base is not x.memory.root:
+        where.count(COPIED)
+    return given.folded(found, where)
 
 
 def _view_attribute(name: str) -> property:
@@ -119,22 +129,25 @@ def _attribute(name: str) -> property:
 
 
 def _copy(self: FoldingArray, order: Any = "C") -> Any:
-    array = self.ready()
+    array, where = self.ready(), site()
+    where.count(numpys("copy"))
     if order != "C":
         given = Given(True)
         given.plain(self)
-        return given.folded(array.copy(order), site())
-    return made_in(array.copy(), site())
+        return given.folded(array.copy(order), where)
+    return made_in(array.copy(), where)
 
 
 def _astype(self: FoldingArray, dtype: Any, *args: Any, **options: Any) -> Any:
-    where = site()
+    where, reason = site(), KINDS
     if not args and not options and self.dtype.kind in "fiub":
         kind = np.dtype(dtype)
         if kind in CASTS and kind != self.dtype:
             found = operation(kind, (self,), where)
             if not isinstance(found, str):
                 return found
+            reason = found
+    where.count(reason)
     given = Given(True)
     return given.folded(error_state.call(NDARRAY.astype, (given.plain(self), dtype, *args), options, where), where)
 

@@ -10,7 +10,8 @@ from ..generated_methods import attach_method
 from . import error_state
 from .array import NDARRAY, FoldingArray
 from .calls import Given, is_programs, method_now, now, overrides, ufunc_now
-from .pending import IN_PLACE, NUMBERS, OPTIONS, in_place, operation
+from .pending import NUMBERS, in_place, operation
+from .reasons import IN_PLACE, KINDS, OPTIONS, numpys
 from .sites import Site, site
 
 BINARY = {
@@ -23,6 +24,13 @@ UNARY = {"neg": np.negative, "abs": np.absolute, "invert": np.invert, "pos": np.
 REVERSED = {f"__r{name}__" for name in BINARY}
 #: Python's own functions for operators of which the right operand's class comes first if it is a subclass of the left's.
 WITH_SUBCLASS = {f"__{name}__": getattr(operator, f"__{name}__", divmod) for name in (*BINARY, *COMPARED)}
+#: NumPy's functions that compute no elements.
+IDLE = {
+    np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.may_share_memory, np.iscomplexobj, np.isrealobj, np.transpose, np.swapaxes,
+    np.moveaxis, np.rollaxis, np.expand_dims, np.squeeze, np.atleast_1d, np.atleast_2d, np.atleast_3d, np.broadcast_to, np.broadcast_arrays,
+    np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit, np.diagonal, np.flip, np.fliplr, np.flipud, np.rot90, np.real, np.imag,
+    np.lib.stride_tricks.sliding_window_view, np.lib.stride_tricks.as_strided, np.empty_like, np.reshape, np.ravel,
+}  # fmt: skip
 #: What NumPy computes for an array to the power of a number.
 POWERS = {2: np.square, 0.5: np.sqrt, -1: np.reciprocal}
 
@@ -49,7 +57,11 @@ def _by_numpy(ufunc: np.ufunc, x: FoldingArray, y: Any, dunder: str) -> Any:
     # to Python a subclass of `ndarray` is none of `FoldingArray`, whose methods it would try first
     function = WITH_SUBCLASS.get(dunder) if isinstance(y, NDARRAY) else None
     found = (function or getattr(NDARRAY, dunder))(given.plain(x), y)
-    return found if found is NotImplemented else given.folded(found, site())
+    if found is NotImplemented:
+        return found
+    where = site()
+    where.count(KINDS)
+    return given.folded(found, where)
 
 
 def _binary(ufunc: np.ufunc, dunder: str, reverse: bool) -> Callable[..., Any]:
@@ -82,8 +94,9 @@ def _power(self: FoldingArray, other: Any, modulo: Any = None) -> Any:
             return applied(special, (self,), site())
     if _is_operand(other):
         # not the ufunc: the operator has special cases of its own
-        given = Given(True)
-        return given.folded(operator.pow(given.plain(self), given.plain(other)), site())
+        given, where = Given(True), site()
+        where.count(numpys("**"))
+        return given.folded(operator.pow(given.plain(self), given.plain(other)), where)
     return _by_numpy(np.power, self, other, "__pow__")
 
 
@@ -133,6 +146,8 @@ def _array_function(self: FoldingArray, func: Any, types: Any, args: tuple[Any, 
         if not isinstance(found, str):
             return found
         where.count(found)
+    elif func not in IDLE:
+        where.count(OPTIONS if kwargs and func is np.clip else numpys(func.__name__))
     return now(func, args, kwargs, where)
 
 

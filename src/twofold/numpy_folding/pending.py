@@ -11,24 +11,11 @@ from . import error_state
 from .array import LEAST, NDARRAY, FoldingArray, waiting
 from .chain import LONGEST, Pending, Source, issued, watch
 from .memory import LOCK, nobody
+from .reasons import ENGINE, ERRORS, KINDS, LAYOUT, LIBRARY, LOOKED_AT, NEVER_JOINED, PLAIN, WARNS, numpys
 from .rules import RULES, Plan, fits, is_foldable, plan_of
 from .sites import PATHS, Site
 
 NUMBERS = (float, int, bool)
-
-# why an operation does not wait
-UNKNOWN = "NumPy's function, at once"
-KINDS = "these dtypes or operands"
-LAYOUT = "an operand is not in row-major order"
-LOOKED_AT = "a NumPy array looks at an operand's memory"
-ERRORS = "errstate"
-WARNS = "may warn while the program collects warnings or makes them errors"
-ENGINE = "the setting engine is naive"
-NEVER_JOINED = "its results were never part of a chain"
-IN_PLACE = "in place, with nothing pending or somebody looking"
-OPTIONS = "out=, where= or other options"
-LIBRARY = "a library's line"
-PLAIN = "a large operand is NumPy's own array"
 
 
 def operation(key: Any, operands: tuple[Any, ...], where: Site) -> FoldingArray | str:
@@ -44,7 +31,7 @@ def operation(key: Any, operands: tuple[Any, ...], where: Site) -> FoldingArray 
         The site in the program.
     """
     if key not in RULES:
-        return UNKNOWN
+        return numpys(key.__name__)
     if not where.is_own:
         return LIBRARY
     signature, pending = [key], False

@@ -11,6 +11,7 @@ from types import FrameType
 
 from ..instructions import ByInstruction
 from .importing import is_own
+from .reasons import HANDED_OUT, numpys
 
 PACKAGE = __package__
 #: Elements that a site has computed before its chains are compiled: blocks have taken some 100 ms for a chain of ten operations then,
@@ -40,18 +41,20 @@ class Site:
         How many of its arrays became part of a chain.
     folded
         How many of its operations waited.
+    made
+        How many folding arrays functions that make arrays gave.
     reasons
         Why the others did not, and how many.
     is_own
         Whether it is in the program's own code. What libraries make of folding arrays is NumPy's: their compiled code may insist on it.
     """
 
-    __slots__ = ("alone", "code", "elements", "folded", "instruction", "is_own", "joined", "module", "reasons")
+    __slots__ = ("alone", "code", "elements", "folded", "instruction", "is_own", "joined", "made", "module", "reasons")
 
     def __init__(self, frame: FrameType) -> None:
         self.code, self.instruction = frame.f_code, frame.f_lasti
         self.module, self.is_own = str(frame.f_globals.get("__name__")), is_in_program(frame)
-        self.elements = self.alone = self.joined = self.folded = 0
+        self.elements = self.alone = self.joined = self.folded = self.made = 0
         self.reasons: dict[str, int] = {}
 
     def folds(self, size: int) -> bool:
@@ -89,3 +92,28 @@ def site() -> Site:
         frame = frame.f_back
     found = SITES.get((id(frame.f_code), frame.f_lasti))
     return SITES.of(frame.f_code, frame.f_lasti, partial(Site, frame)) if found is None else found
+
+
+def ran_at_once(name: str) -> None:
+    """Note, at the site in the user's code, a function that never waits."""
+    site().count(numpys(name))
+
+
+def handed_out(depth: int) -> None:
+    """Note, at the site in the program, that somebody took the memory of an array, unless it was this package.
+
+    Parameters
+    ----------
+    depth
+        How many frames the package has above the caller.
+    """
+    frame: FrameType | None = _getframe(1)
+    for _ in range(depth + 1):
+        frame = frame and frame.f_back
+    if frame is None or frame.f_globals.get("__package__") == PACKAGE:
+        return
+    while not is_own(frame.f_globals):
+        frame = frame.f_back
+        if frame is None:
+            return
+    SITES.of(frame.f_code, frame.f_lasti, partial(Site, frame)).count(HANDED_OUT)
