@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from ..dtype import INTEGERS, float_of, is_float, promote, ufunc_result
+from ..dtype import COMPLEX, INTEGERS, float_of, is_float, promote, ufunc_result
 from ..errors import DTypeError, MXNetError, ParameterError, ShapeError
 from ..opdef.conventions import check_floats, check_legacy, finish_legacy
 from ..opdef.declare import primitive
@@ -91,7 +91,7 @@ def _node(sig: Sig, inputs: tuple[Node | None, ...], types: Sequence[tuple[tuple
 def _carries(dtype: str, below: Sequence[str]) -> bool:
     """Whether a result carries a gradient, given the dtypes of the inputs that do."""
     # integers carry none, unless they are computed from variables that are integers themselves
-    return bool(below) and (is_float(dtype) or (dtype in INTEGERS and any(d in INTEGERS for d in below)))
+    return bool(below) and (is_float(dtype) or dtype in COMPLEX or (dtype in INTEGERS and any(d in INTEGERS for d in below)))
 
 
 def run_rule(xp: Any, sig: Sig, inputs: Sequence[Any]) -> tuple[Any, ...]:

@@ -1,12 +1,19 @@
 """The gradient of a graph, as a graph: rules applied in reverse. Broadcasting is undone, and contributions are cast and added, here only.
 
 Reverse accumulation as in Griewank & Walther, "Evaluating Derivatives", SIAM 2008, chapter 3.
+
+The gradient of a real number L with respect to a complex one z = a + ib is dL/da - i dL/db in these graphs. With this convention the rule
+``dout * f'(z)`` holds for every holomorphic function f, unchanged, and only rules such as that of `abs` tell complex numbers apart. What
+users give and get is its conjugate, dL/da + i dL/db, the direction of steepest ascent; `imperative.backward` converts. An operator whose
+rule is not known to hold for complex numbers (`Op.complex_gradient`) raises.
 """
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from ..dtype import COMPLEX
+from ..errors import AutogradError
 from ..opdef.shapes import sliced_shape
 from ..ops.primitive_gather import index_add
 from ..ops.primitive_shape import slice_add, slice_update
@@ -29,13 +36,23 @@ def sum_to(grad: Node, shape: tuple[int, ...]) -> Node:
 
 def _fit(grad: Any, operand: Node) -> Node:
     """A contribution to a gradient, in the operand's shape and dtype."""
-    grad = grad if isinstance(grad, Node) else const(grad)
-    return G.cast_like(sum_to(grad, operand.shape), operand)
+    grad = sum_to(grad if isinstance(grad, Node) else const(grad), operand.shape)
+    if grad.dtype in COMPLEX and operand.dtype not in COMPLEX:
+        grad = G.real_part(grad)  # a real operand has no other direction
+    return G.cast_like(grad, operand)
 
 
 def input_gradients(node: Application, douts: Sequence[Node | None]) -> list[Node | None]:
-    """One gradient per input of an application, in the input's shape and dtype; None where there is none."""
+    """One gradient per input of an application, in the input's shape and dtype; None where there is none.
+
+    Raises
+    ------
+    AutogradError
+        For complex numbers, if the operator's rule is not known to hold for them.
+    """
     op = node.sig.op
+    if not op.differentiates_complex and (op.grad_rule is not None or not node.body or not op.differentiable):
+        _check_real(node)
     if op.grad_rule is None:
         return _through_body(node, douts)
     got = _call_rule(node, douts)
@@ -43,6 +60,18 @@ def input_gradients(node: Application, douts: Sequence[Node | None]) -> list[Nod
     for operand, grad in zip(node.inputs, [*got, *[None] * len(node.inputs)], strict=False):
         out.append(_fit(grad, operand) if operand is not None and grad is not None and operand.tracked else None)
     return out
+
+
+def _check_real(node: Application) -> None:
+    """Raise if a gradient with respect to complex numbers would pass through an operation."""
+    operands = [i for i in node.inputs if i is not None and i.tracked]
+    found = next((n.dtype for n in (*node.parts, *operands) if n.dtype in COMPLEX), None)
+    if found is not None:
+        raise AutogradError(
+            f"{node.sig.op.title} has no gradient for complex numbers",
+            f"a recorded array, and an operand or result of dtype {found}",
+            "compute with the real and imaginary parts as two arrays, or pass x.detach() if the result is to be a constant",
+        )
 
 
 def _call_rule(node: Application, douts: Sequence[Node | None]) -> list[Any]:

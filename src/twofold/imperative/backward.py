@@ -9,13 +9,14 @@ from typing import Any, NoReturn
 
 from ..backend.loader import backend_for
 from ..device import CPU, Device
+from ..dtype import COMPLEX
 from ..errors import AutogradError, ShapeError, StorageError
 from ..graph.build import G, item
 from ..graph.gradient import accumulate, backward_order, ones_head
 from ..graph.ir import TABLES, Application, Constant, Leaf, Node, applies, leaf, topological
 from ..graph.rewrite import as_operator, substitute
 from ..opdef.spec import Sig
-from ..ops import primitive_arithmetic, primitive_shape
+from ..ops import complex_numbers, primitive_arithmetic, primitive_shape
 from ..ops.custom import user_backward
 from ..program.cache import PROGRAMS, Entry
 from ..program.compile import Program
@@ -63,6 +64,8 @@ class Backward(Entry):
         self.wrt = list(variables)  # those behind a blocked gradient too: it is 0
         self.raw = self._results(found)
         self.heads = tuple([h.node for h in heads])
+        #: Whether a variable is complex, so that its gradient is to be conjugated.
+        self.is_complex = any(w.dtype in COMPLEX for w in self.wrt)
         outputs = substitute(self.raw, at)
         used = set(topological(outputs))
         self.slots = [k for k, slot in enumerate(saved) if slot[0] in used]
@@ -361,7 +364,7 @@ def _run_cached(head: Rec, retain: bool) -> list[tuple[Variable, Any]] | None:
     """Short path of the commonest case: one head without head gradient, one device, no bridges or hooks, a known structure; else None."""
     device: Any = head.tape.device if head.tape is not None else None
     b = PROGRAMS.get(((head.node,), ONES, device.device_type, False)) if device else None
-    if b is None or b.hooked:
+    if b is None or b.hooked or b.is_complex:
         return None
     b.used = True  # as `Cache.get_or`
     deferred = bool(head.tape.windows)  # type: ignore[union-attr]
@@ -406,8 +409,12 @@ def run_backward(
     Raises
     ------
     AutogradError
-        If the graph was already used and not retained.
+        If the graph was already used and not retained, or a head without a head gradient is complex.
     """
+    for head, grad in zip(heads, grads, strict=True):
+        if grad is None and head.node.dtype in COMPLEX:
+            todo = "make it real (abs, real, a sum of squares), or pass head gradients"
+            raise AutogradError("backward: a complex number cannot be a loss", f"dtype {head.node.dtype}", todo)
     if len(heads) == 1 and grads[0] is None and not create_graph:
         found = _run_cached(heads[0], retain)
         if found is not None:
@@ -415,18 +422,26 @@ def run_backward(
                 renumber()
             return found
     work = _Pass(cls, retain, create_graph)
-    for head, grad in zip(heads, grads, strict=True):
-        work.head(head, grad)
     was = tls.tape
     if not create_graph:
         tls.tape = None
     try:
+        for head, grad in zip(heads, grads, strict=True):
+            work.head(head, None if grad is None else _conjugated(cls, grad))
         work.run()
+        found = [(variable, _conjugated(cls, grad)._v) for variable, grad in work.found.values()]
     finally:
         tls.tape = was
     if not work.retain:
         renumber()
-    return [(variable, grad._v) for variable, grad in work.found.values()]
+    return found
+
+
+def _conjugated(cls: type, grad: Any) -> Any:
+    """A gradient in the other convention: that of users, or that of `graph.gradient`."""
+    if type_of(grad._v)[1] not in COMPLEX:
+        return grad
+    return wrap(cls, invoke(complex_numbers.conjugate.sig(), (grad,))[0])
 
 
 def recorded_gradients(

@@ -12,7 +12,7 @@ from ..backend.loader import backend_for
 from ..config import SETTINGS
 from ..device import CPU, Device, current_device
 from ..dtype import COMPLEX, FLOATS, INTEGERS, is_float
-from ..errors import AutogradError, DeviceError, DTypeError, StorageError
+from ..errors import DeviceError, DTypeError, StorageError
 from ..graph.build import apply
 from ..graph.ir import Application, Constant, Node, bound_tables, leaf
 from ..opdef.conventions import operator_scalar
@@ -373,7 +373,6 @@ def _record(sig: Sig, args: Sequence[Any], values: list[Any], device: Device, ta
         node = apply(sig, inputs)
     plan = node.cache
     if plan is None or plan.saves is None:
-        _check_real(node)
         plan = plan_of(node)
     rec = Rec(node, tuple(recs), (), tape)
     parts = (rec,) if len(node.parts) == 1 else [Rec(p, (rec,), (), tape) for p in node.parts]
@@ -396,17 +395,6 @@ def _record(sig: Sig, args: Sequence[Any], values: list[Any], device: Device, ta
     if hooked:
         rec.hook = _hook(sig, node, plan, args, kept)
     return outs
-
-
-def _check_real(node: Application) -> None:
-    """Raise if a recorded operation has complex results, which carry no gradient: what is computed from them would be a constant."""
-    found = next((part.dtype for part in node.parts if part.dtype in COMPLEX), None)
-    if found is not None:
-        raise AutogradError(
-            f"{node.sig.op.title}: complex numbers have no gradient",
-            f"a recorded array and a result of dtype {found}",
-            "compute with the real and imaginary parts as two arrays, or pass x.detach() if the result is to be a constant",
-        )
 
 
 def _hook(sig: Sig, node: Node, plan: NodePlan, args: Sequence[Any], outs: Sequence[Value | None]) -> tuple[Sig, list[Any], list[Cell]]:
@@ -447,10 +435,10 @@ def check_has_gradient(v: Content, what: str) -> None:
     Raises
     ------
     DTypeError
-        If it is of bools or complex numbers.
+        If it is of bools.
     """
     dtype = type_of(v)[1]
     if dtype in INTEGERS:
         tolerate(f"{what}: the gradient of integers is rounded to integers", dtype, "cast the array with astype", DTypeError)
-    elif not is_float(dtype):
+    elif not is_float(dtype) and dtype not in COMPLEX:
         raise DTypeError(f"{what}: gradients need a floating-point array", dtype, "cast it with astype")

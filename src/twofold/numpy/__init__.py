@@ -1,7 +1,8 @@
 """``twofold.np``: NumPy's namespace and semantics on any device, with gradients.
 
-Functions with an operator are recorded and run on the device of their arrays. Every other name is NumPy's own: functions run on the host,
-without a gradient (`fallback`); classes and constants are the same objects. Random numbers are in `random`.
+Functions with an operator are recorded and run on the device of their arrays. Every other name is NumPy's own: functions run on the host
+(`fallback`), and from recorded arrays as compositions with a gradient, where there is one (`differentiable`); classes and constants are the
+same objects. Random numbers are in `random`.
 """
 
 from typing import Any as _Any
@@ -9,7 +10,7 @@ from typing import Any as _Any
 import numpy as _numpy
 
 from .. import ops  # noqa: F401  (registers the operators)
-from . import indexing, linalg, methods, operators, random  # noqa: F401  (attach indexing, methods and Python's operators)
+from . import differentiable, indexing, linalg, methods, operators, random  # noqa: F401  (attach gradients, indexing, methods and Python's operators)
 from .array import ndarray, ndarrayView  # noqa: F401  (the class of views is asked for by name)
 from .fallback import vectorize
 from .namespace import array, attribute_names, find_attribute  # `array` is also the name of a module here

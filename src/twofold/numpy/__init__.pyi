@@ -108,6 +108,7 @@ from .shapes import may_share_memory as may_share_memory
 from .shapes import moveaxis as moveaxis
 from .shapes import ndim as ndim
 from .shapes import pad as pad
+from .shapes import permute_dims as permute_dims
 from .shapes import ravel as ravel
 from .shapes import real as real
 from .shapes import repeat as repeat

@@ -1,8 +1,8 @@
-"""Functions without an operator: NumPy itself, on copies in host memory, without a gradient.
+"""Functions without an operator: NumPy itself, on copies in host memory.
 
-They work on any device: results are placed on the device of the first array among the arguments. Inside ``record``, a function that
-computes floating-point results from recorded arrays raises instead of losing the gradient; one that only moves elements into an array is
-recorded as that move.
+They work on any device: results are placed on the device of the first array among the arguments. From recorded arrays a function in `FORMS`
+is computed by that form, which has a gradient. Any other that computes floating-point results from recorded arrays raises instead of losing
+the gradient, unless it only moves elements into an array: that is recorded as the move.
 """
 
 from collections.abc import Callable
@@ -23,6 +23,7 @@ from ..ndarray.types import DeviceLike
 from ..ops import primitive_gather, primitive_shape
 from .array import ndarray
 from .creation import UnsupportedDType, operand
+from .forms import FORMS
 from .indexing import changed_at_once
 from .short_calls import short_call
 
@@ -57,6 +58,10 @@ def by_numpy(function: Callable[..., object], args: tuple[Any, ...], options: di
     arrays = list(arrays_in((args, options)))
     name = getattr(function, "__qualname__", "a function of NumPy")
     device = arrays[0].context if arrays else current_device()
+    if is_recorded(arrays) and (form := FORMS.get(function)) is not None:
+        found = form(*args, **options)
+        if found is not NotImplemented:
+            return found
     if writes is not None and isinstance(args[writes], Array):
         target: Any = args[writes]
         if is_recorded(arrays):
@@ -139,7 +144,8 @@ def wrapped(function: Callable[..., object]) -> Callable[..., Any]:
         with Device(device or ctx or current_device()):
             return by_numpy(function, args, options, writes=writes)
 
-    call.__doc__ = f"``numpy.{name}``, computed on the host, without a gradient.\n\n{function.__doc__ or ''}"
+    recorded = "with a gradient" if function in FORMS else "without a gradient"
+    call.__doc__ = f"``numpy.{name}``, computed on the host; {recorded}.\n\n{function.__doc__ or ''}"
     return call if name in WRITES_FIRST else short_call(call, function, of_large=True)
 
 
@@ -171,6 +177,9 @@ class _Indexed:
         self._name, self._numpys = name, numpys
 
     def __getitem__(self, key: object) -> Any:
+        if self._numpys in FORMS and is_recorded(key):
+            return FORMS[self._numpys](key)
+
         def function(key: object) -> object:
             return self._numpys[key]
 
@@ -221,9 +230,43 @@ def _of_transforms(module: ModuleType, name: str) -> Any:
     return wrapped(found) if isinstance(found, type(np.sum)) else found  # `fftfreq` is written in Python, as `_of_polynomials` says
 
 
+def _of_objects(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function on polynomials. It is written in Python, so from recorded coefficients it is computed as from objects: each an element."""
+    evaluates = function.__name__.endswith("val")
+
+    @wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        if not is_recorded((args, options)):
+            return function(*args, **options)
+        kept = args[:1] if evaluates else ()  # what a polynomial is evaluated at stays an array
+        try:
+            found = function(*kept, *map(objects_of, args[len(kept) :]), **{k: objects_of(v) for k, v in options.items()})
+        except (TypeError, np.linalg.LinAlgError):  # linear algebra of objects
+            refuse_cut(function.__name__, (args, options), np.empty(0))
+            raise
+        result = map_nested(found, lambda v: operand(v.tolist()) if isinstance(v, np.ndarray) else v)
+        if not is_recorded(result):  # some convert objects to floats, one by one
+            refuse_cut(function.__name__, (args, options), np.empty(0))
+        return result
+
+    return call
+
+
+def objects_of(value: Any) -> Any:
+    """A recorded array as NumPy's array of objects, its elements; anything else as NumPy takes it."""
+    if not is_recorded(value):
+        return to_numpy(value)
+    x = operand(value)
+    found = np.empty(x.shape, object)
+    for place in np.ndindex(x.shape):
+        found[place] = x[place]
+    return found
+
+
 def _of_polynomials(module: ModuleType, name: str) -> Any:
-    # functions stay as they are: they are written in Python for anything array-like, so that our operators record them
     found = getattr(module, name)
+    if isinstance(found, (FunctionType, type(np.sum))):
+        return _of_objects(found)
     if isinstance(found, ModuleType):
         return _Namespace(found, _of_polynomials)
     base = np.polynomial.Polynomial.__base__

@@ -270,7 +270,9 @@ def mean(
     if where is not True:
         # the mask counts the elements, broadcast as it is applied
         counted = count_nonzero(broadcast_view(operands(x, where)[1], x.shape), axis, keepdims=keepdims)
-        total = sum(x if is_float(x._dtype) or dtype is not None else x.astype("float64"), axis, dtype, keepdims=keepdims, where=where)
+        total = sum(
+            x if x.dtype.kind not in "biu" or dtype is not None else x.astype("float64"), axis, dtype, keepdims=keepdims, where=where
+        )
         return deliver(function_of("divide")(total, counted).astype(total.dtype, copy=False), out, "unsafe")
     if not _is_real(x, dtype):  # the operator is for real numbers
         return by_numpy(np.mean, (x,), {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims})

@@ -41,6 +41,9 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> ndarray:
     return operand(a).transpose(axes)
 
 
+permute_dims = transpose
+
+
 def matrix_transpose(x: ArrayLike, /) -> ndarray:
     """A view with the last two axes swapped."""
     return operand(x).mT

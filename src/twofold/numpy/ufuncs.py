@@ -21,7 +21,7 @@ from ..opdef.spec import Op
 from ..ops import primitive_arithmetic
 from .array import Out, ndarray, ndarrayView, ready_memory
 from .creation import UnsupportedDType, broadcast_view, operands, zeros
-from .fallback import by_numpy
+from .fallback import by_numpy, objects_of
 from .indexing import add_at, changed_at_once
 from .operators import NUMBERS, applied, element_operand, element_operands, evaluated, loop_dtypes, name_of_operand, owned_memory, short
 from .short_calls import short_ufunc
@@ -105,6 +105,8 @@ class ufunc:  # NumPy's name
         try:
             results = self._computed(inputs, dtype, casting)
         except UnsupportedDType:
+            if is_recorded(inputs) and any(isinstance(v, np.ndarray) and v.dtype == object for v in inputs):
+                return self._numpys(*map(objects_of, inputs))  # object by object, which are recorded
             return by_numpy(
                 self._numpys, inputs, {k: v for k, v in {"out": out, "dtype": dtype}.items() if v is not None} | {"casting": casting}
             )

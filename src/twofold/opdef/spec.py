@@ -148,6 +148,8 @@ class Op:
     faithful: bool = False
     #: Backward recomputes most values inside the definition, instead of saving them in forward.
     recompute: bool = False
+    #: Its gradient rule holds for complex numbers too, by the convention of `graph.gradient`; see `differentiates_complex`.
+    complex_gradient: bool = False
     #: The gradient does not depend on the head gradient (losses).
     ignores_head: bool = False
 
@@ -293,6 +295,11 @@ class Op:
     def differs_from_definition(self) -> bool:
         """Whether its gradient is not that of its definition."""
         return not self.differentiable or (self.grad_rule is not None and not self.faithful)
+
+    @property
+    def differentiates_complex(self) -> bool:
+        """Whether gradients with respect to complex numbers pass through it correctly, or not at all."""
+        return self.complex_gradient or self.moves or self.detaches
 
     @property
     def writes_through(self) -> bool:

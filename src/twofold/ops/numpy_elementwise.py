@@ -2,7 +2,7 @@
 
 import math
 
-from ..dtype import is_float
+from ..dtype import COMPLEX, is_float
 from ..opdef.declare import elementwise
 
 
@@ -32,7 +32,7 @@ def reciprocal_number(xp, x):
     """1 / x; truncated for integers."""
     name = xp.dtype_of(x)
     # NumPy's reciprocal of an integer is 0 or ±1, unlike its true division
-    return 1 / x if is_float(name) else xp.astype(xp.trunc(1 / x), dtype=name)
+    return 1 / x if is_float(name) or name in COMPLEX else xp.astype(xp.trunc(1 / x), dtype=name)
 
 
 for _op in (exp2, fabs, positive, reciprocal_number):

@@ -22,6 +22,7 @@ bitwise = partial(of_ufunc, simple=True, differentiable=False)
     fold=operator.add,
     wraps=True,
     short_path=True,
+    complex_gradient=True,
     symbol=symbol_names("add"),
     storage_rule=OPERATORS["add"],
 )
@@ -52,6 +53,7 @@ def _(xp, node):
     fold=operator.sub,
     wraps=True,
     short_path=True,
+    complex_gradient=True,
     symbol=symbol_names("sub"),
     storage_rule=OPERATORS["sub"],
 )
@@ -77,6 +79,7 @@ def _(xp, node):
     fold=operator.mul,
     wraps=True,
     short_path=True,
+    complex_gradient=True,
     symbol=symbol_names("mul"),
     storage_rule=OPERATORS["mul"],
 )
@@ -138,6 +141,7 @@ def _quotient(lhs, rhs):
     python="truediv",
     fold=_quotient,
     short_path=True,
+    complex_gradient=True,
     numpy_names=("divide", "true_divide"),
     symbol=symbol_names("div"),
     storage_rule=OPERATORS["div"],
@@ -203,7 +207,15 @@ def fmod(xp, lhs, rhs):
 fmod.grad(lambda xp, dout, lhs, rhs: (dout, -dout * xp.trunc(lhs / rhs)))
 
 
-@of_ufunc(least_right=0, c="tf_pow({0}, {1})", python="pow", legacy_differs=True, short_path=True, symbol=symbol_names("power"))
+@of_ufunc(
+    least_right=0,
+    c="tf_pow({0}, {1})",
+    python="pow",
+    legacy_differs=True,
+    short_path=True,
+    symbol=symbol_names("power"),
+    complex_gradient=True,
+)
 def power(xp, lhs, rhs):
     """``lhs`` raised to the power ``rhs``."""
 
@@ -356,6 +368,7 @@ def right_shift(xp, lhs, rhs):
     c="{0} ? {1} : {2}",
     symbol=("where",),
     reference=lambda np, condition, x, y: np.where(condition, x, y),
+    complex_gradient=True,
 )
 def where(xp, condition, x, y):
     """``x`` where the condition is nonzero, else ``y``; all three broadcast."""
@@ -411,12 +424,14 @@ def _(make):
     yield make(make.numbers((0, 4), "float32"), 0.0, 2.0, want=want)
 
 
-@primitive("Cast", "_npi_cast", "_npx_cast", "cast", elementwise=True, result="dtype", simple=True, c="({dtype})({0})")
+@primitive(
+    "Cast", "_npi_cast", "_npx_cast", "cast", elementwise=True, result="dtype", simple=True, c="({dtype})({0})", complex_gradient=True
+)
 def astype(xp, data, *, dtype: DType):
     """``data`` cast to a dtype; floats are truncated to integers."""
 
 
-astype.grad(lambda xp, dout, data: xp.cast_like(dout, data))
+astype.grad(lambda xp, dout: dout)  # cast to the dtype of the operand, as every gradient
 
 
 astype.simplify(lambda xp, node: node.operands[0] if xp.same_type(node.operands[0], node) else None)

@@ -4,12 +4,17 @@ import math
 import operator
 from functools import partial
 
-from ..dtype import FLOATS
+from ..dtype import COMPLEX, FLOATS
 from ..opdef.declare import of_ufunc, primitive
 from .storage_rules import zeros_stay
 
 flat = partial(of_ufunc, differentiable=False)
 test = partial(of_ufunc, result="bool", differentiable=False)
+
+
+def is_complex(xp, data):
+    """Whether an operand holds complex numbers. The derivatives of inverse functions then follow the branch of the result."""
+    return xp.dtype_of(data) in COMPLEX
 
 
 @of_ufunc(
@@ -23,6 +28,7 @@ test = partial(of_ufunc, result="bool", differentiable=False)
     method=True,
     symbol_method=False,
     storage_rule=zeros_stay,
+    complex_gradient=True,
 )
 def negative(xp, data):
     """``-data``."""
@@ -50,13 +56,18 @@ def _(xp, node):
     numpy_names=("abs", "absolute"),
     method=True,
     storage_rule=zeros_stay,
+    complex_gradient=True,
 )
 def absolute(xp, data):
     """Absolute value."""
 
 
-# 0 at 0, where the derivative is any number in [-1, 1]
-absolute.grad(lambda xp, dout, data: dout * xp.sign(data))
+@absolute.grad
+def _(xp, dout, data, out):
+    # 0 at 0, where the derivative is any number in [-1, 1]
+    if not is_complex(xp, data):
+        return dout * xp.sign(data)
+    return dout / xp.where(xp.equal(out, 0), 1, out) * xp.conjugate(data)
 
 
 @flat("sign", "_sparse_sign", simple=True, c="tf_sign({0})", method=True, storage_rule=zeros_stay)
@@ -64,7 +75,7 @@ def sign(xp, data):
     """-1, 0 or 1 according to the sign; NaN for NaN."""
 
 
-@of_ufunc("square", "_sparse_square", simple=True, c="{0} * {0}", method=True, storage_rule=zeros_stay)
+@of_ufunc("square", "_sparse_square", simple=True, c="{0} * {0}", method=True, storage_rule=zeros_stay, complex_gradient=True)
 def square(xp, data):
     """``data * data``."""
 
@@ -72,7 +83,7 @@ def square(xp, data):
 square.grad(lambda xp, dout, data: dout * 2 * data)
 
 
-@of_ufunc("sqrt", "_sparse_sqrt", c="sqrt({0})", method=True, storage_rule=zeros_stay)
+@of_ufunc("sqrt", "_sparse_sqrt", c="sqrt({0})", method=True, storage_rule=zeros_stay, complex_gradient=True)
 def sqrt(xp, data):
     """Square root; NaN for negative numbers."""
 
@@ -88,7 +99,7 @@ def cbrt(xp, data):
 cbrt.grad(lambda xp, dout, out: dout / (3.0 * out * out))
 
 
-@of_ufunc("exp", "_sparse_exp", c="exp({0})", method=True)
+@of_ufunc("exp", "_sparse_exp", c="exp({0})", method=True, complex_gradient=True)
 def exp(xp, data):
     """Exponential function."""
 
@@ -99,7 +110,7 @@ exp.grad(lambda xp, dout, out: dout * out)
 exp.logarithm(lambda xp, node: node.operands[0])
 
 
-@of_ufunc("expm1", "_sparse_expm1", c="expm1({0})", method=True, storage_rule=zeros_stay)
+@of_ufunc("expm1", "_sparse_expm1", c="expm1({0})", method=True, storage_rule=zeros_stay, complex_gradient=True)
 def expm1(xp, data):
     """``exp(data) - 1``, accurate near 0."""
 
@@ -107,7 +118,7 @@ def expm1(xp, data):
 expm1.grad(lambda xp, dout, out: dout * (out + 1))
 
 
-@of_ufunc("log", "_sparse_log", c="log({0})", method=True)
+@of_ufunc("log", "_sparse_log", c="log({0})", method=True, complex_gradient=True)
 def log(xp, data):
     """Natural logarithm."""
 
@@ -128,7 +139,7 @@ def _stable_log_to(base):
     return rule
 
 
-@of_ufunc("log2", "_sparse_log2", c="log2({0})", method=True)
+@of_ufunc("log2", "_sparse_log2", c="log2({0})", method=True, complex_gradient=True)
 def log2(xp, data):
     """Base-2 logarithm."""
 
@@ -139,7 +150,7 @@ log2.grad(lambda xp, dout, data: dout / (data * math.log(2)))
 log2.stable(_stable_log_to(2))
 
 
-@of_ufunc("log10", "_sparse_log10", c="log10({0})", method=True)
+@of_ufunc("log10", "_sparse_log10", c="log10({0})", method=True, complex_gradient=True)
 def log10(xp, data):
     """Base-10 logarithm."""
 
@@ -150,7 +161,7 @@ log10.grad(lambda xp, dout, data: dout / (data * math.log(10)))
 log10.stable(_stable_log_to(10))
 
 
-@of_ufunc("log1p", "_sparse_log1p", c="log1p({0})", method=True, storage_rule=zeros_stay)
+@of_ufunc("log1p", "_sparse_log1p", c="log1p({0})", method=True, storage_rule=zeros_stay, complex_gradient=True)
 def log1p(xp, data):
     """``log(1 + data)``, accurate near 0."""
 
@@ -168,7 +179,7 @@ def _(xp, node):
     return None if logit is None else -xp.softplus(logit)
 
 
-@of_ufunc("sin", "_sparse_sin", c="sin({0})", method=True, storage_rule=zeros_stay)
+@of_ufunc("sin", "_sparse_sin", c="sin({0})", method=True, storage_rule=zeros_stay, complex_gradient=True)
 def sin(xp, data):
     """Sine, of an angle in radians."""
 
@@ -176,7 +187,7 @@ def sin(xp, data):
 sin.grad(lambda xp, dout, data: dout * xp.cos(data))
 
 
-@of_ufunc("cos", "_sparse_cos", c="cos({0})", method=True)
+@of_ufunc("cos", "_sparse_cos", c="cos({0})", method=True, complex_gradient=True)
 def cos(xp, data):
     """Cosine, of an angle in radians."""
 
@@ -184,7 +195,7 @@ def cos(xp, data):
 cos.grad(lambda xp, dout, data: -dout * xp.sin(data))
 
 
-@of_ufunc("tan", "_sparse_tan", c="tan({0})", method=True, storage_rule=zeros_stay)
+@of_ufunc("tan", "_sparse_tan", c="tan({0})", method=True, storage_rule=zeros_stay, complex_gradient=True)
 def tan(xp, data):
     """Tangent, of an angle in radians."""
 
@@ -194,23 +205,27 @@ def tan(xp, data):
 tan.grad(lambda xp, dout, out: dout * (out * out + 1))
 
 
-@of_ufunc("arcsin", "_sparse_arcsin", c="asin({0})", method=True, storage_rule=zeros_stay)
+@of_ufunc("arcsin", "_sparse_arcsin", c="asin({0})", method=True, storage_rule=zeros_stay, complex_gradient=True)
 def arcsin(xp, data):
     """Inverse sine, in radians."""
 
 
-arcsin.grad(lambda xp, dout, data: dout / xp.sqrt(1 - data * data))
+@arcsin.grad
+def _(xp, dout, data, out):
+    return dout / (xp.cos(out) if is_complex(xp, data) else xp.sqrt(1 - data * data))
 
 
-@of_ufunc("arccos", "_sparse_arccos", c="acos({0})", method=True)
+@of_ufunc("arccos", "_sparse_arccos", c="acos({0})", method=True, complex_gradient=True)
 def arccos(xp, data):
     """Inverse cosine, in radians."""
 
 
-arccos.grad(lambda xp, dout, data: -dout / xp.sqrt(1 - data * data))
+@arccos.grad
+def _(xp, dout, data, out):
+    return -dout / (xp.sin(out) if is_complex(xp, data) else xp.sqrt(1 - data * data))
 
 
-@of_ufunc("arctan", "_sparse_arctan", c="atan({0})", method=True, storage_rule=zeros_stay)
+@of_ufunc("arctan", "_sparse_arctan", c="atan({0})", method=True, storage_rule=zeros_stay, complex_gradient=True)
 def arctan(xp, data):
     """Inverse tangent, in radians."""
 
@@ -218,7 +233,7 @@ def arctan(xp, data):
 arctan.grad(lambda xp, dout, data: dout / (data * data + 1))
 
 
-@of_ufunc("sinh", "_sparse_sinh", c="sinh({0})", method=True, storage_rule=zeros_stay)
+@of_ufunc("sinh", "_sparse_sinh", c="sinh({0})", method=True, storage_rule=zeros_stay, complex_gradient=True)
 def sinh(xp, data):
     """Hyperbolic sine."""
 
@@ -226,7 +241,7 @@ def sinh(xp, data):
 sinh.grad(lambda xp, dout, data: dout * xp.cosh(data))
 
 
-@of_ufunc("cosh", "_sparse_cosh", c="cosh({0})", method=True)
+@of_ufunc("cosh", "_sparse_cosh", c="cosh({0})", method=True, complex_gradient=True)
 def cosh(xp, data):
     """Hyperbolic cosine."""
 
@@ -234,7 +249,7 @@ def cosh(xp, data):
 cosh.grad(lambda xp, dout, data: dout * xp.sinh(data))
 
 
-@of_ufunc("tanh", "_sparse_tanh", c="tanh({0})", method=True, storage_rule=zeros_stay)
+@of_ufunc("tanh", "_sparse_tanh", c="tanh({0})", method=True, storage_rule=zeros_stay, complex_gradient=True)
 def tanh(xp, data):
     """Hyperbolic tangent."""
 
@@ -242,23 +257,27 @@ def tanh(xp, data):
 tanh.grad(lambda xp, dout, out: dout * (1 - out * out))
 
 
-@of_ufunc("arcsinh", "_sparse_arcsinh", c="asinh({0})", method=True, storage_rule=zeros_stay)
+@of_ufunc("arcsinh", "_sparse_arcsinh", c="asinh({0})", method=True, storage_rule=zeros_stay, complex_gradient=True)
 def arcsinh(xp, data):
     """Inverse hyperbolic sine."""
 
 
-arcsinh.grad(lambda xp, dout, data: dout / xp.sqrt(data * data + 1))
+@arcsinh.grad
+def _(xp, dout, data, out):
+    return dout / (xp.cosh(out) if is_complex(xp, data) else xp.sqrt(data * data + 1))
 
 
-@of_ufunc("arccosh", "_sparse_arccosh", c="acosh({0})", method=True)
+@of_ufunc("arccosh", "_sparse_arccosh", c="acosh({0})", method=True, complex_gradient=True)
 def arccosh(xp, data):
     """Inverse hyperbolic cosine."""
 
 
-arccosh.grad(lambda xp, dout, data: dout / xp.sqrt(data * data - 1))
+@arccosh.grad
+def _(xp, dout, data, out):
+    return dout / (xp.sinh(out) if is_complex(xp, data) else xp.sqrt(data * data - 1))
 
 
-@of_ufunc("arctanh", "_sparse_arctanh", c="atanh({0})", method=True, storage_rule=zeros_stay)
+@of_ufunc("arctanh", "_sparse_arctanh", c="atanh({0})", method=True, storage_rule=zeros_stay, complex_gradient=True)
 def arctanh(xp, data):
     """Inverse hyperbolic tangent."""
 

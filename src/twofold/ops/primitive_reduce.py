@@ -40,7 +40,7 @@ def spread(xp, value, data, axis, keepdims):
     return xp.broadcast_to(value, shape=data.shape)
 
 
-@reduction(_wide, packed=True, row_reduction=True, symbol=("sum",))
+@reduction(_wide, packed=True, row_reduction=True, symbol=("sum",), complex_gradient=True)
 def sum(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Sum over axes (all if None), by the same tree of partial sums in every mode of execution."""
 
@@ -55,7 +55,7 @@ def _(xp, node):
     return None if found is None else xp.log_sum_exp(found, normalized_axes(axis, len(terms.shape)), node.shape)
 
 
-@reduction(_wide, symbol=("prod",), reference=lambda np, data, **params: np.prod(data, **params))
+@reduction(_wide, symbol=("prod",), reference=lambda np, data, **params: np.prod(data, **params), complex_gradient=True)
 def prod(xp, data, *, axis: Axis = None, keepdims: bool = False):
     """Product over axes."""
 
@@ -160,7 +160,7 @@ for _op in (argmax, argmin):
     _op.cases(_extremum_cases(_op.name))
 
 
-@primitive(reference=lambda np, data, *, axis: np.cumsum(data, axis))
+@primitive(reference=lambda np, data, *, axis: np.cumsum(data, axis), complex_gradient=True)
 def cumulative_sum(xp, data, *, axis: int):
     """Running sum along an axis."""
 
@@ -169,7 +169,7 @@ cumulative_sum.type(lambda data, *, axis: (data.shape, _wide(data.dtype)))
 cumulative_sum.grad(lambda xp, dout, *, axis: xp.flip(xp.cumulative_sum(xp.flip(dout, axis), axis=axis), axis))
 
 
-@primitive(reference=lambda np, data, *, axis: np.cumprod(data, axis))
+@primitive(reference=lambda np, data, *, axis: np.cumprod(data, axis), complex_gradient=True)
 def cumulative_prod(xp, data, *, axis: int):
     """Running product along an axis."""
 
@@ -248,7 +248,7 @@ def _sorted(np, data, *, axis, descending):
     return np.flip(found, axis) if descending else found
 
 
-@primitive(host_only=True, reference=_sorted)
+@primitive(host_only=True, reference=_sorted, complex_gradient=True)
 def sort(xp, data, *, axis: int, descending: bool = False):
     """The elements along an axis in order; equal ones, such as 0.0 and -0.0, in any."""
 
@@ -270,7 +270,7 @@ def _(make):
             yield make(x, axis=axis, descending=descending)
 
 
-@primitive(packed=True, alone=True, symbol=("dot",), python="matmul", numpy_names=("matmul",))
+@primitive(packed=True, complex_gradient=True, alone=True, symbol=("dot",), python="matmul", numpy_names=("matmul",))
 def matmul(xp, lhs, rhs):
     """Matrix product over the last two axes, broadcasting the others; vectors are treated as in NumPy."""
 
@@ -314,7 +314,7 @@ def _fit(xp, grad, matrix, operand):
     return xp.reshape(xp.sum(grad, axis=axes) if axes else grad, shape=operand.shape)
 
 
-@primitive()
+@primitive(complex_gradient=True)
 def einsum(xp, *arrays, subscripts: str):
     """Einstein summation; ``subscripts`` are explicit, without ellipses, and repeat no index within an operand."""
 

@@ -196,7 +196,7 @@ def _(make):
         yield make(make.numbers((3, 4), dtype), key=((1, None, None), (None, None, -2)), want=want)
 
 
-@primitive()
+@primitive(complex_gradient=True)
 def slice_update(xp, data, value, *, key: Triples):
     """``data`` with the elements of a slice replaced by ``value``, which is broadcast."""
 
@@ -222,7 +222,7 @@ def _slice_add(xp, data, value, *, key: Triples):
     return xp.slice_update(data, xp.slice(data, key=key) + value, key=key)
 
 
-slice_add = build(_slice_add, (), (), {})
+slice_add = build(_slice_add, (), (), {"complex_gradient": True})
 slice_add.grad(lambda xp, dout, *, key: (dout, xp.slice(dout, key=key)))
 
 
@@ -239,7 +239,7 @@ def _(make):
     yield make(make.numbers((3,), "int32"), make.numbers((), "int32"), key=((5, 9, None),), want=want)
 
 
-@primitive(symbol=("Concat",), symbol_params=lambda axis: {"dim": axis})
+@primitive(complex_gradient=True, symbol=("Concat",), symbol_params=lambda axis: {"dim": axis})
 def concat(xp, *arrays, axis: int):
     """Concatenates arrays along an axis."""
 
@@ -289,7 +289,7 @@ def _(make):
     yield make(make.numbers((2,), "int32"), make.numbers((3,), "float32"), axis=0, want=want)
 
 
-@primitive()
+@primitive(complex_gradient=True)
 def pad(xp, data, *, width: Triples, value: float = 0.0):
     """``data`` padded with a constant, by ``(before, after)`` elements along each axis."""
 

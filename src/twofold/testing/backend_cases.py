@@ -15,7 +15,7 @@ import numpy
 import numpy as np
 
 from .. import ops  # noqa: F401  (registers the primitives)
-from ..dtype import FLOATS, INTEGERS, NAME_OF, NUMPY, float_of, ufunc_result
+from ..dtype import COMPLEX, FLOATS, INTEGERS, NAME_OF, NUMPY, float_of, ufunc_result
 from ..errors import DTypeError
 from ..opdef.registry import primitives
 from ..opdef.samples import samples_of
@@ -134,9 +134,9 @@ class CaseMaker:
 
 
 def cases(name: str, dtypes: Sequence[str] = REAL) -> list[Case]:
-    """All cases of a primitive whose operands and result have the given dtypes, or bool, int64 or uint64, which are mandatory."""
+    """All cases of a primitive whose operands and result have the given dtypes, or mandatory ones: bool, int64, uint64, complex ones."""
     op = primitives()[name]
-    has = {*dtypes, "bool", "int64", "uint64"}
+    has = {*dtypes, "bool", "int64", "uint64", *COMPLEX}
     return [c for c in _cases(op) if all(NAME_OF[a.dtype] in has for a in (*c.operands, c.want) if isinstance(a, np.ndarray))]
 
 

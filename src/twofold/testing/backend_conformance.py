@@ -25,7 +25,7 @@ from ..program import primitives as _told  # noqa: F401  (tells adapters of the 
 from .backend_cases import REAL, Case, cases, numbers
 
 #: Relative error allowed to a result, per dtype: a few units in the last place.
-TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 2e-6, "float64": 1e-14}
+TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 2e-6, "float64": 1e-14, "complex64": 2e-6, "complex128": 1e-14}
 
 
 def names() -> list[str]:
@@ -43,7 +43,7 @@ def check_primitive(backend: Backend, name: str, dtypes: Sequence[str] = REAL) -
     name
         The primitive.
     dtypes
-        Real dtypes that the adapter's library supports. It must support bool, int64 and uint64.
+        Real dtypes that the adapter's library supports. It must support bool, int64, uint64 and complex numbers.
 
     Raises
     ------
@@ -72,9 +72,9 @@ def expect(backend: Backend, what: str, got: Any, want: np.ndarray) -> None:
     kind, wanted = backend.type_of(got), ArrayType(want.shape, NAME_OF[want.dtype])
     assert kind == wanted, f"{what}: the result is {kind.dtype}{list(kind.shape)}, should be {wanted.dtype}{list(wanted.shape)}"
     value = backend.to_host(got)
-    if is_float(wanted.dtype):
-        rtol = TOLERANCE[wanted.dtype]
-        np.testing.assert_allclose(value.astype(np.float64), want.astype(np.float64), rtol, rtol / 10, equal_nan=True, err_msg=what)
+    if wanted.dtype in TOLERANCE:
+        rtol, wide = TOLERANCE[wanted.dtype], np.float64 if is_float(wanted.dtype) else np.complex128
+        np.testing.assert_allclose(value.astype(wide), want.astype(wide), rtol, rtol / 10, equal_nan=True, err_msg=what)
     else:
         np.testing.assert_array_equal(value, want, err_msg=what)
 

@@ -234,7 +234,7 @@ def check_recorded_gradient(op: Op, sample: Sample) -> None:
 def check_dtypes(op: Op, sample: Sample) -> None:
     """Narrower floats give the same values within their precision."""
     want = _run(op, sample, "float64")
-    for dtype in [d for d in op.floats if d != "float64"]:
+    for dtype in [d for d in op.floats if is_float(d) and d != "float64"]:
         got = _run(op, sample, dtype)
         for a, b in zip(got, want, strict=True):
             if a.size and np.isfinite(b.astype(np.float64)).all() and not op.random:

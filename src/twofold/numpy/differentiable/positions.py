@@ -1,0 +1,199 @@
+"""Functions that only move elements: NumPy's function is applied to the elements' numbers, and the result says which elements to take."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ...dtype import promote
+from ...imperative.array import adopted
+from ...imperative.invoke import host_of
+from ...ndarray.host_calls import refuse_cut, to_numpy
+from ...ndarray.types import ArrayLike, DTypeLike
+from ...opdef.shapes import normalized_axis
+from ...ops import primitive_gather
+from ..array import Out, ndarray
+from ..creation import asarray, operand
+from ..fallback import by_numpy
+from ..forms import form_of
+from ..reductions import run
+from ..selecting import take
+from ..shapes import concatenate, elements_at
+from ..ufuncs import deliver
+
+
+class Numbered:
+    """Arrays whose elements are numbered one after the other."""
+
+    def __init__(self) -> None:
+        self._arrays: list[ndarray] = []
+        self._count = 0
+
+    def numbers(self, value: Any) -> Any:
+        """The numbers of an array's elements, as a NumPy array; of arrays in lists and tuples, as such lists and tuples."""
+        if isinstance(value, (list, tuple)):
+            return type(value)(map(self.numbers, value))
+        x = operand(value)
+        first, self._count = self._count, self._count + x.size
+        self._arrays.append(x)
+        return np.arange(first, self._count).reshape(x.shape)
+
+    def elements(self, numbers: Any, dtype: DTypeLike = None) -> ndarray:
+        """The elements with these numbers, in their common dtype if none is given."""
+        kind = promote(*[a._dtype for a in self._arrays]) if dtype is None else dtype
+        return elements_at(concatenate([a.reshape(-1).astype(kind, copy=False) for a in self._arrays]), np.asarray(numbers))
+
+
+@form_of(np.insert)
+def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None) -> ndarray:
+    """An array with values inserted before positions along an axis, flattened if None."""
+    elements = Numbered()
+    found = np.insert(elements.numbers(arr), to_numpy(obj), elements.numbers(asarray(values)), axis)
+    return elements.elements(found, operand(arr).dtype)
+
+
+@form_of(np.block)
+def block(arrays: Any) -> ndarray:
+    """An array assembled from nested lists of blocks."""
+    elements = Numbered()
+    return elements.elements(np.block(elements.numbers(arrays)))
+
+
+@form_of(np.choose)
+def choose(a: ArrayLike, choices: Any, out: Out = None, mode: Any = "raise") -> ndarray:
+    """For each position the element of the array that an index selects."""
+    elements, given = Numbered(), choices if isinstance(choices, (list, tuple)) else list(operand(choices))
+    return deliver(elements.elements(np.choose(to_numpy(a), elements.numbers(list(given)), mode=mode)), out, "unsafe")
+
+
+@form_of(np.ndarray.choose)
+def _choose(self: ArrayLike, choices: Any, out: Out = None, mode: Any = "raise") -> ndarray:
+    return choose(self, choices, out, mode)
+
+
+@form_of(np.partition)
+def partition(a: ArrayLike, kth: Any, axis: int | None = -1, kind: Any = "introselect", order: None = None) -> ndarray:
+    """The elements reordered so that those at positions are where sorting would put them, smaller ones before, larger ones behind."""
+    x = operand(a)
+    x, at = (x.reshape(-1), 0) if axis is None else (x, normalized_axis(axis, x.ndim))
+    places = np.argpartition(host_of(x), to_numpy(kth), at, kind)
+    return run(primitive_gather.take_along_axis, x, adopted(ndarray, places, x.context), axis=at)
+
+
+@form_of(np.unique)
+def unique(
+    ar: ArrayLike,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+    **options: Any,
+) -> Any:
+    """The distinct elements, or slices along an axis, in order. The first one of several equal ones gets their gradient."""
+    x = operand(ar)
+    options |= {"axis": axis, "equal_nan": equal_nan}
+    _, places, *others = by_numpy(np.unique, (x.detach(), True, return_inverse, return_counts), options)
+    values = take(x if axis is not None else x.reshape(-1), places, 0 if axis is None else axis)
+    results = (values, *([places] if return_index else []), *others)
+    return results if len(results) > 1 else values
+
+
+@form_of(np.unique_values)
+def unique_values(x: ArrayLike, /) -> ndarray:
+    """The distinct elements, in order."""
+    return unique(x, equal_nan=False)
+
+
+def _unique_with(name: str, *with_: str) -> None:
+    numpys = getattr(np, name)
+    result = type(numpys(np.zeros(1)))
+
+    def found(x: ArrayLike, /) -> Any:
+        return result(*unique(x, *["index" in with_, "inverse" in with_, "counts" in with_], equal_nan=False))
+
+    form_of(numpys)(found)
+
+
+_unique_with("unique_all", "index", "inverse", "counts")
+_unique_with("unique_counts", "counts")
+_unique_with("unique_inverse", "inverse")
+
+
+@form_of(np.union1d)
+def union1d(ar1: ArrayLike, ar2: ArrayLike) -> ndarray:
+    """The distinct elements of two arrays, in order."""
+    return unique(concatenate([ar1, ar2], None))
+
+
+@form_of(np.intersect1d)
+def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, return_indices: bool = False) -> Any:
+    """The distinct elements that both arrays have, in order; with the gradient of the first array's."""
+    x = operand(ar1).reshape(-1)
+    found, first, second = by_numpy(np.intersect1d, (x.detach(), operand(ar2).detach(), assume_unique, True), {})
+    values = take(x, first).astype(found.dtype, copy=False)
+    return (values, first, second) if return_indices else values
+
+
+@form_of(np.setdiff1d)
+def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> ndarray:
+    """The distinct elements of the first array that the second lacks, in order."""
+    x = operand(ar1).reshape(-1) if assume_unique else unique(ar1)
+    return take(x, np.flatnonzero(~np.isin(host_of(x), to_numpy(ar2))))
+
+
+@form_of(np.setxor1d)
+def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> ndarray:
+    """The distinct elements that only one of two arrays has, in order."""
+    return unique(concatenate([setdiff1d(ar1, ar2, assume_unique), setdiff1d(ar2, ar1, assume_unique)]))
+
+
+@form_of(np.trim_zeros)
+def trim_zeros(filt: Any, trim: Any = "fb", axis: Any = None) -> ndarray:
+    """An array without zeros at its ends."""
+    x = operand(filt)
+    if x.ndim != 1:
+        return NotImplemented
+    # NumPy trims the numbers of elements, which are 0 where the elements are
+    numbers = np.where(host_of(x) == 0, 0, np.arange(1, x.size + 1))
+    kept = np.trim_zeros(numbers, trim)
+    first = 0 if "f" not in trim.lower() else int(np.argmax(numbers != 0)) if len(kept) else 0
+    return x[first : first + len(kept)].copy()
+
+
+@form_of(np.ediff1d)
+def ediff1d(ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None) -> ndarray:
+    """The differences of adjacent elements of the flattened array, between other values."""
+    x = operand(ary).reshape(-1)
+    ends = [None if e is None else operand(e).reshape(-1).astype(x.dtype, casting="same_kind", copy=False) for e in (to_begin, to_end)]
+    parts = [ends[0], x[1:] - x[:-1], ends[1]]
+    return concatenate([p for p in parts if p is not None])
+
+
+@form_of(np.sort_complex)
+def sort_complex(a: ArrayLike) -> ndarray:
+    """The elements sorted along the last axis, as complex numbers."""
+    x = operand(a)
+    places = np.argsort(host_of(x), -1, kind="stable")
+    found = run(primitive_gather.take_along_axis, x, adopted(ndarray, places, x.context), axis=x.ndim - 1)
+    return found.astype(np.sort_complex(np.zeros(1, x.dtype)).dtype, copy=False)
+
+
+@form_of(np.asanyarray, np.asfortranarray, np.asarray_chkfinite, np.require)
+def _copy(a: ArrayLike, dtype: DTypeLike = None, *_: Any, **options: Any) -> ndarray:
+    """The array itself: there is one memory order, and a recorded array is not written to."""
+    return asarray(a, dtype)
+
+
+def _concatenated(numpys: Any, key: Any) -> ndarray:
+    """What an object such as ``r_`` makes of an index that contains recorded arrays."""
+    elements = Numbered()
+    items = key if isinstance(key, tuple) else (key,)
+    refuse_cut(type(numpys).__name__, [k for k in items if isinstance(k, slice)], np.empty(0))
+    given = tuple([k if isinstance(k, str) else elements.numbers(numpys[k] if isinstance(k, slice) else k) for k in items])
+    return elements.elements(numpys[given], np.asarray(numpys[to_numpy(key)]).dtype)
+
+
+for _object in (np.r_, np.c_):
+    form_of(_object)(partial(_concatenated, _object))

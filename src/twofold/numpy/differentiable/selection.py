@@ -1,0 +1,146 @@
+"""Functions that select between arrays, apply functions to parts of one, or surround one."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...errors import ParameterError
+from ...ndarray.host_calls import is_recorded, to_numpy
+from ...ndarray.types import ArrayLike
+from ...opdef.shapes import broadcast_shapes, normalized_axis
+from ..array import ndarray
+from ..creation import broadcast_view, operand, zeros_like
+from ..forms import form_of
+from ..reductions import max, mean, min
+from ..shapes import concatenate, expand_dims, moveaxis, stack
+from ..ufuncs import chosen
+from .statistics import median
+
+
+@form_of(np.select)
+def select(condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], default: ArrayLike = 0) -> ndarray:
+    """For each position the element of the first array whose condition holds, or the default."""
+    if len(condlist) != len(choicelist) or not len(condlist):
+        raise ParameterError(
+            "select: list of cases must be same length as list of conditions", f"{len(choicelist)} and {len(condlist)}", "pass one each"
+        )
+    conditions = [operand(c) for c in condlist]
+    if any(c._dtype != "bool" for c in conditions):
+        raise ParameterError("select: conditions are bools", ", ".join([c._dtype for c in conditions]), "compare, or cast with astype")
+    kind = np.result_type(*[v.dtype if isinstance(v, ndarray) else to_numpy(v) for v in (*choicelist, default)])
+    *choices, result = [operand(v).astype(kind, copy=False) for v in (*choicelist, default)]
+    shape = broadcast_shapes("select", [v.shape for v in (*conditions, *choices, result)])
+    for condition, choice in zip(conditions[::-1], choices[::-1], strict=True):
+        result = chosen(condition, choice, result)
+    return result if result.shape == shape else broadcast_view(result, shape).copy()
+
+
+@form_of(np.piecewise)
+def piecewise(x: ArrayLike, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> ndarray:
+    """Functions of the elements where conditions hold: the last function whose condition does."""
+    a = operand(x)
+    given = np.asarray(to_numpy(condlist), bool)
+    if isinstance(condlist, (list, tuple)) and not isinstance(condlist[0], (list, tuple, ndarray, np.ndarray)) and a.ndim:
+        given = given[None]
+    conditions = list(given.reshape(-1, *a.shape) if given.ndim <= a.ndim else given)
+    if len(funclist) == len(conditions) + 1:
+        conditions.append(~np.any(conditions, axis=0))
+    elif len(funclist) != len(conditions):
+        what = f"with {len(conditions)} condition(s), either {len(conditions)} or {len(conditions) + 1} functions are expected"
+        raise ParameterError(what, str(len(funclist)), "pass as many")
+    result = zeros_like(a)
+    for condition, function in zip(conditions, funclist, strict=True):
+        if not callable(function):
+            result = chosen(condition, operand(function).astype(a.dtype, copy=False), result)
+        elif condition.any():
+            value: Any = function(a[condition] if a.ndim else a, *args, **kw)
+            result[condition if a.ndim else ...] = value
+    return result
+
+
+@form_of(np.apply_along_axis)
+def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: Any, **kwargs: Any) -> ndarray:
+    """The results of a function of each vector along an axis, whose axes take the place of that axis."""
+    x = operand(arr)
+    at = normalized_axis(axis, x.ndim)
+    rows = moveaxis(x, at, -1)
+    results = [operand(func1d(rows[place], *args, **kwargs)) for place in np.ndindex(rows.shape[:-1])]
+    if not results:
+        raise ParameterError("Cannot apply_along_axis when any iteration dimensions are 0", str(x.shape), "pass a larger array")
+    every = stack(results).reshape(*rows.shape[:-1], *results[0].shape)
+    count = results[0].ndim
+    return moveaxis(every, tuple(range(every.ndim - count, every.ndim)), tuple(range(at, at + count)))
+
+
+@form_of(np.apply_over_axes)
+def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: Any) -> ndarray:
+    """A function ``(array, axis)`` applied over one axis after the other, which are kept with size 1."""
+    x = operand(a)
+    for axis in np.ravel(axes):
+        at = normalized_axis(int(axis), x.ndim)
+        result = operand(func(x, at))
+        x = result if result.ndim == x.ndim else expand_dims(result, at)
+        if x.ndim != operand(a).ndim:
+            raise ParameterError("function is not returning an array of the correct shape", str(result.shape), "return one axis less")
+    return x
+
+
+# padding
+
+
+@form_of(np.pad)
+def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
+    """An array padded with constants, statistics of its edges, or ramps: along one axis after the other, as NumPy does."""
+    x = operand(array)
+    widths = _pairs(pad_width, x.ndim)
+    if mode not in PADDING or (set(options) - {"constant_values", "end_values", "stat_length"}):
+        return NotImplemented
+    values = options.get("constant_values", options.get("end_values", 0))
+    ends = _pairs(values, x.ndim) if not is_recorded(values) else [[operand(values)] * 2] * x.ndim
+    lengths = _pairs(options.get("stat_length"), x.ndim)
+    if is_recorded(values) and operand(values).ndim:
+        return NotImplemented
+    for axis, (width, end, length) in enumerate(zip(widths, ends, lengths, strict=True)):
+        rows = moveaxis(x, axis, 0)
+        before, after = [
+            PADDING[mode](side, int(n), e, k)
+            for side, n, e, k in ((rows, width[0], end[0], length[0]), (rows[::-1], width[1], end[1], length[1]))
+        ]
+        x = moveaxis(concatenate([before, rows, after[::-1]]), 0, axis)
+    return x
+
+
+def _pairs(value: Any, ndim: int) -> list[Any]:
+    """For each axis the values before and after."""
+    if isinstance(value, dict):
+        pairs = [value.get(k, value.get(k - ndim, 0)) for k in range(ndim)]
+        return [p if isinstance(p, (tuple, list)) else (p, p) for p in pairs]
+    return np.broadcast_to(np.asarray(to_numpy(value)), (ndim, 2)).tolist()
+
+
+def _filled(rows: ndarray, count: int, value: Any) -> ndarray:
+    return broadcast_view(operand(value).astype(rows.dtype, copy=False), (count, *rows.shape[1:]))
+
+
+def _ramp(rows: ndarray, count: int, end: Any, length: Any) -> ndarray:
+    parts = (np.arange(count) / np.maximum(count, 1)).reshape(-1, *[1] * (rows.ndim - 1)).astype(rows.dtype)
+    return (rows[:1] - end) * parts + end
+
+
+def _statistic(function: Callable[..., ndarray]) -> Callable[..., ndarray]:
+    def padding(rows: ndarray, count: int, end: Any, length: int | None) -> ndarray:
+        return _filled(rows, count, function(rows[:length], 0, keepdims=True))
+
+    return padding
+
+
+#: By mode: a function of the array with the padded axis in front, how much to add in front of it, the end value and the length.
+PADDING: dict[Any, Callable[[ndarray, int, Any, Any], ndarray]] = {
+    "constant": lambda rows, count, end, length: _filled(rows, count, end),
+    "linear_ramp": _ramp,
+    "maximum": _statistic(max),
+    "minimum": _statistic(min),
+    "mean": _statistic(mean),
+    "median": _statistic(median),
+}

@@ -1,0 +1,290 @@
+"""Quantiles, reductions that ignore NaN or mask elements, covariances, counts with weights."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...dtype import is_float
+from ...errors import ParameterError
+from ...imperative.invoke import host_of
+from ...ndarray.host_calls import is_recorded, to_numpy
+from ...ndarray.types import ArrayLike, Axis, DTypeLike
+from ...opdef.shapes import normalized_axes
+from .. import shapes
+from ..array import Out, ndarray
+from ..creation import broadcast_view, operand, operands, zeros
+from ..fallback import by_numpy
+from ..forms import form_of
+from ..indexing import add_at
+from ..linear import dot
+from ..reductions import all, average, cumprod, cumsum, max, min, sum
+from ..selecting import diff
+from ..shapes import elements_at
+from ..ufuncs import chosen, deliver, function_of
+
+isnan, sqrt = function_of("isnan"), function_of("sqrt")
+
+
+# quantiles
+
+
+def _by_ranks(numpys: Callable[..., Any], a: ArrayLike, axis: Axis, keepdims: bool, *q: Any, **options: Any) -> Any:
+    """A quantile: a weighted mean of two elements, which NumPy finds as the quantile of the elements' ranks.
+
+    Equal elements are ranked in the order of their positions, which decides the gradient.
+    """
+    if is_recorded((q, options)):
+        return NotImplemented
+    x, q = operand(a), to_numpy(q)
+    axes = normalized_axes(axis, x.ndim)
+    kept = [k for k in range(x.ndim) if k not in axes]
+    rows = x.transpose([*kept, *axes]).reshape([*[x.shape[k] for k in kept], math.prod([x.shape[k] for k in axes])])
+    if options.get("weights") is not None:
+        weights = np.asarray(to_numpy(options["weights"]))
+        if weights.shape != x.shape and len(axes) == 1:
+            weights = np.broadcast_to(weights.reshape([-1 if k in axes else 1 for k in range(x.ndim)]), x.shape)
+        options["weights"] = weights.transpose([*kept, *axes]).reshape(rows.shape)
+    count = rows.shape[-1]
+    if not x.size or x.dtype.kind != "f":
+        return NotImplemented
+    host = host_of(rows)
+    order = np.argsort(host, -1, kind="stable")
+    ranks = np.empty(host.shape)
+    np.put_along_axis(ranks, order, np.broadcast_to(np.arange(float(count)), host.shape), -1)
+    ranks[np.isnan(host)] = np.nan
+    at = np.asarray(numpys(ranks, *q, axis=-1, **options))
+    shape = at.shape[: at.ndim - len(kept)] + tuple([1 if k in axes else n for k, n in enumerate(x.shape)]) if keepdims else at.shape
+    missing, at = np.isnan(at).reshape(shape), np.nan_to_num(at)
+    low, high = np.floor(at).astype(np.int64), np.ceil(at).astype(np.int64)
+    # positions in the flattened rows: the order of each row gives the element of a rank
+    starts = np.arange(order.size // count).reshape(host.shape[:-1]) * count
+    order = np.broadcast_to(order, (*at.shape, count))
+    lower, upper = [elements_at(rows, starts + np.take_along_axis(order, k[..., None], -1)[..., 0]).reshape(shape) for k in (low, high)]
+    part = ((at - low).reshape(shape)).astype(x.dtype)
+    value = _between(lower, upper, part)
+    value = chosen(missing, np.nan, value) if missing.any() else value
+    kind = numpys(np.zeros(1, x.dtype), *q, **(options | ({"weights": np.ones(1)} if options.get("weights") is not None else {}))).dtype
+    return value.astype(kind, copy=False)
+
+
+def _between(lower: ndarray, upper: ndarray, part: np.ndarray) -> ndarray:
+    """Linear interpolation, rounded as NumPy's: from the nearer end, and a half is the mean."""
+    if not part.any():
+        return lower
+    if (part == 0.5).all():
+        return (lower + upper) / 2
+    step = upper - lower
+    value = chosen(part >= 0.5, upper - step * (1 - part), lower + step * part)
+    return chosen(part == 0, lower, value)  # the step between equal infinities is NaN
+
+
+def _median(numpys: Callable[..., Any]) -> Callable[..., Any]:
+    def median(a: ArrayLike, axis: Axis = None, out: Out = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
+        result = _by_ranks(numpys, a, axis, keepdims is True)
+        return result if result is NotImplemented else deliver(result, out, "unsafe")
+
+    return form_of(numpys)(median)
+
+
+def _quantile(numpys: Callable[..., Any]) -> None:
+    def quantile(
+        a: ArrayLike,
+        q: ArrayLike,
+        axis: Axis = None,
+        out: Out = None,
+        overwrite_input: bool = False,
+        method: str = "linear",
+        keepdims: bool = False,
+        *,
+        weights: ArrayLike | None = None,
+    ) -> Any:
+        options: dict[str, Any] = {"method": method} if weights is None else {"method": method, "weights": weights}
+        result = _by_ranks(numpys, a, axis, keepdims is True, q, **options)
+        return result if result is NotImplemented else deliver(result, out, "unsafe")
+
+    form_of(numpys)(quantile)
+
+
+median, nanmedian = _median(np.median), _median(np.nanmedian)
+for _function in (np.quantile, np.percentile, np.nanquantile, np.nanpercentile):
+    _quantile(_function)
+
+
+# reductions that ignore elements
+
+
+def _nan_extremum(numpys: Callable[..., Any], reduce: Callable[..., ndarray], beyond: float) -> None:
+    def extremum(a: ArrayLike, axis: Axis = None, out: Out = None, keepdims: Any = False, initial: Any = None, where: Any = True) -> Any:
+        x = operand(a)
+        missing = isnan(x)
+        options = {} if initial is None else {"initial": initial, "where": where}
+        result = reduce(chosen(missing, beyond, x), axis, keepdims=bool(keepdims), **options)
+        if initial is None:
+            result = chosen(all(missing, axis, keepdims=bool(keepdims)), np.nan, result)
+        return deliver(result, out, "unsafe")
+
+    form_of(numpys)(extremum)
+
+
+_nan_extremum(np.nanmax, max, -np.inf)
+_nan_extremum(np.nanmin, min, np.inf)
+
+
+@form_of(np.nancumsum)
+def nancumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, out: Out = None) -> ndarray:
+    """Cumulative sums along an axis, with NaN as 0."""
+    x = operand(a)
+    return cumsum(chosen(isnan(x), 0, x), axis, dtype, out)
+
+
+@form_of(np.nancumprod)
+def nancumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, out: Out = None) -> ndarray:
+    """Cumulative products along an axis, with NaN as 1."""
+    x = operand(a)
+    return cumprod(chosen(isnan(x), 1, x), axis, dtype, out)
+
+
+def _spread(numpys: Callable[..., Any], ignores_nan: bool, finish: Callable[[ndarray], ndarray]) -> None:
+    def spread(
+        a: ArrayLike,
+        axis: Axis = None,
+        dtype: DTypeLike = None,
+        out: Out = None,
+        ddof: float = 0,
+        keepdims: Any = False,
+        *,
+        where: Any = True,
+        mean: ArrayLike | None = None,
+        correction: float | None = None,
+    ) -> ndarray:
+        x = operand(a) if dtype is None else operand(a).astype(dtype, copy=False)
+        used = where if not ignores_nan else ~isnan(x) if where is True else where & ~isnan(x)
+        mask = broadcast_view(operands(used, x)[0], x.shape)
+        x = chosen(mask, x, 0)
+        counts = sum(mask, axis, keepdims=True).astype(x.real.dtype)
+        centre = sum(x, axis, keepdims=True) / counts if mean is None else mean
+        apart = chosen(mask, x - centre, 0)
+        squares = apart * apart if is_float(apart._dtype) else apart.real**2 + apart.imag**2
+        less = counts - (ddof if correction is None else correction)
+        variance = sum(squares, axis, keepdims=True) / chosen(less > 0, less, np.nan if ignores_nan else 0)
+        result = finish(variance)
+        return deliver(result if keepdims else shapes.squeeze(result, normalized_axes(axis, x.ndim)), out, "unsafe")
+
+    form_of(numpys)(spread)
+
+
+for _nan, _var, _std in ((False, np.var, np.std), (True, np.nanvar, np.nanstd)):
+    _spread(_var, _nan, lambda variance: variance)
+    _spread(_std, _nan, sqrt)
+
+
+# covariances
+
+
+@form_of(np.cov)
+def cov(
+    m: ArrayLike,
+    y: ArrayLike | None = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: int | None = None,
+    fweights: ArrayLike | None = None,
+    aweights: ArrayLike | None = None,
+    *,
+    dtype: DTypeLike = None,
+) -> ndarray:
+    """Covariances of variables, by default the rows of ``m`` and ``y``, from (possibly weighted) observations."""
+    by_numpy(
+        np.cov,
+        tuple([None if v is None else operand(v).detach() for v in (m, y)]),
+        {
+            "rowvar": rowvar,
+            "bias": bias,
+            "ddof": ddof,
+            "dtype": dtype,
+            "fweights": None if fweights is None else operand(fweights).detach(),
+            "aweights": None if aweights is None else operand(aweights).detach(),
+        },
+    )  # fmt: skip  (its checks of shapes and weights)
+    x = _variables(m, rowvar)
+    if y is not None:
+        x = shapes.concatenate([x, _variables(y, rowvar)], 0)
+    kind = np.result_type(x.dtype, np.float64) if dtype is None else np.dtype(dtype)  # type: ignore[arg-type]
+    x, count = x.astype(kind, copy=False), x.shape[1]
+    less = int(not bias) if ddof is None else ddof
+    given = [operand(w).astype("float64", copy=False) for w in (fweights, aweights) if w is not None]
+    if not given:
+        centred = x - average(x, 1, keepdims=True)
+        return shapes.squeeze(dot(centred, _conjugate(centred).T) / np.maximum(count - less, 0.0))
+    w = given[0] if len(given) == 1 else given[0] * given[1]
+    total = sum(w)
+    lost = total * 0 if less == 0 else less if aweights is None else less * sum(w * given[-1]) / total
+    centred = x - shapes.expand_dims(average(x, 1, w), 1)
+    return shapes.squeeze(dot(centred, _conjugate(centred * w).T) / (total - lost))
+
+
+def _variables(a: ArrayLike, rowvar: bool) -> ndarray:
+    x = operand(a)
+    return x.reshape(1, -1) if x.ndim < 2 else x if rowvar else x.T
+
+
+def _conjugate(x: ndarray) -> ndarray:
+    return x if is_float(x._dtype) else x.conj()
+
+
+@form_of(np.corrcoef)
+def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, *, dtype: DTypeLike = None) -> ndarray:
+    """Correlation coefficients: the covariances divided by the standard deviations."""
+    c = cov(x, y, rowvar, dtype=dtype)
+    if not c.ndim:
+        return c / c
+    deviations = sqrt(shapes.diagonal(c).real)
+    return function_of("minimum")(function_of("maximum")(c / deviations.reshape(-1, 1) / deviations, -1), 1)
+
+
+# sums
+
+
+def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: int = -1) -> ndarray:
+    """The integral along an axis by the trapezoidal rule, over points ``x`` or with distance ``dx`` between them."""
+    rows = shapes.moveaxis(y, axis, -1)
+    steps: Any = dx
+    if x is not None:
+        at = operand(x)
+        steps = diff(at) if at.ndim == 1 else shapes.moveaxis(diff(at, axis=axis), axis, -1)
+    return sum(steps * (rows[..., 1:] + rows[..., :-1]) / 2.0, -1)
+
+
+for _name in ("trapezoid", "trapz"):  # newer and older releases of NumPy
+    if hasattr(np, _name):
+        form_of(getattr(np, _name))(trapezoid)
+
+
+@form_of(np.bincount)
+def bincount(x: ArrayLike, /, weights: ArrayLike | None = None, minlength: int = 0) -> ndarray:
+    """The sums of the weights of each number."""
+    places = np.asarray(to_numpy(x))
+    counts = np.bincount(places, minlength=minlength)
+    w = operand(weights)  # type: ignore[arg-type]  # nothing else can be recorded
+    if w.shape != places.shape:
+        raise ParameterError("The weights and list don't have the same length.", f"{w.shape} for {places.shape}", "pass one for each")
+    result = zeros(counts.shape, "float64", device=w.context)
+    add_at(result, places, w.astype("float64", copy=False))
+    return result
+
+
+@form_of(np.histogram)
+def histogram(a: ArrayLike, bins: Any = 10, range: Any = None, density: bool | None = None, weights: ArrayLike | None = None) -> Any:
+    """The sums of the weights in each bin, and the edges, which are constants."""
+    if weights is None or is_recorded((a, bins, range)):
+        return NotImplemented
+    host, w = np.asarray(to_numpy(a)).ravel(), operand(weights).reshape(-1)
+    _, edges = np.histogram(host, to_numpy(bins), range, weights=host_of(w))
+    inside = (host >= edges[0]) & (host <= edges[-1])
+    places = np.minimum(np.searchsorted(edges, host[inside], "right") - 1, len(edges) - 2)
+    totals = bincount(places, w[np.flatnonzero(inside)], len(edges) - 1)
+    if density:
+        totals = totals / np.diff(edges) / sum(totals)
+    return totals, operand(edges, w.context)

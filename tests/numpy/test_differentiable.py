@@ -1,0 +1,154 @@
+"""Gradients of NumPy's functions without an operator, and of complex numbers, agree with central differences of NumPy's results."""
+
+import re
+import warnings
+
+import numpy
+import pytest
+
+import twofold as mx
+import twofold.numpy as np
+from twofold.config import SETTINGS
+from twofold.errors import AutogradError
+
+from tests.numpy.gradient_expressions import COMPLEX, MOVES, OTHERS, SIGNALS, STATISTICS, TRANSFORMS
+from tests.numpy.test_gradients import FUNCTIONS, WRITES
+
+TIES = numpy.array([0, 1, 1, 2, 0, 3])
+
+
+def operands():
+    """What is differentiated: real and complex vectors."""
+    draw = numpy.random.default_rng(7)
+
+    def distinct(size):
+        return (draw.permutation(size) + 0.5) / size + 0.5071
+
+    sizes = {"x": 24, "m": 9, "v": 7, "w": 4, "g": 15, "t": 4}
+    found = {name: distinct(size) for name, size in sizes.items()}
+    return found | {name: distinct(size) + 1j * (distinct(size) - 0.9) for name, size in {"z": 6, "u": 5, "q": 9}.items()}
+
+
+def evaluated(text, values, module):
+    """The expression, from vectors in the shapes that it expects, weighted and summed."""
+    gaps = numpy.zeros((3, 5))
+    gaps[[0, 1, 1], [2, 0, 4]] = numpy.nan
+    m = values["m"].reshape(3, 3)
+    names = values | {
+        "np": module,
+        "numpy": numpy,
+        "x": values["x"].reshape(2, 3, 4),
+        "m": m,
+        "n": m + module.diag(module.arange(1.0, 4)),
+        "g": values["g"].reshape(3, 5) + module.array(gaps),
+        "t": values["t"][module.array(TIES)],
+        "z": values["z"].reshape(2, 3),
+        "q": values["q"].reshape(3, 3),
+    }
+    return eval(text, names)
+
+
+def loss_of(found):
+    weights = numpy.cos(numpy.arange(found.size)).reshape(found.shape)
+    return (found * weights).sum()
+
+
+def check(text):
+    xs = {name: np.array(v) for name, v in operands().items()}
+    for x in xs.values():
+        x.attach_grad()
+    with mx.autograd.record():
+        found = evaluated(text, xs, np)
+        loss = loss_of(found)
+    assert isinstance(found, np.ndarray)
+    with warnings.catch_warnings(), numpy.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        want = numpy.asarray(evaluated(text, operands(), numpy))
+        assert (found.shape, found.dtype) == (want.shape, want.dtype)
+        numpy.testing.assert_allclose(found.asnumpy(), want, rtol=1e-10, atol=1e-12)
+        if found.size:
+            loss.backward()
+        draw, step = numpy.random.default_rng(8), 1e-6
+        for name, value in operands().items():
+            direction = draw.normal(size=value.shape) + (1j * draw.normal(size=value.shape) if value.dtype.kind == "c" else 0)
+            ahead, behind = (
+                float(numpy.nansum(loss_of(numpy.asarray(evaluated(text, operands() | {name: value + s * step * direction}, numpy)))))
+                for s in (1, -1)
+            )
+            # the gradient of a complex number has the derivatives by both parts: its real product with the direction
+            have = float((xs[name].grad.asnumpy() * direction.conj()).real.sum())
+            assert have == pytest.approx((ahead - behind) / (2 * step), rel=2e-6, abs=2e-8), name
+
+
+@pytest.mark.parametrize("text", STATISTICS)
+def test_statistics(text):
+    check(text)
+
+
+@pytest.mark.parametrize("text", SIGNALS)
+def test_signals(text):
+    check(text)
+
+
+@pytest.mark.parametrize("text", [*MOVES, *OTHERS])
+def test_moves(text):
+    check(text)
+
+
+@pytest.mark.parametrize("text", TRANSFORMS)
+def test_transforms(text):
+    check(text)
+
+
+@pytest.mark.parametrize("text", COMPLEX)
+def test_complex_numbers(text):
+    check(text)
+
+
+@pytest.mark.parametrize("text", [*STATISTICS[::7], *SIGNALS[::7], *MOVES[::7], *TRANSFORMS[::7], *COMPLEX[::4]])
+def test_deferred(monkeypatch, text):
+    monkeypatch.setattr(SETTINGS, "defer_elements", 1)
+    check(text)
+
+
+#: Functions of NumPy that have no gradient, by reason.
+WITHOUT = {
+    "integers, bools and text": """
+        all allclose any argmax argmin argpartition argsort argwhere array2string array_equal array_equiv array_repr array_str
+        base_repr binary_repr bitwise_and bitwise_count bitwise_invert bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift
+        bitwise_xor can_cast common_type count_nonzero diag_indices diag_indices_from digitize einsum_path equal flatnonzero
+        format_float_positional format_float_scientific gcd greater greater_equal indices invert isclose iscomplex iscomplexobj
+        isdtype isfinite isfortran isin isinf isnan isnat isneginf isposinf isreal isrealobj isscalar issubdtype iterable ix_ lcm
+        left_shift less less_equal lexsort logical_and logical_not logical_or logical_xor mask_indices matrix_rank may_share_memory
+        min_scalar_type mintypecode nanargmax nanargmin ndim nonzero not_equal packbits promote_types ravel_multi_index result_type
+        right_shift searchsorted shape shares_memory signbit size tril_indices tril_indices_from triu_indices triu_indices_from
+        typename unpackbits unravel_index broadcast_shapes histogram_bin_edges histogram2d histogramdd""",
+    "dates, files, settings, other data": """
+        busday_count busday_offset datetime_as_string datetime_data from_dlpack frombuffer fromfile fromiter fromregex fromstring
+        genfromtxt get_include get_printoptions getbufsize geterr geterrcall info is_busday load loadtxt nested_iters printoptions
+        save savetxt savez savez_compressed set_printoptions setbufsize seterr seterrcall show_config show_runtime test""",
+    "new arrays of constants": """
+        bartlett blackman empty empty_like eye fftfreq fromfunction hamming hanning identity ones ones_like rfftfreq tri zeros
+        zeros_like""",
+    "NumPy's own classes": "asmatrix bmat",
+    "functions of Python objects": "frompyfunc",
+    "distances between numbers": "nextafter spacing",
+    "results whose number depends on values that are differentiated": "arange",
+}
+
+
+def test_every_function_has_a_gradient_or_a_reason():
+    tested = " ".join([*STATISTICS, *SIGNALS, *MOVES, *OTHERS, *TRANSFORMS, *COMPLEX, *FUNCTIONS, *WRITES])
+    reasons = set(" ".join(WITHOUT.values()).split())
+    for module in (numpy, numpy.linalg, numpy.fft):
+        functions = [n for n in module.__all__ if callable(getattr(module, n)) and not isinstance(getattr(module, n), type)]
+        missing = [n for n in functions if n not in reasons and not re.search(rf"\.{n}\b", tested)]
+        assert not missing, f"{module.__name__}: {missing}"
+
+
+@pytest.mark.parametrize("name", sorted({"spacing", "nextafter", "histogram_bin_edges"}))
+def test_a_result_of_floats_without_a_gradient_raises(name):
+    x = np.array([1.0, 2.0])
+    x.attach_grad()
+    with mx.autograd.record(), pytest.raises(AutogradError, match=f"{name} has no gradient"):
+        getattr(np, name)(x * 2, *[0.0] * (name == "nextafter"))
