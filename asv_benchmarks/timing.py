@@ -45,15 +45,24 @@ def _turn(function: Callable[[], Any], calls: int) -> float:
 
 def frames(function: Callable[[], Any]) -> int:
     """Count the Python functions that a call enters, excluding the function itself."""
-    entered = 0
+    return len(entered(function))
+
+
+def entered(function: Callable[[], Any]) -> list[str]:
+    """Names of the Python functions that a call enters, excluding the function itself."""
+    found: list[str] = []
 
     def profile(frame: Any, event: str, argument: Any) -> None:
-        nonlocal entered
-        entered += event == "call"
+        if event == "call":
+            found.append(frame.f_code.co_name)
 
+    collects = gc.isenabled()
+    gc.disable()  # a collection calls what libraries have registered with it, such as Hypothesis, which times it
     sys.setprofile(profile)
     try:
         function()
     finally:
         sys.setprofile(None)
-    return entered - 1
+        if collects:
+            gc.enable()
+    return found[1:]

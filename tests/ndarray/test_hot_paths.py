@@ -1,42 +1,25 @@
 """The cost of one operation on small arrays, as counts: Python frames, and execution paths."""
 
-import sys
-
 import pytest
 
 import twofold as mx
+from asv_benchmarks.timing import entered
 from twofold import autograd, nd
 from twofold.imperative.counters import COUNTERS
-
-
-def frames(function):
-    """Names of the Python functions that a call enters, excluding itself."""
-    entered = []
-
-    def profile(frame, event, argument):
-        if event == "call":
-            entered.append(frame.f_code.co_name)
-
-    sys.setprofile(profile)
-    try:
-        function()
-    finally:
-        sys.setprofile(None)
-    return entered[1:]
 
 
 @pytest.mark.parametrize("expression", ["x + x", "x - x", "x * x", "x / x", "x ** x", "-x", "abs(x)", "x > x", "x == x"])
 def test_an_operator_on_plain_arrays_is_one_frame(expression):
     function = eval(f"lambda: {expression}", {"x": nd.array([1, 2, 3, 4])})
     function()
-    assert len(frames(function)) == 1, frames(function)
+    assert len(entered(function)) == 1, entered(function)
 
 
 @pytest.mark.parametrize("expression", ["x + 1", "1 - x", "x * 2.0", "1 / x", "2 ** x", "x ** 2", "x > 0.5", "x == 1"])
 def test_an_operator_on_a_plain_array_and_a_number_is_two_frames(expression):
     function = eval(f"lambda: {expression}", {"x": nd.array([1, 2, 3, 4])})
     function()
-    assert len(frames(function)) == 2, frames(function)
+    assert len(entered(function)) == 2, entered(function)
 
 
 def test_an_in_place_operator_on_plain_arrays_is_one_frame():
@@ -46,13 +29,13 @@ def test_an_in_place_operator_on_plain_arrays_is_one_frame():
         nonlocal x
         x += x
 
-    assert len(frames(step)) == 1
+    assert len(entered(step)) == 1
 
 
 def test_a_function_of_floats_is_two_frames():
     x = nd.array([1, 2, 3, 4])
     nd.sqrt(x), x.exp()
-    assert len(frames(lambda: nd.sqrt(x))) == len(frames(lambda: x.exp())) == 2
+    assert len(entered(lambda: nd.sqrt(x))) == len(entered(lambda: x.exp())) == 2
 
 
 @pytest.mark.parametrize("name", ["temperature", "axis"])
@@ -70,9 +53,9 @@ def test_a_known_call_with_scalars_checks_no_parameters():
     for function in (lambda: nd.clip(x, 0, 2.5), lambda: nd.smooth_l1(x, scalar=2.0)):
         for _ in range(3):
             function()
-        entered = frames(function)
-        assert "call" not in entered, entered
-        assert len(entered) <= 8, entered
+        found = entered(function)
+        assert "call" not in found, found
+        assert len(found) <= 8, found
 
 
 @pytest.mark.parametrize("value", [1, 2.5, nd.ones((3,))])
@@ -83,7 +66,7 @@ def test_a_write_into_a_plain_array_is_few_frames(value):
         x[1] = value
 
     step()
-    assert len(frames(step)) <= 5, frames(step)
+    assert len(entered(step)) <= 5, entered(step)
 
 
 def test_a_known_recorded_operator_is_few_frames():
@@ -92,16 +75,16 @@ def test_a_known_recorded_operator_is_few_frames():
     for _ in range(3):
         with autograd.record():
             x + x
-            entered = frames(lambda: x + x)
-    assert len(entered) <= 6, entered
+            found = entered(lambda: x + x)
+    assert len(found) <= 6, found
 
 
 def test_a_known_basic_index_is_not_parsed_again():
     x = nd.ones((3, 4))
     x[1], x[0:2]
     for function in (lambda: x[1], lambda: x[0:2]):
-        assert "_parsed" not in frames(function)
-        assert len(frames(function)) <= 8
+        assert "_parsed" not in entered(function)
+        assert len(entered(function)) <= 8
 
 
 def test_small_operations_run_inline_and_write_in_place():

@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import sys
 import warnings
 
 import ml_dtypes
@@ -11,6 +10,7 @@ import pytest
 
 import twofold as mx
 import twofold.numpy as np
+from asv_benchmarks.timing import entered
 from twofold.config import SETTINGS
 
 from tests.numpy.expressions import listed, variables
@@ -302,13 +302,7 @@ def test_nan_to_num_replaces_an_infinity_by_the_largest_bfloat16():
 def test_an_operation_on_a_small_array_is_a_frame_or_two(text, most):
     code, names = compile(text, "<text>", "eval"), {"x": np.ones((2, 2), "float32"), "np": np}
     eval(code, names)
-    frames = []
-    sys.setprofile(lambda frame, event, argument: frames.append(frame.f_code.co_name) if event == "call" else None)
-    try:
-        eval(code, names)
-    finally:
-        sys.setprofile(None)
-    called = [f for f in frames if f != "<module>"]
+    called = [f for f in entered(lambda: eval(code, names)) if f != "<module>"]
     assert len(called) <= most, called
 
 
