@@ -133,12 +133,12 @@ def convert_model(
 def _as_declared(arrays: Arrays, codes: Mapping[str, str]) -> dict[str, NDArray]:
     """Float arrays in the dtypes whose codes the symbol holds."""
     by_code = {str(MXNET_CODES[name]): name for name in ("float32", "float16", "bfloat16")}
-    targets = {name: by_code.get(codes.get(name, "")) for name in arrays}
-    return {
-        name: array.astype(target) if target is not None and array._dtype in by_code.values() and array._dtype != target else array
-        for name, array in arrays.items()
-        for target in [targets[name]]
-    }
+    found = {}
+    for name, array in arrays.items():
+        target = by_code.get(codes.get(name, ""))
+        is_cast = target is not None and array._dtype in by_code.values() and array._dtype != target
+        found[name] = array.astype(target) if is_cast else array
+    return found
 
 
 def convert_hybrid_block(
