@@ -97,3 +97,12 @@ def test_networks_in_mixed_precision_are_as_accurate():
     accuracies = [float(x) for x in re.findall(r": (\d\.\d+)", output_of("mixed_precision_cnn.py"))]
     assert len(accuracies) == 3
     assert min(accuracies) > 0.9
+
+
+def test_a_factorization_machine_learns_what_a_linear_model_does_not():
+    linear, machine, read = output_of("sparse_factorization_machine.py", by=("-m", "twofold", "run")).splitlines()
+    accuracies = [float(line.rpartition(" ")[2]) for line in (linear, machine)]
+    assert accuracies[0] < 0.6
+    assert accuracies[1] > 0.8
+    rows, features = map(int, re.search(r"(\d+) of (\d+)", read).groups())
+    assert rows < features / 50

@@ -133,16 +133,41 @@ def union_of_csr(shape: tuple[int, ...], matrices: Sequence[Parts]) -> list[np.n
 def places(stored: np.ndarray, wanted: np.ndarray) -> Parts:
     """Indices as int64, and where they are among stored ones; -1 for those that are not."""
     wanted = wanted.astype(INDEX)
-    order = None if (np.diff(stored) > 0).all() else np.argsort(stored, kind="stable")
-    ordered = stored if order is None else stored[order]
-    at = np.minimum(np.searchsorted(ordered, wanted), max(stored.size - 1, 0))
-    found = ordered[at] == wanted if stored.size else np.zeros(wanted.shape, bool)
-    return wanted, np.where(found, at if order is None else order[at], -1)
+    if not stored.size:
+        return wanted, np.full(wanted.shape, -1)
+    at = np.minimum(np.searchsorted(stored, wanted), stored.size - 1)
+    found = stored[at] == wanted
+    if found.all() or (np.diff(stored) > 0).all():  # in this order: the stored ones may be many more
+        return wanted, np.where(found, at, -1)
+    order = np.argsort(stored, kind="stable")
+    at = np.minimum(np.searchsorted(stored, wanted, sorter=order), stored.size - 1)
+    return wanted, np.where(stored[order[at]] == wanted, order[at], -1)
+
+
+def capacity(count: int) -> int:
+    """A number of elements somewhat above another one, of few different ones: what is padded to it has few different shapes."""
+    step = max(16, 1 << max(count.bit_length() - 4, 0))
+    return -(-count // step) * step
+
+
+def padded(values: np.ndarray) -> np.ndarray:
+    """Values with copies of the last one behind them, up to their `capacity`."""
+    missing = capacity(len(values)) - len(values) if len(values) else 0
+    return values if not missing else np.concatenate([values, np.repeat(values[-1:], missing, axis=0)])
 
 
 def distinct(indices: np.ndarray) -> Parts:
     """The distinct indices in increasing order, and where each of the given ones is among them."""
-    return np.unique(indices, return_inverse=True)
+    size = int(indices.max(initial=-1)) + 1
+    if size > DENSE_RANGE * indices.size:
+        return np.unique(indices, return_inverse=True)
+    is_there = np.zeros(size, bool)
+    is_there[indices] = True
+    return np.flatnonzero(is_there), (np.cumsum(is_there) - 1)[indices]
+
+
+#: Up to this many possible indices for each given one, a table of all of them is faster than sorting.
+DENSE_RANGE = 16
 
 
 def sorted_rows(values: np.ndarray, indices: np.ndarray) -> Parts:

@@ -178,8 +178,8 @@ def _numbers_in_array(stored: np.ndarray, numbers: np.ndarray) -> Any:
 
 
 def _columns_of_csr(count: int, values: np.ndarray, indices: np.ndarray, indptr: np.ndarray, dense: np.ndarray) -> Any:
-    columns, places = sparse.distinct(indices)
-    return backend_for(CPU).xp.csr_transposed_matmul(values, places, indptr, dense, columns=columns.size), columns
+    columns, places = sparse.distinct(indices[: indptr[-1]])
+    return backend_for(CPU).xp.csr_transposed_matmul(values[: indptr[-1]], places, indptr, dense, columns=columns.size), columns
 
 
 #: How rows and their numbers come from the parts of each kind of row form.

@@ -22,6 +22,7 @@ from .array import adopted
 from .cell import ALWAYS, Value, wrap
 from .invoke import device_of, host_of, invoke, type_of
 from .transfer import store
+from .way import is_tracked
 
 
 class SparseValue(Value):
@@ -188,12 +189,13 @@ def update_rows(sig: Sig, args: Sequence[Any]) -> None:
     """
     grad = args[1]
     grad._v.hosts()  # raises for parts that do not fit together
-    numbers = grad._v.sparse.indices
-    if numbers.shape[0] == 0:
+    if grad._v.sparse.indices.shape[0] == 0:
         return
     count = len(sig.op.inputs)
+    # padded by copies of the last row, whose results are equal: gradients with other numbers of rows have the same programs
+    values, numbers = CELLS.padded(*grad._v.sparse.parts)
     places = [None if k == 1 else _stored_rows(a, numbers) for k, a in enumerate(args[:count])]
-    rows = [grad._v.sparse.values if at is None else CELLS.take(*at, axis=0) for at in places]
+    rows = [values if at is None else CELLS.take(*at, axis=0) for at in places]
     results = invoke(sig, [*rows, *args[count:]])
     for place, new in zip((0, *sig.written), results, strict=True):
         at: Any = places[place]
@@ -325,6 +327,10 @@ class CellNamespace(Derived):
     def distinct(self, indices: Any) -> list[Any]:
         """The distinct indices in increasing order, and where each is among them."""
         return self.structure(sparse.distinct, indices)
+
+    def padded(self, *arrays: Any) -> list[Any]:
+        """Arrays of one length, of stored values or indices, with copies of the last element behind them; as they are if recorded."""
+        return list(arrays) if any(is_tracked(a._v) for a in arrays) else [self.structure(sparse.padded, a)[0] for a in arrays]
 
     def places(self, stored: Any, wanted: Any) -> list[Any]:
         """Indices as int64, and where they are among the stored ones, which increase; -1 for those that are not stored."""

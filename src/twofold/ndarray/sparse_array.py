@@ -134,7 +134,8 @@ class BaseSparseNDArray(NDArray):
             If the target is neither an array nor a context, or an array of another sparse storage type.
         """
         if isinstance(other, Device):
-            moved = [wrap(NDArray, on_device(p, other)) for p in self._v.sparse.parts]
+            is_here = other is self.context
+            moved = [p.copy() if is_here else wrap(NDArray, on_device(p, other)) for p in self._v.sparse.parts]
             return sparse_array(Sparse(self._stype, self.shape, *moved), checked=self._v.checked)
         if other is self:
             warnings.warn("copyto: an array is copied to itself", RuntimeWarning, stacklevel=2)

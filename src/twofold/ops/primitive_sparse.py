@@ -18,12 +18,16 @@ def _rows(np, indptr):
 
 
 def _product(np, data, indices, indptr, dense):
+    data, indices = data[: indptr[-1]], indices[: indptr[-1]]
     return _sums(np, _rows(np, indptr), indptr.size - 1, data[:, None] * dense[indices]).astype(dense.dtype)
 
 
 @primitive(host_only=True, reference=_product)
 def csr_matmul(xp, data, indices: Index, indptr: Index, dense):
-    """A csr matrix (m, k), given by its parts, times a dense one (k, n): (m, n). Indices must be in [0, k)."""
+    """A csr matrix (m, k), given by its parts, times a dense one (k, n): (m, n). Indices must be in [0, k).
+
+    Here and below ``data`` and ``indices`` may be longer than ``indptr`` says: the rest is ignored.
+    """
 
 
 csr_matmul.type(lambda data, indices, indptr, dense: ((indptr.shape[0] - 1, dense.shape[1]), dense.dtype))
@@ -36,6 +40,7 @@ def _(xp, dout, data, indices, indptr, dense):
 
 
 def _transposed_product(np, data, indices, indptr, dense, *, columns):
+    data, indices = data[: indptr[-1]], indices[: indptr[-1]]
     order = np.argsort(indices, kind="stable")
     values = (data[:, None] * dense[_rows(np, indptr)])[order]
     return _sums(np, indices[order], columns, values).astype(dense.dtype)
@@ -58,7 +63,9 @@ csr_transposed_matmul.rows(lambda xp, row_form, node: [("csr", tuple(node.operan
 
 
 def _sampled_product(np, indices, indptr, a, b):
-    return (a[_rows(np, indptr)] * b[indices]).sum(axis=1).astype(a.dtype)
+    found = np.zeros(indices.shape, a.dtype)
+    found[: indptr[-1]] = (a[_rows(np, indptr)] * b[indices[: indptr[-1]]]).sum(axis=1)
+    return found
 
 
 @primitive(host_only=True, reference=_sampled_product)
@@ -126,14 +133,15 @@ def _(make):
 def _matrix(np, data, indices, indptr, columns):
     """The dense matrix; the cases' independent way."""
     matrix = np.zeros((indptr.size - 1, columns), data.dtype)
-    np.add.at(matrix, (_rows(np, indptr), indices), data)
+    np.add.at(matrix, (_rows(np, indptr), indices[: indptr[-1]]), data[: indptr[-1]])
     return matrix
 
 
 def _matrices(make):
-    """The parts of csr matrices (3, 4): with an empty row and a place that occurs twice, and without elements."""
+    """The parts of csr matrices (3, 4): with an empty row and a place that occurs twice, with elements beyond the last row, and without."""
     indices, indptr = make.array([0, 2, 1, 1], "int64"), make.array([0, 2, 2, 4], "int64")
     yield make.array([1, -2, 3, 0.5], "float32"), indices, indptr
+    yield make.array([1, -2, 3, 0.5], "float32"), indices, make.array([0, 2, 2, 3], "int64")
     yield make.array([], "float32"), make.array([], "int64"), make.array([0, 0, 0, 0], "int64")
 
 
@@ -153,5 +161,5 @@ def _(make):
 @csr_sampled_matmul.cases
 def _(make):
     for _, indices, indptr in _matrices(make):
-        want = lambda i, p, a, b: (a @ b.T)[_rows(make.np, p), i]  # noqa: E731
+        want = lambda i, p, a, b: make.np.pad((a @ b.T)[_rows(make.np, p), i[: p[-1]]], (0, len(i) - p[-1]))  # noqa: E731
         yield make(indices, indptr, make.numbers((3, 2), "float32"), make.numbers((4, 2), "float32"), want=want)

@@ -189,6 +189,10 @@ class NominalNamespace(GraphNamespace):
         """The distinct indices, and where each is among them."""
         return [_indices(COUNT), _indices(*indices.shape)]
 
+    def padded(self, *arrays: Node) -> list[Node]:
+        """Arrays with copies of the last element behind them."""
+        return list(arrays)
+
     def places(self, stored: Node, wanted: Node) -> list[Node]:
         """Indices, and where they are among the stored ones."""
         return [_indices(*wanted.shape), _indices(*wanted.shape)]
