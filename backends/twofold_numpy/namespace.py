@@ -283,9 +283,9 @@ class NumpyNamespace(Referenced):
 
     @staticmethod
     def index(x, *arrays, key):
-        if len(arrays) > 1:
-            return x[array_key(arrays, key)]
-        return x[arrays[0]] if key[0] == 0 else x.take(arrays[0], key.index(0))
+        if len(arrays) == 1:
+            return x[arrays[0]] if key[0] == 0 else x.take(arrays[0], key.index(0))
+        return x[array_key(arrays, key)]
 
     @staticmethod
     def index_add(x, value, *arrays, key):

@@ -290,3 +290,29 @@ def test_results_do_not_share_the_memory_of_large_arguments(values):
         result[(0,) * result.ndim] = -1.0
         assert x[0, 0] == -1.0
         x[0, 0] = values[0, 0]
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (70, 80), (300, 310)])
+@pytest.mark.parametrize(
+    "text", ["sum(0)", "sum(1)", "sum(-1)", "max(1)", "min(-2)", "mean(0)", "any(1)", "prod(1)", "cumsum(0)", "argmax(1)"]
+)
+def test_reductions_of_transposed_matrices_have_the_same_bits_in_every_mode(shape, text):
+    host = numpy.random.default_rng(5).normal(size=shape) * 0.1 + 1.0
+    A = np.array(host)
+    now = numpy.asarray(eval(f"A.T.{text}", {"A": A}))
+    numpy.testing.assert_allclose(now, eval(f"A.T.{text}", {"A": host}), rtol=1e-13)
+    if shape[0] == 70 and text != "cumsum(0)":
+        numpy.testing.assert_array_equal(now, eval(f"A.T.{text}", {"A": host}))
+    numpy.testing.assert_array_equal(now, numpy.asarray(eval(f"A.T.{text}", {"A": A + 0.0})))
+    A.attach_grad()
+    with mx.autograd.record():
+        recorded = eval(f"A.T.{text}", {"A": A})
+    numpy.testing.assert_array_equal(now, recorded.asnumpy())
+
+
+def test_reductions_of_transposed_blocks_are_numpys():
+    host = numpy.random.default_rng(6).normal(size=(20, 30, 40))
+    A = np.array(host)
+    for axis in (0, 1, 2, -1):
+        numpy.testing.assert_allclose(numpy.asarray(A.T.sum(axis)), host.T.sum(axis), rtol=1e-12)
+        numpy.testing.assert_array_equal(numpy.asarray(A.T.max(axis)), host.T.max(axis))

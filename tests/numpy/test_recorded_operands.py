@@ -115,9 +115,30 @@ def test_arrays_of_mxnet_are_gathered_alike():
     assert x.grad.asnumpy().tolist() == [[0.0, 0.0], [2.0, 2.0]]
 
 
-@pytest.mark.parametrize("function", [lambda x: x[1:].sum(), lambda x: x.T.sum(1), lambda x: np.tanh(x[1:]), lambda x: x[1:].copy()])
-def test_a_view_is_read_once(x, function):
-    assert operations_of(lambda: function(x)) == 2
+@pytest.mark.parametrize(
+    ("function", "count"),
+    [
+        (lambda x: x[1:].sum(), 2),
+        (lambda x: x.T.sum(1), 2),
+        (lambda x: x[1:].copy(), 2),
+        # element-wise functions do not count themselves
+        (lambda x: np.tanh(x[1:]), 1),
+        (lambda x: np.maximum(x[1:], 3.0), 1),
+        (lambda x: x[1:] + x[:-1], 2),
+        (lambda x: -x.T, 1),
+    ],
+)
+def test_a_view_is_read_once(x, function, count):
+    assert operations_of(lambda: function(x)) == count
+
+
+def test_a_view_beside_an_array_that_is_new_to_the_tape_is_read_once(x):
+    with mx.autograd.record():
+        COUNTERS.reset()
+        y = x[1:] * np.ones((3, 3))
+    assert COUNTERS.recorded == 2
+    y.backward()
+    assert x.grad[:, 0].tolist() == [0.0, 1.0, 1.0, 1.0]
 
 
 def test_a_list_of_numbers_is_stacked_by_one_operation(x):

@@ -26,6 +26,7 @@ def names(np, n=10):
         "A": np.ones((10, 20)),
         "B": np.zeros((300, 300)),
         "I": np.array([1, 2, 0]),
+        "r": np.zeros(20),
     }
 
 
@@ -71,6 +72,10 @@ FRAMES = {
     "np.dot(x[:4], y[:4])": 5, "np.dot(A[:, :4], y[:4])": 5, "np.linalg.norm(x)": 1, "np.linalg.norm(A[:, 2])": 2, "np.linalg.norm(A)": 1,
     "np.zeros_like(x)": 1, "np.ones_like(A[:, 2])": 4, "np.empty_like(x).shape": 2, "np.zeros_like(A, 'int8')": 1, "x[2:].copy()": 2,
     "A[:, 1:3].copy()": 2, "A.T.flatten()": 2,
+    # results go to small arrays that are given for them
+    "np.add(x, y, out=y)": 1, "np.sqrt(x, out=y)": 1, "np.multiply(x, 2.0, out=x)": 1, "np.sum(A, axis=0, out=r)": 1, "A.max(1, out=x)": 1,
+    "A.mean(1, out=x)": None, "x.sort()": None, "np.add(x[:3], 1, out=y[:3])": None,
+    "A.T @ x": 3, "y @ A": 2, "B.T.sum(0)": None, "B.T.sum(0)[:3]": None,
     "A.T.reshape(-1)": 2, "A.T.reshape(4, -1)": 2, "B.T.reshape(-1)": 3, "A[:, ::2].reshape(5, 20)": 2,
     "np.outer(x[:3], A[0])": 3, "len(x[2:])": 2, "[*x[:2]]": 5, "sum(x[:2])": None,
     "np.reshape(A, (20, 10))": None, "np.split(x, 2)[1]": None, "np.nonzero(x > 1)[0]": None, "np.atleast_2d(x)": None,

@@ -82,7 +82,7 @@ def module(function: str, x86: bool, **more: str | int) -> str:
 def code_of(own: Compiler, function: str, **more: str | int) -> Code:
     """The machine code of a `module`."""
     with BUILDING:
-        return own.loaded(own.object_code(module(function, own.triple.startswith("x86"), **more)))
+        return own.loaded(own.stored_object_code(module(function, own.triple.startswith("x86"), **more))[0])
 
 
 def _nothing() -> None:

@@ -93,7 +93,8 @@ class Array(Cell):
     def shape(self) -> tuple[int, ...]:
         """Sizes of the axes."""
         v: Any = self._v
-        return type_of(v)[0] if v.__class__ is Value else v.shape
+        data = v.data if v.__class__ is Value else v
+        return data.shape if data.__class__ is PLAIN else type_of(v)[0]
 
     @property
     def ndim(self) -> int:

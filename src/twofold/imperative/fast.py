@@ -115,6 +115,10 @@ def {name}(self, other):
                 pass
     elif not isinstance(other, operand):
         return {otherwise}
+    if self.__class__ is view and a.__class__ is Value:  # reading it once more might be recorded once more
+        self = wrap(cls, a)
+    if kind is view and b.__class__ is Value:
+        other = wrap(cls, b)
     try:
         return {general}
     except StorageError:
@@ -156,6 +160,8 @@ def {name}(self):
                     if node.cache.read:
                         v.borrow = tape.ref
                 return r
+    if self.__class__ is view and a.__class__ is Value:
+        self = wrap(cls, a)
     try:
         return {general}
     except StorageError:

@@ -390,18 +390,27 @@ def _by_vector(multiply: Callable[..., Any], a: ndarray, b: ndarray) -> ndarray 
     return wrap(ndarray, content(HOST.as_array(found), CPU))
 
 
-#: The matrix product of which a view is an operand. In those of small views that are not transposed nothing remains to be decided.
+#: The matrix product of which a view is an operand. In those of small views that are not transposed nothing remains to be decided, and a
+#: transposed matrix times a vector is the vector times the matrix.
 _PRODUCT = """
 def {name}(self, other):
     kind = other.__class__
     if (kind is cls or kind is view and other._steps is None and (other._of.__class__ is plain or tls.tape is None)) and (
-        self.__class__ is cls or self._steps is None and (self._of.__class__ is plain or tls.tape is None)
+        self._steps is None and (self._of.__class__ is plain or tls.tape is None)
     ):
-        {a of self}
         {b of other}
+        if self._key is transposed and b.__class__ is plain and b.ndim == 1 and self._under.__class__ is cls:
+            a = self._under._v
+            if a.__class__ is plain and a.ndim == 2:
+                try:
+                    v = fn({turned})
+                    {result}
+                except recoverable:
+                    pass
+        {a of self}
         if a.__class__ is plain and b.__class__ is plain and (
             a.ndim == 2 == b.ndim and a.size < gaps and b.size < gaps
-            or (self.__class__ is cls or self._key is not transposed) and (kind is cls or other._key is not transposed)
+            or self._key is not transposed and (kind is cls or other._key is not transposed)
         ):
             try:
                 v = fn({operands})
@@ -439,9 +448,10 @@ def _attach_products(op: Op) -> None:
     def from_right(self: ndarray, other: Any) -> Any:
         return product(other, self) if isinstance(other, ndarray) else reflected(self, other)
 
-    for prefix, operands, general in (("", "a, b", product), ("r", "b, a", from_right)):
-        names = {"fn": multiply, "general": general, "transposed": AXES_REVERSED}
-        attach_method(ndarrayView, f"__{prefix}{op.python}__", method_of(_PRODUCT, op, CLASSES, names, operands=operands))
+    for prefix, operands, turned, general in (("", "a, b", "b, a", product), ("r", "b, a", "a, b", from_right)):
+        names = {"fn": getattr(HOST.xp, op.name), "general": general, "transposed": AXES_REVERSED}
+        method = method_of(_PRODUCT, op, CLASSES, names, operands=operands, turned=turned)
+        attach_method(ndarrayView, f"__{prefix}{op.python}__", method)
 
 
 def _divmod(self: ndarray, other: Any) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from ..device import CPU
 from ..dtype import NAME_OF, NUMPY, dtype_name, is_float
 from ..errors import DTypeError, ParameterError, ShapeError, own_error
-from ..imperative.array import apply_op
+from ..imperative.array import GAPS, apply_op
 from ..imperative.cell import HOST, PLAIN, Value, new
 from ..imperative.counters import COUNTERS
 from ..imperative.deferral import DIRECT
@@ -30,7 +30,6 @@ from ..scheduler.observers import LISTENERS
 from .array import Out, ndarray, ndarrayView
 from .creation import broadcast_view, full_like, operand, operands
 from .fallback import by_numpy
-from .short_calls import LARGE
 from .ufuncs import ACCUMULATE, REDUCE, chosen, deliver, function_of
 
 
@@ -91,7 +90,7 @@ def _below(x: Any, axis: Axis) -> tuple[ndarray, Axis] | None:
     so every mode has the same bits.
     """
     found = x._permuted()
-    if found is None or x.size < LARGE:
+    if found is None or x.size < GAPS:
         return None
     root, order = found
     if axis is None:

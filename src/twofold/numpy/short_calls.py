@@ -18,7 +18,7 @@ import numpy as np
 from ..config import SETTINGS
 from ..device import DEFAULTS
 from ..dtype import NAME_OF, NUMPY
-from ..imperative.array import GAPS
+from ..imperative.array import AXES_REVERSED, GAPS
 from ..imperative.cell import HOST, PLAIN, Value
 from ..imperative.element import NATIVE
 from ..imperative.fast import RECOVERABLE
@@ -35,8 +35,6 @@ new = object.__new__
 ATOMS = NATIVE | {bool, int, float, complex, str, type, slice, range, NoneType, EllipsisType, np.dtype, *[type(d) for d in NUMPY.values()]}
 #: Keywords that NumPy lacks, or with which its rounding is not ours.
 OWN_OPTIONS = frozenset({"ctx", "device", "initial"})
-#: Elements from which a view is not copied for NumPy's function: what `reductions` does with it must not depend on settings.
-LARGE = 65_536
 BFLOAT16 = NUMPY["bfloat16"]
 
 
@@ -85,7 +83,7 @@ def _generated(template: str, numpys: Callable[..., Any], names: dict[str, Any])
     """The function of a template, in which names stand for objects."""
     env: dict[str, Any] = {
         "__name__": __name__, "plain": PLAIN, "native": NATIVE, "Value": Value,
-        "gaps": GAPS, "contiguous": np.ascontiguousarray,
+        "gaps": GAPS, "transposed": AXES_REVERSED, "contiguous": np.ascontiguousarray,
         "cls": ndarray, "view": ndarrayView, "element": ndarrayElement,
         "atoms": ATOMS, "own": OWN_OPTIONS, "bfloat16": BFLOAT16, "name_of": NAME_OF, "refused": REFUSED, "finished": _finished,
         "listeners": LISTENERS, "defaults": DEFAULTS, "settings": SETTINGS, "tls": tls, "is_tracked": is_tracked,
@@ -224,7 +222,7 @@ def _plain(value: Any, arrays: list[Any], content_of: Callable[[Any], np.ndarray
             v = content_of(value)
             arrays.append(v)
             return v
-        if kind is ndarrayView and prod(value.shape) >= LARGE:
+        if kind is ndarrayView and prod(value.shape) >= GAPS:
             raise NotPlain  # before it is copied
         v = value._v
         if v.__class__ is PLAIN and v.dtype is not BFLOAT16:

@@ -73,6 +73,11 @@ def call(a, axis=None, *more, out=None, keepdims=False, **options):
     kind = a.__class__
     if ({AT_HAND}) and {ALONE} and (axis is None or axis.__class__ is int) and (keepdims is False and out is None or keeps):
         {{v of a}}
+        if v is None and keeps and a._steps is None and a._key is transposed and axis is not None and out is None and not keepdims:
+            m = a._under._v if a._under.__class__ is cls else None
+            if m.__class__ is plain and m.ndim == 2 and -3 < axis < 2 and m.dtype is not bfloat16:
+                v = reduce(m, ~axis)  # that of the matrix along its other axis, as by `reductions._below`
+                {{result}}
         if v.__class__ is plain and v.dtype is not bfloat16:
             try:
                 if out is not None:
@@ -281,6 +286,9 @@ def call(self, x, /, *more, out=None, **options):
     if kind is cls or kind is view:
         {a of x}
         if a.__class__ is not plain and function is not None and out is None:
+            if kind is view and a.__class__ is Value:  # reading it once more might be recorded once more
+                x = cls()
+                x._v = a
             return function(x)
     elif kind is element:
         a = x._raw
@@ -305,6 +313,9 @@ def call(self, x, y, /, *more, out=None, **options):
     if kind is cls or kind is view:
         {a of x}
         if function is not None and a.__class__ is not plain and out is None:
+            if kind is view and a.__class__ is Value:
+                x = cls()
+                x._v = a
             v = function(x, y)
             return general(self, x, y) if v is NotImplemented else v
     elif kind is element:
