@@ -87,6 +87,11 @@ def test_a_folder_and_an_archive_run_their_main_module(same, files, tmp_path):
 
 ENDINGS = {
     "an error": "def f(x):\n    return 1 / x\nf(0)",
+    "an error of NumPy": "import numpy as np\ndef f(x):\n    return x + np.ones(3)\nf(np.ones(500_000) * 2.0)",
+    "an error of NumPy in Python": "import numpy as np\nnp.linalg.inv(np.ones((600, 700)))",
+    "a size that cannot be": "import numpy as np\nnp.zeros(-1)",
+    "an index that cannot be": "import numpy as np\nx = np.ones(500_000)\ntry:\n    x[500_000]\nexcept IndexError:\n    x.reshape(3, 7)",
+    "an error in a chain": "import numpy as np\nnp.seterr(all='raise')\n1.0 / np.zeros(500_000)",
     "a chain of errors": "try:\n    1 / 0\nexcept ZeroDivisionError as e:\n    raise ValueError('x') from e",
     "a syntax error": "x = (",
     "a failing import": "import nothing",

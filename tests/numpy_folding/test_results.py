@@ -323,3 +323,18 @@ def test_numpys_scalars_are_held_when_arrays_of_one_element_fold(monkeypatch):
     one = (real.dtype("float64"),)
     assert rules.plan_of((real.add, ((3,), *one), ((), *one))).holds
     assert not rules.plan_of((real.add, ((3,), *one), ((3,), *one))).holds
+
+
+@pytest.mark.parametrize(
+    "exponent", [-3, -1, -0.5, 0, 0.0, 0.5, 1, 1.0, 1.5, 2, 2.0, 3, 3.0, 7.25, True, 1e300, real.float64(3.0), "array"]
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "uint8"])
+def test_powers_have_numpys_bits_and_fold_where_they_can(dtype, exponent):
+    x = sample(real.dtype(dtype))
+    y = real.abs(real.nan_to_num(x, posinf=3)) % 3 if exponent == "array" else exponent
+    assert outcome(operator.pow, folding(x), folding(y) if exponent == "array" else y) == outcome(operator.pow, x, y)
+    if dtype == "float64" and type(exponent) in (int, float) and exponent != 1:
+        sites.SITES.clear()
+        with real.errstate(all="ignore"):
+            folding(x) ** exponent
+        assert sum(where.folded for where in sites.SITES.values()) == 1

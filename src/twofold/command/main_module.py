@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ..errors import LaunchError
 from ..numpy_folding.importing import is_import
+from ..numpy_folding.sites import PACKAGE as FOLDING
 from ..origin import is_inside
 
 __all__ = ["Loaded", "Program", "is_importable", "of_code", "of_module", "of_script", "of_standard_input", "run", "search_first"]
@@ -199,14 +200,34 @@ def _without_launcher(hook: Callable[..., Any]) -> Callable[..., Any]:
             trace = trace.tb_next
         while trace is not None and _finds_the_program(trace.tb_frame):
             trace = trace.tb_next
-        at = trace
-        while at is not None:
-            while at.tb_next is not None and is_import(at.tb_next.tb_frame.f_code):
-                at.tb_next = at.tb_next.tb_next
-            at = at.tb_next
-        return hook(kind, error.with_traceback(trace), trace)
+        _shorten(error.with_traceback(trace), set())
+        return hook(kind, error, trace)
 
     return show
+
+
+#: Errors that NumPy raises. Others in the code of folding arrays would be its own.
+NUMPYS = (ValueError, TypeError, IndexError, ArithmeticError, MemoryError)
+
+
+def _shorten(error: BaseException | None, seen: set[int]) -> None:
+    """Leave out of the traceback of an error, and of those that it comes from, what stands between the program and NumPy."""
+    if error is None or id(error) in seen:
+        return
+    seen.add(id(error))
+    at = error.__traceback__
+    while at is not None:
+        while at.tb_next is not None and _is_between(at.tb_next.tb_frame, error):
+            at.tb_next = at.tb_next.tb_next
+        at = at.tb_next
+    _shorten(error.__cause__, seen)
+    _shorten(error.__context__, seen)
+
+
+def _is_between(frame: FrameType, error: BaseException) -> bool:
+    if is_import(frame.f_code):
+        return True
+    return isinstance(error, NUMPYS) and frame.f_globals.get("__package__") == FOLDING
 
 
 def _finds_the_program(frame: FrameType) -> bool:

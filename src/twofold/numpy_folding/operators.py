@@ -87,17 +87,21 @@ def _compared(ufunc: np.ufunc, dunder: str) -> Callable[..., Any]:
 def _power(self: FoldingArray, other: Any, modulo: Any = None) -> Any:
     if modulo is not None:
         return NotImplemented
-    if type(other) in (int, float):
-        special = POWERS.get(other)
-        kind = self.dtype.kind
-        if special is not None and (kind == "f" or (kind in "iu" and special is np.square and type(other) is int)):
-            return applied(special, (self,), site())
-    if _is_operand(other):
-        # not the ufunc: the operator has special cases of its own
-        given, where = Given(True), site()
-        where.count(numpys("**"))
-        return given.folded(operator.pow(given.plain(self), given.plain(other)), where)
-    return _by_numpy(np.power, self, other, "__pow__")
+    if not _is_operand(other):
+        return _by_numpy(np.power, self, other, "__pow__")
+    where, kind, found = site(), self.dtype.kind, numpys("**")
+    is_number = type(other) in (int, float)
+    special = POWERS.get(other) if is_number else None
+    if special is not None and (kind == "f" or (kind in "iu" and special is np.square and type(other) is int)):
+        return applied(special, (self,), where)
+    if type(other) is FoldingArray or (is_number and kind == "f" and other != 1):
+        found = operation(np.power, (self, other), where)
+        if not isinstance(found, str):
+            return found
+    # not the ufunc: the operator has special cases of its own
+    where.count(found)
+    given = Given(True)
+    return given.folded(operator.pow(given.plain(self), given.plain(other)), where)
 
 
 def _unary(ufunc: np.ufunc) -> Callable[..., Any]:
