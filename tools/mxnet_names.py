@@ -30,6 +30,14 @@ MACHINERY = {
     r"^mxnet\.(ndarray|symbol)_doc|\.(numpy|symbol)\._|\.register\b|_op\b": "it generates MXNet's documentation and functions",
     r"^mxnet\.base\.(c_|build_|check_call|ctypes2|add_fileline|data_dir|get_last_ffi)|^mxnet\._": "it calls MXNet's C library",
     r"\.handle$": "it is a pointer of MXNet's C library",
+    r"\.LP_c_float$": "it is `ctypes`' name of `mx_float_p`",
+    r"^mxnet\.registry\.(alias|create)$|\.create_optimizer$|^mxnet\.symbol\.numpy\.load": "MXNet has no such name: it is that of a function's code",
+    r"^mxnet\.ndarray\.(copyMakeBorder|gen_sparse\.gs_retain)$": "MXNet has no such name there",
+    r"^mxnet\.(symbol\.contrib|contrib\.symbol)\.dgl_": "graphs compute with dense arrays: sample with `mx.nd.contrib`",
+    r"\.SequentialRNNCell\.hybrid_forward$": "MXNet's raises NotImplementedError",
+    r"\.DataParallelExecutorGroup\.(bind_exec|decide_slices)$": "the constructor does it, and `reshape`",
+    r"^mxnet\.symbol\.numpy\.random\.shuffle$": "symbols are not written to",
+    r"^mxnet\.metric\.PearsonCorrelation\.update_": "it keeps sums in place of MXNet's running moments",
 }
 
 
@@ -54,12 +62,17 @@ def names_of(inventory: Path) -> Iterator[Name]:
             for member, signature in entry["members"].items() if kind == "classes" else ():
                 if not member.startswith("_"):
                     inner = getattr(thing, member, None) if thing is not None else None
-                    present = inner is not None or (thing is not None and hasattr(thing, member))
+                    present = inner is not None or (thing is not None and (hasattr(thing, member) or member in attributes_of(thing)))
                     yield Name(
                         f"{path}.{member}",
                         signature if signature.startswith("(") else "",
                         inner if inner is not None or not present else present,
                     )
+
+
+def attributes_of(cls: type) -> set[str]:
+    """The attributes of instances that a class and its bases annotate."""
+    return {name for base in cls.__mro__ for name in vars(base).get("__annotations__", {})}
 
 
 def machinery(path: str) -> str | None:

@@ -1,4 +1,4 @@
-"""The functions of ``mx.nd.contrib`` that are not operators: updates of lists of weights, tests of numbers, Zipfian sampling."""
+"""The functions of ``mx.nd.contrib`` that are not operators: updates of lists of weights, tests of numbers, sampling."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -10,12 +10,24 @@ from ..opdef.spec import Op
 from ..ops import optimizer_adamw, optimizer_lamb, primitive_math
 from .array import NDArray
 from .creation import full
+from .graph_sampling import (
+    dgl_adjacency,
+    dgl_csr_neighbor_non_uniform_sample,
+    dgl_csr_neighbor_uniform_sample,
+    dgl_graph_compact,
+    dgl_subgraph,
+)
 from .namespace import NAMESPACES, call
 from .random import uniform
 from .types import DeviceLike
 
 __all__ = [
     "adamw_update",
+    "dgl_adjacency",
+    "dgl_csr_neighbor_non_uniform_sample",
+    "dgl_csr_neighbor_uniform_sample",
+    "dgl_graph_compact",
+    "dgl_subgraph",
     "isfinite",
     "isinf",
     "isnan",

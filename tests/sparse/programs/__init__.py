@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import arrays, batches, functions, gradients, graphs, modules, storage, symbols, training, updates
+from . import arrays, batches, functions, gradients, graphs, modules, neighbors, storage, symbols, training, updates
 from tests.oracle_programs import programs_of
 
-MODULES = (arrays, batches, functions, gradients, graphs, modules, storage, symbols, training, updates)
+MODULES = (arrays, batches, functions, gradients, graphs, modules, neighbors, storage, symbols, training, updates)
 
 
 def all_programs() -> dict[str, Callable[[Any], Any]]:
