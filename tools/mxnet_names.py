@@ -31,7 +31,7 @@ MACHINERY = {
     r"^mxnet\.base\.(c_|build_|check_call|ctypes2|add_fileline|data_dir|get_last_ffi)|^mxnet\._": "it calls MXNet's C library",
     r"\.handle$": "it is a pointer of MXNet's C library",
     r"\.LP_c_float$": "it is `ctypes`' name of `mx_float_p`",
-    r"^mxnet\.registry\.(alias|create)$|\.create_optimizer$|^mxnet\.symbol\.numpy\.load": "MXNet has no such name: it is that of a function's code",
+    r"^mxnet\.registry\.(alias|create)$|\.create_optimizer$|\.symbol\.numpy\.load": "MXNet has no such name, only code with it",
     r"^mxnet\.ndarray\.(copyMakeBorder|gen_sparse\.gs_retain)$": "MXNet has no such name there",
     r"^mxnet\.(symbol\.contrib|contrib\.symbol)\.dgl_": "graphs compute with dense arrays: sample with `mx.nd.contrib`",
     r"\.SequentialRNNCell\.hybrid_forward$": "MXNet's raises NotImplementedError",

@@ -192,3 +192,14 @@ def test_constraints_are_checked_when_they_are_computed():
     assert checked.eval(a=mx.nd.array([1, 2]))[0].asnumpy().all()
     with pytest.raises(ValueError, match="must be positive"):
         checked.eval(a=mx.nd.array([1, 0]))
+
+
+def test_a_symbol_is_resized():
+    # MXNet composes a custom operator that calls NumPy
+    x = mx.sym.var("x").as_np_ndarray()
+    for shape in ((4, 4), (2,), 5, (0, 2)):
+        found = mx.sym.np.resize(x, shape)
+        value = numpy.arange(6, dtype="float32").reshape(2, 3)
+        assert found.infer_shape(x=(2, 3))[1] == [numpy.resize(value, shape).shape]
+        (result,) = found.eval(x=np.array(value))
+        assert numpy.array_equal(result.asnumpy(), numpy.resize(value, shape))

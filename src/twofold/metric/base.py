@@ -101,6 +101,11 @@ class EvalMetric:
         """
         raise MXNetError(f"{type(self).__name__} has no update method", None, "define update(self, labels, preds) in it")
 
+    num_inst: int
+    sum_metric: float
+    global_num_inst: int
+    global_sum_metric: float
+
     def _add(self, total: float, count: float) -> None:
         """Add a sum over a number of instances to the local and global sums."""
         self.sum_metric += total

@@ -1,6 +1,5 @@
 """The functions of the dialect on arrays: how operators are applied, and what needs the values of arrays."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -25,7 +24,7 @@ from .elementwise import Elementwise
 from .front import Unsupported
 from .linear import Products
 from .reductions import Reductions
-from .shapes import Shapes, as_sizes
+from .shapes import Shapes
 
 __all__ = ["FUNCTIONS", "ArrayFunctions", "host_result", "on_host"]
 
@@ -176,14 +175,6 @@ class ArrayFunctions(Elementwise, Reductions, Shapes, Creation, Products):
         x = self.operand(a)
         counts, edges = np.histogram(host_of(x), host_of(bins) if isinstance(bins, Array) else bins, range)
         return from_host(ndarray, counts, x.context), from_host(ndarray, edges.astype(np.float32), x.context)
-
-    def resize(self, a: Any, new_shape: Any) -> Any:
-        """The elements in a new shape, repeated or cut as needed."""
-        x, shape = self.ravel(self.operand(a)), tuple(as_sizes(new_shape)) if not isinstance(new_shape, int) else (new_shape,)
-        size = math.prod(shape)
-        if not size or not x.size:
-            return self.zeros(shape, x.dtype)
-        return self.reshape(self.tile(x, -(-size // x.size))[:size], shape)
 
     def unravel_index(self, indices: Any, shape: Any, order: str = "C") -> Any:
         """The coordinates of places in a flattened array, an array for each axis."""

@@ -42,6 +42,10 @@ class Shapes(Front):
         params = {"newshape": as_sizes(newshape), **({} if order == "C" else {"order": order})}
         return self.apply(ops.np_reshape, (self.operand(a),), params, out)
 
+    def resize(self, a: Any, new_shape: Any) -> Any:
+        """The elements in a new shape, repeated or cut as needed."""
+        return self.apply(ops.npi_resize, (self.operand(a),), {"new_shape": as_sizes(new_shape)})
+
     def ravel(self, x: Any, order: str = "C") -> Any:
         """The elements along one axis: a copy."""
         if order != "C":

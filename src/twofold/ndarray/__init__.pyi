@@ -1750,6 +1750,11 @@ _internal: Any
 class contrib:
     from .contrib_functions import (
         adamw_update,
+        dgl_adjacency,
+        dgl_csr_neighbor_non_uniform_sample,
+        dgl_csr_neighbor_uniform_sample,
+        dgl_graph_compact,
+        dgl_subgraph,
         isfinite,
         isinf,
         isnan,

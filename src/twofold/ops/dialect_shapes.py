@@ -96,6 +96,22 @@ npx_reshape.sample(lambda draw: [draw(draw.real((2, 1, 3)), newshape=codes) for 
 npx_reshape.sample(lambda draw: draw(draw.real((2, 1, 3)), newshape=(-2, -5), reverse=True))
 
 
+@numpy_op("_npi_resize")
+def npi_resize(xp, a, *, new_shape: Shape):
+    """The elements in a new shape, repeated or cut as needed; zeros of it if there are none."""
+    size, given = math.prod(new_shape), math.prod(a.shape)
+    if not size or not given:
+        return xp.zeros(new_shape, xp.dtype_of(a))
+    flat = xp.reshape(a, shape=(given,))
+    times = -(-size // given)
+    repeated = xp.reshape(xp.broadcast_to(flat, shape=(times, given)), shape=(times * given,))
+    return xp.reshape(xp.take_slice(repeated, 0, size, 0), shape=new_shape)
+
+
+npi_resize.infer(lambda shapes, results, *, new_shape: (shapes, [tuple(new_shape)]))
+npi_resize.sample(lambda draw: [draw(draw.real((2, 3)), new_shape=(4, 4)), draw(draw.real((2, 3)), new_shape=(2,))])
+
+
 @numpy_op("_np_squeeze")
 def np_squeeze(xp, a, *, axis: Axis = None):
     """The array without the given axes of size 1, or all such axes."""
