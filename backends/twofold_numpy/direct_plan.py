@@ -119,7 +119,7 @@ def _two(sizes: tuple[int, ...], k: int) -> tuple[int, int]:
     return (sizes[0], sizes[1]) if len(sizes) == 2 else (0 if k == 3 else 1, sizes[0])
 
 
-def plan_of(p: Plane, block: int, vector: int, in_tiles: bool = False) -> Plan:
+def plan_of(p: Plane, block: int, vector: int, threads: int = 1, in_tiles: bool = False) -> Plan:
     """The plan of a convolution.
 
     Parameters
@@ -128,6 +128,8 @@ def plan_of(p: Plane, block: int, vector: int, in_tiles: bool = False) -> Plan:
         The convolution.
     block, vector
         The most filters that are accumulated at once, and the bytes of a vector.
+    threads
+        How many threads share the work; no result depends on that.
     in_tiles
         Whether results go through a tile in any case.
     """
@@ -138,7 +140,11 @@ def plan_of(p: Plane, block: int, vector: int, in_tiles: bool = False) -> Plan:
     deep, wide = (max(t[1 + k] // p.stride[k] for t in taps) for k in (0, 1))
     pitch = columns + wide if copies else width
     of_row = ITEM * p.channels * len(phases) * pitch
+    work = p.n * p.groups * p.filters * len(taps) * rows * columns
+    pieces = 1 if threads == 1 or work < CUT else 2 if work < CUT_IN_FOUR else max(4, threads)
     least = -(-rows // max(1, min(rows, BAND // of_row, PLACES // pitch)))
+    if least > 1 and p.n * p.groups == 1:
+        least = min(rows, pieces * -(-least // pieces))  # whole bands for every piece
     band = -(-rows // least)  # bands of about the same size
     bands = -(-rows // band)
     plane_rows = band + deep
@@ -146,8 +152,6 @@ def plan_of(p: Plane, block: int, vector: int, in_tiles: bool = False) -> Plan:
     spreads = in_tiles or pitch != columns
     tile = vector * -(-ITEM * ((band - 1) * pitch + columns) // vector)
     copied = vector * -(-ITEM * p.channels * channel // vector) if copies else 0
-    work = p.n * p.groups * p.filters * len(taps) * rows * columns
-    pieces = 1 if work < CUT else 2 if work < CUT_IN_FOUR else 4
     units = p.n * p.groups * bands
     # a band that several pieces share is copied by each of them
     ranges = 1 if units % pieces == 0 or units > 4 * pieces else pieces

@@ -20,7 +20,7 @@ from .geometry import Geometry, Kind
 ROUNDS = 9
 NEARLY = 1.05
 #: The direct algorithm may take this much longer: it spares the element-wise operations that follow a pass over memory.
-LATER: dict[Kind, float] = {"forward": 1.1}
+LATER: dict[Kind, float] = {"forward": 1.2}
 #: Block sizes to try, from what fits a core's cache to what fits none. Winograd's products are small: in blocks smaller than LEAST the
 #: threads of BLAS would wait for each other longer than they compute.
 BYTES = (1 << 19, 1 << 21, 1 << 23, 1 << 25)

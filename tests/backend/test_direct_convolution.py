@@ -59,7 +59,7 @@ def test_every_cut_gives_the_sums_of_the_definition(name, kind):
 
 
 def test_what_is_cut_depends_on_sizes(monkeypatch):
-    plans = {name: direct_plan.plan_of(direct_plan.plane_of("forward", g), 8, 64) for name, g in GEOMETRIES.items()}
+    plans = {name: direct_plan.plan_of(direct_plan.plane_of("forward", g), 8, 64, 2) for name, g in GEOMETRIES.items()}
     assert plans["few filters"].words["bands"] == 2
     assert plans["bands"].words["bands"] == 14
     assert (plans["one band"].pieces, plans["one band"].words["ranges"], plans["one band"].words["range.filters"]) == (2, 2, 48)
@@ -102,11 +102,11 @@ def steps_of(build, monkeypatch):
     """The steps of a program with a 3x3 convolution, after checking that it gives the same bits without epilogues."""
     x, w = leaf("x", SIZE, "float32"), leaf("w", (24, 16, 3, 3), "float32")
     scale, shift, other = leaf("s", (24,), "float32"), leaf("b", (24, 1, 1), "float32"), leaf("o", (2, 24, 56, 56), "float32")
-    leaves = [x, w, scale, shift, other]
+    leaves = [x, w, scale, shift, other, leaf("v", (24, 24, 1, 1), "float32"), leaf("u", (24,), "float32")]
     y = G.convolve(x, w, stride=(1, 1), dilate=(1, 1), pad=(1, 1), groups=1, channels_last=False)
     outputs = build(y, G.reshape(scale, shape=(1, 24, 1, 1)), shift, other)
     draw = np.random.default_rng(0)
-    arrays = [draw.standard_normal(n.shape).astype(F32) for n in leaves]
+    arrays = [draw.uniform(-0.3, 0.7, n.shape).astype(F32) for n in leaves]
     found = []
     for is_on in (True, False):
         monkeypatch.setattr(SETTINGS, "epilogues", is_on)
@@ -172,3 +172,30 @@ def test_a_channels_last_convolution_takes_no_epilogue():
     assert takes("convolve", params | {"channels_last": False}, inputs)
     assert not takes("convolve", params | {"channels_last": True}, inputs)
     assert not takes("convolve", params | {"channels_last": False}, [ArrayType(i.shape, "float64") for i in inputs])
+
+
+def test_kernels_of_two_convolutions_that_were_fused_are_parted_again(monkeypatch):
+    """Two branches of the same shape, as in SqueezeNet: their activations would be one kernel."""
+
+    def build(y, s, b, o):
+        z = G.convolve(o, leaf("v", (24, 24, 1, 1), "float32"), stride=(1, 1), dilate=(1, 1), pad=(0, 0), groups=1, channels_last=False)
+        return [G.maximum(y + b, 0), G.maximum(z + b, 0)]
+
+    assert steps_of(build, monkeypatch) == ["convolve + add + maximum"] * 2
+
+
+def test_of_two_convolutions_in_one_sum_one_is_computed_with_it(monkeypatch):
+    def build(y, s, b, o):
+        z = G.convolve(o, leaf("v", (24, 24, 1, 1), "float32"), stride=(1, 1), dilate=(1, 1), pad=(0, 0), groups=1, channels_last=False)
+        return [G.maximum(y * s + z * b, 0)]
+
+    assert sorted(steps_of(build, monkeypatch)) == ["convolve", "convolve + multiply + multiply + add + maximum"]
+
+
+def test_normalization_outside_training_is_one_kernel_with_its_convolution(monkeypatch):
+    """Its scale, which is computed from small arrays, comes before the convolution, and not between two operations on the data."""
+
+    def build(y, s, b, o):
+        return [G.maximum((y - b) * G.reshape(1 / G.sqrt(leaf("u", (24,), "float32") + 0.5), shape=(24, 1, 1)), 0)]
+
+    assert steps_of(build, monkeypatch) == ["convolve + subtract + multiply + maximum"]

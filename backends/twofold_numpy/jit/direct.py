@@ -67,7 +67,8 @@ def with_kernel(g: Geometry, program: RowProgram, place: int) -> Callable[..., N
 
 def _bound(own: Compiler, library: Blas, epilogue: Epilogue | None, kind: Kind, g: Geometry) -> Bound:
     """A function of image, weight, result, scratch and further inputs of an epilogue, all as planned: it checks nothing."""
-    plan = plan_of(plane_of(kind, g), BLOCKS[own.machine.vector_bits][0][0], own.machine.vector_bits // 8, epilogue is not None)
+    bits = own.machine.vector_bits
+    plan = plan_of(plane_of(kind, g), BLOCKS[bits][0][0], bits // 8, workers.count(), epilogue is not None)
     code, steps = _code(own), None if epilogue is None else _steps(own, epilogue)
     shares = workers.count() > 1 and plan.pieces > 1
     if shares:
@@ -100,7 +101,8 @@ def _words(own: Compiler) -> dict[str, str | int]:
     bits = own.machine.vector_bits
     lanes, blocks = bits // FLOAT, BLOCKS[bits]
     words: dict[str, str | int] = {"LANES": lanes, "VECTOR": f"<{lanes} x float>", "MASK": f"<{lanes} x i1>", "OVERLOAD": f"v{lanes}f32"}
-    words |= {"LANE_NUMBERS": _lane_numbers(lanes), "DATA": own.machine.head + FIELDS["data"]}
+    seconds = ", ".join(f"i32 {2 * k if 2 * k < lanes else 2 * k + 1}" for k in range(lanes))
+    words |= {"LAST_LANE": lanes - 1, "SECONDS": seconds, "LANE_NUMBERS": _lane_numbers(lanes), "DATA": own.machine.head + FIELDS["data"]}
     words |= {"WORDS": "\n".join(_loaded_words()), "BLOCKS": "\n".join(_choice(blocks))}
     words["SIZES"] = ", ".join(f"[ {filters}, %block.{filters} ]" for filters, _ in blocks)
     functions = [line for filters, most in blocks for line in _block(filters, most, lanes)]

@@ -20,7 +20,7 @@ from .ir import Application, Constant, Node, applies, is_const
 
 
 class Epilogue(NamedTuple):
-    """A product with what is computed in the same call: its name, nodes (the product first), and the steps that it replaces."""
+    """A product with what is computed in the same call: its name, nodes (the product first), and the steps that these come from."""
 
     name: str
     nodes: tuple[Application, ...]
@@ -30,7 +30,7 @@ class Epilogue(NamedTuple):
 def find_epilogues(
     steps: Sequence[tuple[Application, ...]], outputs: Collection[Node], known: Collection[str], takes: Callable[[Application], bool]
 ) -> list[Epilogue]:
-    """The epilogues in a program, given the nodes of its steps. Each runs in place of the last step that it replaces.
+    """The epilogues in a program, given the nodes of its steps. Each runs right before what it leaves of the last of its steps.
 
     Parameters
     ----------
@@ -43,12 +43,12 @@ def find_epilogues(
     """
     reads = _Reads(steps, outputs)
     found: list[Epilogue] = []
-    taken: set[int] = set()
+    taken: set[Application] = set()
     for t, nodes in enumerate(steps):
         found_here = _epilogue(reads, t, known, takes) if len(nodes) == 1 else None
-        if found_here is not None and taken.isdisjoint(found_here.steps):
+        if found_here is not None and taken.isdisjoint(found_here.nodes):
             found.append(found_here)
-            taken.update(found_here.steps)
+            taken.update(found_here.nodes)
     return found
 
 
@@ -105,13 +105,25 @@ def _kernel(reads: _Reads, t: int) -> Epilogue | None:
     if len(at) != 1 or product in reads.outputs:
         return None
     (last,) = at
-    nodes = reads.steps[last]
+    nodes = _connected(reads.steps[last], product)
     if not all(n.sig.op.elementwise and n.shape == product.shape for n in nodes):
         return None
-    results = [n for n in nodes if n in reads.outputs or any(s != last for s, _ in reads.of.get(n, []))]
+    results = [n for n in nodes if n in reads.outputs or any(u not in nodes for _, u in reads.of.get(n, []))]
     alike = len(results) == 1 and results[0].dtype == product.dtype
     # the kernel's other operands are arrays of the same shape, or broadcast along all axes but the channels
     return Epilogue("kernel", (product, *nodes), (t, last)) if alike and all(_fits(i, product) for n in nodes for i in n.operands) else None
+
+
+def _connected(nodes: tuple[Application, ...], first: Node) -> list[Application]:
+    """The nodes of a kernel that are computed from a value, or with it: a kernel may also compute what has nothing to do with it."""
+    found, before = {first}, 0
+    while len(found) > before:
+        before = len(found)
+        for n in nodes:
+            linked = [n, *[i for i in n.operands if i in nodes or i is first]]
+            if not found.isdisjoint(linked):
+                found.update(linked)
+    return [n for n in nodes if n in found]
 
 
 def _fits(i: Node, product: Application) -> bool:

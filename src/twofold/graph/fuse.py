@@ -241,9 +241,18 @@ def with_epilogues(
 ) -> list[Step]:
     """The steps with each matrix product or convolution and its epilogue as one step, for what the backend has (see `find_epilogues`)."""
     found = find_epilogues([s.nodes for s in steps], outputs, known, takes)
-    gone = {t for epilogue in found for t in epilogue.steps}
-    new = {max(epilogue.steps): Step(epilogue.nodes, epilogue=epilogue.name) for epilogue in found}
-    return [new.get(t, step) for t, step in enumerate(steps) if t in new or t not in gone]
+    if not found:
+        return list(steps)
+    gone = {n for epilogue in found for n in epilogue.nodes}
+    new: dict[int, list[Step]] = {}
+    for epilogue in found:
+        new.setdefault(max(epilogue.steps), []).append(Step(epilogue.nodes, epilogue=epilogue.name))
+    out: list[Step] = []
+    for t, step in enumerate(steps):
+        left = tuple(n for n in step.nodes if n not in gone)
+        out += new.get(t, [])
+        out += [step] if len(left) == len(step.nodes) else [step._replace(nodes=left)] if left else []
+    return out
 
 
 def _in_one_call(group: Sequence[Member], numbers: frozenset[Application]) -> Step:

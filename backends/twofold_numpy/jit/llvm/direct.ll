@@ -178,8 +178,33 @@ adjacent:
   call void @copy(ptr %to.inner, ptr %from, i64 %number)
   br label %row.done
 apart:
-  %x = phi i64 [ 0, %copy ], [ %x.next, %one ]
-  %from.x = phi ptr [ %from, %copy ], [ %from.next, %one ]
+  %is.second = icmp eq i64 %column.step, 8
+  br i1 %is.second, label %pairs, label %ones
+pairs:
+  ; every second element: two vectors that overlap by one, so that nothing beyond the last element is read
+  %p = phi i64 [ 0, %apart ], [ %p.next, %pair ]
+  %p.left = sub i64 %number, %p
+  %is.vector = icmp sge i64 %p.left, $LANES
+  br i1 %is.vector, label %pair, label %ones
+pair:
+  %p.twice = shl i64 %p, 1
+  %low.at = getelementptr float, ptr %from, i64 %p.twice
+  %high.at = getelementptr float, ptr %low.at, i64 $LAST_LANE
+  %low = load $VECTOR, ptr %low.at, align 4
+  %high = load $VECTOR, ptr %high.at, align 4
+  %seconds = shufflevector $VECTOR %low, $VECTOR %high, <$LANES x i32> <$SECONDS>
+  %to.pair = getelementptr float, ptr %to.inner, i64 %p
+  store $VECTOR %seconds, ptr %to.pair, align 4
+  %p.next = add i64 %p, $LANES
+  br label %pairs
+ones:
+  %x.first = phi i64 [ 0, %apart ], [ %p, %pairs ]
+  %x.offset = mul i64 %x.first, %column.step
+  %from.first = getelementptr i8, ptr %from, i64 %x.offset
+  br label %ones.look
+ones.look:
+  %x = phi i64 [ %x.first, %ones ], [ %x.next, %one ]
+  %from.x = phi ptr [ %from.first, %ones ], [ %from.next, %one ]
   %more = icmp ult i64 %x, %number
   br i1 %more, label %one, label %row.done
 one:
@@ -188,7 +213,7 @@ one:
   store float %value, ptr %to.x, align 4
   %x.next = add i64 %x, 1
   %from.next = getelementptr i8, ptr %from.x, i64 %column.step
-  br label %apart
+  br label %ones.look
 row.done:
   %r.next = add i64 %r, 1
   %to.next = getelementptr i8, ptr %to, i64 %target.step
