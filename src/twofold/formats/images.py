@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -10,10 +11,10 @@ from ..errors import FormatError, MissingDependency, ParameterError
 from .records import ArrayRecord, Buffer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from types import ModuleType
 
-__all__ = ["draw_text", "dump_image", "load_image"]
+__all__ = ["Picture", "draw_text", "dump_image", "load_image"]
 
 JPEG, PNG = (".jpg", ".jpeg", ".jpe"), (".png",)
 #: Channels of an image to Pillow's name of such pixels.
@@ -46,18 +47,84 @@ def load_image(data: Buffer, channels: int | None = None) -> ArrayRecord:
     MissingDependency
         If Pillow is not installed.
     """
+    with _decoding(data) as image:
+        if channels == 1:
+            image.draft("L", image.size)  # the brightness that a JPEG stores, instead of one computed from colors
+        pixels = _stored(image) if channels is None else _converted(image, channels)
+        height, width = pixels.size[::-1]
+        bands = len(pixels.getbands())
+        dtype = "uint16" if pixels.mode == DEEP else "uint8"
+        return ArrayRecord(dtype, (height, width) if bands == 1 else (height, width, bands), pixels.tobytes())
+
+
+class Picture:
+    """A decoded image of which parts can be taken.
+
+    Parameters
+    ----------
+    data
+        The compressed image.
+    channels
+        3 for colors and 1 for gray, turned upright as the image says.
+
+    Attributes
+    ----------
+    width, height
+        Its size in pixels.
+
+    Raises
+    ------
+    FormatError, MissingDependency
+        See `load_image`.
+    """
+
+    __slots__ = ("_channels", "_image", "height", "width")
+
+    def __init__(self, data: Buffer, channels: int) -> None:
+        self._channels = channels
+        with _decoding(data) as image:
+            if channels == 1:
+                image.draft("L", image.size)  # the brightness that a JPEG stores, instead of one computed from colors
+            self._image = _converted(image, channels)
+        self.width, self.height = self._image.size
+
+    def part(self, left: int, top: int, width: int, height: int) -> ArrayRecord:
+        """The pixels (height, width, channels) of a part inside the image."""
+        return self._record(self._image.crop((left, top, left + width, top + height)))
+
+    def sampled(self, inverse: Sequence[float], width: int, height: int, nearest: bool, fill: int) -> ArrayRecord:
+        """The pixels (height, width, channels) of an affine map of the image.
+
+        Parameters
+        ----------
+        inverse
+            a, b, c, d, e, f: the center of a new pixel (x, y) lies at (a x + b y + c, d x + e y + f) in the image, where the center of its
+            first pixel is (1/2, 1/2).
+        width, height
+            Size of the result.
+        nearest
+            Whether to take the nearest pixel instead of interpolating linearly between four. Interpolated bytes are rounded down.
+        fill
+            The number for what lies outside the image.
+        """
+        pillow = _pillow("reading images")
+        method = pillow.Resampling.NEAREST if nearest else pillow.Resampling.BILINEAR
+        color = (fill,) * self._channels if self._channels > 1 else fill
+        return self._record(self._image.transform((width, height), pillow.Transform.AFFINE, tuple(inverse), method, fillcolor=color))
+
+    def _record(self, image: Any) -> ArrayRecord:
+        return ArrayRecord("uint8", (*image.size[::-1], self._channels), image.tobytes())
+
+
+@contextlib.contextmanager
+def _decoding(data: Buffer) -> Iterator[Any]:
+    """An image that Pillow has opened; what goes wrong with it is a `FormatError`."""
     pillow = _pillow("reading images")
     try:
         with pillow.open(io.BytesIO(data)) as image:
             if image.mode not in KNOWN:
                 raise FormatError("an image of an unknown kind of pixels", image.mode, "store it as a PNG or JPEG")
-            if channels == 1:
-                image.draft("L", image.size)  # the brightness that a JPEG stores, instead of one computed from colors
-            pixels = _stored(image) if channels is None else _converted(image, channels)
-            height, width = pixels.size[::-1]
-            bands = len(pixels.getbands())
-            dtype = "uint16" if pixels.mode == DEEP else "uint8"
-            return ArrayRecord(dtype, (height, width) if bands == 1 else (height, width, bands), pixels.tobytes())
+            yield image
     except pillow.DecompressionBombError as error:
         raise FormatError("an image too large to decode", str(error), "raise PIL.Image.MAX_IMAGE_PIXELS if you trust it") from None
     except FormatError:

@@ -15,6 +15,7 @@ from ..formats.files import read_file
 from ..formats.images import load_image
 from ..imperative.array import Array
 from ..numpy_extension import is_np_array
+from ..ops.image_resizing import resized
 
 if TYPE_CHECKING:
     import os
@@ -140,6 +141,11 @@ def imresize(src: NDArray, w: int, h: int, interp: int = 1, out: NDArray | None 
         If a size is not positive, or the interpolation unknown.
     """
     return nd._internal._cvimresize(src, w=w, h=h, interp=method_of(interp, (*src.shape[:2], h, w)), out=out)
+
+
+def imresize_pixels(pixels: np.ndarray, w: int, h: int, interp: int) -> np.ndarray:
+    """`imresize` of a NumPy array."""
+    return resized(np, pixels, height=h, width=w, interp=interp)
 
 
 def method_of(interp: int, sizes: Sequence[int] = ()) -> int:

@@ -1,0 +1,204 @@
+"""The default augmenter of iterators over image records: parameters, and what they do to an image."""
+
+from __future__ import annotations
+
+import colorsys
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import FormatError
+from ..formats.images import Picture
+from .augmenters import BRIGHTNESS, COMPONENTS, VARIANCES
+from .geometry import Map
+
+__all__ = ["RecordAugmenter"]
+
+
+@dataclass(frozen=True)
+class RecordAugmenter:
+    """Resizes, turns, pads, crops and colors images, by MXNet's parameters, which `ImageRecordIter` describes.
+
+    Attributes
+    ----------
+    shape
+        Channels, height and width of the results.
+    """
+
+    shape: tuple[int, int, int]
+    resize: int = -1
+    rand_crop: bool = False
+    random_resized_crop: bool = False
+    max_rotate_angle: int = 0
+    max_aspect_ratio: float = 0
+    min_aspect_ratio: float | None = None
+    max_shear_ratio: float = 0
+    max_crop_size: int = -1
+    min_crop_size: int = -1
+    max_random_scale: float = 1
+    min_random_scale: float = 1
+    max_random_area: float = 1
+    min_random_area: float = 1
+    max_img_size: float = 1e10
+    min_img_size: float = 0
+    brightness: float = 0
+    contrast: float = 0
+    saturation: float = 0
+    pca_noise: float = 0
+    random_h: int = 0
+    random_s: int = 0
+    random_l: int = 0
+    rotate: int = -1
+    fill_value: int = 255
+    inter_method: int = 1
+    pad: int = 0
+
+    def __call__(self, data: bytes, rng: np.random.Generator) -> np.ndarray:
+        """The pixels (h, w, c), uint8, of a compressed image, changed at random.
+
+        Raises
+        ------
+        FormatError
+            If it is not an image, or a part to be cut out is larger than it.
+        """
+        picture = Picture(data, self.shape[0])
+        change = Map(picture.width, picture.height)
+        if self.resize > 0:
+            w, h = change.width, change.height
+            change.resize(*((self.resize, h * self.resize // w) if h > w else (w * self.resize // h, self.resize)))
+        if self._turns:
+            self._turn(change, rng)
+        change.pad(self.pad)
+        if not self._cut(change, rng):
+            self._enlarge(change)
+            self._crop(change, self.shape[2], self.shape[1], rng)
+        pixels = change.applied(picture, self._method(rng), self.fill_value)
+        return self._colored(pixels, rng) if self._colors else pixels
+
+    @property
+    def _turns(self) -> bool:
+        scales = (self.max_random_scale, self.min_random_scale) != (1, 1) and not self.random_resized_crop
+        stretches = self.max_aspect_ratio > 0 and not self.random_resized_crop
+        bounded = self.max_img_size < 1e10 or self.min_img_size > 0
+        return self.rotate > 0 or self.max_rotate_angle > 0 or self.max_shear_ratio > 0 or scales or stretches or bounded
+
+    def _turn(self, change: Map, rng: np.random.Generator) -> None:
+        shear = rng.uniform(-1, 1) * self.max_shear_ratio
+        angle = self.rotate if self.rotate > 0 else int(rng.integers(-self.max_rotate_angle, self.max_rotate_angle + 1))
+        scale = ratio = 1.0
+        if not self.random_resized_crop:
+            scale = rng.uniform(self.min_random_scale, self.max_random_scale)
+            ratio = self._ratio(rng) if self.max_aspect_ratio > 0 else 1.0
+        down = 2 * scale / (1 + ratio)
+        width, height = (
+            int(max(self.min_img_size, min(self.max_img_size, scale * size))) for size in (change.width, change.height)
+        )
+        change.turn(max(width, 1), max(height, 1), angle, shear, ratio * down, down)
+
+    def _ratio(self, rng: np.random.Generator) -> float:
+        low = 1 - self.max_aspect_ratio if self.min_aspect_ratio is None else self.min_aspect_ratio
+        return rng.uniform(low, 1 + self.max_aspect_ratio if self.min_aspect_ratio is None else self.max_aspect_ratio)
+
+    def _cut(self, change: Map, rng: np.random.Generator) -> bool:
+        """Cut out a part of a random size, if so asked, and resize it; return whether that was done."""
+        _, h, w = self.shape
+        if self.random_resized_crop:
+            for _ in range(10):
+                pixels = rng.uniform(self.min_random_area, self.max_random_area) * change.width * change.height
+                ratio = self._ratio(rng)
+                width, height = round(math.sqrt(pixels * ratio)), round(math.sqrt(pixels / ratio))
+                if 0 < width <= change.width and 0 < height <= change.height:
+                    self._crop(change, width, height, rng, anywhere=True)
+                    break
+            else:
+                side = min(change.width, change.height)
+                self._crop(change, side, side, rng, anywhere=False)
+        elif self.max_crop_size != -1 or self.min_crop_size != -1:
+            size = int(rng.integers(self.min_crop_size, self.max_crop_size + 1))
+            if not 0 < size <= min(change.width, change.height):
+                raise FormatError("a part to be cut out is larger than the image", f"{size} of {change.width} x {change.height}")
+            self._crop(change, size, size, rng)
+        else:
+            return False
+        if (change.width, change.height) != (w, h):
+            change.resize(w, h)
+        return True
+
+    def _crop(self, change: Map, width: int, height: int, rng: np.random.Generator, anywhere: bool | None = None) -> None:
+        right, bottom = change.width - width, change.height - height
+        if self.rand_crop if anywhere is None else anywhere:
+            change.crop(int(rng.integers(right + 1)), int(rng.integers(bottom + 1)), width, height)
+        else:
+            change.crop(right // 2, bottom // 2, width, height)
+
+    def _enlarge(self, change: Map) -> None:
+        """Enlarge an image that is smaller than the results, with its proportions."""
+        _, h, w = self.shape
+        if change.height < h:
+            change.resize(int(change.width * h / change.height), h)
+        if change.width < w:
+            change.resize(w, int(change.height * w / change.width))
+
+    def _method(self, rng: np.random.Generator) -> int:
+        return int(rng.integers(5)) if self.inter_method == 10 else self.inter_method
+
+    @property
+    def _colors(self) -> bool:
+        strengths = (self.brightness, self.contrast, self.saturation, self.pca_noise, self.random_h, self.random_s, self.random_l)
+        return any(strength > 0 for strength in strengths)
+
+    def _colored(self, pixels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        image = pixels.astype("float32")
+        if self.random_h or self.random_s or self.random_l:
+            image = self._shifted(image, rng)
+        steps = [step for step in ("brightness", "contrast", "saturation") if getattr(self, step) > 0]
+        for step in rng.permutation(steps):
+            factor = np.float32(1 + rng.uniform(-1, 1) * getattr(self, step))
+            if step == "brightness":
+                image = image * factor
+            elif step == "contrast":
+                image = image * factor + (1 - factor) * _gray(image).mean(dtype="float32")
+            else:
+                image = image * factor + (1 - factor) * _gray(image)[..., None]
+            np.clip(image, 0, 255, image)
+        if self.pca_noise > 0 and image.shape[2] == 3:
+            multiples = rng.normal(0, self.pca_noise, 3)
+            image += (COMPONENTS @ (multiples * VARIANCES)).astype("float32")
+        return np.rint(np.clip(image, 0, 255)).astype("uint8")
+
+    def _shifted(self, image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """An image with random numbers added to hue (0 to 180), saturation and lightness (0 to 255)."""
+        if image.shape[2] != 3:
+            return image
+        shifts = [rng.uniform(-limit, limit) for limit in (self.random_h / 180, self.random_l / 255, self.random_s / 255)]
+        hue, light, saturation = _hls(image / 255)
+        return _rgb((hue + shifts[0]) % 1, np.clip(light + shifts[1], 0, 1), np.clip(saturation + shifts[2], 0, 1)) * np.float32(255)
+
+
+def _gray(image: np.ndarray) -> np.ndarray:
+    return image @ BRIGHTNESS.ravel() if image.shape[2] == 3 else image[..., 0]
+
+
+def _hls(image: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Hue, lightness and saturation, 0 to 1, of colors from 0 to 1; as `colorsys.rgb_to_hls`."""
+    high, low = image.max(2), image.min(2)
+    light, span = (high + low) / 2, high - low
+    with np.errstate(divide="ignore", invalid="ignore"):
+        saturation = np.where(light <= 0.5, span / (high + low), span / (2 - high - low))
+        red, green, blue = ((high - image[..., k]) / span for k in range(3))
+    hue = np.where(image[..., 0] == high, blue - green, np.where(image[..., 1] == high, 2 + red - blue, 4 + green - red)) / 6 % 1
+    flat = span == 0
+    return np.where(flat, 0, hue), light, np.where(flat, 0, saturation)
+
+
+def _rgb(hue: np.ndarray, light: np.ndarray, saturation: np.ndarray) -> np.ndarray:
+    """Colors from 0 to 1 of hue, lightness and saturation; as `colorsys.hls_to_rgb`."""
+    top = np.where(light <= 0.5, light * (1 + saturation), light + saturation - light * saturation)
+    bottom = 2 * light - top
+    parts = []
+    for shift in (colorsys.ONE_THIRD, 0, -colorsys.ONE_THIRD):
+        h = (hue + shift) % 1
+        rising, falling = bottom + (top - bottom) * h * 6, bottom + (top - bottom) * (colorsys.TWO_THIRD - h) * 6
+        parts.append(np.select([h < 1 / 6, h < 1 / 2, h < 2 / 3], [rising, top, falling], bottom))
+    return np.stack(parts, 2).astype("float32")

@@ -1,0 +1,491 @@
+"""`ImageRecordIter` and its variants: threads decode and change the images of a file of records, and assemble batches in place."""
+
+import os
+from collections import deque
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar, get_type_hints
+
+import numpy as np
+
+from .. import ndarray as nd
+from ..dtype import dtype_name
+from ..errors import FormatError, MXNetError, ParameterError, ShapeError
+from ..formats.files import read_file
+from ..formats.image_lists import load_image_list
+from ..imperative.array import adopted
+from ..io.iterator import DataDesc, DataIter, register_iterator
+from ..ndarray.array import NDArray
+from ..opdef.params import Param, Shape, kind_of
+from ..recordio import IRHeader, MXIndexedRecordIO, pack_img, unpack
+from ..strictness import tolerate
+from .record_augmenter import RecordAugmenter
+
+__all__ = ["ImageRecordInt8Iter", "ImageRecordIter", "ImageRecordIter_v1", "ImageRecordUInt8Iter", "ImageRecordUInt8Iter_v1"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Which records are read, and in which order; see `ImageRecordIter`."""
+
+    path_imgrec: str
+    path_imglist: str = ""
+    path_imgidx: str = ""
+    label_width: int = 1
+    num_parts: int = 1
+    part_index: int = 0
+    shuffle: bool = False
+    seed: int = 0
+    shuffle_chunk_size: int = 0
+    shuffle_chunk_seed: int = 0
+    seed_aug: int | None = None
+
+
+@dataclass(frozen=True)
+class Normalizing:
+    """What is done to the pixels of the final size; see `ImageRecordIter`."""
+
+    mirror: bool = False
+    rand_mirror: bool = False
+    mean_img: str = ""
+    mean_r: float = 0
+    mean_g: float = 0
+    mean_b: float = 0
+    mean_a: float = 0
+    std_r: float = 1
+    std_g: float = 1
+    std_b: float = 1
+    std_a: float = 1
+    scale: float = 1
+    max_random_contrast: float = 0
+    max_random_illumination: float = 0
+
+    def factors(self, channels: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """By what pixels are multiplied after the mean is subtracted, and what is added then: (channels, 1, 1) each."""
+        deviation = np.array([self.std_r, self.std_g, self.std_b, self.std_a][:channels], "float32")
+        factor = self.scale / deviation
+        contrast = 1 + rng.uniform(-1, 1) * self.max_random_contrast
+        shift = rng.uniform(-1, 1) * self.max_random_illumination
+        return (contrast * factor).astype("float32")[:, None, None], (shift * factor).astype("float32")[:, None, None]
+
+    def mean(self, channels: int) -> np.ndarray:
+        """The mean of each channel (channels, 1, 1)."""
+        return np.array([self.mean_r, self.mean_g, self.mean_b, self.mean_a][:channels], "float32")[:, None, None]
+
+
+@dataclass(frozen=True)
+class Batching:
+    """How batches are made; see `ImageRecordIter`."""
+
+    batch_size: int
+    round_batch: bool = True
+    preprocess_threads: int = 4
+    prefetch_buffer: int = 4
+    dtype: str = "None"
+    data_name: str = "data"
+    label_name: str = "softmax_label"
+    aug_seq: str = "aug_default"
+    ctx: str = "gpu"
+    device_id: int = 0
+    verbose: bool = True
+
+
+def parsed(title: str, options: Mapping[str, Any], *kinds: type) -> list[Any]:
+    """Objects of classes of parameters. Numbers and bools may be text, and unknown parameters are ignored."""
+    known = {field.name for kind in kinds for field in fields(kind)} | {"data_shape"}
+    unknown = [name for name in options if name not in known]
+    if unknown:
+        tolerate(f"{title}: there is no parameter", ", ".join(unknown), f"it has {', '.join(sorted(known))}")
+    return [_of_kind(title, options, kind) for kind in kinds]
+
+
+def _of_kind(title: str, options: Mapping[str, Any], kind: type[T]) -> T:
+    values, hints = {}, get_type_hints(kind)
+    for field in fields(kind):  # type: ignore[arg-type]
+        given = options.get(field.name)
+        if field.name in options and given not in (None, "None"):
+            hint = hints[field.name]
+            one = next((t for t in (bool, int, float) if hint in (t, t | None)), None)
+            values[field.name] = Param(field.name, kind_of(one), None, True).value(given, title) if one else given
+        elif field.default is MISSING:
+            raise ParameterError(f"{title}: needs {field.name}", None, f"pass {field.name}=…")
+    return kind(**values)
+
+
+class _Source:
+    """Records as pixels and labels. Threads use it at the same time."""
+
+    def __init__(self, title: str, reading: Reading, augmenter: RecordAugmenter, normalizing: Normalizing, dtype: np.dtype) -> None:
+        self.title, self.reading, self.augmenter, self.normalizing, self.dtype = title, reading, augmenter, normalizing, dtype
+        index = reading.path_imgidx or str(Path(reading.path_imgrec).with_suffix(".idx"))
+        self.records = MXIndexedRecordIO(index, reading.path_imgrec, "r", numbered=not reading.path_imgidx)
+        self.labels = {image.number: image.labels for image in _listed(reading.path_imglist)}
+        self.mean = normalizing.mean(augmenter.shape[0])
+
+    def load(self, key: Any, seed: tuple[int, ...], data: np.ndarray, label: np.ndarray) -> int:
+        """Write the pixels and the label of a record to their places in a batch; return the number in its header."""
+        rng = np.random.default_rng(seed)
+        header, image = unpack(self.records.read_idx(key))
+        try:
+            pixels = self.augmenter(image, rng).transpose(2, 0, 1)
+        except FormatError as error:
+            raise FormatError(f"record {key}: {error.what}", error.given, error.todo).at_path(self.reading.path_imgrec) from None
+        if self.normalizing.mirror or (self.normalizing.rand_mirror and rng.random() < 0.5):
+            pixels = pixels[..., ::-1]
+        if self.dtype.kind == "f":
+            self._normalize(pixels, rng, data)
+        else:
+            np.copyto(data, pixels, casting="unsafe")
+        label[...] = self._label(key, header)
+        return header.id
+
+    def _normalize(self, pixels: np.ndarray, rng: np.random.Generator, out: np.ndarray) -> None:
+        factor, shift = self.normalizing.factors(len(pixels), rng)
+        np.copyto(out, pixels)
+        out -= self.mean
+        if (factor != 1).any():
+            out *= factor
+        if shift.any():
+            out += shift
+
+    def _label(self, key: Any, header: Any) -> Any:
+        if self.reading.path_imglist:
+            if header.id not in self.labels:
+                raise FormatError(f"record {key} has a number that the list lacks", f"{header.id}").at_path(self.reading.path_imglist)
+            found = self.labels[header.id]
+        else:
+            found = header.label
+        if np.size(found) != self.reading.label_width:
+            raise ShapeError(f"{self.title}: record {key} has {np.size(found)} labels", f"label_width={self.reading.label_width}")
+        return found if self.reading.label_width > 1 else np.ravel(found)[0]
+
+
+def _listed(path: str) -> Any:
+    try:
+        return list(load_image_list(read_file(path))) if path else ()
+    except FormatError as error:
+        raise error.at_path(path) from None
+
+
+def _load_rows(source: _Source, rows: list[tuple[int, Any, tuple[int, ...]]], data: np.ndarray, label: np.ndarray) -> list[int]:
+    """What one thread does for a batch: rows are places in it, keys of records and seeds."""
+    return [source.load(key, seed, data[place], label[place]) for place, key, seed in rows]
+
+
+@dataclass
+class _InFlight:
+    """A batch that threads are at work on."""
+
+    data: np.ndarray
+    label: np.ndarray
+    pad: int
+    parts: list[Future[list[int]]]
+
+
+def _write_sample(folder: Path) -> str:
+    path = str(folder / "images.rec")
+    file = MXIndexedRecordIO(str(folder / "images.idx"), path, "w")
+    for k in range(5):
+        file.write_idx(k, pack_img(IRHeader(0, float(k), k, 0), np.full((2, 2, 3), k, "uint8"), img_fmt=".png"))
+    file.close()
+    return path
+
+
+class ImageRecordIter(DataIter):
+    """Iterates over the images in a file of records.
+
+    Threads decode the images, change them and write them to their places in batches, some batches ahead. Parameters are passed by name;
+    numbers may be text.
+
+    Parameters
+    ----------
+    path_imgrec
+        The file of records: a path, or a URL that fsspec opens.
+    data_shape
+        Shape (c, h, w) of an image in a batch: 3 channels for colors, 1 for gray.
+    batch_size
+        Number of images in a batch.
+    path_imglist
+        A list of images (`im2rec`) whose labels replace those of the records with the same numbers.
+    path_imgidx
+        The index of the records; without one, the file next to it with the extension ``.idx``, or the headers of all records are read.
+    label_width
+        Number of labels of an image.
+    num_parts, part_index
+        Number of equal parts of the file, and the index of the part to read.
+    shuffle, seed
+        Whether to visit the records in a random order, a new one in each epoch, and its seed.
+    shuffle_chunk_size, shuffle_chunk_seed
+        If positive, records that follow one another, in chunks of as many megabytes, stay together: chunks are shuffled, and the records
+        in them. For files that are slow to read at random.
+    seed_aug
+        Seed of the augmentation; that of the order if None.
+    round_batch
+        Whether an incomplete last batch is padded with the first images of the next epoch, which begins after these. If false, it is padded
+        with zeros. `DataBatch.pad` tells how many.
+    preprocess_threads, prefetch_buffer
+        Number of threads, and of batches that they are ahead.
+    dtype
+        float32; uint8 and int8 leave the numbers as they are, as `ImageRecordUInt8Iter` and `ImageRecordInt8Iter`.
+    resize
+        Length of the shorter side to which images are resized first; -1 leaves them.
+    rand_crop
+        Whether to cut out the part at a random place instead of the center.
+    random_resized_crop
+        Whether the part has a share of the area from ``min_random_area`` to ``max_random_area`` and a proportion from ``min_aspect_ratio``
+        to ``max_aspect_ratio``.
+    max_crop_size, min_crop_size
+        Limits of the side of a square part, which is resized then; -1 for a part of the final size.
+    rotate, max_rotate_angle
+        An angle in degrees, or the largest random one if ``rotate`` is -1.
+    max_shear_ratio, min_random_scale, max_random_scale, max_aspect_ratio, min_aspect_ratio
+        Limits of a random shear, scale and proportion. Proportions are around 1 if ``min_aspect_ratio`` is None.
+    min_img_size, max_img_size
+        Limits of width and height after that.
+    pad, fill_value
+        Pixels to add at each side, and the number that they, and what a rotation shows of the outside, consist of.
+    inter_method
+        0 nearest pixel, 1 linear, 2 cubic, 3 areas, 4 Lanczos, 9 automatic, 10 random; 0 and 1 are the fast ones. Interpolated bytes may
+        be 1 less than OpenCV's.
+    brightness, contrast, saturation
+        How far random factors of these may be from 1.
+    pca_noise
+        Standard deviation of the noise along principal components of ImageNet's colors.
+    random_h, random_s, random_l
+        Limits of random numbers added to hue (of 180), saturation and lightness (of 255).
+    mirror, rand_mirror
+        Whether to exchange left and right: always, or with a probability of one half.
+    mean_r, mean_g, mean_b, mean_a, std_r, std_g, std_b, std_a
+        What is subtracted from each channel, and by what it is divided then.
+    mean_img
+        A file with the mean of all images, which is subtracted instead. Where it does not exist it is computed and written.
+    scale
+        A factor of the results.
+    max_random_contrast, max_random_illumination
+        How far a random factor of the differences from the mean may be from 1, and a random number added to them from 0.
+    data_name, label_name
+        Names of the two arrays.
+    aug_seq, ctx, device_id, verbose
+        Have no effect.
+
+    Raises
+    ------
+    MissingFileError, FileAccessError
+        If a file cannot be read.
+    FormatError
+        If a file is damaged; while iterating, if a record is no image. The message names the record.
+    ParameterError
+        If a parameter is missing or has a value that it cannot have.
+    ShapeError
+        While iterating, if a record does not have as many labels as ``label_width``.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, twofold as mx
+    >>> path = tempfile.mkdtemp() + "/a.rec"
+    >>> file = mx.recordio.MXRecordIO(path, "w")
+    >>> for k in range(4):
+    ...     file.write(mx.recordio.pack_img(mx.recordio.IRHeader(0, k, k, 0), np.zeros((40, 50, 3), "uint8")))
+    >>> file.close()
+    >>> for batch in mx.io.ImageRecordIter(path_imgrec=path, data_shape=(3, 32, 32), batch_size=2, rand_crop=True):
+    ...     print(batch.data[0].shape, batch.label[0].asnumpy())
+    (2, 3, 32, 32) [0. 1.]
+    (2, 3, 32, 32) [2. 3.]
+    """
+
+    #: Dtypes of the data, of which the first is that of no ``dtype``.
+    _dtypes: ClassVar[tuple[str, ...]] = ("float32", "uint8", "int8")
+
+    def __init__(self, **kwargs: Any) -> None:
+        title = type(self).__name__
+        shape = _image_shape(title, kwargs.get("data_shape"))
+        options = {name: value for name, value in kwargs.items() if name != "data_shape"} | {"shape": shape}
+        reading, augmenter, normalizing, self._batching = parsed(title, options, Reading, RecordAugmenter, Normalizing, Batching)
+        super().__init__(self._batching.batch_size)
+        if self.batch_size < 1 or reading.label_width < 1:
+            raise ParameterError(f"{title}: batch_size and label_width are positive", f"{self.batch_size} and {reading.label_width}")
+        if not 0 <= reading.part_index < reading.num_parts:
+            raise ParameterError(f"{title}: no such part", f"part_index={reading.part_index} of num_parts={reading.num_parts}")
+        name = self._dtypes[0] if self._batching.dtype == "None" else dtype_name(self._batching.dtype)
+        if name not in self._dtypes:
+            raise ParameterError(f"{title}: the dtype is not supported", name, f"use {' or '.join(self._dtypes)}")
+        self._source = _Source(title, reading, augmenter, normalizing, np.dtype(name))
+        keys = self._source.records.keys
+        low, high = (-(-len(keys) * part // reading.num_parts) for part in (reading.part_index, reading.part_index + 1))
+        self._keys = keys[low:high]
+        self._labels = (reading.label_width,) if reading.label_width > 1 else ()
+        self.provide_data = [DataDesc(self._batching.data_name, (self.batch_size, *shape), np.dtype(name).type)]
+        self.provide_label = [DataDesc(self._batching.label_name, (self.batch_size, *self._labels))]
+        self._pool: ThreadPoolExecutor | None = None
+        self._process = 0
+        self._in_flight: deque[_InFlight] = deque()
+        self._current: _InFlight | None = None
+        self._epoch = self._start = self._at = 0  # of the batch to return next: its epoch, where that begins, and its first image
+        self._orders: dict[int, np.ndarray] = {}
+        if normalizing.mean_img:
+            self._source.mean = self._mean_image(normalizing.mean_img)
+
+    def reset(self) -> None:
+        """Start a new epoch, after the images that the last one was padded with."""
+        begun = self._at > self._start
+        overflow = self._at - len(self._keys)
+        self._restart(self._epoch + begun, overflow if begun and overflow > 0 and self._batching.round_batch else 0)
+
+    def _restart(self, epoch: int, start: int, at: int | None = None) -> None:
+        for batch in self._in_flight:
+            for part in batch.parts:
+                part.cancel()
+        self._in_flight.clear()
+        self._current = None
+        self._epoch, self._start = epoch, start
+        self._at = self._ahead = start if at is None else at
+
+    def iter_next(self) -> bool:
+        """Advance to the next batch; return whether there is one."""
+        if not self._in_flight:
+            self._ahead = self._at
+        while len(self._in_flight) <= max(self._batching.prefetch_buffer, 1) and self._ahead < len(self._keys):
+            self._in_flight.append(self._begin(self._ahead))
+            self._ahead += self.batch_size
+        if not self._in_flight:
+            return False
+        self._at += self.batch_size
+        self._current = batch = self._in_flight.popleft()
+        self._ids = np.concatenate([part.result() for part in batch.parts] + [[0] * 0]).astype("uint64")
+        return True
+
+    def _begin(self, at: int) -> _InFlight:
+        """Give the threads a batch."""
+        rows = []
+        pad = max(at + self.batch_size - len(self._keys), 0)
+        for place in range(self.batch_size):
+            epoch, number = divmod(at + place, len(self._keys))
+            if epoch and not self._batching.round_batch:
+                break
+            rows.append((place, self._keys[self._order(self._epoch + epoch)[number]], self._seed(self._epoch + epoch, number)))
+        shape = self.provide_data[0].shape
+        data = (np.empty if len(rows) == self.batch_size else np.zeros)(shape, self._source.dtype)
+        label = np.zeros(self.provide_label[0].shape, "float32")
+        size = -(-len(rows) // max(self._batching.preprocess_threads, 1))
+        pool = self._running_pool()
+        parts = [pool.submit(_load_rows, self._source, rows[k : k + size], data, label) for k in range(0, len(rows), size)]
+        return _InFlight(data, label, pad, parts)
+
+    def _running_pool(self) -> ThreadPoolExecutor:
+        if self._pool is None or self._process != os.getpid():  # a forked child has none of the threads
+            self._process = os.getpid()
+            self._pool = ThreadPoolExecutor(max(self._batching.preprocess_threads, 1), type(self).__name__)
+        return self._pool
+
+    def _seed(self, epoch: int, number: int) -> tuple[int, ...]:
+        reading = self._source.reading
+        return abs(reading.seed if reading.seed_aug is None else reading.seed_aug), epoch, number
+
+    def _order(self, epoch: int) -> np.ndarray:
+        """The order of the images in an epoch."""
+        if epoch not in self._orders:
+            self._orders = {e: order for e, order in self._orders.items() if e >= self._epoch}
+            self._orders[epoch] = self._new_order(epoch)
+        return self._orders[epoch]
+
+    def _new_order(self, epoch: int) -> np.ndarray:
+        reading, count = self._source.reading, len(self._keys)
+        if not reading.shuffle:
+            return np.arange(count)
+        rng = np.random.default_rng((abs(reading.seed), epoch))
+        if reading.shuffle_chunk_size <= 0:
+            return rng.permutation(count)
+        offsets = np.array([self._source.records.idx[key] for key in self._keys])
+        chunks = np.split(np.arange(count), np.flatnonzero(np.diff((offsets - offsets[0]) // (reading.shuffle_chunk_size << 20))) + 1)
+        order = np.random.default_rng((abs(reading.shuffle_chunk_seed), epoch)).permutation(len(chunks))
+        return np.concatenate([rng.permutation(chunks[k]) for k in order])
+
+    def _batch(self) -> _InFlight:
+        if self._current is None:
+            raise MXNetError(f"{type(self).__name__}: there is no current batch", None, "call iter_next() or next() first")
+        return self._current
+
+    def getdata(self) -> NDArray:
+        """Data of the current batch."""
+        return adopted(NDArray, self._batch().data)
+
+    def getlabel(self) -> NDArray:
+        """Labels of the current batch, float32."""
+        return adopted(NDArray, self._batch().label)
+
+    def getpad(self) -> int:
+        """Number of images at the end of the current batch that are not the epoch's."""
+        return self._batch().pad
+
+    def getindex(self) -> np.ndarray:
+        """Numbers of the current batch's images, from the headers of their records."""
+        self._batch()
+        return self._ids
+
+    def get_state(self) -> dict[str, Any]:
+        """As `DataIter.get_state`."""
+        return {"epoch": self._epoch, "start": self._start, "at": self._at}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """As `DataIter.set_state`."""
+        self._restart(state["epoch"], state["start"], state["at"])
+
+    def _mean_image(self, path: str) -> np.ndarray:
+        """The mean of all images, from a file or computed and written to it."""
+        if not os.path.exists(path):
+            total = np.zeros(self.provide_data[0].shape[1:], "float64")
+            self._source.mean = np.zeros_like(self._source.mean)
+            for k, key in enumerate(self._keys):
+                pixels = self._source.augmenter(unpack(self._source.records.read_idx(key))[1], np.random.default_rng(k))
+                total += pixels.transpose(2, 0, 1)
+            nd.save(path, {"mean_img": nd.array(total / max(len(self._keys), 1), dtype="float32")})
+        mean = next(iter(dict(nd.load(path)).values())).asnumpy()
+        if mean.shape != self.provide_data[0].shape[1:]:
+            raise ShapeError(f"{type(self).__name__}: the mean image has another shape", f"{mean.shape}", f"remove {path}")
+        return mean
+
+    def __del__(self) -> None:
+        pool = self.__dict__.get("_pool")
+        if pool is not None and self._process == os.getpid():
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+register_iterator(
+    sample=lambda folder: ImageRecordIter(path_imgrec=_write_sample(folder), data_shape=(3, 2, 2), batch_size=2, round_batch=False),
+    rows=range(5),
+)(ImageRecordIter)
+
+
+class ImageRecordUInt8Iter(ImageRecordIter):
+    """`ImageRecordIter` whose images are bytes, without normalization."""
+
+    _dtypes = ("uint8",)
+
+
+class ImageRecordInt8Iter(ImageRecordIter):
+    """`ImageRecordIter` whose images are 8-bit integers with a sign, without normalization: bytes above 127 become negative."""
+
+    _dtypes = ("int8",)
+
+
+class ImageRecordIter_v1(ImageRecordIter):  # noqa: N801
+    """`ImageRecordIter` under an older name."""
+
+    _dtypes = ("float32",)
+
+
+class ImageRecordUInt8Iter_v1(ImageRecordUInt8Iter):  # noqa: N801
+    """`ImageRecordUInt8Iter` under an older name."""
+
+
+def _image_shape(title: str, given: Any) -> tuple[int, int, int]:
+    if given is None:
+        raise ParameterError(f"{title}: needs data_shape", None, "pass data_shape=(c, h, w)")
+    shape = Param("data_shape", kind_of(Shape), None, True).value(given, title)
+    if len(shape) != 3 or shape[0] not in (1, 3) or min(shape) < 1:
+        raise ParameterError(f"{title}: data_shape is (c, h, w) with 1 or 3 channels", f"{given}", "pass such a shape")
+    return tuple(shape)
