@@ -39,6 +39,10 @@ def _cached_op() -> Any:
     return importlib.import_module(".compat.cached_op", __package__).CachedOp
 
 
+def _record_iterator(name: str) -> Any:
+    return getattr(importlib.import_module(".image.records", __package__), name)
+
+
 def _array_internal(name: str) -> Any:
     return getattr(importlib.import_module(".compat.array_internals", __package__), name)
 
@@ -77,6 +81,9 @@ for _name in (
     *("get_oshape_of_gather_nd_op", "indexing_key_expand_implicit_axes"),
 ):
     LOADERS["ndarray", _name] = partial(_array_internal, _name)
+
+for _name in ("ImageRecordInt8Iter", "ImageRecordIter", "ImageRecordIter_v1", "ImageRecordUInt8Iter", "ImageRecordUInt8Iter_v1"):
+    LOADERS["io", _name] = partial(_record_iterator, _name)
 
 submodule_names.install(PACKAGE, _module_of)
 

@@ -88,29 +88,37 @@ class Picture:
             self._image = _converted(image, channels)
         self.width, self.height = self._image.size
 
-    def part(self, left: int, top: int, width: int, height: int) -> ArrayRecord:
-        """The pixels (height, width, channels) of a part inside the image."""
-        return self._record(self._image.crop((left, top, left + width, top + height)))
+    def part(self, box: tuple[int, int, int, int]) -> ArrayRecord:
+        """The pixels (height, width, channels) of a part inside the image: left, top, width and height."""
+        return self._record(self._cut(box))
 
-    def sampled(self, inverse: Sequence[float], width: int, height: int, nearest: bool, fill: int) -> ArrayRecord:
-        """The pixels (height, width, channels) of an affine map of the image.
+    def _cut(self, box: tuple[int, int, int, int]) -> Any:
+        left, top, width, height = box
+        return self._image.crop((left, top, left + width, top + height)) if (width, height) != self._image.size else self._image
+
+    def sampled(
+        self, box: tuple[int, int, int, int], inverse: Sequence[float], size: tuple[int, int], nearest: bool, fill: int
+    ) -> ArrayRecord:
+        """The pixels (height, width, channels) of an affine map of a part.
 
         Parameters
         ----------
+        box
+            The part: left, top, width and height.
         inverse
-            a, b, c, d, e, f: the center of a new pixel (x, y) lies at (a x + b y + c, d x + e y + f) in the image, where the center of its
+            a, b, c, d, e, f: the center of a new pixel (x, y) lies at (a x + b y + c, d x + e y + f) in the part, where the center of its
             first pixel is (1/2, 1/2).
-        width, height
-            Size of the result.
+        size
+            Width and height of the result.
         nearest
             Whether to take the nearest pixel instead of interpolating linearly between four. Interpolated bytes are rounded down.
         fill
-            The number for what lies outside the image.
+            The number for what lies outside the part.
         """
         pillow = _pillow("reading images")
         method = pillow.Resampling.NEAREST if nearest else pillow.Resampling.BILINEAR
         color = (fill,) * self._channels if self._channels > 1 else fill
-        return self._record(self._image.transform((width, height), pillow.Transform.AFFINE, tuple(inverse), method, fillcolor=color))
+        return self._record(self._cut(box).transform(size, pillow.Transform.AFFINE, tuple(inverse), method, fillcolor=color))
 
     def _record(self, image: Any) -> ArrayRecord:
         return ArrayRecord("uint8", (*image.size[::-1], self._channels), image.tobytes())
@@ -129,6 +137,8 @@ def _decoding(data: Buffer) -> Iterator[Any]:
         raise FormatError("an image too large to decode", str(error), "raise PIL.Image.MAX_IMAGE_PIXELS if you trust it") from None
     except FormatError:
         raise
+    except pillow.UnidentifiedImageError:
+        raise FormatError("not an image, or a damaged one", f"it starts with {bytes(memoryview(data)[:8])!r}") from None
     except (OSError, SyntaxError, ValueError, EOFError) as error:
         raise FormatError("not an image, or a damaged one", str(error)) from None
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..formats.images import Picture
 from .functions import imresize_pixels, method_of
+
+if TYPE_CHECKING:
+    from ..formats.images import Picture
 
 __all__ = ["Map"]
 
@@ -27,12 +30,18 @@ class Map:
         From places in the original, homogeneous, to those after the steps. The center of the first pixel is (1/2, 1/2).
     fills
         Whether places outside the original may be seen.
+    source
+        Left, top, width and height of what is left of the original by crops before any other step. Interpolation sees nothing else.
     """
 
     width: int
     height: int
     matrix: np.ndarray = field(default_factory=lambda: np.eye(3))
     fills: bool = False
+    source: tuple[int, int, int, int] = (0, 0, 0, 0)
+
+    def __post_init__(self) -> None:
+        self.source = (0, 0, self.width, self.height)
 
     def resize(self, width: int, height: int) -> None:
         """Resize to another width and height."""
@@ -40,6 +49,10 @@ class Map:
 
     def crop(self, left: int, top: int, width: int, height: int) -> None:
         """Keep a part."""
+        if np.array_equal(self.matrix, np.eye(3)):
+            self.source = (self.source[0] + left, self.source[1] + top, width, height)
+            self.width, self.height = width, height
+            return
         self._then(width, height, 1, 0, -left, 0, 1, -top)
 
     def pad(self, border: int) -> None:
@@ -76,17 +89,18 @@ class Map:
         fill
             The number for what lies outside it.
         """
-        (a, b, c), (d, e, f) = self.matrix[:2]
-        if not self.fills and (a, b, d, e) == (1, 0, 0, 1):
-            return _array(picture.part(-round(c), -round(f), self.width, self.height))
-        method = method_of(method, (picture.height, picture.width, round(picture.height * e), round(picture.width * a)))
+        if np.array_equal(self.matrix, np.eye(3)):
+            return _array(picture.part(self.source))
+        (a, _, c), (_, e, f) = self.matrix[:2]
+        old, new = self.source[:1:-1], (round(self.source[3] * e), round(self.source[2] * a))
+        method = method_of(method, (*old, *new))
         if method in (NEAREST, LINEAR) or self.fills:
             inverse = np.linalg.inv(self.matrix)[:2]
             if method == NEAREST:  # OpenCV takes the pixel at a new one's corner
                 inverse[:, 2] -= inverse[:, :2].sum(1) / 2 - 1e-9
-            return _array(picture.sampled(inverse.ravel().tolist(), self.width, self.height, method == NEAREST, fill))
-        whole = _array(picture.part(0, 0, picture.width, picture.height))
-        resized = imresize_pixels(whole, round(picture.width * a), round(picture.height * e), method)
+            size = self.width, self.height
+            return _array(picture.sampled(self.source, inverse.ravel().tolist(), size, method == NEAREST, fill))
+        resized = imresize_pixels(_array(picture.part(self.source)), new[1], new[0], method)
         left, top = round(-c), round(-f)
         return resized[top : top + self.height, left : left + self.width]
 

@@ -91,9 +91,7 @@ class RecordAugmenter:
             scale = rng.uniform(self.min_random_scale, self.max_random_scale)
             ratio = self._ratio(rng) if self.max_aspect_ratio > 0 else 1.0
         down = 2 * scale / (1 + ratio)
-        width, height = (
-            int(max(self.min_img_size, min(self.max_img_size, scale * size))) for size in (change.width, change.height)
-        )
+        width, height = (int(max(self.min_img_size, min(self.max_img_size, scale * size))) for size in (change.width, change.height))
         change.turn(max(width, 1), max(height, 1), angle, shear, ratio * down, down)
 
     def _ratio(self, rng: np.random.Generator) -> float:

@@ -116,13 +116,20 @@ def _of_kind(title: str, options: Mapping[str, Any], kind: type[T]) -> T:
     return kind(**values)
 
 
+class _Records(MXIndexedRecordIO):
+    """A file of records that may have no index: no key is asked for, so their numbers will do."""
+
+    def _entries(self) -> list[tuple[Any, int]]:
+        return super()._entries() if os.path.exists(self.idx_path) else self._numbered()
+
+
 class _Source:
     """Records as pixels and labels. Threads use it at the same time."""
 
     def __init__(self, title: str, reading: Reading, augmenter: RecordAugmenter, normalizing: Normalizing, dtype: np.dtype) -> None:
         self.title, self.reading, self.augmenter, self.normalizing, self.dtype = title, reading, augmenter, normalizing, dtype
         index = reading.path_imgidx or str(Path(reading.path_imgrec).with_suffix(".idx"))
-        self.records = MXIndexedRecordIO(index, reading.path_imgrec, "r", numbered=not reading.path_imgidx)
+        self.records = (MXIndexedRecordIO if reading.path_imgidx else _Records)(index, reading.path_imgrec, "r")
         self.labels = {image.number: image.labels for image in _listed(reading.path_imglist)}
         self.mean = normalizing.mean(augmenter.shape[0])
 
@@ -139,7 +146,7 @@ class _Source:
         if self.dtype.kind == "f":
             self._normalize(pixels, rng, data)
         else:
-            np.copyto(data, pixels, casting="unsafe")
+            np.minimum(pixels, np.iinfo(self.dtype).max, out=data, casting="unsafe")
         label[...] = self._label(key, header)
         return header.id
 
@@ -173,7 +180,7 @@ def _listed(path: str) -> Any:
 
 def _load_rows(source: _Source, rows: list[tuple[int, Any, tuple[int, ...]]], data: np.ndarray, label: np.ndarray) -> list[int]:
     """What one thread does for a batch: rows are places in it, keys of records and seeds."""
-    return [source.load(key, seed, data[place], label[place]) for place, key, seed in rows]
+    return [source.load(key, seed, data[place], label[place, ...]) for place, key, seed in rows]
 
 
 @dataclass
@@ -355,7 +362,7 @@ class ImageRecordIter(DataIter):
             return False
         self._at += self.batch_size
         self._current = batch = self._in_flight.popleft()
-        self._ids = np.concatenate([part.result() for part in batch.parts] + [[0] * 0]).astype("uint64")
+        self._ids = np.concatenate([part.result() for part in batch.parts]).astype("uint64")
         return True
 
     def _begin(self, at: int) -> _InFlight:
@@ -467,18 +474,18 @@ class ImageRecordUInt8Iter(ImageRecordIter):
 
 
 class ImageRecordInt8Iter(ImageRecordIter):
-    """`ImageRecordIter` whose images are 8-bit integers with a sign, without normalization: bytes above 127 become negative."""
+    """`ImageRecordIter` whose images are 8-bit integers with a sign, without normalization; bytes above 127 become 127."""
 
     _dtypes = ("int8",)
 
 
-class ImageRecordIter_v1(ImageRecordIter):  # noqa: N801
+class ImageRecordIter_v1(ImageRecordIter):
     """`ImageRecordIter` under an older name."""
 
     _dtypes = ("float32",)
 
 
-class ImageRecordUInt8Iter_v1(ImageRecordUInt8Iter):  # noqa: N801
+class ImageRecordUInt8Iter_v1(ImageRecordUInt8Iter):
     """`ImageRecordUInt8Iter` under an older name."""
 
 

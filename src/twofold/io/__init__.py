@@ -2,6 +2,7 @@
 
 from typing import Any as _Any
 
+from ..extension_points import LOADERS as _LOADERS
 from . import iterator
 from . import loading as loading
 from .array_iterator import NDArrayIter
@@ -26,7 +27,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> _Any:
-    """Registered iterators that this file does not import."""
+    """Registered iterators that this file does not import, those of higher packages too."""
+    if ("io", name) in _LOADERS:
+        return _LOADERS["io", name]()
     found = iterator.REGISTERED.get(name)
     if found is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -34,4 +37,4 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *iterator.REGISTERED])
+    return sorted({*globals(), *iterator.REGISTERED, *(name for package, name in _LOADERS if package == "io")})

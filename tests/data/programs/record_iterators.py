@@ -1,0 +1,171 @@
+"""Iterators over image records."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tests.data.programs.images import _list_file, _pixels, _png
+from tests.oracle_programs import fails
+
+
+def _records(mx: Any, folder: str, images: list[np.ndarray], labels: list[Any]) -> str:
+    path = os.path.join(folder, "a.rec")
+    file = mx.recordio.MXIndexedRecordIO(os.path.join(folder, "a.idx"), path, "w")
+    for k, image in enumerate(images):
+        file.write_idx(k + 10, mx.recordio.pack(mx.recordio.IRHeader(0, labels[k], k + 10, 0), _png(image)))
+    file.close()
+    return path
+
+
+def _read(iterator: Any, epochs: int = 1, numbers: bool = False) -> Any:
+    found: list[Any] = [[[d.name, d.shape, d.dtype.__name__] for d in (*iterator.provide_data, *iterator.provide_label)]]
+    for _ in range(epochs):
+        for batch in iterator:  # what the real iterators overwrite with a later batch is read at once
+            data = batch.data[0].asnumpy()
+            row = [data.dtype.name, data.tolist(), batch.label[0].asnumpy().tolist(), batch.pad]
+            found.append([*row, [int(k) for k in batch.index]] if numbers else row)
+        iterator.reset()
+    return found
+
+
+def _with_records(mx: Any, images: list[np.ndarray], labels: list[Any], *options: Any, cls: str = "ImageRecordIter", **how: Any) -> Any:
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = _records(mx, folder, images, labels)
+        for one in options:
+            given = {"data_shape": (3, 4, 4), "batch_size": 2, "preprocess_threads": 1, "verbose": False, **one}
+            found.append(_read(getattr(mx.io, given.pop("cls", cls))(path_imgrec=path, **given), **how))
+    return found
+
+
+FLAT = [np.full((4, 4, 3), 10 * k + 20, "uint8") + np.array([0, 1, 2], "uint8") for k in range(5)]
+
+
+def batches(mx: Any) -> Any:
+    return _with_records(mx, FLAT, [float(k) for k in range(5)], {}, {"batch_size": "3", "round_batch": "True"}, epochs=2)
+
+
+def numbers(mx: Any) -> Any:
+    return _with_records(mx, FLAT, [float(k) for k in range(5)], {}, cls="ImageRecordIter_v1", numbers=True)
+
+
+def kinds_of_pixels(mx: Any) -> Any:
+    high = [np.full((4, 4, 3), 200, "uint8")]
+    return _with_records(
+        mx,
+        FLAT[:2] + high,
+        [1.0, 2.0, 3.0],
+        {"cls": "ImageRecordUInt8Iter", "batch_size": 3},
+        {"cls": "ImageRecordInt8Iter", "batch_size": 3},
+        {"dtype": "uint8", "batch_size": 3},
+        {"data_shape": (1, 4, 4), "batch_size": 3},
+        {"data_name": "x", "label_name": "y", "batch_size": 3},
+    )
+
+
+def normalized(mx: Any) -> Any:
+    return _with_records(
+        mx,
+        FLAT,
+        [float(k) for k in range(5)],
+        {"mean_r": 1, "mean_g": 2, "mean_b": 3, "std_r": 2, "std_g": 4, "std_b": 8, "scale": 0.5, "batch_size": 5},
+        {"scale": "0.5", "batch_size": 5},
+        {"mean_r": 5, "batch_size": 5},
+    )
+
+
+def parts(mx: Any) -> Any:
+    return _with_records(mx, FLAT, [float(k) for k in range(5)], *({"num_parts": 2, "part_index": k} for k in range(2)))
+
+
+def cut(mx: Any) -> Any:
+    return [
+        _with_records(mx, [_pixels(h, w)], [1.0], {"batch_size": 1}, {"batch_size": 1, "mirror": True}, {"batch_size": 1, "pad": 3})
+        for h, w in [(4, 4), (6, 8), (5, 7), (4, 9)]
+    ]
+
+
+def padded(mx: Any) -> Any:
+    return _with_records(mx, [_pixels(2, 2)], [1.0], {"batch_size": 1, "pad": 1}, {"batch_size": 1, "pad": 1, "fill_value": 7})
+
+
+def labels(mx: Any) -> Any:
+    found = [_with_records(mx, FLAT[:2], [[1, 2.0], [3, 4.0]], {"label_width": 2})]
+    with tempfile.TemporaryDirectory() as folder:
+        path = _records(mx, folder, FLAT, [float(k) for k in range(5)])
+        given = {"path_imgrec": path, "data_shape": (3, 4, 4), "batch_size": 5, "preprocess_threads": 1, "verbose": False}
+        for width in (1, 2):
+            listed = _list_file(folder, [[k + 0.5, k + 0.25][:width] for k in range(5)])
+            found.append(_read(mx.io.ImageRecordIter(path_imglist=listed, label_width=width, **given)))
+    return found
+
+
+def mean_images(mx: Any) -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        path = _records(mx, folder, FLAT, [float(k) for k in range(5)])
+        given = {"path_imgrec": path, "data_shape": (3, 4, 4), "batch_size": 5, "preprocess_threads": 1, "verbose": False}
+        mean = os.path.join(folder, "mean.bin")
+        first = _read(mx.io.ImageRecordIter(mean_img=mean, **given))
+        stored = {name: array.asnumpy().tolist() for name, array in mx.nd.load(mean).items()}
+        mx.nd.save(mean, {"mean_img": mx.nd.full((3, 4, 4), 3)})
+        return [first, stored, _read(mx.io.ImageRecordIter(mean_img=mean, **given))]
+
+
+def orders(mx: Any) -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        path = _records(mx, folder, FLAT, [float(k) for k in range(5)])
+        given = {"path_imgrec": path, "data_shape": (3, 4, 4), "batch_size": 5, "preprocess_threads": 1, "verbose": False}
+        it = mx.io.ImageRecordIter(shuffle=True, **given)
+        found = []
+        for _ in range(8):
+            found.append([float(x) for batch in it for x in batch.label[0].asnumpy()])
+            it.reset()
+        return [[sorted(epoch) for epoch in found], len({str(epoch) for epoch in found}) > 2]
+
+
+def wrong_parameters(mx: Any) -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        path = _records(mx, folder, FLAT, [float(k) for k in range(5)])
+        make = mx.io.ImageRecordIter
+        return [
+            fails(lambda: make(path_imgrec=path, batch_size=2)),
+            fails(lambda: make(path_imgrec=path, data_shape=(3, 4, 4))),
+            fails(lambda: make(path_imgrec=path, data_shape=(4, 4), batch_size=2)),
+            fails(lambda: make(path_imgrec=path, data_shape=(3, 4, 4), batch_size=2, dtype="float16")),
+            fails(lambda: make(path_imgrec=path, data_shape=(3, 4, 4), batch_size="x")),
+        ]
+
+
+def _linear(image: np.ndarray, place: Callable[[np.ndarray, np.ndarray], Any], h: int, w: int) -> np.ndarray:
+    """An image interpolated linearly at places (x, y) of pixels' centers in it, which depend on those of the results."""
+    x, y = place(np.arange(w)[None, :] + 0.5, np.arange(h)[:, None] + 0.5)
+    x, y = np.broadcast_arrays(np.clip(x - 0.5, 0, image.shape[1] - 1), np.clip(y - 0.5, 0, image.shape[0] - 1))
+    left, top = np.minimum(x.astype(int), image.shape[1] - 2), np.minimum(y.astype(int), image.shape[0] - 2)
+    u, v = (x - left)[..., None], (y - top)[..., None]
+    rows = [image[top + k, left] * (1 - u) + image[top + k, left + 1] * u for k in (0, 1)]
+    return rows[0] * (1 - v) + rows[1] * v
+
+
+def interpolated(mx: Any) -> Any:
+    """Whether interpolated pixels are within 1.01 of those computed here."""
+    big, small, square = _pixels(10, 12).astype(float), _pixels(6, 7).astype(float), _pixels(8, 8).astype(float)
+    cases = [
+        (big, {"resize": 8}, _linear(big, lambda x, y: (x * 12 / 9, y * 10 / 8), 8, 8)),
+        (big, {"resize": 16}, _linear(big, lambda x, y: ((x + 5) * 12 / 19, (y + 4) * 10 / 16), 8, 8)),
+        (small, {}, _linear(small, lambda x, y: (x * 7 / 9, y * 6 / 8), 8, 8)),
+        (big, {"max_img_size": 9}, _linear(big, lambda x, y: (x + 1.5, y + 0.5), 8, 8)),
+        (big, {"max_crop_size": 6, "min_crop_size": 6}, _linear(big[2:8, 3:9], lambda x, y: (x * 6 / 8, y * 6 / 8), 8, 8)),
+        (square, {"rotate": 90}, _linear(square, lambda x, y: (9 - y, x), 8, 8)),
+    ]
+    found = []
+    for image, options, expected in cases:
+        ((_, batch),) = _with_records(mx, [image.astype("uint8")], [0.0], {"data_shape": (3, 8, 8), "batch_size": 1, **options})
+        pixels = np.array(batch[1][0]).transpose(1, 2, 0)
+        inside = slice(1, None) if "rotate" in options else slice(None)  # the first row lies outside of the image
+        found.append(bool(np.abs(pixels - expected)[inside].max() < 1.01))
+    return found

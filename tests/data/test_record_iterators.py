@@ -1,0 +1,267 @@
+"""Iterators over image records where the real MXNet cannot be asked: order, resumption, random changes and what is wrong."""
+
+from __future__ import annotations
+
+import gc
+import io
+import itertools
+import json
+import os
+import threading
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import twofold as mx
+from twofold.errors import FormatError, ParameterError, ShapeError
+from twofold.image.record_augmenter import RecordAugmenter, _hls, _rgb
+
+from tests.data.programs.images import _list_file, _pixels, _png
+from tests.data.programs.record_iterators import _records
+
+Image = pytest.importorskip("PIL.Image")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return _records(mx, str(tmp_path), [_pixels(20, 24, k) for k in range(11)], [float(k) for k in range(11)])
+
+
+def make(path: str, **options: Any) -> mx.io.ImageRecordIter:
+    return mx.io.ImageRecordIter(path_imgrec=path, **{"data_shape": (3, 16, 16), "batch_size": 4, **options})
+
+
+def labels(iterator: Any) -> list[float]:
+    return [float(x) for batch in iterator for x in batch.label[0].asnumpy()[: 4 - batch.pad]]
+
+
+RANDOM = {
+    "shuffle": True,
+    "rand_crop": True,
+    "rand_mirror": True,
+    "brightness": 0.2,
+    "contrast": 0.2,
+    "saturation": 0.2,
+    "pca_noise": 0.1,
+    "random_h": 20,
+    "random_s": 20,
+    "random_l": 20,
+    "max_rotate_angle": 20,
+    "max_shear_ratio": 0.1,
+    "max_random_contrast": 0.1,
+    "max_random_illumination": 5,
+}
+
+
+def test_results_do_not_depend_on_the_threads(path: str) -> None:
+    one, many = ([[b.data[0].asnumpy(), b.label[0].asnumpy()] for b in make(path, preprocess_threads=n, **RANDOM)] for n in (1, 5))
+    for a, b in zip(one, many, strict=True):
+        np.testing.assert_array_equal(a[0], b[0])
+        np.testing.assert_array_equal(a[1], b[1])
+
+
+def test_epochs_differ_and_have_every_image_once(path: str) -> None:
+    it = make(path, round_batch=False, **RANDOM)
+    epochs, first = [], []
+    for _ in range(3):
+        batches = list(it)
+        epochs.append(labels(batches))
+        first.append(batches[0].data[0].asnumpy())
+        it.reset()
+    assert all(sorted(epoch) == list(range(11)) for epoch in epochs)
+    assert len({str(epoch) for epoch in epochs}) == 3
+    assert not np.array_equal(first[0], first[1])
+
+
+def test_rounded_epochs_go_on_in_the_next_order(path: str) -> None:
+    it = make(path, shuffle=True)
+    seen = []
+    for _ in range(4):  # 44 images in 11 batches: four epochs
+        for batch in it:
+            seen += batch.label[0].asnumpy().tolist()
+        it.reset()
+    assert all(sorted(seen[11 * k : 11 * k + 11]) == list(range(11)) for k in range(4))
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+@pytest.mark.parametrize("skip", [1, 3, 4, 7])
+def test_an_iterator_continues_where_another_was(path: str, shuffle: bool, skip: int) -> None:
+    one, other = make(path, **{**RANDOM, "shuffle": shuffle}), make(path, **{**RANDOM, "shuffle": shuffle})
+
+    def take(it: Any, count: int) -> list[np.ndarray]:
+        found = []
+        while len(found) < count:
+            if it.iter_next():
+                found.append(it.getdata().asnumpy())
+            else:
+                it.reset()
+        return found
+
+    take(one, skip)
+    other.set_state(json.loads(json.dumps(one.get_state())))
+    for a, b in zip(take(one, 5), take(other, 5), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_chunks_stay_together(tmp_path: Path) -> None:
+    path = str(tmp_path / "a.rec")
+    file = mx.recordio.MXRecordIO(path, "w")
+    for k in range(12):  # of which three make a megabyte
+        noise = np.random.default_rng(k).integers(0, 256, (400, 280, 3), "uint8")
+        file.write(mx.recordio.pack(mx.recordio.IRHeader(0, float(k), k, 0), _png(noise)))
+    file.close()
+    it = make(path, shuffle=True, shuffle_chunk_size=1, batch_size=12, data_shape=(3, 2, 2))
+    order = labels(it)[:12] or [float(x) for b in it for x in b.label[0].asnumpy()]
+    it.reset()
+    order = next(it).label[0].asnumpy().astype(int).tolist()
+    assert sorted(order) == list(range(12))
+    assert order != list(range(12))
+    jumps = sum(abs(a - b) > 5 for a, b in itertools.pairwise(order))
+    assert jumps <= 4
+
+
+def test_the_index_is_not_needed(path: str) -> None:
+    expected = labels(make(path, num_parts=2, part_index=1))
+    os.remove(Path(path).with_suffix(".idx"))
+    assert labels(make(path, num_parts=2, part_index=1)) == expected
+
+
+def test_parts_have_all_images(path: str) -> None:
+    parts = [labels(make(path, num_parts=3, part_index=k, round_batch=False)) for k in range(3)]
+    assert [x for part in parts for x in part] == list(range(11))
+
+
+def test_a_record_that_is_no_image_is_named(path: str) -> None:
+    content = Path(path).read_bytes()
+    at = content.find(b"IHDR", content.find(b"IHDR") + 1)  # of record 11
+    Path(path).write_bytes(content[:at] + b"XXXX" + content[at + 4 :])
+    with pytest.raises(FormatError, match=r"a\.rec: record 11"):
+        list(make(path))
+
+
+def test_labels_that_do_not_match_are_named(tmp_path: Path, path: str) -> None:
+    with pytest.raises(ShapeError, match="record 10 has 1 labels"):
+        list(make(path, label_width=2))
+    with pytest.raises(FormatError, match="record 11"):
+        list(make(path, path_imglist=_list_file(str(tmp_path), [[1.0]])))
+
+
+def test_wrong_parameters_raise(path: str) -> None:
+    for options in ({"batch_size": 0}, {"data_shape": (2, 4, 4)}, {"num_parts": 2, "part_index": 2}, {"label_width": 0}):
+        with pytest.raises(ParameterError):
+            make(path, **options)
+    with pytest.raises(FormatError, match="larger than the image"):
+        list(make(path, max_crop_size=30, min_crop_size=30))
+
+
+def test_unknown_parameters_are_named(path: str) -> None:
+    with pytest.warns(UserWarning, match="no parameter: given rand_flip"):
+        make(path, rand_flip=True)
+
+
+def test_threads_end_with_the_iterator(path: str) -> None:
+    before = threading.active_count()
+    it = make(path)
+    next(it)
+    del it
+    gc.collect()
+    for thread in threading.enumerate():
+        if thread.name.startswith("ImageRecordIter"):
+            thread.join(5)
+    assert threading.active_count() <= before
+
+
+def test_forked_processes_have_threads_of_their_own(path: str) -> None:
+    it = make(path)
+    next(it)
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        it.reset()
+        os.write(write, str(len(labels(it))).encode())
+        os._exit(0)
+    os.waitpid(pid, 0)
+    assert os.read(read, 10) == b"11"
+
+
+def test_a_large_image_is_not_decoded(path: str) -> None:
+    data = bytearray(_png(_pixels(4, 4)))
+    data[16:24] = (100_000).to_bytes(4, "big") * 2
+    data[29:33] = zlib.crc32(data[12:29]).to_bytes(4, "big")
+    with pytest.raises(FormatError, match="too large"):
+        RecordAugmenter((3, 4, 4))(bytes(data), np.random.default_rng(0))
+
+
+# random changes, by their distribution
+
+
+@pytest.fixture
+def photo() -> bytes:
+    shades = np.add.outer(np.arange(60) * 2, np.arange(80)).astype("uint8")
+    file = io.BytesIO()
+    Image.fromarray(np.stack([shades, shades // 2 + 60, 255 - shades], 2)).save(file, "PNG")
+    return file.getvalue()
+
+
+def drawn(photo: bytes, count: int = 60, **options: Any) -> list[np.ndarray]:
+    augmenter = RecordAugmenter(options.pop("shape", (3, 60, 80)), **options)
+    return [augmenter(photo, np.random.default_rng(k)).astype(float) for k in range(count)]
+
+
+@pytest.mark.parametrize("name", ["brightness", "contrast", "saturation"])
+def test_factors_of_colors(photo: bytes, name: str) -> None:
+    (same,) = drawn(photo, 1)
+    found = drawn(photo, **{name: 0.2})
+    if name == "brightness":
+        factors = [image.mean() / same.mean() for image in found]
+    elif name == "contrast":
+        factors = [(image.max() - image.min()) / (same.max() - same.min()) for image in found]
+    else:
+        factors = [np.ptp(image, axis=2).mean() / np.ptp(same, axis=2).mean() for image in found]
+    assert 0.75 < min(factors) < 0.85
+    assert max(factors) <= 1.21
+    assert abs(np.mean(factors) - 1) < 0.06
+
+
+def test_sizes_of_random_parts(photo: bytes) -> None:
+    # the red channel grows by 1 with each column and by 2 with each row: its range tells the part's size
+    found = drawn(
+        photo,
+        shape=(3, 30, 30),
+        random_resized_crop=True,
+        min_random_area=0.2,
+        max_random_area=0.5,
+        min_aspect_ratio=0.8,
+        max_aspect_ratio=1.25,
+    )
+    areas = [np.ptp(image[15, :, 0]) * np.ptp(image[:, 15, 0]) / 2 / 4800 for image in found]
+    assert 0.12 < min(areas) < 0.25
+    assert 0.38 < max(areas) < 0.55
+
+
+def test_random_turns_fill_the_corners(photo: bytes) -> None:
+    found = drawn(photo, max_rotate_angle=30, fill_value=7)
+    filled = [(image == 7).all(2).mean() for image in found]
+    assert 0.1 < max(filled) < 0.35
+    assert min(filled) < 0.05
+
+
+def test_hues_turn_and_return() -> None:
+    colors = np.random.default_rng(0).random((50, 50, 3), "float32")
+    np.testing.assert_allclose(_rgb(*_hls(colors)), colors, atol=1e-5)
+    red = np.zeros((1, 1, 3), "float32") + np.array([1, 0, 0], "float32")
+    hue, light, saturation = _hls(red)
+    np.testing.assert_allclose(_rgb((hue + 1 / 3) % 1, light, saturation)[0, 0], [0, 1, 0], atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["cubic", "areas", "Lanczos", "automatic", "random", "nearest"])
+def test_other_interpolations_are_those_of_imresize(photo: bytes, kind: str) -> None:
+    method = {"nearest": 0, "cubic": 2, "areas": 3, "Lanczos": 4, "automatic": 9, "random": 10}[kind]
+    (found,) = drawn(photo, 1, shape=(3, 30, 40), resize=30, inter_method=method)
+    whole = mx.nd.array(drawn(photo, 1)[0], dtype="uint8")
+    methods = range(5) if method == 10 else [3 if method == 9 else method]
+    errors = [np.abs(found - mx.image.imresize(whole, 40, 30, m).asnumpy()).max() for m in methods]
+    assert min(errors) <= 1
