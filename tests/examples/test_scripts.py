@@ -106,3 +106,19 @@ def test_a_factorization_machine_learns_what_a_linear_model_does_not():
     assert accuracies[1] > 0.8
     rows, features = map(int, re.search(r"(\d+) of (\d+)", read).groups())
     assert rows < features / 50
+
+
+def test_a_quantized_network_is_as_accurate_and_a_quarter_of_the_size():
+    printed = output_of("quantized_cnn.py", by=("-m", "twofold", "run"))
+    rows = re.findall(r"(\w+): accuracy (\d\.\d+), (\d+) kB", printed)
+    assert [row[0] for row in rows] == ["float32", "quantize_net", "quantize_model"]
+    accuracies, sizes = [float(row[1]) for row in rows], [int(row[2]) for row in rows]
+    assert min(accuracies) > 0.95
+    assert max(sizes[1:]) < 0.3 * sizes[0]
+
+
+def test_features_of_old_shapes_help_with_new_ones():
+    printed = output_of("fine_tuning.py", by=("-m", "twofold", "run"))
+    old, tuned, anew = [float(x) for x in re.findall(r": (0\.\d+)", printed)]
+    assert old > 0.5  # of eight shapes
+    assert tuned > max(0.5, anew + 0.15)  # of four

@@ -6,7 +6,7 @@ import pytest
 import twofold as mx
 from asv_benchmarks.timing import frames
 from twofold import mxnet_numpy as np
-from twofold.errors import DTypeError, ParameterError
+from twofold.errors import DTypeError, MXNetError, ParameterError
 from twofold.mxnet_numpy import extension as npx
 
 
@@ -44,8 +44,12 @@ FRAMES = {
     "A[1, 2]": (1, "A[1, 2]"),
     "A[:, 1]": (1, "A[:, 1]"),
     "A[0][1]": (2, "A[0][1]"),
-    "A[0, 1] + A[1, 1]": (24, "A[0, 1] + A[1, 1]"),
-    "A[1, 2] * 2.0": (22, "A[1, 2] * 2.0"),
+    "A[0, 1] + A[1, 1]": (3, "A[0, 1] + A[1, 1]"),
+    "A[1, 2] * 2.0": (3, "A[1, 2] * 2.0"),
+    "np.zeros((2, 3))": (2, "np.zeros((2, 3), np.float32)"),
+    "np.ones(3, 'int32')": (2, "np.ones(3, 'int32')"),
+    "np.arange(4)": (2, "np.arange(4, dtype=np.float32)"),
+    "np.array([1, 2])": (3, "np.array([1, 2], np.float32)"),
     "A.__setitem__((0, 1), 5.0)": (1, "A.__setitem__((0, 1), 5.0)"),
 }  # fmt: skip
 
@@ -133,3 +137,67 @@ def test_what_the_short_ways_refuse_raises_as_before():
         np.add(a, mx.nd.ones((2, 3)))
     with pytest.raises(ValueError, match="broadcast"):
         np.add(a, np.ones((4, 5)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "np.zeros((2, 0){})", "np.zeros((), 'float64'{})", "np.zeros(2, bool{})", "np.zeros(2, int{})", "np.zeros([2, 1]{})",
+        "np.ones((2,), float{})",
+        "np.ones((), 'int8'{})", "np.arange(0{})", "np.arange(5, dtype='int32'{})", "np.arange(3, dtype='float16'{})",
+        "np.array([[1, 2], [3, 4]]{})",
+        "np.array([True, False]{})", "np.array([1.5, 2], 'int32'{})", "np.array([]{})", "np.array(N{})", "np.array(N, 'float32'{})",
+        "np.array(N.T{})",
+    ],
+)  # fmt: skip
+def test_arrays_are_created_alike_with_and_without_a_device(text):
+    own = {"np": np, "N": numpy.arange(6.0).reshape(2, 3), "here": mx.current_context()}
+    short, general = (eval(text.format(device), own) for device in ("", ", ctx=here"))
+    assert type(short) is type(general) is np.ndarray
+    assert short.dtype == general.dtype
+    assert short.shape == general.shape
+    assert short.tolist() == general.tolist()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["np.zeros((-1,))", "np.zeros('x')", "np.ones((2,), 'no')", "np.zeros(2, order='F')"],
+)
+def test_wrong_creations_raise_errors_of_the_library(text):
+    with pytest.raises(MXNetError):
+        eval(text, {"np": np})
+
+
+def test_an_array_copies_its_source():
+    source = numpy.ones(3, "float32")
+    x = np.array(source)
+    source[0] = 5
+    assert x.tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("other", [2.0, 3, "B", "A[:1]", "C"])
+@pytest.mark.parametrize("operator", ["+=", "-=", "*=", "/="])
+def test_in_place_operators_give_what_the_others_give(operator, other):
+    own = {"A": np.array([[0.5, 1.0, 1.5], [2.0, 2.5, 3.0]]), "B": np.ones((2, 3)) * 4, "C": np.array([1.0, 2.0, 4.0])}
+    before = own["A"]
+    wanted = eval(f"A {operator[0]} {other}", own)
+    exec(f"A {operator} {other}", own)
+    assert own["A"] is before
+    assert own["A"].tolist() == wanted.tolist()
+
+
+def test_in_place_operators_of_recorded_arrays_are_recorded():
+    x = np.array([1.0, 2.0])
+    x.attach_grad()
+    with mx.autograd.record():
+        y = x * 2
+        y += 1
+        y *= x
+    y.backward()
+    assert x.grad.tolist() == [5.0, 9.0]
+
+
+@pytest.mark.parametrize(("call", "most"), [("A.__iadd__(2.0)", 3), ("A.__imul__(B)", 2), ("A[0, 1] < A[1, 1]", 9)])
+def test_operators_in_place_and_comparisons_of_elements_enter_few_functions(call, most):
+    own = arrays()
+    assert frames(lambda: eval(call, own)) <= most + 1

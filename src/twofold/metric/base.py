@@ -101,9 +101,9 @@ class EvalMetric:
         """
         raise MXNetError(f"{type(self).__name__} has no update method", None, "define update(self, labels, preds) in it")
 
-    num_inst: int
+    num_inst: float
     sum_metric: float
-    global_num_inst: int
+    global_num_inst: float
     global_sum_metric: float
 
     def _add(self, total: float, count: float) -> None:

@@ -19,12 +19,12 @@ from ..numpy.array import ndarray as numpy_array
 from ..opdef.frontend import function_of, named
 from ..opdef.spec import Op
 from .array import ndarray
-from .creation import Creation
 from .elementwise import Elementwise
 from .front import Unsupported
 from .linear import Products
 from .reductions import Reductions
 from .shapes import Shapes
+from .short_creation import ShortCreation, at_once
 
 __all__ = ["FUNCTIONS", "ArrayFunctions", "host_result", "on_host"]
 
@@ -45,7 +45,7 @@ def _function(op: Op) -> Callable[..., Any]:
     return function_of(op, op.name, CALLS.call, __name__, fast=CALLS.fast)
 
 
-class ArrayFunctions(Elementwise, Reductions, Shapes, Creation, Products):
+class ArrayFunctions(Elementwise, Reductions, Shapes, ShortCreation, Products):
     """The functions of ``mx.np``."""
 
     def apply(self, op: Op, arrays: Sequence[Any], params: Mapping[str, Any] | None = None, out: Any = None, name: str = "") -> Any:
@@ -93,6 +93,9 @@ class ArrayFunctions(Elementwise, Reductions, Shapes, Creation, Products):
         ParameterError
             For an array of ``mx.nd``.
         """
+        kind = object.__class__
+        if (kind is list or kind is np.ndarray) and ctx is None and device is None and (found := at_once(object, dtype)) is not None:
+            return found
         where = current_device() if ctx is None and device is None else Device(ctx or device)
         if isinstance(object, NDArray) and object._legacy:
             what = "If you're trying to create a mxnet.numpy.ndarray from mx.nd.NDArray, please use the zero-copy as_np_ndarray function."

@@ -4,13 +4,15 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+import numpy as np
+
 from ..config import SETTINGS
 from ..dtype import NAME_OF
 from ..errors import DTypeError
 from ..generated_methods import attach_method
 from ..imperative.array import Array
 from ..imperative.cell import HOST, PLAIN, Value
-from ..imperative.fast import specialise
+from ..imperative.fast import RECOVERABLE, host_function, specialise
 from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
 from ..opdef.spec import Op
 from ..ops import dialect_arithmetic
@@ -42,7 +44,7 @@ def _general(name: str, reverse: bool) -> Callable[..., Any]:
 
 
 def _comparison(op: Op, name: str) -> Callable[..., Any]:
-    fn, general, scalar, new = getattr(HOST.xp, op.name), _general(name, False), HOST.scalar, object.__new__
+    fn, general, scalar, new = host_function(op), _general(name, False), HOST.scalar, object.__new__
 
     def method(self: Any, other: Any) -> Any:
         a: Any = self._v
@@ -56,19 +58,29 @@ def _comparison(op: Op, name: str) -> Callable[..., Any]:
                     v = fn(a, b)
                 except ValueError:  # shapes that do not broadcast: the general path raises for them
                     return general(self, other)
-                if v.__class__ is PLAIN:
-                    result = new(ndarray)
-                    result._v = v
-                    return result
+                result = new(ndarray)
+                result._v = v if v.__class__ is PLAIN else np.asarray(v)  # NumPy returns 0-d results as scalars
+                return result
         return general(self, other)
 
     return method
 
 
-def _in_place(name: str) -> Callable[..., Any]:
+def _in_place(op: Op, name: str) -> Callable[..., Any]:
     function = getattr(FUNCTIONS, name)
+    fn, run, scalar, has_short_way = getattr(HOST.xp, op.name), HOST.quick, HOST.scalar, op.ufunc is not None and not op.legacy_differs
 
     def method(self: Any, other: Any) -> Any:
+        a: Any = self._v if self.__class__ is ndarray else None
+        if has_short_way and a.__class__ is PLAIN and a.dtype.kind == "f":  # a content that is this array's own
+            kind = other.__class__
+            b: Any = scalar(other, NAME_OF[a.dtype]) if kind is float or kind is int else other._v if kind is ndarray else None
+            if b.__class__ is PLAIN and b.dtype is a.dtype:
+                try:
+                    run(fn, a, b, a)
+                    return self
+                except RECOVERABLE:  # the general way finds a result, or raises
+                    pass
         if not isinstance(other, (ndarray, *NUMBERS)):
             raise DTypeError(f"type {type(other)} not supported", f"in-place {name}", "pass an array of mx.np or a number")
         found = function(self, other)
@@ -137,7 +149,7 @@ def attach() -> None:
             if not reverse:
                 functions[name] = _short_binary(name, method)
         if dunder != "pow":
-            attach_method(ndarray, f"__i{dunder}__", _in_place(name))
+            attach_method(ndarray, f"__i{dunder}__", _in_place(op, name))
     for dunder, op in COMPARISON.items():
         name, method = FUNCTION_OF[dunder], _comparison(op, FUNCTION_OF[dunder])
         attach_method(ndarray, f"__{dunder}__", method)
