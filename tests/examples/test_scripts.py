@@ -122,3 +122,13 @@ def test_features_of_old_shapes_help_with_new_ones():
     old, tuned, anew = [float(x) for x in re.findall(r": (0\.\d+)", printed)]
     assert old > 0.5  # of eight shapes
     assert tuned > max(0.5, anew + 0.15)  # of four
+
+
+def test_a_network_survives_the_round_trip_through_an_onnx_file():
+    pytest.importorskip("onnx", reason="onnx is not installed")
+    text = output_of("onnx_round_trip.py")
+    differences = [float(x) for x in re.findall(r"largest difference is (\S+)", text)]
+    assert differences
+    assert max(differences) < 1e-4
+    before, after = (float(x) for x in re.findall(r"(\d+\.\d)% (?:before|after)", text))
+    assert after >= max(before, 95)

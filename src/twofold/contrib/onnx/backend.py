@@ -82,6 +82,8 @@ class Prepared:
         given = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
         if len(given) > len(self.names):
             raise ParameterError("onnx: too many inputs", f"{len(given)} of {len(self.names)}", f"pass {', '.join(self.names)}")
+        if any(isinstance(a, (list, tuple)) or a is None for a in given):
+            raise ParameterError("onnx: an input is not an array", ", ".join(type(a).__name__ for a in given), "pass arrays")
         arrays = {n: np.asarray(a) for n, a in zip(self.names, given, strict=False)}
         graph = self._graph(arrays)
         computed: list[Any] = []

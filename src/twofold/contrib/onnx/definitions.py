@@ -9,8 +9,10 @@ from .package import onnx_package
 from .values import Tensor
 
 
-def nodes_of(graph: Any, node: Any, inputs: Sequence[Tensor | None], functions: Mapping[tuple[str, str], Any]) -> list[Any]:
-    """The definition of a node's operator, with the names of the graph's values.
+def definition_of(
+    graph: Any, node: Any, inputs: Sequence[Tensor | None], functions: Mapping[tuple[str, str], Any]
+) -> tuple[Any, list[Any]]:
+    """The function that defines a node's operator, and its nodes, with the node's attributes in place of references to them.
 
     Parameters
     ----------
@@ -28,36 +30,30 @@ def nodes_of(graph: Any, node: Any, inputs: Sequence[Tensor | None], functions: 
     """
     own = functions.get((node.domain, node.op_type))
     function, schema = (own, None) if own is not None else _of_standard(graph, node, inputs)
-    given = {a.name: a for a in node.attribute}
-    names = {"": ""}
-    names |= {formal: node.input[k] if k < len(node.input) else "" for k, formal in enumerate(function.input)}
-    names |= {formal: node.output[k] for k, formal in enumerate(function.output) if k < len(node.output) and node.output[k]}
-    prefix = next((o for o in node.output if o), node.op_type)
-    defaults = {a.name: a for a in function.attribute_proto}
+    attributes = {a.name: a for a in function.attribute_proto}
     if schema is not None:
-        defaults |= {name: a.default_value for name, a in schema.attributes.items() if a.default_value.name}
-    return [_renamed(n, names, prefix, {**defaults, **given}) for n in function.node]
+        attributes |= {name: a.default_value for name, a in schema.attributes.items() if a.default_value.name}
+    attributes |= {a.name: a for a in node.attribute}
+    return function, [_filled(n, attributes) for n in function.node]
 
 
-def _renamed(node: Any, names: dict[str, str], prefix: str, attributes: Mapping[str, Any]) -> Any:
-    """A node of a definition with the graph's names, and with attributes in place of references to them."""
+def _filled(node: Any, attributes: Mapping[str, Any]) -> Any:
+    """A node of a definition, and of bodies in it, with attributes in place of references to them."""
     onnx = onnx_package("reading ONNX files")
     new = onnx.NodeProto()
     new.CopyFrom(node)
-    del new.input[:], new.output[:], new.attribute[:]
-    for name in (*node.input, *node.output):
-        names.setdefault(name, f"{prefix}.{name}")
-    new.input.extend(names[name] for name in node.input)
-    new.output.extend(names[name] for name in node.output)
-    new.name = names[node.output[0]] if node.output else prefix
+    del new.attribute[:]
     for attribute in node.attribute:
-        if not attribute.ref_attr_name:
-            new.attribute.append(attribute)
-        elif attribute.ref_attr_name in attributes:
-            copy = onnx.AttributeProto()
-            copy.CopyFrom(attributes[attribute.ref_attr_name])
-            copy.name = attribute.name
-            new.attribute.append(copy)
+        copy = onnx.AttributeProto()
+        if attribute.ref_attr_name and attribute.ref_attr_name not in attributes:
+            continue
+        copy.CopyFrom(attributes[attribute.ref_attr_name] if attribute.ref_attr_name else attribute)
+        copy.name = attribute.name
+        if copy.HasField("g"):
+            inner = [_filled(n, attributes) for n in copy.g.node]
+            del copy.g.node[:]
+            copy.g.node.extend(inner)
+        new.attribute.append(copy)
     return new
 
 

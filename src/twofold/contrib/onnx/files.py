@@ -53,7 +53,25 @@ def parsed_model(data: bytes, place: str) -> Any:
         raise FormatError(f"{place}: not an ONNX model", str(error)[:200], "the file is damaged, or of another format") from None
     if not model.graph.node and not model.graph.output:
         raise FormatError(f"{place}: not an ONNX model", f"{len(data)} bytes without a graph", "the file is damaged, or of another format")
+    for graph in _graphs(model.graph):
+        _check_names(graph, place)
     return model
+
+
+def _check_names(graph: Any, place: str) -> None:
+    """Check that names are text; the package gives bytes for those that are not.
+
+    Raises
+    ------
+    FormatError
+        If one is not.
+    """
+    names = [value.name for value in (*graph.input, *graph.output, *graph.initializer, *graph.value_info)]
+    for node in graph.node:
+        names += [node.name, node.op_type, node.domain, *node.input, *node.output, *[a.name for a in node.attribute]]
+    wrong = next((name for name in names if not isinstance(name, str)), None)
+    if wrong is not None:
+        raise FormatError(f"{place}: a name is not text", repr(wrong)[:60], "the file is damaged")
 
 
 def _graphs(graph: Any, depth: int = 0) -> list[Any]:

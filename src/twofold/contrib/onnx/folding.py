@@ -13,8 +13,8 @@ from .values import Tensor
 #: ONNX's operators that are computed, by its package's own reference implementation.
 _FOLDED_NAMES = (
     "Abs Add And Cast CastLike Ceil Concat ConstantOfShape Div Equal Expand Flatten Floor Gather GatherElements GatherND Greater "
-    "GreaterOrEqual Identity Less LessOrEqual Max Mean Min Mod Mul Neg Not Or Pow Range ReduceMax ReduceMin ReduceProd ReduceSum Reshape "
-    "Round ScatterElements ScatterND Sign Size Slice Split Sqrt Squeeze Sub Sum Tile Transpose Unsqueeze Where Xor"
+    "GreaterOrEqual Identity Less LessOrEqual Max Mean Min Mod Mul Neg Not Or Pow Range ReduceMax ReduceMin ReduceProd ReduceSum Relu "
+    "Reshape Round ScatterElements ScatterND Sign Size Slice Split Sqrt Squeeze Sub Sum Tile Transpose Unsqueeze Where Xor"
 )
 _FOLDED = frozenset(_FOLDED_NAMES.split())
 #: How many elements a result may have whose size is a number in the file.

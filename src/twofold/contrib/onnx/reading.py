@@ -62,6 +62,7 @@ class GraphReader:
         self.tensors: dict[str, Tensor] = {}
         self.inputs: dict[str, Tensor] = {}
         self.level, self.outputs, self.label = 0, 1, ""
+        self._absent: set[str] = set()  # inputs of a definition that are omitted
         self._known, self._like = dict(known or {}), dict(like or {})
         self._types: dict[str, tuple[Sizes | None, str | None]] = {}
         self._typed: dict[Head, Node] = {}
@@ -86,7 +87,8 @@ class GraphReader:
             If the graph is damaged, or a node cannot be read; the message names the node and its operator.
         """
         graph = self.model.graph
-        self._infer()
+        if not graph.output:
+            raise FormatError("onnx: the graph has no outputs", f"{len(graph.node)} nodes", "the file is damaged")
         for proto in graph.initializer:
             self.tensors[proto.name] = Tensor(self, proto.name, array=array_of(proto))
         for proto in graph.sparse_initializer:
@@ -94,11 +96,13 @@ class GraphReader:
         for info in graph.input:
             if info.name not in self.tensors:
                 self._input(info)
+        if any(t.shape is None or None in t.shape for t in self.inputs.values()):
+            self._infer()
         self.read(graph.node)
         return [self.tensor(info.name, "the graph's output") for info in graph.output]
 
     def _infer(self) -> None:
-        """Note the types that ONNX infers, for graphs in which some sizes are unknown."""
+        """Note the types that ONNX infers: where all sizes of inputs are known, those of the symbol say more."""
         onnx = onnx_package("reading ONNX files")
         try:
             graph = onnx.shape_inference.infer_shapes(self.model, data_prop=True).graph
@@ -136,9 +140,32 @@ class GraphReader:
                 raise
             except MXNetError as error:
                 raise FormatError(f"{self.place}: {error.what or error}", error.given, error.todo) from error
+            except (MemoryError, RecursionError) as error:
+                raise FormatError(f"{self.place}: it is too large", str(error)[:200], "the file is damaged") from None
             except (ArithmeticError, AssertionError, LookupError, TypeError, ValueError, AttributeError) as error:
                 # parameters of a damaged file may be of any kind; a rule expects those of the standard
                 raise FormatError(f"{self.place}: its inputs or attributes are not those of the operator", str(error)[:200]) from error
+
+    def body(self, graph: Any, arguments: Sequence[Tensor]) -> list[Tensor]:
+        """The outputs of the body of control flow, which reads the values around it too.
+
+        Raises
+        ------
+        FormatError
+            If it is nested too deeply, or damaged.
+        """
+        if len(arguments) < len(graph.input) or self.level >= MOST_LEVELS:
+            raise FormatError(
+                f"{self.place}: a body takes more inputs than are given, or is nested too deeply", f"{len(graph.input)} inputs"
+            )
+        around, place, outputs, label = self.tensors, self.place, self.outputs, self.label
+        self.tensors, self.level = dict(around), self.level + 1
+        self.tensors |= {proto.name: Tensor(self, proto.name, array=array_of(proto)) for proto in graph.initializer}
+        self.tensors |= {info.name: value for info, value in zip(graph.input, arguments, strict=False)}
+        self.read(graph.node)
+        found = [self.tensor(info.name, "the body's output") for info in graph.output]
+        self.tensors, self.level, self.place, self.outputs, self.label = around, self.level - 1, place, outputs, label
+        return found
 
     def tensor(self, name: str, reader: str) -> Tensor:
         """A value that has been read.
@@ -154,7 +181,7 @@ class GraphReader:
         return found
 
     def _node(self, node: Any) -> None:
-        inputs = [self.tensor(name, "an input") if name else None for name in node.input]
+        inputs = [self.tensor(name, "an input") if name and name not in self._absent else None for name in node.input]
         attributes = {a.name: a for a in node.attribute}
         self.outputs, self.label = len(node.output), _label(node)
         reading = READINGS.get(node.op_type) if node.domain in STANDARD else None
@@ -168,12 +195,20 @@ class GraphReader:
 
     def _by_definition(self, node: Any, inputs: Sequence[Tensor | None]) -> None:
         """Read the nodes by which ONNX, or the model, defines an operator."""
-        nodes = definitions.nodes_of(self, node, inputs, self._functions)
-        place, self.level = self.place, self.level + 1
-        if self.level > MOST_LEVELS:
+        function, nodes = definitions.definition_of(self, node, inputs, self._functions)
+        place = self.place
+        if self.level >= MOST_LEVELS:
             raise FormatError(f"{place}: definitions of operators are nested too deeply", f"more than {MOST_LEVELS} levels")
+        around, self.tensors, self.level = self.tensors, {}, self.level + 1
+        given = [*inputs, *[None] * (len(function.input) - len(inputs))]
+        absent = {name for name, value in zip(function.input, given, strict=False) if value is None}
+        self.tensors |= {name: value for name, value in zip(function.input, given, strict=False) if value is not None}
+        self._absent, outer = absent, self._absent
         self.read(nodes)
-        self.place, self.level = place, self.level - 1
+        self.place, self._absent = place, outer
+        found = [self.tensor(name, "a result of the definition") for name, own in zip(function.output, node.output, strict=False) if own]
+        self.tensors, self.level = around, self.level - 1
+        self.tensors |= dict(zip([name for name in node.output if name], found, strict=False))
 
     def _called(self, reading: Reading, inputs: list[Tensor | None], protos: Mapping[str, Any]) -> Any:
         attributes = {name: attribute_value(proto, self.place) for name, proto in protos.items()}
@@ -205,11 +240,12 @@ class GraphReader:
             if isinstance(result, Tensor):
                 self.tensors[name] = result
             elif isinstance(result, Symbol):
-                self.tensors[name] = self._computed(name, result, roots)
+                self.tensors[name] = self.computed(name, result, roots)
             else:
                 self.tensors[name] = Tensor(self, name, array=np.asarray(result))
 
-    def _computed(self, name: str, symbol: Symbol, roots: frozenset[str]) -> Tensor:
+    def computed(self, name: str, symbol: Symbol, roots: frozenset[str]) -> Tensor:
+        """A value that a symbol computes from inputs, whose names are the ``roots``."""
         head = Symbol(symbol.heads).heads[0]
         typed = self.type_of(head)
         shape, dtype = self._types.get(name, (None, None))

@@ -76,12 +76,21 @@ def _(onnx, node, data):
     return onnx.CumProd(given, onnx.number(node.sig.params["axis"] % len(data.shape), "int64"))
 
 
-@reduce.argsort.onnx
-def _(onnx, node, data):
-    axis = node.sig.params["axis"] % len(data.shape)
-    count = onnx.ints([data.shape[axis]])
-    (given,) = onnx.in_dtype("int32", data) if data.dtype == "bool" else (data,)
-    return onnx.TopK(given, count, axis=axis, largest=int(node.sig.params["descending"]), outputs=2)[1]
+def _in_order(place):
+    """The elements along an axis in order, or their places."""
+
+    def rule(onnx, node, data):
+        axis = node.sig.params["axis"] % len(data.shape)
+        count = onnx.ints([data.shape[axis]])
+        (given,) = onnx.in_dtype("int32", data) if data.dtype == "bool" else (data,)
+        found = onnx.TopK(given, count, axis=axis, largest=int(node.sig.params["descending"]), outputs=2)
+        return onnx.typed(found[1], "int64") if place else found[0]
+
+    return rule
+
+
+reduce.sort.onnx(_in_order(0))
+reduce.argsort.onnx(_in_order(1))
 
 
 @topk.onnx

@@ -78,17 +78,30 @@ def Pow(graph, a, b):
 @reads
 def Mod(graph, a, b, *, fmod=0):
     """The remainder, with the sign of the divisor, or with ``fmod`` that of the dividend."""
-    if not fmod:
-        return combined("mod", a, b)
-    rest = NP.mod(NP.absolute(a.np), NP.absolute(b.np))
-    return NP.sign(a.np) * rest
+    rest = NP.sign(a.np) * NP.mod(NP.absolute(a.np), NP.absolute(b.np)) if fmod else combined("mod", a, b)
+    # by 0 MXNet's remainder is 0, ONNX's of floats no number
+    return NP.where(NP.equal(b.np, 0), NP.full_like(rest, math.nan), rest) if a.is_float else rest
 
 
 @reads
 def BitShift(graph, x, y, *, direction):
-    """A shift of the bits, as a multiplication or division by a power of two."""
-    factor = cast(NP.power(2.0, cast(y.symbol, "float64")), str(x.dtype))
-    return x.np * factor if direction == "LEFT" else F.broadcast_div(x.symbol, factor)
+    """A shift of the bits, as a multiplication or division by a power of two; all bits shifted out leave 0, or -1 of a negative number."""
+    bits, dtype = 8 * np.dtype(str(x.dtype)).itemsize, str(x.dtype)
+    steps = cast(y.symbol, "float64")
+    beyond = NP.greater_equal(steps, float(bits)) if not dtype.startswith("int") else _or_below(steps, bits)
+    if direction == "LEFT":
+        wide = "uint64" if dtype == "uint64" else "int64"  # the product wraps when it is brought back
+        factor = cast(NP.power(2.0, NP.minimum(NP.maximum(steps, 0.0), 62.0)), wide)
+        return NP.where(beyond, NP.zeros_like(x.np), cast(cast(x.symbol, wide) * factor, dtype))
+    factor = cast(NP.power(2.0, NP.minimum(NP.maximum(steps, 0.0), bits - 2.0 if dtype.startswith("int") else bits - 1.0)), dtype)
+    rest = NP.mod(x.np, factor)
+    out = F.broadcast_div(x.np - rest, factor).as_np_ndarray()
+    return NP.where(beyond, cast(NP.less(x.np, 0), dtype) * -1 if dtype.startswith("int") else NP.zeros_like(x.np), out)
+
+
+def _or_below(steps: Any, bits: int) -> Any:
+    """Whether a shift is by all bits, or by a negative number, which runtimes take for one so large."""
+    return cast(cast(NP.greater_equal(steps, float(bits)), "int32") + cast(NP.less(steps, 0.0), "int32"), "bool")
 
 
 @reads

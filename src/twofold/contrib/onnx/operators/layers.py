@@ -93,18 +93,39 @@ def ConvTranspose(
 def _window(graph: Any, x: Tensor, kernel: list[int], strides: Any, dilations: Any, pads: Any, auto_pad: str, ceil_mode: int) -> Any:
     """(strides, padding in front, behind): with ``ceil_mode`` the padding behind reaches as far as the last window."""
     strides, dilations = strides or [1] * len(kernel), dilations or [1] * len(kernel)
-    if any(d != 1 for d in dilations):
-        raise unsupported(graph, "pooling with dilations is not supported", dilations)
     front, back = _halves(_pads(graph, x, kernel, strides, dilations, pads, auto_pad))
     extra = [0] * len(kernel)
     if ceil_mode:
-        for k, (n, s) in enumerate(zip(kernel, strides, strict=True)):
+        reach = [d * (n - 1) + 1 for n, d in zip(kernel, dilations, strict=True)]
+        for k, (n, s) in enumerate(zip(reach, strides, strict=True)):
             room = x.size(k + 2) + front[k] + back[k] - n
             count = -(-room // s) + 1
             if (count - 1) * s >= x.size(k + 2) + front[k]:  # a window that begins in the padding behind is left out
                 count -= 1
             extra[k] = (count - 1) * s + n - x.size(k + 2) - front[k] - back[k]
     return strides, front, back, [max(0, e) for e in extra]
+
+
+def _by_slices(x: Any, sizes: list[int], kernel: list[int], strides: list[int], dilations: list[int], reduce: Any) -> Any:
+    """Windows of a padded operand of the given spatial sizes, reduced axis by axis: element 0 of all windows, element 1, and so on."""
+    for k, (size, n, s, d) in enumerate(zip(sizes, kernel, strides, dilations, strict=True)):
+        count = (size - d * (n - 1) - 1) // s + 1
+        parts = []
+        for at in range(0, n * d, d):
+            begin, end, step = [None] * (k + 2) + [at], [None] * (k + 2) + [at + (count - 1) * s + 1], [None] * (k + 2) + [s]
+            parts.append(F.slice(x, begin=tuple(begin), end=tuple(end), step=tuple(step)).as_np_ndarray())
+        x = parts[0]
+        for part in parts[1:]:
+            x = reduce(x, part)
+    return x
+
+
+def _sum_of_windows(x: Tensor, data: Any, kernel: list[int], strides: list[int], dilations: list[int] | None, front: Any, back: Any) -> Any:
+    """The sum of each window of an operand of ``x``'s shape, padded with zeros."""
+    if dilations is None or set(dilations) == {1}:
+        return F.Pooling(_padded(data, front, back), kernel=tuple(kernel), stride=tuple(strides), pool_type="sum").as_np_ndarray()
+    sizes = [x.size(k + 2) + a + b for k, (a, b) in enumerate(zip(front, back, strict=True))]
+    return _by_slices(_padded(data, front, back), sizes, kernel, strides, dilations, lambda a, b: a + b)
 
 
 @reads
@@ -114,9 +135,12 @@ def MaxPool(graph, x, *, kernel_shape, strides=None, pads=None, dilations=None, 
         raise unsupported(graph, "the places of maxima are not supported", "2 outputs")
     strides, front, back, extra = _window(graph, x, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
     back = [b + e for b, e in zip(back, extra, strict=True)]
+    if not x.is_float or (dilations is not None and set(dilations) != {1}):
+        lowest = -float("inf") if x.is_float else float(np.iinfo(str(x.dtype)).min)
+        sizes = [x.size(k + 2) + a + b for k, (a, b) in enumerate(zip(front, back, strict=True))]
+        spread = dilations or [1] * len(strides)
+        return _by_slices(_padded(x.symbol, front, back, lowest), sizes, kernel_shape, strides, spread, NP.maximum)
     data = x.symbol
-    if not x.is_float:
-        raise unsupported(graph, "pooling of integers is not supported", x.dtype)
     if front != back:
         low = -65504.0 if x.dtype == "float16" else -3.4028234663852886e38
         data, front = _padded(data, front, back, low), [0] * len(front)
@@ -128,18 +152,21 @@ def AveragePool(graph, x, *, kernel_shape, strides=None, pads=None, dilations=No
     """The mean of each window."""
     strides, front, back, extra = _window(graph, x, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
     options = {"kernel": tuple(kernel_shape), "stride": tuple(strides)}
-    if front == back and not any(extra):
+    if front == back and not any(extra) and (dilations is None or set(dilations) == {1}):
         counted = bool(count_include_pad)
         return F.Pooling(x.symbol, pad=tuple(front), pool_type="avg", count_include_pad=counted, name=graph.label, **options)
-    sums = F.Pooling(
-        _padded(x.symbol, front, [b + e for b, e in zip(back, extra, strict=True)]), pool_type="sum", **options
-    ).as_np_ndarray()
+    sums = _sum_of_windows(x, x.symbol, kernel_shape, strides, dilations, front, [b + e for b, e in zip(back, extra, strict=True)])
     ones = np.ones([x.size(k + 2) for k in range(len(kernel_shape))], np.float32)
     if count_include_pad:
         ones = np.pad(ones, list(zip(front, back, strict=True)), constant_values=1)
         front, back = [0] * len(front), [0] * len(back)
     ones = np.pad(ones, [(a, b + e) for a, b, e in zip(front, back, extra, strict=True)])
-    windows = np.lib.stride_tricks.sliding_window_view(ones, tuple(kernel_shape))[tuple(slice(None, None, s) for s in strides)]
+    spread = dilations or [1] * len(kernel_shape)
+    reach = tuple(d * (n - 1) + 1 for n, d in zip(kernel_shape, spread, strict=True))
+    spread = dilations or [1] * len(kernel_shape)
+    reach = tuple(d * (n - 1) + 1 for n, d in zip(kernel_shape, spread, strict=True))
+    windows = np.lib.stride_tricks.sliding_window_view(ones, reach)[tuple(slice(None, None, s) for s in strides)]
+    windows = windows[(..., *[slice(None, None, d) for d in spread])]
     counts = windows.sum(axis=tuple(range(-len(kernel_shape), 0)))
     return sums / graph.constant(counts[None, None], str(x.dtype or "float32")).np
 
@@ -148,10 +175,9 @@ def AveragePool(graph, x, *, kernel_shape, strides=None, pads=None, dilations=No
 def LpPool(graph, x, *, kernel_shape, strides=None, pads=None, dilations=None, auto_pad="NOTSET", ceil_mode=0, p=2):
     """The p-norm of each window."""
     strides, front, back, extra = _window(graph, x, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
-    if p not in (1, 2, 3):
-        raise unsupported(graph, "norms of this order are not supported", p)
-    data = _padded(NP.absolute(x.np), front, [b + e for b, e in zip(back, extra, strict=True)])
-    return F.Pooling(data, kernel=tuple(kernel_shape), stride=tuple(strides), pool_type="lp", p_value=p)
+    powers = NP.power(NP.absolute(x.np), float(p))
+    sums = _sum_of_windows(x, powers, kernel_shape, strides, dilations, front, [b + e for b, e in zip(back, extra, strict=True)])
+    return NP.power(sums, 1 / p)
 
 
 def _global(graph: Any, x: Tensor, kind: str, **options: Any) -> Any:
@@ -222,27 +248,37 @@ def MatMul(graph, a, b):
 @reads
 def Einsum(graph, *data, equation):
     """A sum of products over axes named by letters."""
-    return NP.einsum(equation.replace(" ", ""), *[t.np for t in data])
+    terms = equation.replace(" ", "")
+    found = NP.einsum(terms, *[t.np for t in data])
+    kept = terms.partition("->")[2] if "->" in terms else [c for c in terms if c not in ",." and terms.count(c) == 1]
+    return found if kept or "." in terms else NP.reshape(found, ())
 
 
 @reads
 def Det(graph, x):
     """Determinants."""
-    return NP.linalg.det(x.np)
+    found = NP.linalg.det(x.np)
+    return NP.reshape(found, ()) if x.ndim == 2 else found
 
 
 # normalization
 
 
-def _vector(graph: Any, tensor: Tensor) -> Any:
-    return tensor.symbol
+def _with_batch_statistics(x: Tensor, scale: Tensor, b: Tensor, mean: Tensor, var: Tensor, epsilon: float, momentum: float) -> Any:
+    """(each channel normalized by the batch's own statistics, the running mean, the running variance)."""
+    axes, column = tuple(k for k in range(x.ndim) if k != 1), (1, -1, *[1] * (x.ndim - 2))
+    own = NP.mean(x.np, axis=axes)
+    centred = x.np - NP.reshape(own, column)
+    spread = NP.mean(centred * centred, axis=axes)
+    out = centred / NP.sqrt(NP.reshape(spread, column) + epsilon) * NP.reshape(scale.np, column) + NP.reshape(b.np, column)
+    return out, mean.np * momentum + own * (1 - momentum), var.np * momentum + spread * (1 - momentum)
 
 
 @reads
 def BatchNormalization(graph, x, scale, b, mean, var, *, epsilon=1e-5, momentum=0.9, training_mode=0, spatial=1):
     """Each channel normalized by its running statistics."""
     if training_mode or graph.outputs > 1:
-        raise unsupported(graph, "only the form for inference is supported", "training_mode=1")
+        return _with_batch_statistics(x, scale, b, mean, var, epsilon, momentum)
     if len({t.dtype for t in (x, scale, b, mean, var)}) > 1:
         raise unsupported(graph, "the operands have different dtypes", ", ".join(str(t.dtype) for t in (x, scale, mean)))
     arrays = (x.symbol, scale.symbol, b.symbol, mean.symbol, var.symbol)

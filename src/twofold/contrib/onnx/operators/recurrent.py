@@ -93,7 +93,7 @@ def GRU(
     """A layer with gated recurrent units."""
     _check(graph, activations, ["Sigmoid", "Tanh"], clip, w.size(0))
     if not linear_before_reset:
-        raise unsupported(graph, "a reset gate in front of the product is not supported", "linear_before_reset=0")
+        return _unrolled_gru(graph, (x, w, r, b, sequence_lens, initial_h), direction, layout, hidden_size or r.known_sizes[2])
     return _layer(graph, "gru", (1, 0, 2), (x, w, r, b, sequence_lens, initial_h, None), direction, layout, hidden_size)
 
 
@@ -108,3 +108,41 @@ def RNN(
         raise unsupported(graph, "other activations are not supported", activations, "use Tanh or Relu")
     _check(graph, activations, [kind], clip, w.size(0))
     return _layer(graph, f"rnn_{kind}", (0,), (x, w, r, b, sequence_lens, initial_h, None), direction, layout, hidden_size)
+
+
+def _unrolled_gru(graph: Any, operands: Any, direction: str, layout: int, size: int) -> Any:
+    """A layer of gated recurrent units whose reset gate comes in front of the product, step by step."""
+    x, w, r, b, lengths, h = operands
+    if lengths is not None and not (lengths.array is not None and (lengths.array == x.size(1 if layout else 0)).all()):
+        raise unsupported(graph, "lengths are not supported with a reset gate in front of the product", lengths.name)
+    directions, steps, batch = w.size(0), x.size(1 if layout else 0), x.size(0 if layout else 1)
+    data = x.np if not layout else NP.transpose(x.np, (1, 0, 2))
+    start = NP.zeros((directions, batch, size)) if h is None else _state(graph, h, layout, directions, batch, size).as_np_ndarray()
+    ways, lasts = [], []
+    for d in range(directions):
+        weight, state_weight, h_now = (_direction(t, d) for t in (w.np, r.np, start))
+        both = NP.zeros((6 * size,)) if b is None else _direction(b.np, d)
+        bias = [F.slice_axis(both, axis=0, begin=k * size, end=(k + 1) * size).as_np_ndarray() for k in range(6)]
+        rows = [_rows(weight, k, size) for k in range(3)]
+        state_rows = [_rows(state_weight, k, size) for k in range(3)]
+        backwards = direction == "reverse" or d == 1
+        outputs: list[Any] = [None] * steps
+        for t in range(steps - 1, -1, -1) if backwards else range(steps):
+            step = NP.squeeze(F.slice_axis(data, axis=0, begin=t, end=t + 1).as_np_ndarray(), 0)
+            gates = [NP.matmul(step, rows[k]) + NP.matmul(h_now, state_rows[k]) + bias[k] + bias[3 + k] for k in range(2)]
+            z, reset = (F.sigmoid(g).as_np_ndarray() for g in gates)
+            new = NP.tanh(NP.matmul(step, rows[2]) + NP.matmul(reset * h_now, state_rows[2]) + bias[2] + bias[5])
+            h_now = outputs[t] = (1.0 - z) * new + z * h_now
+        ways.append(NP.stack(outputs, axis=0))
+        lasts.append(h_now)
+    out, last = NP.stack(ways, axis=1), NP.stack(lasts, axis=0)
+    return (NP.transpose(out, (2, 0, 1, 3)), NP.transpose(last, (1, 0, 2))) if layout else (out, last)
+
+
+def _direction(block: Any, d: int) -> Any:
+    return NP.squeeze(F.slice_axis(block, axis=0, begin=d, end=d + 1).as_np_ndarray(), 0)
+
+
+def _rows(weight: Any, gate: int, size: int) -> Any:
+    """The weight of a gate, transposed."""
+    return NP.transpose(F.slice_axis(weight, axis=0, begin=gate * size, end=(gate + 1) * size).as_np_ndarray(), (1, 0))

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from ..rules import READINGS, Reading, reads, unsupported
 from ..values import Tensor
 from .functions import NP, F, cast
@@ -45,6 +47,39 @@ _REDUCTIONS: dict[str, Any] = {
 }
 
 
+#: Reductions that have no result for no elements in NumPy: whether ONNX has the lowest number there, or the highest.
+_OF_NOTHING = {"ReduceMax": "min", "ReduceLogSumExp": "min", "ReduceMin": "max"}
+
+
+def _of_nothing(graph: Any, name: str, data: Tensor, over: tuple[int, ...], keepdims: int) -> np.ndarray:
+    """A reduction over axes without elements."""
+    kind = np.dtype(str(data.dtype))
+    if kind.kind == "b":
+        value: Any = _OF_NOTHING[name] == "max"
+    elif kind.kind == "f":
+        value = np.inf if _OF_NOTHING[name] == "max" else -np.inf
+    else:
+        value = getattr(np.iinfo(kind), _OF_NOTHING[name])
+    shape = [1 if k in over else n for k, n in enumerate(data.known_sizes) if keepdims or k not in over]
+    return np.full(shape, value, kind)
+
+
+@reads
+def CumProd(graph, x, axis, *, exclusive=0, reverse=0):
+    """Products of the elements so far along an axis, one by one."""
+    at = x.axis(axis.integer)
+    if x.size(at) > 1024:
+        raise unsupported(graph, "products of so many elements are not supported", x.size(at))
+    data = NP.flip(x.np, at) if reverse else x.np
+    parts = [F.slice_axis(data, axis=at, begin=k, end=k + 1).as_np_ndarray() for k in range(x.size(at))]
+    if exclusive:
+        parts = [NP.ones_like(parts[0]), *parts[:-1]]
+    for k in range(1, len(parts)):
+        parts[k] = parts[k - 1] * parts[k]
+    total = NP.concatenate(parts, axis=at) if len(parts) > 1 else parts[0]
+    return NP.flip(total, at) if reverse else total
+
+
 def _reduction(name: str) -> Any:
     function = _REDUCTIONS[name]
 
@@ -57,6 +92,8 @@ def _reduction(name: str) -> Any:
         if over == ():
             column = NP.expand_dims(data.np, 0)  # a reduction over nothing still maps each element
             return NP.squeeze(function(column, (0,), True), 0)
+        if name in _OF_NOTHING and data.shape is not None and any(data.sizes[a] == 0 for a in over):
+            return _of_nothing(graph, name, data, over, keepdims)
         if data.dtype == "bool" and name in ("ReduceMax", "ReduceMin"):
             return cast(function(cast(data.symbol, "int32"), over, bool(keepdims)), "bool")
         found = function(data.np, over, bool(keepdims))

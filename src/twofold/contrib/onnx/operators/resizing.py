@@ -46,6 +46,10 @@ def _cubic(distance: np.ndarray, a: float) -> np.ndarray:
     return np.where(d <= 1, near, np.where(d < 2, far, 0.0))
 
 
+#: How many elements the matrix of one axis may have.
+_LARGEST = 1 << 26
+
+
 def _matrix(at: np.ndarray, size: int, mode: str, options: dict[str, Any], scale: float) -> np.ndarray:
     """The matrix (count, size) of the elements' weights."""
     if mode == "nearest":
@@ -58,7 +62,7 @@ def _matrix(at: np.ndarray, size: int, mode: str, options: dict[str, Any], scale
     distance = (taps - at[:, None]) * stretch
     weights = np.maximum(0, 1 - np.abs(distance)) if mode == "linear" else _cubic(distance, options["cubic_coeff_a"])
     outside = (taps < 0) | (taps >= size)
-    if options["exclude_outside"] or options["antialias"]:
+    if options["exclude_outside"]:
         weights = np.where(outside, 0.0, weights)
     weights = weights / weights.sum(1, keepdims=True)
     matrix = np.zeros((len(at), size))
@@ -86,6 +90,8 @@ def Resize(
     out, masks = x.np, []
     for k, axis in enumerate(places):
         size, scale, count = shape[axis], factors[k], counts[k]
+        if not 0 < count * size <= _LARGEST:
+            raise unsupported(graph, "a size of the result is not supported", f"{count}, of {size}")
         span = (0.0, 1.0) if region is None else (float(region[k]), float(region[k + len(places)]))
         at = _places(coordinate_transformation_mode, size, count, scale, span)
         if coordinate_transformation_mode == "tf_crop_and_resize":

@@ -323,8 +323,12 @@ def DepthToSpace(graph, data, *, blocksize, mode="DCR"):
 
 
 @reads
-def SpaceToDepth(graph, data, *, blocksize):
+def SpaceToDepth(graph, data, *, blocksize, mode="DCR"):
     """Positions moved to channels."""
+    if mode == "CRD":
+        n, c, h, w = data.known_sizes
+        parts = NP.reshape(data.np, (n, c, h // blocksize, blocksize, w // blocksize, blocksize))
+        return NP.reshape(NP.transpose(parts, (0, 1, 3, 5, 2, 4)), (n, c * blocksize**2, h // blocksize, w // blocksize))
     return F.space_to_depth(data.symbol, block_size=blocksize)
 
 

@@ -1,0 +1,147 @@
+"""Values at places between elements, Fourier transforms, and pooling of regions."""
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+
+from ..rules import reads, unsupported
+from .functions import NP, F, cast
+
+# samples at a grid of places
+
+
+def _reflected(at: Any, low: float, high: float) -> Any:
+    """Places beyond an edge, mirrored at it."""
+    span = high - low
+    if span <= 0:
+        return NP.zeros_like(at)
+    rest = NP.mod(NP.absolute(at - low), 2 * span)
+    return NP.where(NP.greater(rest, span), 2 * span - rest, rest) + low
+
+
+def _inside(at: Any, size: int, mode: str, align_corners: int) -> Any:
+    """Places within an axis, as the padding mode has it; those that stay outside count as zeros."""
+    if mode == "border":
+        return NP.minimum(NP.maximum(at, 0.0), float(size - 1))
+    if mode == "reflection":
+        low, high = (0.0, float(size - 1)) if align_corners else (-0.5, size - 0.5)
+        return _reflected(at, low, high)
+    return at
+
+
+def _cubic_weights(share: Any) -> list[Any]:
+    """The weights of four neighbors, by Keys' kernel with a = -0.75."""
+    a = -0.75
+
+    def far(d: Any) -> Any:
+        return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+
+    def near(d: Any) -> Any:
+        return ((a + 2) * d - (a + 3)) * d * d + 1
+
+    return [far(share + 1.0), near(share), near(1.0 - share), far(2.0 - share)]
+
+
+def _taps(at: Any, mode: str) -> list[tuple[Any, Any]]:
+    """The elements of an axis that a place is computed from, with their weights."""
+    if mode == "nearest":
+        return [(NP.around(at), 1.0)]
+    first = NP.floor(at)
+    share = at - first
+    if mode == "cubic":
+        return [(first + float(k - 1), weight) for k, weight in enumerate(_cubic_weights(share))]
+    return [(first, 1.0 - share), (first + 1.0, share)]
+
+
+@reads
+def GridSample(graph, x, grid, *, align_corners=0, mode="linear", padding_mode="zeros"):
+    """The operand (n, c, d…) at places (n, …, d) between -1 and 1."""
+    sizes, shape = x.known_sizes, grid.known_sizes
+    count, spatial = shape[-1], sizes[2:]
+    kind = {"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode)
+    axes = []
+    for k, size in enumerate(spatial):
+        part = NP.squeeze(F.slice_axis(grid.symbol, axis=-1, begin=count - 1 - k, end=count - k).as_np_ndarray(), -1)
+        at = (part + 1.0) * ((size - 1) / 2) if align_corners else (part + 1.0) * (size / 2) - 0.5
+        at = at if kind == "cubic" else _inside(at, size, padding_mode, align_corners)
+        axes.append(_taps(at, kind))
+    last = NP.transpose(x.np, (0, *range(2, len(sizes)), 1))
+    number = np.broadcast_to(np.arange(shape[0]).reshape([-1, *[1] * (len(shape) - 2)]), shape[:-1]).copy()
+    samples = graph.constant(number, "int64").np
+    total: Any = None
+    for corner in itertools.product(*axes):
+        weight: Any = None
+        places = [samples]
+        for (place, share), size in zip(corner, spatial, strict=True):
+            inner = _inside(place, size, padding_mode, align_corners)
+            clipped = NP.minimum(NP.maximum(NP.around(inner), 0.0), float(size - 1))
+            valid = cast(NP.equal(clipped, NP.around(inner)), str(x.dtype))
+            share = valid * share
+            weight = share if weight is None else weight * share
+            places.append(cast(clipped, "int64"))
+        found = F.gather_nd(last, NP.stack(places, axis=0)).as_np_ndarray() * NP.expand_dims(weight, -1)
+        total = found if total is None else total + found
+    return NP.transpose(total, (0, len(shape) - 1, *range(1, len(shape) - 1)))
+
+
+# Fourier transforms
+
+
+@reads
+def DFT(graph, x, dft_length=None, axis=None, *, inverse=0, onesided=0):
+    """The discrete Fourier transform along an axis of real (…, 1) or complex (…, 2) numbers, as products with its matrix."""
+    ndim = x.ndim
+    at = x.axis((1 if graph.opset < 20 else -2) if axis is None else axis.integer)
+    size = x.size(at)
+    length = size if dft_length is None else dft_length.integer
+    if inverse and onesided:
+        raise unsupported(graph, "the inverse of a one-sided transform is not supported")
+    if not 0 < length <= 1 << 14:
+        raise unsupported(graph, "a transform of this length is not supported", length)
+    rows, number = min(size, length), length // 2 + 1 if onesided else length
+    angle = 2 * math.pi * np.outer(np.arange(rows), np.arange(number)) / length
+    scale = 1 / length if inverse else 1.0
+    cosine, sine = np.cos(angle) * scale, np.sin(angle) * scale * (1 if inverse else -1)
+    dtype = str(x.dtype)
+    matrices = [graph.constant(m, dtype).np for m in (cosine, sine)]
+    order = [*[k for k in range(ndim - 1) if k != at], at]
+    parts = []
+    for k in range(x.size(-1)):
+        part = NP.squeeze(F.slice_axis(x.symbol, axis=-1, begin=k, end=k + 1).as_np_ndarray(), -1)
+        part = NP.transpose(part, tuple(order)) if ndim > 1 else part
+        parts.append(F.slice_axis(part, axis=-1, begin=0, end=rows).as_np_ndarray())
+    real, imaginary = (NP.matmul(parts[0], m) for m in matrices)
+    if len(parts) == 2:
+        real, imaginary = real - NP.matmul(parts[1], matrices[1]), imaginary + NP.matmul(parts[1], matrices[0])
+    back = tuple(sorted(range(ndim - 1), key=order.__getitem__))
+    return NP.stack([NP.transpose(part, back) for part in (real, imaginary)], axis=-1)
+
+
+# regions
+
+
+@reads
+def RoiAlign(
+    graph, x, rois, batch_indices, *, mode="avg", output_height=1, output_width=1, sampling_ratio=0, spatial_scale=1.0,
+    coordinate_transformation_mode="half_pixel",
+):  # fmt: skip
+    """Means of samples in the cells of regions."""
+    if mode != "avg" or not sampling_ratio:
+        raise unsupported(graph, "only means of a given number of samples are supported", f"{mode}, sampling_ratio {sampling_ratio}")
+    numbered = NP.concatenate([NP.expand_dims(cast(batch_indices.symbol, str(rois.dtype)), 1), rois.np], axis=1)
+    options = {"pooled_size": (output_height, output_width), "spatial_scale": spatial_scale, "sample_ratio": sampling_ratio}
+    aligned = coordinate_transformation_mode == "half_pixel" and graph.opset >= 16
+    return F.contrib.ROIAlign(x.symbol, numbered, aligned=aligned, **options)
+
+
+@reads
+def Col2Im(graph, x, image_shape, block_shape, *, dilations=None, pads=None, strides=None):
+    """Blocks summed into an image, the transpose of cutting it into blocks."""
+    size, kernel = image_shape.integers, block_shape.integers
+    pads = pads or [0] * (2 * len(kernel))
+    if len(kernel) != 2 or pads[:2] != pads[2:]:
+        raise unsupported(graph, "only images with equal padding on both sides are supported", f"blocks {kernel}, pads {pads}")
+    options = {"stride": tuple(strides or (1, 1)), "dilate": tuple(dilations or (1, 1)), "pad": tuple(pads[:2])}
+    return F.col2im(x.symbol, output_size=tuple(size), kernel=tuple(kernel), **options)

@@ -1,0 +1,56 @@
+"""Damaged files give a model or a `FormatError`, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+
+import twofold as mx
+from twofold.errors import FormatError
+
+from .mutations import networks, with_damaged_bytes, with_damaged_fields
+
+CASES = int(os.environ.get("FUZZ_CASES", "400"))
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    return networks(str(tmp_path_factory.mktemp("networks")))
+
+
+def outcome(path, data):
+    """Whether a file is read; any exception but a `FormatError` passes through."""
+    with open(path, "wb") as file:
+        file.write(data)
+    try:
+        mx.contrib.onnx.import_model(path)
+    except FormatError:
+        return False
+    return True
+
+
+def test_undamaged_files_are_read(files, path):
+    assert all(outcome(path, data) for data in files)
+
+
+def test_every_cut_is_refused(files, path):
+    smallest = min(files, key=len)
+    assert not any(outcome(path, smallest[:k]) for k in range(0, len(smallest) - 12, 7))
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("damage", [with_damaged_bytes, with_damaged_fields], ids=["bytes", "fields"])
+def test_damaged_files_are_read_or_refused(damage, files, path, record_property):
+    read = 0
+    for seed in range(CASES):
+        rng = random.Random(seed)
+        data = damage(rng, rng.choice(files))
+        try:
+            read += outcome(path, data)
+        except Exception as error:
+            error.add_note(f"seed {seed}")
+            raise
+    record_property("told", f"damaged ONNX files ({damage.__name__}): {read} of {CASES} read, the others refused")
+    assert 0 < read < CASES
