@@ -31,8 +31,9 @@ Bound = tuple[Callable[..., object], int]
 Binder = Callable[[Kind, Geometry], Bound]
 #: Filled by the adapter: give what binds convolutions to machine code, or None if kernels are not compiled.
 IN_MACHINE_CODE: list[Callable[[], Binder | None]] = []
-#: Multiplications below which the convolution is not worth loading the compiler, which takes 0.1 s.
-LEAST = 1 << 18
+#: Multiplications from which the convolution is worth loading the compiler, which takes 0.1 s; and in groups, whose columns take ten times
+#: as long as their products.
+LEAST, LEAST_IN_GROUPS = 1 << 20, 1 << 15
 
 
 def is_applicable(kind: Kind, g: Geometry, dtype: np.dtype[np.generic]) -> bool:
@@ -46,7 +47,7 @@ def is_applicable(kind: Kind, g: Geometry, dtype: np.dtype[np.generic]) -> bool:
 
 def is_worth_compiling(g: Geometry) -> bool:
     """Whether there is enough to compute."""
-    return g.products >= LEAST
+    return g.products >= (LEAST if g.groups == 1 else LEAST_IN_GROUPS)
 
 
 def is_available() -> bool:

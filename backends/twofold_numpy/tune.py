@@ -53,6 +53,7 @@ MEASURED = (
     ],
     # one image
     *[geometry(1, c, side, c, 3, pad=1) for c, side in ((128, 112), (256, 56), (512, 28), (512, 14))],
+    *[geometry(1, 32, 147, 64, 3, pad=1), geometry(1, 80, 73, 192, 3), geometry(1, 64, 112, 128, 3, pad=1)],
     *[geometry(1, c, side, f, 1) for c, side, f in ((64, 56, 256), (256, 56, 64), (1024, 14, 256), (256, 14, 1024), (512, 7, 2048))],
     *[
         geometry(1, 3, 224, 64, 7, 2, 3),

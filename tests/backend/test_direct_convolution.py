@@ -88,7 +88,9 @@ def test_it_is_chosen_for_large_convolutions_of_float32_with_a_compiler(monkeypa
     g = tune.geometry(1, 64, 56, 64, 3, 1, 1)
     assert convolution.chosen("forward", g, F32, False) is direct.convolve
     assert convolution.chosen("forward", g, np.dtype(np.float64), False) is not direct.convolve
-    assert convolution.chosen("forward", tune.geometry(1, 1, 12, 4, 3), F32, False) is not direct.convolve
+    assert convolution.chosen("forward", tune.geometry(1, 16, 28, 16, 3), F32, False) is direct.convolve
+    assert convolution.chosen("forward", tune.geometry(1, 8, 28, 16, 3), F32, False) is not direct.convolve
+    assert convolution.chosen("forward", tune.geometry(1, 16, 28, 16, 3, groups=16), F32, False) is direct.convolve
     monkeypatch.setattr(SETTINGS, "jit", False)
     assert convolution.chosen("forward", g, F32, False) is not direct.convolve
 
