@@ -247,15 +247,23 @@ class NumpyNamespace(Referenced):
         return _MIN(x, axis, None, None, keepdims)
 
     any, all = staticmethod(np.any), staticmethod(np.all)
-    argmax, argmin = staticmethod(np.argmax), staticmethod(np.argmin)
+
+    # methods where they are shorter than NumPy's functions, which are Python
+    @staticmethod
+    def argmax(x, *, axis=None, keepdims=False):
+        return x.argmax(axis, keepdims=keepdims)
+
+    @staticmethod
+    def argmin(x, *, axis=None, keepdims=False):
+        return x.argmin(axis, keepdims=keepdims)
 
     @staticmethod
     def cumulative_sum(x, *, axis):
-        return np.cumsum(x, axis)
+        return x.cumsum(axis)
 
     @staticmethod
     def cumulative_prod(x, *, axis):
-        return np.cumprod(x, axis)
+        return x.cumprod(axis)
 
     @staticmethod
     def argsort(x, *, axis, descending=False):

@@ -193,4 +193,4 @@ def checked_places(index: np.ndarray, size: int, negative: bool) -> np.ndarray:
 
 def array_key(arrays: Sequence[Array], key: Sequence[int | None]) -> tuple[Any, ...]:
     """The NumPy index of primitives like ``index``: for each axis an array or a full slice."""
-    return tuple(slice(None) if k is None else arrays[k] for k in key)
+    return tuple([slice(None) if k is None else arrays[k] for k in key])

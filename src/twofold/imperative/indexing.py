@@ -24,7 +24,7 @@ Triple = tuple[int | None, int | None, int | None]
 FULL: Triple = (None, None, None)
 #: Maximum number of basic indices that an `Indexer` caches.
 _MOST = 4096
-INT64, BOOL = np.dtype(np.int64), np.dtype(bool)
+INT64, UINT64, BOOL = np.dtype(np.int64), np.dtype(np.uint64), np.dtype(bool)
 
 
 class Basic(NamedTuple):
@@ -275,7 +275,8 @@ def _as_given(x: Any, index: Any) -> tuple[Sig, list[Any]] | None:
             break
         if places.dtype is not INT64 or not places.size or places.shape != (extent or places.shape):
             return None
-        if np.minimum.reduce(places, None) < 0 or np.maximum.reduce(places, None) >= size:
+        unsigned = places.view(UINT64)  # so that negative ones are the largest
+        if unsigned.item(unsigned.argmax()) >= size:  # three times as fast as ``max`` of a few
             return None
         extent = places.shape
         operands.append(item if type(item)._root is None else Value(np.array(places)))

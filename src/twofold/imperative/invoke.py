@@ -18,7 +18,6 @@ from ..graph.ir import Application, Constant, Node, bound_tables, leaf
 from ..opdef.conventions import operator_scalar
 from ..opdef.inputs import Input
 from ..opdef.spec import Op, Sig
-from ..origin import frame_of_user
 from ..scheduler.observers import LISTENERS, report_arrays
 from ..scheduler.streams import run_on
 from ..strictness import tolerate
@@ -32,7 +31,7 @@ from .record import Rec, Tape, tls
 from .recording import enter, record_again, save_for_backward, scalar_rec
 from .residuals import Cold, NodePlan, plan_of, runner
 from .scalars import Scalar, scalar_key, scalar_node
-from .sites import SITES, lone
+from .sites import runs_at_once
 from .way import Way, is_exposed, is_lazy, is_plain, is_ready, way_of
 from .window import force
 
@@ -151,10 +150,7 @@ def invoke(sig: Sig, args: Sequence[Argument], device: Device | None = None) -> 
 
 def _runs_at_once(contents: Sequence[Any]) -> bool:
     """Whether an operation on cpu(0) that might wait runs at once, since its operands are ready and its site says so."""
-    if not SITES or LISTENERS or not is_ready(contents) or (site := lone(frame_of_user(1))) is None:
-        return False
-    site.at_once += 1
-    return True
+    return not LISTENERS and is_ready(contents) and runs_at_once()
 
 
 #: In place of results: the operation waits.

@@ -15,6 +15,7 @@ from .failure import after_failure
 from .handle import Handle
 from .record import Rec, Tape
 from .scalars import LITERALS, Scalar, is_literal, scalar_key, scalar_leaf, scalar_node
+from .sites import runs_at_once
 
 
 def enter(v: Value, tape: Tape) -> Rec:
@@ -70,7 +71,7 @@ def rec_of(v: Value | Scalar | Handle | None, tape: Tape) -> Rec | None:
 
 
 def record_again(sig: Sig, args: Sequence[Any], contents: list[Any], tape: Tape) -> list[Any] | None:
-    """Record a known operation on small arrays and numbers, one of which is tracked. None for anything else, which `invoke` records.
+    """Record a known operation that does not wait, on arrays and numbers, one of which is tracked. None for others, left to `invoke`.
 
     ``contents`` are those of the operands ``args``; arrays among them become Values. What this captures or enters on the tape stays
     there, as `invoke` would have it. Numbers enter last, when the operation is known.
@@ -112,7 +113,9 @@ def record_again(sig: Sig, args: Sequence[Any], contents: list[Any], tape: Tape)
     if node is None:
         return None
     plan = node.cache
-    if plan is None or plan.again is None or plan.largest >= SETTINGS.defer_elements or LISTENERS or tape.device not in _HERE:
+    if plan is None or plan.again is None or LISTENERS or tape.device not in _HERE:
+        return None
+    if plan.largest >= SETTINGS.defer_elements and not runs_at_once():
         return None
     COUNTERS.recorded += 1
     tape.device, tape.whole = CPU, False

@@ -11,6 +11,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from ..instructions import ByInstruction
+from ..origin import frame_of_user
 
 #: Windows with a single operation after which a site stops waiting, and operations at once after which one waits again.
 ALONE, PROBE = 4, 64
@@ -43,6 +44,15 @@ def lone(user: FrameType) -> Site | None:
     """The site of the next operation issued by this frame if that does not wait where its operands are ready; the caller counts it."""
     site = SITES.get((id(user.f_code), user.f_lasti))
     return site if site is not None and site.alone >= ALONE and site.at_once < PROBE else None
+
+
+def runs_at_once() -> bool:
+    """Whether the operation that is being issued does not wait, as its site says; its operands must be ready. It is counted."""
+    site = lone(frame_of_user(1)) if SITES else None
+    if site is None:
+        return False
+    site.at_once += 1
+    return True
 
 
 def count_window(issued: Iterable[tuple[Any, CodeType, int]], is_single: bool) -> None:
