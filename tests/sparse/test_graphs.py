@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,16 @@ from twofold.imperative import storage
 from twofold.imperative.storage import SparseValue
 
 DENSE = np.array([[0, 1, 0], [0, 0, 0], [2, 0, 3]], "f")
+
+
+def most_bytes(action):
+    """The most bytes that an action allocates at a time. NumPy tells tracemalloc of its arrays."""
+    tracemalloc.start()
+    try:
+        action()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 def linear(**stypes):
@@ -96,3 +108,35 @@ def test_nothing_is_made_dense(monkeypatch):
     executor.backward()
     np.testing.assert_allclose(result.asnumpy(), np.full((4, 1), 1 / (1 + np.exp(-1))), rtol=1e-6)
     assert executor.grad_dict["w"].indices.asnumpy().tolist() == at.tolist()
+
+
+@pytest.mark.parametrize("store", ["store", "device"])
+def test_a_step_of_a_module_reads_and_writes_the_rows_of_its_batch(store):
+    rows, columns = 200_000, 16
+    symbol = mx.sym.LinearRegressionOutput(linear(stype="row_sparse", shape=(rows, columns)), mx.sym.Variable("y"))
+    module = mx.mod.Module(symbol, data_names=["x"], label_names=["y"])
+    module.bind([("x", (2, rows))], [("y", (2, columns))])
+    weight = np.full((rows, columns), np.nan, "f")  # whatever reads another row computes NaN
+    touched = np.array([3, 77, 199_999])
+    weight[touched] = 1
+    module.init_params(arg_params={"w": mx.nd.array(weight)}, aux_params={})
+    kvstore = mx.kv.create("local") if store == "store" else None
+    module.init_optimizer(kvstore, "adam", {"learning_rate": 0.1, "wd": 0.1})
+    data = mx.nd.sparse.csr_matrix((np.ones(4, "f"), touched[[0, 1, 1, 2]], [0, 2, 4]), shape=(2, rows))
+    batch = mx.io.DataBatch([data], [mx.nd.zeros((2, columns))])
+
+    def step():
+        if kvstore is not None:
+            module.prepare(batch, lambda b: {"w": b.data[0].indices})
+        module.forward_backward(batch)
+        module.update()
+
+    for _ in range(3):
+        step()
+    spent = most_bytes(step)
+    on_device = module._exec_group.param_arrays[0][0].indices.asnumpy()
+    assert on_device.tolist() == touched.tolist() if kvstore is not None else len(on_device) == rows
+    found = module.get_params()[0]["w"].asnumpy()
+    assert np.isfinite(found[touched]).all()
+    assert np.isnan(np.delete(found, touched, axis=0)).all()
+    assert spent < weight.nbytes / 100

@@ -5,13 +5,14 @@ from typing import Any
 
 from ..config import recomputes
 from ..device import Device
-from ..errors import DTypeError, ParameterError, ShapeError
+from ..errors import DTypeError, ParameterError, ShapeError, StorageError
 from ..imperative.cell import wrap
 from ..ndarray.array import NDArray
 from ..symbol.inference import infer_all
 from ..symbol.node import Head, names_of_inputs
 from ..symbol.replay import Replayer
-from ..symbol.stages import GraphFunction, function_of
+from ..symbol.stages import ByStorage, GraphFunction, function_of
+from ..symbol.storage_types import is_sparse
 from .copies import RENEWALS
 from .parameter import Parameter
 from .signatures import OpHook
@@ -59,6 +60,8 @@ class CachedGraph:
         self._inputs = [(k, place[n.name]) for k, n in enumerate(self.variables) if n.name in place]
         self.params = [(k, params[n.name]) for k, n in enumerate(self.variables) if n.name not in place]
         self._function = function_of(name, self._replay.heads, self.mirror)
+        self._stored = ByStorage(name, self._replay.heads, self.mirror)
+        self._stores = is_sparse(self._replay.order, {})
         self._with_inner_values: GraphFunction | None = None
         # Count of renewals, device, and the parameters' arrays there with None in the places of inputs. One tuple, written at once:
         # threads that run the block on several devices replace each other's entry, but never see half of one.
@@ -82,8 +85,12 @@ class CachedGraph:
             If the arrays do not match; the message names the node.
         """
         cells = self._cells(arrays, device)
+        if self._stores:
+            return self._stored(cells, device)
         try:
             contents = self._function(cells, device)
+        except StorageError:  # an input is sparse
+            return self._stored(cells, device)
         except (ShapeError, DTypeError):
             self._check_types(cells)  # raises an error that names the node, which the compiled program cannot
             raise
@@ -127,11 +134,15 @@ class CachedGraph:
         # Another program, in which inner values are outputs too: they are neither fused away nor freed.
         if self._with_inner_values is None:
             self._with_inner_values = function_of(self.name, [*outputs, *inner], self.mirror)
-        function = self._with_inner_values
+        function, stored = self._with_inner_values, ByStorage(self.name, [*outputs, *inner], self.mirror)
 
         def run(arrays: Sequence[NDArray], device: Device) -> list[NDArray]:
             cells = self._cells(arrays, device)
-            values = {h: wrap(NDArray, c) for h, c in zip([*outputs, *inner], function(cells, device), strict=True)}
+            try:
+                found = stored(cells, device) if self._stores else [wrap(NDArray, c) for c in function(cells, device)]
+            except StorageError:
+                found = stored(cells, device)
+            values = dict(zip([*outputs, *inner], found, strict=True))
             values |= {Head(n, 0): c for n, c in zip(self.variables, cells, strict=True)}
             for node in nodes:
                 for name, head in zip(names_of_inputs(node), node.inputs, strict=True) if monitor_all else ():

@@ -68,7 +68,7 @@ class StagedRun:
 
     def forward(self, training: bool, keep: bool) -> dict[Key, object]:
         """The outputs by key, as contents; with ``keep`` recorded for `backward`."""
-        self._recorded = None
+        self._release()
         if not keep:
             with Scope(False, training):
                 return self._delivered(self._function(self._arrays({}), self._device))
@@ -91,13 +91,23 @@ class StagedRun:
         if self._recorded is None or self._recorded[0] != training:
             self.forward(training, keep=True)
         assert self._recorded is not None
-        (_, marked, outputs), self._recorded = self._recorded, None
-        given = [_stored_head(out, head) for out, (_, head) in zip(outputs, heads, strict=True)]
-        given = [(out, head) for out, head in given if _is_tracked(out)]
-        recs = [record_of(out, "backward") for out, _ in given]
-        found = dict(run_backward(recs, [head for _, head in given], NDArray) if recs else [])
-        variables = {v: a._g for v, a in marked.items()}
-        return {("arg", v.name): gradient_array(NDArray, g, found[g])._v for v, g in variables.items() if g in found}
+        _, marked, outputs = self._recorded
+        try:
+            given = [_stored_head(out, head) for out, (_, head) in zip(outputs, heads, strict=True)]
+            given = [(out, head) for out, head in given if _is_tracked(out)]
+            recs = [record_of(out, "backward") for out, _ in given]
+            found = dict(run_backward(recs, [head for _, head in given], NDArray) if recs else [])
+            variables = [(("arg", v.name), a._g) for v, a in marked.items()]
+            return {key: gradient_array(NDArray, g, found[g])._v for key, g in variables if g in found}
+        finally:
+            self._release()
+
+    def _release(self) -> None:
+        """Drop what is recorded: freed now, not by the garbage collector, so that the bound arrays are written in place again."""
+        if self._recorded is not None:
+            for array in self._recorded[1].values():
+                array._g.cell = None
+            self._recorded = None
 
     def internals(self, training: bool) -> Iterator[tuple[str, bool, NDArray]]:
         """(name, whether a node reads it, value) of all inner values, computed again."""

@@ -13,12 +13,15 @@ from ..executor.operation import Recordable
 from ..imperative.cell import wrap
 from ..imperative.eager import run_eagerly
 from ..imperative.record import tls
-from ..imperative.storage import densified, results_of
+from ..imperative.storage import array_of, densified, results_of
 from ..imperative.way import is_tracked
 from ..ndarray.array import NDArray
+from ..program.cache import Cache, Entry
+from .inference import infer_all
 from .node import VARIABLE, Head, SymbolNode, topological
 from .rebuild import copied
 from .replay import Replayer
+from .storage_types import storage_types
 
 
 def is_staged(order: Iterable[SymbolNode]) -> bool:
@@ -31,7 +34,37 @@ def function_of(name: str, heads: Sequence[Head], mirror: bool = False) -> "Grap
     return Staged(name, heads, mirror) if is_staged(topological(heads)) else Recordable(name, Replayer(heads), mirror)
 
 
-class Staged:
+class ByStorage:
+    """A graph as a recordable function of arrays of any storage types: `Staged`, for each combination of these and of shapes.
+
+    Parameters
+    ----------
+    name, heads, mirror
+        As for `Staged`.
+    """
+
+    def __init__(self, name: str, heads: Sequence[Head], mirror: bool = False) -> None:
+        self._given, self._variables = (name, tuple(heads), mirror), [n for n in topological(heads) if n.is_variable]
+        self._functions = Cache(COMBINATIONS)
+
+    def __call__(self, arrays: Sequence[Any], device: Device) -> list[Any]:
+        """Compute the outputs, as arrays, and write the states among the arrays."""
+        key = tuple([(a.stype, a.shape, a._dtype) for a in arrays])
+        staged = self._functions.get_or(key, lambda: self._staged(arrays))
+        return [array_of(c) for c in staged(arrays, device)]
+
+    def _staged(self, arrays: Sequence[Any]) -> "Staged":
+        name, heads, mirror = self._given
+        named = {n.name: a for n, a in zip(self._variables, arrays, strict=True)}
+        inference = infer_all(heads, {n: a.shape for n, a in named.items()}, {n: a._dtype for n, a in named.items()}, name)
+        return Staged(name, heads, mirror, storage_types(inference, {n: a.stype for n, a in named.items()}).stored)
+
+
+#: The number of combinations of operands for which `ByStorage` holds a function.
+COMBINATIONS = 8
+
+
+class Staged(Entry):
     """A graph as a recordable function of arrays, in stages; the interface is that of `executor.operation.Recordable`.
 
     Parameters

@@ -121,3 +121,39 @@ def sparse_embedding_layer(mx: Any) -> Any:
     trainer.step(1)
     rows = layer.weight.row_sparse_data(mx.nd.arange(5))
     return [loss.asscalar().item(), repr(layer), layer.weight.name, rows.stype, rows.asnumpy().tolist()]
+
+
+def hybrid_blocks(mx: Any) -> Any:
+    """Blocks with sparse inputs and inner values, hybridized or not."""
+
+    class Linear(mx.gluon.HybridBlock):
+        def __init__(self) -> None:
+            super().__init__()
+            with self.name_scope():
+                self.weight = self.params.get("weight", shape=(4, 2), init="ones", grad_stype="row_sparse")
+
+        def hybrid_forward(self, F: Any, x: Any, weight: Any) -> Any:
+            return F.sparse.dot(x, weight)
+
+    class Cast(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F: Any, x: Any) -> Any:
+            return F.cast_storage(F.square(x) * 2, stype="csr")
+
+    out, dense = [], mx.nd.array([[0, 1, 0, 2], [0, 0, 0, 3.0]])
+    for hybrid in (False, True):
+        net, cast = Linear(), Cast()
+        net.initialize()
+        if hybrid:
+            net.hybridize()
+            cast.hybridize()
+        trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1, "momentum": 0.5})
+        for data in (dense.tostype("csr"), (dense * 0 + 1).tostype("csr"), dense):
+            with mx.autograd.record():
+                found = net(data)
+                loss = (found * found).sum()
+            loss.backward()
+            out.append([found, _parts(net.weight.grad())])
+            trainer.step(1)
+        out.append(net.weight.data())
+        out.append([[cast(data).stype, cast(data).asnumpy()] for data in (dense, dense.tostype("csr"))])
+    return out
