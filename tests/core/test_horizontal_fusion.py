@@ -173,6 +173,12 @@ def drawn_graph(draw: random.Random):
     return outputs, leaves, leaves
 
 
+def test_a_number_computed_from_an_output_of_one_element_is_no_part_of_another_kernel():
+    a, b, c, d = leaves_of((), (), (), ())
+    first = b - d * c
+    assert run_both([a - d * first, first], [a, b, c, d]) == []
+
+
 def test_random_programs_give_the_same_bits():
     at_once = 0
     for seed in range(300):

@@ -12,17 +12,17 @@ STATISTICS = listed("""
     np.percentile(x, [[10, 20], [70, 80]], (0, 1)); np.quantile(x, 0.3, 2, keepdims=True); np.quantile(v, [0.5, 1], keepdims=True)
     np.quantile(w, 0.999999999999); np.quantile(v[:1], 0.4); np.quantile(v, 0.31, weights=[1, 2, 3, 4, 5, 6, 7], method='inverted_cdf')
     np.quantile(x, 0.6, 1, weights=[1, 2, 3], method='inverted_cdf'); np.nanmedian(g); np.nanmedian(g, 0)
-    np.nanmedian(g, 1, keepdims=True); np.nanpercentile(g, [20, 70], 1); np.nanquantile(g, 0.45, 0)
-    np.median(v, out=np.zeros(())) if np is numpy else np.median(v); np.nanmax(g); np.nanmin(g, 0); np.nanmax(g, 1, keepdims=True)
-    np.nanmax(g, 0, initial=1.2); np.nanmin(g, 1, initial=0.8, where=[True, True, False, True, True]); np.nancumsum(g); np.nancumsum(g, 1)
-    np.nancumprod(g, 0); np.nancumprod(g); np.nanvar(g); np.nanvar(g, 0, ddof=0.5); np.nanstd(g, 1); np.nanstd(g, 1, keepdims=True)
-    np.nanmean(g, 1); np.var(x, 1, where=x > 0.7); np.std(x, where=x > 0.6, ddof=1); np.var(x, 0, mean=x[:1] * 2)
-    np.var(x, (0, 2), where=x[:1] > 0, keepdims=True); np.std(x, 2, correction=1, where=True); np.cov(m); np.cov(v)
-    np.cov(v, v * v, ddof=0); np.cov(m, rowvar=False); np.cov(m, m * m, bias=True); np.cov(m, ddof=2); np.cov(m, fweights=[1, 2, 3])
-    np.cov(m, aweights=[0.5, 1, 2]); np.cov(m, aweights=w[:3], fweights=[1, 3, 2]); np.cov(m, aweights=w[:3], ddof=0); np.corrcoef(m)
-    np.corrcoef(v, v * v); np.corrcoef(m, rowvar=False) + m; np.trapezoid(v); np.trapezoid(x, axis=1); np.trapezoid(x, dx=0.5)
-    np.trapezoid(v, np.cumsum(v)); np.trapezoid(x, w); np.trapezoid(x, x * x, axis=0); np.bincount([0, 2, 2, 1, 0, 5, 2], v)
-    np.bincount([1, 1, 3, 0], weights=w, minlength=6); np.average(x, 1, keepdims=True); np.mean(z).imag
+    np.nanmedian(g, 1, keepdims=True); np.nanpercentile(g, [20, 70], 1); np.nanquantile(g, 0.45, 0); np.nanmax(g); np.nanmin(g, 0)
+    np.nanmax(g, 1, keepdims=True); np.nanmax(g, 0, initial=1.2); np.nanmin(g, 1, initial=0.8, where=[True, True, False, True, True])
+    np.nancumsum(g); np.nancumsum(g, 1); np.nancumprod(g, 0); np.nancumprod(g); np.nanvar(g); np.nanvar(g, 0, ddof=0.5); np.nanstd(g, 1)
+    np.nanstd(g, 1, keepdims=True); np.nanmean(g, 1); np.var(x, 1, where=x > 0.7); np.std(x, where=x > 0.6, ddof=1)
+    np.var(x, 0, mean=x[:1] * 2); np.var(x, (0, 2), where=x[:1] > 0, keepdims=True); np.std(x, 2, correction=1, where=True); np.cov(m)
+    np.cov(v); np.cov(v, v * v, ddof=0); np.cov(m, rowvar=False); np.cov(m, m * m, bias=True); np.cov(m, ddof=2)
+    np.cov(m, fweights=[1, 2, 3]); np.cov(m, aweights=[0.5, 1, 2]); np.cov(m, aweights=w[:3], fweights=[1, 3, 2])
+    np.cov(m, aweights=w[:3], ddof=0); np.corrcoef(m); np.corrcoef(v, v * v); np.corrcoef(m, rowvar=False) + m; np.trapezoid(v)
+    np.trapezoid(x, axis=1); np.trapezoid(x, dx=0.5); np.trapezoid(v, np.cumsum(v)); np.trapezoid(x, w); np.trapezoid(x, x * x, axis=0)
+    np.bincount([0, 2, 2, 1, 0, 5, 2], v); np.bincount([1, 1, 3, 0], weights=w, minlength=6); np.average(x, 1, keepdims=True)
+    np.mean(z).imag
 """)
 
 QUANTILE_METHODS = [
@@ -159,11 +159,14 @@ COMPLEX = listed("""
     np.convolve(v, z[0], 'same').real; np.correlate(u, z[0]).imag; np.correlate(z[0], u, 'full').real; np.cross(q, q[::-1] * 1j).imag
     np.linalg.norm(z); np.linalg.norm(z, axis=1); np.linalg.norm(u, 1); np.linalg.norm(u, 3); np.linalg.norm(u, np.inf); np.cov(q).imag
     np.cov(q, aweights=w[:3]).real; np.emath.sqrt(v - 1).imag; np.emath.log(v - 1).real; np.emath.arccos(v).imag; np.emath.sqrt(v)
-    np.float_power(z, 1.5).imag; np.vecmat(u[:3], q).imag; np.polyval(u, z).imag; np.polymul(u, z[0]).imag; np.insert(u, 1, z[0, 0]).imag
-    np.select([m[0] > 1], [z[0]], 1j).imag; np.linspace(z[0, 0], z[0, 1], 4).imag; np.sort_complex(v).real; np.sort_complex(z).imag
-    np.sort(z, 0).imag; np.real_if_close(z).imag; np.real_if_close(z * z.conj()); np.add.reduce(z).imag; np.multiply.accumulate(u).imag
-    np.subtract.reduce(u).imag; np.abs(np.mean(z, where=m[:2] > 0.9)); np.interp(v, [0.6, 1.0, 1.3], z[0]).imag
-    np.sum(z, where=m[:2] > 1).imag; np.linalg.matrix_power(q, 2).imag; np.nan_to_num(v) + v
+    np.emath.log2(v - 1).imag; np.emath.logn(3, v); np.emath.logn(v + 1, v - 1).imag; np.emath.power(v - 1, 1.5).real
+    np.emath.power(v, v); np.emath.power(v - 1, 3).real; np.float_power(z, 1.5).imag; np.vecmat(u[:3], q).imag; np.polyval(u, z).imag
+    np.polymul(u, z[0]).imag; np.insert(u, 1, z[0, 0]).imag; np.select([m[0] > 1], [z[0]], 1j).imag; np.linspace(z[0, 0], z[0, 1], 4).imag
+    np.sort_complex(v).real; np.sort_complex(z).imag; np.sort(z, 0).imag; np.real_if_close(z).imag; np.linalg.inv(q + 2 * np.eye(3)).imag
+    np.linalg.det(q).imag; np.abs(np.linalg.det(q)); np.linalg.solve(q + 2 * np.eye(3), m).imag; np.linalg.solve(n, q).real
+    np.linalg.solve(q + 2 * np.eye(3), z[0]).imag; np.linalg.matrix_power(q, -2).real; np.real_if_close(z * z.conj())
+    np.add.reduce(z).imag; np.multiply.accumulate(u).imag; np.subtract.reduce(u).imag; np.abs(np.mean(z, where=m[:2] > 0.9))
+    np.interp(v, [0.6, 1.0, 1.3], z[0]).imag; np.sum(z, where=m[:2] > 1).imag; np.linalg.matrix_power(q, 2).imag; np.nan_to_num(v) + v
 """)
 
 #: Functions with an operator, under their other names too.

@@ -117,9 +117,19 @@ def test_a_complex_loss_raises(text):
 
 
 REFUSED = [
-    "np.sign(z)", "np.max(z)", "np.sort(z).max()", "np.maximum(z, 1j)", "np.linalg.inv(z)", "np.linalg.det(z)", "np.linalg.svd(z)[1]",
-    "np.clip(z, 0, 1)", "np.fmax(z, 0)", "np.linalg.eigvalsh(z)", "np.floor_divide(abs(z), z.real) * np.sign(z)",
-]  # fmt: skip
+    "np.sign(z)",
+    "np.max(z)",
+    "np.sort(z).max()",
+    "np.maximum(z, 1j)",
+    "np.linalg.pinv(z)",
+    "np.linalg.slogdet(z)[1]",
+    "np.linalg.cholesky(z)",
+    "np.linalg.svd(z)[1]",
+    "np.clip(z, 0, 1)",
+    "np.fmax(z, 0)",
+    "np.linalg.eigvalsh(z)",
+    "np.floor_divide(abs(z), z.real) * np.sign(z)",
+]
 
 
 @pytest.mark.parametrize("text", REFUSED)

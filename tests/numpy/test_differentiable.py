@@ -11,6 +11,7 @@ import twofold.numpy as np
 from twofold.config import SETTINGS
 from twofold.errors import AutogradError
 
+from tests.numpy.expressions import listed
 from tests.numpy.gradient_expressions import COMPLEX, MOVES, OTHERS, SIGNALS, STATISTICS, TRANSFORMS
 from tests.numpy.test_gradients import FUNCTIONS, WRITES
 
@@ -109,6 +110,104 @@ def test_complex_numbers(text):
 def test_deferred(monkeypatch, text):
     monkeypatch.setattr(SETTINGS, "defer_elements", 1)
     check(text)
+
+
+#: Whose second derivatives are computed in ways of their own.
+SECOND = (
+    "np.sinc(v); np.sinc((v - 1) * 1e-3); np.i0(v); np.median(x, 1); np.interp(v, np.cumsum(w) / 3, w); np.convolve(v, w); np.corrcoef(m)"
+)
+
+
+@pytest.mark.parametrize("text", [*STATISTICS[::6], *SIGNALS[::6], *MOVES[::6], *TRANSFORMS[::6], *COMPLEX[::3], *listed(SECOND)])
+def test_second_gradients(text):
+    """Of the squared loss plus all squares, so that each has a second derivative and depends on each operand."""
+    draw = numpy.random.default_rng(5)
+    direction = {
+        name: draw.normal(size=v.shape) + (1j * draw.normal(size=v.shape) if v.dtype.kind == "c" else 0) for name, v in operands().items()
+    }
+
+    def first(values, differentiate):
+        xs = {name: np.array(v) for name, v in values.items()}
+        for x in xs.values():
+            x.attach_grad()
+        with mx.autograd.record():
+            found = evaluated(text, xs, np)
+            loss = loss_of(found) ** 2 + sum((x * x.conj()).real.sum() for x in xs.values())
+            gradients = mx.autograd.grad(loss, list(xs.values()), create_graph=True)
+            total = sum((g * g.conj()).real.sum() for g in gradients)
+        if differentiate:
+            total.backward()
+            return sum(float((xs[name].grad.asnumpy() * d.conj()).real.sum()) for name, d in direction.items())
+        return float(total)
+
+    step = 1e-5
+    ahead, behind = (first({k: v + s * step * direction[k] for k, v in operands().items()}, False) for s in (1, -1))
+    assert first(operands(), True) == pytest.approx((ahead - behind) / (2 * step), rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("text", [*STATISTICS, *SIGNALS, *MOVES, *OTHERS, *TRANSFORMS, *COMPLEX])
+def test_results_and_gradients_in_single_precision(text):
+    host = {name: v.astype("complex64" if v.dtype.kind == "c" else "float32") for name, v in operands().items()}
+    xs = {name: np.array(v) for name, v in host.items()}
+    for x in xs.values():
+        x.attach_grad()
+    with mx.autograd.record():
+        found = evaluated(text, xs, np)
+        loss = loss_of(found)
+    with warnings.catch_warnings(), numpy.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        want = numpy.asarray(evaluated(text, host, numpy))
+    assert (found.shape, found.dtype) == (want.shape, want.dtype)
+    numpy.testing.assert_allclose(found.asnumpy(), want, rtol=2e-3, atol=1e-4)
+    if found.size:
+        loss.backward()
+        assert [x.grad.dtype for x in xs.values()] == [v.dtype for v in host.values()]
+
+
+#: Calls with empty arrays, and with arguments that NumPy refuses.
+UNUSUAL = listed("""
+    np.median(v[:0]); np.median(x[:, :0], 1); np.median(x[:0], 1); np.quantile(v[:0], 0.5); np.nanmax(v[:0]); np.nanmin(x[:0], 1)
+    np.nancumsum(v[:0]); np.nanvar(v[:0]); np.nanstd(x[:0], 1); np.var(x[:0], 1, where=True); np.cov(m[:, :0]); np.corrcoef(m[:0])
+    np.trapezoid(v[:0]); np.bincount([], v[:0]); np.convolve(v[:0], w); np.correlate(w, v[:0]); np.interp(v[:0], [1, 2], w[:2])
+    np.interp(v, [], []); np.gradient(v[:1]); np.unwrap(v[:0]); np.cross(m[:0], m[:0]); np.sinc(v[:0]); np.i0(v[:0])
+    np.select([v[:0] > 1], [v[:0]]); np.piecewise(v[:0], [v[:0] > 1], [lambda s: s]); np.insert(v[:0], 0, w[0]); np.block([v[:0], w])
+    np.partition(v[:0], 0); np.unique(v[:0]); np.union1d(v[:0], w); np.trim_zeros(v[:0]); np.trim_zeros(v * 0); np.ediff1d(v[:1])
+    np.ediff1d(v[:0]); np.apply_along_axis(np.sum, 0, x[:, :0]); np.r_[v[:0], w]; np.vander(v[:0]); np.vander(w, 0)
+    np.polyfit(v[:0], v[:0], 1); np.poly(v[:0]); np.roots(v[:0]); np.roots(v[:1]); np.polyadd(v[:0], w); np.polymul(v[:0], w)
+    np.polyder(v[:1]); np.polyder(v[:2], 5); np.polyint(v[:0]); np.pad(v[:0], 2); np.pad(v[:0], 2, 'mean'); np.pad(v[:0], 2, 'edge')
+    np.pad(m[:0], ((0, 0), (1, 1)), 'mean'); np.pad(v, 0, 'mean'); np.fft.fft(v[:0]); np.fft.rfft(x[:0]).real; np.fft.fftshift(v[:0])
+    np.maximum.accumulate(v[:0]); np.logaddexp.accumulate(v[:0]); np.logaddexp.reduce(v[:0]); np.hypot.reduce(v[:0])
+    np.add.reduceat(v, []); np.linspace(w[0], w[1], -1); np.quantile(v, []); np.percentile(v, 101); np.median(v, 3); np.median(v, (0, 0))
+    np.quantile(v, 0.3, method='odd'); np.convolve(m, v); np.insert(v, 99, 1.0); np.choose([7], [v, v]); np.cross(m[:, :1], m)
+    np.interp(v, [1, 2], [1, 2, 3.0]); np.select([], []); np.select([v], [v]); np.piecewise(v, [v > 1], [1, 2, 3])
+    np.gradient(v, edge_order=3); np.gradient(m, 1, 2, 3); np.gradient(v, [1, 2]); np.fft.fft(v, 0); np.fft.fft(v, norm='odd')
+    np.block([[m], [v]]); np.partition(v, 99); np.bincount([1], v); np.polyfit(v, w, 1); np.trapezoid(v, w); np.pad(v, -1, 'mean')
+    np.pad(v, (1, 2, 3), 'mean'); np.pad(v, 1, 'odd'); np.pad(v, 1, 'mean', end_values=2); np.cov(m, fweights=[1, 2])
+    np.cov(m, aweights=[-1, 2, 3]); np.vander(m); np.unwrap(v, axis=2)
+""")
+
+
+@pytest.mark.parametrize("text", UNUSUAL)
+def test_unusual_arguments_give_what_numpy_gives(text):
+    xs = {name: np.array(v) for name, v in operands().items()}
+    for x in xs.values():
+        x.attach_grad()
+
+    def outcome(values, module):
+        try:
+            return evaluated(text, values, module)
+        except Exception as error:
+            return error
+
+    with warnings.catch_warnings(), numpy.errstate(all="ignore"), mx.autograd.record():
+        warnings.simplefilter("ignore")
+        found, want = outcome(xs, np), outcome(operands(), numpy)
+    if isinstance(want, Exception):
+        classes = [c for c in (ValueError, TypeError, IndexError, RuntimeError) if isinstance(want, c)]
+        assert isinstance(found, tuple(classes)), (found, want)
+        return
+    assert (found.shape, found.dtype) == (numpy.shape(want), numpy.asarray(want).dtype)
+    numpy.testing.assert_array_equal(found.asnumpy(), want)
 
 
 #: Functions of NumPy that have no gradient, by reason.

@@ -51,7 +51,7 @@ def fuse_horizontally(outputs: Sequence[Node], is_large: Callable[[Application],
     order = [n for n in applications(outputs) if not is_const(n)]
     readers = _readers(order)
     wanted = set(outputs)
-    few = _cheap_scalars(order)
+    few = _cheap_scalars(order, wanted)
     last = _read_only_by_each_other(order, readers, lambda n: is_large(n) if n.shape or n in wanted else n in few)
     numbers = {n for n in last if n.shape == () and n not in wanted}
     members = _members([n for n in order if n in last and n not in numbers], numbers)
@@ -67,11 +67,14 @@ def _readers(order: Iterable[Application]) -> dict[Node, list[Application]]:
     return found
 
 
-def _cheap_scalars(order: Iterable[Application]) -> set[Node]:
-    """0-d values cheap enough for every kernel to compute for itself; not the sum of the norms of all weights, say."""
+def _cheap_scalars(order: Iterable[Application], wanted: Collection[Node]) -> set[Node]:
+    """0-d values cheap enough for every kernel to compute for itself; not the sum of the norms of all weights, say.
+
+    None is computed from a 0-d output: that could be delayed to a kernel of its own, on whose result the others then depended.
+    """
     count: dict[Node, int] = {}
     for n in order:
-        if n.shape == () and n.sig.op.elementwise:
+        if n.shape == () and n.sig.op.elementwise and not any(i.shape == () and i in wanted for i in n.operands):
             count[n] = min(1 + sum(count.get(i, 0) for i in n.operands), MOST_NUMBERS + 1)
     return {n for n, computed in count.items() if computed <= MOST_NUMBERS}
 

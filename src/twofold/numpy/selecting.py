@@ -51,7 +51,9 @@ def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None 
 
 
 def _wrapped(value: Any, other: Any) -> Any:
-    """A choice of `where`: a Python integer beside integers wraps around in their dtype, as in NumPy."""
+    """A choice of `where`: a Python integer beside integers wraps around in their dtype, and a complex number widens none, as in NumPy."""
+    if value.__class__ is complex and isinstance(other, ndarray):
+        return np.asarray(value, np.result_type(other.dtype, np.complex64))
     if value.__class__ is not int or 0 <= value < 128:  # every dtype holds these
         return value
     dtype = promote(name_of_operand(other if isinstance(other, NUMBERS) else operand(other)), "weaki")

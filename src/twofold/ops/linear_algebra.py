@@ -14,7 +14,7 @@ import math
 from itertools import combinations, permutations
 from string import ascii_letters
 
-from ..dtype import promote
+from ..dtype import COMPLEX, promote
 from ..errors import ParameterError, ShapeError
 from ..opdef.declare import op, primitive
 from ..opdef.params import Shape
@@ -22,6 +22,8 @@ from ..opdef.shapes import broadcast_shapes
 from .creation import diagonal
 
 FLOATS = ("float32", "float64")
+#: The dtypes of operators whose gradient rules hold for complex numbers too.
+NUMBERS = (*FLOATS, *COMPLEX)
 
 
 # parts of matrices
@@ -108,7 +110,7 @@ WHY = "finite differences leave the symmetric matrices"
 # linear equations
 
 
-@primitive(reference=lambda np, a, b: np.linalg.solve(a, b), floats=FLOATS)
+@primitive(reference=lambda np, a, b: np.linalg.solve(a, b), floats=NUMBERS, complex_gradient=True)
 def solve(xp, a, b):
     """``x`` with a · x = b: (…, n, n) and (…, n, k), whose leading axes broadcast, to (…, n, k)."""
 
@@ -145,7 +147,15 @@ def solve_vectors(xp, A, B):
 solve_vectors.sample(lambda draw: draw(draw.real((2, 3, 3), then=well_conditioned), draw.real((2, 3))))
 
 
-@primitive("_linalg_inverse", "linalg_inverse", "_npi_inv", reference=lambda np, A: np.linalg.inv(A), floats=FLOATS, keeps_shape=True)
+@primitive(
+    "_linalg_inverse",
+    "linalg_inverse",
+    "_npi_inv",
+    reference=lambda np, A: np.linalg.inv(A),
+    floats=NUMBERS,
+    keeps_shape=True,
+    complex_gradient=True,
+)
 def inverse(xp, A):
     """Inverses of (…, n, n) matrices."""
 
@@ -157,7 +167,7 @@ inverse.grad(lambda xp, dout, out: -xp.matmul(xp.matmul(xp.matrix_transpose(out)
 # determinants
 
 
-@primitive("_linalg_det", "linalg_det", "_npi_det", reference=lambda np, A: np.linalg.det(A), floats=FLOATS)
+@primitive("_linalg_det", "linalg_det", "_npi_det", reference=lambda np, A: np.linalg.det(A), floats=NUMBERS, complex_gradient=True)
 def det(xp, A):
     """Determinants of (…, n, n) matrices."""
 
@@ -168,7 +178,11 @@ def _(A):
     return A.shape[:-2], A.dtype
 
 
-det.grad(lambda xp, dout, A: expand_scalars(xp, dout) * xp.cofactors(A))
+@det.grad
+def _(xp, dout, out, A):
+    if xp.dtype_of(A) in COMPLEX:  # of real matrices by cofactors, which singular ones have too
+        return expand_scalars(xp, dout * out) * xp.matrix_transpose(xp.inverse(A))
+    return expand_scalars(xp, dout) * xp.cofactors(A)
 
 
 def _products_without(np, values, count):

@@ -26,6 +26,7 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> ndar
     if a.ndim != 1:
         raise ParameterError("x must be a one-dimensional array or sequence.", str(a.shape), "pass a vector")
     count = a.size if N is None else N
+    a = a.astype(np.promote_types(a.dtype, int), copy=False)
     columns = [ones_like(a)]
     for _ in range(count - 1):
         columns.append(columns[-1] * a)
@@ -38,6 +39,8 @@ def polyfit(x: ArrayLike, y: ArrayLike, deg: Any, rcond: Any = None, full: bool 
     if full or cov or np.ndim(deg):
         return NotImplemented
     at, values = [operand(v) + 0.0 for v in (x, y)]
+    if at.ndim != 1 or not at.size or values.shape[:1] != at.shape:
+        return NotImplemented  # NumPy raises
     matrix = vander(at, int(deg) + 1)
     if w is not None:
         weights = operand(w) + 0.0
@@ -54,6 +57,8 @@ def poly(seq_of_zeros: Any) -> Any:
     roots = operand(seq_of_zeros)
     if roots.ndim != 1:
         return NotImplemented
+    if not roots.size:
+        return operand(1.0)
     found = ones_like(roots[:1])
     for k in range(roots.size):
         found = convolve(found, concatenate([ones_like(roots[:1]), -roots[k : k + 1]]))
@@ -65,8 +70,10 @@ def roots(p: ArrayLike) -> Any:
     """The roots of a polynomial, which must be real: the eigenvalues of its companion matrix."""
     a = operand(p) + 0.0
     given = np.flatnonzero(host_of(a))
-    if a.ndim != 1 or not given.size:
+    if a.ndim != 1:
         return NotImplemented
+    if not given.size:
+        return zeros((0,), device=a.context)
     zero, a = a.size - 1 - int(given[-1]), a[int(given[0]) : int(given[-1]) + 1]
     count = a.size - 1
     rest = zeros((zero,), a.dtype, device=a.context)
@@ -97,7 +104,8 @@ def polymul(a1: Any, a2: Any) -> Any:
     """The coefficients of a product."""
     if isinstance(a1, np.poly1d) or isinstance(a2, np.poly1d):
         return NotImplemented
-    x, y = [v[int(np.argmax(host_of(v) != 0)) :] for v in (operand(a1).reshape(-1), operand(a2).reshape(-1))]
+    arrays = [operand(a).reshape(-1) for a in (a1, a2)]
+    x, y = [a[int(np.argmax(host_of(a) != 0)) :] if a.size else zeros((1,), a.dtype, device=a.context) for a in arrays]
     return convolve(x, y)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ParameterError
+from ...errors import DTypeError, ParameterError
 from ...ndarray.host_calls import is_recorded, to_numpy
 from ...ndarray.types import ArrayLike
 from ...opdef.shapes import broadcast_shapes, normalized_axis
@@ -27,7 +27,7 @@ def select(condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], defau
         )
     conditions = [operand(c) for c in condlist]
     if any(c._dtype != "bool" for c in conditions):
-        raise ParameterError("select: conditions are bools", ", ".join([c._dtype for c in conditions]), "compare, or cast with astype")
+        raise DTypeError("select: conditions are bools", ", ".join([c._dtype for c in conditions]), "compare, or cast with astype")
     kind = np.result_type(*[v.dtype if isinstance(v, ndarray) else to_numpy(v) for v in (*choicelist, default)])
     *choices, result = [operand(v).astype(kind, copy=False) for v in (*choicelist, default)]
     shape = broadcast_shapes("select", [v.shape for v in (*conditions, *choices, result)])
@@ -94,11 +94,13 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **options: Any
     """An array padded with constants, statistics of its edges, or ramps: along one axis after the other, as NumPy does."""
     x = operand(array)
     widths = _pairs(pad_width, x.ndim)
-    if mode not in PADDING or (set(options) - {"constant_values", "end_values", "stat_length"}):
+    if mode not in PADDING or set(options) - {OPTIONS.get(mode, "stat_length")}:
         return NotImplemented
     values = options.get("constant_values", options.get("end_values", 0))
     ends = _pairs(values, x.ndim) if not is_recorded(values) else [[operand(values)] * 2] * x.ndim
     lengths = _pairs(options.get("stat_length"), x.ndim)
+    if mode != "constant" and any(not n and any(w) for n, w in zip(x.shape, widths, strict=True)):
+        return NotImplemented  # NumPy raises
     if is_recorded(values) and operand(values).ndim:
         return NotImplemented
     for axis, (width, end, length) in enumerate(zip(widths, ends, lengths, strict=True)):
@@ -135,6 +137,8 @@ def _statistic(function: Callable[..., ndarray]) -> Callable[..., ndarray]:
     return padding
 
 
+#: The option of a mode, if not ``stat_length``.
+OPTIONS = {"constant": "constant_values", "linear_ramp": "end_values"}
 #: By mode: a function of the array with the padded axis in front, how much to add in front of it, the end value and the length.
 PADDING: dict[Any, Callable[[ndarray, int, Any, Any], ndarray]] = {
     "constant": lambda rows, count, end, length: _filled(rows, count, end),

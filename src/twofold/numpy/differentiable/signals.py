@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from ...dtype import is_float, promote
-from ...errors import ParameterError, ShapeError
+from ...errors import DTypeError, ParameterError, ShapeError
 from ...imperative.invoke import host_of
-from ...ndarray.host_calls import is_recorded
+from ...ndarray.host_calls import is_recorded, to_numpy
 from ...ndarray.types import ArrayLike, Axis, DTypeLike
 from ...opdef.shapes import normalized_axes, normalized_axis
 from ...ops import discrete_convolution
@@ -103,8 +103,9 @@ def gradient(f: ArrayLike, *varargs: Any, axis: Axis = None, edge_order: int = 1
     axes = normalized_axes(axis, x.ndim)
     given = [1.0] * len(axes) if not varargs else list(varargs) * len(axes) if len(varargs) == 1 else list(varargs)
     if len(given) != len(axes) or (len(varargs) == 1 and len(axes) > 1 and operand(varargs[0]).ndim):
-        raise ParameterError("gradient: invalid number of arguments", f"{len(varargs)} distances for {len(axes)} axes", "pass one each")
+        raise DTypeError("gradient: invalid number of arguments", f"{len(varargs)} distances for {len(axes)} axes", "pass one each")
     results = [moveaxis(_derivative(moveaxis(x, at, 0), h, edge_order), 0, at) for at, h in zip(axes, given, strict=True)]
+    results = [r.astype(x.dtype, copy=False) if x.dtype.kind in "fc" else r for r in results]
     return results[0] if len(results) == 1 else tuple(results)
 
 
@@ -143,14 +144,22 @@ def unwrap(p: ArrayLike, discont: Any = None, axis: int = -1, *, period: Any = 2
 # spaced values
 
 
+def _in_one_dtype(*values: ArrayLike) -> list[ndarray]:
+    """Arrays and numbers as arrays of their common inexact dtype; Python's numbers widen none."""
+    kind = np.result_type(0.0, *[v.dtype if isinstance(v, (ndarray, np.ndarray)) else to_numpy(v) for v in values])
+    return [v.astype(kind, copy=False) for v in operands(*values)]
+
+
 @form_of(np.linspace)
 def linspace(
     start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: DTypeLike = None, axis: int = 0
 ) -> Any:
     """Evenly spaced numbers from ``start`` to ``stop``."""
-    first, last = [v + 0.0 for v in operands(start, stop)]
+    if num < 0:
+        raise ParameterError(f"Number of samples, {num}, must be non-negative.", None, "pass 0 or more")
+    first, last = _in_one_dtype(start, stop)
     steps = num - 1 if endpoint else num
-    parts = (np.arange(num) / (steps or np.nan if num > 1 else 1)).reshape(-1, *[1] * max(first.ndim, last.ndim))
+    parts = (np.arange(num) / (steps or 1)).reshape(-1, *[1] * max(first.ndim, last.ndim)).astype(first.real.dtype)
     values = moveaxis(first * (1 - parts) + last * parts, 0, axis)
     values = values if dtype is None else values.astype(dtype, copy=False)
     return (values, (last - first) / (steps or np.nan)) if retstep else values
@@ -168,7 +177,7 @@ def logspace(
 @form_of(np.geomspace)
 def geomspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, dtype: DTypeLike = None, axis: int = 0) -> ndarray:
     """Numbers from ``start`` to ``stop`` with equal ratios."""
-    first, last = [v + 0.0 for v in operands(start, stop)]
+    first, last = [v.astype(np.result_type(v.dtype, np.float64), copy=False) for v in operands(start, stop)]
     exponents = linspace(zeros_like(first), function_of("log")(last / first), num, endpoint, axis=axis)
     values = expand_dims(first, axis) * function_of("exp")(exponents)
     return values if dtype is None else values.astype(dtype, copy=False)
@@ -230,14 +239,14 @@ COSINES = np.cos((np.arange(64) + 0.5) * (math.pi / 128))
 def i0(x: ArrayLike) -> ndarray:
     """The modified Bessel function of order 0: the mean of cosh(x cos θ) over all angles."""
     a = operand(x)
-    a = a.astype("float64", copy=False)
-    return sum(function_of("cosh")(expand_dims(a, -1) * COSINES), -1) / len(COSINES)
+    found = sum(function_of("cosh")(expand_dims(a.astype("float64", copy=False), -1) * COSINES), -1) / len(COSINES)
+    return found.astype(a.dtype, copy=False)
 
 
 @form_of(np.kaiser)
 def kaiser(M: int, beta: ArrayLike) -> ndarray:
     """The Kaiser window of M points; ``beta`` is differentiated."""
-    b = operand(beta) + 0.0
+    b = operand(beta).astype("float64", copy=False)
     if M < 2:
         return ones_like(b.reshape(-1)[: max(int(M), 0)])
     at = 2 * np.arange(int(M)) / (M - 1) - 1

@@ -47,8 +47,10 @@ def _by_ranks(numpys: Callable[..., Any], a: ArrayLike, axis: Axis, keepdims: bo
             weights = np.broadcast_to(weights.reshape([-1 if k in axes else 1 for k in range(x.ndim)]), x.shape)
         options["weights"] = weights.transpose([*kept, *axes]).reshape(rows.shape)
     count = rows.shape[-1]
-    if not x.size or x.dtype.kind != "f":
+    if x.dtype.kind != "f":
         return NotImplemented
+    if not x.size:
+        return by_numpy(numpys, (x.detach(), *q), options | {"axis": axis, "keepdims": keepdims})
     host = host_of(rows)
     order = np.argsort(host, -1, kind="stable")
     ranks = np.empty(host.shape)
@@ -266,6 +268,8 @@ for _name in ("trapezoid", "trapz"):  # newer and older releases of NumPy
 def bincount(x: ArrayLike, /, weights: ArrayLike | None = None, minlength: int = 0) -> ndarray:
     """The sums of the weights of each number."""
     places = np.asarray(to_numpy(x))
+    if not places.size:
+        return operand(np.bincount(places.astype(np.int64), minlength=minlength))
     counts = np.bincount(places, minlength=minlength)
     w = operand(weights)  # type: ignore[arg-type]  # nothing else can be recorded
     if w.shape != places.shape:
@@ -284,7 +288,7 @@ def histogram(a: ArrayLike, bins: Any = 10, range: Any = None, density: bool | N
     _, edges = np.histogram(host, to_numpy(bins), range, weights=host_of(w))
     inside = (host >= edges[0]) & (host <= edges[-1])
     places = np.minimum(np.searchsorted(edges, host[inside], "right") - 1, len(edges) - 2)
-    totals = bincount(places, w[np.flatnonzero(inside)], len(edges) - 1)
+    totals = bincount(places, w[np.flatnonzero(inside)], len(edges) - 1).astype(w.dtype, copy=False)
     if density:
         totals = totals / np.diff(edges) / sum(totals)
     return totals, operand(edges, w.context)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...dtype import COMPLEX, is_float
+from ...dtype import COMPLEX
 from ...errors import ParameterError
 from ...imperative.invoke import host_of
 from ...ndarray.types import ArrayLike
@@ -201,19 +201,41 @@ form_of(np.fft.ifftshift)(partial(_shifted, False))
 # functions that become complex where a real one has no result
 
 
-def _extended(name: str, is_real: Callable[[np.ndarray], Any]) -> None:
+def _extended(name: str, needs_complex: Callable[[np.ndarray], Any]) -> Callable[..., ndarray]:
     function = function_of(name)
 
     def extended(x: ArrayLike) -> ndarray:
-        a = operand(x)
-        if is_float(a._dtype) and not np.all(is_real(host_of(a))):
-            a = a.astype(np.result_type(a.dtype, np.complex64))
-        return function(a)
+        return function(_as_complex_if(needs_complex, x))
 
-    form_of(getattr(np.emath, name))(extended)
+    return form_of(getattr(np.emath, name))(extended)
 
 
-for _name in ("sqrt", "log", "log2", "log10"):
-    _extended(_name, lambda host: ~(host < 0))
-for _name in ("arccos", "arcsin", "arctanh"):
-    _extended(_name, lambda host: ~(abs(host) > 1))
+def _as_complex_if(needs_complex: Callable[[np.ndarray], Any], x: ArrayLike) -> ndarray:
+    """The operand, complex if one of its elements needs it."""
+    a = operand(x)
+    return a.astype(np.result_type(a.dtype, np.complex64)) if a.dtype.kind != "c" and np.any(needs_complex(host_of(a))) else a
+
+
+def _is_negative(host: np.ndarray) -> Any:
+    return host < 0
+
+
+def _is_outside(host: np.ndarray) -> Any:
+    return abs(host) > 1
+
+
+sqrt, log, log2, log10 = [_extended(name, _is_negative) for name in ("sqrt", "log", "log2", "log10")]
+arccos, arcsin, arctanh = [_extended(name, _is_outside) for name in ("arccos", "arcsin", "arctanh")]
+
+
+@form_of(np.emath.logn)
+def logn(n: ArrayLike, x: ArrayLike) -> ndarray:
+    """Logarithms to the base ``n``."""
+    return log(x) / log(n)
+
+
+@form_of(np.emath.power)
+def power(x: ArrayLike, p: ArrayLike) -> ndarray:
+    """``x`` raised to the power ``p``, with complex results for negative bases."""
+    exponent = operand(p)
+    return function_of("power")(_as_complex_if(_is_negative, x), exponent if exponent.dtype.kind in "fc" else exponent + 0.0)

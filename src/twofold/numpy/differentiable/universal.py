@@ -12,10 +12,13 @@ from ...imperative.invoke import host_of
 from ...ndarray.host_calls import to_numpy
 from ...ndarray.types import ArrayLike, Axis, DTypeLike
 from ...opdef.shapes import normalized_axes, normalized_axis
+from ...ops import linear_algebra
 from .. import linalg
 from ..array import Out, ndarray
-from ..creation import operand, zeros_like
+from ..creation import operand, operands, zeros_like
+from ..fallback import by_numpy
 from ..forms import FORMS, form_of
+from ..reductions import run
 from ..selecting import take_along_axis
 from ..shapes import expand_dims, moveaxis, squeeze, stack
 from ..ufuncs import deliver, function_of
@@ -95,8 +98,10 @@ def _reduced(
 ) -> Any:
     x = operand(array) if dtype is None else operand(array).astype(dtype)
     axes = normalized_axes(axis, x.ndim)
-    if options.keys() - {"initial"} or not x.size:
+    if options.keys() - {"initial"}:
         return NotImplemented
+    if not x.size:
+        return by_numpy(getattr(np, name).reduce, (x.detach(), axis, dtype, out, keepdims), options)
     function, initial = function_of(name), options.get("initial")
     rows = moveaxis(x, axes, range(len(axes))).reshape(-1, *[n for k, n in enumerate(x.shape) if k not in axes])
     result = rows[0] if initial is None else function(initial, rows[0])
@@ -112,8 +117,8 @@ def _reduced_between(name: str, array: ArrayLike, indices: ArrayLike, axis: int 
     if any(not 0 <= k < len(rows) for k in starts):
         raise ParameterError("reduceat: an index is out of bounds", f"{starts} of {len(rows)}", "pass positions on the axis")
     ends = [*starts[1:], len(rows)]
-    parts = [function.reduce(rows[i:j], 0) if i < j else rows[i] for i, j in zip(starts, ends, strict=True)]
-    return deliver(moveaxis(stack(parts), 0, axis), out, "unsafe")
+    parts = [function.reduce(rows[i:j], 0) if i < j else rows[i] for i, j in zip(starts, ends, strict=False)]
+    return deliver(moveaxis(stack(parts) if parts else rows[:0], 0, axis), out, "unsafe")
 
 
 _BINARY = (
@@ -129,7 +134,34 @@ for _name in _BINARY:
     FORMS[_ufunc.reduceat] = partial(_reduced_between, _name)
 
 
-# complex numbers
+# matrices of complex numbers
+
+
+@form_of(np.linalg.solve)
+def solve(a: ArrayLike, b: ArrayLike) -> ndarray:
+    """The solutions of linear equations."""
+    matrices, right = _complex_operands(a, b)
+    if right.ndim > 1:
+        return linalg.run_and_wait(linear_algebra.solve, matrices, right)
+    return squeeze(linalg.run_and_wait(linear_algebra.solve, matrices, right.reshape(-1, 1)), -1)
+
+
+@form_of(np.linalg.inv)
+def inv(a: ArrayLike) -> ndarray:
+    """Inverses."""
+    return linalg.run_and_wait(linear_algebra.inverse, *_complex_operands(a))
+
+
+@form_of(np.linalg.det)
+def det(a: ArrayLike) -> ndarray:
+    """Determinants; those of singular matrices have no gradient."""
+    return run(linear_algebra.det, *_complex_operands(a))
+
+
+def _complex_operands(*values: ArrayLike) -> list[ndarray]:
+    arrays = operands(*values)
+    kind = np.result_type(*[a.dtype for a in arrays])
+    return [a.astype(kind, copy=False) for a in arrays]
 
 
 @form_of(np.linalg.norm)
