@@ -40,7 +40,8 @@ def _cached_op() -> Any:
 
 
 def _record_iterator(name: str) -> Any:
-    return getattr(importlib.import_module(".image.records", __package__), name)
+    module = "detection_records" if name == "ImageDetRecordIter" else "records"
+    return getattr(importlib.import_module(f".image.{module}", __package__), name)
 
 
 def _array_internal(name: str) -> Any:
@@ -82,7 +83,14 @@ for _name in (
 ):
     LOADERS["ndarray", _name] = partial(_array_internal, _name)
 
-for _name in ("ImageRecordInt8Iter", "ImageRecordIter", "ImageRecordIter_v1", "ImageRecordUInt8Iter", "ImageRecordUInt8Iter_v1"):
+for _name in (
+    "ImageDetRecordIter",
+    "ImageRecordInt8Iter",
+    "ImageRecordIter",
+    "ImageRecordIter_v1",
+    "ImageRecordUInt8Iter",
+    "ImageRecordUInt8Iter_v1",
+):
     LOADERS["io", _name] = partial(_record_iterator, _name)
 
 submodule_names.install(PACKAGE, _module_of)

@@ -17,6 +17,7 @@ import pytest
 
 import twofold as mx
 from twofold.errors import FormatError, ParameterError, ShapeError
+from twofold.image.detection_records import DetectionAugmenter
 from twofold.image.record_augmenter import RecordAugmenter, _hls, _rgb
 
 from tests.data.programs.images import _list_file, _pixels, _png
@@ -265,3 +266,61 @@ def test_other_interpolations_are_those_of_imresize(photo: bytes, kind: str) -> 
     methods = range(5) if method == 10 else [3 if method == 9 else method]
     errors = [np.abs(found - mx.image.imresize(whole, 40, 30, m).asnumpy()).max() for m in methods]
     assert min(errors) <= 1
+
+
+# detection
+
+
+@pytest.fixture
+def scene() -> bytes:
+    """A gray image of 60 by 80 with a bright object at (20, 15) to (60, 45)."""
+    pixels = np.full((60, 80, 3), 50, "uint8")
+    pixels[15:45, 20:60] = 250
+    return _png(pixels)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param({"rand_mirror_prob": 0.5}, id="mirrored"),
+        pytest.param({"rand_pad_prob": 1, "max_pad_scale": 3, "fill_value": 60}, id="padded"),
+        pytest.param(
+            {"rand_crop_prob": 1, "min_crop_scales": (0.5,), "min_crop_aspect_ratios": (0.5,), "max_crop_aspect_ratios": (2.0,)}, id="cut"
+        ),
+        pytest.param(
+            {
+                "rand_crop_prob": 0.8,
+                "num_crop_sampler": 2,
+                "min_crop_scales": (0.3, 0.6),
+                "min_crop_overlaps": (0.3, 0.1),
+                "crop_emit_mode": "overlap",
+                "rand_mirror_prob": 0.5,
+                "rand_pad_prob": 0.5,
+                "max_pad_scale": 2,
+                "fill_value": 60,
+            },
+            id="all",
+        ),
+    ],
+)
+def test_boxes_stay_on_their_objects(scene: bytes, options: dict[str, Any]) -> None:
+    augmenter = DetectionAugmenter((3, 96, 96), **options)
+    whole = np.array([[3, 0.25, 0.25, 0.75, 0.75]], "float32")
+    changed = 0
+    for k in range(60):
+        pixels, (box,) = augmenter(scene, whole, np.random.default_rng(k))
+        left, top, right, bottom = box[1:] * 96
+        rows, columns = np.nonzero(pixels[..., 0] > 155)
+        found = [columns.min(), rows.min(), columns.max() + 1, rows.max() + 1]
+        assert np.abs(np.array(found) - [left, top, right, bottom]).max() <= 2.5
+        changed += not np.allclose(box, whole[0], atol=1e-3)
+    assert changed > 20 or "max_pad_scale" not in options
+
+
+def test_colors_of_scenes_change_as_often_as_asked(scene: bytes) -> None:
+    augmenter = DetectionAugmenter((3, 60, 80), max_random_contrast=0.3, random_contrast_prob=0.5)
+    objects = np.array([[3, 0.25, 0.25, 0.75, 0.75]], "float32")
+    shades = [augmenter(scene, objects, np.random.default_rng(k))[0][0, 0, 0] for k in range(100)]
+    assert 30 < sum(shade != 50 for shade in shades) < 65
+    assert min(shades) < 42
+    assert max(shades) > 58

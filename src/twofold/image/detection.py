@@ -198,19 +198,19 @@ class DetRandomCropAug(DetAugmenter):
         return src, label
 
     def _shows_enough(self, label: np.ndarray, box: np.ndarray, pixels: int) -> bool:
-        objects = label[:, 1:5][_areas(label[:, 1:5]) * pixels > LEAST_AREA]
-        shares = _areas(_cut(objects, box)) / _areas(objects)
+        objects = label[:, 1:5][areas(label[:, 1:5]) * pixels > LEAST_AREA]
+        shares = areas(cut(objects, box)) / areas(objects)
         shown = shares[shares > 0]
         return len(shown) > 0 and shown.min() > self.min_object_covered
 
     def _inside(self, label: np.ndarray, box: np.ndarray) -> np.ndarray:
         """The objects of which a part shows enough, with their boxes in it."""
         found = label.copy()
-        cut = _cut(label[:, 1:5], box)
-        found[:, 1:5] = (cut - np.tile(box[:2], 2)) / np.tile(box[2:] - box[:2], 2)
+        inner = cut(label[:, 1:5], box)
+        found[:, 1:5] = (inner - np.tile(box[:2], 2)) / np.tile(box[2:] - box[:2], 2)
         with np.errstate(divide="ignore", invalid="ignore"):
-            shares = _areas(cut) / _areas(label[:, 1:5])
-        return found[(cut[:, 2] > cut[:, 0]) & (cut[:, 3] > cut[:, 1]) & (shares > self.min_eject_coverage)]
+            shares = areas(inner) / areas(label[:, 1:5])
+        return found[(inner[:, 2] > inner[:, 0]) & (inner[:, 3] > inner[:, 1]) & (shares > self.min_eject_coverage)]
 
 
 class DetRandomPadAug(DetAugmenter):
@@ -286,12 +286,13 @@ def _random_size(h: int, w: int, ratios: Range, areas: Range, inside: bool) -> t
     return (width, height) if fits else None
 
 
-def _cut(boxes: np.ndarray, box: np.ndarray) -> np.ndarray:
+def cut(boxes: np.ndarray, box: np.ndarray) -> np.ndarray:
     """What of boxes (n, 4) lies in a box."""
     return np.concatenate([np.clip(boxes[:, :2], box[:2], box[2:]), np.clip(boxes[:, 2:4], box[:2], box[2:])], 1)
 
 
-def _areas(boxes: np.ndarray) -> np.ndarray:
+def areas(boxes: np.ndarray) -> np.ndarray:
+    """The areas of boxes (n, 4)."""
     return np.prod(np.maximum(boxes[:, 2:4] - boxes[:, :2], 0), 1)
 
 

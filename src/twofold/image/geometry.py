@@ -45,6 +45,8 @@ class Map:
 
     def resize(self, width: int, height: int) -> None:
         """Resize to another width and height."""
+        if (width, height) == (self.width, self.height):
+            return
         self._then(width, height, width / self.width, 0, 0, 0, height / self.height, 0)
 
     def crop(self, left: int, top: int, width: int, height: int) -> None:
@@ -57,8 +59,13 @@ class Map:
 
     def pad(self, border: int) -> None:
         """Add a border."""
-        self.fills |= border > 0
-        self._then(self.width + 2 * border, self.height + 2 * border, 1, 0, border, 0, 1, border)
+        if border:
+            self.put(border, border, self.width + 2 * border, self.height + 2 * border)
+
+    def put(self, left: int, top: int, width: int, height: int) -> None:
+        """Put the image at a place of a larger one."""
+        self.fills = True
+        self._then(width, height, 1, 0, left, 0, 1, top)
 
     def turn(self, width: int, height: int, degrees: float, shear: float, across: float, down: float) -> None:
         """Stretch by factors ``across`` and ``down``, shear and rotate about the center, which becomes that of an image of another size.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import colorsys
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -147,9 +148,7 @@ class RecordAugmenter:
         return any(strength > 0 for strength in strengths)
 
     def _colored(self, pixels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        image = pixels.astype("float32")
-        if self.random_h or self.random_s or self.random_l:
-            image = self._shifted(image, rng)
+        image = shifted(pixels.astype("float32"), (self.random_h, self.random_l, self.random_s), rng)
         steps = [step for step in ("brightness", "contrast", "saturation") if getattr(self, step) > 0]
         for step in rng.permutation(steps):
             factor = np.float32(1 + rng.uniform(-1, 1) * getattr(self, step))
@@ -165,13 +164,14 @@ class RecordAugmenter:
             image += (COMPONENTS @ (multiples * VARIANCES)).astype("float32")
         return np.rint(np.clip(image, 0, 255)).astype("uint8")
 
-    def _shifted(self, image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """An image with random numbers added to hue (0 to 180), saturation and lightness (0 to 255)."""
-        if image.shape[2] != 3:
-            return image
-        shifts = [rng.uniform(-limit, limit) for limit in (self.random_h / 180, self.random_l / 255, self.random_s / 255)]
-        hue, light, saturation = _hls(image / 255)
-        return _rgb((hue + shifts[0]) % 1, np.clip(light + shifts[1], 0, 1), np.clip(saturation + shifts[2], 0, 1)) * np.float32(255)
+
+def shifted(image: np.ndarray, limits: Sequence[float], rng: np.random.Generator) -> np.ndarray:
+    """Colors 0 to 255 with random numbers up to limits added to hue (0 to 180), lightness and saturation (0 to 255)."""
+    if image.shape[2] != 3 or not any(limits):
+        return image
+    shifts = [rng.uniform(-limit, limit) / full for limit, full in zip(limits, (180, 255, 255), strict=True)]
+    hue, light, saturation = _hls(image / 255)
+    return _rgb((hue + shifts[0]) % 1, np.clip(light + shifts[1], 0, 1), np.clip(saturation + shifts[2], 0, 1)) * np.float32(255)
 
 
 def _gray(image: np.ndarray) -> np.ndarray:

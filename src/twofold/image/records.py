@@ -2,11 +2,12 @@
 
 import os
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar, get_type_hints
+from typing import Any, ClassVar, TypeVar, get_args, get_type_hints
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from ..formats.image_lists import load_image_list
 from ..imperative.array import adopted
 from ..io.iterator import DataDesc, DataIter, register_iterator
 from ..ndarray.array import NDArray
-from ..opdef.params import Param, Shape, kind_of
+from ..opdef.params import Floats, Param, Shape, kind_of
 from ..recordio import IRHeader, MXIndexedRecordIO, pack_img, unpack
 from ..strictness import tolerate
 from .record_augmenter import RecordAugmenter
@@ -26,6 +27,8 @@ from .record_augmenter import RecordAugmenter
 __all__ = ["ImageRecordInt8Iter", "ImageRecordIter", "ImageRecordIter_v1", "ImageRecordUInt8Iter", "ImageRecordUInt8Iter_v1"]
 
 T = TypeVar("T")
+#: Kinds of parameters that may be text.
+PARSED = (bool, int, float, Floats, Shape)
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,7 @@ class Normalizing:
     def factors(self, channels: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """By what pixels are multiplied after the mean is subtracted, and what is added then: (channels, 1, 1) each."""
         deviation = np.array([self.std_r, self.std_g, self.std_b, self.std_a][:channels], "float32")
+        deviation[deviation == 0] = 1
         factor = self.scale / deviation
         contrast = 1 + rng.uniform(-1, 1) * self.max_random_contrast
         shift = rng.uniform(-1, 1) * self.max_random_illumination
@@ -109,7 +113,7 @@ def _of_kind(title: str, options: Mapping[str, Any], kind: type[T]) -> T:
         given = options.get(field.name)
         if field.name in options and given not in (None, "None"):
             hint = hints[field.name]
-            one = next((t for t in (bool, int, float) if hint in (t, t | None)), None)
+            one = next((t for t in PARSED if hint == t or (type(None) in get_args(hint) and t in get_args(hint))), None)
             values[field.name] = Param(field.name, kind_of(one), None, True).value(given, title) if one else given
         elif field.default is MISSING:
             raise ParameterError(f"{title}: needs {field.name}", None, f"pass {field.name}=…")
@@ -123,7 +127,7 @@ class _Records(MXIndexedRecordIO):
         return super()._entries() if os.path.exists(self.idx_path) else self._numbered()
 
 
-class _Source:
+class Source:
     """Records as pixels and labels. Threads use it at the same time."""
 
     def __init__(self, title: str, reading: Reading, augmenter: RecordAugmenter, normalizing: Normalizing, dtype: np.dtype) -> None:
@@ -133,24 +137,35 @@ class _Source:
         self.labels = {image.number: image.labels for image in _listed(reading.path_imglist)}
         self.mean = normalizing.mean(augmenter.shape[0])
 
+    def label_shape(self) -> tuple[int, ...]:
+        """Shape of the label of an image in a batch."""
+        return (self.reading.label_width,) if self.reading.label_width > 1 else ()
+
     def load(self, key: Any, seed: tuple[int, ...], data: np.ndarray, label: np.ndarray) -> int:
         """Write the pixels and the label of a record to their places in a batch; return the number in its header."""
         rng = np.random.default_rng(seed)
         header, image = unpack(self.records.read_idx(key))
-        try:
+        with self.naming(key):
             pixels = self.augmenter(image, rng).transpose(2, 0, 1)
-        except FormatError as error:
-            raise FormatError(f"record {key}: {error.what}", error.given, error.todo).at_path(self.reading.path_imgrec) from None
         if self.normalizing.mirror or (self.normalizing.rand_mirror and rng.random() < 0.5):
             pixels = pixels[..., ::-1]
         if self.dtype.kind == "f":
-            self._normalize(pixels, rng, data)
+            self.normalize(pixels, rng, data)
         else:
             np.minimum(pixels, np.iinfo(self.dtype).max, out=data, casting="unsafe")
         label[...] = self._label(key, header)
         return header.id
 
-    def _normalize(self, pixels: np.ndarray, rng: np.random.Generator, out: np.ndarray) -> None:
+    @contextmanager
+    def naming(self, key: Any) -> Iterator[None]:
+        """Name the record in errors about its content."""
+        try:
+            yield
+        except FormatError as error:
+            raise FormatError(f"record {key}: {error.what}", error.given, error.todo).at_path(self.reading.path_imgrec) from None
+
+    def normalize(self, pixels: np.ndarray, rng: np.random.Generator, out: np.ndarray) -> None:
+        """Write pixels (c, h, w) with the mean subtracted, divided by the deviation and scaled."""
         factor, shift = self.normalizing.factors(len(pixels), rng)
         np.copyto(out, pixels)
         out -= self.mean
@@ -160,15 +175,18 @@ class _Source:
             out += shift
 
     def _label(self, key: Any, header: Any) -> Any:
-        if self.reading.path_imglist:
-            if header.id not in self.labels:
-                raise FormatError(f"record {key} has a number that the list lacks", f"{header.id}").at_path(self.reading.path_imglist)
-            found = self.labels[header.id]
-        else:
-            found = header.label
+        found = self.labels_of(key, header)
         if np.size(found) != self.reading.label_width:
             raise ShapeError(f"{self.title}: record {key} has {np.size(found)} labels", f"label_width={self.reading.label_width}")
         return found if self.reading.label_width > 1 else np.ravel(found)[0]
+
+    def labels_of(self, key: Any, header: Any) -> Any:
+        """The label of a record: its own, or that in the list."""
+        if self.reading.path_imglist:
+            if header.id not in self.labels:
+                raise FormatError(f"record {key} has a number that the list lacks", f"{header.id}").at_path(self.reading.path_imglist)
+            return self.labels[header.id]
+        return header.label
 
 
 def _listed(path: str) -> Any:
@@ -178,13 +196,13 @@ def _listed(path: str) -> Any:
         raise error.at_path(path) from None
 
 
-def _load_rows(source: _Source, rows: list[tuple[int, Any, tuple[int, ...]]], data: np.ndarray, label: np.ndarray) -> list[int]:
+def _load_rows(source: Source, rows: list[tuple[int, Any, tuple[int, ...]]], data: np.ndarray, label: np.ndarray) -> list[int]:
     """What one thread does for a batch: rows are places in it, keys of records and seeds."""
     return [source.load(key, seed, data[place], label[place, ...]) for place, key, seed in rows]
 
 
 @dataclass
-class _InFlight:
+class InFlight:
     """A batch that threads are at work on."""
 
     data: np.ndarray
@@ -306,31 +324,34 @@ class ImageRecordIter(DataIter):
 
     #: Dtypes of the data, of which the first is that of no ``dtype``.
     _dtypes: ClassVar[tuple[str, ...]] = ("float32", "uint8", "int8")
+    #: The classes of parameters and what reads records by them.
+    _groups: ClassVar[tuple[type, ...]] = (Reading, RecordAugmenter, Normalizing, Batching)
+    _source_class: ClassVar[type] = Source
 
     def __init__(self, **kwargs: Any) -> None:
         title = type(self).__name__
         shape = _image_shape(title, kwargs.get("data_shape"))
         options = {name: value for name, value in kwargs.items() if name != "data_shape"} | {"shape": shape}
-        reading, augmenter, normalizing, self._batching = parsed(title, options, Reading, RecordAugmenter, Normalizing, Batching)
+        reading, augmenter, normalizing, self._batching = parsed(title, options, *self._groups)
         super().__init__(self._batching.batch_size)
-        if self.batch_size < 1 or reading.label_width < 1:
+        if self.batch_size < 1 or reading.label_width in (0, None):
             raise ParameterError(f"{title}: batch_size and label_width are positive", f"{self.batch_size} and {reading.label_width}")
         if not 0 <= reading.part_index < reading.num_parts:
             raise ParameterError(f"{title}: no such part", f"part_index={reading.part_index} of num_parts={reading.num_parts}")
         name = self._dtypes[0] if self._batching.dtype == "None" else dtype_name(self._batching.dtype)
         if name not in self._dtypes:
             raise ParameterError(f"{title}: the dtype is not supported", name, f"use {' or '.join(self._dtypes)}")
-        self._source = _Source(title, reading, augmenter, normalizing, np.dtype(name))
+        self._source = self._source_class(title, reading, augmenter, normalizing, np.dtype(name))
         keys = self._source.records.keys
         low, high = (-(-len(keys) * part // reading.num_parts) for part in (reading.part_index, reading.part_index + 1))
         self._keys = keys[low:high]
-        self._labels = (reading.label_width,) if reading.label_width > 1 else ()
+        self._labels = self._source.label_shape()
         self.provide_data = [DataDesc(self._batching.data_name, (self.batch_size, *shape), np.dtype(name).type)]
         self.provide_label = [DataDesc(self._batching.label_name, (self.batch_size, *self._labels))]
         self._pool: ThreadPoolExecutor | None = None
         self._process = 0
-        self._in_flight: deque[_InFlight] = deque()
-        self._current: _InFlight | None = None
+        self._in_flight: deque[InFlight] = deque()
+        self._current: InFlight | None = None
         self._epoch = self._start = self._at = 0  # of the batch to return next: its epoch, where that begins, and its first image
         self._orders: dict[int, np.ndarray] = {}
         if normalizing.mean_img:
@@ -365,7 +386,7 @@ class ImageRecordIter(DataIter):
         self._ids = np.concatenate([part.result() for part in batch.parts]).astype("uint64")
         return True
 
-    def _begin(self, at: int) -> _InFlight:
+    def _begin(self, at: int) -> InFlight:
         """Give the threads a batch."""
         rows = []
         pad = max(at + self.batch_size - len(self._keys), 0)
@@ -380,7 +401,7 @@ class ImageRecordIter(DataIter):
         size = -(-len(rows) // max(self._batching.preprocess_threads, 1))
         pool = self._running_pool()
         parts = [pool.submit(_load_rows, self._source, rows[k : k + size], data, label) for k in range(0, len(rows), size)]
-        return _InFlight(data, label, pad, parts)
+        return InFlight(data, label, pad, parts)
 
     def _running_pool(self) -> ThreadPoolExecutor:
         if self._pool is None or self._process != os.getpid():  # a forked child has none of the threads
@@ -411,7 +432,7 @@ class ImageRecordIter(DataIter):
         order = np.random.default_rng((abs(reading.shuffle_chunk_seed), epoch)).permutation(len(chunks))
         return np.concatenate([rng.permutation(chunks[k]) for k in order])
 
-    def _batch(self) -> _InFlight:
+    def _batch(self) -> InFlight:
         if self._current is None:
             raise MXNetError(f"{type(self).__name__}: there is no current batch", None, "call iter_next() or next() first")
         return self._current

@@ -169,3 +169,52 @@ def interpolated(mx: Any) -> Any:
         inside = slice(1, None) if "rotate" in options else slice(None)  # the first row lies outside of the image
         found.append(bool(np.abs(pixels - expected)[inside].max() < 1.01))
     return found
+
+
+#: Labels of images: a head of two numbers or more, objects of five.
+BOXES = [
+    [2, 5, 0, 0.1, 0.2, 0.5, 0.6],
+    [2, 5, 1, 0.3, 0.1, 0.9, 0.4, 0, 0.2, 0.2, 0.7, 0.8],
+    [2, 5, 0, 0.5, 0.5, 0.4, 0.6, 1, 0.1, 0.1, 0.2, 0.3],
+    [4, 5, 9, 9, 3, 0.25, 0.25, 0.75, 0.75],
+]
+
+
+def _detection(mx: Any, *options: Any, shape: tuple[int, int] = (4, 4), **how: Any) -> Any:
+    images = [_pixels(*shape, seed=k) for k in range(len(BOXES))]
+    return _with_records(mx, images, BOXES, *options, cls="ImageDetRecordIter", **how)
+
+
+def detection(mx: Any) -> Any:
+    found = _detection(
+        mx,
+        {},
+        {"label_pad_width": 20, "label_pad_value": -7},
+        {"rand_mirror_prob": 1},
+        {"mean_r": 1, "std_r": 2, "scale": 0.5, "mean_g": 2, "std_g": 4, "std_b": 1},
+        {"data_shape": (3, 6, 6), "resize_mode": "shrink"},
+        {"data_name": "x", "label_name": "y"},
+        numbers=True,
+    )
+    return [found, _detection(mx, {}, epochs=2)]
+
+
+def detection_in_larger_batches(mx: Any) -> Any:
+    """Images that are not resized fill a corner of the data; the rest is 0."""
+    ((_, *found),) = _detection(mx, {"data_shape": (3, 8, 6), "resize_mode": "fit"}, shape=(4, 6))
+    return found
+
+
+def wrong_detection(mx: Any) -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        path = _records(mx, folder, FLAT[:4], BOXES)
+        given = {"path_imgrec": path, "data_shape": (3, 4, 4), "batch_size": 2, "preprocess_threads": 1, "verbose": False}
+        make = mx.io.ImageDetRecordIter
+        found = [
+            fails(lambda: make(label_pad_width=3, **given)),
+            fails(lambda: make(label_width=7, **given)),
+            fails(lambda: make(resize_mode="x", **given)),
+            fails(lambda: make(crop_emit_mode="x", **given)),
+        ]
+        _records(mx, folder, FLAT[:1], [[2, 5, 0, 0.1, 0.1]])
+        return [*found, fails(lambda: list(make(**given)))]
