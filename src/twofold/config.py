@@ -20,8 +20,14 @@ class Setting(NamedTuple):
     is_compiled_in: bool = False
 
 
+ON, OFF = ("1", "true", "on", "yes"), ("", "0", "false", "off", "no")
+
+
 def _switch(text: str) -> bool:
-    return text.strip().lower() not in ("", "0", "false", "off", "no")
+    word = text.strip().lower()
+    if word not in (*ON, *OFF):
+        raise ValueError("use 1 or 0")
+    return word in ON
 
 
 def _count(text: str) -> int:
@@ -202,4 +208,4 @@ def fake_gpus() -> int:
 
 def recomputes() -> bool:
     """Whether MXNET_BACKWARD_DO_MIRROR requests recomputation to save memory in training; read when a graph is bound or traced."""
-    return _switch(os.environ.get("MXNET_BACKWARD_DO_MIRROR", ""))
+    return os.environ.get("MXNET_BACKWARD_DO_MIRROR", "").strip().lower() not in OFF

@@ -150,6 +150,7 @@ def test_a_failing_start_is_one_line(python, files):
     ("options", "environment", "says"),
     [
         ([], {"TWOFOLD_THREADS": "many"}, "setting TWOFOLD_THREADS: invalid value: given 'many'; use an integer of 0 or more"),
+        ([], {"TWOFOLD_JIT": "maybe"}, "setting TWOFOLD_JIT: invalid value: given 'maybe'; use 1 or 0"),
         ([], {"TWOFOLD_FAKE_GPUS": "x"}, "setting TWOFOLD_FAKE_GPUS: invalid value: given 'x'; use an integer of 0 or more"),
         ([], {"TWOFOLD_BACKEND_CPU": "abacus"}, "run: cpu: no array library serves this kind of device: given abacus: not installed"),
         (["--device", "gpu"], {"TWOFOLD_BACKEND_GPU": "abacus"}, "run: gpu: no array library serves this kind of device: given abacus"),
@@ -165,11 +166,14 @@ def test_a_setting_that_cannot_be_is_one_line(python, files, monkeypatch, option
     assert error.startswith(f"twofold: {says}")
 
 
-@pytest.mark.parametrize("words", [["-m"], ["--explain", "-"], ["--device", "tpu", "script.py"], ["--nothing", "script.py"]])
+@pytest.mark.parametrize(
+    "words",
+    [["-m"], ["--explain", "-"], ["--device", "tpu", "script.py"], ["--nothing", "script.py"], ["--numpy", "--explain", "--no-fold", "-"]],
+)
 def test_a_wrong_call_is_explained(python, words):
     status, _, error = python(*words)
     assert status == 2
-    assert error.startswith("usage: twofold ")
+    assert error.startswith("usage: twofold run [options]")
 
 
 def test_nothing_to_run_is_explained_at_a_terminal(tmp_path):

@@ -18,6 +18,7 @@ from twofold.program.profiling import PROGRAM
         ("defer_elements", "abc", "use an integer of 0 or more"),
         ("window_bytes", "-1", "use an integer of 0 or more"),
         ("gpu_memory_reserve", "100", "use an integer from 0 to 99"),
+        ("verify", "perhaps", "use 1 or 0"),
     ],
 )
 def test_an_invalid_setting_is_rejected_by_name(monkeypatch, name, given, todo):

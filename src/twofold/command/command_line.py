@@ -51,9 +51,13 @@ def _parsed(words: Sequence[str]) -> argparse.Namespace:
         line = (program.__doc__ or "").partition(": ")[2].partition("\n")[0]
         own = programs.add_parser(name, help=line, description=line, allow_abbrev=False)
         program.add_arguments(own)
-        own.set_defaults(program=program)
+        own.set_defaults(program=program, usage_error=own.error)
     count = 1 + import_module(".run", __package__).words_before_arguments(words[1:]) if words[:1] == ["run"] else len(words)
-    given = parser.parse_args(words[:count])
+    given, unknown = parser.parse_known_args(words[:count])
+    if unknown:
+        given.usage_error(
+            f"unrecognized arguments: {' '.join(unknown)}"
+        )  # the main parser's own message would not show the program's usage
     if given.name == "run":
         given.arguments = words[count:]
     return given

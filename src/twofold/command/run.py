@@ -121,7 +121,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("-m", dest="module", metavar="MODULE", help="run a module, as python -m does")
     what.add_argument("-c", dest="code", metavar="CODE", help="run code, as python -c does")
     what.add_argument("script", nargs="?", help="a Python file; - or nothing for standard input; `import mxnet` in it imports Twofold")
-    parser.set_defaults(usage_error=parser.error)
 
 
 def _device(text: str) -> Device:
@@ -146,6 +145,8 @@ def execute(given: argparse.Namespace) -> int:
     """
     if not given.numpy and (given.packages or given.no_fold or given.explain or given.arrays != "folding"):
         given.usage_error("--packages, --arrays, --no-fold and --explain need --numpy")
+    if [given.no_fold, given.explain, given.arrays != "folding"].count(True) > 1:
+        given.usage_error("--no-fold, --explain and --arrays twofold exclude each other")
     program = _program(given)
     search_first(program.folder)
     importers = importing.Importers.beside(program.folder, [*_packages(given.packages), *([program.package] if program.package else [])])

@@ -182,7 +182,6 @@ def is_programs(cls: type) -> bool:
 
 def method_now(ufunc: np.ufunc, method: str, args: tuple[Any, ...], options: dict[str, Any], where: Site) -> Any:
     """What a method of a ufunc gives."""
-    where.count(numpys(f"{ufunc.__name__}.{method}"))
     given = Given(True)
     if any(overrides(x) for x in args if type(x) is not FoldingArray):
         return NotImplemented
@@ -191,4 +190,5 @@ def method_now(ufunc: np.ufunc, method: str, args: tuple[Any, ...], options: dic
     if "out" in options:
         options = with_targets(options, given)
     found = error_state.call(getattr(ufunc, method), given.plain(args), given.plain(options), where)
+    where.count(numpys(f"{ufunc.__name__}.{method}"))
     return given.folded(found, where)

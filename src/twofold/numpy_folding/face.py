@@ -73,15 +73,21 @@ def face_of(module: ModuleType, own: dict[str, Any], later: dict[str, Callable[[
     face = ModuleType(module.__name__, module.__doc__)
     functions, missing = Functions(face), later or {}
 
-    def find(name: str) -> Any:
+    def __getattr__(name: str) -> Any:
         make = missing.get(name)
         if make is not None:
             return vars(face).setdefault(name, make())
         return getattr(module, name)  # submodules that are loaded on first use, and NumPy's messages
 
+    def __dir__() -> list[str]:
+        return dir(module)
+
+    for function in (__getattr__, __dir__):
+        function.__module__, function.__qualname__ = module.__name__, function.__name__
+
     names = {name: x for name, x in vars(module).items() if name not in missing}
     names |= {name: MethodType(signed(x), functions) if isinstance(x, FunctionType) else x for name, x in own.items()}
-    vars(face).update(names, __getattr__=find, __dir__=lambda: dir(module))
+    vars(face).update(names, __getattr__=__getattr__, __dir__=__dir__)
     return face
 
 
