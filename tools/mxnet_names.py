@@ -40,6 +40,22 @@ MACHINERY = {
     r"^mxnet\.metric\.PearsonCorrelation\.update_": "it keeps sums in place of MXNet's running moments",
 }
 
+#: Functions with another signature than MXNet's, by pattern, and why.
+OTHER_SIGNATURES = {
+    r"^mxnet\.(ndarray|symbol)\.numpy": "MXNet generates these from operators, here they are the functions of `mx.np`",
+    r"\.dgl_adjacency$": "it is no operator, so has no `out`",
+    r"\.backward_|\.BatchNorm_v1$|\.IdentityAttachKLSparseReg$": "states and head gradients are operands, in the operator's order",
+    r"\.linalg[._]potr[fi]$": "`lower` is a parameter of the operator: pass `out` by name",
+    r"^mxnet\.symbol\.contrib\.(mp_)?adamw_update$": "symbols are not written to",
+    r"^mxnet\.(executor\.Executor|io\.io\.MXDataIter|kvstore\.kvstore\.KVStore|ndarray\..*NDArray|numpy\.ndarray|.*\.Symbol)$": (
+        "MXNet's constructors take pointers of its C library"
+    ),
+    r"^mxnet\.error\.InternalError$": "errors say what failed, what was given and what to do",
+    r"^mxnet\.metric\.(CompositeEvalMetric\.update_dict|Loss\.update)$": "the names of the parameters are those of the base class",
+    r"^mxnet\.numpy_extension\.nonzero$": "the operand has the operator's name",
+    r"^mxnet\.registry\.register$": "MXNet has no such name, only code with it",
+}
+
 
 class Name(NamedTuple):
     """A public name of MXNet: its path, its signature (empty if it is not called), and what Twofold has there (None if nothing)."""
@@ -101,6 +117,8 @@ def found(path: str) -> Any:
 
 def refused(name: Name) -> list[str]:
     """What a call according to MXNet's signature would meet in Twofold's: missing arguments, another order, another default."""
+    if any(re.search(pattern, name.path) for pattern in OTHER_SIGNATURES):
+        return []
     try:
         theirs = ast.parse(f"def f{name.signature}: pass").body[0].args  # type: ignore[attr-defined]
         ours = list(inspect.signature(name.thing).parameters.values())
@@ -111,7 +129,8 @@ def refused(name: Name) -> list[str]:
         return []
     bound = ("self", "cls")
     wanted = [a.arg for a in theirs.args if a.arg not in bound]
-    given = ours[1:] if theirs.args and theirs.args[0].arg in bound and ours else [p for p in ours if p.name not in bound]
+    is_bound = bool(theirs.args) and theirs.args[0].arg in bound and ours and ours[0].name not in wanted
+    given = ours[1:] if is_bound else [p for p in ours if p.name not in bound]
     known = {p.name: p for p in given}
     problems = [
         f"no `{n}`" for n in [*wanted, *(a.arg for a in theirs.kwonlyargs)] if n not in known and not takes[inspect.Parameter.VAR_KEYWORD]

@@ -15,3 +15,11 @@ def test_the_page_of_names_is_current(shared):
     found, stored = done.stdout.splitlines(), (ROOT / "docs" / "reference" / "mxnet-names.md").read_text(encoding="utf-8").splitlines()
     changed = sorted({*found} ^ {*stored})
     assert not changed, f"run tools/mxnet_names.py: {changed[0][:200]} and {len(changed) - 1} other lines differ"
+
+
+def test_calls_that_mxnet_takes_are_taken(shared):
+    script = str(ROOT / "tools" / "mxnet_names.py")
+    command = [sys.executable, script, str(shared / "inventory" / "mxnet_api.json"), "--calls"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=250, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "", "mend the signature, or give the reason in OTHER_SIGNATURES"

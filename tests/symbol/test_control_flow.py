@@ -197,3 +197,37 @@ def test_a_symbol_of_a_gradient_is_a_block(recorded):
     else:
         y = block(data)
     assert y.asnumpy().tolist() == [2, 4, 6]
+
+
+def _masked_total(F, x):
+    return F.sum(F.contrib.boolean_mask(x, x > 0))
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        lambda x, s: mx.sym.contrib.foreach(lambda d, total: (_masked_total(mx.sym, d), total), x, s)[0],
+        lambda x, s: mx.sym.contrib.while_loop(
+            lambda k, d: k < 2, lambda k, d: (_masked_total(mx.sym, d), [k + 1, d]), [s, x], max_iterations=3
+        )[0],
+    ],
+    ids=["foreach", "while_loop"],
+)
+def test_a_body_whose_shapes_depend_on_values_is_refused_in_words(outputs):
+    found = outputs(mx.sym.Variable("x"), mx.sym.Variable("s"))
+    found = found[0] if isinstance(found, list) else found
+    with pytest.raises(ValueError, match=r"in its body the shape of a result depends on values.*boolean_mask"):
+        found.eval(x=mx.nd.ones((3,)), s=mx.nd.zeros((1,)))
+
+
+def test_a_hybridized_body_whose_shapes_depend_on_values_is_refused_in_words():
+    class Block(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F, x, s):
+            return F.contrib.foreach(lambda d, total: (_masked_total(F, d) + total, total), x, s)[0]
+
+    x, s = mx.nd.ones((2, 3)), mx.nd.zeros((1,))
+    block = Block()
+    assert block(x, s).asnumpy().tolist() == [[3], [3]]
+    block.hybridize()
+    with pytest.raises(ValueError, match=r"run it on arrays without hybridizing"):
+        block(x, s)

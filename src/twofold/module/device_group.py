@@ -195,15 +195,15 @@ class DeviceGroup:
 
     # inputs
 
-    def forward(self, batch: Batch, is_train: bool | None = None) -> None:
+    def forward(self, data_batch: Batch, is_train: bool | None = None) -> None:
         """Compute the outputs of a batch.
 
         Parameters
         ----------
-        batch, is_train
+        data_batch, is_train
             As for `load` and `run`.
         """
-        self.load(batch)
+        self.load(data_batch)
         self.run(is_train)
 
     def load(self, batch: Batch) -> None:
@@ -308,10 +308,10 @@ class DeviceGroup:
 
     # results
 
-    def get_outputs(self, merge_multi_context: bool = True) -> Arrays:
-        """The outputs for the whole batch, or a list of the devices' parts of each."""
-        parts = [list(column) for column in zip(*(e.outputs for e in self.execs), strict=True)]
-        return self._merge(parts, self._output_axes) if merge_multi_context else parts
+    def get_outputs(self, merge_multi_context: bool = True, begin: int = 0, end: int | None = None) -> Arrays:
+        """The outputs from the ``begin``-th on for the whole batch, or a list of the devices' parts of each."""
+        parts = [list(column) for column in zip(*(e.outputs[begin:end] for e in self.execs), strict=True)]
+        return self._merge(parts, self._output_axes[begin:end]) if merge_multi_context else parts
 
     def get_input_grads(self, merge_multi_context: bool = True) -> Arrays:
         """Gradients with respect to the data for the whole batch, or a list of the devices' parts of each."""
@@ -340,12 +340,12 @@ class DeviceGroup:
             found.append((name, tuple(shape)))
         return found
 
-    def update_metric(self, metric: EvalMetric, labels: Sequence[NDArray] | Sequence[Sequence[NDArray]], pre_sliced: bool = False) -> None:
+    def update_metric(self, eval_metric: EvalMetric, labels: Any, pre_sliced: bool = False) -> None:
         """Update a metric with the labels and outputs of each device.
 
         Parameters
         ----------
-        metric
+        eval_metric
             The metric.
         labels
             Labels of the whole batch, or a list of labels per device.
@@ -358,10 +358,9 @@ class DeviceGroup:
                 parts = list(labels[place])
             else:
                 axes = [batch_axis(x) for x in descriptions] + [0] * len(labels)
-                whole: Sequence[Any] = labels
-                parts = [self._rows(label, self.slices[place], axis) for label, axis in zip(whole, axes, strict=False)]
+                parts = [self._rows(label, self.slices[place], axis) for label, axis in zip(labels, axes, strict=False)]
             names = [x.name for x in descriptions] + [f"_{k}_label" for k in range(len(descriptions), len(parts))]
-            metric.update_dict(dict(zip(names, parts, strict=False)), executor.output_dict)
+            eval_metric.update_dict(dict(zip(names, parts, strict=False)), executor.output_dict)
 
     # states and parameters
 
@@ -369,7 +368,7 @@ class DeviceGroup:
         """For each state a list of its arrays on the devices."""
         return [[e.arg_dict[n] for e in self.execs] for n in self.plan.state_names]
 
-    def set_states(self, states: Sequence[Sequence[NDArray]] | None, value: float | None) -> None:
+    def set_states(self, states: Sequence[Sequence[NDArray]] | None = None, value: float | None = None) -> None:
         """Set the states to arrays in the form that `get_states` returns, or to a number."""
         if (states is None) == (value is None):
             raise ParameterError("set_states: exactly one of states and value is needed", f"{states!r:.60}, {value!r}", "pass one of them")
@@ -400,12 +399,12 @@ class DeviceGroup:
         for executor in self.execs:
             executor.copy_params_from(arg_params, aux_params, allow_extra_params=allow_extra)
 
-    def install_monitor(self, monitor: Monitor) -> None:
+    def install_monitor(self, mon: Monitor) -> None:
         """Install a monitor on all executors."""
-        self._monitors.append(monitor)
+        self._monitors.append(mon)
         for executors in self._cache.values():
             for executor in executors:
-                monitor.install(executor)
+                mon.install(executor)
 
 
 def groups_by_device(groups: Groups | None, count: int) -> list[dict[str, Device]]:

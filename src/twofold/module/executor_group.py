@@ -6,7 +6,6 @@ from types import ModuleType
 from typing import Any
 
 from ..device import Device
-from ..metric.base import EvalMetric
 from ..symbol.symbol import Symbol
 from .device_group import DeviceGroup, Groups, Plan, groups_by_device
 from .shapes import Arrays, Requests, Shapes, describe
@@ -117,7 +116,3 @@ class DataParallelExecutorGroup(DeviceGroup):
         """
         assert self.plan.inputs_need_grad, "get_input_grads: create the group with inputs_need_grad=True"
         return super().get_input_grads(merge_multi_context)
-
-    def update_metric(self, metric: EvalMetric, labels: Any, pre_sliced: bool = False) -> None:
-        """Update a metric with labels and outputs; see `DeviceGroup.update_metric`."""
-        super().update_metric(metric, labels, pre_sliced)

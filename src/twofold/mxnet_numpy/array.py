@@ -117,7 +117,9 @@ class ndarray(numpy_array, _Base):  # NumPy's name
         """The array itself if it is on the device, else a copy there."""
         return self if ctx is self.context else wrap(ndarray, on_device(self, Device(ctx)))
 
-    as_in_context = as_in_ctx
+    def as_in_context(self, context: Device) -> "ndarray":
+        """`as_in_ctx` by its older name."""
+        return self.as_in_ctx(context)
 
     def copyto(self, other: Any) -> Any:
         """Copy into another array of the same shape, or into a new array on a device; returns that array.
@@ -186,7 +188,9 @@ class ndarray(numpy_array, _Base):  # NumPy's name
         self[tuple(slice(b, e, s) for b, e, s in zip(begin, end, step or [None] * len(begin), strict=True))] = rhs
         return self
 
-    slice_assign_scalar = slice_assign
+    def slice_assign_scalar(self, value: float, begin: Any, end: Any, step: Any) -> "ndarray":
+        """Assign a number to ``self[begin:end:step, …]`` and return this array."""
+        return self.slice_assign(value, begin, end, step)
 
     # Python's protocols
 

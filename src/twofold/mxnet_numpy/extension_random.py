@@ -1,6 +1,7 @@
 """``mx.npx.random``: Bernoulli samples, and samples of which a batch is drawn for each element of the parameters."""
 
-from ..random import seed
+from .. import random
+from ..device import Device
 from .array_functions import FUNCTIONS
 from .batches import Batches
 
@@ -8,3 +9,8 @@ __all__ = ["bernoulli", "normal_n", "seed", "uniform_n"]
 
 FACE = Batches(FUNCTIONS)
 bernoulli, normal_n, uniform_n = FACE.bernoulli, FACE.normal_n, FACE.uniform_n
+
+
+def seed(seed: int, ctx: Device | str = "all") -> None:
+    """Seed the random streams; see `twofold.random.seed`."""
+    random.seed(seed, ctx)

@@ -198,9 +198,9 @@ class Shapes(Front):
 
     # diagonals
 
-    def diag(self, v: Any, k: int = 0) -> Any:
+    def diag(self, array: Any, k: int = 0) -> Any:
         """The diagonal ``k`` of a matrix, or the matrix with a vector there."""
-        return self.apply(ops.np_diag, (self.operand(v),), {"k": k} if k else None)
+        return self.apply(ops.np_diag, (self.operand(array),), {"k": k} if k else None)
 
     def diagflat(self, array: Any, k: int = 0) -> Any:
         """The matrix with the flattened elements on its diagonal ``k``."""

@@ -2,6 +2,8 @@
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..errors import MXNetError
 from ..opdef.params import AXIS, DTYPE, FLOATS, SCALAR, SHAPE, Param
 from ..opdef.registry import NAMES
@@ -71,13 +73,22 @@ def _description(param: Param) -> str:
     optional = " or None" if kind.endswith(" or None") and kind not in _WORDS else ""
     inner = kind.removesuffix(optional)
     chosen = inner.removeprefix("one of ") if inner.startswith("one of ") else None
-    word = "{" + chosen + "}" if chosen is not None else _WORDS.get(inner, inner)
+    if chosen is not None:
+        return _choice([part.strip() for part in chosen.split(",")], bool(optional), param)
+    word = _WORDS.get(inner, inner)
     if param.required:
         return f"{word}{optional}, required"
-    return f"{word}{optional}, optional, default={_default(param.default)}"
+    default = repr(str(param.default)) if word == "int" else _default(param.default)  # MXNet quotes whole numbers
+    return f"{word}{optional}, optional, default={default}"
+
+
+def _choice(values: list[str], or_none: bool, param: Param) -> str:
+    """The texts to choose from, in MXNet's order and punctuation."""
+    word = "{" + ", ".join([*(["None"] if or_none else []), *sorted(values)]) + "}"
+    return f"{word}, required" if param.required else f"{word},optional, default={str(param.default)!r}"
 
 
 def _default(value: Any) -> str:
     if isinstance(value, bool):
         return str(int(value))
-    return f"{value:.9g}" if isinstance(value, float) else "[]" if value == () else repr(value)
+    return f"{np.float32(value):.9g}" if isinstance(value, float) else "[]" if value == () else repr(value)

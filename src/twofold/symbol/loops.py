@@ -271,8 +271,15 @@ def _body(replay: Replaying, node: SymbolNode, which: int, given: Sequence[Node]
     Raises
     ------
     ParameterError
-        If an operator in its body updates a state.
+        If an operator in its body updates a state, or has a result whose shape depends on values.
     """
+    eager = [n.name for n in topological(node.subgraphs[which]) if n.is_eager]
+    if eager:
+        raise ParameterError(
+            f"symbol: node {node.name}: in its body the shape of a result depends on values",
+            ", ".join(eager),
+            "write it with shapes that are known, as a product with a mask, or run it on arrays without hybridizing",
+        )
     outputs, keys, states = replay.inside(node.subgraphs[which], given)
     if states:
         raise ParameterError(

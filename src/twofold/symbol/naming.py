@@ -91,9 +91,9 @@ class AttrScope(_Scope):
                 raise ParameterError("AttrScope: attributes need to be strings", f"{key}={value!r}", "pass the value as a string")
         self._attributes = dict(attributes)
 
-    def get(self, attributes: Mapping[str, str] | None) -> dict[str, str]:
+    def get(self, attr: Mapping[str, str] | None) -> dict[str, str]:
         """The scope's attributes, overridden by the given ones."""
-        return {**self._attributes, **(attributes or {})}
+        return {**self._attributes, **(attr or {})}
 
     def __enter__(self) -> Self:
         self._own = self._attributes  # nested scopes add up, so merge now and restore on exit: a scope can be entered again

@@ -129,7 +129,8 @@ def storage_of_custom_operators(mx: Any) -> Any:
 
 def arguments_of_operators(mx: Any) -> Any:
     found = [mx.operator.get_operator_arguments(name) for name in OPERATORS]
-    texts = mx.operator.get_operator_arguments("FullyConnected").types, mx.operator.get_operator_arguments("clip").types
+    described = ("FullyConnected", "clip", "dot", "Concat", "LeakyReLU", "CTCLoss", "sum", "SequenceMask", "Activation")
+    texts = [mx.operator.get_operator_arguments(name).types for name in described]
     return [[x.narg, x.names] for x in found], texts, fails(lambda: mx.operator.get_operator_arguments("no_such_operator"))
 
 

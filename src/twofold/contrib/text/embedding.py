@@ -195,9 +195,13 @@ def _rows(path: str | PathLike[str], delimiter: str, encoding: str) -> Iterator[
             yield number, token, vector
 
 
-#: Registers a class of word vectors for `create`.
-register = get_register_func(_TokenEmbedding, "token embedding")
+_register = get_register_func(_TokenEmbedding, "token embedding")
 _create = get_create_func(_TokenEmbedding, "token embedding")
+
+
+def register(embedding_cls: type) -> type:
+    """Class decorator that registers a class of word vectors for `create`."""
+    return _register(embedding_cls)
 
 
 def create(embedding_name: str, **kwargs: Any) -> _TokenEmbedding:
