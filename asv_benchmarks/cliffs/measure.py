@@ -131,7 +131,8 @@ def _repeated(call: Callable[[], Any], calls: int) -> None:
         call()
 
 
-def _own(operation: Operation, way: str, given: dict[str, Any], n: int) -> Callable[[], Any]:
+def prepared(operation: Operation, way: str, given: dict[str, Any], n: int) -> Callable[[], Any]:
+    """The operation on Twofold's arrays of a way, made of NumPy's, as a function that waits for the result."""
     if way == "folded":
         module: Any = face.numpy
         made = {name: module.array(a) for name, a in given.items()}
@@ -176,7 +177,7 @@ def points(operation: Operation, ways: Sequence[str], sizes: Sequence[int], box:
             base = _settled(function(operation, {**{name: a.copy() for name, a in given.items()}, "np": numpy, "n": n}), wait_for)
             reference, want = _first(base)
             try:
-                own = _own(operation, way, given, n)
+                own = prepared(operation, way, given, n)
                 taken, got = _first(own)
                 failure = _difference(want, got)
                 if way == "recorded":

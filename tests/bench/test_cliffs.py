@@ -1,14 +1,17 @@
 """The benchmark of every size: what it runs is right, what is slow is listed, and the gate is closed to what has no reason."""
 
 import json
+import re
 
 import pytest
 
 from asv_benchmarks.cliffs import __main__ as command
 from asv_benchmarks.cliffs import plot, report
-from asv_benchmarks.cliffs.measure import FLOORS, Point, points
-from asv_benchmarks.cliffs.operations import OPERATIONS, PATTERNS
-from asv_benchmarks.cliffs.reasons import REASONS
+from asv_benchmarks.cliffs.arrays import arrays
+from asv_benchmarks.cliffs.measure import FLOORS, Point, points, prepared
+from asv_benchmarks.cliffs.operations import OPERATIONS, PATTERNS, Operation
+from asv_benchmarks.cliffs.reasons import REASONS, RECORDED_FUNCTIONS
+from asv_benchmarks.ratios import recorded_frames
 
 
 def _point(title="x + y", way="eager", size=100_000, own=1.0, failure=""):
@@ -27,6 +30,22 @@ def test_there_are_enough_operations_and_patterns():
 def test_results_are_numpys(operation):
     found = list(points(operation, ("eager", "recorded"), (1, 40), 0.0))
     assert [p.failure for p in found] == [""] * 6
+
+
+@pytest.mark.parametrize("title", RECORDED_FUNCTIONS)
+def test_recorded_operations_enter_no_more_functions_than_their_reason_says(title):
+    operation = next(o for o in (*OPERATIONS, *PATTERNS) if o.title == title)
+    given = arrays(frozenset(re.findall(r"\w+", operation.text)), 10)
+    call = prepared(operation, "recorded", given, 10)
+    assert min(recorded_frames(call) for _ in range(2)) <= RECORDED_FUNCTIONS[title]
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [("x[0]", 1), ("x[-1]", 1), ("-x", 1), ("A.T @ c", 2), ("x[1:] += y[:-1]", 3), ("np.where(x > 0.5, x, 0.0)", 2), ("x[j[:8]]", 2)],
+)
+def test_the_operations_of_a_statement_are_counted(text, count):
+    assert Operation(text, "group").operations(10) == count
 
 
 def test_what_is_below_the_floor_is_no_cliff():

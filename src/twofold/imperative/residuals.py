@@ -21,8 +21,8 @@ from ..program.profiling import Title
 if TYPE_CHECKING:
     from ..opdef.spec import Sig
 
-#: Elements of the largest operand of a small product.
-SMALL = 4096
+#: Elements of the largest operand of a small product, at most.
+SMALL = 1 << 15
 #: A saved value: ("in", k), ("out", k) or ("res", k).
 Saved = tuple[str, int]
 
