@@ -161,8 +161,7 @@ class FoldingArray(metaclass=_Class):
         elif (
             key.__class__ is not int
             and key.__class__ is not tuple
-            # an estimate, which takes little time where little is written
-            and (key.__class__ is not slice or (stop := key.stop).__class__ is not int or not 0 <= stop < LEAST or leased.ndim > 1)
+            and (key.__class__ is not slice or key.stop is None)  # others take too little time to look at what is written
         ):
             self._count_writing(leased, key)
         leased[key] = value
