@@ -9,7 +9,7 @@ from ..errors import LaunchError, MissingDependency, MissingFileError, Parameter
 
 __all__ = ["main"]
 
-PROGRAMS = ["run", "doctor", "demo"]
+PROGRAMS = ["run", "doctor", "demo", "im2rec"]
 #: The exit status of Python, and of `argparse`, where nothing was run.
 NOT_STARTED = 2
 

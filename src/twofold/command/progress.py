@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 
-__all__ = ["progress"]
+__all__ = ["counting", "progress"]
 
 LINES = 4  # number of lines per bar in text output
 
@@ -37,14 +37,36 @@ def progress() -> Iterator[Bar]:
 
 
 def _lines(title: str, steps: int) -> Callable[[float], None]:
+    def step(loss: float) -> None:
+        count(f"  loss {loss:.4f}")
+
+    count = _counted_lines(title, steps)
+    return step
+
+
+def _counted_lines(title: str, steps: int) -> Callable[[str], None]:
     done = 0
 
-    def step(loss: float) -> None:
+    def step(text: str = "") -> None:
         nonlocal done
         done += 1
         # a line whenever another quarter is reached: logs of a batch job stay short
         if done * LINES // steps > (done - 1) * LINES // steps:
             filled = 20 * done // steps
-            print(f"{title:<24} [{'#' * filled:<20}] {done:>6}/{steps}  loss {loss:.4f}", flush=True)
+            print(f"{title:<24} [{'#' * filled:<20}] {done:>6}/{steps}{text}", flush=True)
 
     return step
+
+
+@contextmanager
+def counting(title: str, steps: int) -> Iterator[Callable[[], None]]:
+    """A bar, given its title and number of steps, as a function to call after each."""
+    if find_spec("rich") is None or not sys.stdout.isatty():
+        yield _counted_lines(title, steps)
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description:<24}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns) as bars:
+        bar = bars.add_task(title, total=steps)
+        yield lambda: bars.update(bar, advance=1)

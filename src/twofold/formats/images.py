@@ -88,6 +88,15 @@ class Picture:
             self._image = _converted(image, channels)
         self.width, self.height = self._image.size
 
+    @classmethod
+    def of(cls, pixels: ArrayRecord) -> Picture:
+        """A picture of pixels (h, w), (h, w, 3) or (h, w, 4), uint8."""
+        found = cls.__new__(cls)
+        found.height, found.width, found._channels = (*(pixels.shape or ()), 1)[:3]
+        mode = MODES[found._channels]
+        found._image = _pillow("changing images").frombytes(mode, (found.width, found.height), bytes(pixels.data))
+        return found
+
     def part(self, box: tuple[int, int, int, int]) -> ArrayRecord:
         """The pixels (height, width, channels) of a part inside the image: left, top, width and height."""
         return self._record(self._cut(box))
