@@ -159,15 +159,19 @@ def padded(values: np.ndarray) -> np.ndarray:
 def distinct(indices: np.ndarray) -> Parts:
     """The distinct indices in increasing order, and where each of the given ones is among them."""
     size = int(indices.max(initial=-1)) + 1
-    if size > DENSE_RANGE * indices.size:
+    if size > min(DENSE_RANGE * indices.size, np.iinfo(np.int32).max):
         return np.unique(indices, return_inverse=True)
     is_there = np.zeros(size, bool)
     is_there[indices] = True
-    return np.flatnonzero(is_there), (np.cumsum(is_there) - 1)[indices]
+    if is_there.all():
+        return np.arange(size), indices
+    order = np.cumsum(is_there, dtype=np.int32)  # half the memory, and SciPy would convert to it
+    order -= 1
+    return np.flatnonzero(is_there), order.take(indices)
 
 
 #: Up to this many possible indices for each given one, a table of all of them is faster than sorting.
-DENSE_RANGE = 16
+DENSE_RANGE = 8
 
 
 def sorted_rows(values: np.ndarray, indices: np.ndarray) -> Parts:

@@ -54,6 +54,22 @@ class BaseSparseNDArray(NDArray):
         """A copy of the indices, int64 (n,): the column of each stored element, or the number of each stored row."""
         return self._v.sparse.indices.copy()
 
+    def wait_to_read(self) -> None:
+        """Wait until what is stored is computed.
+
+        Raises
+        ------
+        MXNetError
+            If computing it failed.
+        """
+        for part in self._v.sparse.parts:
+            part.wait_to_read()
+
+    def wait_to_write(self) -> None:
+        """Wait until nothing reads what is stored any more."""
+        for part in self._v.sparse.parts:
+            part.wait_to_write()
+
     def _rebind(self, v: Any) -> None:
         self._v = v if isinstance(v, SparseValue) else converted(wrap(NDArray, v), self._stype)._v
         variable = getattr(self, "_g", None)

@@ -282,3 +282,20 @@ def wide_and_deep(mx: Any) -> Any:
         module.update()
         out.append(module.get_outputs()[0].asnumpy())
     return [*out, {n: _parts(a) for n, a in sorted(module.get_params()[0].items())}]
+
+
+def on_two_devices(mx: Any) -> Any:
+    """A batch split between two devices, which have the rows of their halves or all of them."""
+    out = []
+    for store, rows_of in (("local", _rows), ("local", None), (None, None)):
+        batches = _batches(mx)
+        module = mx.mod.Module(_linear(mx), ["data"], ["softmax_label"], context=[mx.cpu(0), mx.cpu(1)])
+        module.bind(batches.provide_data, batches.provide_label)
+        module.init_params(mx.init.Zero(), arg_params=_params(mx, module), aux_params={})
+        module.init_optimizer(kvstore=store, optimizer_params={"learning_rate": 0.5, "momentum": 0.9})
+        for batch in batches:
+            module.prepare(batch, sparse_row_id_fn=rows_of)
+            module.forward_backward(batch)
+            module.update()
+        out.append({n: _parts(a) for n, a in sorted(module.get_params()[0].items())})
+    return out
