@@ -1,5 +1,7 @@
 """What NumPy writes through is written through here, or raises an error that says what to do; no write goes to a copy unnoticed."""
 
+import re
+
 import numpy
 import pytest
 
@@ -108,6 +110,27 @@ def test_arrangements_of_memory_are_numpys():
             tricks.as_strided(x, shape, strides)
 
 
+def test_windows_are_views():
+    windows, numpys = np.lib.stride_tricks.sliding_window_view, numpy.lib.stride_tricks.sliding_window_view
+    # a copy would take 80 GB
+    assert windows(np.arange(1_000_000.0), 10_000)[::100_000, :2].tolist() == [[k, k + 1.0] for k in range(0, 990_001, 100_000)]
+    x, host = np.arange(60.0).reshape(3, 4, 5), numpy.arange(60.0).reshape(3, 4, 5)
+    for size, axis in ((2, 0), ((2,), (-1,)), ((2, 3), (2, 0)), ((1, 2, 3), None), ((2, 2), (1, 1)), (0, 1)):
+        ours, wanted = windows(x, size, axis), numpys(host, size, axis)
+        assert ours.tolist() == wanted.tolist()
+        assert ours[::-1].T.tolist() == wanted[::-1].T.tolist()
+    ours, wanted = windows(x, (2, 3), (2, 0)), numpys(host, (2, 3), (2, 0))
+    x[1, 2] = host[1, 2] = 7
+    assert (ours.tolist(), ours.strides) == (wanted.tolist(), wanted.strides)
+    with pytest.raises(ParameterError, match=r"read-only.*\(1, 4, 4, 2, 3\)"):
+        ours += 1
+    for size, axis, error in ((9, 0, "window shape"), (2, 5, "axis 5"), ((2, 2), 0, "length"), (-1, 0, "negative")):
+        with pytest.raises(ValueError, match=error) as theirs:
+            numpys(host, size, axis)
+        with pytest.raises(ValueError, match=re.escape(str(theirs.value))):
+            windows(x, size, axis)
+
+
 def test_gradients_flow_through_views_and_copies_of_parts():
     x = np.arange(9.0).reshape(3, 3)
     x.attach_grad()
@@ -121,6 +144,12 @@ def test_gradients_flow_through_views_and_copies_of_parts():
         y = (np.lib.stride_tricks.sliding_window_view(v, 2) ** 2).sum() + np.lib.stride_tricks.as_strided(v, (2, 2), (8, 8)).sum()
     y.backward()
     assert v.grad.tolist() == [1, 6, 9, 6]
+    z = np.array([3 + 4j, 1j, 2.0])
+    z.attach_grad()
+    with mx.autograd.record():
+        y = abs(np.lib.stride_tricks.sliding_window_view(z, 2)).sum()
+    y.backward()
+    assert numpy.allclose(z.grad, [0.6 + 0.8j, 2j, 1])
     with mx.autograd.record(), pytest.raises(AutogradError, match="nditer"):
         np.nditer(v)
     with mx.autograd.record(), pytest.raises(AutogradError, match="real"):

@@ -36,6 +36,14 @@ class StridedView(NamedTuple):
         own = [0 if n == 1 != m else s for n, m, s in zip(self.shape, shape[new:], self.strides, strict=True)]
         return StridedView(shape, (0,) * new + tuple(own), self.offset)
 
+    def windows(self, shape: Sizes, stride: Sizes, dilate: Sizes) -> "StridedView":
+        """Windows over the trailing axes, with the distances of windows and of the elements in them: a view of that shape."""
+        lead = len(self.shape) - len(stride)
+        steps = self.strides[lead:]
+        between = [s * t for s, t in zip(steps, stride, strict=True)]
+        within = [s * d for s, d in zip(steps, dilate, strict=True)]
+        return StridedView(shape, (*self.strides[:lead], *between, *within), self.offset)
+
     def reshaped(self, shape: Sizes) -> "StridedView | None":
         """The view in another shape; None if its elements must be copied for that."""
         strides = _strides_after_reshape(self, shape)

@@ -214,7 +214,7 @@ def _change(root: Cell, chain: Chain, change: Callable[[Array], object]) -> None
     except ValueError:
         for sig in chain:
             if not sig.op.writes_through:
-                raise _read_only_error(sig) from None
+                raise _read_only_error(view_shape(type_of(root._v)[0], chain)) from None
         raise
 
 
@@ -301,16 +301,16 @@ def _put_back(root: Cell, sig: Sig, new: Cell) -> Any:
     """
     rule = sig.op.put_back_rule
     if rule is None:
-        raise _read_only_error(sig)
+        raise _read_only_error(view_shape(type_of(root._v)[0], (sig,)))
     update = rule(type_of(root._v)[0], **sig.params)
     return invoke(update, (new,) if len(update.op.inputs) == 1 else (root, new))[0]
 
 
-def _read_only_error(sig: Sig) -> ParameterError:
-    """What a write to a view raises that one operation makes read-only."""
+def _read_only_error(shape: tuple[int, ...]) -> ParameterError:
+    """What a write to a view of that shape raises that one of its operations makes read-only."""
     return ParameterError(
         "assignment destination is read-only",
-        f"a view or copy of shape {sig.params['shape']} that cannot be written through",
+        f"a view or copy of shape {shape} that cannot be written through",
         "write to the array that it was made from (c.real = …, x[i, j] = …), or into a copy",
     )
 

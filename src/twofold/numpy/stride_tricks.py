@@ -1,17 +1,20 @@
-"""``twofold.np.lib.stride_tricks``: windows and other arrangements of memory, as read-only copies through which gradients flow."""
+"""``twofold.np.lib.stride_tricks``: windows as read-only views, other arrangements of memory as copies, with gradients."""
 
 from operator import index
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from ..backend.strides import row_major
 from ..errors import ParameterError
 from ..ndarray.types import ArrayLike, Shape
+from ..ops.primitive_shape import permute_dims, unfold
 from .array import ndarray
 from .creation import operand, read_only
 from .shapes import elements_at, rearranged
 
-_windows = rearranged(np.lib.stride_tricks.sliding_window_view)
+#: For windows with several sizes along one axis.
+_copied_windows = rearranged(np.lib.stride_tricks.sliding_window_view)
 
 
 def as_strided(
@@ -65,7 +68,7 @@ def as_strided(
 def sliding_window_view(
     x: ArrayLike, window_shape: int | Shape, axis: int | Shape | None = None, *, subok: bool = False, writeable: bool = False
 ) -> ndarray:
-    """All windows of a size, along new last axes.
+    """All windows of a size, along new last axes: a read-only view, so that of many windows only those that are used are copied.
 
     Parameters
     ----------
@@ -74,8 +77,33 @@ def sliding_window_view(
     window_shape
         Sizes of the windows.
     axis
-        The axes that they slide along; None: all.
+        The axes that they slide along; None: all. If an axis is named twice, the result is a copy.
     subok, writeable
-        Have no effect: the result is a read-only copy, since views here have no arbitrary strides.
+        Have no effect: windows share elements, so that a write through one would change others.
+
+    Raises
+    ------
+    ValueError
+        As NumPy's: if there are not as many sizes as axes, or a window does not fit.
+
+    Examples
+    --------
+    >>> from twofold import np
+    >>> np.lib.stride_tricks.sliding_window_view(np.arange(5), 3)[::2].tolist()
+    [[0, 1, 2], [2, 3, 4]]
     """
-    return read_only(_windows(x, window_shape, axis))
+    array = operand(x)
+    ndim = array.ndim
+    named = None if axis is None else normalize_axis_tuple(axis, ndim, allow_duplicate=True)
+    # NumPy judges the arguments, on an array without memory
+    kernel = np.lib.stride_tricks.sliding_window_view(np.broadcast_to(0, array.shape), window_shape, named).shape[ndim:]
+    axes = tuple(range(ndim)) if named is None else named
+    if len(set(axes)) < len(axes):
+        return read_only(_copied_windows(x, window_shape, axis))
+    order = (*[k for k in range(ndim) if k not in axes], *axes)
+    ones = (1,) * len(kernel)
+    return array._view(
+        permute_dims.sig(axes=order),
+        unfold.sig(kernel=kernel, stride=ones, dilate=ones),
+        permute_dims.sig(axes=(*map(order.index, range(ndim)), *range(ndim, ndim + len(kernel)))),
+    )

@@ -317,26 +317,33 @@ def _(make):
     yield make(make.distinct((0, 2)), width=((1, 1), (0, 0)), value=0.0, want=want)
 
 
-@primitive(view=True)
+@primitive(view=True, complex_gradient=True)
 def unfold(xp, data, *, kernel: Shape, stride: Shape, dilate: Shape):
     """Windows over the trailing axes: (…, d1…dk) to (…, o1…ok, kernel1…kernelk), without a copy."""
 
 
-@unfold.type
-def _(data, *, kernel, stride, dilate):
+def _unfolded(shape, kernel, stride, dilate):
     n = len(kernel)
-    lead, tail = data.shape[: len(data.shape) - n], data.shape[len(data.shape) - n :]
+    lead, tail = shape[: len(shape) - n], shape[len(shape) - n :]
     out = tuple(window_size(*w) for w in zip(tail, kernel, stride, dilate, strict=True))
     if min(out, default=1) < 1:
         raise ShapeError(
             "window: the kernel is larger than the padded input", f"kernel {kernel}, dilate {dilate}, input {tail}", "pad the input"
         )
-    return (*lead, *out, *kernel), data.dtype
+    return (*lead, *out, *kernel)
+
+
+unfold.type(lambda data, *, kernel, stride, dilate: (_unfolded(data.shape, kernel, stride, dilate), data.dtype))
 
 
 @unfold.grad
 def _(xp, dout, data, *, kernel, stride, dilate):
     return xp.fold(dout, size=data.shape[len(data.shape) - len(kernel) :], kernel=kernel, stride=stride, dilate=dilate)
+
+
+@unfold.strides
+def _(view, *, kernel, stride, dilate):
+    return view.windows(_unfolded(view.shape, kernel, stride, dilate), stride, dilate)
 
 
 #: Parameters of windows along one axis and along two.
@@ -353,7 +360,7 @@ def _(make):
     yield make(make.distinct((1, 2, 5, 6)), **_PLANE, want=want)
 
 
-@primitive()
+@primitive(complex_gradient=True)
 def fold(xp, data, *, size: Shape, kernel: Shape, stride: Shape, dilate: Shape):
     """The transpose of `unfold`: windows summed where they overlap, into trailing axes of ``size``."""
 
