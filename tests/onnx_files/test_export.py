@@ -143,9 +143,13 @@ def test_an_operation_without_a_counterpart_is_named_with_its_node(path):
         mx.onnx.export_model(net, {}, [(2,)], onnx_file_path=path)
 
 
-def test_random_numbers_are_refused(path):
+def test_random_numbers_of_which_onnx_knows_the_distribution_are_drawn_by_the_runtime(path, run):
+    mx.onnx.export_model(mx.sym.random.uniform(2, 3, shape=(50,), name="noise"), {}, [], onnx_file_path=path)
+    (first,) = run(path, {})
+    assert first.shape == (50,)
+    assert 2 <= first.min() < first.max() <= 3
     with pytest.raises(OperatorError, match="node noise"):
-        mx.onnx.export_model(mx.sym.random.uniform(shape=(2,), name="noise"), {}, [], onnx_file_path=path)
+        mx.onnx.export_model(mx.sym.random.gamma(2, 3, shape=(2,), name="noise"), {}, [], onnx_file_path=path)
 
 
 def test_shapes_that_depend_on_values_are_refused(path):

@@ -242,3 +242,55 @@ def test_the_names_of_mxnet_lead_to_the_same(path):
     assert GraphProto().get_graph_metadata(model.graph)["input_tensor_data"] == [("x", (2,))]
     block = GraphProto().graph_to_gluon(model.graph, mx.cpu(), 17)
     np.testing.assert_array_equal(block(nd.array([-1, 1])).asnumpy(), [0, 1])
+
+
+def flattened(first, opset=17):
+    """``x.reshape(shape(first)[0], -1)`` of a convolution's result, as other exporters write it, for any number of samples."""
+    nodes = [
+        node("Conv", ["x", "w"], ["features"], pads=[1, 1, 1, 1]),
+        node("Shape", [first], ["shape"]),
+        node("Gather", ["shape", "zero"], ["samples"], axis=0),
+        node("Unsqueeze", ["samples", "zeros"], ["row"]),
+        node("Concat", ["row", "rest"], ["wanted"], axis=0),
+        node("Reshape", ["features", "wanted"], ["y"]),
+    ]
+    arrays = {"w": np.ones((2, 1, 3, 3), np.float32), "zero": np.int64(0), "zeros": np.array([0]), "rest": np.array([-1])}
+    return model_of(nodes, {"x": ("n", 1, 4, 4)}, {"y": ("n", 32)}, arrays, opset)
+
+
+@pytest.mark.parametrize("first", ["x", "features"])
+def test_computations_of_unknown_sizes_are_done_while_reading(first, path):
+    saved(flattened(first), path)
+    for samples in (1, 3):
+        assert outputs(path, x=np.ones((samples, 1, 4, 4)))[0].shape == (samples, 32)
+
+
+def test_a_product_of_unknown_sizes_is_refused_with_what_to_do(path):
+    nodes = [
+        node("Shape", ["x"], ["shape"]),
+        node("ReduceProd", ["shape"], ["count"]),
+        node("Reshape", ["x", "count"], ["y"]),
+    ]
+    saved(model_of(nodes, {"x": ("n", 6)}, {"y": ("m",)}), path)
+    with pytest.raises(FormatError, match=r"\(ReduceProd\): an operand depends on unknown sizes.*give the inputs fixed sizes"):
+        mx.contrib.onnx.import_model(path)
+
+
+def test_a_size_that_is_not_in_its_place_is_not_taken_for_the_one_there(path):
+    # (n, 6) to (2 n, 3), and back by the shape of x: the first size there is 2 n, which a reshape must not keep
+    nodes = [
+        node("Reshape", ["x", "halves"], ["rows"]),
+        node("Shape", ["x"], ["shape"]),
+        node("Gather", ["shape", "zero"], ["samples"], axis=0),
+        node("Unsqueeze", ["samples", "zeros"], ["row"]),
+        node("Concat", ["row", "rest"], ["wanted"], axis=0),
+        node("Reshape", ["rows", "wanted"], ["y"]),
+    ]
+    arrays = {"halves": np.array([-1, 3]), "zero": np.int64(0), "zeros": np.array([0]), "rest": np.array([6])}
+    saved(model_of(nodes, {"x": ("n", 6)}, {"y": ("n", 6)}, arrays), path)
+    x = np.arange(12.0).reshape(2, 6)
+    np.testing.assert_array_equal(outputs(path, x=x)[0], x)
+    arrays["rest"] = np.array([-1])
+    saved(model_of(nodes, {"x": ("n", 6)}, {"y": ("n", 6)}, arrays), path)
+    with pytest.raises(FormatError, match=r"node 'y' \(Reshape\): more than one size of the shape is unknown.*give the inputs fixed sizes"):
+        mx.contrib.onnx.import_model(path)

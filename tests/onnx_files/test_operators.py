@@ -86,6 +86,11 @@ def write(case: Case, path: str, opset: int) -> None:
     mx.onnx.export_model(case.symbol, params, shapes, dtypes, path, opset_version=opset)
 
 
+def draws(op: Op) -> bool:
+    """Whether a file draws random numbers: of these only shapes and dtypes are compared."""
+    return op.title.startswith("_random")
+
+
 def refusal(case: Case, path: str) -> str | None:
     """The operation for which a symbol is refused; None if it is written."""
     try:
@@ -109,10 +114,10 @@ def test_a_file_computes_the_same_elsewhere_and_when_it_is_read_back(op, path, r
         case = case_of(op, sample)
         if case is None:
             continue
-        wanted = case.outputs() if not op.random or op.onnx_rule else []
+        wanted = case.outputs()
         if (lacking := refusal(case, path)) is not None:
             assert lacking in {*WITHOUT_FORM, "random_bits", "cumulative_prod, 20"}
             return
-        check(run(path, case.arrays), wanted)
         symbol, args, states = mx.contrib.onnx.import_model(path)
-        check(case.outputs(symbol, {**args, **states}), wanted)
+        for found in (run(path, case.arrays), case.outputs(symbol, {**args, **states})):
+            check([a * 0 for a in found] if draws(op) else found, [a * 0 for a in wanted] if draws(op) else wanted)

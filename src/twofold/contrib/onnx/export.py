@@ -10,7 +10,7 @@ import numpy as np
 from ... import ndarray as nd
 from ... import symbol as sym
 from ...dtype import DTypeLike, dtype_name
-from ...errors import FormatError, ParameterError
+from ...errors import FormatError, InternalError, ParameterError
 from ...formats.files import write_file
 from ...ndarray.array import NDArray
 from ...opdef.registry import NAMES
@@ -105,7 +105,10 @@ def export_model(
     onnx = onnx_package("export_model")
     if run_shape_inference:
         model = onnx.shape_inference.infer_shapes(model)
-    onnx.checker.check_model(model)
+    try:
+        onnx.checker.check_model(model)
+    except onnx.checker.ValidationError as error:
+        raise InternalError("export_model: the model that was written is not valid", str(error), "please report it") from error
     write_file(onnx_file_path, [_bytes(model)])
     if verbose:
         count = len(model.graph.node)

@@ -1,7 +1,7 @@
 """Computes nodes whose inputs are all constants while a graph is read: most are computations of shapes."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,8 @@ def folded(graph: Any, node: Any, inputs: Sequence[Tensor | None]) -> Any:
     shape = _shape_of(node, inputs)
     if shape is not None:
         return shape
+    if any(t is not None and t.partial is not None for t in inputs):
+        return _rearranged(graph, node, inputs)
     arrays = [None if t is None else t.array for t in inputs]
     if node.op_type not in _FOLDED or any(t is not None and a is None for t, a in zip(inputs, arrays, strict=True)):
         return None
@@ -46,10 +48,79 @@ def _shape_of(node: Any, inputs: Sequence[Tensor | None]) -> Any:
     bounds = {a.name: a.i for a in node.attribute}
     if sizes is not None:
         sizes = sizes[slice(bounds.get("start", 0), bounds.get("end"))]
-    if sizes is None or None in sizes:
+    if sizes is None:
         return None
+    if None in sizes:
+        return _partly_known(inputs[0], node, bounds)
     found = np.array(sizes, np.int64)
     return [found if node.op_type == "Shape" else np.array(math.prod(found.tolist()), np.int64)]
+
+
+def _partial(graph: Any, name: str, elements: np.ndarray) -> Tensor:
+    """A computation of shapes with unknown sizes, as a value."""
+    found = Tensor(graph, name, shape=elements.shape, dtype="int64")
+    found.partial = elements
+    return found
+
+
+def _partly_known(tensor: Tensor, node: Any, bounds: Mapping[str, int]) -> Any:
+    """The shape of a value of which some sizes are unknown; None for the number of its elements."""
+    if node.op_type == "Size":
+        return None
+    elements = np.empty(len(tensor.sizes), object)
+    elements[:] = [tensor.unknown(k) if n is None else n for k, n in enumerate(tensor.sizes)]
+    return [_partial(tensor.owner, node.output[0], elements[slice(bounds.get("start", 0), bounds.get("end"))])]
+
+
+# operators that move elements about, on arrays of objects too
+
+
+def Cast(x, **attributes):
+    """The elements: those of a shape are integers in every dtype."""
+    return x
+
+
+def Concat(*arrays, axis):
+    """The operands joined."""
+    return np.concatenate([a.astype(object) for a in arrays], axis)
+
+
+def Gather(x, index, axis=0):
+    """Elements at indices."""
+    return np.asarray(np.take(x, index.astype(int), axis), object)
+
+
+def Slice(x, starts, ends, axes=None, steps=None):
+    """A range."""
+    return x[int(starts[0]) : int(ends[0]) : 1 if steps is None else int(steps[0])]
+
+
+def Squeeze(x, axes=None):
+    """The element of a vector of one."""
+    return np.asarray(np.squeeze(x, None if axes is None else tuple(axes)), object)
+
+
+def Unsqueeze(x, axes):
+    """A vector of one element."""
+    return np.expand_dims(x, tuple(int(a) for a in axes))
+
+
+_REARRANGING: dict[str, Callable[..., np.ndarray]] = {f.__name__: f for f in (Cast, Concat, Gather, Slice, Squeeze, Unsqueeze)}
+
+
+def _rearranged(graph: Any, node: Any, inputs: Sequence[Tensor | None]) -> Any:
+    """The result of an operator that moves the elements of a shape about; None if it computes with them, or with other values."""
+    elements = [None if t is None else t.partial if t.partial is not None else t.array for t in inputs]
+    if any(t is not None and a is None for t, a in zip(inputs, elements, strict=True)):
+        return None
+    given = [a for a in elements if a is not None]
+    function = _REARRANGING.get(node.op_type)
+    if function is None:
+        return None
+    attributes = {a.name: list(a.ints) if a.ints else a.i for a in node.attribute}
+    found = function(*given, **attributes)
+    known = all(isinstance(n, (int, np.integer)) for n in found.ravel())
+    return [found.astype(np.int64) if known else _partial(graph, node.output[0], found)]
 
 
 def _product(shape: np.ndarray, *rest: np.ndarray) -> int:

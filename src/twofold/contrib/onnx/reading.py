@@ -65,6 +65,7 @@ class GraphReader:
         self._absent: set[str] = set()  # inputs of a definition that are omitted
         self._known, self._like = dict(known or {}), dict(like or {})
         self._types: dict[str, tuple[Sizes | None, str | None]] = {}
+        self._labels: dict[str, dict[int, str]] = {}
         self._typed: dict[Head, Node] = {}
         self._untyped: set[Head] = set()
         self._functions = {(f.domain, f.name): f for f in model.functions}
@@ -104,12 +105,19 @@ class GraphReader:
     def _infer(self) -> None:
         """Note the types that ONNX infers: where all sizes of inputs are known, those of the symbol say more."""
         onnx = onnx_package("reading ONNX files")
+        for info in self.model.graph.input:
+            for k, size in enumerate(info.type.tensor_type.shape.dim):
+                if not size.HasField("dim_value") and not size.dim_param:
+                    size.dim_param = f"{info.name}.{k}"
         try:
             graph = onnx.shape_inference.infer_shapes(self.model, data_prop=True).graph
         except Exception:  # whatever it runs into: it is only an aid, and faults are reported with the node that they are in
             graph = self.model.graph
         for info in [*graph.value_info, *graph.output, *graph.input]:
             self._types[info.name] = _type_of(info)
+            self._labels[info.name] = {k: d.dim_param for k, d in enumerate(info.type.tensor_type.shape.dim) if d.dim_param}
+        for name, tensor in self.inputs.items():
+            tensor.labels = self._labels.get(name, {})
 
     def _input(self, info: Any) -> None:
         if info.name in self._known:
@@ -251,7 +259,9 @@ class GraphReader:
         shape, dtype = self._types.get(name, (None, None))
         if typed is not None:
             shape, dtype = typed.shape, typed.dtype
-        return Tensor(self, name, Symbol([head]), None, shape, dtype, roots)
+        made = Tensor(self, name, Symbol([head]), None, shape, dtype, roots)
+        made.labels = self._labels.get(name, {})
+        return made
 
     # symbols
 

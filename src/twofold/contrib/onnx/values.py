@@ -1,6 +1,7 @@
 """What is known about a value of an ONNX graph while it is read: its symbol, its type, and its elements if it is constant."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from numpy import ndarray
@@ -10,6 +11,13 @@ from ...errors import FormatError
 from ...symbol.symbol import Symbol
 
 Sizes = tuple[int | None, ...]
+
+
+@dataclass(frozen=True)
+class UnknownSize:
+    """An unknown size by the name that ONNX gives it (or that of a value and an axis): sizes of one name are equal."""
+
+    name: str
 
 
 class NotConstant(FormatError):
@@ -49,9 +57,16 @@ class Tensor:
         Its type, None if unknown.
     roots
         Names of the graph's inputs that it depends on.
+
+    Attributes
+    ----------
+    labels
+        Names of unknown sizes, by axis; see `UnknownSize`.
+    partial
+        Of a computation of shapes in which some sizes are unknown: integers and `UnknownSize`, as an array of objects; else None.
     """
 
-    __slots__ = ("_symbol", "array", "dtype", "name", "owner", "roots", "shape")
+    __slots__ = ("_symbol", "array", "dtype", "labels", "name", "owner", "partial", "roots", "shape")
 
     def __init__(
         self,
@@ -64,12 +79,17 @@ class Tensor:
         roots: frozenset[str] = frozenset(),
     ) -> None:
         self.owner, self.name, self._symbol, self.array, self.roots = owner, name, symbol, array, roots
+        self.partial: ndarray | None = None
+        self.labels: dict[int, str] = {}
         self.shape: Sizes | None = shape if array is None else array.shape
         self.dtype: str | None = dtype if array is None else NAME_OF.get(array.dtype)
 
     @property
     def symbol(self) -> Symbol:
         """Its symbol; that of a constant is a variable."""
+        if self._symbol is None and self.array is None:
+            given = f"{self.name}, which is computed from sizes that are not known"
+            raise FormatError(f"{self.owner.place}: an operand depends on unknown sizes", given, "give the inputs fixed sizes")
         if self._symbol is None:
             self._symbol = self.owner.variable(self)
         return self._symbol
@@ -92,6 +112,10 @@ class Tensor:
             todo = "declare its shape in the file, for example by onnx.shape_inference"
             raise FormatError(f"{self.owner.place}: the shape of an operand is not known", self.name, todo)
         return self.shape
+
+    def unknown(self, axis: int) -> UnknownSize:
+        """The unknown size of an axis."""
+        return UnknownSize(self.labels.get(axis) or f"{self.name}.{axis}")
 
     @property
     def known_sizes(self) -> tuple[int, ...]:

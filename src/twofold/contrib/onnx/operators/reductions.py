@@ -149,9 +149,3 @@ def TopK(graph, x, k, *, axis=-1, largest=1, sorted=1):
         return value, place
     found = F.topk(x.symbol, axis=at, k=count, ret_typ="both", is_ascend=not largest, dtype="int64")
     return found[0], found[1]
-
-
-@reads
-def Bernoulli(graph, x, *, seed=None, dtype=None):
-    """Random bits: they cannot be reproduced elsewhere."""
-    raise unsupported(graph, "random numbers are not supported", None, "draw them outside of the model")

@@ -123,15 +123,21 @@ def DFT(graph, x, dft_length=None, axis=None, *, inverse=0, onesided=0):
 
 
 @reads
+def MaxRoiPool(graph, x, rois, *, pooled_shape, spatial_scale=1.0):
+    """Maxima of the cells of regions."""
+    return F.ROIPooling(x.symbol, rois.symbol, pooled_size=tuple(pooled_shape), spatial_scale=spatial_scale)
+
+
+@reads
 def RoiAlign(
     graph, x, rois, batch_indices, *, mode="avg", output_height=1, output_width=1, sampling_ratio=0, spatial_scale=1.0,
     coordinate_transformation_mode="half_pixel",
 ):  # fmt: skip
     """Means of samples in the cells of regions."""
-    if mode != "avg" or not sampling_ratio:
-        raise unsupported(graph, "only means of a given number of samples are supported", f"{mode}, sampling_ratio {sampling_ratio}")
+    if mode != "avg":
+        raise unsupported(graph, "only means are supported", mode)
     numbered = NP.concatenate([NP.expand_dims(cast(batch_indices.symbol, str(rois.dtype)), 1), rois.np], axis=1)
-    options = {"pooled_size": (output_height, output_width), "spatial_scale": spatial_scale, "sample_ratio": sampling_ratio}
+    options = {"pooled_size": (output_height, output_width), "spatial_scale": spatial_scale, "sample_ratio": sampling_ratio or -1}
     aligned = coordinate_transformation_mode == "half_pixel" and graph.opset >= 16
     return F.contrib.ROIAlign(x.symbol, numbered, aligned=aligned, **options)
 

@@ -7,19 +7,31 @@ from typing import Any
 import numpy as np
 
 from ..rules import reads, unsupported
-from ..values import Tensor
+from ..values import Tensor, UnknownSize
 from .functions import NP, F, cast
 
 
 @reads
 def Reshape(graph, data, shape, *, allowzero=0):
     """The elements in another shape; 0 keeps a size, -1 infers one."""
+    if shape.partial is not None:
+        return F.reshape(data.symbol, shape=_codes(graph, data, shape.partial))
     wanted = shape.integers
     if data.shape is not None and None not in data.shape:
         return NP.reshape(data.np, _filled(graph, data.known_sizes, wanted, allowzero))
     if allowzero and 0 in wanted:
         raise unsupported(graph, "a size of 0 is not supported where sizes are unknown", wanted)
     return F.reshape(data.symbol, shape=tuple(wanted))
+
+
+def _codes(graph: Any, data: Tensor, wanted: np.ndarray) -> tuple[int, ...]:
+    """A shape with unknown sizes in MXNet's codes: 0 where a size keeps its place, -1 for one other."""
+    known = [None if isinstance(n, UnknownSize) else int(n) for n in wanted]
+    kept = [n is None and k < data.ndim and data.sizes[k] is None and data.unknown(k) == wanted[k] for k, n in enumerate(known)]
+    codes = tuple(0 if keep else -1 if n is None else n for n, keep in zip(known, kept, strict=True))
+    if codes.count(-1) > 1:
+        raise unsupported(graph, "more than one size of the shape is unknown", str(wanted.tolist()), "give the inputs fixed sizes")
+    return codes
 
 
 def _filled(graph: Any, sizes: tuple[int, ...], wanted: list[int], allowzero: int) -> tuple[int, ...]:
