@@ -109,6 +109,7 @@ def test_machine_code_is_within_its_tolerance(monkeypatch, tmp_path):
 
     monkeypatch.setenv("TWOFOLD_CACHE", str(tmp_path))
     monkeypatch.setattr(tiering, "WORTH", 0)  # compiles small kernels, too, at their second use
+    monkeypatch.setattr(tiering, "LOADED_FROM", 0)
     for seed in range(0, CASES, 50):
         in_mode(monkeypatch, engine="naive")
         naive = run(seed, True)
