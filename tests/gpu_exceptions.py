@@ -89,6 +89,10 @@ WHY_NOT = {
         f"{SMALL}elements_keep_their_dtype[complex64]",
         "tests/ndarray/test_conventions.py::test_differs_as_documented[copies: a.astype('complex64')]",
     ),
+    "a thousand compositions of operators that other tests run on GPUs; every seventh runs there too (test_deferred)": tuple(
+        f"tests/numpy/test_differentiable.py::test_{name}"
+        for name in ("statistics", "signals", "moves", "second_gradients", "results_and_gradients", "unusual_arguments")
+    ),
     "another process has no simulated GPU to read the pickle with": (
         "tests/ndarray/test_interop.py::test_a_pickle_can_be_loaded_in_another_process",
     ),
@@ -98,7 +102,10 @@ WHY_NOT_REAL = {
     "subnormal numbers are 0 on GPUs": ("tests/ops/test_stability.py::test_a_norm_is_finite_where_its_squares_are_not[subnormal]",),
 }
 #: Expressions with complex numbers, which are not computed on GPUs.
-COMPLEX = re.compile(r"tests/numpy/test_parity\.py::test_an_expression_matches_numpy.*\dj\b")
+COMPLEX = re.compile(
+    r"tests/numpy/(test_parity\.py::test_an_expression_matches_numpy.*\dj\b"
+    r"|test_complex\.py|test_differentiable\.py::test_(complex|transforms|.*\b([zuq]|fft|emath|sort_complex)\b))"
+)
 EXCEPTIONS, REAL_EXCEPTIONS = (tuple(start for starts in why.values() for start in starts) for why in (WHY_NOT, WHY_NOT_REAL))
 
 
