@@ -189,6 +189,16 @@ def test_a_real_tape_continues_a_complex_one():
     numpy.testing.assert_allclose(x.grad.asnumpy(), 2 * (matrix.conj().T @ matrix).real @ x.asnumpy(), rtol=1e-12)
 
 
+def test_a_bound_symbol_has_the_same_gradient():
+    z = numpy.array([1 + 2j, 0.5 - 1j], "complex64")
+    x = mx.sym.Variable("x")
+    gradient = mx.nd.zeros((2,), dtype="complex64")
+    bound = mx.sym.abs(mx.sym.square(x)).bind(mx.cpu(), {"x": mx.nd.array(z, dtype="complex64")}, args_grad={"x": gradient})
+    bound.forward(is_train=True)
+    bound.backward(mx.nd.ones((2,)))
+    numpy.testing.assert_allclose(gradient.asnumpy(), 2 * z, rtol=1e-6)  # of |z|²
+
+
 def test_fitting_a_filter_by_its_spectrum():
     draw = numpy.random.default_rng(0)
     signal, taps = draw.normal(size=64), draw.normal(size=5)

@@ -4,8 +4,8 @@ Reverse accumulation as in Griewank & Walther, "Evaluating Derivatives", SIAM 20
 
 The gradient of a real number L with respect to a complex one z = a + ib is dL/da - i dL/db in these graphs. With this convention the rule
 ``dout * f'(z)`` holds for every holomorphic function f, unchanged, and only rules such as that of `abs` tell complex numbers apart. What
-users give and get is its conjugate, dL/da + i dL/db, the direction of steepest ascent; `imperative.backward` converts. An operator whose
-rule is not known to hold for complex numbers (`Op.complex_gradient`) raises.
+users give and get is its conjugate, dL/da + i dL/db, the direction of steepest ascent; `imperative.backward` and `gradient` convert. An
+operator whose rule is not known to hold for complex numbers (`Op.complex_gradient`) raises.
 """
 
 import inspect
@@ -169,9 +169,14 @@ def _plus(total: Node, grad: Node) -> Node:
 
 
 def gradient(outputs: Sequence[Node], heads: Sequence[Node], wrt: Sequence[Node]) -> list[Node]:
-    """Gradient of sum(outputs · heads) with respect to nodes; zeros where nothing depends on them."""
-    found = accumulate(outputs, heads)
-    return [found[w] if w in found else G.full(shape=w.shape, value=0, dtype=w.dtype) for w in wrt]
+    """Gradient of sum(outputs · heads) with respect to nodes, as users see it; zeros where nothing depends on them."""
+    found = accumulate(outputs, [_conjugated(h) for h in heads])
+    return [_conjugated(found[w]) if w in found else G.full(shape=w.shape, value=0, dtype=w.dtype) for w in wrt]
+
+
+def _conjugated(grad: Node) -> Node:
+    """A gradient in the other convention for complex numbers: that of users, or that of this module."""
+    return G.conjugate(grad) if grad.dtype in COMPLEX else grad
 
 
 def backward_order(heads: Iterable[AnyNode], inputs_of: Callable[[AnyNode], Sequence[AnyNode]]) -> list[AnyNode]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..device import Device
-from ..dtype import is_float
+from ..dtype import COMPLEX, is_float
 from ..errors import ShapeError
 from ..executor.executor import Executor, Running
 from ..executor.function import StateUpdate, new_states
@@ -77,7 +77,7 @@ class Partition:
         known = self.inference.known[variable][0]
         wanted = self.requests.get(variable.name, "null") != "null" or variable in self._differentiated
         dtype = known.dtype or "float32"
-        return leaf(self.key_of(Head(variable, 0)), known.sizes, dtype, wanted and is_float(dtype))
+        return leaf(self.key_of(Head(variable, 0)), known.sizes, dtype, wanted and (is_float(dtype) or dtype in COMPLEX))
 
     def parts(self, training: bool) -> list[Part]:
         """The typed graph, one part for each run of nodes on one device."""
