@@ -294,7 +294,7 @@ class CellNamespace(Derived):
         return x._dtype
 
     def convert(self, x: Any, stype: str) -> Any:
-        """An operand in another storage type. Gradients flow to what is stored."""
+        """An operand in another storage type. Gradients of a sparse one flow to what is stored."""
         if isinstance(x, Sparse):
             if x.stype == stype:
                 return x
@@ -302,7 +302,8 @@ class CellNamespace(Derived):
         if stype == "default":
             return x
         check_shape(stype, x.shape)
-        host = host_of(x)
+        # of an array with a gradient every element is stored: zeros have a gradient too
+        host = np.ones(x.shape, bool) if is_tracked(x._v) else host_of(x)
         if stype == "row_sparse":
             rows = adopted(CLASSES["default"], sparse.nonzero_rows(host), x.context)
             return Sparse(stype, x.shape, self.take(x, rows, axis=0), rows)

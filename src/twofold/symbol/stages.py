@@ -14,7 +14,6 @@ from ..imperative.cell import wrap
 from ..imperative.eager import run_eagerly
 from ..imperative.record import tls
 from ..imperative.storage import array_of, densified, results_of
-from ..imperative.way import is_tracked
 from ..ndarray.array import NDArray
 from ..program.cache import Cache, Entry
 from .inference import infer_all
@@ -113,9 +112,7 @@ class Staged(Entry):
         args = [*node.operands(inputs), *node.scalars]
         if node not in self._stored:
             return [wrap(NDArray, c) for c in run_eagerly(node.sig(tls.training), args, device)]
-        # a sparse result would pass on the gradients of what it stores, but those of its zeros count too
-        is_whole = node.storage_type() != "default" and any(is_tracked(a._v) for a in inputs)
-        return results_of((node.sig if is_whole else node.stored_sig)(tls.training), args, device)
+        return results_of(node.stored_sig(tls.training), args, device)
 
 
 class _Stage:

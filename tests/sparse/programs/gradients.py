@@ -87,3 +87,23 @@ def sparse_embedding(mx: Any) -> Any:
     symbol = mx.sym.contrib.SparseEmbedding(mx.sym.Variable("data"), input_dim=3, output_dim=2, name="e")
     out["symbol"] = [symbol.list_arguments(), [list(s) for s in symbol.infer_shape(data=(4,))[0]]]
     return out
+
+
+def casts(mx: Any) -> Any:
+    """Gradients through sparse arrays that are made of dense ones: those of zeros too."""
+    out = []
+    head = mx.nd.array([[1, 2], [3, 4], [5, 6]])
+    for stype in ("row_sparse", "csr"):
+        x = mx.nd.array([[0, 1], [0, 0], [2, 0.0]])
+        x.attach_grad()
+        with mx.autograd.record():
+            stored = mx.nd.cast_storage(x * 1, stype)
+            loss = (mx.nd.cast_storage(stored, "default") * head).sum()
+        loss.backward()
+        out.append([stored.stype, stored.asnumpy(), x.grad.asnumpy()])
+        with mx.autograd.record():
+            stored = (x * 1).tostype(stype)
+            loss = mx.nd.square(stored).tostype("default").sum() + (stored.tostype("default") * 3).sum()
+        loss.backward()
+        out.append(x.grad.asnumpy())
+    return out
