@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from importlib.util import find_spec
 
 __all__ = ["counting", "progress"]
@@ -62,7 +63,7 @@ def _counted_lines(title: str, steps: int) -> Callable[[str], None]:
 def counting(title: str, steps: int) -> Iterator[Callable[[], None]]:
     """A bar, given its title and number of steps, as a function to call after each."""
     if find_spec("rich") is None or not sys.stdout.isatty():
-        yield _counted_lines(title, steps)
+        yield partial(_counted_lines(title, steps), "")
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
