@@ -37,6 +37,7 @@ MACHINERY = {
     r"\.SequentialRNNCell\.hybrid_forward$": "MXNet's raises NotImplementedError",
     r"\.DataParallelExecutorGroup\.(bind_exec|decide_slices)$": "the constructor does it, and `reshape`",
     r"^mxnet\.symbol\.numpy\.random\.shuffle$": "symbols are not written to",
+    r"\.dataloader\.(ConnectionWrapper|Queue|SimpleQueue|\w+_loop_v1|re(build|duce)_\w+)\b": "it is how MXNet's processes pass arrays",
     r"^mxnet\.metric\.PearsonCorrelation\.update_": "it keeps sums in place of MXNet's running moments",
 }
 
