@@ -4,6 +4,7 @@ Inside the package a dtype is its name (``"float32"``), which is hashable, print
 exist only in graphs: ``"weakf"`` and ``"weaki"``, the types of Python floats and ints, which never widen an array of their kind.
 """
 
+from collections.abc import Iterable
 from functools import cache
 
 import ml_dtypes
@@ -95,6 +96,11 @@ def promote(*names: str) -> str:
 
 
 @cache
+def in_words(names: Iterable[str]) -> str:
+    """Dtypes as errors name them: weak ones by the class of the Python scalar."""
+    return ", ".join([WEAK[n].__name__ if n in WEAK else n for n in names])
+
+
 def ufunc_result(ufunc: str, *names: str) -> str:
     """The result dtype of a NumPy ufunc for operand dtypes.
 
@@ -109,7 +115,7 @@ def ufunc_result(ufunc: str, *names: str) -> str:
     try:
         return NAME_OF[function.resolve_dtypes((*given, *(None,) * function.nout))[-1]]
     except (TypeError, KeyError):
-        raise DTypeError(f"{ufunc}: not defined for these dtypes", ", ".join(names), "cast the operands with astype") from None
+        raise DTypeError(f"{ufunc}: not defined for these dtypes", in_words(names), "cast the operands with astype") from None
 
 
 @cache

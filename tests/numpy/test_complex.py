@@ -211,3 +211,17 @@ def test_fitting_a_filter_by_its_spectrum():
         loss.backward()
         spectrum -= 0.2 * spectrum.grad * 64 / (2 * np.abs(np.fft.rfft(np.array(signal))) ** 2 + 1e-3) / 2
     numpy.testing.assert_allclose(spectrum.asnumpy(), numpy.fft.rfft(taps, 64), atol=1e-4)
+
+
+@pytest.mark.parametrize("size", [5, 300_000])
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_the_operator_squares_complex_numbers_as_numpys(size, dtype):
+    host = (numpy.random.default_rng(size).normal(size=(2, size)).T @ [1, 1j]).astype(dtype)
+    z = np.array(host)
+    z.attach_grad()
+    for squared, wanted in ((z**2, host**2), (z[::2] ** 2, host[::2] ** 2), (z**2.0, host**2.0), (np.power(z, 2), numpy.power(host, 2))):
+        assert squared.tolist() == wanted.tolist()
+    with mx.autograd.record():
+        y = (z**2).imag.sum()
+    y.backward()
+    assert numpy.allclose(z.grad, 2j * host.conj())

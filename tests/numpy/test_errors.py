@@ -213,3 +213,11 @@ def test_a_ufunc_that_may_not_cast_its_operands_to_the_dtype_raises():
     assert np.add(np.ones(3), 1, dtype="i4", casting="unsafe").dtype == "int32"
     assert np.add(np.ones(3), 1, dtype="float32").dtype == "float32"
     assert np.add(np.ones(3, "u1"), 1, dtype="u1").tolist() == [2, 2, 2]
+
+
+@pytest.mark.parametrize("elements", [3, 100_000])
+def test_errors_name_python_numbers_by_their_class(elements):
+    with pytest.raises(DTypeError, match="given float64, int;"):
+        np.ones(elements) & 1
+    with pytest.raises(DTypeError, match="given float16, float;"):
+        np.ones(elements, "float16") << 2.5

@@ -13,13 +13,13 @@ from weakref import ref
 import numpy as np
 
 from ..device import CPU
-from ..dtype import INTEGERS, NAME_OF, NUMPY, WEAK, promote, scalar_dtype, ufunc_result
+from ..dtype import INTEGERS, NAME_OF, NUMPY, WEAK, in_words, promote, scalar_dtype, ufunc_result
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..generated_methods import attach_method
 from ..imperative.array import AXES_REVERSED, GAPS, Array
 from ..imperative.cell import HOST, PLAIN, Cell, Content, Value, wrap
 from ..imperative.counters import COUNTERS
-from ..imperative.fast import method_of, of_elements, specialise
+from ..imperative.fast import SQUARED, method_of, of_elements, specialise
 from ..imperative.generated_text import SHARED
 from ..imperative.invoke import content, invoke, type_of
 from ..imperative.write import is_owned, look, make_plain, update_in_place, write
@@ -139,7 +139,7 @@ def loop_dtypes(ufunc: str, *names: str, dtype: str | None = None, casting: Cast
         return tuple(NAME_OF[d] for d in found[: function.nin])
     except (TypeError, KeyError):
         asked = "" if dtype is None else f" to {dtype} with casting={casting!r}"
-        raise DTypeError(f"{ufunc}: not defined for these dtypes", f"{', '.join(names)}{asked}", "cast the operands with astype") from None
+        raise DTypeError(f"{ufunc}: not defined for these dtypes", f"{in_words(names)}{asked}", "cast the operands with astype") from None
 
 
 def evaluated(op: Op, operands: Sequence[ndarray | bool | int | float]) -> list[Any]:
@@ -212,7 +212,7 @@ def _general(op: Op, reverse: bool = False, squares: bool = False) -> Callable[.
         for value in values:
             if value.__class__ is ndarray and value._v.__class__ is Value:
                 make_plain(value)
-        if squares and values[1].__class__ is int and values[1] == 2 and values[0]._dtype == "bool":
+        if squares and values[1].__class__ is int and values[1] == 2 and values[0]._dtype in SQUARED:
             return applied(primitive_math.square, values[0])
         return applied(op, *(reversed(values) if reverse else values))
 

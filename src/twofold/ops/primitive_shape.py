@@ -251,7 +251,7 @@ def _(*arrays, axis):
     for a in arrays:
         if len(a.shape) != len(first.shape) or any(n != m for k, (n, m) in enumerate(zip(a.shape, first.shape, strict=True)) if k != at):
             raise ShapeError(
-                "concat: shapes differ in other axes", ", ".join(str(x.shape) for x in arrays), f"make all axes equal except {axis} equal"
+                "concat: shapes differ in other axes", ", ".join(str(x.shape) for x in arrays), f"make all axes but {axis} equal"
             )
     dtype = first.dtype if all(a.dtype == first.dtype for a in arrays) else promote(*[a.dtype for a in arrays])
     return (*first.shape[:at], sum(a.shape[at] for a in arrays), *first.shape[at + 1 :]), dtype
