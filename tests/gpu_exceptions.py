@@ -7,6 +7,7 @@ GLUON = "tests/gluon/test_programs.py::test_program_gives_what_mxnet_gives["
 ARRAYS, PARITY = "tests/numpy/test_arrays.py::test_", "tests/numpy/test_parity.py::test_"
 LARGE, SMALL = "tests/numpy/test_large.py::test_", "tests/numpy/test_small.py::test_"
 INDICES, RECORDING = "tests/numpy/test_index_arrays.py::test_", "tests/numpy/test_recording.py::test_"
+OPERANDS, PARTS = "tests/numpy/test_recorded_operands.py::test_", "tests/numpy/test_recorded_parts.py::test_"
 
 WHY_NOT = {
     "runs programs of the CPU whatever the default is; tests/cupy/test_operators.py runs the operators' samples on GPUs": (
@@ -22,6 +23,13 @@ WHY_NOT = {
         f"{SMALL}a_small_draw_enters_one_function_and_gives_what_numpy_gives",
         f"{LARGE}views_of_large_arrays_enter_one_function",
         f"{RECORDING}views_of_tracked_arrays_are_made_in_one_frame",
+        f"{OPERANDS}a_recorded_gather_enters_few_functions",
+        f"{OPERANDS}the_tape_borrows_index_arrays",
+        f"{OPERANDS}a_view_is_read_once",
+        f"{OPERANDS}a_list_of_numbers_is_stacked_by_one_operation",
+        f"{OPERANDS}recorded_methods_enter_few_functions",
+        f"{PARTS}recorded_parts_enter_few_functions",
+        f"{PARTS}a_copy_of_a_recorded_view_is_made_once",
     ),
     "counts what the CPU does at once and in place; GPUs let it wait in the window": (
         f"{LARGE}large_arrays_are_written_in_place",
@@ -31,11 +39,15 @@ WHY_NOT = {
         f"{INDICES}a_gather_from_a_large_array_is_not_deferred",
         f"{INDICES}updating_a_part_of_a_large_array_defers_and_copies_nothing",
         f"{RECORDING}a_scalar_recurrence_writes_in_place_while_recording",
+        f"{PARTS}few_elements_of_a_large_variable_are_gathered_at_once",
+        f"{PARTS}contiguous_slices_of_a_large_variable_are_recorded_as_views",
+        f"{PARTS}recorded_operations_that_are_always_read_at_once_stop_waiting",
     ),
     "compares with the bits of NumPy's BLAS and powers, and with its order of equal elements; GPUs have their own": (
         f"{INDICES}products_of_transposed_matrices_and_vectors_have_numpys_bits_in_every_mode",
         f"{SMALL}powers_are_numpys[3-float32]",
         f"{LARGE}what_moves_elements_of_a_large_array_is_numpys_at_once[np.argsort(k)]",
+        f"{LARGE}reductions_of_transposed_matrices_have_the_same_bits_in_every_mode",
     ),
     "on GPUs the elements of arrays and arrays without axes are the same class; as indices both count as elements, which give views": (
         "tests/numpy/test_views.py::test_a_copy_shares_nothing[integer array without axes]",
