@@ -96,7 +96,8 @@ class ArrayFunctions(Elementwise, Reductions, Shapes, ShortCreation, Products):
         kind = object.__class__
         if (kind is list or kind is np.ndarray) and ctx is None and device is None and (found := at_once(object, dtype)) is not None:
             return found
-        where = current_device() if ctx is None and device is None else Device(device if ctx is None else ctx)
+        given = device if ctx is None else ctx
+        where = current_device() if given is None else Device(given)
         if isinstance(object, NDArray) and object._legacy:
             what = "If you're trying to create a mxnet.numpy.ndarray from mx.nd.NDArray, please use the zero-copy as_np_ndarray function."
             raise ParameterError(what, repr(object)[:60], "call as_np_ndarray()")

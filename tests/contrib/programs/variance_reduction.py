@@ -70,3 +70,19 @@ def fitting(mx):
 
 def wrong_frequencies_are_errors(mx):
     return [fails(lambda value=value: _module(mx, value)) for value in (None, 0, -1, 2.5, "2")]
+
+
+def optimizers_by_name(mx):
+    assert mx.contrib.svrg_optimization  # registers them
+    weight, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([3.0, 4.0])
+    assigning = mx.optimizer.create("_AssignmentOptimizer", learning_rate=0.1)
+    assigning.update(0, weight, grad, assigning.create_state(0, weight))
+    names = {0: "w_weight", 1: "w_weight_full"}
+    options = {"learning_rate": 0.1, "momentum": 0.9, "param_idx2name": names, "rescale_grad": 0.5, "wd": 0.01}
+    svrg = mx.optimizer.create("_SVRGOptimizer", default_optimizer="sgd", **options)
+    states = [svrg.create_state(k, weight) for k in names]
+    other = mx.nd.zeros((2,))
+    for _ in range(2):
+        svrg.update(0, weight, grad, states[0])
+        svrg.update(1, other, grad, states[1])
+    return [weight, states[0], states[1], other, svrg.wd, svrg.rescale_grad, fails(lambda: svrg.update(5, other, grad, None))]

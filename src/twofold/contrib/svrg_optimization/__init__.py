@@ -1,5 +1,5 @@
 """``mx.contrib.svrg_optimization``: stochastic variance-reduced gradients."""
 
-from . import svrg_module
+from . import svrg_module, svrg_optimizer
 
-__all__ = ["svrg_module"]
+__all__ = ["svrg_module", "svrg_optimizer"]
