@@ -203,3 +203,30 @@ def test_a_symbol_is_resized():
         assert found.infer_shape(x=(2, 3))[1] == [numpy.resize(value, shape).shape]
         (result,) = found.eval(x=np.array(value))
         assert numpy.array_equal(result.asnumpy(), numpy.resize(value, shape))
+
+
+def test_functions_of_the_dialect_in_a_block_are_traced():
+    class Block(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            y = np.exp(x) + np.sum(x, axis=1, keepdims=True) * 2
+            z = np.concatenate([y, np.maximum(x, 0.5)], axis=0)
+            z = np.where(z > 1, z, np.zeros_like(z))
+            parts = np.split(z, 2, axis=0)
+            return np.dot(z, np.transpose(x)), *parts, 1 + np.square(x), np.clip(x, 0, 1), np.reshape(x, (-1,)), np.var(x), np.resize(x, 3)
+
+    npx.set_np()
+    try:
+        x = np.array([[1.0, 2.0], [3.0, 4.0]])
+        plain, compiled = Block(), Block()
+        compiled.hybridize()
+        for one, other in zip(plain(x), compiled(x), strict=True):
+            numpy.testing.assert_allclose(one.asnumpy(), other.asnumpy(), rtol=1e-6)
+        assert compiled._trace is not None
+    finally:
+        npx.reset_np()
+
+
+@pytest.mark.parametrize("call", ["np.meshgrid(x, x)", "np.shape(x)", "np.add(x, a)"])
+def test_functions_that_need_arrays_refuse_symbols_in_words(call):
+    with pytest.raises(TypeError, match=r"symbol|Symbol"):
+        eval(call, {"np": np, "x": mx.sym.var("x").as_np_ndarray(), "a": np.ones(2)})

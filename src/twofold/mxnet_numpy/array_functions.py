@@ -20,7 +20,7 @@ from ..opdef.frontend import function_of, named
 from ..opdef.spec import Op
 from .array import ndarray
 from .elementwise import Elementwise
-from .front import Unsupported
+from .front import FRONTS, Unsupported
 from .linear import Products
 from .reductions import Reductions
 from .shapes import Shapes
@@ -50,6 +50,9 @@ class ArrayFunctions(Elementwise, Reductions, Shapes, ShortCreation, Products):
 
     def apply(self, op: Op, arrays: Sequence[Any], params: Mapping[str, Any] | None = None, out: Any = None, name: str = "") -> Any:
         """The result of an operator, or the list of its results."""
+        for a in arrays:
+            if a.__class__ in FRONTS:  # a block that calls functions of ``mx.np`` is traced
+                return FRONTS[a.__class__].apply(op, arrays, params, out, name)
         if not params or "ctx" not in params:
             return _function(op)(*arrays, out=out, **(params or {}))
         given = {k: v for k, v in params.items() if k in op.params or k == "ctx"}
@@ -63,7 +66,7 @@ class ArrayFunctions(Elementwise, Reductions, Shapes, ShortCreation, Products):
 
     def operand(self, value: Any) -> Any:
         """A value as an array; lists and NumPy's arrays are converted, as NumPy does."""
-        if isinstance(value, ndarray):
+        if isinstance(value, ndarray) or value.__class__ in FRONTS:
             return value
         if isinstance(value, NDArray):
             what = "a numpy operator which can only accept MXNet numpy ndarrays, while received a legacy ndarray"

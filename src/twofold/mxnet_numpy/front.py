@@ -13,9 +13,13 @@ import numpy as np
 from ..errors import DTypeError
 from ..opdef.spec import Op
 
-__all__ = ["NUMBERS", "Front", "Unsupported", "public_name", "without_none"]
+__all__ = ["FRONTS", "NUMBERS", "Front", "Unsupported", "public_name", "without_none"]
 
 NUMBERS = (bool, int, float, np.generic)
+
+
+#: Fronts by the class of their operands, for functions of arrays that are called with symbols; the module of the class enters it.
+FRONTS: "dict[type, Front]" = {}
 
 
 class Unsupported(DTypeError, AssertionError):

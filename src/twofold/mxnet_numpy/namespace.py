@@ -1,10 +1,12 @@
 """The names of ``mx.np``: functions of the dialect, constants, and what MXNet takes from NumPy; looked up on first use."""
 
 import sys
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
-from .array_functions import FUNCTIONS
-from .front import Front
+from .array_functions import FUNCTIONS, ArrayFunctions
+from .front import FRONTS, Front, Unsupported
 from .host_names import CONSTANTS, FALLBACKS, of_numpy
 
 __all__ = ["array", "attribute_names", "find_attribute"]
@@ -25,8 +27,27 @@ def find_attribute(name: str) -> Any:
     if name in CONSTANTS:
         return CONSTANTS[name]
     is_function = not name.startswith("_") and name not in _OWN and hasattr(FUNCTIONS, name)
-    found = vars(sys.modules[PACKAGE])[name] = getattr(FUNCTIONS, name) if is_function else of_numpy(name)
+    found = vars(sys.modules[PACKAGE])[name] = _function(name) if is_function else of_numpy(name)
     return found
+
+
+def _function(name: str) -> Callable[..., Any]:
+    """A function of the dialect. Those that need values or shapes of arrays give way to those of symbols if they are called with one."""
+    function = getattr(FUNCTIONS, name)
+    if name not in vars(ArrayFunctions):
+        return function
+
+    @wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        front = next((FRONTS[a.__class__] for a in args if a.__class__ in FRONTS), None)
+        if front is None:
+            return function(*args, **options)
+        of_symbols = getattr(front, name, None)
+        if of_symbols is None:
+            raise Unsupported(f"{name}: symbols do not have this function", repr(args[0])[:60], "call it with arrays, without hybridizing")
+        return of_symbols(*args, **options)
+
+    return call
 
 
 def attribute_names() -> list[str]:

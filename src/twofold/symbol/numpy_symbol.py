@@ -15,7 +15,7 @@ from ..generated_methods import attach_method
 from ..mxnet_numpy.batches import Batches
 from ..mxnet_numpy.creation import Creation
 from ..mxnet_numpy.elementwise import Elementwise
-from ..mxnet_numpy.front import Unsupported, public_name
+from ..mxnet_numpy.front import FRONTS, Unsupported, public_name
 from ..mxnet_numpy.linear import LinearAlgebra, Products
 from ..mxnet_numpy.method_names import FUNCTION_OF, method_of, methods_of
 from ..mxnet_numpy.reductions import Reductions
@@ -167,6 +167,7 @@ def numpy_results(found: Symbol) -> Any:
 
 
 FUNCTIONS = SymbolFunctions()
+FRONTS[NumpySymbol] = FUNCTIONS
 
 
 class _Namespace(ModuleType):

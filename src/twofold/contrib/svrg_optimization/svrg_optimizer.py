@@ -4,6 +4,7 @@
 """
 
 import inspect
+import re
 from typing import Any
 
 from ...ndarray.array import NDArray
@@ -45,7 +46,7 @@ class _SVRGOptimizer(Optimizer):
 
     def _optimizer_of(self, index: Index) -> Optimizer:
         name = index if isinstance(index, str) else self.idx2name[index]
-        return self.aux_opt if name.endswith("_full") else self.default_opt
+        return self.aux_opt if re.search(r"_full$", name) else self.default_opt
 
     def create_state(self, index: Index, weight: NDArray) -> State:
         """The state that the weight's optimizer keeps."""
