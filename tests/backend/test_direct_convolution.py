@@ -16,6 +16,8 @@ from twofold_numpy import convolution, direct, direct_plan, tune
 from twofold_numpy.convolution import algorithm, shape_of
 from twofold_numpy.convolution_table import DIRECT, Choice
 from twofold_numpy.geometry import Geometry
+from twofold_numpy.jit import direct as jit_direct
+from twofold_numpy.jit.compiler import compiler
 
 from .jit import fresh
 from .test_convolution import operands
@@ -56,6 +58,21 @@ def test_every_cut_gives_the_sums_of_the_definition(name, kind):
         return
     assert direct.is_applicable(kind, g, F32)
     np.testing.assert_array_equal(computed(kind, g, DIRECT), computed(kind, g, Choice("gathered", 1 << 20)))
+
+
+@pytest.mark.parametrize("bits", [128, 256])
+def test_narrower_vectors_give_the_same_sums(bits, monkeypatch):
+    own = compiler()
+    monkeypatch.setattr(own, "machine", own.machine._replace(vector_bits=bits))
+    caches = jit_direct._code, direct._bound
+    for cache in caches:
+        cache.cache_clear()
+    try:
+        for g in GEOMETRIES.values():
+            np.testing.assert_array_equal(computed("forward", g, DIRECT), computed("forward", g, Choice("gathered", 1 << 20)))
+    finally:
+        for cache in caches:
+            cache.cache_clear()
 
 
 def test_what_is_cut_depends_on_sizes(monkeypatch):

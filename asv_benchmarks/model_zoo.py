@@ -1,0 +1,270 @@
+"""Times the forward pass of the model zoo's networks, by Twofold, the real MXNet and ONNX Runtime: ``make bench-model-zoo``.
+
+Each library runs in a process of its own, with the same parameters and images, and one thread (``--threads`` sets another number). The
+libraries take turns, run by run, so that other programs disturb all of them. CPU time is compared, since wall time on a shared machine
+says little; with more than one thread wall time is. Outputs have to agree. The page that is written names date, machine and load.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = Path(__file__).resolve().parent.parent
+ORACLE = Path(os.environ.get("TWOFOLD_ORACLE", ROOT.parent / "shared" / "tools" / "oracle"))
+PAGE = ROOT / "docs" / "inside" / "model-zoo.md"
+NETWORKS = (
+    *("alexnet", "densenet121", "densenet161", "densenet169", "densenet201", "inception_v3"),
+    *(f"mobilenet{m}" for m in ("0_25", "0_5", "0_75", "1_0")),
+    *(f"mobilenet_v2_{m}" for m in ("0_25", "0_5", "0_75", "1_0")),
+    *(f"resnet{n}_v{v}" for v in (1, 2) for n in (18, 34, 50, 101, 152)),
+    *("squeezenet1_0", "squeezenet1_1"),
+    *(f"vgg{n}{bn}" for n in (11, 13, 16, 19) for bn in ("", "_bn")),
+)
+LIBRARIES = ("twofold", "mxnet", "onnxruntime")
+#: Runs that are not measured: the second one compiles kernels. Seconds that the others may take in one library, and their number at least
+#: and at most.
+WARM_UP, SECONDS, LEAST, MOST = 2, 2.0, 3, 10
+#: Largest difference of two libraries' outputs, relative to the largest output.
+TOLERANCE = 1e-3
+
+
+def side(name: str) -> int:
+    """The size of a network's images."""
+    return 299 if name.startswith("inception") else 224
+
+
+# the workers; MXNet's runs in Python 3.9
+
+
+def _gluon(mx: Any, name: str, folder: str, images: np.ndarray, writes: bool) -> Callable[[], np.ndarray]:
+    """The forward pass in Twofold or MXNet; Twofold makes the parameters, and writes the network for the others."""
+    net, given = getattr(mx.gluon.model_zoo.vision, name)(), mx.nd.array(images)
+    if writes and not Path(f"{folder}/net.params").exists():
+        mx.random.seed(0)
+        net.initialize(mx.init.MSRAPrelu())
+        net.hybridize()
+        net(given).wait_to_read()
+        net.save_parameters(f"{folder}/net.params")
+        net.export(f"{folder}/net")
+    else:
+        net.load_parameters(f"{folder}/net.params")
+    if writes:
+        files = f"{folder}/net-symbol.json", f"{folder}/net-0000.params"
+        mx.onnx.export_model(*files, [images.shape], np.float32, f"{folder}/net-{len(images)}.onnx")
+    net.hybridize(static_alloc=True, static_shape=True)
+    return lambda: net(given).asnumpy()
+
+
+def _onnx(folder: str, images: np.ndarray, threads: int) -> Callable[[], np.ndarray]:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    session = onnxruntime.InferenceSession(f"{folder}/net-{len(images)}.onnx", options, providers=["CPUExecutionProvider"])
+    given = {session.get_inputs()[0].name: images}
+    return lambda: np.asarray(session.run(None, given)[0])
+
+
+def work(library: str, threads: int) -> None:
+    """Answer commands: a line ``name folder`` prepares a network, an empty one runs it."""
+    run: Callable[[], np.ndarray] | None = None
+    for line in sys.stdin:
+        words = line.split()
+        try:
+            if words:
+                (name, folder), images, run = words, np.load(f"{words[1]}/images.npy"), None
+                if library == "onnxruntime":
+                    run = _onnx(folder, images, threads)
+                else:
+                    run = _gluon(__import__(library), name, folder, images, library == "twofold")
+                out = [run() for _ in range(WARM_UP)][-1]
+                np.save(f"{folder}/{library}.npy", out)
+                answer: Any = None
+            else:
+                assert run is not None
+                wall, cpu = time.perf_counter(), time.process_time()
+                run()
+                answer = [time.perf_counter() - wall, time.process_time() - cpu]
+        except Exception as error:
+            answer = f"{type(error).__name__}: {error}"[:300]
+        print("answer " + json.dumps(answer), flush=True)
+
+
+# the parent
+
+
+class Worker:
+    """A library's process."""
+
+    def __init__(self, library: str, threads: int) -> None:
+        environment = {k: v for k, v in os.environ.items() if k != "OPENBLAS_CORETYPE"}
+        for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "TWOFOLD_THREADS"):
+            environment[variable] = str(threads)
+        interpreter = str(ORACLE) if library == "mxnet" else sys.executable
+        command = [interpreter, str(Path(__file__).resolve()), "--worker", library, "--threads", str(threads)]
+        self.child = subprocess.Popen(
+            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+
+    def ask(self, line: str) -> Any:
+        """Send a command and return the answer."""
+        assert self.child.stdin is not None
+        assert self.child.stdout is not None
+        self.child.stdin.write(line + "\n")
+        self.child.stdin.flush()
+        for answer in self.child.stdout:
+            if answer.startswith("answer "):
+                return json.loads(answer[7:])
+        raise RuntimeError("the process has ended")
+
+    def close(self) -> None:
+        """End the process."""
+        assert self.child.stdin is not None
+        self.child.stdin.close()
+        self.child.wait()
+
+
+def measure(workers: dict[str, Worker], name: str, batch: int, folder: str) -> dict[str, Any]:
+    """The median wall and CPU milliseconds of each library, and the differences of outputs from Twofold's."""
+    draw = np.random.RandomState(0)
+    np.save(f"{folder}/images.npy", draw.standard_normal((batch, 3, side(name), side(name))).astype("float32"))
+    times: dict[str, list[list[float]]] = {}
+    failed: dict[str, str] = {}
+    for library, worker in workers.items():
+        problem = worker.ask(f"{name} {folder}")
+        if problem is None:
+            times[library] = [worker.ask("")]
+        else:
+            failed[library] = problem
+    longest = max((cpu for ((_, cpu),) in times.values()), default=SECONDS)
+    for _ in range(min(MOST, max(LEAST, int(SECONDS / longest))) - 1):
+        for library, found in times.items():
+            found.append(workers[library].ask(""))
+    outs = {library: np.load(f"{folder}/{library}.npy") for library in times}
+    row: dict[str, Any] = {"name": name, "batch": batch, "load": os.getloadavg()[0], "failed": failed}
+    for library, found in times.items():
+        row[library] = {"wall": 1e3 * median(w for w, _ in found), "cpu": 1e3 * median(c for _, c in found)}
+        if library != "twofold" and "twofold" in outs:
+            row[library]["difference"] = float(abs(outs[library] - outs["twofold"]).max() / abs(outs["twofold"]).max())
+    return row
+
+
+def table(rows: list[dict[str, Any]], batch: int, kind: str) -> list[str]:
+    """The table of one batch size, in Markdown."""
+    lines = ["| network | Twofold | MXNet | ONNX Runtime | Twofold / MXNet | Twofold / ONNX Runtime |", "|---|---|---|---|---|---|"]
+    ratios: dict[str, list[float]] = {library: [] for library in LIBRARIES[1:]}
+    for row in sorted(rows, key=lambda row: NETWORKS.index(row["name"])):
+        if row["batch"] != batch:
+            continue
+        cells = [f"{row[library][kind]:.1f}" if library in row else "" for library in LIBRARIES]
+        for library in LIBRARIES[1:]:
+            if library in row and "twofold" in row:
+                ratios[library].append(row["twofold"][kind] / row[library][kind])
+                cells.append(f"{ratios[library][-1]:.2f}")
+            else:
+                cells.append("")
+        lines.append(f"| {row['name']} | {' | '.join(cells)} |")
+    medians = [f"{median(found):.2f}" if found else "" for found in ratios.values()]
+    return [*lines, f"| *median* | | | | {' | '.join(medians)} |"]
+
+
+def page(rows: list[dict[str, Any]], threads: int, versions: dict[str, str]) -> str:
+    """The page of the documentation."""
+    loads, kind = [row["load"] for row in rows], "cpu" if threads == 1 else "wall"
+    agree = [row[library]["difference"] for row in rows for library in LIBRARIES[1:] if "difference" in row.get(library, {})]
+    when, shared = time.strftime("%Y-%m-%d"), f"{os.cpu_count()} cores ({platform.machine()})"
+    each = f"{threads} {'thread' if threads == 1 else 'threads'} each"
+    how = (
+        f"Milliseconds of {'CPU' if kind == 'cpu' else 'wall'} time of the forward pass of `gluon.model_zoo.vision`, hybridized with "
+        "static allocation, float32, images of 224x224 (Inception: 299x299). All libraries had the same parameters and images, and "
+        f"{each}. `make bench-model-zoo` wrote this page on {when}, on {shared} that other programs used too: the load was "
+        f"{min(loads):.1f} to {max(loads):.1f}. Medians of {LEAST} to {MOST} runs, in which the libraries took turns. "
+        f"{', '.join(f'{k} {v}' for k, v in versions.items())}; OpenBLAS with the kernels that it selects. Outputs differ from Twofold's "
+        f"by at most {max(agree, default=0):.0e} of the largest one. [Convolutions](convolutions.md) describes the algorithms."
+    )
+    text = ["# Networks of the model zoo\n", textwrap.fill(how, 140), ""]
+    for batch in sorted({row["batch"] for row in rows}):
+        text += [f"## {'One image' if batch == 1 else f'{batch} images'}\n", "\n".join(table(rows, batch, kind)), ""]
+        missing = len(NETWORKS) - sum(row["batch"] == batch for row in rows)
+        text += [f"{missing} larger networks were not measured with so many images.\n"] if missing else []
+    return "\n".join(text)
+
+
+def _versions() -> dict[str, str]:
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = {}
+    for title, name in (("Twofold", "twofold"), ("NumPy", "numpy"), ("llvmlite", "llvmlite"), ("ONNX Runtime", "onnxruntime")):
+        try:
+            found[title] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found | {"MXNet": "1.9.1"}
+
+
+def measured(libraries: list[str], names: list[str], batches: list[int], threads: int, file: Path | None) -> list[dict[str, Any]]:
+    """Measure networks, and write the figures to a file as they come."""
+    rows = []
+    for name in names:
+        workers = {library: Worker(library, threads) for library in libraries}
+        with tempfile.TemporaryDirectory() as folder:
+            for batch in batches:
+                rows.append(measure(workers, name, batch, folder))
+                cells = [f"{library} {rows[-1][library]['cpu']:.1f}" for library in libraries if library in rows[-1]]
+                print(
+                    f"{name} x{batch}: {', '.join(cells)} ms of CPU time, load {rows[-1]['load']:.1f}",
+                    *rows[-1]["failed"].values(),
+                    flush=True,
+                )
+                if file is not None:
+                    file.write_text(json.dumps(rows, indent=1) + "\n")
+        for worker in workers.values():
+            worker.close()
+    return rows
+
+
+def main() -> int:
+    """Run the benchmark, or a worker."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--worker", choices=LIBRARIES)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--batches", default="1,8")
+    parser.add_argument("--only", default=",".join(NETWORKS))
+    parser.add_argument("--json", type=Path, help="write the figures to a file")
+    parser.add_argument("--read", type=Path, help="take the figures from a file instead of measuring")
+    parser.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(ROOT)}")
+    given = parser.parse_args()
+    if given.worker:
+        work(given.worker, given.threads)
+        return 0
+    libraries = [library for library in LIBRARIES if library != "mxnet" or ORACLE.exists()]
+    if given.read:
+        rows = json.loads(given.read.read_text())
+    else:
+        rows = measured(libraries, given.only.split(","), [int(n) for n in given.batches.split(",")], given.threads, given.json)
+    if given.write:
+        PAGE.write_text(page(rows, given.threads, _versions()))
+    wrong = [row["name"] for row in rows if any(row[lib].get("difference", 0) > TOLERANCE for lib in libraries if lib in row)]
+    if wrong:
+        print(f"outputs differ: {', '.join(wrong)}")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
