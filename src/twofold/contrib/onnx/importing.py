@@ -48,7 +48,7 @@ def import_model(model_file: Path) -> Model:
     >>> path = os.path.join(tempfile.mkdtemp(), "net.onnx")
     >>> _ = mx.onnx.export_model(mx.sym.relu(mx.sym.Variable("data"), name="relu"), {}, [(2, 3)], onnx_file_path=path)
     >>> symbol, args, aux = mx.contrib.onnx.import_model(path)
-    >>> symbol.eval(data=mx.nd.array([[-1, 0, 1]]))[0].asnumpy()
+    >>> symbol.eval(data=mx.nd.array([[-1, 0, 1]]), **args, **aux)[0].asnumpy()
     array([[0., 0., 1.]], dtype=float32)
     """
     return read_model(load_model(model_file))

@@ -7,6 +7,7 @@ from ..activation import SELU_ALPHA, SELU_SCALE, activation, leaky_relu
 from ..batch_norm import batch_norm
 from ..convolution import convolution, deconvolution
 from ..dropout import dropout
+from ..elementwise_math import relu, sigmoid
 from ..fully_connected import fully_connected
 from ..gathering import embedding
 from ..normalization import instance_norm, layer_norm, local_response_norm
@@ -172,6 +173,10 @@ _ACTIVATIONS = {"relu": "Relu", "sigmoid": "Sigmoid", "tanh": "Tanh", "softrelu"
 @activation.onnx
 def _(onnx, node, data):
     return getattr(onnx, _ACTIVATIONS[node.sig.params["act_type"]])(data) if onnx.is_float(data.dtype) else None
+
+
+relu.onnx(lambda onnx, node, data: onnx.Relu(data) if onnx.is_float(data.dtype) else None)
+sigmoid.onnx(lambda onnx, node, data: onnx.Sigmoid(data) if onnx.is_float(data.dtype) else None)
 
 
 @leaky_relu.onnx
