@@ -20,7 +20,7 @@ def broken(*args, **params):
 @pytest.fixture
 def sorting_fails(monkeypatch: pytest.MonkeyPatch):
     drop_generation()
-    monkeypatch.setattr(NumpyNamespace, "argsort", staticmethod(broken))
+    monkeypatch.setattr(NumpyNamespace, "sort", staticmethod(broken))
     yield
     drop_generation()
 
