@@ -199,6 +199,9 @@ class CupyNamespace(PortableNamespace):
         places = argsort_rows(self.memory, _rows(moved), descending=descending)
         return self.packed(self.permute_dims(places.reshape(moved.shape), axes=back))
 
+    def sort(self, x, *, axis, descending=False):
+        return self.take_along_axis(x, self.argsort(x, axis=axis, descending=descending), axis=axis)
+
     # products
 
     def matmul(self, lhs, rhs):

@@ -14,9 +14,10 @@ from ...ndarray.types import ArrayLike
 from ...opdef.shapes import normalized_axis
 from ...ops import complex_numbers, fourier, primitive_shape
 from ..array import Out, ndarray
-from ..creation import operand, zeros_like
+from ..creation import operand, zeros
 from ..forms import form_of
 from ..reductions import run, sum
+from ..selecting import where
 from ..shapes import moveaxis, roll
 from ..ufuncs import deliver, function_of
 
@@ -36,7 +37,8 @@ def real(val: ArrayLike) -> ndarray:
 def imag(val: ArrayLike) -> ndarray:
     """The imaginary parts."""
     x = operand(val)
-    return run(complex_numbers.imaginary_part, x) if x._dtype in COMPLEX else zeros_like(x)
+    # zeros that are recorded, and that NaN does not reach
+    return run(complex_numbers.imaginary_part, x) if x._dtype in COMPLEX else where(zeros(x.shape, bool), x, 0)
 
 
 @form_of(np.conjugate)
