@@ -7,6 +7,8 @@ from types import ModuleType
 
 import pytest
 
+from tests.alias import undone_at_the_end
+
 
 class Shell:
     """What IPython's shell does with extensions and cells: one module runs all cells."""
@@ -40,8 +42,9 @@ def shell(request, monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "path", ["", *sys.path])
     monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
     made = request.param()
-    yield made
-    made.run_line_magic("unload_ext", "twofold")
+    with undone_at_the_end():
+        yield made
+        made.run_line_magic("unload_ext", "twofold")
 
 
 CELL = "import numpy as np, sys\nfolds = type(np.zeros(100_000)) is not sys.modules['numpy'].ndarray"

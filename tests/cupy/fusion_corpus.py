@@ -211,7 +211,7 @@ CORPUS: dict[tuple[str, str], Program] = {
     **{("layers", f"{n}, {d}"): partial(layer, name=n, dtype=d) for n, d in product(LAYERS, ("float32", "float16"))},
     **{("predictions", n): partial(layer, name=n, dtype="float32", training=False) for n in LAYERS},
     **{("losses", f"{n}, {d}"): partial(loss, name=n, dtype=d) for n, d in product(LOSSES, ("float32", "float16"))},
-    **{("updates", n): partial(updates, name=n) for n in sorted(Optimizer.opt_registry)},
+    **{("updates", n): partial(updates, name=n) for n in sorted(Optimizer.opt_registry) if not n.startswith("_")},
     **{("updates", f"{n}, float16"): partial(updates, name=n, dtype="float16") for n in ("sgd", "nag", "adam", "lamb")},
     **{("cells", n): partial(cells, name=n) for n in ("RNN", "LSTM", "GRU")},
     **{("measures", f"{n}, {d}"): partial(measure, name=n, dtype=d) for n, d in product(MEASURES, FLOATS)},

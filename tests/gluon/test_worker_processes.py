@@ -269,11 +269,17 @@ for batch in mx.gluon.data.DataLoader(Slow(), 1, num_workers=2):
 """
 
 
+def interruptible() -> None:
+    """Let a program be interrupted although that is ignored here, as in the background of a shell."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def running(tmp_path: Path) -> tuple[subprocess.Popen[str], set[int]]:
     """A program whose two workers are at work, and their processes."""
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
-    program = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    program = subprocess.Popen([sys.executable, str(script)], preexec_fn=interruptible, **pipes)
     assert program.stdout is not None
     workers: set[int] = set()
     for line in program.stdout:

@@ -8,8 +8,10 @@ import pytest
 
 import twofold as mx
 from twofold import mxnet_numpy as np
+from twofold.compat import mxnet_alias
 from twofold.mxnet_numpy import extension as npx
 
+from tests.alias import undone_at_the_end
 from tests.mxnet_numpy.compositions import COMPOSITIONS, DIFFERENT, comparable, nodes
 
 WANTED = json.loads((Path(__file__).parent / "nodes.json").read_text(encoding="utf-8"))
@@ -97,21 +99,13 @@ class Net(mx.gluon.HybridBlock):
 
 
 @pytest.fixture
-def as_mxnet(monkeypatch):
+def as_mxnet():
     """What the alias ``mxnet`` changes."""
-    from twofold.compat import mxnet_alias
-    from twofold.extension_points import LOADERS
-
-    before, path = dict(LOADERS), list(__import__("sys").meta_path)
-    mxnet_alias.install()
-    npx.set_np()
-    yield
-    npx.reset_np()
-    LOADERS.clear()
-    LOADERS.update(before)
-    __import__("sys").meta_path[:] = path
-    for name in ("np", "npx"):
-        vars(mx.nd).pop(name, None)
+    with undone_at_the_end():
+        mxnet_alias.install()
+        npx.set_np()
+        yield
+        npx.reset_np()
 
 
 def test_a_block_of_numpys_functions_is_traced_exported_and_imported(as_mxnet, tmp_path):

@@ -8,12 +8,12 @@ import sys
 import pytest
 
 import twofold as mx
+from asv_benchmarks.timing import entered as functions_entered
 from twofold import nd, profiler
 from twofold.opdef.registry import OPS
 from twofold.profiler.recorder import RECORDER
 from twofold.scheduler import observers
 
-from tests.ndarray.test_hot_paths import frames
 from tests.profiler.conftest import names
 
 
@@ -33,14 +33,14 @@ def test_nothing_is_recorded_while_the_profiler_is_off(profile, tmp_path):
 def test_the_fast_path_is_restored(profile):
     x = nd.ones((3,))
     before, method = functions_of_places(), nd.NDArray.__add__
-    entered = frames(lambda: x + x)
+    entered = functions_entered(lambda: x + x)
     during = []
     profile(lambda: during.extend(functions_of_places()))
     assert not observers.LISTENERS
     assert all(a is b for a, b in zip(before, functions_of_places(), strict=False))
     assert not any(a is b for a, b in zip(before, during, strict=False))
     assert nd.NDArray.__add__ is method
-    assert frames(lambda: x + x) == entered
+    assert functions_entered(lambda: x + x) == entered
     assert len(entered) == 1
 
 

@@ -383,7 +383,9 @@ class ImageRecordIter(DataIter):
             return False
         self._at += self.batch_size
         self._current = batch = self._in_flight.popleft()
-        self._ids = np.concatenate([part.result() for part in batch.parts]).astype("uint64")
+        self._ids = np.zeros(self.batch_size, "uint64")
+        found = [number for part in batch.parts for number in part.result()]
+        self._ids[: len(found)] = found
         return True
 
     def _begin(self, at: int) -> InFlight:
@@ -450,7 +452,7 @@ class ImageRecordIter(DataIter):
         return self._batch().pad
 
     def getindex(self) -> np.ndarray:
-        """Numbers of the current batch's images, from the headers of their records."""
+        """Numbers of the current batch's images, from the headers of their records; 0 for rows of zeros."""
         self._batch()
         return self._ids
 
