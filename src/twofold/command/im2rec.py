@@ -187,7 +187,6 @@ def _changed(data: bytes, given: argparse.Namespace) -> ArrayRecord:
         side = min(change.width, change.height)
         change.crop((change.width - side) // 2, (change.height - side) // 2, side, side)
     if given.resize:
-        w, h = change.width, change.height
-        change.resize(*((given.resize, h * given.resize // w) if h > w else (w * given.resize // h, given.resize)))
+        change.resize_short(given.resize)
     found = change.applied(picture, LINEAR, 0)
     return ArrayRecord("uint8", found.shape if channels > 1 else found.shape[:2], found.tobytes())

@@ -87,8 +87,7 @@ class DetectionAugmenter:
         picture = Picture(data, self.shape[0])
         change = Map(picture.width, picture.height)
         if self.resize > 0:
-            w, h = change.width, change.height
-            change.resize(*((self.resize, h * self.resize // w) if h > w else (w * self.resize // h, self.resize)))
+            change.resize_short(self.resize)
         if rng.random() < self.rand_pad_prob and self.max_pad_scale > 1:
             objects = self._pad(change, objects, rng)
         if rng.random() < self.rand_crop_prob:

@@ -207,8 +207,12 @@ def scale_down(src_size: Sequence[float], size: Sequence[float]) -> Size:
 def resize_short(src: NDArray, size: int, interp: int = 2) -> NDArray:
     """Resize an image (h, w, c) so that its shorter side has a given length; see `imresize` for ``interp``."""
     h, w = src.shape[:2]
-    new_w, new_h = (size, size * h // w) if h > w else (size * w // h, size)
-    return imresize(src, new_w, new_h, interp)
+    return imresize(src, *with_short_side(w, h, size), interp)
+
+
+def with_short_side(w: int, h: int, size: int) -> Size:
+    """Width and height of the same proportions whose shorter one is ``size``."""
+    return (size, size * h // w) if h > w else (size * w // h, size)
 
 
 def fixed_crop(src: NDArray, x0: int, y0: int, w: int, h: int, size: Size | None = None, interp: int = 2) -> NDArray:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .functions import imresize_pixels, method_of
+from .functions import imresize_pixels, method_of, with_short_side
 
 if TYPE_CHECKING:
     from ..formats.images import Picture
@@ -48,6 +48,10 @@ class Map:
         if (width, height) == (self.width, self.height):
             return
         self._then(width, height, width / self.width, 0, 0, 0, height / self.height, 0)
+
+    def resize_short(self, size: int) -> None:
+        """Resize so that the shorter side has a length."""
+        self.resize(*with_short_side(self.width, self.height, size))
 
     def crop(self, left: int, top: int, width: int, height: int) -> None:
         """Keep a part."""

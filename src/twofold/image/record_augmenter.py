@@ -66,8 +66,7 @@ class RecordAugmenter:
         picture = Picture(data, self.shape[0])
         change = Map(picture.width, picture.height)
         if self.resize > 0:
-            w, h = change.width, change.height
-            change.resize(*((self.resize, h * self.resize // w) if h > w else (w * self.resize // h, self.resize)))
+            change.resize_short(self.resize)
         if self._turns:
             self._turn(change, rng)
         change.pad(self.pad)
