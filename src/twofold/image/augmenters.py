@@ -56,14 +56,8 @@ VARIANCES = np.array([55.46, 4.794, 1.148])
 COMPONENTS = np.array([[-0.5675, 0.7192, 0.4009], [-0.5808, -0.0045, -0.8140], [-0.5836, -0.6948, 0.4203]])
 
 
-class Augmenter:
-    """Base class of augmenters. Subclasses define ``__call__(self, src)``.
-
-    Parameters
-    ----------
-    **kwargs
-        The parameters, for `dumps`.
-    """
+class Described:
+    """What all augmenters have: parameters that `dumps` shows."""
 
     def __init__(self, **kwargs: Any) -> None:
         self._kwargs = {name: _plain(value) for name, value in kwargs.items()}
@@ -71,6 +65,16 @@ class Augmenter:
     def dumps(self) -> Any:
         """The name in lower case and the parameters, as JSON text."""
         return json.dumps([type(self).__name__.lower(), self._kwargs])
+
+
+class Augmenter(Described):
+    """Base class of augmenters. Subclasses define ``__call__(self, src)``.
+
+    Parameters
+    ----------
+    **kwargs
+        The parameters, for `dumps`.
+    """
 
     def __call__(self, src: NDArray) -> NDArray:
         """Return the changed image; the given one may be overwritten."""
@@ -126,6 +130,14 @@ class RandomOrderAug(SequentialAug):
         return src
 
 
+class _Sized(Augmenter):
+    """Augmenters that make images of a width and height."""
+
+    def __init__(self, size: Size, interp: int = 2) -> None:
+        super().__init__(size=size, interp=interp)
+        self.size, self.interp = size, interp
+
+
 class ResizeAug(Augmenter):
     """Resizes images so that the shorter side has a given length.
 
@@ -146,7 +158,7 @@ class ResizeAug(Augmenter):
         return resize_short(src, self.size, self.interp)
 
 
-class ForceResizeAug(Augmenter):
+class ForceResizeAug(_Sized):
     """Resizes images, whatever their proportions.
 
     Parameters
@@ -157,16 +169,12 @@ class ForceResizeAug(Augmenter):
         See `imresize`.
     """
 
-    def __init__(self, size: Size, interp: int = 2) -> None:
-        super().__init__(size=size, interp=interp)
-        self.size, self.interp = size, interp
-
     def __call__(self, src: NDArray) -> NDArray:
         """The resized image."""
         return imresize(src, *self.size, self.interp)
 
 
-class RandomCropAug(Augmenter):
+class RandomCropAug(_Sized):
     """Cuts out a part at a random place; see `random_crop`.
 
     Parameters
@@ -176,10 +184,6 @@ class RandomCropAug(Augmenter):
     interp
         See `imresize`.
     """
-
-    def __init__(self, size: Size, interp: int = 2) -> None:
-        super().__init__(size=size, interp=interp)
-        self.size, self.interp = size, interp
 
     def __call__(self, src: NDArray) -> NDArray:
         """The part."""
@@ -213,7 +217,7 @@ class RandomSizedCropAug(Augmenter):
         return random_size_crop(src, self.size, self.area, self.ratio, self.interp)[0]
 
 
-class CenterCropAug(Augmenter):
+class CenterCropAug(_Sized):
     """Cuts out the center; see `center_crop`.
 
     Parameters
@@ -223,10 +227,6 @@ class CenterCropAug(Augmenter):
     interp
         See `imresize`.
     """
-
-    def __init__(self, size: Size, interp: int = 2) -> None:
-        super().__init__(size=size, interp=interp)
-        self.size, self.interp = size, interp
 
     def __call__(self, src: NDArray) -> NDArray:
         """The center."""

@@ -6,7 +6,6 @@ height; and whatever else it has.
 
 from __future__ import annotations
 
-import json
 import math
 import random
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ import numpy as np
 from .. import ndarray as nd
 from ..errors import DTypeError, InvalidValue, ParameterError
 from ..origin import warn
-from .augmenters import DEVIATION, MEAN, Augmenter, CastAug, ForceResizeAug, ResizeAug, color_augmenters, statistic
+from .augmenters import DEVIATION, MEAN, Augmenter, CastAug, Described, ForceResizeAug, ResizeAug, color_augmenters, statistic
 from .functions import copyMakeBorder, fixed_crop
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ LEAST_AREA = 2
 Range = tuple[float, float]
 
 
-class DetAugmenter:
+class DetAugmenter(Described):
     """Base class of augmenters for detection. Subclasses define ``__call__(self, src, label)``.
 
     Parameters
@@ -47,13 +46,6 @@ class DetAugmenter:
     **kwargs
         The parameters, for `dumps`.
     """
-
-    def __init__(self, **kwargs: Any) -> None:
-        self._kwargs = Augmenter(**kwargs)._kwargs
-
-    def dumps(self) -> Any:
-        """The name in lower case and the parameters, as JSON text."""
-        return json.dumps([type(self).__name__.lower(), self._kwargs])
 
     def __call__(self, src: NDArray, label: np.ndarray) -> tuple[NDArray, np.ndarray]:
         """Return the changed image and label; those given may be overwritten."""
