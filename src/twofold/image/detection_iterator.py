@@ -158,21 +158,11 @@ class ImageDetIter(ImageIter):
     def _empty_batch(self) -> tuple[NDArray, NDArray]:
         return nd.zeros(self.provide_data[0].shape), nd.full(self.provide_label[0].shape, NO_OBJECT)
 
-    def _batchify(self, batch_data: NDArray, batch_label: NDArray, start: int = 0) -> int:
-        count = start
-        while count < self.batch_size:
-            try:
-                label, compressed = self.next_sample()
-            except StopIteration:
-                if not count:
-                    raise
-                break
-            image, objects = self.augmentation_transform(self.imdecode(compressed), self._parse_label(label).copy())
-            batch_data[count] = self.postprocess_data(image)
-            batch_label[count, : len(objects)] = nd.array(objects)
-            batch_label[count, len(objects) :] = NO_OBJECT
-            count += 1
-        return count
+    def _write(self, batch_data: NDArray, batch_label: NDArray, row: int, image: NDArray, label: Any) -> None:
+        image, objects = self.augmentation_transform(image, self._parse_label(label).copy())
+        batch_data[row] = self.postprocess_data(image)
+        batch_label[row, : len(objects)] = nd.array(objects)
+        batch_label[row, len(objects) :] = NO_OBJECT
 
     def sync_label_shape(self, it: ImageDetIter, verbose: bool = False) -> ImageDetIter:
         """Give this iterator and another labels of the larger shape of both.

@@ -236,11 +236,14 @@ class ImageIter(DataIter):
                 if not count:
                     raise
                 break
-            image = self.augmentation_transform(self.imdecode(compressed))
-            batch_data[count] = self.postprocess_data(image)
-            batch_label[count] = label
+            self._write(batch_data, batch_label, count, self.imdecode(compressed), label)
             count += 1
         return count
+
+    def _write(self, batch_data: NDArray, batch_label: NDArray, row: int, image: NDArray, label: Any) -> None:
+        """Write a sample to a row of a batch."""
+        batch_data[row] = self.postprocess_data(self.augmentation_transform(image))
+        batch_label[row] = label
 
     def check_data_shape(self, data_shape: Sequence[int]) -> None:
         """Raise an error if the shape of an image is not (3, h, w)."""
