@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ndarray as nd
-from ..errors import DTypeError, InvalidValue, ParameterError
+from ..errors import DTypeError, FormatError, InvalidValue, ParameterError
 from ..origin import warn
 from .augmenters import DEVIATION, MEAN, Augmenter, CastAug, Described, ForceResizeAug, ResizeAug, color_augmenters, statistic
 from .functions import copyMakeBorder, fixed_crop
@@ -249,6 +249,24 @@ class DetRandomPadAug(DetAugmenter):
             colors = self.pad_val * (src.shape[2] if len(self.pad_val) == 1 else 1)
             return copyMakeBorder(src, y, height - y - h, x, width - x - w, type=0, values=colors), found
         return src, label
+
+
+def split_label(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The head of an image's label, and the objects (n, width) that have a width and a height.
+
+    Raises
+    ------
+    FormatError
+        If it is too short, or its numbers do not match its head.
+    """
+    if numbers.size < 7:
+        raise FormatError("Label shape is invalid", f"{numbers.shape}", "a label has a head and an object of 5 numbers or more")
+    head, width = int(numbers[0]), int(numbers[1])
+    if head < 2 or width < 5 or (numbers.size - head) % width:
+        given = f"{numbers.size} numbers, {head} in the head and {width} for an object"
+        raise FormatError("Label shape is inconsistent", given, "check the records")
+    objects = numbers[head:].reshape(-1, width)
+    return numbers[:head], objects[(objects[:, 3] > objects[:, 1]) & (objects[:, 4] > objects[:, 2])]
 
 
 def _range(limits: Any) -> Range:

@@ -16,7 +16,7 @@ from ..formats.records import ArrayRecord
 from ..imperative.array import Array
 from ..io.iterator import DataDesc
 from .augmenters import DEVIATION, MEAN
-from .detection import CreateDetAugmenter, DetAugmenter
+from .detection import CreateDetAugmenter, DetAugmenter, split_label
 from .iterator import ImageIter
 
 if TYPE_CHECKING:
@@ -108,18 +108,10 @@ class ImageDetIter(ImageIter):
     def _parse_label(self, label: Any) -> np.ndarray:
         """The objects (n, numbers of an object) of an image that have a width and a height."""
         numbers = np.ravel(label.asnumpy() if isinstance(label, Array) else label)
-        if numbers.size < 7:
-            raise MXNetError("Label shape is invalid", f"{numbers.shape}", "a label has a head and an object of 5 numbers or more")
-        head, width = int(numbers[0]), int(numbers[1])
-        if head < 2 or width < 5 or (numbers.size - head) % width:
-            raise MXNetError(
-                "Label shape is inconsistent", f"{numbers.size} numbers, {head} in the head and {width} for an object", "check the records"
-            )
-        objects = numbers[head:].reshape(-1, width)
-        valid = (objects[:, 3] > objects[:, 1]) & (objects[:, 4] > objects[:, 2])
-        if not valid.any():
-            raise MXNetError("Encounter sample with no valid label.", f"{objects.tolist()}", "boxes are left, top, right, bottom")
-        return objects[valid]
+        _, objects = split_label(numbers)
+        if not len(objects):
+            raise MXNetError("Encounter sample with no valid label.", f"{numbers.tolist()}", "boxes are left, top, right, bottom")
+        return objects
 
     def reshape(self, data_shape: Sequence[int] | None = None, label_shape: Sequence[int] | None = None) -> None:
         """Change the shapes of images and labels in later batches, without those of the augmenters.

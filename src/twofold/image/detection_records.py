@@ -5,11 +5,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..errors import FormatError, ParameterError
+from ..errors import ParameterError
 from ..formats.images import Picture
 from ..opdef.params import Floats, Shape
 from ..recordio import unpack
-from .detection import areas, cut
+from .detection import areas, cut, split_label
 from .geometry import Map
 from .record_augmenter import shifted
 from .records import Batching, ImageRecordIter, Normalizing, Reading, Source
@@ -215,7 +215,7 @@ class DetectionSource(Source):
         header, image = unpack(self.records.read_idx(key))
         with self.naming(key):
             numbers = np.ravel(self.labels_of(key, header)).astype("float32")
-            head, objects = _objects(numbers)
+            head, objects = split_label(numbers)
             pixels, objects = self.augmenter(image, objects, rng)
         height, width, channels = pixels.shape
         data[...] = 0
@@ -225,17 +225,6 @@ class DetectionSource(Source):
         label[:HEAD] = channels, height, width, len(found)
         label[HEAD : HEAD + len(found)] = found
         return header.id
-
-
-def _objects(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The head of a label, and the objects (n, width) that have a width and a height."""
-    if len(numbers) < 7:
-        raise FormatError("a label has a head and an object of 5 numbers or more", f"{len(numbers)} numbers")
-    head, width = int(numbers[0]), int(numbers[1])
-    if head < 2 or width < 5 or (len(numbers) - head) % width:
-        raise FormatError("a label that does not match its head", f"{len(numbers)} numbers, {head} in the head and {width} for an object")
-    objects = numbers[head:].reshape(-1, width)
-    return numbers[:head], objects[(objects[:, 3] > objects[:, 1]) & (objects[:, 4] > objects[:, 2])]
 
 
 class ImageDetRecordIter(ImageRecordIter):
