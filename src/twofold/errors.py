@@ -22,6 +22,8 @@
     ├── AutogradError                           recording and gradients
     ├── DeferredInitializationError             a parameter whose shape is not known yet
     ├── EngineError                             the scheduler, its lanes and its worker processes
+    ├── ClusterError                            the processes of a distributed store, their messages and transports
+    │   └── ClusterTimeout (TimeoutError)       a process that did not answer before a deadline
     ├── KernelCompileError                      a generated kernel that the device's compiler rejected
     ├── FileAccessError (OSError)               a file that cannot be read or written
     │   └── MissingFileError (FileNotFoundError)  no file of that name
@@ -51,6 +53,8 @@ import numpy
 __all__ = [
     "AutogradError",
     "BackendUnavailable",
+    "ClusterError",
+    "ClusterTimeout",
     "DTypeError",
     "DeferredInitializationError",
     "DeviceError",
@@ -196,6 +200,14 @@ class DeferredInitializationError(MXNetError):
 
 class EngineError(MXNetError):
     """The scheduler failed: a lane or a worker process died, or was used where it cannot be."""
+
+
+class ClusterError(MXNetError):
+    """A process of a distributed store is gone, or sent what it must not."""
+
+
+class ClusterTimeout(ClusterError, TimeoutError):
+    """A process of a distributed store did not answer before a deadline."""
 
 
 class KernelCompileError(MXNetError):
