@@ -1,4 +1,4 @@
-"""The command line programs: ``twofold run``, ``twofold doctor``, ``twofold demo``, ``twofold im2rec``."""
+"""The command line programs: ``twofold run``, ``twofold launch``, ``twofold doctor``, ``twofold demo``, ``twofold im2rec``."""
 
 from .command_line import main
 

@@ -9,7 +9,9 @@ from ..errors import LaunchError, MissingDependency, MissingFileError, Parameter
 
 __all__ = ["main"]
 
-PROGRAMS = ["run", "doctor", "demo", "im2rec"]
+PROGRAMS = ["run", "launch", "doctor", "demo", "im2rec"]
+#: Those whose last words are a program and its own arguments.
+RUNNERS = ("run", "launch")
 #: The exit status of Python, and of `argparse`, where nothing was run.
 NOT_STARTED = 2
 
@@ -52,14 +54,16 @@ def _parsed(words: Sequence[str]) -> argparse.Namespace:
         own = programs.add_parser(name, help=line, description=line, allow_abbrev=False)
         program.add_arguments(own)
         own.set_defaults(program=program, usage_error=own.error)
-    count = 1 + import_module(".run", __package__).words_before_arguments(words[1:]) if words[:1] == ["run"] else len(words)
-    given, unknown = parser.parse_known_args(words[:count])
+    own, arguments = list(words), []
+    if words and words[0] in RUNNERS:
+        own, arguments = import_module(f".{words[0]}", __package__).split(words[1:])
+        own = [words[0], *own]
+    given, unknown = parser.parse_known_args(own)
     if unknown:
         given.usage_error(
             f"unrecognized arguments: {' '.join(unknown)}"
         )  # the main parser's own message would not show the program's usage
-    if given.name == "run":
-        given.arguments = words[count:]
+    given.arguments = arguments
     return given
 
 

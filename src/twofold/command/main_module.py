@@ -5,7 +5,7 @@ import os
 import stat
 import sys
 import zipimport
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from importlib.machinery import BuiltinImporter, ModuleSpec, PathFinder, SourceFileLoader
 from importlib.util import find_spec
 from types import CodeType, FrameType, ModuleType, TracebackType
@@ -16,7 +16,18 @@ from ..numpy_folding.importing import is_import
 from ..numpy_folding.sites import PACKAGE as FOLDING
 from ..origin import is_inside
 
-__all__ = ["Loaded", "Program", "is_importable", "of_code", "of_module", "of_script", "of_standard_input", "run", "search_first"]
+__all__ = [
+    "Loaded",
+    "Program",
+    "is_importable",
+    "of_code",
+    "of_module",
+    "of_script",
+    "of_standard_input",
+    "run",
+    "search_first",
+    "split_at_program",
+]
 
 
 class Loaded(NamedTuple):
@@ -53,6 +64,28 @@ class Program(NamedTuple):
     folder: str
     package: str
     load: Callable[[], Loaded]
+
+
+def split_at_program(words: Sequence[str], valued: Collection[str]) -> tuple[list[str], list[str]]:
+    """Split a command line after the program: after a script, or after what follows ``-m`` or ``-c``.
+
+    Parameters
+    ----------
+    words
+        The words.
+    valued
+        Options that take the next word.
+    """
+    at = 0
+    while at < len(words):
+        word = words[at]
+        if word in ("-m", "-c"):
+            at += 2
+            break
+        at += 2 if word in valued else 1
+        if word == "-" or not word.startswith("-") or word.startswith(("-m", "-c")):
+            break
+    return list(words[:at]), list(words[at:])
 
 
 def of_script(path: str) -> Program:

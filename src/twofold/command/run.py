@@ -15,9 +15,10 @@ from ..device import CPU, Device
 from ..errors import LaunchError
 from ..numpy_folding import allocation, explain, importing
 from .children import prepare_with
-from .main_module import Program, is_importable, of_code, of_module, of_script, of_standard_input, run, search_first
+from .failing_together import failing_together
+from .main_module import Program, is_importable, of_code, of_module, of_script, of_standard_input, run, search_first, split_at_program
 
-__all__ = ["Imports", "add_arguments", "execute"]
+__all__ = ["Imports", "add_arguments", "execute", "split"]
 
 
 class Imports(NamedTuple):
@@ -77,23 +78,15 @@ ROOT = __name__.partition(".")[0]
 VALUED = ("--packages", "--arrays", "--device")
 
 
-def words_before_arguments(words: Sequence[str]) -> int:
-    """How many words are the launcher's: up to the script, or to what follows ``-m`` or ``-c``. The others are the program's own.
+def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The launcher's words, up to the script or to what follows ``-m`` or ``-c``, and the program's own arguments.
 
     Parameters
     ----------
     words
         What follows ``run`` on the command line.
     """
-    at = 0
-    while at < len(words):
-        word = words[at]
-        if word in ("-m", "-c"):
-            return min(at + 2, len(words))
-        if word == "-" or not word.startswith("-") or word.startswith(("-m", "-c")):
-            return at + 1
-        at += 2 if word in VALUED else 1
-    return len(words)
+    return split_at_program(words, VALUED)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -156,7 +149,7 @@ def execute(given: argparse.Namespace) -> int:
     imports.install()
     if given.explain:
         atexit.register(_print_explanation)
-    with imports.context():
+    with imports.context(), failing_together():
         run(program, given.arguments)
     return 0
 

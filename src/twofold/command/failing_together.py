@@ -1,0 +1,44 @@
+"""A program that fails in one process of a cluster ends the others too, instead of leaving them to wait for it for ever."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+__all__ = ["failing_together"]
+
+
+@contextmanager
+def failing_together() -> Iterator[None]:
+    """While it is entered, an error, or an exit with a status other than 0, ends all processes that `launch` has started.
+
+    Left to itself, MPI would wait at exit for those that have not failed, and they may wait for this one.
+    """
+    try:
+        yield
+    except SystemExit as error:
+        status = error.code if isinstance(error.code, int) else int(error.code is not None)
+        if _is_one_of_several() and status:
+            if not isinstance(error.code, int):
+                print(error.code, file=sys.stderr)
+            _end_all(status & 255 or 1)
+        raise
+    except BaseException as error:
+        if _is_one_of_several():
+            sys.excepthook(type(error), error, error.__traceback__)
+            _end_all(1)
+        raise
+
+
+def _is_one_of_several() -> bool:
+    """Whether MPI connects this process with others."""
+    module = sys.modules.get("mpi4py.MPI")  # a program that has not imported it ends as any other
+    return module is not None and module.Is_initialized() and not module.Is_finalized()
+
+
+def _end_all(status: int) -> None:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if os.environ.get("TWOFOLD_FAULT_TOLERANT") == "1":
+        os._exit(status)  # only this process ends: the others go on without it
+    sys.modules["mpi4py.MPI"].COMM_WORLD.Abort(status)

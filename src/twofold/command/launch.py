@@ -1,0 +1,237 @@
+"""``twofold launch -n 4 train.py …``: run a program in several processes, on this machine or on others, by MPI.
+
+Every process runs ``twofold run`` with the program, so that ``import mxnet`` imports Twofold. What all print is one log, in which each line
+begins with the name of its process. The arguments of MXNet's ``launch.py`` are understood too.
+"""
+
+import argparse
+import os
+import re
+import secrets
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ..errors import LaunchError
+from .hosts import Host, check_names, hosts_of, hosts_of_file
+from .main_module import of_script, split_at_program
+from .merged_log import Ended, run_labelled
+from .mpi import THREADS, Engine, Job, engine, threads_each
+from .mpi_job import mpi_job
+
+__all__ = ["add_arguments", "execute", "split"]
+
+#: Options that take the next word.
+VALUED = ("-n", "--workers", "--num-workers", "-s", "--servers", "--num-servers", "--hosts", "-H", "--hostfile", "--iface", "--allow")
+VALUED += ("--launcher", "--image", "--sync-dst-dir")
+PYTHON = re.compile(r"python[\d.]*(?:\.exe)?")
+CLASS = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+#: A file, of the folder whose name the processes get in `FOLDER`, that holds the name of the last checkpoint.
+FOLDER, LAST_CHECKPOINT = "TWOFOLD_RUN_FOLDER", "last-checkpoint"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the program's arguments, up to those of the script, module or code."""
+    parser.usage = "twofold launch -n WORKERS [options] [SCRIPT | -m MODULE | -c CODE] [argument ...]"
+    add = parser.add_argument
+    add("-n", "--workers", "--num-workers", dest="workers", type=_positive, metavar="N", help="number of workers")
+    add("-s", "--servers", "--num-servers", dest="servers", type=_count, metavar="N", help="number of servers (default: none)")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--hosts", metavar="A:2,B:2", help="machines, and how many processes each runs (default: this one)")
+    where.add_argument("-H", "--hostfile", metavar="FILE", help="a file of machines, one a line: name, name:2 or name slots=2")
+    add("--iface", metavar="NAME", help="network interface that carries the data, such as eth1")
+    add("--ft", action="store_true", help="go on after a process has died, where the store can (Open MPI only)")
+    add("--allow", action="append", default=[], metavar="MODULE:CLASS", help="an optimizer of your own that servers may run; repeatable")
+    add("--k8s", action="store_true", help="print an MPIJob for Kubernetes instead of starting anything")
+    add("--image", metavar="NAME", help="with --k8s: the image of the containers")
+    add("--launcher", choices=["local", "ssh", "mpi", "slurm", "sge", "yarn"], help=argparse.SUPPRESS)
+    add("--sync-dst-dir", help=argparse.SUPPRESS)
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("-m", dest="module", metavar="MODULE", help="run a module, as python -m does")
+    what.add_argument("-c", dest="code", metavar="CODE", help="run code, as python -c does")
+    what.add_argument("script", nargs="?", help="a Python file")
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a positive integer, not {text!r}")
+    return int(text)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"must be an integer of 0 or more, not {text!r}")
+    return int(text)
+
+
+def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The launcher's words, up to the script or to what follows ``-m`` or ``-c``, and the program's own arguments.
+
+    Parameters
+    ----------
+    words
+        What follows ``launch`` on the command line. A ``python`` before the script, as in the command lines of MXNet's ``launch.py``,
+        is left out.
+    """
+    own, arguments = split_at_program(words, VALUED)
+    if own and PYTHON.fullmatch(os.path.basename(own[-1])):
+        more, arguments = split_at_program(arguments, ())
+        own[-1:] = more
+    return own, arguments
+
+
+def execute(given: argparse.Namespace) -> int:
+    """Start the processes, show their output, and wait for them.
+
+    Parameters
+    ----------
+    given
+        The parsed arguments.
+
+    Returns
+    -------
+    int
+        0 if all processes succeeded, else the status of the one that failed first.
+
+    Raises
+    ------
+    LaunchError
+        If nothing can be started.
+    """
+    _answer_old_launchers(given)
+    program = _program(given)
+    hosts = _hosts(given)
+    workers, servers = _counts(given, hosts)
+    if given.k8s:
+        print(mpi_job(workers, servers, given.image, ["twofold", "launch", *_options(given), *program]), end="")
+        return 0
+    check_names(hosts)
+    for name in given.allow:
+        if not CLASS.fullmatch(name):
+            raise LaunchError("launch: --allow: not a class", repr(name), "write module:Class")
+    with TemporaryDirectory(prefix="twofold-launch-") as folder:
+        job = Job(workers, servers, hosts, given.iface, given.ft)
+        threads = threads_each(job)
+        found = engine(hosts)
+        job = Job(workers, servers, hosts, given.iface, given.ft, _variables(job, threads, given.allow, folder))
+        _say(f"{_described(job)}, {_of(threads, 'thread')} each; {found.kind} {found.version}".rstrip())
+        ended = _run(found, job, [sys.executable, "-m", "twofold", "run", *program])
+        if ended.status:
+            _say(_failure(job, ended, Path(folder)))
+        return ended.status
+
+
+def _answer_old_launchers(given: argparse.Namespace) -> None:
+    if given.launcher in ("sge", "yarn"):
+        raise LaunchError("launch: unsupported launcher", given.launcher, "start the processes with Slurm, Kubernetes (--k8s) or --hosts")
+    if given.sync_dst_dir:
+        raise LaunchError(
+            "launch: --sync-dst-dir: files are not copied",
+            given.sync_dst_dir,
+            "copy them first: rsync -r . HOST:DIR, or use a shared folder",
+        )
+    role = os.environ.get("DMLC_ROLE")
+    if role in ("server", "scheduler"):
+        raise LaunchError(
+            f"launch: started as ps-lite's {role} (DMLC_ROLE)",
+            None,
+            "start all processes at once: twofold launch -n WORKERS -s SERVERS SCRIPT",
+        )
+
+
+def _program(given: argparse.Namespace) -> list[str]:
+    if given.module is not None:
+        return ["-m", given.module, *given.arguments]
+    if given.code is not None:
+        return ["-c", given.code, *given.arguments]
+    script: str | None = given.script
+    if not script:
+        raise LaunchError("launch: no program", None, "pass a script, -m MODULE or -c CODE")
+    if not given.k8s:
+        of_script(script)  # it must be there before anything starts
+    return [script, *given.arguments]
+
+
+def _hosts(given: argparse.Namespace) -> tuple[Host, ...]:
+    if given.hosts:
+        return hosts_of(given.hosts)
+    return hosts_of_file(given.hostfile) if given.hostfile and not given.k8s else ()
+
+
+def _counts(given: argparse.Namespace, hosts: Sequence[Host]) -> tuple[int, int]:
+    """The numbers of workers and servers: as given, by ps-lite's variables, or to fill the hosts or the allocation."""
+    servers = _from_environment("DMLC_NUM_SERVER", 0) if given.servers is None else given.servers
+    slots = sum(host.slots for host in hosts)
+    room = slots or (_from_environment("SLURM_NTASKS", 0) if "SLURM_JOB_ID" in os.environ else 0)
+    workers = given.workers or _from_environment("DMLC_NUM_WORKER", room - servers if room > servers else 0)
+    if not workers:
+        given.usage_error("pass the number of workers: -n 2")
+    if slots and workers + servers > slots:
+        raise LaunchError(
+            "launch: the hosts have too few places",
+            f"{workers} workers and {servers} servers for {slots} places",
+            "raise the numbers of --hosts",
+        )
+    return workers, servers
+
+
+def _from_environment(name: str, default: int) -> int:
+    text = os.environ.get(name, "")
+    if text and not text.isdecimal():
+        raise LaunchError(f"launch: {name} is not a number", repr(text), "correct or unset it")
+    return int(text) if text else default
+
+
+def _options(given: argparse.Namespace) -> list[str]:
+    """The options to repeat on a command line that runs elsewhere."""
+    pairs = [("-n", given.workers), ("-s", given.servers), ("--iface", given.iface), *(("--allow", name) for name in given.allow)]
+    return [str(word) for pair in pairs if pair[1] for word in pair] + ["--ft"] * given.ft
+
+
+def _variables(job: Job, threads: int, allowed: Sequence[str], folder: str) -> dict[str, str]:
+    """The environment variables of the processes, beside those of this one."""
+    limits = {name: os.environ.get(name, str(threads)) for name in THREADS}
+    return {
+        "TWOFOLD_WORKERS": str(job.workers),
+        "TWOFOLD_SERVERS": str(job.servers),
+        "TWOFOLD_JOB": secrets.token_hex(8),
+        "TWOFOLD_ALLOW": ",".join(allowed),
+        "TWOFOLD_FAULT_TOLERANT": str(int(job.is_fault_tolerant)),
+        FOLDER: folder,
+        "PYTHONUNBUFFERED": "1",  # lines appear when they are printed
+        **limits,
+    }
+
+
+def _run(found: Engine, job: Job, words: Sequence[str]) -> Ended:
+    environment = {**os.environ, **(job.variables or {})}
+    if hasattr(os, "geteuid") and os.geteuid() == 0:  # as in containers, where Open MPI would refuse
+        environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    width = max(len(_role(job, 0)), len(_role(job, job.processes - 1)), len(_role(job, job.workers - 1)))
+    return run_labelled(found.command(job, words), environment, found.label(), lambda rank: _role(job, rank).ljust(width))
+
+
+def _role(job: Job, rank: int) -> str:
+    return f"worker {rank}" if rank < job.workers else f"server {rank - job.workers}"
+
+
+def _described(job: Job) -> str:
+    roles = _of(job.workers, "worker") + (f" and {_of(job.servers, 'server')}" if job.servers else "")
+    return f"{roles} on {', '.join(host.name for host in job.hosts) or 'this machine'}"
+
+
+def _of(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _failure(job: Job, ended: Ended, folder: Path) -> str:
+    others = "went on" if job.is_fault_tolerant else "were ended"
+    who = f"the processes {others}" if ended.rank is None else f"{_role(job, ended.rank)} failed, and the others {others}"
+    note = folder / LAST_CHECKPOINT
+    last = f"last checkpoint: {note.read_text(encoding='utf-8').strip()}" if note.is_file() else "no checkpoint was written"
+    return f"{who} (status {ended.status}); {last}"
+
+
+def _say(text: str) -> None:
+    print(f"launch: {text}", file=sys.stderr, flush=True)

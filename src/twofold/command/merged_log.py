@@ -1,0 +1,115 @@
+"""Runs a program that starts many processes, and shows their output as one log: each line with its process's name."""
+
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from types import FrameType
+from typing import IO, NamedTuple
+
+__all__ = ["Ended", "run_labelled"]
+
+#: Seconds that processes have to end after an interrupt.
+PATIENCE = 8.0
+#: What Open MPI says of the process that ended first: its rank, and its status or signal.
+FIRST_ENDED = (
+    re.compile(r"MPI_ABORT was invoked on rank (?P<rank>\d+)"),
+    re.compile(r"application called MPI_Abort\(.*\) - process (?P<rank>\d+)"),
+    re.compile(r"Process name: *\[.*,(?P<rank>\d+)\]"),
+    re.compile(r"process rank (?P<rank>\d+) with PID \d+ .*"),
+    re.compile(r"rank (?P<rank>\d+) in job \d+ "),
+    re.compile(r"task (?P<rank>\d+): (?:Exited|Killed|Terminated)"),
+)
+
+
+class Ended(NamedTuple):
+    """How the processes ended.
+
+    Attributes
+    ----------
+    status
+        The exit status: 0 if all succeeded; 128 plus the signal's number after an interrupt.
+    rank
+        The process that failed first; None if none did or it is unknown.
+    """
+
+    status: int
+    rank: int | None
+
+
+def run_labelled(command: Sequence[str], environment: Mapping[str, str], label: re.Pattern[str], name: Callable[[int], str]) -> Ended:
+    """Run a command, and print what it prints with names for labels. An interrupt ends all its processes.
+
+    Parameters
+    ----------
+    command
+        The program and its arguments.
+    environment
+        Its environment variables.
+    label
+        Matches the beginning of a labelled line; the group ``rank`` is the process's rank.
+    name
+        A process's name by rank.
+    """
+    # a group of its own, so that an interrupt from a keyboard reaches it once: from here
+    process = subprocess.Popen(
+        command,
+        env=dict(environment),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    interrupts = _Interrupts(process)
+    printing, found = threading.Lock(), list[int]()
+    assert process.stdout is not None
+    assert process.stderr is not None
+
+    def show(source: IO[str], target: IO[str]) -> None:
+        for line in source:
+            match = label.match(line)
+            if match is None:
+                found.extend(int(m["rank"]) for pattern in FIRST_ENDED if (m := pattern.search(line)))
+            own = line[match.end() if match else 0 :].rstrip("\n\0")  # Open MPI ends its messages with a zero byte
+            if own or line.endswith("\n"):
+                with printing:
+                    print(own if match is None else f"{name(int(match['rank']))} | {own}", file=target, flush=True)
+
+    readers = [threading.Thread(target=show, args=pair) for pair in ((process.stdout, sys.stdout), (process.stderr, sys.stderr))]
+    with interrupts:
+        for reader in readers:
+            reader.start()
+        status = process.wait()
+        for reader in readers:
+            reader.join()
+    if interrupts.number:
+        return Ended(128 + interrupts.number, None)
+    return Ended(status if status >= 0 else 128 - status, found[0] if found and status else None)
+
+
+class _Interrupts:
+    """While it is entered, interrupts of this process end another one's processes."""
+
+    SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process, self.number = process, 0
+
+    def __enter__(self) -> None:
+        self._before = {number: signal.signal(number, self._interrupted) for number in self.SIGNALS}
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _interrupted(self, number: int, _: FrameType | None) -> None:
+        again, self.number = bool(self.number), number
+        self._process.send_signal(signal.SIGKILL if again else signal.SIGTERM)
+        if not again:
+            timer = threading.Timer(PATIENCE, self._process.kill)
+            timer.daemon = True
+            timer.start()

@@ -1,0 +1,190 @@
+"""The command lines that start the processes of a cluster: ``mpiexec`` of Open MPI and MPICH, and Slurm's ``srun``."""
+
+import os
+import re
+import shutil
+import subprocess
+import sysconfig
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from ..errors import LaunchError
+from .hosts import Host, is_local
+
+__all__ = ["Engine", "Job", "engine", "threads_each"]
+
+INSTALL = "pip install 'twofold[dist]'"
+#: Variables that say how many threads a process computes with.
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TWOFOLD_THREADS")
+#: Variables of this process that processes on other hosts need too.
+FORWARDED = ("PATH", "PYTHONPATH", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is started.
+
+    Attributes
+    ----------
+    workers, servers
+        Number of processes in each role. Workers have the lower ranks.
+    hosts
+        The machines; none for this one alone.
+    interface
+        The network interface that carries the data; None to leave the choice to MPI.
+    is_fault_tolerant
+        Whether the others go on after a process has died.
+    variables
+        Environment variables of the processes.
+    """
+
+    workers: int
+    servers: int = 0
+    hosts: tuple[Host, ...] = ()
+    interface: str | None = None
+    is_fault_tolerant: bool = False
+    variables: Mapping[str, str] | None = None
+
+    @property
+    def processes(self) -> int:
+        """Number of processes."""
+        return self.workers + self.servers
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether a process runs on another machine."""
+        return not all(map(is_local, self.hosts))
+
+    @property
+    def processes_here(self) -> int:
+        """The largest number of processes on one machine."""
+        return min(self.processes, max((host.slots for host in self.hosts), default=self.processes))
+
+
+def threads_each(job: Job) -> int:
+    """How many threads each process computes with, so that all of a machine's processes together use each core once.
+
+    Other machines are taken to have as many cores as this one.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, cores // job.processes_here)
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A program that starts processes.
+
+    Attributes
+    ----------
+    path
+        The program.
+    kind
+        ``"Open MPI"``, ``"MPICH"`` or ``"Slurm"``.
+    version
+        Its version; empty if it was not asked.
+    """
+
+    path: str
+    kind: str
+    version: str = ""
+
+    def command(self, job: Job, words: Sequence[str]) -> list[str]:
+        """The command line that runs words in every process of a job, with each line of output labelled by rank.
+
+        Raises
+        ------
+        LaunchError
+            If this program cannot do what the job needs.
+        """
+        if job.is_fault_tolerant and self.kind != "Open MPI":
+            raise LaunchError(f"launch: --ft: {self.kind} ends all processes when one dies", None, f"use Open MPI: {INSTALL}")
+        options = {"Open MPI": _open_mpi, "MPICH": _mpich, "Slurm": _slurm}[self.kind](job)
+        return [self.path, *options, *words]
+
+    def label(self) -> re.Pattern[str]:
+        """What begins a line of a process's output; the group ``rank`` is its rank."""
+        patterns = {
+            "Open MPI": r"\[[^]\s,]*,(?P<rank>\d+)\]<std(?:out|err)>: ?",
+            "MPICH": r"\[(?P<rank>\d+)\] ?",
+            "Slurm": r" *(?P<rank>\d+): ?",
+        }
+        return re.compile(patterns[self.kind])
+
+
+def _open_mpi(job: Job) -> Iterator[str]:
+    yield from ("-n", str(job.processes), "--tag-output")
+    # processes are not bound: each has a thread that communicates beside the one that computes
+    yield from ("--bind-to", "none")
+    if job.hosts:
+        yield from ("--host", _listed(job.hosts))
+    else:
+        yield from ("--map-by", ":OVERSUBSCRIBE")
+    # a process that waits lets others run where there are more processes than cores
+    yield from ("--mca", "mpi_yield_when_idle", "1")
+    if job.interface:
+        yield from ("--mca", "btl_tcp_if_include", job.interface)
+        if job.interface != "lo":  # Open MPI's daemons refuse the loopback interface when it is named
+            yield from ("--prtemca", "prte_if_include", job.interface)
+    if job.is_fault_tolerant:
+        yield from ("--with-ft", "ulfm", "--mca", "mpi_ft_detector", "1", "--mca", "mpi_ft_detector_timeout", "3")
+    for name, value in _variables(job).items():
+        yield from ("-x", f"{name}={value}")
+
+
+def _mpich(job: Job) -> Iterator[str]:
+    yield from ("-n", str(job.processes), "-prepend-rank")
+    if job.hosts:
+        yield from ("-hosts", _listed(job.hosts))
+    if job.interface:
+        yield from ("-iface", job.interface)
+    for name, value in _variables(job).items():
+        yield from ("-genv", name, value)
+
+
+def _slurm(job: Job) -> Iterator[str]:
+    # the environment goes to the processes as it is; without PMIx each would be a cluster of one
+    yield from ("--mpi=pmix", f"--ntasks={job.processes}", "--label", "--kill-on-bad-exit=1")
+
+
+def _listed(hosts: Sequence[Host]) -> str:
+    return ",".join(f"{host.name}:{host.slots}" for host in hosts)
+
+
+def _variables(job: Job) -> dict[str, str]:
+    forwarded = {name: os.environ[name] for name in FORWARDED if job.is_remote and name in os.environ}
+    return {**forwarded, **(job.variables or {})}
+
+
+def engine(hosts: Sequence[Host]) -> Engine:
+    """What starts the processes: Slurm inside one of its allocations, else the ``mpiexec`` of the MPI that is installed.
+
+    Raises
+    ------
+    LaunchError
+        If there is none, or mpi4py is not installed.
+    """
+    if find_spec("mpi4py") is None:
+        raise LaunchError("launch: the package 'mpi4py' is not installed", None, f"run: {INSTALL}")
+    if "SLURM_JOB_ID" in os.environ and not hosts:
+        path = shutil.which("srun")
+        if path is None:
+            raise LaunchError("launch: inside a Slurm allocation, but there is no srun", None, "add it to PATH, or pass --hosts")
+        return Engine(path, "Slurm")
+    path = _mpiexec()
+    said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
+    version = re.search(r"\d+\.\d+[\w.]*", said)
+    for kind, sign in (("Open MPI", r"Open MPI|OpenRTE"), ("MPICH", r"HYDRA|Intel\(R\) MPI")):
+        if re.search(sign, said):
+            return Engine(path, kind, version.group() if version else "")
+    raise LaunchError("launch: neither Open MPI nor MPICH", path, f"run: {INSTALL}")
+
+
+def _mpiexec() -> str:
+    """The one beside this Python, which belongs to the MPI that mpi4py loads from there, or else the system's."""
+    own = Path(sysconfig.get_path("scripts")) / "mpiexec"
+    found = str(own) if own.is_file() else shutil.which("mpiexec")
+    if found is None:
+        raise LaunchError("launch: no MPI is installed (there is no mpiexec)", None, f"run: {INSTALL}")
+    return found
