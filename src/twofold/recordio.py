@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .errors import DTypeError, EngineError, FormatError, MissingFileError, NotReady, ParameterError, ShapeError
+from .errors import DTypeError, EngineError, FileAccessError, FormatError, MissingFileError, NotReady, ParameterError, ShapeError
 from .formats.files import open_file, read_file
 from .formats.images import dump_image, load_image
 from .formats.recordio import RecordReader, RecordWriter, load_index
@@ -141,6 +141,8 @@ class MXRecordIO:
         ------
         FormatError
             If the file is damaged.
+        FileAccessError
+            If the disk fails.
         NotReady
             If it is not open for reading.
         """
@@ -148,11 +150,19 @@ class MXRecordIO:
         with self._lock:
             return self._next(reader)
 
+    def skip_damage(self) -> None:
+        """After `read` raised a `FormatError`: advance to the next whole record, or else to the end of the file."""
+        reader = self._reader()
+        with self._lock:
+            reader.skip_damage()
+
     def _next(self, reader: RecordReader) -> bytes | None:
         try:
             return reader.read()
         except FormatError as error:
             raise error.at_path(self.uri) from None
+        except OSError as error:
+            raise FileAccessError(f"cannot read {self.uri} at byte {reader.offset}", str(error), "check the disk") from error
 
     def _reader(self) -> RecordReader:
         if self.pid != os.getpid() and self.is_open:
@@ -255,10 +265,11 @@ class MXIndexedRecordIO(MXRecordIO):
         except ValueError as error:
             raise FormatError("a key in the index is of another type", str(error), "pass its key_type", path=self.idx_path) from error
 
-    def _numbered(self) -> list[tuple[Any, int]]:
+    def _numbered(self, damaged: Callable[[FormatError], None] | None = None) -> list[tuple[Any, int]]:
         reader = self._reader()
+        tell = damaged and (lambda error: damaged(error.at_path(self.uri)))
         try:
-            entries = [(self.key_type(number), offset) for number, offset in enumerate(reader.offsets())]
+            entries = [(self.key_type(number), offset) for number, offset in enumerate(reader.offsets(tell))]
         except FormatError as error:
             raise error.at_path(self.uri) from None
         reader.offset = 0

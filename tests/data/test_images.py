@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import twofold as mx
-from twofold.errors import FormatError, MissingFileError, MXNetError, ParameterError
+from twofold.errors import FormatError, MissingFileError, MXNetError
 from twofold.gluon.data import vision
 
 from tests.data.programs.images import BOXES, _list_file, _pixels, _png, _records
@@ -70,7 +70,7 @@ def test_a_cut_image_raises() -> None:
 
 def test_a_record_that_the_list_lacks_is_named(tmp_path: Path, records: tuple[str, str]) -> None:
     path = _list_file(str(tmp_path), [[1.0]])
-    with pytest.raises(ParameterError, match="11"):
+    with pytest.raises(FormatError, match="11"):
         list(mx.image.ImageIter(2, (3, 4, 4), path_imgrec=records[0], path_imgidx=records[1], path_imglist=path))
 
 

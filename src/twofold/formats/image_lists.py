@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import FormatError
@@ -31,8 +31,15 @@ class ListedImage(NamedTuple):
     name: str
 
 
-def load_image_list(data: Buffer) -> Iterator[ListedImage]:
+def load_image_list(data: Buffer, damaged: Callable[[FormatError], None] | None = None) -> Iterator[ListedImage]:
     """The lines of a list of images; empty lines are left out.
+
+    Parameters
+    ----------
+    data
+        The content of the file.
+    damaged
+        What to do about a line that is no such line, before reading goes on behind it; raise the error if None.
 
     Raises
     ------
@@ -46,13 +53,22 @@ def load_image_list(data: Buffer) -> Iterator[ListedImage]:
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        index, *labels, name = line.strip().split("\t") if "\t" in line else (line, "")
-        if not labels:
-            raise FormatError(f"line {number} of a list of images: needs an index, labels and a name with tabs between", line[:100])
         try:
-            yield ListedImage(int(index), [float(label) for label in labels], name)
+            image = _of_line(line)
         except ValueError as error:
-            raise FormatError(f"line {number} of a list of images: {error}", line[:100]) from None
+            wrong = FormatError(f"line {number} of a list of images: {error}", line[:100])
+            if damaged is None:
+                raise wrong from None
+            damaged(wrong)
+        else:
+            yield image
+
+
+def _of_line(line: str) -> ListedImage:
+    index, *labels, name = line.strip().split("\t") if "\t" in line else (line, "")
+    if not labels:
+        raise ValueError("needs an index, labels and a name with tabs between")
+    return ListedImage(int(index), [float(label) for label in labels], name)
 
 
 def dump_image_list(images: Iterable[ListedImage]) -> Iterator[bytes]:

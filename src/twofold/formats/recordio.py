@@ -7,6 +7,7 @@ place is always the start of a part, and a reader that starts anywhere finds the
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import struct
@@ -23,6 +24,7 @@ HEADER = struct.Struct("<4sI")
 LENGTH_BITS = 29
 LARGEST = 2**LENGTH_BITS - 1
 WHOLE, FIRST, MIDDLE, LAST = range(4)
+SEARCHED = 1 << 20  # bytes that are searched for a record at once
 UNCHECKED = 1 << 20  # a length up to this may be allocated before the file is known to be as long
 
 
@@ -106,8 +108,13 @@ class RecordReader:
             parts.append(content)
         return MAGIC.join(parts)
 
-    def offsets(self) -> Iterator[int]:
+    def offsets(self, damaged: Callable[[FormatError], None] | None = None) -> Iterator[int]:
         """Yield the offset of each record of the file from its start, for which only the headers are read.
+
+        Parameters
+        ----------
+        damaged
+            What to do about a place where there is no whole record, before reading goes on behind it; raise the error if None.
 
         Raises
         ------
@@ -116,16 +123,51 @@ class RecordReader:
         """
         end = self._file.seek(0, os.SEEK_END)
         self.offset = 0
+        while self.offset < end:
+            start = self.offset
+            try:
+                self._pass(end)
+            except FormatError as error:
+                if damaged is None:
+                    raise
+                damaged(error)
+                self.offset = start
+                self.skip_damage()
+            else:
+                yield start
+
+    def _pass(self, end: int) -> None:
+        """Advance to the end of a record, in a file of ``end`` bytes."""
+        kind = WHOLE
         inside = False
-        while self.offset < end or inside:
+        while not inside or kind != LAST:
             kind, length = self._header(self._bytes_at(HEADER.size, self.offset), inside)
-            if not inside:
-                yield self.offset
-            inside = kind in (FIRST, MIDDLE)
             following = self.offset + HEADER.size + _padded(length)
             if following > end:
                 raise self._cut(length, end - self.offset - HEADER.size)
             self.offset = following
+            if kind == WHOLE:
+                return
+            inside = True
+
+    def skip_damage(self) -> None:
+        """Advance to the next place behind `offset` where a whole record starts, or else to the end of the file."""
+        end = self._file.seek(0, os.SEEK_END)
+        block = self.offset + 1
+        while block < end:
+            data = self._bytes_at(SEARCHED, block)
+            if not data:  # the file was cut meanwhile
+                break
+            found = data.find(MAGIC)
+            while found >= 0:
+                self.offset = block + found
+                with contextlib.suppress(FormatError):
+                    self._pass(end)
+                    self.offset = block + found
+                    return
+                found = data.find(MAGIC, found + 1)
+            block += max(len(data) - len(MAGIC) + 1, 1)  # a magic number may cross the end of a block
+        self.offset = end
 
     def _content(self, start: bytes, inside: bool) -> tuple[int, bytes]:
         kind, length = self._header(start, inside)

@@ -259,7 +259,7 @@ def split_label(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     FormatError
         If it is too short, or its numbers do not match its head.
     """
-    if numbers.size < 7:
+    if numbers.size < 7 or not np.isfinite(numbers[:2]).all():
         raise FormatError("Label shape is invalid", f"{numbers.shape}", "a label has a head and an object of 5 numbers or more")
     head, width = int(numbers[0]), int(numbers[1])
     if head < 2 or width < 5 or (numbers.size - head) % width:

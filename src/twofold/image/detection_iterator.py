@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ndarray as nd
-from ..errors import InvalidValue, MissingDependency, MXNetError, ParameterError
+from ..errors import FormatError, InvalidValue, MissingDependency, ParameterError
 from ..formats.images import draw_text
 from ..formats.records import ArrayRecord
 from ..imperative.array import Array
 from ..io.iterator import DataDesc
+from ..io.skipped import BAD_SAMPLE
 from .augmenters import DEVIATION, MEAN
 from .detection import CreateDetAugmenter, DetAugmenter, split_label
 from .iterator import ImageIter
@@ -41,7 +42,8 @@ class ImageDetIter(ImageIter):
         Number of images in a batch.
     data_shape
         Shape (3, h, w) of an image in a batch.
-    path_imgrec, path_imglist, path_root, path_imgidx, shuffle, part_index, num_parts, imglist, data_name, label_name, last_batch_handle
+    path_imgrec, path_imglist, path_root, path_imgidx, shuffle, part_index, num_parts, imglist, data_name, label_name, last_batch_handle,
+    on_bad_sample
         As for `ImageIter`.
     aug_list
         The augmenters; those of `CreateDetAugmenter` with ``**kwargs`` if None.
@@ -70,6 +72,7 @@ class ImageDetIter(ImageIter):
         data_name: str = "data",
         label_name: str = "label",
         last_batch_handle: str = "pad",
+        on_bad_sample: str = "raise",
         **kwargs: Any,
     ) -> None:
         super().__init__(
@@ -87,6 +90,7 @@ class ImageDetIter(ImageIter):
             data_name=data_name,
             label_name=label_name,
             last_batch_handle=last_batch_handle,
+            on_bad_sample=on_bad_sample,
         )
         self.auglist: list[Any] = list(CreateDetAugmenter(data_shape, **kwargs) if aug_list is None else aug_list)
         self.label_shape = self._estimate_label_shape()
@@ -96,12 +100,16 @@ class ImageDetIter(ImageIter):
         """The most objects of an image, and the numbers of an object."""
         self.reset()
         most, width = 0, 5
-        try:
-            while True:
+        while True:
+            try:
                 label = self._parse_label(self.next_sample()[0])
+            except StopIteration:
+                break
+            except BAD_SAMPLE:  # counted when its batch is loaded
+                if not self.skipped.are_wanted:
+                    raise
+            else:
                 most, width = max(most, len(label)), label.shape[1]
-        except StopIteration:
-            pass
         self.reset()
         return most, width
 
@@ -110,7 +118,7 @@ class ImageDetIter(ImageIter):
         numbers = np.ravel(label.asnumpy() if isinstance(label, Array) else label)
         _, objects = split_label(numbers)
         if not len(objects):
-            raise MXNetError("Encounter sample with no valid label.", f"{numbers.tolist()}", "boxes are left, top, right, bottom")
+            raise FormatError("Encounter sample with no valid label.", f"{numbers.tolist()}", "boxes are left, top, right, bottom")
         return objects
 
     def reshape(self, data_shape: Sequence[int] | None = None, label_shape: Sequence[int] | None = None) -> None:
@@ -222,9 +230,13 @@ class ImageDetIter(ImageIter):
         while True:
             try:
                 label, compressed = self.next_sample()
+                image, objects = self.augmentation_transform(self.imdecode(compressed), self._parse_label(label).copy())
             except StopIteration:
                 return
-            image, objects = self.augmentation_transform(self.imdecode(compressed), self._parse_label(label).copy())
+            except BAD_SAMPLE:
+                if self.skipped.are_wanted:
+                    continue
+                raise
             pixels = image.asnumpy().astype("float64")
             pixels = pixels if std is None else pixels * np.asarray(std)
             pixels = pixels if mean is None else pixels + np.asarray(mean)

@@ -1,5 +1,6 @@
 """`ImageDetRecordIter`: images in a file of records with the boxes of their objects."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -7,12 +8,13 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..formats.images import Picture
+from ..io.skipped import BAD_SAMPLE
 from ..opdef.params import Floats, Shape
-from ..recordio import unpack
 from .detection import areas, cut, split_label
 from .geometry import Map
 from .record_augmenter import shifted
-from .records import Batching, ImageRecordIter, Normalizing, Reading, Source
+from .record_parameters import Batching, Normalizing, Reading
+from .records import ImageRecordIter, Source
 
 __all__ = ["ImageDetRecordIter"]
 
@@ -201,7 +203,10 @@ class DetectionSource(Source):
 
     def label_shape(self) -> tuple[int, ...]:
         """Shape of the label of an image in a batch: for the longest label of all records."""
-        sizes = [np.size(self.labels_of(key, unpack(self.records.read_idx(key))[0])) for key in self.records.keys]
+        sizes = []
+        for key in self.records.keys:
+            with suppress(*BAD_SAMPLE if self.skipped.are_wanted else ()):
+                sizes.append(np.size(self.labels_of(key, self.content(key)[0])))
         longest, reading = max(sizes, default=0), self.reading
         if reading.label_width > 0 and any(size != reading.label_width for size in sizes):
             raise ParameterError(f"{self.title}: records have labels of up to {longest} numbers", f"label_width={reading.label_width}")
@@ -212,7 +217,7 @@ class DetectionSource(Source):
     def load(self, key: Any, seed: tuple[int, ...], data: np.ndarray, label: np.ndarray) -> int:
         """Write the pixels and the label of a record to their places in a batch; return the number in its header."""
         rng = np.random.default_rng(seed)
-        header, image = unpack(self.records.read_idx(key))
+        header, image = self.content(key)
         with self.naming(key):
             numbers = np.ravel(self.labels_of(key, header)).astype("float32")
             head, objects = split_label(numbers)
@@ -236,7 +241,8 @@ class ImageDetRecordIter(ImageRecordIter):
     Parameters
     ----------
     path_imgrec, data_shape, batch_size, path_imglist, num_parts, part_index, shuffle, seed, shuffle_chunk_size, shuffle_chunk_seed,
-    round_batch, preprocess_threads, prefetch_buffer, inter_method, mean_img, scale, data_name, label_name, aug_seq, ctx, verbose
+    round_batch, preprocess_threads, prefetch_buffer, inter_method, mean_img, scale, data_name, label_name, aug_seq, ctx, verbose,
+    on_bad_sample
         As for `ImageRecordIter`.
     mean_r, mean_g, mean_b, mean_a, std_r, std_g, std_b, std_a
         What is subtracted from each channel, and by what it is divided then, unless 0.

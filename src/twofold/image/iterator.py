@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Number
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,8 @@ from ..errors import FormatError, InvalidValue, MXNetError, ParameterError, Unde
 from ..formats.files import read_file
 from ..formats.image_lists import load_image_list
 from ..io.iterator import DataBatch, DataDesc, DataIter
-from ..recordio import MXIndexedRecordIO, MXRecordIO, unpack
+from ..io.skipped import BAD_SAMPLE, SkippedSamples
+from ..recordio import IRHeader, MXIndexedRecordIO, MXRecordIO, unpack
 from .augmenters import Augmenter, CreateAugmenter
 from .functions import imdecode
 
@@ -62,8 +63,16 @@ class ImageIter(DataIter):
     last_batch_handle
         What to do with an incomplete last batch: ``"pad"`` it with the first images, ``"discard"`` it, or let it ``"roll_over"`` to the
         next epoch.
+    on_bad_sample
+        What to do about an image that is damaged or cannot be read, or has a wrong label: ``"raise"`` an error, or ``"skip"`` it, as if
+        it were not there. The epoch then ends with a warning that says how many were skipped and names the first of them.
     **kwargs
         Parameters of `CreateAugmenter`.
+
+    Attributes
+    ----------
+    skipped
+        The images that were skipped in this epoch: ``skipped.count`` and ``skipped.first``.
 
     Raises
     ------
@@ -91,10 +100,12 @@ class ImageIter(DataIter):
         label_name: str = "softmax_label",
         dtype: str = "float32",
         last_batch_handle: str = "pad",
+        on_bad_sample: str = "raise",
         **kwargs: Any,
     ) -> None:
         super().__init__(batch_size)
         title = type(self).__name__
+        self.skipped = SkippedSamples(title, on_bad_sample)
         if not (path_imgrec or path_imglist or isinstance(imglist, list)):
             raise ParameterError(f"{title}: no images", None, "pass path_imgrec, path_imglist or imglist")
         if dtype not in DTYPES:
@@ -109,7 +120,8 @@ class ImageIter(DataIter):
             self.imgidx = list(indexed.keys)
         elif path_imgrec:
             self.imgrec = MXRecordIO(path_imgrec, "r")
-        self.imglist = _labels(path_imglist, imglist, dtype)
+        self._damage: list[FormatError] = []
+        self.imglist = _labels(path_imglist, imglist, dtype, self._damage.append if self.skipped.are_wanted else None)
         self.path_root = path_root
         self.data_shape, self.label_width, self.shuffle = tuple(data_shape), label_width, shuffle
         self.dtype, self.last_batch_handle = dtype, last_batch_handle
@@ -158,6 +170,9 @@ class ImageIter(DataIter):
             self.imgrec.reset()
         self.cur = 0
         self._at_end = False
+        self.skipped.begin()
+        for error in self._damage:
+            self.skipped.add(error.what, error)
 
     def next_sample(self) -> tuple[Any, bytes]:
         """The label and the compressed image of the next sample.
@@ -171,13 +186,13 @@ class ImageIter(DataIter):
             raise StopIteration
         if self.seq is None:
             assert self.imgrec is not None
-            record = self.imgrec.read()
+            record = self._next_record(self.imgrec)
             if record is None:
                 if self.last_batch_handle != "discard":
                     self.imgrec.reset()
                 raise StopIteration
-            header, image = unpack(record)
             self.cur += 1
+            header, image = self._unpacked(record)
             return header.label, image
         if self.cur == len(self.seq):
             if self.last_batch_handle != "discard":
@@ -186,15 +201,32 @@ class ImageIter(DataIter):
         key = self.seq[self.cur]
         self.cur += 1
         if isinstance(self.imgrec, MXIndexedRecordIO):
-            header, image = unpack(self.imgrec.read_idx(key))
+            header, image = self._unpacked(self.imgrec.read_idx(key))
             return (header.label if self.imglist is None else self._listed(key)[0]), image
         label, name = self._listed(key)
         return label, self.read_image(name)
 
+    def _unpacked(self, record: bytes) -> tuple[IRHeader, bytes]:
+        try:
+            return unpack(record)
+        except FormatError as error:
+            raise FormatError(f"{self._place()}: {error.what}", error.given, error.todo) from None
+
+    def _next_record(self, records: MXRecordIO) -> bytes | None:
+        """The next record of a file without an index, behind places where it is damaged if these are to be skipped."""
+        while True:
+            try:
+                return records.read()
+            except FormatError as error:
+                if not self.skipped.are_wanted:
+                    raise
+                self.skipped.add(f"byte {error.offset}", error)
+                records.skip_damage()
+
     def _listed(self, key: Any) -> tuple[Any, str]:
         assert self.imglist is not None
         if key not in self.imglist:
-            raise ParameterError(f"{type(self).__name__}: the list lacks a record", f"{key}", "make the list and the records together")
+            raise FormatError(f"{type(self).__name__}: the list lacks a record", f"{key}", "make the list and the records together")
         return self.imglist[key]
 
     def next(self) -> DataBatch:
@@ -205,6 +237,15 @@ class ImageIter(DataIter):
         StopIteration
             At the end of the data.
         """
+        try:
+            batch = self._next_batch()
+        except StopIteration:
+            self.skipped.report()
+            raise
+        self.skipped.any_read = True
+        return batch
+
+    def _next_batch(self) -> DataBatch:
         if self._rolled is not None:
             data, label, count = self._rolled
         else:
@@ -231,14 +272,27 @@ class ImageIter(DataIter):
         count = start
         while count < self.batch_size:
             try:
-                label, compressed = self.next_sample()
+                if not self._load(batch_data, batch_label, count):
+                    continue
             except StopIteration:
                 if not count:
                     raise
                 break
-            self._write(batch_data, batch_label, count, self.imdecode(compressed), label)
             count += 1
         return count
+
+    def _load(self, batch_data: NDArray, batch_label: NDArray, row: int) -> bool:
+        """Load the next sample into a row of a batch; return whether it could be read."""
+        try:
+            label, compressed = self.next_sample()
+            self._write(batch_data, batch_label, row, self.imdecode(compressed), label)
+        except BAD_SAMPLE as error:
+            if not self.skipped.are_wanted:
+                raise
+            place = self._place()
+            self.skipped.add(place, error if place in str(error) else f"{place}: {error}")
+            return False
+        return True
 
     def _write(self, batch_data: NDArray, batch_label: NDArray, row: int, image: NDArray, label: Any) -> None:
         """Write a sample to a row of a batch."""
@@ -306,14 +360,16 @@ class ImageIter(DataIter):
         self.seq, self._at_end = state["seq"], state["at_end"]
         if self.seq is None and self.imgrec is not None:
             for _ in range(state["cur"]):
-                self.imgrec.read()
+                self._next_record(self.imgrec)
         self.cur = state["cur"]
 
 
-def _labels(path: str | None, given: list[Any] | None, dtype: str) -> dict[Any, tuple[NDArray, str]] | None:
+def _labels(
+    path: str | None, given: list[Any] | None, dtype: str, damaged: Callable[[FormatError], None] | None
+) -> dict[Any, tuple[NDArray, str]] | None:
     """The labels and names in a list, by index; None without one."""
     if path:
-        return {k: (nd.array(labels, dtype=dtype), name) for k, labels, name in load_image_list(read_file(path))}
+        return {k: (nd.array(labels, dtype=dtype), name) for k, labels, name in load_image_list(read_file(path), damaged)}
     if given is None:
         return None
     found: dict[Any, tuple[NDArray, str]] = {}

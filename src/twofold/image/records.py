@@ -2,12 +2,12 @@
 
 import os
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, fields
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar, get_args, get_type_hints
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -18,133 +18,67 @@ from ..formats.files import read_file
 from ..formats.image_lists import load_image_list
 from ..imperative.array import adopted
 from ..io.iterator import DataDesc, DataIter, register_iterator
+from ..io.skipped import BAD_SAMPLE, SkippedSamples
 from ..ndarray.array import NDArray
-from ..opdef.params import Floats, Param, Shape, kind_of
 from ..recordio import IRHeader, MXIndexedRecordIO, pack_img, unpack
-from ..strictness import tolerate
 from .record_augmenter import RecordAugmenter
+from .record_parameters import Batching, Normalizing, Reading, image_shape, parsed
 
 __all__ = ["ImageRecordInt8Iter", "ImageRecordIter", "ImageRecordIter_v1", "ImageRecordUInt8Iter", "ImageRecordUInt8Iter_v1"]
 
-T = TypeVar("T")
-#: Kinds of parameters that may be text.
-PARSED = (bool, int, float, Floats, Shape)
-
-
-@dataclass(frozen=True)
-class Reading:
-    """Which records are read, and in which order; see `ImageRecordIter`."""
-
-    path_imgrec: str
-    path_imglist: str = ""
-    path_imgidx: str = ""
-    label_width: int = 1
-    num_parts: int = 1
-    part_index: int = 0
-    shuffle: bool = False
-    seed: int = 0
-    shuffle_chunk_size: int = 0
-    shuffle_chunk_seed: int = 0
-    seed_aug: int | None = None
-
-
-@dataclass(frozen=True)
-class Normalizing:
-    """What is done to the pixels of the final size; see `ImageRecordIter`."""
-
-    mirror: bool = False
-    rand_mirror: bool = False
-    mean_img: str = ""
-    mean_r: float = 0
-    mean_g: float = 0
-    mean_b: float = 0
-    mean_a: float = 0
-    std_r: float = 1
-    std_g: float = 1
-    std_b: float = 1
-    std_a: float = 1
-    scale: float = 1
-    max_random_contrast: float = 0
-    max_random_illumination: float = 0
-
-    def factors(self, channels: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """By what pixels are multiplied after the mean is subtracted, and what is added then: (channels, 1, 1) each."""
-        deviation = np.array([self.std_r, self.std_g, self.std_b, self.std_a][:channels], "float32")
-        deviation[deviation == 0] = 1
-        factor = self.scale / deviation
-        contrast = 1 + rng.uniform(-1, 1) * self.max_random_contrast
-        shift = rng.uniform(-1, 1) * self.max_random_illumination
-        return (contrast * factor).astype("float32")[:, None, None], (shift * factor).astype("float32")[:, None, None]
-
-    def mean(self, channels: int) -> np.ndarray:
-        """The mean of each channel (channels, 1, 1)."""
-        return np.array([self.mean_r, self.mean_g, self.mean_b, self.mean_a][:channels], "float32")[:, None, None]
-
-
-@dataclass(frozen=True)
-class Batching:
-    """How batches are made; see `ImageRecordIter`."""
-
-    batch_size: int
-    round_batch: bool = True
-    preprocess_threads: int = 4
-    prefetch_buffer: int = 4
-    dtype: str = "None"
-    data_name: str = "data"
-    label_name: str = "softmax_label"
-    aug_seq: str = "aug_default"
-    ctx: str = "gpu"
-    device_id: int = 0
-    verbose: bool = True
-
-
-def parsed(title: str, options: Mapping[str, Any], *kinds: type) -> list[Any]:
-    """Objects of classes of parameters. Numbers and bools may be text, and unknown parameters are ignored."""
-    known = {field.name for kind in kinds for field in fields(kind)} | {"data_shape"}
-    unknown = [name for name in options if name not in known]
-    if unknown:
-        tolerate(f"{title}: there is no parameter", ", ".join(unknown), f"it has {', '.join(sorted(known))}")
-    return [_of_kind(title, options, kind) for kind in kinds]
-
-
-def _of_kind(title: str, options: Mapping[str, Any], kind: type[T]) -> T:
-    values, hints = {}, get_type_hints(kind)
-    for field in fields(kind):  # type: ignore[arg-type]
-        given = options.get(field.name)
-        if field.name in options and given not in (None, "None"):
-            hint = hints[field.name]
-            one = next((t for t in PARSED if hint == t or (type(None) in get_args(hint) and t in get_args(hint))), None)
-            values[field.name] = Param(field.name, kind_of(one), None, True).value(given, title) if one else given
-        elif field.default is MISSING:
-            raise ParameterError(f"{title}: needs {field.name}", None, f"pass {field.name}=…")
-    return kind(**values)
-
 
 class _Records(MXIndexedRecordIO):
-    """A file of records that may have no index: no key is asked for, so their numbers will do."""
+    """A file of records that may have no index: no key is asked for, so their numbers will do.
+
+    Places where it is damaged are skipped if there is a function to be told of them.
+    """
+
+    def __init__(self, idx_path: str, uri: str, damaged: Callable[[FormatError], None] | None) -> None:
+        self._damaged = damaged
+        super().__init__(idx_path, uri, "r")
 
     def _entries(self) -> list[tuple[Any, int]]:
-        return super()._entries() if os.path.exists(self.idx_path) else self._numbered()
+        return super()._entries() if os.path.exists(self.idx_path) else self._numbered(self._damaged)
 
 
 class Source:
-    """Records as pixels and labels. Threads use it at the same time."""
+    """Records as pixels and labels. Threads use it at the same time.
+
+    Attributes
+    ----------
+    skipped
+        The samples that were skipped in the current epoch.
+    damage
+        Errors for places of the file without a whole record, and for wrong lines of the list.
+    """
 
     def __init__(self, title: str, reading: Reading, augmenter: RecordAugmenter, normalizing: Normalizing, dtype: np.dtype) -> None:
         self.title, self.reading, self.augmenter, self.normalizing, self.dtype = title, reading, augmenter, normalizing, dtype
+        self.skipped = SkippedSamples(title, reading.on_bad_sample)
+        self.damage: list[FormatError] = []
+        damaged = self.damage.append if self.skipped.are_wanted else None
         index = reading.path_imgidx or str(Path(reading.path_imgrec).with_suffix(".idx"))
-        self.records = (MXIndexedRecordIO if reading.path_imgidx else _Records)(index, reading.path_imgrec, "r")
-        self.labels = {image.number: image.labels for image in _listed(reading.path_imglist)}
+        if reading.path_imgidx:
+            self.records = MXIndexedRecordIO(index, reading.path_imgrec, "r")
+        else:
+            self.records = _Records(index, reading.path_imgrec, damaged)
+        self.labels = {image.number: image.labels for image in _listed(reading.path_imglist, damaged)}
         self.mean = normalizing.mean(augmenter.shape[0])
 
     def label_shape(self) -> tuple[int, ...]:
         """Shape of the label of an image in a batch."""
         return (self.reading.label_width,) if self.reading.label_width > 1 else ()
 
+    def content(self, key: Any) -> tuple[IRHeader, bytes]:
+        """The header and the compressed image of a record."""
+        record = self.records.read_idx(key)
+        with self.naming(key):
+            return unpack(record)
+
     def load(self, key: Any, seed: tuple[int, ...], data: np.ndarray, label: np.ndarray) -> int:
         """Write the pixels and the label of a record to their places in a batch; return the number in its header."""
         rng = np.random.default_rng(seed)
-        header, image = unpack(self.records.read_idx(key))
+        header, image = self.content(key)
         with self.naming(key):
             pixels = self.augmenter(image, rng).transpose(2, 0, 1)
         if self.normalizing.mirror or (self.normalizing.rand_mirror and rng.random() < 0.5):
@@ -189,26 +123,67 @@ class Source:
         return header.label
 
 
-def _listed(path: str) -> Any:
+def _listed(path: str, damaged: Callable[[FormatError], None] | None) -> Any:
     try:
-        return list(load_image_list(read_file(path))) if path else ()
+        return list(load_image_list(read_file(path), damaged)) if path else ()
     except FormatError as error:
         raise error.at_path(path) from None
 
 
-def _load_rows(source: Source, rows: list[tuple[int, Any, tuple[int, ...]]], data: np.ndarray, label: np.ndarray) -> list[int]:
-    """What one thread does for a batch: rows are places in it, keys of records and seeds."""
-    return [source.load(key, seed, data[place], label[place, ...]) for place, key, seed in rows]
+class Row(NamedTuple):
+    """A row of a batch: its place, the image's position in the epoch, the key and the seed, and the loaded row if there is one."""
+
+    place: int
+    position: int
+    key: Any
+    seed: tuple[int, ...]
+    loaded: "tuple[np.ndarray, np.ndarray, int] | None"
+
+
+def _load_rows(source: Source, rows: list[Row], data: np.ndarray, label: np.ndarray) -> list[Any]:
+    """What one thread does for a batch: the numbers of the images, or, for those to be skipped, errors."""
+    found: list[Any] = []
+    for row in rows:
+        try:
+            if row.loaded is None:
+                found.append(source.load(row.key, row.seed, data[row.place], label[row.place, ...]))
+            else:
+                data[row.place], label[row.place, ...], number = row.loaded
+                found.append(number)
+        except BAD_SAMPLE as error:
+            if not source.skipped.are_wanted:
+                raise
+            found.append(error)
+    return found
 
 
 @dataclass
 class InFlight:
-    """A batch that threads are at work on."""
+    """A batch that threads are at work on.
 
+    Attributes
+    ----------
+    rows, data, label
+        What it consists of, and where that is written.
+    pad, end
+        Number of rows that are not the epoch's, and the position behind its last image.
+    skipped
+        Positions of the epoch's images that it leaves out.
+    parts
+        What the threads return.
+    """
+
+    rows: list[Row]
     data: np.ndarray
     label: np.ndarray
     pad: int
-    parts: list[Future[list[int]]]
+    end: int
+    skipped: list[int]
+    parts: list[Future[list[Any]]]
+
+    def numbers(self) -> list[Any]:
+        """Wait; the numbers of the images, and errors for those to be skipped."""
+        return [number for part in self.parts for number in part.result()]
 
 
 def _write_sample(folder: Path) -> str:
@@ -249,6 +224,9 @@ class ImageRecordIter(DataIter):
         in them. For files that are slow to read at random.
     seed_aug
         Seed of the augmentation; that of the order if None.
+    on_bad_sample
+        What to do about a record that is damaged, is no image, or has another number of labels: ``"raise"`` an error, or ``"skip"`` it,
+        as if the file did not have it. The epoch then ends with a warning that says how many were skipped and names the first of them.
     round_batch
         Whether an incomplete last batch is padded with the first images of the next epoch, which begins after these. If false, it is padded
         with zeros. `DataBatch.pad` tells how many.
@@ -297,12 +275,17 @@ class ImageRecordIter(DataIter):
     aug_seq, ctx, device_id, verbose
         Have no effect.
 
+    Attributes
+    ----------
+    skipped
+        The records that were skipped in this epoch: ``skipped.count`` and ``skipped.first``.
+
     Raises
     ------
     MissingFileError, FileAccessError
         If a file cannot be read.
     FormatError
-        If a file is damaged; while iterating, if a record is no image. The message names the record.
+        If a file is damaged; while iterating, if a record is no image, or if all records were skipped. The message names the record.
     ParameterError
         If a parameter is missing or has a value that it cannot have.
     ShapeError
@@ -330,7 +313,7 @@ class ImageRecordIter(DataIter):
 
     def __init__(self, **kwargs: Any) -> None:
         title = type(self).__name__
-        shape = _image_shape(title, kwargs.get("data_shape"))
+        shape = image_shape(title, kwargs.get("data_shape"))
         options = {name: value for name, value in kwargs.items() if name != "data_shape"} | {"shape": shape}
         reading, augmenter, normalizing, self._batching = parsed(title, options, *self._groups)
         super().__init__(self._batching.batch_size)
@@ -351,8 +334,10 @@ class ImageRecordIter(DataIter):
         self._pool: ThreadPoolExecutor | None = None
         self._process = 0
         self._in_flight: deque[InFlight] = deque()
-        self._current: InFlight | None = None
-        self._epoch = self._start = self._at = 0  # of the batch to return next: its epoch, where that begins, and its first image
+        self._bad: dict[int, str] = {}  # why images cannot be read, by their positions in the epoch
+        self._loaded: dict[int, tuple[np.ndarray, np.ndarray, int]] = {}  # images that have lost their places in batches
+        self.skipped = self._source.skipped
+        self._restart(epoch=0, start=0)  # of the batch to return next: its epoch, and where that begins
         self._orders: dict[int, np.ndarray] = {}
         if normalizing.mean_img:
             self._source.mean = self._mean_image(normalizing.mean_img)
@@ -368,42 +353,70 @@ class ImageRecordIter(DataIter):
             for part in batch.parts:
                 part.cancel()
         self._in_flight.clear()
+        self._bad.clear()
+        self._loaded.clear()
         self._current = None
+        self.skipped.begin(any_read=start > 0)
+        for error in self._source.damage:
+            self.skipped.add(error.what if error.offset is None else f"byte {error.offset}", error)
         self._epoch, self._start = epoch, start
         self._at = self._ahead = start if at is None else at
 
     def iter_next(self) -> bool:
         """Advance to the next batch; return whether there is one."""
-        if not self._in_flight:
-            self._ahead = self._at
-        while len(self._in_flight) <= max(self._batching.prefetch_buffer, 1) and self._ahead < len(self._keys):
-            self._in_flight.append(self._begin(self._ahead))
-            self._ahead += self.batch_size
-        if not self._in_flight:
-            return False
-        self._at += self.batch_size
-        self._current = batch = self._in_flight.popleft()
+        while True:
+            if not self._in_flight:
+                self._ahead = self._at
+            while len(self._in_flight) <= max(self._batching.prefetch_buffer, 1) and self._ahead < len(self._keys):
+                self._in_flight.append(self._begin(self._ahead))
+                self._ahead = self._in_flight[-1].end
+            if not self._in_flight:
+                self.skipped.report()
+                return False
+            batch = self._in_flight.popleft()
+            numbers = batch.numbers()
+            if not any(isinstance(number, Exception) for number in numbers):
+                break
+            self._begin_again(batch)
+        for position in batch.skipped:
+            self.skipped.add(position, self._bad[position])
+        self._at = batch.end
+        if not batch.rows:
+            return self.iter_next()
+        self._current, self.skipped.any_read = batch, True
         self._ids = np.zeros(self.batch_size, "uint64")
-        found = [number for part in batch.parts for number in part.result()]
-        self._ids[: len(found)] = found
+        self._ids[: len(numbers)] = numbers
         return True
 
+    def _begin_again(self, first: InFlight) -> None:
+        """Let the batches in flight begin again without the images that turned out to be bad. No other is loaded twice."""
+        for batch in (first, *self._in_flight):
+            for row, number in zip(batch.rows, batch.numbers(), strict=True):
+                if isinstance(number, Exception):
+                    self._bad[row.position] = str(number)
+                else:
+                    self._loaded[row.position] = batch.data[row.place], batch.label[row.place], number
+        self._in_flight.clear()
+
     def _begin(self, at: int) -> InFlight:
-        """Give the threads a batch."""
-        rows = []
-        pad = max(at + self.batch_size - len(self._keys), 0)
-        for place in range(self.batch_size):
-            epoch, number = divmod(at + place, len(self._keys))
-            if epoch and not self._batching.round_batch:
-                break
-            rows.append((place, self._keys[self._order(self._epoch + epoch)[number]], self._seed(self._epoch + epoch, number)))
+        """Give the threads a batch. It has no rows if all images that the epoch has left are bad."""
+        rows: list[Row] = []
+        skipped, position, count = [], at, len(self._keys)
+        while len(rows) < self.batch_size and (position < count or (self._batching.round_batch and rows)):
+            epoch, number = divmod(position, count)
+            if position not in self._bad:
+                key, seed = self._keys[self._order(self._epoch + epoch)[number]], self._seed(self._epoch + epoch, number)
+                rows.append(Row(len(rows), position, key, seed, self._loaded.pop(position, None)))
+            elif not epoch:
+                skipped.append(position)
+            position += 1
         shape = self.provide_data[0].shape
         data = (np.empty if len(rows) == self.batch_size else np.zeros)(shape, self._source.dtype)
         label = np.zeros(self.provide_label[0].shape, "float32")
-        size = -(-len(rows) // max(self._batching.preprocess_threads, 1))
+        size = max(-(-len(rows) // max(self._batching.preprocess_threads, 1)), 1)
         pool = self._running_pool()
         parts = [pool.submit(_load_rows, self._source, rows[k : k + size], data, label) for k in range(0, len(rows), size)]
-        return InFlight(data, label, pad, parts)
+        return InFlight(rows, data, label, self.batch_size - sum(row.position < count for row in rows), position, skipped, parts)
 
     def _running_pool(self) -> ThreadPoolExecutor:
         if self._pool is None or self._process != os.getpid():  # a forked child has none of the threads
@@ -467,12 +480,14 @@ class ImageRecordIter(DataIter):
     def _mean_image(self, path: str) -> np.ndarray:
         """The mean of all images, from a file or computed and written to it."""
         if not os.path.exists(path):
-            total = np.zeros(self.provide_data[0].shape[1:], "float64")
+            total, count = np.zeros(self.provide_data[0].shape[1:], "float64"), 0
             self._source.mean = np.zeros_like(self._source.mean)
             for k, key in enumerate(self._keys):
-                pixels = self._source.augmenter(unpack(self._source.records.read_idx(key))[1], np.random.default_rng(k))
-                total += pixels.transpose(2, 0, 1)
-            nd.save(path, {"mean_img": nd.array(total / max(len(self._keys), 1), dtype="float32")})
+                with suppress(*BAD_SAMPLE if self.skipped.are_wanted else ()):
+                    pixels = self._source.augmenter(self._source.content(key)[1], np.random.default_rng(k))
+                    total += pixels.transpose(2, 0, 1)
+                    count += 1
+            nd.save(path, {"mean_img": nd.array(total / max(count, 1), dtype="float32")})
         mean = next(iter(dict(nd.load(path)).values())).asnumpy()
         if mean.shape != self.provide_data[0].shape[1:]:
             raise ShapeError(f"{type(self).__name__}: the mean image has another shape", f"{mean.shape}", f"remove {path}")
@@ -510,12 +525,3 @@ class ImageRecordIter_v1(ImageRecordIter):
 
 class ImageRecordUInt8Iter_v1(ImageRecordUInt8Iter):
     """`ImageRecordUInt8Iter` under an older name."""
-
-
-def _image_shape(title: str, given: Any) -> tuple[int, int, int]:
-    if given is None:
-        raise ParameterError(f"{title}: needs data_shape", None, "pass data_shape=(c, h, w)")
-    shape = Param("data_shape", kind_of(Shape), None, True).value(given, title)
-    if len(shape) != 3 or shape[0] not in (1, 3) or min(shape) < 1:
-        raise ParameterError(f"{title}: data_shape is (c, h, w) with 1 or 3 channels", f"{given}", "pass such a shape")
-    return tuple(shape)

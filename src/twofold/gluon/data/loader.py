@@ -15,9 +15,11 @@ import numpy as np
 from ...device import Device
 from ...errors import EngineError, InvalidValue, ParameterError
 from ...imperative.array import Array
+from ...io.skipped import SkippedSamples
 from ...numpy_extension import is_np_array, np_array
 from ...origin import warn
 from .batchify import default_batchify_fn
+from .loading import Loaded, loaded
 from .processes import Pending, WorkerProcesses, can_start
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
@@ -63,6 +65,15 @@ class DataLoader:
         Whether to start prefetching the next epoch as soon as an iteration ends.
     worker_init
         A function that each worker process calls first, with its number.
+    on_bad_sample
+        What to do about a sample for which the dataset raises `FormatError`, `FileAccessError` or `ShapeError`: ``"raise"`` that error, or
+        ``"skip"`` the sample. Its batch is then smaller, and left out if nothing remains of it. The iteration ends with a warning that says
+        how many were skipped and names the first of them.
+
+    Attributes
+    ----------
+    skipped
+        The samples that were skipped in the last iteration: ``skipped.count`` and ``skipped.first``.
 
     Raises
     ------
@@ -99,10 +110,14 @@ class DataLoader:
         timeout: float = 120,
         auto_reload: bool = False,
         worker_init: Callable[[int], object] | None = None,
+        on_bad_sample: str = "raise",
     ) -> None:
-        self._dataset = dataset
+        self._policy = on_bad_sample
+        self.skipped = SkippedSamples(type(self).__name__, on_bad_sample)
         self._batches = _batches_of(dataset, batch_size, shuffle, sampler, last_batch, batch_sampler)
-        self._batchify = default_batchify_fn if batchify_fn is None else batchify_fn
+        batchify = default_batchify_fn if batchify_fn is None else batchify_fn
+        self._dataset = dataset
+        self._load = partial(loaded, dataset, batchify=batchify, skips=self.skipped.are_wanted)
         self._pinned = Device("cpu_pinned", pin_device_id) if pin_memory else None
         if timeout <= 0:
             raise InvalidValue("timeout must be positive", f"given {timeout}", "pass a number of seconds")
@@ -141,8 +156,9 @@ class DataLoader:
         self._next = None
 
     def _iterator(self) -> Iterator[Any]:
+        skipped = SkippedSamples(type(self).__name__, self._policy)
         if not self._num_workers:
-            return (self._batch(indices) for indices in self._batches)
+            return self._delivered(map(self._load, self._batches), skipped)
         workers = self._running_workers()
         numpy = is_np_array()
         if isinstance(workers, WorkerProcesses):
@@ -152,7 +168,17 @@ class DataLoader:
             submit = partial(self._in_thread, workers, numpy)
         # One more than asked for: the one being waited for is not prefetched.
         batches = _Prefetching(submit, iter(self._batches), self._prefetch + 1, self._timeout)
-        return (_move(batch, self._pinned) for batch in batches) if isinstance(workers, WorkerProcesses) else batches
+        return self._delivered(batches, skipped)
+
+    def _delivered(self, batches: Iterator[Loaded], skipped: SkippedSamples) -> Iterator[Any]:
+        self.skipped = skipped
+        for one in batches:
+            for index, reason in one.bad:
+                skipped.add(index, reason)
+            if one.size or not one.bad:
+                skipped.any_read = True
+                yield _move(one.batch, self._pinned)
+        skipped.report()
 
     def _running_workers(self) -> ThreadPoolExecutor | WorkerProcesses:
         workers = self._workers
@@ -165,7 +191,7 @@ class DataLoader:
     def _new_workers(self) -> ThreadPoolExecutor | WorkerProcesses:
         if not self._thread_pool:
             try:
-                return WorkerProcesses(self._num_workers, self._dataset, self._batchify, self._worker_init)
+                return WorkerProcesses(self._num_workers, self._load, self._worker_init)
             except (AttributeError, TypeError, PicklingError) as error:
                 self._thread_pool = True
                 warn(f"DataLoader: workers are threads, since the dataset or a function cannot be pickled: {error}")
@@ -177,15 +203,14 @@ class DataLoader:
         return workers.submit(indices, (*epoch, next(numbers)), numpy)
 
     def _in_thread(self, pool: ThreadPoolExecutor, numpy: bool, indices: list[Any]) -> Future[Any]:
-        return pool.submit(self._batch_in_thread, numpy, indices)
+        return pool.submit(self._load_in_thread, numpy, indices)
 
-    def _batch_in_thread(self, numpy: bool, indices: list[Any]) -> Any:
+    def _load_in_thread(self, numpy: bool, indices: list[Any]) -> Loaded:
         """A batch loaded by a thread. ``npx.set_np`` is per thread, so its state is carried over from the consumer."""
         with np_array(numpy):
-            return self._batch(indices)
-
-    def _batch(self, indices: list[Any]) -> Any:
-        return _move(self._batchify([self._dataset[k] for k in indices]), self._pinned)
+            found = self._load(indices)
+            found.batch = _move(found.batch, self._pinned)
+            return found
 
 
 class DataLoaderV1(DataLoader):

@@ -18,10 +18,11 @@ import traceback
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from multiprocessing import connection as pipes
 from multiprocessing import reduction
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +32,9 @@ from ...imperative.array import Array, adopted
 from ...imperative.invoke import host_of
 from ...ndarray.sparse_array import BaseSparseNDArray
 from ...numpy_extension import np_array
+
+if TYPE_CHECKING:
+    from .loading import Loaded
 
 __all__ = ["Pending", "WorkerProcesses", "can_start"]
 
@@ -82,21 +86,22 @@ class WorkerProcesses:
     ----------
     count
         Number of processes.
-    dataset
-        The dataset.
-    batchify
-        The function that collates a list of samples into a batch.
+    load
+        What loads a batch, from the indices of its samples and ``began``; see `loaded`.
     worker_init
         A function that each worker calls first with its number; or None.
 
     Raises
     ------
     AttributeError, TypeError, pickle.PicklingError
-        If workers are to be spawned and the dataset or a function cannot be pickled.
+        If workers are to be spawned and a function, or the dataset in it, cannot be pickled.
     """
 
     def __init__(
-        self, count: int, dataset: Any, batchify: Callable[[list[Any]], Any], worker_init: Callable[[int], object] | None = None
+        self,
+        count: int,
+        load: Callable[..., Loaded],
+        worker_init: Callable[[int], object] | None = None,
     ) -> None:
         method = multiprocessing.get_start_method(allow_none=True)
         context: Any = multiprocessing.get_context(method or "fork")
@@ -114,7 +119,10 @@ class WorkerProcesses:
             ours, theirs = context.Pipe()
             self._pipes.append(ours)
             process = context.Process(
-                target=_work, args=(theirs, k, self._places, dataset, batchify, worker_init), name=f"DataLoader-{k}", daemon=True
+                target=_work,
+                args=(theirs, k, self._places, load, worker_init),
+                name=f"DataLoader-{k}",
+                daemon=True,
             )
             try:
                 with warnings.catch_warnings():
@@ -250,9 +258,7 @@ def _stop(parent: int, processes: list[Any], pipes_: list[Any]) -> None:
 # ------------------------------------------------------------------------------------------------------------ in the worker
 
 
-def _work(
-    pipe: Any, worker: int, places: Any, dataset: Any, batchify: Callable[[list[Any]], Any], worker_init: Callable[[int], object] | None
-) -> None:
+def _work(pipe: Any, worker: int, places: Any, load: Callable[..., Loaded], worker_init: Callable[[int], object] | None) -> None:
     """Load batches until the parent closes the pipe or is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the parent's, who ends its workers
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -264,7 +270,7 @@ def _work(
         failure = _told(error, f"in worker_init of worker {worker}")
     with contextlib.suppress(EOFError, BrokenPipeError):
         for number, indices, seed, numpy in _jobs_of(pipe):
-            result = (number, False, failure) if failure else _loaded(number, indices, seed, numpy, worker, places, dataset, batchify)
+            result = (number, False, failure) if failure else _loaded(number, indices, seed, numpy, worker, places, load)
             _send(pipe, result)
 
 
@@ -278,19 +284,14 @@ def _jobs_of(pipe: Any) -> Iterator[Any]:
 
 
 def _loaded(
-    number: int, indices: list[Any], seed: Sequence[int], numpy: bool, worker: int, places: Any, dataset: Any, batchify: Any
+    number: int, indices: list[Any], seed: Sequence[int], numpy: bool, worker: int, places: Any, load: Callable[..., Loaded]
 ) -> tuple[int, bool, Any]:
     """Load a batch: its number, whether that went well, and the batch or the error."""
     places[worker] = 0
     try:
         _seed(seed)
         with np_array(numpy):
-            samples = []
-            for place, k in enumerate(indices):
-                places[worker] = place
-                samples.append(dataset[k])
-            places[worker] = len(indices)
-            return number, True, batchify(samples)
+            return number, True, load(indices, began=partial(places.__setitem__, worker))
     except BaseException as error:
         place = places[worker]
         what = f"for sample {indices[place]!r}" if place < len(indices) else f"while collating the samples {indices}"

@@ -216,8 +216,12 @@ class ImageRecordDataset(RecordFileDataset):
         self._flag, self._transform = flag, transform
 
     def __getitem__(self, idx: int) -> Any:
-        header, data = unpack(super().__getitem__(idx))
-        image = imdecode(data, self._flag)
+        record = super().__getitem__(idx)
+        try:
+            header, data = unpack(record)
+            image = imdecode(data, self._flag)
+        except FormatError as error:
+            raise FormatError(f"record {idx}: {error.what}", error.given, error.todo).at_path(self.filename) from None
         return (image, header.label) if self._transform is None else self._transform(image, header.label)
 
 

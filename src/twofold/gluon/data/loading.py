@@ -1,0 +1,63 @@
+"""What is loaded of a dataset for a batch, by whichever worker: its samples, collated, and those that could not be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...io.skipped import BAD_SAMPLE
+
+__all__ = ["Loaded", "loaded"]
+
+
+@dataclass
+class Loaded:
+    """A batch that was loaded.
+
+    Attributes
+    ----------
+    batch
+        The batch; None if it has no samples.
+    size
+        Number of its samples.
+    bad
+        Index and error message of each sample that was left out.
+    """
+
+    batch: Any
+    size: int
+    bad: list[tuple[Any, str]] = field(default_factory=list)
+
+
+def loaded(
+    dataset: Any, indices: Sequence[Any], batchify: Callable[[list[Any]], Any], skips: bool, began: Callable[[int], None] | None = None
+) -> Loaded:
+    """Load a batch.
+
+    Parameters
+    ----------
+    dataset
+        The dataset.
+    indices
+        The samples.
+    batchify
+        The function that collates them.
+    skips
+        Whether samples that cannot be read are left out.
+    began
+        Told the place of each sample before it is loaded, and the number of samples before they are collated.
+    """
+    samples, bad = [], []
+    for place, k in enumerate(indices):
+        if began is not None:
+            began(place)
+        try:
+            samples.append(dataset[k])
+        except BAD_SAMPLE as error:
+            if not skips:
+                raise
+            bad.append((k, f"sample {k!r}: {error}"))
+    if began is not None:
+        began(len(indices))
+    return Loaded(batchify(samples) if samples or not bad else None, len(samples), bad)

@@ -1,0 +1,117 @@
+"""The parameters of iterators over image records: which records are read, what is done to pixels, and how batches are made."""
+
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, TypeVar, get_args, get_type_hints
+
+import numpy as np
+
+from ..errors import ParameterError
+from ..opdef.params import Floats, Param, Shape, kind_of
+from ..strictness import tolerate
+
+__all__ = ["Batching", "Normalizing", "Reading", "image_shape", "parsed"]
+
+T = TypeVar("T")
+#: Kinds of parameters that may be text.
+PARSED = (bool, int, float, Floats, Shape)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Which records are read, and in which order; see `ImageRecordIter`."""
+
+    path_imgrec: str
+    path_imglist: str = ""
+    path_imgidx: str = ""
+    label_width: int = 1
+    num_parts: int = 1
+    part_index: int = 0
+    shuffle: bool = False
+    seed: int = 0
+    shuffle_chunk_size: int = 0
+    shuffle_chunk_seed: int = 0
+    seed_aug: int | None = None
+    on_bad_sample: str = "raise"
+
+
+@dataclass(frozen=True)
+class Normalizing:
+    """What is done to the pixels of the final size; see `ImageRecordIter`."""
+
+    mirror: bool = False
+    rand_mirror: bool = False
+    mean_img: str = ""
+    mean_r: float = 0
+    mean_g: float = 0
+    mean_b: float = 0
+    mean_a: float = 0
+    std_r: float = 1
+    std_g: float = 1
+    std_b: float = 1
+    std_a: float = 1
+    scale: float = 1
+    max_random_contrast: float = 0
+    max_random_illumination: float = 0
+
+    def factors(self, channels: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """By what pixels are multiplied after the mean is subtracted, and what is added then: (channels, 1, 1) each."""
+        deviation = np.array([self.std_r, self.std_g, self.std_b, self.std_a][:channels], "float32")
+        deviation[deviation == 0] = 1
+        factor = self.scale / deviation
+        contrast = 1 + rng.uniform(-1, 1) * self.max_random_contrast
+        shift = rng.uniform(-1, 1) * self.max_random_illumination
+        return (contrast * factor).astype("float32")[:, None, None], (shift * factor).astype("float32")[:, None, None]
+
+    def mean(self, channels: int) -> np.ndarray:
+        """The mean of each channel (channels, 1, 1)."""
+        return np.array([self.mean_r, self.mean_g, self.mean_b, self.mean_a][:channels], "float32")[:, None, None]
+
+
+@dataclass(frozen=True)
+class Batching:
+    """How batches are made; see `ImageRecordIter`."""
+
+    batch_size: int
+    round_batch: bool = True
+    preprocess_threads: int = 4
+    prefetch_buffer: int = 4
+    dtype: str = "None"
+    data_name: str = "data"
+    label_name: str = "softmax_label"
+    aug_seq: str = "aug_default"
+    ctx: str = "gpu"
+    device_id: int = 0
+    verbose: bool = True
+
+
+def parsed(title: str, options: Mapping[str, Any], *kinds: type) -> list[Any]:
+    """Objects of classes of parameters. Numbers and bools may be text, and unknown parameters are ignored."""
+    known = {field.name for kind in kinds for field in fields(kind)} | {"data_shape"}
+    unknown = [name for name in options if name not in known]
+    if unknown:
+        tolerate(f"{title}: there is no parameter", ", ".join(unknown), f"it has {', '.join(sorted(known))}")
+    return [_of_kind(title, options, kind) for kind in kinds]
+
+
+def _of_kind(title: str, options: Mapping[str, Any], kind: type[T]) -> T:
+    values, hints = {}, get_type_hints(kind)
+    for field in fields(kind):  # type: ignore[arg-type]
+        given = options.get(field.name)
+        if field.name in options and given not in (None, "None"):
+            hint = hints[field.name]
+            one = next((t for t in PARSED if hint == t or (type(None) in get_args(hint) and t in get_args(hint))), None)
+            values[field.name] = Param(field.name, kind_of(one), None, True).value(given, title) if one else given
+        elif field.default is MISSING:
+            raise ParameterError(f"{title}: needs {field.name}", None, f"pass {field.name}=…")
+    return kind(**values)
+
+
+def image_shape(title: str, given: Any) -> tuple[int, int, int]:
+    """The shape (c, h, w) of an image in a batch."""
+    if given is None:
+        raise ParameterError(f"{title}: needs data_shape", None, "pass data_shape=(c, h, w)")
+    shape = Param("data_shape", kind_of(Shape), None, True).value(given, title)
+    if len(shape) != 3 or shape[0] not in (1, 3) or min(shape) < 1:
+        raise ParameterError(f"{title}: data_shape is (c, h, w) with 1 or 3 channels", f"{given}", "pass such a shape")
+    return tuple(shape)
