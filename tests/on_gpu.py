@@ -23,7 +23,7 @@ from tests.gpu_exceptions import EXCEPTIONS, REAL_EXCEPTIONS, is_exception
 
 REAL = os.environ.get("TWOFOLD_TEST_GPU") == "device"
 #: The suites that are run this way.
-SUITES = tuple(f"tests/{name}" for name in ("ndarray", "numpy", "ops", "symbol", "module", "gluon", "training", "user_code"))
+SUITES = tuple(f"tests/{name}" for name in ("ndarray", "numpy", "ops", "symbol", "module", "gluon", "training", "user_code", "sparse"))
 #: The number of simulated GPUs: the most that any fixture provides as fakes.
 COUNT = 4
 

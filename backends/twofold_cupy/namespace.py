@@ -17,7 +17,7 @@ from twofold.backend.namespace import PortableNamespace, checked_places
 from twofold.dtype import HALVES, NUMPY, WEAK, float_of, promote, ufunc_result
 from twofold.errors import DTypeError
 
-from . import convolution, products, views
+from . import convolution, products, sparse_products, views
 from .checks import Checks, RepeatedCheck
 from .col2im import fold
 from .dry_run import DataDependent, in_dry_run
@@ -224,6 +224,21 @@ class CupyNamespace(PortableNamespace):
         inner = "float32" if dtype in HALVES else dtype
         found = products.einsum(self, subscripts, [self._cast(self.on_device(a), inner) for a in arrays])
         return self._cast(found, dtype)
+
+    def csr_matmul(self, data, indices, indptr, dense):
+        return sparse_products.csr_matmul(self, data, indices, indptr, dense)
+
+    def csr_transposed_matmul(self, data, indices, indptr, dense, *, columns):
+        return sparse_products.csr_transposed_matmul(self, data, indices, indptr, dense, columns)
+
+    def csr_sampled_matmul(self, indices, indptr, a, b):
+        return sparse_products.csr_sampled_matmul(self, indices, indptr, a, b)
+
+    def stored_rows(self, values, places, numbers):
+        return sparse_products.stored_rows(self, values, places)
+
+    def stored_rows_sum(self, rows, places, numbers, *, count):
+        return sparse_products.stored_rows_sum(self, rows, places, count)
 
     # convolution
 

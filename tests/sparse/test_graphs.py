@@ -139,4 +139,4 @@ def test_a_step_of_a_module_reads_and_writes_the_rows_of_its_batch(store):
     found = module.get_params()[0]["w"].asnumpy()
     assert np.isfinite(found[touched]).all()
     assert np.isnan(np.delete(found, touched, axis=0)).all()
-    assert spent < weight.nbytes / 100
+    assert spent < weight.nbytes / 20  # an index array of a row each would be an eighth

@@ -147,6 +147,7 @@ def _detach_gradient(array: NDArray) -> None:
     array._g = None
     if array.stype != "default":
         array = array._v.sparse.values
+        array._g = None
     # The tape marks the content, not the array object, so that content shared with views is recorded alike.
     v = array._v
     if v.__class__ is Value and v.rec is not None and v.rec.grad is not None:

@@ -57,7 +57,7 @@ def host_of(cell: Cell) -> np.ndarray:
 
 def device_of(v: Content) -> Device:
     """Where a content lives."""
-    return v.device if v.__class__ is Value else CPU
+    return v.device if isinstance(v, Value) else CPU
 
 
 def type_of(v: Operand) -> tuple[tuple[int, ...], str]:

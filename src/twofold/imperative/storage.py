@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..backend import sparse
+from ..backend.loader import backend_for
 from ..device import Device
 from ..dtype import NUMPY
 from ..errors import DTypeError, IndexingError, ParameterError, ShapeError, StorageError
@@ -15,20 +16,21 @@ from ..opdef.registry import OPS
 from ..opdef.spec import Op, Sig
 from ..opdef.storage import Sparse, stype_of
 from ..opdef.vocabulary import Derived
+from ..ops import primitive_shape
 from ..ops.sparse_products import rows_to_dense
 from ..origin import warn
 from .array import Array as AnyArray
 from .array import adopted
 from .cell import ALWAYS, Value, wrap
 from .invoke import device_of, host_of, invoke, type_of
-from .transfer import store
+from .transfer import on_device, store
 from .way import is_tracked
 
 
 class SparseValue(Value):
     """The content of a sparse array: the cells of its parts. It is not a `Value` to the tests of short paths, which pass it by.
 
-    ``data`` is the dense array on the host, made anew for each reader that knows no storage; `device` is where the parts are.
+    ``data`` is the dense array, made anew for each reader that knows no storage; `device` is where the parts are.
     """
 
     __slots__ = ("checked", "sparse")
@@ -72,10 +74,15 @@ class SparseValue(Value):
         to_dense: Callable[..., np.ndarray] = sparse.csr_to_dense if self.sparse.stype == "csr" else sparse.rows_to_dense
         return to_dense(self.sparse.shape, *self.hosts())
 
+    def on_device(self, device: Device) -> "SparseValue":
+        """The array on another device: its parts are copied."""
+        parts = [wrap(CLASSES["default"], on_device(p, device)) for p in self.sparse.parts]
+        return SparseValue(Sparse(self.sparse.stype, self.sparse.shape, *parts), checked=self.checked)
+
     @property
-    def data(self) -> np.ndarray:  # type: ignore[override]
-        """The whole array, dense, in host memory."""
-        return self.dense()
+    def data(self) -> Any:  # type: ignore[override]
+        """The whole array, dense, on its device."""
+        return backend_for(self.device).from_host(self.dense(), self.device)
 
 
 #: The array classes by storage type, entered by those that define them.
@@ -293,6 +300,11 @@ class CellNamespace(Derived):
         """The name of an array's dtype."""
         return x._dtype
 
+    def filled_like(self, x: Any, value: int, shape: tuple[int, ...]) -> Any:
+        """As `Derived.filled_like`."""
+        sig = primitive_shape.full.sig(shape=shape, value=value, dtype=x._dtype)
+        return wrap(CLASSES["default"], invoke(sig, (), x.context)[0])
+
     def convert(self, x: Any, stype: str) -> Any:
         """An operand in another storage type. Gradients of a sparse one flow to what is stored."""
         if isinstance(x, Sparse):
@@ -313,7 +325,7 @@ class CellNamespace(Derived):
 
     def csr_to_dense(self, matrix: Sparse) -> Any:
         """A csr matrix, dense; gradients flow to its elements."""
-        zeros = self.zeros(matrix.shape, matrix.values._dtype)
+        zeros = self.filled_like(matrix.values, 0, matrix.shape)
         return self.index_add(zeros, matrix.values, self.rows_of(matrix), matrix.indices, key=(0, 1))
 
     def nothing(self, like: Sparse) -> Sparse:
@@ -372,7 +384,7 @@ class CellNamespace(Derived):
     def csr_sum(self, matrix: Sparse, axis: int) -> Any:
         """The sums of a csr matrix over an axis."""
         values = self.upcast(matrix.values)
-        ones = self.ones((matrix.shape[axis], 1), values._dtype)
+        ones = self.filled_like(values, 1, (matrix.shape[axis], 1))
         parts = values, matrix.indices, matrix.indptr, ones
         sums = self.csr_matmul(*parts) if axis else self.csr_transposed_matmul(*parts, columns=matrix.shape[1])
         return self.downcast(self.reshape(sums, shape=(matrix.shape[1 - axis],)), matrix.values)

@@ -29,7 +29,9 @@ from .way import is_tracked
 
 def on_device(cell: Cell, device: Device) -> Content:
     """The content of a copy of an array on another device, recorded if the array is."""
-    v = cell._v
+    v: Any = cell._v
+    if v.__class__ is not PLAIN and v.__class__ is not Value:  # a `storage.SparseValue`
+        return v.on_device(device)
     source = device_of(v)
     if source.shares_memory_with(device):
         return to_device(invoke(primitive_shape.contiguous.sig(), (cell,))[0], device)
@@ -136,7 +138,7 @@ def store_all(cells: Sequence[Cell], contents: Sequence[Content]) -> None:
 
 def to_device(new: Content, device: Device) -> Content:
     """A fresh content as one of another device, copied only to another memory."""
-    if not device_of(new).shares_memory_with(device):
+    if not device_of(new).shares_memory_with(device) or new.__class__ not in (PLAIN, Value):
         return on_device(wrap(Cell, new), device)
     if isinstance(new, Value):
         new.device = device

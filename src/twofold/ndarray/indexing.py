@@ -9,6 +9,7 @@ from ..errors import DTypeError, ParameterError
 from ..imperative.array import Array, from_host
 from ..imperative.cell import wrap
 from ..imperative.indexing import Indexer, Rules, is_contiguous
+from ..imperative.storage import dense_array
 from ..imperative.transfer import on_device
 from ..opdef.conventions import legacy_scalar
 from ..strictness import tolerate
@@ -62,6 +63,7 @@ def _value(value: Any, x: Any) -> Any:
     if isinstance(value, Array):
         if not value.context.shares_memory_with(x.context):
             value = wrap(type(value)._root or type(value), on_device(value, x.context))
+        value = dense_array(value)
         return value if value._dtype == x._dtype else value.astype(x._dtype)  # type: ignore[attr-defined]
     if isinstance(value, np.generic):
         value = value.item()

@@ -74,7 +74,7 @@ class BaseSparseNDArray(NDArray):
         self._v = v if isinstance(v, SparseValue) else converted(wrap(NDArray, v), self._stype)._v
         variable = getattr(self, "_g", None)
         if variable is not None:
-            mark(self._v.sparse.values, variable)
+            _mark_values(self._v, variable)
 
     def _promote(self, content: Any) -> Value:
         """A dense copy, for graphs, which know no other storage. The array itself stays sparse."""
@@ -102,10 +102,9 @@ class BaseSparseNDArray(NDArray):
         self._attach(zeros(self.shape, self.context, self._dtype) if own == "default" else self._zeros_in(own), grad_req)
 
     def _attach(self, grad: Any, grad_req: str) -> None:
-        values = self._v.sparse.values
         kind = RowVariable if self._stype == "row_sparse" else Variable
         self._g = kind(GradientCell(self, grad), grad_req)
-        mark(values, self._g)
+        _mark_values(self._v, self._g)
 
     @property
     def grad(self) -> Any:
@@ -351,6 +350,13 @@ class RowSparseNDArray(BaseSparseNDArray):
     def retain(self, indices: NDArray) -> "RowSparseNDArray":
         """The rows of the given numbers (n,). One that is not stored becomes a stored row of zeros."""
         return by_storage(sparse_storage.retain.sig(True), (self, indices))[0]
+
+
+def _mark_values(content: SparseValue, variable: Variable) -> None:
+    """Make what is stored a variable, also after updates of its rows."""
+    values = content.sparse.values
+    values._g = variable
+    mark(values, variable)
 
 
 def with_every_row(dense: NDArray) -> RowSparseNDArray:

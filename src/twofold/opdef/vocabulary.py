@@ -111,6 +111,10 @@ class Derived:
         """An array of ones."""
         return self.full(shape=shape, value=1, dtype=dtype)
 
+    def filled_like(self, x: Array, value: int, shape: tuple[int, ...]) -> Array:
+        """An array filled with a value, of another array's dtype and on its device."""
+        return self.full(shape=shape, value=value, dtype=self.dtype_of(x))
+
     def zeros_like(self, x: Array) -> Array:
         """Zeros of an array's shape and dtype."""
         return self.full(shape=x.shape, value=0, dtype=self.dtype_of(x))

@@ -66,5 +66,5 @@ def rows_of_numbers(xp, data, numbers):
 
 def rows_to_dense(xp, data):
     """A row-sparse array, dense; gradients flow to its rows."""
-    zeros = xp.zeros(data.shape, xp.dtype_of(data.values))
+    zeros = xp.filled_like(data.values, 0, data.shape)
     return xp.index_update(zeros, data.values, data.indices, key=(0, *[None] * (len(data.shape) - 1)))

@@ -42,7 +42,7 @@ def of_union(xp, dense, *arrays):
     count = indices.shape[0]
     key = (0, *[None] * (len(first.values.shape) - 1))
     aligned = [
-        xp.index_update(xp.zeros((count, *a.values.shape[1:]), xp.dtype_of(a.values)), a.values, at, key=key)
+        xp.index_update(xp.filled_like(a.values, 0, (count, *a.values.shape[1:])), a.values, at, key=key)
         for a, at in zip(arrays, places, strict=True)
     ]
     found = Sparse(first.stype, first.shape, dense(*aligned), indices, indptr)

@@ -20,10 +20,11 @@ def _(xp, dense, data, *, axis):
     if stype_of(data) != "csr" or axis not in (None, 0, 1):
         return None
     if axis is None:
-        return xp.full(shape=(1,), value=data.values.shape[0], dtype="int64")
+        return xp.filled_like(data.indices, data.values.shape[0], (1,))
     if axis == 1:
         return xp.take_slice(data.indptr, 1, None, 0) - xp.take_slice(data.indptr, 0, -1, 0)
-    return xp.index_add(xp.zeros(data.shape[1:], "int64"), xp.ones(data.indices.shape, "int64"), data.indices, key=(0,))
+    counts = xp.filled_like(data.indices, 0, data.shape[1:])
+    return xp.index_add(counts, xp.filled_like(data.indices, 1, data.indices.shape), data.indices, key=(0,))
 
 
 getnnz.dtypes(lambda dtypes, **_: ["int64"])
@@ -67,7 +68,7 @@ def _(xp, dense, data, u, v):
     if stype_of(data) != "csr":
         raise StorageError("edge_id: the matrix is not csr", f"stype {stype_of(data)}", "convert it with tostype('csr')")
     _check(data, u, v)
-    like = xp.zeros(u.shape, xp.dtype_of(data.values))
+    like = xp.filled_like(data.values, 0, u.shape)
     return xp.host(_stored_at, data.values, data.indices, data.indptr, u, v, like=like, columns=data.shape[1])
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from ..device import Device
 from ..executor.part import Key, Part
-from ..executor.transport import zeros_in
+from ..executor.transport import content_on, zeros_in
 from ..imperative.array import record_of
 from ..imperative.backward import run_backward
 from ..imperative.cell import Value, alias, wrap
@@ -155,7 +155,7 @@ def _detached(content: Any) -> Any:
 
 def _stored_head(out: Any, head: Any) -> tuple[NDArray, NDArray | None]:
     """The recorded array of an output, what it stores if it is sparse, and its head gradient; None stands for ones."""
-    given = None if head is None else wrap(NDArray, head)
+    given = None if head is None else wrap(NDArray, content_on(wrap(NDArray, head), out.context))
     if out.stype == "default":
         return out, given
     stored = out._v.sparse
