@@ -19,12 +19,13 @@ from .main_module import of_script, split_at_program
 from .merged_log import Ended, run_labelled
 from .mpi import THREADS, Engine, Job, engine, threads_each
 from .mpi_job import mpi_job
+from .plan import add_plan_arguments, print_plan
 
 __all__ = ["add_arguments", "execute", "split"]
 
 #: Options that take the next word.
 VALUED = ("-n", "--workers", "--num-workers", "-s", "--servers", "--num-servers", "--hosts", "-H", "--hostfile", "--iface", "--allow")
-VALUED += ("--launcher", "--image", "--sync-dst-dir")
+VALUED += ("--launcher", "--image", "--sync-dst-dir", "--network", "--model", "--bytes", "--shape", "--step-ms")
 PYTHON = re.compile(r"python[\d.]*(?:\.exe)?")
 CLASS = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 #: A file, of the folder whose name the processes get in `FOLDER`, that holds the name of the last checkpoint.
@@ -47,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--image", metavar="NAME", help="with --k8s: the image of the containers")
     add("--launcher", choices=["local", "ssh", "mpi", "slurm", "sge", "yarn"], help=argparse.SUPPRESS)
     add("--sync-dst-dir", help=argparse.SUPPRESS)
+    add_plan_arguments(parser)
     what = parser.add_mutually_exclusive_group()
     what.add_argument("-m", dest="module", metavar="MODULE", help="run a module, as python -m does")
     what.add_argument("-c", dest="code", metavar="CODE", help="run code, as python -c does")
@@ -100,6 +102,8 @@ def execute(given: argparse.Namespace) -> int:
         If nothing can be started.
     """
     _answer_old_launchers(given)
+    if given.plan:
+        return print_plan(given)
     program = _program(given)
     hosts = _hosts(given)
     workers, servers = _counts(given, hosts)

@@ -1,0 +1,152 @@
+"""``twofold launch --plan``: what the cost model says of numbers of workers on a network, before any machine is used."""
+
+import argparse
+import math
+from collections.abc import Iterator, Sequence
+
+from .. import symbol
+from ..dtype import ITEMSIZE, dtype_name
+from ..errors import LaunchError, MXNetError
+from ..kvstore.cost_model import Network, Step, efficiency, network, seconds
+from ..ndarray.saving import load
+
+__all__ = ["add_plan_arguments", "print_plan"]
+
+#: Below this share of computing more workers are a waste.
+ENOUGH = 0.5
+
+
+def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the plan."""
+    plan = parser.add_argument_group("plan")
+    plan.add_argument("--plan", action="store_true", help="print how many workers pay off, and start nothing")
+    plan.add_argument(
+        "--network", default="10GbE", metavar="NAME", help="10GbE (default), 25GbE, IB100, or latency and bandwidth: a=40us,B=1.17GB/s"
+    )
+    size = plan.add_mutually_exclusive_group()
+    size.add_argument("--model", metavar="FILE", help="the model: its .params file, or its -symbol.json with --shape")
+    size.add_argument("--bytes", type=_number, metavar="N", help="or the bytes of its gradients, such as 102e6")
+    plan.add_argument("--shape", action="append", default=[], metavar="NAME=N,N", help="with a -symbol.json: shape of an input; repeatable")
+    plan.add_argument(
+        "--step-ms", type=_number, metavar="MS", help="what one worker computes in a step, forward and backward, in milliseconds"
+    )
+
+
+def _number(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"must be a number above 0, not {text!r}")
+    return value
+
+
+def print_plan(given: argparse.Namespace) -> int:
+    """Print the table of numbers of workers, and a warning where they would mostly wait; return 0.
+
+    Parameters
+    ----------
+    given
+        The parsed arguments.
+
+    Raises
+    ------
+    LaunchError
+        If the network, the model or its size is missing or unknown.
+    """
+    try:
+        over = network(given.network)
+        step = Step(_nbytes(given), (given.step_ms or 0.0) / 1e3)
+    except LaunchError:
+        raise
+    except MXNetError as error:
+        raise LaunchError(f"launch: --plan: {error}") from error
+    asked = given.workers or 0
+    for line in _table(step, over, asked, given.servers or 0):
+        print(line)
+    if asked > 1 and step.computing:
+        best = _best(step, over, asked, given.servers or 0)
+        if best < ENOUGH:
+            print(f"warning: {asked} workers would compute {best:.0%} of the time: use fewer, a larger batch, or a faster network")
+    return 0
+
+
+def _table(step: Step, over: Network, asked: int, servers: int) -> Iterator[str]:
+    yield f"{step.nbytes / 1e6:g} MB of gradients, {over.name}: {over.latency * 1e6:g} us, {over.bandwidth / 1e9:g} GB/s"
+    columns = ["ring", "Rabenseifner", "recursive doubling", "servers = workers", "servers = workers / 4"]
+    if servers:
+        columns.append(f"{servers} server{'' if servers == 1 else 's'}")
+    what = (
+        "ms of a step's sums, and the share of the step that computes" if step.computing else "ms of a step's sums (--step-ms for shares)"
+    )
+    yield what
+    yield "workers" + "".join(f"{name:>24}" for name in columns)
+    for workers in sorted({2, 4, 8, 16, 32, 64, *([asked] if asked > 1 else [])}):
+        yield f"{workers:7}" + "".join(f"{_cell(step, over, workers, name, servers):>24}" for name in columns)
+
+
+def _cell(step: Step, over: Network, workers: int, column: str, servers: int) -> str:
+    algorithm, count = _algorithm(column, workers, servers)
+    time = f"{seconds(algorithm, workers, step.nbytes, over, count) * 1e3:.3g} ms"
+    return f"{time} {efficiency(step, algorithm, workers, over, count):5.0%}" if step.computing else time
+
+
+def _algorithm(column: str, workers: int, servers: int) -> tuple[str, int]:
+    """The algorithm of a column, and its number of servers."""
+    if "server" not in column:
+        return column, 0
+    return "servers", {"servers = workers": workers, "servers = workers / 4": max(1, workers // 4)}.get(column, servers)
+
+
+def _best(step: Step, over: Network, workers: int, servers: int) -> float:
+    """The share of computing with the given servers, or by MPI's best algorithm."""
+    if servers:
+        return efficiency(step, "servers", workers, over, servers)
+    return max(efficiency(step, name, workers, over) for name in ("ring", "Rabenseifner", "recursive doubling"))
+
+
+# ---------------------------------------------------------------------------------------------------------- model sizes
+
+
+def _nbytes(given: argparse.Namespace) -> int:
+    if given.bytes:
+        return int(given.bytes)
+    if not given.model:
+        raise LaunchError("launch: --plan: the size of the model is missing", None, "pass --model FILE or --bytes N")
+    return _of_symbol(given.model, given.shape) if given.model.endswith(".json") else _of_parameters(given.model)
+
+
+def _of_parameters(path: str) -> int:
+    arrays = load(path)
+    named = arrays.items() if isinstance(arrays, dict) else enumerate(arrays)
+    return sum(a.size * ITEMSIZE[dtype_name(a.dtype)] for name, a in named if not str(name).startswith("aux:"))
+
+
+def _of_symbol(path: str, shapes: Sequence[str]) -> int:
+    net = symbol.load(path)
+    given = dict(_shape(text) for text in shapes)
+    unknown = set(given) - set(net.list_arguments())
+    if unknown:
+        raise LaunchError(
+            "launch: --shape: the model has no such input",
+            ", ".join(sorted(unknown)),
+            f"its inputs and parameters: {', '.join(net.list_arguments()[:5])} …",
+        )
+    found, _, _ = net.infer_shape_partial(**given)
+    if found is None or not all(shape and all(shape) for shape in found):
+        raise LaunchError("launch: --plan: shapes of inputs are missing", path, "pass --shape data=32,3,224,224")
+    kinds, _, _ = net.infer_type(**dict.fromkeys(given or net.list_arguments(), "float32"))
+    return sum(
+        math.prod(shape) * ITEMSIZE[dtype_name(kind)]
+        for name, shape, kind in zip(net.list_arguments(), found, kinds, strict=True)
+        if name not in given and not name.endswith("label")
+    )
+
+
+def _shape(text: str) -> tuple[str, tuple[int, ...]]:
+    name, _, sizes = text.partition("=")
+    parts = sizes.strip("()").split(",")
+    if not name or not all(part.strip().isdecimal() for part in parts):
+        raise LaunchError("launch: --shape: not a shape", repr(text), "write data=32,3,224,224")
+    return name, tuple(map(int, parts))

@@ -1,0 +1,226 @@
+"""How long workers take to sum their gradients, and how much of a step they compute, on a stated network.
+
+A message of m bytes takes a + m/B seconds: a is the latency, B the bandwidth of a machine's link in one direction (Hockney's model). The
+algorithms of the sum are those of MPI libraries, and a parameter server's.
+
+Notes
+-----
+Thakur, Rabenseifner, Gropp, Optimization of collective communication operations in MPICH, 2005.
+"""
+
+import math
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ..errors import ParameterError
+
+__all__ = [
+    "ALGORITHMS",
+    "BUCKET",
+    "FIRST_BUCKET",
+    "NETWORKS",
+    "Network",
+    "Step",
+    "buckets",
+    "bytes_sent",
+    "efficiency",
+    "network",
+    "seconds",
+]
+
+#: Bytes of gradients that are summed by one call, and of the first, so that the sum starts early.
+BUCKET, FIRST_BUCKET = 4 << 20, 1 << 20
+#: Share of a step's computing that is the forward pass: backward computes two products for each of its own.
+FORWARD = 1 / 3
+UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "kb/s": 1e3, "mb/s": 1e6, "gb/s": 1e9, "gbit/s": 1e9 / 8, "mbit/s": 1e6 / 8}
+
+
+class Network(NamedTuple):
+    """What connects the machines.
+
+    Attributes
+    ----------
+    name
+        What it is called.
+    latency
+        Seconds that an empty message takes.
+    bandwidth
+        Bytes per second over a machine's link, in each direction at once.
+    is_shared
+        Whether all messages go over one link, as between processes of one machine. Its bandwidth is that of all together.
+    """
+
+    name: str
+    latency: float
+    bandwidth: float
+    is_shared: bool = False
+
+
+#: Usual networks. Latencies are those of MPI over TCP, and of InfiniBand's own verbs; bandwidths what is left of the nominal ones.
+NETWORKS = {n.name: n for n in (Network("10GbE", 40e-6, 1.17e9), Network("25GbE", 25e-6, 2.9e9), Network("IB100", 6e-6, 11e9))}
+
+
+def network(text: str) -> Network:
+    """A network by name, or by its figures.
+
+    Parameters
+    ----------
+    text
+        A name of `NETWORKS`, or ``"a=40us,B=1.17GB/s"``: a latency in us, ms or s, and a bandwidth in MB/s, GB/s, Mbit/s or Gbit/s.
+
+    Raises
+    ------
+    ParameterError
+        If it is neither.
+
+    Examples
+    --------
+    >>> from twofold.kvstore.cost_model import network
+    >>> network("a=25us,B=8Gbit/s").bandwidth
+    1000000000.0
+    """
+    for name, known in NETWORKS.items():
+        if name.lower() == text.strip().lower():
+            return known
+    latency = re.search(r"(?:^|,)\s*a=([\d.e+-]+)\s*(us|ms|s)\s*(?:,|$)", text)
+    bandwidth = re.search(r"(?:^|,)\s*B=([\d.e+-]+)\s*([kmg]b(?:it)?/s)\s*(?:,|$)", text, re.IGNORECASE)
+    try:
+        a, b = (float(found[1]) * UNITS[found[2].lower()] for found in (latency, bandwidth) if found)
+    except ValueError:
+        a = b = 0.0
+    if not (a > 0 and 0 < b < math.inf):
+        raise ParameterError("network: not a network", repr(text), f"use {', '.join(NETWORKS)}, or figures: a=40us,B=1.17GB/s")
+    return Network(text, a, b)
+
+
+class _Cost(NamedTuple):
+    """What an algorithm needs for n workers and s servers: its messages one after the other, and bytes as multiples of the sum's.
+
+    ``most`` is the multiple of bytes over the busiest link in one direction, ``total`` that of all messages together.
+    """
+
+    messages: float
+    most: float
+    total: float
+
+
+def _ring(n: int, s: int) -> _Cost:
+    return _Cost(2 * (n - 1), 2 * (n - 1) / n, 2 * (n - 1))
+
+
+def _rabenseifner(n: int, s: int) -> _Cost:
+    """Recursive halving, then recursive doubling. Workers beyond a power of two first hand their values to others."""
+    extra, steps = n - (1 << n.bit_length() - 1), n.bit_length() - 1
+    core = 1 << steps
+    most = 2 * (core - 1) / core + (1 if extra else 0)
+    return _Cost(2 * steps + (2 if extra else 0), most, 2 * (core - 1) + 2 * extra)
+
+
+def _recursive_doubling(n: int, s: int) -> _Cost:
+    extra, steps = n - (1 << n.bit_length() - 1), n.bit_length() - 1
+    return _Cost(steps + (2 if extra else 0), steps + (1 if extra else 0), (1 << steps) * steps + 2 * extra)
+
+
+def _servers(n: int, s: int) -> _Cost:
+    # a server takes in one bucket while it sends another
+    return _Cost(2, max(1.0, n / s), 2 * n)
+
+
+#: The ways to sum. All but the last have no servers.
+ALGORITHMS = {"ring": _ring, "Rabenseifner": _rabenseifner, "recursive doubling": _recursive_doubling, "servers": _servers}
+
+
+def _cost(algorithm: str, workers: int, servers: int) -> _Cost:
+    if algorithm not in ALGORITHMS:
+        raise ParameterError("cost model: unknown algorithm", repr(algorithm), f"use one of {', '.join(ALGORITHMS)}")
+    if workers < 1 or servers < (algorithm == "servers"):
+        raise ParameterError("cost model: too few processes", f"{workers} workers, {servers} servers", "pass at least one of each")
+    if workers == 1 and algorithm != "servers":
+        return _Cost(0, 0, 0)
+    return ALGORITHMS[algorithm](workers, servers)
+
+
+def bytes_sent(algorithm: str, workers: int, nbytes: int, servers: int = 0) -> float:
+    """The bytes that all processes together send to sum arrays of a size and to have the sum everywhere.
+
+    Parameters
+    ----------
+    algorithm
+        A name of `ALGORITHMS`.
+    workers, servers
+        Number of processes in each role.
+    nbytes
+        Size of one worker's arrays.
+
+    Examples
+    --------
+    >>> from twofold.kvstore.cost_model import bytes_sent
+    >>> bytes_sent("ring", 4, 1000), bytes_sent("servers", 4, 1000, 2)
+    (6000, 8000)
+    """
+    return _cost(algorithm, workers, servers).total * nbytes
+
+
+def seconds(algorithm: str, workers: int, nbytes: float, over: Network, servers: int = 0) -> float:
+    """The seconds that one sum takes.
+
+    Parameters
+    ----------
+    algorithm, workers, nbytes, servers
+        See `bytes_sent`.
+    over
+        The network.
+
+    Raises
+    ------
+    ParameterError
+        If the algorithm is unknown, or there are too few processes.
+    """
+    cost = _cost(algorithm, workers, servers)
+    return cost.messages * over.latency + (cost.total if over.is_shared else cost.most) * nbytes / over.bandwidth
+
+
+class Step(NamedTuple):
+    """A training step of one worker.
+
+    Attributes
+    ----------
+    nbytes
+        Bytes of gradients.
+    computing
+        Seconds of the forward and backward passes.
+    """
+
+    nbytes: int
+    computing: float
+
+
+def buckets(nbytes: int) -> Iterator[int]:
+    """Sizes of the buckets in which gradients are summed, in the order in which the backward pass fills them."""
+    size = FIRST_BUCKET
+    while nbytes > 0:
+        yield min(size, nbytes)
+        nbytes -= size
+        size = BUCKET
+
+
+def efficiency(step: Step, algorithm: str, workers: int, over: Network, servers: int = 0) -> float:
+    """The share of a step that computes, 1 for a single worker. A bucket is summed as soon as it is full, while backward goes on.
+
+    Parameters
+    ----------
+    step
+        What one worker does.
+    algorithm, workers, servers
+        See `bytes_sent`.
+    over
+        The network.
+    """
+    forward = step.computing * FORWARD
+    filled, end = 0, forward
+    for size in buckets(step.nbytes):
+        filled += size
+        ready = forward + (step.computing - forward) * filled / step.nbytes  # backward fills them at a constant rate
+        end = max(ready, end) + seconds(algorithm, workers, size, over, servers)
+    return step.computing / max(step.computing, end)
