@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NoReturn
 
@@ -41,6 +41,16 @@ def _no_sites() -> None:
     from twofold.imperative.sites import SITES
 
     SITES.clear()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[str]:
+    """The URL of an empty folder that is nobody else's, in fsspec's store in memory."""
+    memory = pytest.importorskip("fsspec").filesystem("memory")
+    folder = f"/{tmp_path.name}"
+    memory.makedirs(folder)
+    yield f"memory:/{folder}"
+    memory.rm(folder, recursive=True)
 
 
 @pytest.fixture(scope="session")

@@ -4,15 +4,31 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from twofold.errors import FileAccessError, MissingDependency, MissingFileError, MXNetError
-from twofold.formats.files import read_file, write_file
+from twofold.formats import replacing, urls
+from twofold.formats.files import (
+    file_exists,
+    folder_entries,
+    folder_exists,
+    join_path,
+    make_folder,
+    open_file,
+    read_file,
+    remove_file,
+    with_suffix,
+    write_file,
+)
+from twofold.formats.urls import filesystem
+
+from tests.remote import counted_fetches
 
 posix = pytest.mark.skipif(os.name != "posix", reason="modes, links and pipes are POSIX's")
 
@@ -109,68 +125,215 @@ def test_a_folder_cannot_be_read_or_written(tmp_path: Path):
 
 
 def test_a_url_without_fsspec_names_what_to_install(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(sys.modules, "fsspec", None)
-    with pytest.raises(MissingDependency, match="pip install 'fsspec'"):
+    monkeypatch.setitem(sys.modules, "fsspec.core", None)
+    with pytest.raises(MissingDependency, match=r"pip install 'twofold\[remote\]'"):
         read_file("s3://bucket/key")
     with pytest.raises(MissingDependency, match="opening s3:// URLs"):
         write_file("s3://bucket/key", [b"x"])
 
 
-class Store:
-    """An fsspec file system in memory, as far as it is used."""
+# ------------------------------------------------------------------------------------------------------- killed and live writers
 
-    def __init__(self) -> None:
-        self.files: dict[str, bytes] = {}
-
-    def url_to_fs(self, address: str) -> tuple[Store, str]:
-        scheme, _, path = address.partition("://")
-        if scheme == "gs":
-            raise ImportError("Please install gcsfs to access Google Storage")
-        if scheme == "nonsense":
-            raise ValueError("Protocol not known: nonsense")
-        return self, path
-
-    def cat_file(self, path: str) -> bytes:
-        if path not in self.files:
-            raise FileNotFoundError(path)
-        return self.files[path]
-
-    def pipe_file(self, path: str, data: bytes) -> None:
-        self.files[path] = data
+WRITING = """
+import os, sys, time
+from twofold.formats.files import write_file
+def chunks():
+    yield b"half"
+    print("writing", flush=True)
+    time.sleep(60)
+write_file(sys.argv[1], chunks())
+"""
 
 
 @pytest.fixture
-def store(monkeypatch: pytest.MonkeyPatch) -> Store:
-    store = Store()
-    core = ModuleType("fsspec.core")
-    monkeypatch.setattr(core, "url_to_fs", store.url_to_fs, raising=False)
-    monkeypatch.setitem(sys.modules, "fsspec", ModuleType("fsspec"))
-    monkeypatch.setitem(sys.modules, "fsspec.core", core)
-    return store
+def writer(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """A process that is writing the file ``a``."""
+    process = subprocess.Popen([sys.executable, "-c", WRITING, str(tmp_path / "a")], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "writing\n"
+    yield process
+    process.kill()
+    process.wait()
+    process.stdout.close()
 
 
-def test_a_url_is_opened_by_fsspec(store: Store):
-    write_file("s3://bucket/key", [b"one", b"two"])
-    assert store.files == {"bucket/key": b"onetwo"}
-    assert read_file("s3://bucket/key") == b"onetwo"
+@posix
+def test_what_a_killed_writer_left_is_removed_by_the_next(tmp_path: Path, writer: subprocess.Popen[str]):
+    (tmp_path / "a").write_bytes(b"old")
+    (tmp_path / ".b.tmp").write_bytes(b"of another program")
+    writer.kill()
+    writer.wait()
+    [temporary] = tmp_path.glob(".a.*.tmp")
+    assert (tmp_path / "a").read_bytes() == b"old"
+    assert f".{writer.pid}." in temporary.name
+    write_file(tmp_path / "b", [b"another file"])
+    assert temporary.exists()
+    write_file(tmp_path / "a", [b"new"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".b.tmp", "a", "b"]
 
 
-def test_an_interrupted_write_sends_nothing(store: Store):
+@posix
+def test_the_temporary_file_of_a_writer_at_work_stays(tmp_path: Path, writer: subprocess.Popen[str]):
+    write_file(tmp_path / "a", [b"new"])
+    assert len(list(tmp_path.glob(".a.*.tmp"))) == 1
+    writer.terminate()
+    writer.wait()
+    write_file(tmp_path / "a", [b"newer"])
+    assert list(tmp_path.iterdir()) == [tmp_path / "a"]
+
+
+@posix
+def test_the_temporary_file_of_another_machine_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with monkeypatch.context() as there:
+        there.setattr("platform.node", lambda: "elsewhere")
+        path = tmp_path / f"{replacing._prefix(tmp_path / 'a')}1.2.tmp"
+    path.write_bytes(b"half")
+    write_file(tmp_path / "a", [b"new"])
+    assert path.exists()
+
+
+def test_threads_that_write_one_file_leave_one_of_the_contents(tmp_path: Path):
+    contents = [bytes([k]) * 100_000 for k in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda content: [write_file(tmp_path / "a", [content]) for _ in range(5)], contents))
+    assert (tmp_path / "a").read_bytes() in contents
+    assert list(tmp_path.iterdir()) == [tmp_path / "a"]
+
+
+def test_a_name_of_any_length_is_written(tmp_path: Path):
+    name = "ü" * 120
+    write_file(tmp_path / name, [b"x"])
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+@posix
+def test_a_full_disk_leaves_the_old_content_and_nothing_else(tmp_path: Path):
+    import resource
+
+    (tmp_path / "a").write_bytes(b"old")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
+    try:
+        with pytest.raises(FileAccessError, match=r"cannot write .*File too large"):
+            write_file(tmp_path / "a", [bytes(60_000), bytes(60_000)])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert (tmp_path / "a").read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [tmp_path / "a"]
+
+
+# ------------------------------------------------------------------------------------------------------------------------- URLs
+
+
+def test_a_url_is_written_and_read(store: str):
+    write_file(f"{store}/key", [b"one", b"two"])
+    assert read_file(f"{store}/key") == b"onetwo"
+    write_file(f"{store}/key", [b"three"])
+    assert read_file(f"{store}/key") == b"three"
+    assert folder_entries(store) == ["key"]
+
+
+def test_an_interrupted_write_sends_nothing(store: str):
+    write_file(f"{store}/key", [b"old"])
     with pytest.raises(KeyboardInterrupt):
-        write_file("s3://bucket/key", failing())
-    assert store.files == {}
+        write_file(f"{store}/key", failing())
+    assert read_file(f"{store}/key") == b"old"
+    assert folder_entries(store) == ["key"]
 
 
-def test_a_url_without_content_is_a_missing_file(store: Store):
-    with pytest.raises(MissingFileError):
-        read_file("s3://bucket/key")
+def test_an_interrupted_transfer_leaves_the_old_content_and_nothing_else(store: str, monkeypatch: pytest.MonkeyPatch):
+    write_file(f"{store}/key", [b"old"])
+    system = type(filesystem(store)[0])
+
+    def put_file(self: object, local: str, path: str) -> None:
+        self.pipe_file(path, b"ha")  # type: ignore[attr-defined]
+        raise ConnectionError("reset by peer")
+
+    monkeypatch.setattr(system, "put_file", put_file)
+    with pytest.raises(FileAccessError, match="reset by peer"):
+        write_file(f"{store}/key", [b"half"])
+    assert read_file(f"{store}/key") == b"old"
+    assert folder_entries(store) == ["key"]
 
 
-def test_a_scheme_whose_package_is_missing_says_which(store: Store):
-    with pytest.raises(MissingDependency, match="Please install gcsfs"):
+def test_a_store_of_objects_is_sent_the_object_under_its_name(store: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(urls, "SHOWING_PARTS", frozenset())
+    write_file(f"{store}/key", [b"one", b"two"])
+    assert read_file(f"{store}/key") == b"onetwo"
+
+
+def test_a_url_without_content_is_a_missing_file(store: str):
+    for read in (read_file, lambda name: open_file(name, "rb")):
+        with pytest.raises(MissingFileError, match="check the URL"):
+            read(f"{store}/key")
+
+
+def test_a_scheme_whose_package_is_missing_says_which(monkeypatch: pytest.MonkeyPatch, store: str):
+    monkeypatch.setitem(sys.modules, "gcsfs", None)
+    with pytest.raises(MissingDependency, match="install gcsfs"):
         read_file("gs://bucket/key")
 
 
-def test_an_unknown_scheme_is_rejected(store: Store):
+def test_an_unknown_scheme_is_rejected(store: str):
     with pytest.raises(FileAccessError, match="unknown file system"):
         read_file("nonsense://bucket/key")
+
+
+def test_folders_are_made_listed_and_looked_at(store: str, tmp_path: Path):
+    for folder in (join_path(store, "x"), join_path(tmp_path, "x")):
+        assert not folder_exists(folder)
+        make_folder(join_path(folder, "y"))
+        write_file(join_path(folder, "a.rec"), [b"1"])
+        assert (folder_exists(folder), file_exists(folder)) == (True, False)
+        assert file_exists(join_path(folder, "a.rec"))
+        assert not file_exists(with_suffix(join_path(folder, "a.rec"), ".idx"))
+        assert folder_entries(folder) == ["a.rec", "y"]
+        remove_file(join_path(folder, "a.rec"))
+        remove_file(join_path(folder, "a.rec"))
+        assert folder_entries(folder) == ["y"]
+        with pytest.raises(MissingFileError, match="cannot list"):
+            folder_entries(join_path(folder, "z"))
+
+
+# ---------------------------------------------------------------------------------------------------------------- ranges of URLs
+
+
+@pytest.fixture
+def fetched(store: str, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    return counted_fetches(monkeypatch)
+
+
+def test_only_what_is_read_of_a_url_is_fetched(store: str, fetched: list[int]):
+    content = os.urandom(10 << 20)
+    write_file(f"{store}/key", [content])
+    with open_file(f"{store}/key", "rb") as file:
+        assert file.seek(0, os.SEEK_END) == len(content)
+        file.seek(5 << 20)
+        assert file.read(10) == content[5 << 20 :][:10]
+        assert file.read(10) == content[(5 << 20) + 10 :][:10]
+        assert fetched == [urls.FEWEST]
+        file.seek(-3, os.SEEK_END)
+        assert file.read(10) == content[-3:]
+        assert file.read(10) == b""
+        assert fetched == [urls.FEWEST, 3]
+
+
+def test_a_url_is_read_in_sequence_in_larger_and_larger_parts(store: str, fetched: list[int]):
+    content = os.urandom(10 << 20)
+    write_file(f"{store}/key", [content])
+    with open_file(f"{store}/key", "rb") as file:
+        assert b"".join(iter(lambda: file.read(10_000), b"")) == content
+    assert sum(fetched) == len(content)
+    assert len(fetched) == 8  # 64 KiB, 128, 256, 512, 1 MiB, 2, 4 and the rest
+    fetched.clear()
+    with open_file(f"{store}/key", "rb") as file:
+        assert file.read() == content
+
+
+def test_a_file_that_has_become_shorter_at_a_url_is_an_error(store: str):
+    write_file(f"{store}/key", [bytes(200_000)])
+    with open_file(f"{store}/key", "rb") as file:
+        file.read(10)
+        write_file(f"{store}/key", [b"short"])
+        with pytest.raises(FileAccessError, match="the file has changed"):
+            file.read(100_000)

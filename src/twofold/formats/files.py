@@ -1,27 +1,36 @@
-"""Reads whole files, writes them atomically (a reader sees the old content or the new), and opens them. Local paths and fsspec URLs."""
+"""Files by name, a local path or a URL that fsspec opens: read whole, opened, written atomically, looked for, listed and removed."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import re
-from collections.abc import Iterable, Iterator
-from importlib import import_module
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal
+from typing import TYPE_CHECKING, BinaryIO, Literal, cast
 
-from ..errors import FileAccessError, MissingDependency, MissingFileError
+from .replacing import replacement
+from .urls import LOCAL, RangedFile, filesystem, is_url, named_errors, send
 
 if TYPE_CHECKING:
     from .records import Buffer
 
-__all__ = ["open_file", "read_file", "write_file"]
+__all__ = [
+    "file_exists",
+    "folder_entries",
+    "folder_exists",
+    "join_path",
+    "make_folder",
+    "open_file",
+    "read_file",
+    "remove_file",
+    "with_suffix",
+    "write_file",
+]
 
-URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(::|://)")  # at least two letters: "c:/data" is a path
-LOCAL = "file://"
+Name = str | os.PathLike[str]
 
 
-def read_file(path: str | os.PathLike[str]) -> bytes:
+def read_file(path: Name) -> bytes:
     """Return the content of a file.
 
     Parameters
@@ -39,18 +48,18 @@ def read_file(path: str | os.PathLike[str]) -> bytes:
         If the URL needs a package that is not installed.
     """
     name = os.fspath(path)
-    with _named_errors(name, "read"):
-        if _is_url(name):
-            system, inner = _filesystem(name)
+    with named_errors(name, "read"):
+        if is_url(name):
+            system, inner = filesystem(name)
             return system.cat_file(inner)
-        return Path(name.removeprefix(LOCAL)).read_bytes()
+        return Path(_local(name)).read_bytes()
 
 
-def write_file(path: str | os.PathLike[str], chunks: Iterable[Buffer]) -> None:
+def write_file(path: Name, chunks: Iterable[Buffer]) -> None:
     """Write a file atomically: on failure or interruption the old content stays and no temporary file is left behind.
 
     An existing file keeps its mode. A symbolic link stays, and its target is replaced. Anything but a regular file, such as a pipe,
-    is written directly. At a URL the bytes are sent in one piece.
+    is written directly. To a URL the bytes are sent when all are there, and stores that show parts of files see another name until then.
 
     Parameters
     ----------
@@ -65,15 +74,14 @@ def write_file(path: str | os.PathLike[str], chunks: Iterable[Buffer]) -> None:
         See `read_file`.
     """
     name = os.fspath(path)
-    with _named_errors(name, "write"):
-        if _is_url(name):
-            system, inner = _filesystem(name)
-            system.pipe_file(inner, b"".join(chunks))
+    with named_errors(name, "write"):
+        if is_url(name):
+            send(name, chunks)
         else:
-            _write_local(Path(os.path.realpath(name.removeprefix(LOCAL))), chunks)
+            _write_local(Path(os.path.realpath(_local(name))), chunks)
 
 
-def open_file(path: str | os.PathLike[str], mode: Literal["rb", "wb"]) -> BinaryIO:
+def open_file(path: Name, mode: Literal["rb", "wb"]) -> BinaryIO:
     """Open a file, to be read in parts or written in place. What is written to a local file is not kept in a buffer.
 
     Parameters
@@ -89,74 +97,107 @@ def open_file(path: str | os.PathLike[str], mode: Literal["rb", "wb"]) -> Binary
         See `read_file`.
     """
     name = os.fspath(path)
-    with _named_errors(name, "read" if mode == "rb" else "write"):
-        if _is_url(name):
-            system, inner = _filesystem(name)
+    with named_errors(name, "read" if mode == "rb" else "write"):
+        if is_url(name):
+            if mode == "rb":
+                return cast("BinaryIO", RangedFile(name))
+            system, inner = filesystem(name)
             return system.open(inner, mode)
-        return Path(name.removeprefix(LOCAL)).open(mode, buffering=0 if mode == "wb" else -1)  # type: ignore[return-value]  # FileIO or BufferedReader
+        return Path(_local(name)).open(mode, buffering=0 if mode == "wb" else -1)  # type: ignore[return-value]  # FileIO or BufferedReader
+
+
+def file_exists(path: Name) -> bool:
+    """Whether there is a file of that name."""
+    name = os.fspath(path)
+    if is_url(name):
+        system, inner = filesystem(name)
+        return system.isfile(inner)
+    return os.path.isfile(_local(name))
+
+
+def folder_exists(path: Name) -> bool:
+    """Whether there is a folder of that name; in a store of objects, whether the names of some begin with it."""
+    name = os.fspath(path)
+    if is_url(name):
+        system, inner = filesystem(name)
+        return system.isdir(inner)
+    return os.path.isdir(_local(name))
+
+
+def folder_entries(path: Name) -> list[str]:
+    """The names of the files and folders in a folder, sorted.
+
+    Raises
+    ------
+    MissingFileError, FileAccessError, MissingDependency
+        See `read_file`.
+    """
+    name = os.fspath(path)
+    with named_errors(name, "list"):
+        if is_url(name):
+            system, inner = filesystem(name)
+            return sorted(entry.rstrip("/").rpartition("/")[2] for entry in system.ls(inner, detail=False))
+        return sorted(os.listdir(_local(name)))
+
+
+def make_folder(path: Name) -> None:
+    """Create a folder, and those that it is in, unless it exists."""
+    name = os.fspath(path)
+    with named_errors(name, "create"):
+        if is_url(name):
+            system, inner = filesystem(name)
+            system.makedirs(inner, exist_ok=True)
+        else:
+            os.makedirs(_local(name), exist_ok=True)
+
+
+def remove_file(path: Name) -> None:
+    """Remove a file, if there is one.
+
+    Raises
+    ------
+    FileAccessError, MissingDependency
+        See `read_file`.
+    """
+    name = os.fspath(path)
+    with named_errors(name, "remove"), contextlib.suppress(FileNotFoundError):
+        if is_url(name):
+            system, inner = filesystem(name)
+            system.rm_file(inner)
+        else:
+            os.unlink(_local(name))
+
+
+def join_path(folder: Name, *names: str) -> str:
+    """The name of a file in a folder; ``~`` in the folder is the user's.
+
+    Examples
+    --------
+    >>> join_path("s3://bucket/data", "train", "a.png")
+    's3://bucket/data/train/a.png'
+    """
+    name = os.fspath(folder)
+    if is_url(name):
+        return "/".join([name.rstrip("/"), *names])
+    return os.path.join(os.path.expanduser(_local(name)), *names)
+
+
+def with_suffix(path: Name, suffix: str) -> str:
+    """The name of a file with another extension.
+
+    Examples
+    --------
+    >>> with_suffix("s3://bucket/train.rec", ".idx")
+    's3://bucket/train.idx'
+    """
+    return os.path.splitext(os.fspath(path))[0] + suffix
+
+
+def _local(name: str) -> str:
+    return name.removeprefix(LOCAL)
 
 
 def _write_local(path: Path, chunks: Iterable[Buffer]) -> None:
-    mode = path.stat().st_mode if path.exists() else None
-    if mode is not None and not path.is_file():  # renaming over a pipe or device would replace it
-        with path.open("wb") as file:
-            file.writelines(chunks)
-        return
-    # in the same folder, because a rename is atomic only within a file system
-    temporary = path.with_name(f".{os.urandom(8).hex()}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            file.writelines(chunks)
-            file.flush()
-            os.fsync(file.fileno())  # or a crash after the rename could leave an empty file under the name
-        if mode is not None:  # a new file has the process's default mode
-            temporary.chmod(mode & 0o7777)
-        temporary.replace(path)
-    except BaseException:  # Ctrl-C too must not leave the temporary file behind
-        temporary.unlink(missing_ok=True)
-        raise
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the rename survive a power failure, where the system supports it. The content is safe already."""
-    if os.name == "posix":
-        with contextlib.suppress(OSError):
-            descriptor = os.open(folder, os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
-
-
-def _is_url(name: str) -> bool:
-    return URL.match(name) is not None and not name.startswith(LOCAL)
-
-
-def _filesystem(url: str) -> tuple[Any, str]:
-    """Return fsspec's file system for a URL, and the path within it."""
-    scheme = url.partition(":")[0]
-    try:
-        core = import_module("fsspec.core")
-    except ImportError as error:
-        raise MissingDependency.of("fsspec", f"opening {scheme}:// URLs", "fsspec") from error
-    try:
-        return core.url_to_fs(url)
-    except ImportError as error:  # fsspec is installed, but not the package that it needs for this scheme
-        raise MissingDependency(f"opening {scheme}:// URLs needs a package that is not installed", todo=str(error)) from error
-    except ValueError as error:
-        raise FileAccessError(f"{url}: unknown file system", str(error), "use a path, or a scheme that fsspec knows") from error
-
-
-@contextlib.contextmanager
-def _named_errors(name: str, action: str) -> Iterator[None]:
-    """Translate the system's errors to the library's, which users of MXNet's API catch."""
-    try:
-        yield
-    except FileNotFoundError as error:
-        place = "URL" if _is_url(name) else f"path; the working folder is {Path.cwd()}"
-        raise MissingFileError(f"cannot {action} {name}: no such file or folder", todo=f"check the {place}") from error
-    except FileAccessError:
-        raise
-    except OSError as error:
-        raise FileAccessError(f"cannot {action} {name}", error.strerror or str(error), "check its permissions and the disk") from error
+    # renaming over a pipe or a device would replace it
+    with path.open("wb") if path.exists() and not path.is_file() else replacement(path) as file:
+        file.writelines(chunks)

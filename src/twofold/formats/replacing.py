@@ -1,0 +1,113 @@
+"""Replaces files atomically, by temporary files beside them. What killed processes left is removed by the next that write the same file.
+
+A process locks its temporary file (`flock`) as long as it writes, and the system unlocks it when the process ends in whatever way. So a
+file that can be locked is nobody's. The name of the machine is part of the file's: on a network file system locks may be seen by one
+machine only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, BinaryIO
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["replacement"]
+
+SUFFIX = ".tmp"
+LONGEST = 40  # letters of a name that are repeated in that of its temporary file; with all of them it could be too long
+
+if sys.platform == "win32":  # an open file can be neither removed nor renamed there
+
+    def _lock(file: BinaryIO) -> None:
+        """Nothing to do."""
+
+    def _remove_unlocked(name: str) -> None:
+        os.unlink(name)
+
+    def _rename(file: BinaryIO, old: Path, new: Path) -> None:
+        file.close()
+        old.replace(new)
+else:
+    import fcntl
+
+    def _lock(file: BinaryIO) -> None:
+        """Lock a file until it is closed, once nobody else does, where the file system has locks."""
+        with contextlib.suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_EX)
+
+    def _remove_unlocked(name: str) -> None:
+        with open(name, "r+b") as file:  # network file systems lock only what is open for writing
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.unlink(name)
+
+    def _rename(file: BinaryIO, old: Path, new: Path) -> None:
+        old.replace(new)  # still locked: nobody may take it for abandoned before it has its name
+
+
+@contextlib.contextmanager
+def replacement(path: Path) -> Iterator[BinaryIO]:
+    """Open a new file that takes the place of an old one, or of none, at the end of the block; if the block fails nothing changes.
+
+    Parameters
+    ----------
+    path
+        The file to be replaced. It keeps its mode. The temporary file is in the same folder, because a rename is atomic only within a
+        file system.
+    """
+    _remove_abandoned(path)
+    mode = path.stat().st_mode if path.exists() else None
+    temporary, file = _created(path)
+    try:
+        with file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())  # or a crash after the rename could leave an empty file under the name
+            if mode is not None:  # a new file has the process's default mode
+                temporary.chmod(mode & 0o7777)
+            _rename(file, temporary, path)
+    except BaseException:  # Ctrl-C too must not leave the temporary file behind
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+
+
+def _created(path: Path) -> tuple[Path, BinaryIO]:
+    while True:
+        temporary = path.with_name(f"{_prefix(path)}{os.getpid()}.{os.urandom(4).hex()}{SUFFIX}")
+        file = temporary.open("xb")
+        _lock(file)
+        if os.fstat(file.fileno()).st_nlink:
+            return temporary, file
+        file.close()  # another process found it before it was locked, and removed it
+
+
+def _remove_abandoned(path: Path) -> None:
+    prefix = _prefix(path)
+    with os.scandir(path.parent) as entries:
+        found = [entry.path for entry in entries if entry.name.startswith(prefix) and entry.name.endswith(SUFFIX)]
+    for name in found:
+        with contextlib.suppress(OSError):  # it is locked, or another process has removed it already
+            _remove_unlocked(name)
+
+
+def _prefix(path: Path) -> str:
+    """What the names of temporary files for a path have in common on this machine."""
+    return f".{path.name[:LONGEST]}.{hashlib.sha1(platform.node().encode()).hexdigest()[:8]}."
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the rename survive a power failure, where the system supports it. The content is safe already."""
+    if os.name == "posix":
+        with contextlib.suppress(OSError):
+            descriptor = os.open(folder, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
