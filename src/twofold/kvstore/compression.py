@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from ..errors import ParameterError
 from ..ndarray.array import NDArray
 
-__all__ = ["TwoBitCompression", "compression_of"]
+__all__ = ["TwoBitCompression", "compression_of", "pack_two_bit", "unpack_two_bit"]
 
 
 class TwoBitCompression:
@@ -56,3 +58,32 @@ def compression_of(params: Mapping[str, str | float]) -> TwoBitCompression | Non
     if threshold <= 0:
         raise ParameterError("KVStore: the threshold must be greater than 0", str(threshold), "pass a positive one")
     return None if kind == "none" else TwoBitCompression(threshold)
+
+
+#: The four codes of two bits in a byte, as multiples of the threshold: 0 for 0, 1 for the threshold, 2 for its negative.
+MULTIPLES = np.array([[(0, 1, -1, 0)[byte >> 2 * k & 3] for k in range(4)] for byte in range(256)], np.float32)
+SHIFTS = np.array([0, 2, 4, 6], np.uint8)
+
+
+def pack_two_bit(sent: np.ndarray) -> np.ndarray:
+    """What `TwoBitCompression` sends, at two bits per element.
+
+    Parameters
+    ----------
+    sent
+        Elements that are the threshold, its negative or 0, (n,).
+
+    Returns
+    -------
+    ndarray
+        Bytes, (n + 3) // 4. The first element is in the lowest bits.
+    """
+    codes = np.zeros(-(-sent.size // 4) * 4, np.uint8)
+    np.add(sent > 0, 2 * (sent < 0).view(np.uint8), out=codes[: sent.size], casting="unsafe")
+    return np.bitwise_or.reduce(codes.reshape(-1, 4) << SHIFTS, axis=1)
+
+
+def unpack_two_bit(packed: np.ndarray, threshold: float, out: np.ndarray) -> None:
+    """Write the elements that `pack_two_bit` packed into an array, (n,)."""
+    found = np.take(MULTIPLES, packed, axis=0).reshape(-1)[: out.size]
+    np.multiply(found, threshold, out=out, casting="unsafe")

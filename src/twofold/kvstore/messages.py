@@ -41,6 +41,7 @@ __all__ = [
     "Op",
     "Payload",
     "attach",
+    "bytes_of",
     "decode",
     "decode_header",
     "encode",
@@ -289,6 +290,11 @@ def dtype_code(dtype: np.dtype) -> int:
     if code is None:
         raise DTypeError("message: MXNet has no code for this data type", str(dtype), "cast the array to a real number type")
     return code
+
+
+def bytes_of(array: np.ndarray) -> memoryview:
+    """The memory of a C-contiguous array, as a payload."""
+    return array.reshape(-1).view(np.uint8).data
 
 
 CODE_OF = {NUMPY[name]: code for name, code in MXNET_CODES.items()}

@@ -1,0 +1,574 @@
+"""`ServerCore`: what a server of a distributed store does with each message. It does no input or output and has no clock of its own.
+
+Synchronous, asynchronous and bounded-staleness stores differ in two places: `ServerCore._take` collects a push until all workers
+have pushed, or applies it at once; and a pull waits until every worker has made all but ``staleness`` of the pushes that its sender
+has made.
+"""
+
+import json
+import math
+from bisect import insort
+from collections.abc import Callable, Collection, Iterable
+
+from ..dtype import MXNET_CODES
+from ..errors import ClusterError, ClusterTimeout, FormatError, MXNetError, ParameterError
+from ..strictness import tolerate
+from .base import Key
+from .compression import compression_of
+from .messages import DTYPE_OF, NO_KEY, Flag, Message, Op, Payload, reply, reply_error
+from .server_updates import ServerUpdates
+from .shard import Parked, Shard
+
+__all__ = ["Replies", "ServerCore"]
+
+#: Messages to send, each with the process to which it goes.
+Replies = list[tuple[int, Message]]
+
+#: Largest payload of messages that carry JSON or text.
+TEXT_BYTES = 1 << 20
+#: Largest announcement of a key.
+INIT_BYTES = 1 << 14
+#: Requests whose replies are kept, one per worker, so that a request that is sent again is not carried out again.
+ONCE = frozenset((Op.SET_OPTIMIZER, Op.SET_COMPRESSION, Op.BARRIER, Op.DONE, Op.STOP, Op.COMMAND))
+
+
+class ServerCore:
+    r"""A server's state, and the replies to each message.
+
+    Parameters
+    ----------
+    workers
+        The number of workers, whose numbers are 0 to ``workers - 1``, or the numbers of those that are alive.
+    staleness
+        How many pushes of a key a worker may be ahead of the slowest and still pull it: 0 for a synchronous store, in which a value is
+        updated once with the sum over workers; infinity for an asynchronous one, in which each push updates it.
+    timeout
+        Seconds after which a request that waits for other workers fails, see `tick`.
+    silence
+        Seconds without a message after which a worker is considered dead; None to wait to be told by `drop`.
+    capacity
+        The largest number of bytes that all keys together may announce.
+    allowed
+        Classes and functions, as ``module:Class``, that workers may name as optimizers and updaters.
+    on_command
+        Called with the number and text of each `Op.COMMAND`.
+    rank, neighbour
+        The process that this server is, and the server that keeps a copy of its optimizer's states; None for no copies.
+    snapshot_every
+        Number of updates of each key between copies of the states.
+
+    Examples
+    --------
+    >>> from twofold.kvstore.messages import Message, Op
+    >>> from twofold.kvstore.server_core import ServerCore
+    >>> core = ServerCore(1)
+    >>> announced = b'{"name": "w", "shape": [1], "dtype": "uint8"}'
+    >>> for message in (
+    ...     Message(Op.INIT, 0, payload=announced),
+    ...     Message(Op.BCAST, 0, dtype=3, payload=b"\x05"),
+    ...     Message(Op.PUSH, 0, dtype=3, clock=1, payload=b"\x07"),
+    ...     Message(Op.PULL, 0, clock=1),
+    ... ):
+    ...     [(worker, answer)] = core.handle(0, message)
+    >>> worker, bytes(answer.payload)
+    (0, b'\x07')
+    """
+
+    def __init__(
+        self,
+        workers: int | Iterable[int],
+        staleness: float = 0,
+        *,
+        timeout: float = 60.0,
+        silence: float | None = None,
+        capacity: int = 1 << 40,
+        allowed: Collection[str] = (),
+        on_command: Callable[[int, str], object] | None = None,
+        rank: int = 0,
+        neighbour: int | None = None,
+        snapshot_every: int = 100,
+    ) -> None:
+        if not staleness >= 0:
+            raise ParameterError("server: staleness must not be negative", str(staleness), "use 0, a number of pushes, or math.inf")
+        self._live = sorted(range(workers) if isinstance(workers, int) else workers)
+        self._dead: set[int] = set()
+        self._done: set[int] = set()
+        self._staleness = staleness
+        self._is_synchronous = staleness == 0
+        self._timeout, self._silence, self._capacity = timeout, silence, capacity
+        self._on_command = on_command
+        self._updates = ServerUpdates(allowed)
+        self._threshold: float | None = None
+        self._shards: dict[int, Shard] = {}
+        self._barrier: dict[int, Message] = {}
+        self._barrier_since = 0.0
+        #: Workers at the end of their epoch, and those that wait to join at it.
+        self._finished: dict[int, Message] = {}
+        self._answered: dict[int, Message] = {}
+        self._heard = dict.fromkeys(self._live, 0.0)
+        self._rank, self._neighbour, self._snapshot_every = rank, neighbour, snapshot_every
+        self._until_snapshot = snapshot_every
+        self._snapshots: dict[int, bytes] = {}
+        self._refused: dict[int, Message] = {}
+        self._kept_bytes = 0
+        self._now = 0.0
+        self._out: Replies = []
+        handlers: dict[int, Callable[[Message], None]] = {
+            Op.INIT: self._on_init,
+            Op.BCAST: self._on_bcast,
+            Op.PUSH: self._on_push,
+            Op.PULL: self._on_pull,
+            Op.PUSHPULL: self._on_pushpull,
+            Op.RSP_PULL: self._on_rsp_pull,
+            Op.SET_OPTIMIZER: self._on_set_optimizer,
+            Op.SET_COMPRESSION: self._on_set_compression,
+            Op.BARRIER: self._on_barrier,
+            Op.STATE: self._on_state,
+            Op.DONE: self._on_done,
+            Op.STOP: self._on_stop,
+            Op.HEARTBEAT: self._on_heartbeat,
+            Op.COMMAND: self._on_command_message,
+        }
+        self._handlers = [handlers.get(op, self._on_reply) for op in Op]
+
+    # what a transport calls
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether all workers have stopped or died."""
+        return not self._live
+
+    @property
+    def live(self) -> tuple[int, ...]:
+        """The workers that are neither stopped nor dead."""
+        return tuple(self._live)
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of values, of sums, and of pushes that arrived before it was their turn to be added."""
+        return sum(2 * s.nbytes for s in self._shards.values() if s.has_value) + self._kept_bytes
+
+    def handle(self, source: int, message: Message) -> Replies:
+        """Carry out a message.
+
+        Parameters
+        ----------
+        source
+            The process that sent it.
+        message
+            The message. Its payload is not needed after the call.
+
+        Returns
+        -------
+        list
+            Messages and the processes to which they go. Their payloads are views of what the server stores, and valid until the next call.
+        """
+        out: Replies = []
+        self._out = out
+        self._refused.pop(source, None)
+        try:
+            if source in self._heard:
+                self._heard[source] = self._now
+            if message.worker != source:
+                raise ClusterError("server: a process speaks for another", f"{source} for worker {message.worker}", "send from the worker")
+            if message.op in ONCE:
+                self._once(source, message)
+            elif source in self._heard or message.op == Op.STATE:
+                self._handlers[message.op](message)
+            else:
+                raise self._stranger(source)
+        except MXNetError as error:
+            out.append((source, reply_error(message, error)))
+        return out
+
+    def limit(self, message: Message) -> int:
+        """The largest payload, in bytes, that a message with this header may have. A transport asks before it allocates memory."""
+        op = message.op
+        if op in (Op.PUSH, Op.PUSHPULL, Op.BCAST, Op.RSP_PULL):
+            shard = self._shards.get(message.key << 16 | message.shard)
+            if shard is None:
+                return 0
+            ids = 8 * shard.shape[0] if message.flags & Flag.ROW_SPARSE or op == Op.RSP_PULL else 0
+            return ids if op == Op.RSP_PULL else shard.nbytes + ids
+        if op == Op.STATE:  # states, with master copies, of all weights; small ones need more for names than for numbers
+            return 16 * sum(s.nbytes + 1024 for s in self._shards.values()) + TEXT_BYTES
+        return INIT_BYTES if op == Op.INIT else TEXT_BYTES if op in (Op.SET_OPTIMIZER, Op.SET_COMPRESSION, Op.COMMAND) else 0
+
+    def takes(self, source: int, message: Message, size: int) -> bool:
+        """Whether to receive the payload of a push now; if not, ask again after each `handle`, while it stays with its worker.
+
+        Sums are made in the order of workers, so that they are bitwise repeatable. A push that arrives before its turn is kept, as long
+        as all that are kept together are no larger than the weights: what a server holds does not grow with the number of workers.
+
+        Parameters
+        ----------
+        source
+            The worker.
+        message
+            The push, without its payload.
+        size
+            The payload's size in bytes.
+        """
+        shard = self._shards.get(message.key << 16 | message.shard)
+        if not self._is_synchronous or shard is None or message.op not in (Op.PUSH, Op.PUSHPULL):
+            return True
+        clock = message.clock + shard.lag.get(source, 0)
+        is_next = clock == shard.reached + 1 and shard.next_contributor(self._live, self._done) == source
+        is_taken = is_next or self._kept_bytes + size <= sum(s.nbytes for s in self._shards.values()) or self._is_stuck()
+        if is_taken:
+            self._refused.pop(source, None)
+        else:
+            self._refused[source] = message
+        return is_taken
+
+    def _is_stuck(self) -> bool:
+        """Whether nobody whose push is added next can send it: each is refused, or waits for a reply. Keys were pushed in other orders."""
+        open_ = [s for s in self._shards.values() if s.contributors or s.kept]
+        waiting = {p.source for s in self._shards.values() for p in s.parked} | self._refused.keys()
+        return all(s.next_contributor(self._live, self._done) in waiting for s in open_)
+
+    def tick(self, now: float) -> Replies:
+        """Let time pass: fail requests that have waited too long, and drop workers that were silent for too long.
+
+        Parameters
+        ----------
+        now
+            Seconds since any fixed time.
+        """
+        out: Replies = []
+        if self._now == 0.0:
+            self._heard = dict.fromkeys(self._heard, now)
+        self._now = now
+        if self._silence is not None:
+            for worker in [w for w in self._live if now - self._heard[w] > self._silence]:
+                out += self.drop(worker)
+        self._out = out
+        for shard in self._shards.values():
+            late = [p for p in shard.parked if now - p.since > self._timeout]
+            if late:
+                shard.parked = [p for p in shard.parked if now - p.since <= self._timeout]
+                for p in late:
+                    missing = [w for w in self._live if shard.clocks.get(w, 0) < p.clock and w not in self._done]
+                    what = f"{Op(p.request.op).name} of key {shard.name!r} at clock {p.clock}"
+                    out.append((p.source, reply_error(p.request, self._late(what, missing if shard.has_value else "the initial value"))))
+        if self._barrier and now - self._barrier_since > self._timeout:
+            missing = [w for w in self._live if w not in self._barrier]
+            out += [(w, reply_error(m, self._late("BARRIER", missing))) for w, m in self._barrier.items()]
+            self._barrier = {}
+        return out
+
+    def _late(self, what: str, missing: object) -> ClusterTimeout:
+        todo = "see whether they still run, or raise TWOFOLD_KV_TIMEOUT"
+        return ClusterTimeout(f"{what}: no answer within {self._timeout:g} s", f"missing workers: {missing}", todo)
+
+    def drop(self, worker: int) -> Replies:
+        """Go on without a worker that died. What is already part of a sum stays in it; the sum then counts those who contributed."""
+        self._out = out = []
+        if worker in self._live:
+            self._dead.add(worker)
+            self._leave(worker)
+        return out
+
+    def _leave(self, worker: int) -> None:
+        self._live.remove(worker)
+        for table in (self._heard, self._barrier, self._finished, self._refused):
+            table.pop(worker, None)
+        self._done.discard(worker)
+        for shard in self._shards.values():
+            self._kept_bytes -= sum(len(m.payload) for (_, w), m in shard.kept.items() if w == worker)
+            shard.forget(worker)
+        self._membership_changed()
+
+    def _membership_changed(self) -> None:
+        """Complete what no longer waits for anybody."""
+        for shard in self._shards.values():
+            self._advance(shard)
+        if self._barrier and all(w in self._barrier for w in self._live):
+            waiting, self._barrier = self._barrier, {}
+            for worker, message in waiting.items():
+                self._answer(worker, reply(message))
+        if self._finished and all(w in self._finished for w in self._live):
+            self._begin_epoch()
+
+    def _on_reply(self, message: Message) -> None:
+        raise FormatError("server: this is a reply", Op(message.op).name, "send requests to servers")
+
+    # requests that are carried out once
+
+    def _once(self, source: int, message: Message) -> None:
+        last = self._answered.get(source)
+        if last is not None and message.seq <= last.seq and message.seq:
+            if message.seq == last.seq:
+                self._out.append((source, last))
+            return
+        if source not in self._heard and message.op != Op.DONE:
+            raise self._stranger(source)
+        self._handlers[message.op](message)
+
+    def _answer(self, worker: int, message: Message) -> None:
+        self._answered[worker] = message
+        self._out.append((worker, message))
+
+    def _stranger(self, source: int) -> ClusterError:
+        state = "was considered dead" if source in self._dead else "has stopped" if source in self._answered else "is unknown"
+        return ClusterError(f"server: worker {source} {state}", f"live workers: {self._live}", "join at the end of an epoch with DONE")
+
+    def _on_set_optimizer(self, message: Message) -> None:
+        self._updates.configure(_text(message.payload), len(self._live), self._shards.values())
+        for shard in self._shards.values():
+            shard.failure = None
+        self._answer(message.worker, reply(message))
+
+    def _on_set_compression(self, message: Message) -> None:
+        try:
+            found = compression_of(json.loads(_text(message.payload)))
+        except (ValueError, TypeError, AttributeError) as error:
+            raise ParameterError("set_gradient_compression: wrong parameters", _text(message.payload)[:80], str(error)) from error
+        self._threshold = None if found is None else found.threshold
+        self._answer(message.worker, reply(message))
+
+    def _on_barrier(self, message: Message) -> None:
+        if not self._barrier:
+            self._barrier_since = self._now
+        self._barrier[message.worker] = message
+        self._membership_changed()
+
+    def _on_done(self, message: Message) -> None:
+        """A worker has pushed all batches of its epoch, or one that is not live asks to join: both go on when all live ones are done."""
+        worker = message.worker
+        self._finished[worker] = message
+        if worker in self._heard:
+            self._done.add(worker)
+        self._membership_changed()
+
+    def _begin_epoch(self) -> None:
+        finished, self._finished = self._finished, {}
+        self._done.clear()
+        for worker in finished:
+            if worker not in self._heard:
+                insort(self._live, worker)
+                self._heard[worker] = self._now
+                self._dead.discard(worker)
+        for shard in self._shards.values():
+            shard.equalize(self._live)
+        for worker, message in finished.items():
+            self._answer(worker, reply(message))
+
+    def _on_stop(self, message: Message) -> None:
+        self._answer(message.worker, reply(message))
+        self._leave(message.worker)
+
+    def _on_command_message(self, message: Message) -> None:
+        if self._on_command is None:
+            raise ClusterError("server: it has no commands", f"command {message.clock}", "start it with a function for commands")
+        self._on_command(message.clock, _text(message.payload))
+        self._answer(message.worker, reply(message))
+
+    # keys
+
+    def _on_init(self, message: Message) -> None:
+        place = message.key << 16 | message.shard
+        name, shape, dtype, is_row_sparse, is_cut, clock, heir_of = _announcement(message.payload)
+        shard = self._shards.get(place)
+        if shard is None:
+            shard = Shard(name, message.shard, shape, dtype, is_row_sparse, is_cut)
+            announced = shard.nbytes + sum(s.nbytes for s in self._shards.values())
+            if announced > self._capacity:
+                raise ParameterError(f"init of key {name!r}: the server is full", f"{announced} bytes", f"it holds {self._capacity}")
+            self._shards[place] = shard
+        elif (shard.name, shard.shape, shard.code, shard.is_row_sparse) != (name, shape, dtype, is_row_sparse):
+            given = f"{name!r} {shape} {DTYPE_OF[dtype]} for {shard.name!r} {shard.shape} {shard.dtype}"
+            raise ParameterError("init: workers disagree on a key", given, "initialize the same keys in the same order on all workers")
+        if not shard.has_value:
+            shard.clocks[message.worker], shard.heir_of = clock, heir_of
+            if message.worker != self._live[0]:  # wait for the first worker's value
+                shard.parked.append(Parked(0, message.worker, message._replace(payload=b""), self._now))
+                return
+        self._out.append((message.worker, reply(message)))
+
+    def _on_bcast(self, message: Message) -> None:
+        shard = self._shard(message)
+        if not shard.has_value:  # else it is sent again, or this worker joined later
+            shard.set_value(message)
+            shard.reached = message.clock
+            if shard.heir_of is not None:
+                self._inherit(shard, shard.heir_of)
+            self._advance(shard)
+        self._out.append((message.worker, reply(message)))
+
+    def _inherit(self, shard: Shard, dead_server: int) -> None:
+        snapshot = self._snapshots.get(dead_server)
+        if snapshot is None or self._updates.restore(snapshot, [shard]):
+            what = f"server: the optimizer's state of key {shard.name!r} was lost with server {dead_server}"
+            tolerate(what, "no snapshot of it", "it begins anew; make snapshots more often")
+
+    def _shard(self, message: Message) -> Shard:
+        shard = self._shards.get(message.key << 16 | message.shard)
+        if shard is None:
+            raise ParameterError(f"server: key number {message.key} has not been inited", f"part {message.shard}", "call init first")
+        return shard
+
+    def _on_push(self, message: Message) -> None:
+        self._take(self._shard(message), message)
+        if not message.flags & Flag.QUIET:
+            self._out.append((message.worker, reply(message)))
+
+    def _on_pushpull(self, message: Message) -> None:
+        shard = self._shard(message)
+        self._take(shard, message)
+        self._reply_or_park(shard, message if not message.payload else Message(*message[:9]))
+
+    def _on_pull(self, message: Message) -> None:
+        self._reply_or_park(self._shard(message), message)
+
+    def _on_rsp_pull(self, message: Message) -> None:
+        shard = self._shard(message)
+        if len(shard.ids_in(message)) * 8 != len(message.payload):
+            raise FormatError(f"row_sparse_pull of key {shard.name!r}: not row ids alone", f"{len(message.payload)} bytes", "send it again")
+        self._reply_or_park(shard, message)
+
+    def _take(self, shard: Shard, message: Message) -> None:
+        """Add a push to the sum of its round, or apply it at once; neither if it was received before."""
+        worker = message.worker
+        clock, last = message.clock + shard.lag.get(worker, 0), shard.clocks.get(worker, 0)
+        if clock <= last:
+            return
+        if clock != last + 1 or worker in self._done:
+            given = f"clock {message.clock} after {last - shard.lag.get(worker, 0)}"
+            todo = "wait for the end of the epoch" if worker in self._done else "send again from there"
+            raise ClusterError(f"push of key {shard.name!r} by worker {worker} is out of order", given, todo)
+        shard.check(message)
+        if message.flags & Flag.TWO_BIT and self._threshold is None:
+            raise MXNetError(f"push of key {shard.name!r}: it is compressed", None, "call set_gradient_compression first")
+        if not self._is_synchronous:
+            self._apply(shard, message, clock)
+            return
+        shard.clocks[worker] = clock
+        if clock == shard.reached + 1 and shard.next_contributor(self._live, self._done) == worker:
+            shard.add(worker, message, self._threshold)
+        else:
+            shard.kept[clock, worker] = message._replace(payload=bytes(message.payload))
+            self._kept_bytes += len(message.payload)
+        self._advance(shard)
+
+    def _apply(self, shard: Shard, message: Message, clock: int) -> None:
+        shard.add(message.worker, message, self._threshold)
+        try:
+            self._updates.apply(shard, shard.gradient())
+        finally:
+            shard.begin_sum()
+        self._updated()
+        shard.clocks[message.worker] = clock
+        if self._staleness < math.inf and shard.passed(clock):
+            self._release(shard)
+
+    def _advance(self, shard: Shard) -> None:
+        """Add the pushes whose turn has come, finish sums that are complete, and answer pulls that waited for them."""
+        if not self._is_synchronous:
+            shard.count_clocks([w for w in self._live if w not in self._done])
+        while self._is_synchronous:
+            worker = shard.next_contributor(self._live, self._done)
+            if worker is None and shard.contributors:
+                self._finish(shard)
+                continue
+            kept = None if worker is None else shard.kept.pop((shard.reached + 1, worker), None)
+            if worker is None or kept is None:
+                break
+            self._kept_bytes -= len(kept.payload)
+            shard.add(worker, kept, self._threshold)
+        if shard.parked:
+            self._release(shard)
+
+    def _finish(self, shard: Shard) -> None:
+        try:
+            if self._updates.is_set:
+                self._updates.apply(shard, shard.gradient(), shard.contributors)
+            else:
+                shard.store_sum()
+        except MXNetError as error:
+            shard.failure = error  # all workers that pull this key hear of it
+        shard.begin_sum()
+        shard.reached += 1
+        self._updated()
+
+    def _reply_or_park(self, shard: Shard, message: Message) -> None:
+        clock = message.clock + shard.lag.get(message.worker, 0)
+        parked = Parked(clock, message.worker, message, self._now)
+        if shard.has_value and clock - self._staleness <= shard.reached:
+            self._answer_pull(shard, parked)
+            return
+        if message.payload:  # it is valid during this call only
+            parked = parked._replace(request=message._replace(payload=bytes(message.payload)))
+        shard.parked.append(parked)
+
+    def _release(self, shard: Shard) -> None:
+        if not shard.has_value:
+            return
+        bound = shard.reached + self._staleness
+        ready = [p for p in shard.parked if p.clock <= bound]
+        if ready:
+            shard.parked = [p for p in shard.parked if p.clock > bound]
+            for p in ready:
+                self._answer_pull(shard, p)
+
+    def _answer_pull(self, shard: Shard, parked: Parked) -> None:
+        _, source, request, _ = parked
+        op = request.op
+        if op == Op.INIT:
+            self._out.append((source, reply(request)))
+            return
+        try:
+            if shard.failure is not None:
+                raise shard.failure
+            payload: Payload = shard.rows(shard.ids_in(request)) if op == Op.RSP_PULL else shard.value_bytes
+        except MXNetError as error:
+            self._out.append((source, reply_error(request, error)))
+            return
+        _, key, _, _, part, worker, clock, seq, _, _ = request
+        self._out.append((source, Message(0, key, shard.code, 0, part, worker, clock, seq, 0, payload)))
+
+    # states
+
+    def _on_heartbeat(self, message: Message) -> None:
+        found = {"live": self._live, "dead": sorted(self._dead), "done": sorted(self._done)}
+        self._out.append((message.worker, reply(message, json.dumps(found).encode())))
+
+    def _on_state(self, message: Message) -> None:
+        """A worker asks for the states, or sends them; a server sends its own, in case it dies."""
+        if message.worker not in self._heard:
+            self._snapshots = {message.worker: bytes(message.payload)}
+        elif message.payload:
+            self._updates.restore(bytes(message.payload), self._shards.values())
+            self._out.append((message.worker, reply(message)))
+        else:
+            self._out.append((message.worker, reply(message, self._updates.states(self._shards.values()))))
+
+    def _updated(self) -> None:
+        """Send the states to the neighbour after so many updates of all keys."""
+        self._until_snapshot -= 1
+        if self._neighbour is not None and self._until_snapshot <= 0:
+            self._until_snapshot = self._snapshot_every * len(self._shards)
+            own = Message(Op.STATE, NO_KEY, worker=self._rank, payload=self._updates.states(self._shards.values()))
+            self._out.append((self._neighbour, own))
+
+
+def _text(payload: Payload) -> str:
+    try:
+        return bytes(payload).decode()
+    except UnicodeDecodeError as error:
+        raise FormatError("server: this is not UTF-8", bytes(payload[:16]).hex(" "), "send text") from error
+
+
+def _announcement(payload: Payload) -> tuple[Key, tuple[int, ...], int, bool, bool, int, int | None]:
+    """Name, shape, data type, whether row-sparse, whether cut, clock, and the dead server that had it: the contents of an `Op.INIT`."""
+    try:
+        match json.loads(_text(payload)):
+            case {"name": int() | str() as name, "shape": [*sizes], "dtype": str(dtype), **more} if dtype in MXNET_CODES and sizes:
+                if all(type(n) is int and 0 < n < 1 << 48 for n in sizes) and len(sizes) <= 32:
+                    clock, heir_of = more.get("clock", 0), more.get("heir_of")
+                    if type(clock) is int and clock >= 0 and (heir_of is None or type(heir_of) is int):
+                        is_row_sparse, is_cut = more.get("stype") == "row_sparse", bool(more.get("is_cut"))
+                        return name, tuple(sizes), MXNET_CODES[dtype], is_row_sparse, is_cut, clock, heir_of
+    except (ValueError, RecursionError):
+        pass
+    raise FormatError("init: this does not describe a key", bytes(payload[:80]).decode(errors="replace"), "send name, shape and dtype")

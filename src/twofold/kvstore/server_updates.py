@@ -1,0 +1,172 @@
+"""`ServerUpdates`: how a server applies gradients to its part of the weights: with an optimizer or a user's updater."""
+
+import json
+from collections.abc import Callable, Collection
+from typing import Any
+
+from ..errors import ClusterError, DTypeError, FormatError, MXNetError, ParameterError
+from ..ndarray.array import NDArray
+from ..optimizer import states as state_files
+from ..optimizer.base import Optimizer, State
+from ..optimizer.layerwise import LAMB, LARS, LBSGD
+from .optimizer_json import allowed_object, optimizer_from_json
+from .shard import Shard
+
+__all__ = ["ServerUpdates"]
+
+#: Optimizers whose update of an element depends on the whole tensor.
+OF_WHOLE_TENSORS = (LAMB, LARS, LBSGD)
+
+
+class ServerUpdates:
+    """Updates shards with an optimizer or a user's updater, once one is set.
+
+    Parameters
+    ----------
+    allowed
+        Classes and functions, as ``module:Class``, that workers may name.
+    """
+
+    def __init__(self, allowed: Collection[str] = ()) -> None:
+        self._allowed = frozenset(allowed)
+        self._optimizer: Optimizer | None = None
+        self._updater: Callable[[Any, NDArray, NDArray], object] | None = None
+        #: The number of workers for which the optimizer's ``rescale_grad`` was chosen.
+        self._workers = 1
+
+    @property
+    def is_set(self) -> bool:
+        """Whether pushed values are gradients."""
+        return self._optimizer is not None or self._updater is not None
+
+    def configure(self, text: str, workers: int, shards: Collection[Shard]) -> None:
+        """Set or change what updates weights.
+
+        Parameters
+        ----------
+        text
+            JSON: an optimizer; ``{"updater": "module:Class"}``; or ``{"change": {"lr": 0.1}}``, new values of its attributes.
+        workers
+            The number of workers that push.
+        shards
+            What the server stores; the states of former updates are dropped.
+
+        Raises
+        ------
+        FormatError, ParameterError, DTypeError
+            If the JSON, what it names, or a value is wrong.
+        """
+        try:
+            fields = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise FormatError("set_optimizer: this is not JSON", text[:80], "send it with set_optimizer") from error
+        if not isinstance(fields, dict):
+            raise FormatError("set_optimizer: not a JSON object", text[:80], "send it with set_optimizer")
+        if "change" in fields:
+            self._change(fields["change"])
+            return
+        if "updater" in fields:
+            made = allowed_object(str(fields["updater"]), self._allowed)
+            self._updater, self._optimizer = made() if isinstance(made, type) else made, None
+            return
+        optimizer = optimizer_from_json(text, self._allowed)
+        cut = next((s.name for s in shards if s.is_cut), None)
+        if cut is not None and isinstance(optimizer, OF_WHOLE_TENSORS):
+            todo = "raise MXNET_KVSTORE_BIGARRAY_BOUND above its size, or use a single server"
+            raise ParameterError(f"{type(optimizer).__name__} needs whole tensors", f"key {cut!r} is divided among servers", todo)
+        self._optimizer, self._updater, self._workers = optimizer, None, workers
+        for shard in shards:
+            shard.has_state, shard.state = False, None
+
+    def _change(self, values: Any) -> None:
+        if self._optimizer is None:
+            raise MXNetError("set_learning_rate: the server has no optimizer", None, "call set_optimizer first")
+        for name, value in values.items():
+            if type(vars(self._optimizer).get(name)) not in (int, float) or type(value) not in (int, float):
+                given = f"{name}={value!r}"
+                raise DTypeError(f"{type(self._optimizer).__name__} has no number to change", given, "change lr, wd or rescale_grad")
+        vars(self._optimizer).update(values)
+
+    def apply(self, shard: Shard, gradient: NDArray, contributors: int | None = None) -> None:
+        """Update a shard.
+
+        Parameters
+        ----------
+        shard
+            The shard.
+        gradient
+            The gradient, of its shape.
+        contributors
+            The number of workers of which it is the sum. Fewer than the optimizer's ``rescale_grad`` was chosen for raise the scale, so
+            that the mean stays a mean. None for the gradient of one of them.
+
+        Raises
+        ------
+        MXNetError
+            If no optimizer is set, or a user's updater fails.
+        """
+        try:
+            if self._optimizer is not None:
+                self._optimize(self._optimizer, shard, gradient, contributors)
+            elif self._updater is not None:
+                self._updater(shard.name, gradient, shard.weight)
+            else:
+                raise MXNetError(
+                    "Updater needs to be set", f"push of key {shard.name!r} to an asynchronous store", "call set_optimizer first"
+                )
+            shard.weight.wait_to_read()  # what is pending reads the gradient's memory, which the next push overwrites
+        except MXNetError:
+            raise
+        except Exception as error:  # a user's code may raise anything; the server goes on serving
+            given = f"{type(error).__name__}: {error}"
+            raise ClusterError(f"server: the update of key {shard.name!r} failed", given, "mend the optimizer") from error
+
+    def _optimize(self, optimizer: Optimizer, shard: Shard, gradient: NDArray, contributors: int | None) -> None:
+        if not shard.has_state:
+            shard.state, shard.has_state = optimizer.create_state_multi_precision(shard.name, shard.weight), True
+        # counts are kept by shard: two parts of a tensor on one server would count each update twice
+        optimizer._set_current_context(shard.index)
+        if contributors is None or contributors == self._workers:
+            optimizer.update_multi_precision(shard.name, shard.weight, gradient, shard.state)
+            return
+        scale = optimizer.rescale_grad
+        optimizer.rescale_grad = scale * self._workers / contributors
+        try:
+            optimizer.update_multi_precision(shard.name, shard.weight, gradient, shard.state)
+        finally:
+            optimizer.rescale_grad = scale
+
+    # states
+
+    def states(self, shards: Collection[Shard]) -> bytes:
+        """The states of shards and the optimizer's counts, in the format of MXNet's ``.states`` files."""
+        states: dict[Any, State] = {f"{s.name!r}:{s.index}": s.state for s in shards if s.has_state}
+        return state_files.dump(states, None, self._optimizer.get_progress() if self._optimizer is not None else None)
+
+    def restore(self, data: bytes, shards: Collection[Shard]) -> list[Shard]:
+        """Give shards the states that `states` wrote.
+
+        Returns
+        -------
+        list
+            The shards that are not among them, whose states begin anew.
+
+        Raises
+        ------
+        FormatError
+            If the bytes are damaged.
+        """
+        states, _, progress = state_files.load(data)
+        missing = []
+        for shard in shards:
+            name = f"{shard.name!r}:{shard.index}"
+            if name not in states:
+                missing.append(shard)
+                continue
+            shard.state, shard.has_state = states[name], True
+            if self._optimizer is not None and progress is not None:
+                counts = progress["_all_index_update_counts"].get(shard.index, {})
+                if shard.name in counts:
+                    self._optimizer._all_index_update_counts.setdefault(shard.index, {})[shard.name] = counts[shard.name]
+                    self._optimizer.num_update = max(self._optimizer.num_update, counts[shard.name])
+        return missing

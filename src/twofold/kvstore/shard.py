@@ -1,0 +1,290 @@
+"""`Shard`: a server's part of one key: its value, the sum that is being collected, and how far each worker is."""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..errors import ClusterError, DTypeError, FormatError, MXNetError, ShapeError
+from ..ndarray.array import NDArray
+from ..ndarray.creation import from_numpy
+from ..ndarray.sparse import row_sparse_array
+from .base import Key
+from .compression import unpack_two_bit
+from .messages import DTYPE_OF, Flag, Message, bytes_of
+
+if TYPE_CHECKING:
+    from ..optimizer.base import State
+
+__all__ = ["Buffer", "Parked", "Shard"]
+
+
+class Parked(NamedTuple):
+    """A request that waits until every worker has made so many pushes."""
+
+    clock: int
+    source: int
+    request: Message
+    since: float
+
+
+class Buffer:
+    """Memory as a NumPy array, as an NDArray for optimizers, and as bytes for messages. Nothing is copied between them."""
+
+    __slots__ = ("array", "bytes", "ndarray")
+
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype) -> None:
+        self.array = np.zeros(shape, dtype)
+        # an array that is shared may only be written through the NDArray; that holds for this view of it, not for self.array
+        self.ndarray: NDArray = from_numpy(self.array.view())
+        self.bytes = bytes_of(self.array)
+
+
+class Shard:
+    """One key's part on one server.
+
+    Parameters
+    ----------
+    name
+        The key, as users name it.
+    index
+        Which part of the tensor it is.
+    shape
+        Shape of the part.
+    dtype
+        MXNet's code of its data type.
+    is_row_sparse
+        Whether pushed values without an updater replace only their rows.
+    is_cut
+        Whether other servers have other parts.
+    """
+
+    def __init__(self, name: Key, index: int, shape: tuple[int, ...], dtype: int, is_row_sparse: bool, is_cut: bool) -> None:
+        self.name, self.index, self.shape, self.code = name, index, shape, dtype
+        self.is_row_sparse, self.is_cut = is_row_sparse, is_cut
+        self.dtype = DTYPE_OF[dtype]
+        self.size = int(np.prod(shape))
+        self.nbytes = self.size * self.dtype.itemsize
+        self.row_shape = shape[1:]
+        self.row_bytes = self.nbytes // shape[0] if self.size else 0
+        self._value: Buffer | None = None
+        self._total: Buffer | None = None
+        self.state: State = None
+        self.has_state = False
+        #: Number of pushes of each worker.
+        self.clocks: dict[int, int] = {}
+        #: What is added to a worker's own count of pushes: it joined later, or finished an epoch with fewer batches.
+        self.lag: dict[int, int] = {}
+        #: Number of pushes that every worker has made, or at least one where the store is asynchronous.
+        self.reached = 0
+        self.parked: list[Parked] = []
+        #: What went wrong in an update.
+        self.failure: MXNetError | None = None
+        #: The server that had this part before it died.
+        self.heir_of: int | None = None
+        self._at: Counter[int] = Counter()
+        # the sum being collected
+        self.last_added = -1
+        self.contributors = 0
+        self.kept: dict[tuple[int, int], Message] = {}
+        self._touched: np.ndarray | None = None
+        self._is_dense_sum = False
+        #: Whether the sum's memory is 0 outside the touched rows.
+        self._is_clear = True
+
+    # the value
+
+    @property
+    def has_value(self) -> bool:
+        """Whether a worker has sent the initial value."""
+        return self._value is not None
+
+    @property
+    def weight(self) -> NDArray:
+        """The value as an NDArray, which optimizers update in place."""
+        return self._buffers()[0].ndarray
+
+    @property
+    def value_bytes(self) -> memoryview:
+        """The value's memory."""
+        return self._buffers()[0].bytes
+
+    def set_value(self, message: Message) -> None:
+        """Store the initial value.
+
+        Raises
+        ------
+        ShapeError, DTypeError
+            If its size or data type is not as announced.
+        """
+        source = self._dense(message)
+        value = Buffer(self.shape, self.dtype)
+        value.array.reshape(-1)[:] = source
+        self._value, self._total = value, Buffer(self.shape, self.dtype)
+
+    def rows(self, ids: np.ndarray) -> memoryview:
+        """Copies of rows, as bytes."""
+        if ids.size and (int(ids.min()) < 0 or int(ids.max()) >= self.shape[0]):
+            raise ShapeError(f"key {self.name!r}: a row does not exist", f"rows {ids.min()} to {ids.max()}", f"there are {self.shape[0]}")
+        found = self._buffers()[0].array.take(ids, axis=0)
+        return bytes_of(found)
+
+    def _buffers(self) -> tuple[Buffer, Buffer]:
+        if self._value is None or self._total is None:
+            raise ClusterError(f"key {self.name!r} has no value yet", f"part {self.index}", "send it with BCAST after INIT")
+        return self._value, self._total
+
+    # payloads
+
+    def ids_in(self, message: Message) -> np.ndarray:
+        """The row ids at the start of a payload."""
+        if message.rows * 8 > len(message.payload):
+            raise FormatError(f"key {self.name!r}: the payload has too few row ids", f"{message.rows} rows", "send it again")
+        return np.frombuffer(message.payload, np.int64, message.rows)
+
+    def check(self, message: Message) -> None:
+        """Raise an error unless a payload fits the shard. A server checks it once, before anything changes."""
+        self._buffers()
+        if message.flags & Flag.ROW_SPARSE:
+            self._check_dtype(message)
+            ids = self.ids_in(message)
+            if len(message.payload) != message.rows * (8 + self.row_bytes):
+                raise ShapeError(
+                    f"push of key {self.name!r}: the rows have the wrong size", f"{len(message.payload)} bytes", self._wanted()
+                )
+            if message.rows and (ids[0] < 0 or ids[-1] >= self.shape[0] or not (ids[1:] > ids[:-1]).all()):
+                raise ShapeError(f"push of key {self.name!r}: row ids must ascend and be below {self.shape[0]}", str(ids[:8]), "sort them")
+        elif message.flags & Flag.TWO_BIT:
+            if len(message.payload) != -(-self.size // 4):
+                raise ShapeError(f"push of key {self.name!r}: wrong size", f"{len(message.payload)} bytes", f"pack {self.size} elements")
+        else:
+            self._dense(message)
+
+    def _check_dtype(self, message: Message) -> None:
+        if message.dtype != self.code:
+            given = DTYPE_OF.get(message.dtype, message.dtype)
+            raise DTypeError(f"key {self.name!r}: the data type is not that of its initial value", str(given), f"cast it to {self.dtype}")
+
+    def _dense(self, message: Message) -> np.ndarray:
+        if message.dtype != self.code:
+            self._check_dtype(message)
+        if len(message.payload) != self.nbytes:
+            raise ShapeError(f"key {self.name!r}: the value has the wrong size", f"{len(message.payload)} bytes", self._wanted())
+        return np.frombuffer(message.payload, self.dtype)
+
+    def _wanted(self) -> str:
+        return f"part {self.index} has shape {self.shape} of {self.dtype}"
+
+    # sums, in the order of workers
+
+    def next_contributor(self, live: Sequence[int], done: Collection[int]) -> int | None:
+        """The worker whose push is added next; None if the sum is complete."""
+        round_ = self.reached + 1
+        for k in range(bisect_right(live, self.last_added), len(live)):
+            worker = live[k]
+            if worker not in done or self.clocks.get(worker, 0) >= round_:
+                return worker
+        return None
+
+    def add(self, worker: int, message: Message, threshold: float | None) -> None:
+        """Add a worker's push to the sum."""
+        total = self._buffers()[1]
+        flat = total.array.reshape(-1)
+        is_first = self.contributors == 0
+        self.last_added = worker
+        self.contributors += 1
+        if message.flags & Flag.ROW_SPARSE:
+            self._add_rows(message, total.array)
+            return
+        self._is_dense_sum = True
+        self._is_clear = False
+        if message.flags & Flag.TWO_BIT:
+            packed, found = np.frombuffer(message.payload, np.uint8), flat if is_first else np.empty_like(flat)
+            unpack_two_bit(packed, threshold or 0.0, found)
+            if not is_first:
+                np.add(flat, found, out=flat)
+            return
+        source = np.frombuffer(message.payload, self.dtype)
+        if is_first:
+            flat[:] = source
+        else:
+            np.add(flat, source, out=flat)
+
+    def _add_rows(self, message: Message, total: np.ndarray) -> None:
+        if self._touched is None:
+            self._touched = np.zeros(self.shape[0], bool)
+        if self.contributors == 1 and not self._is_clear:
+            total.fill(0)
+            self._is_clear = True
+        ids = self.ids_in(message)
+        rows = np.frombuffer(message.payload, self.dtype, offset=8 * message.rows).reshape(message.rows, *self.row_shape)
+        total[ids] += rows  # ids are distinct
+        self._touched[ids] = True
+
+    def gradient(self) -> NDArray:
+        """The sum, row-sparse if all pushes were."""
+        total = self._buffers()[1]
+        if self._is_dense_sum or self._touched is None:
+            return total.ndarray
+        ids = np.flatnonzero(self._touched)
+        found: Any = row_sparse_array((total.array[ids], ids), shape=self.shape, dtype=self.dtype)
+        return found
+
+    def store_sum(self) -> None:
+        """Replace the value by the sum; of a row-sparse key only the rows that were pushed."""
+        value, total = self._buffers()
+        if self._is_dense_sum or not self.is_row_sparse or self._touched is None:
+            self._value, self._total = total, value
+            self._is_clear = False
+        else:
+            ids = np.flatnonzero(self._touched)
+            value.array[ids] = total.array[ids]
+
+    def begin_sum(self) -> None:
+        """Forget the sum. The memory is used again: rows are cleared, all else is overwritten."""
+        self.last_added, self.contributors = -1, 0
+        if self._touched is not None:
+            if self._is_clear:
+                self._buffers()[1].array[np.flatnonzero(self._touched)] = 0
+            self._touched.fill(False)
+        self._is_dense_sum = False
+
+    # clocks
+
+    def count_clocks(self, workers: Collection[int]) -> None:
+        """Find the smallest clock of these workers, those that go on pushing; without any it is that of the fastest."""
+        clocks = self.clocks
+        self._at = Counter(clocks.get(w, 0) for w in workers)
+        self.reached = min(self._at, default=max(clocks.values(), default=0))
+
+    def passed(self, clock: int) -> bool:
+        """Count a worker's push; whether the smallest clock has grown. Takes the same time for any number of workers."""
+        at = self._at
+        at[clock - 1] -= 1
+        at[clock] += 1
+        if at[clock - 1]:
+            return False
+        del at[clock - 1]
+        if clock - 1 != self.reached:
+            return False
+        self.reached = clock  # where this worker is: no clock lies between
+        return True
+
+    def equalize(self, workers: Collection[int]) -> None:
+        """Let all workers continue from the clock of the fastest, whatever their own counts of pushes are."""
+        clock = max([self.reached, *self.clocks.values()])
+        for w in workers:
+            behind = clock - self.clocks.get(w, 0)
+            if behind:
+                self.lag[w] = self.lag.get(w, 0) + behind
+                self.clocks[w] = clock
+        self.reached = clock
+
+    def forget(self, worker: int) -> None:
+        """Drop what a worker has sent that is not part of a sum yet, and its requests."""
+        self.clocks.pop(worker, None)
+        self.lag.pop(worker, None)
+        self.kept = {(clock, w): m for (clock, w), m in self.kept.items() if w != worker}
+        self.parked = [p for p in self.parked if p.source != worker]

@@ -1,0 +1,1 @@
+"""Distributed stores: messages, the server, transports and clients."""

@@ -1,0 +1,393 @@
+"""What a server does with each message: sums, clocks, optimizers, faults. Sums of rows and codecs are in `test_shard`."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import twofold as mx
+from twofold.errors import ClusterError, ClusterTimeout, DTypeError, FormatError, MXNetError, ParameterError, ShapeError
+from twofold.kvstore.messages import Flag, Message, Op
+from twofold.kvstore.optimizer_json import optimizer_to_json
+
+from tests.kvstore.server_driver import Server, floats
+
+
+def same(found, *expected):
+    """Whether answers are (worker, list) pairs, regardless of order."""
+    plain = [(w, None if a is None else a.tolist()) for w, a in found]
+    assert sorted(plain, key=str) == sorted(expected, key=str)
+
+
+def optimize(server, **kwargs):
+    assert server.send(0, Op.SET_OPTIMIZER, array=optimizer_to_json(mx.optimizer.SGD(**kwargs)).encode()) == [(0, None)]
+
+
+# synchronous
+
+
+def test_the_first_workers_value_is_the_initial_one_and_the_others_wait_for_it():
+    server = Server(2)
+    about = json.dumps({"name": "w", "shape": [2], "dtype": "float32"}).encode()
+    assert server.send(1, Op.INIT, 0, about) == []
+    same(server.send(0, Op.INIT, 0, about), (0, None))
+    assert server.pull(1, 0) == []
+    same(server.send(0, Op.BCAST, 0, floats(5, 6)), (0, None), (1, None), (1, [5, 6]))
+
+
+def test_workers_that_disagree_on_a_key_are_told():
+    server = Server(2)
+    server.init(0, floats(1, 2))
+    about = json.dumps({"name": 0, "shape": [3], "dtype": "float32"}).encode()
+    [(worker, error)] = server.send(1, Op.INIT, 0, about)
+    assert worker == 1
+    assert isinstance(error, ParameterError)
+    assert "(3,)" in str(error)
+
+
+def test_a_push_without_updater_replaces_the_value_by_the_sum():
+    server = Server(2)
+    server.init(0, floats(5, 5))
+    assert server.push(1, 0, floats(2, 20)) == []
+    assert server.pull(1, 0) == []  # worker 0 has not pushed
+    same(server.push(0, 0, floats(1, 10)), (1, [3, 30]))
+    same(server.pull(0, 0), (0, [3, 30]))
+
+
+def test_a_worker_that_is_ahead_does_not_change_what_others_pull():
+    server = Server(2)
+    server.init(0, floats(0))
+    server.push(0, 0, floats(1))
+    server.push(0, 0, floats(10))
+    server.push(0, 0, floats(100))
+    server.push(1, 0, floats(2))
+    same(server.pull(1, 0), (1, [3]))
+    server.push(1, 0, floats(20))
+    same(server.pull(1, 0), (1, [30]))
+    same(server.push(1, 0, floats(200), op=Op.PUSHPULL), (1, [300]))
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0), (2, 0, 1)])
+def test_sums_are_made_in_the_order_of_workers(order):
+    server = Server(3)
+    server.init(0, floats(0))
+    values = [floats(1), floats(1e8), floats(-1e8)]  # (1 + 1e8) - 1e8 is 0 in float32, 1 + (1e8 - 1e8) is 1
+    for w in order:
+        server.push(w, 0, values[w])
+    same(server.pull(0, 0), (0, [0]))
+
+
+def test_an_optimizer_updates_once_with_the_sum():
+    server = Server(2)
+    server.init(0, floats(1, 1))
+    optimize(server, learning_rate=0.1, rescale_grad=0.5, momentum=0.5)
+    for _ in range(2):
+        server.push(0, 0, floats(1, 2))
+        server.push(1, 0, floats(3, 4))
+    [(_, found)] = server.pull(0, 0)
+    np.testing.assert_allclose(found, [1 - 0.1 * 2 - 0.1 * 3, 1 - 0.1 * 3 - 0.1 * 4.5], rtol=1e-6)
+
+
+def test_a_changed_learning_rate_is_used_from_the_next_update_on():
+    server = Server(1)
+    server.init(0, floats(1))
+    optimize(server, learning_rate=0.5)
+    same(server.push(0, 0, floats(1), op=Op.PUSHPULL), (0, [0.5]))
+    server.send(0, Op.SET_OPTIMIZER, array=b'{"change": {"lr": 0.25}}')
+    same(server.push(0, 0, floats(1), op=Op.PUSHPULL), (0, [0.25]))
+
+
+def test_a_push_that_is_sent_again_counts_once():
+    server = Server(2)
+    server.init(0, floats(0))
+    for _ in range(3):
+        server.send(0, Op.PUSH, 0, floats(1), clock=1, flags=Flag.QUIET)
+        server.send(1, Op.PUSH, 0, floats(2), clock=1)
+    same(server.send(0, Op.PUSHPULL, 0, floats(1), clock=1), (0, [3]))
+
+
+def test_a_push_after_a_lost_one_is_rejected():
+    server = Server(1)
+    server.init(0, floats(0))
+    [(_, error)] = server.send(0, Op.PUSH, 0, floats(1), clock=2, flags=Flag.QUIET)
+    assert isinstance(error, ClusterError)
+    assert "clock 2 after 0" in str(error)
+
+
+def test_commands_that_are_sent_again_are_carried_out_once():
+    calls = []
+    server = Server(1, on_command=lambda head, body: calls.append((head, body)))
+    message = Message(Op.COMMAND, clock=7, seq=5, payload="é".encode())
+    assert server.core.handle(0, message) == server.core.handle(0, message) != []
+    assert calls == [(7, "é")]
+
+
+# asynchronous and bounded staleness
+
+
+def test_an_asynchronous_push_updates_at_once():
+    server = Server(2, math.inf)
+    server.init(0, floats(1))
+    optimize(server, learning_rate=0.1)
+    server.push(0, 0, floats(1))
+    server.push(0, 0, floats(1))
+    [(_, found)] = server.pull(0, 0)
+    np.testing.assert_allclose(found, [0.8], rtol=1e-6)
+
+
+def test_an_asynchronous_push_needs_an_updater():
+    server = Server(1, math.inf)
+    server.init(0, floats(1))
+    [(_, error)] = server.push(0, 0, floats(1))
+    assert str(error).startswith("Updater needs to be set")
+
+
+def test_a_worker_may_be_ahead_by_the_staleness_and_no_more():
+    server = Server(2, 2)
+    server.init(0, floats(0))
+    optimize(server, learning_rate=1)
+    for clock in (1, 2):
+        same(server.push(0, 0, floats(-1), op=Op.PUSHPULL), (0, [clock]))
+    assert server.push(0, 0, floats(-1), op=Op.PUSHPULL) == []
+    same(server.push(1, 0, floats(-10), op=Op.PUSHPULL), (1, [13]), (0, [13]))
+
+
+# epochs, deaths, joins
+
+
+def test_a_worker_that_is_done_is_not_waited_for():
+    server = Server(2)
+    server.init(0, floats(1))
+    optimize(server, learning_rate=1, rescale_grad=0.5)
+    server.push(0, 0, floats(1))
+    server.push(1, 0, floats(1))
+    server.push(0, 0, floats(0.5))
+    assert server.send(1, Op.DONE) == []
+    same(server.pull(0, 0), (0, [-0.5]))  # the mean over one worker is 0.5, not 0.25
+    same(server.send(0, Op.DONE), (0, None), (1, None))
+    # worker 1 counts one push less, and goes on from there
+    server.push(0, 0, floats(1))
+    same(server.push(1, 0, floats(1), op=Op.PUSHPULL), (1, [-1.5]))
+
+
+def test_a_push_after_done_is_an_error_until_the_epoch_ends():
+    server = Server(2)
+    server.init(0, floats(1))
+    server.send(1, Op.DONE)
+    [(_, error)] = server.push(1, 0, floats(1))
+    assert "wait for the end of the epoch" in str(error)
+
+
+@pytest.mark.parametrize("staleness", [0, 1])
+def test_a_dead_worker_is_not_waited_for(staleness):
+    server = Server(3, staleness)
+    server.init(0, floats(0))
+    if staleness:
+        optimize(server, learning_rate=1)
+    for _ in range(2):
+        for w in (0, 1):
+            server.push(w, 0, floats(-1.0))
+    assert server.pull(0, 0) == []
+    assert [w for w, _ in server.answers(server.core.drop(2))] == [0]
+    assert server.core.live == (0, 1)
+    [(_, error)] = server.push(2, 0, floats(1))
+    assert "worker 2 was considered dead" in str(error)
+
+
+def test_what_a_dead_worker_sent_before_its_turn_is_dropped():
+    server = Server(3)
+    server.init(0, floats(0))
+    server.push(2, 0, floats(100))
+    held = server.core.held_bytes
+    server.core.drop(2)
+    assert server.core.held_bytes == held - 4
+    server.push(0, 0, floats(1))
+    same(server.push(1, 0, floats(2), op=Op.PUSHPULL), (1, [3]))
+
+
+def test_a_silent_worker_is_dropped_and_one_that_sends_heartbeats_is_not():
+    server = Server(2, silence=5)
+    server.core.tick(1000)
+    server.core.tick(1004)
+    server.send(1, Op.HEARTBEAT)
+    server.core.tick(1008)
+    assert server.core.live == (1,)
+    [(_, reply)] = server.core.handle(1, Message(Op.HEARTBEAT, worker=1))
+    assert json.loads(bytes(reply.payload)) == {"live": [1], "dead": [0], "done": []}
+
+
+def test_a_worker_joins_at_the_end_of_an_epoch():
+    server = Server(2)
+    server.init(0, floats(0))
+    for w in (0, 1):
+        server.push(w, 0, floats(1))
+    assert server.send(2, Op.DONE) == []
+    assert "is unknown" in str(server.push(2, 0, floats(1))[0][1])
+    server.clocks.clear()
+    server.send(0, Op.DONE)
+    same(server.send(1, Op.DONE), (0, None), (1, None), (2, None))
+    for w, clock in ((0, 2), (1, 2), (2, 1)):
+        server.send(w, Op.PUSH, 0, floats(10), clock=clock)
+    same(server.send(2, Op.PULL, 0, clock=1), (2, [30]))
+
+
+def test_a_barrier_waits_for_all_live_workers():
+    server = Server(3)
+    assert server.send(0, Op.BARRIER) == []
+    assert server.send(1, Op.BARRIER) == []
+    assert server.answers(server.core.drop(2)) == [(0, None), (1, None)]
+    assert server.send(0, Op.BARRIER) == []
+
+
+def test_a_server_stops_with_its_last_worker():
+    server = Server(2)
+    server.send(0, Op.STOP)
+    assert not server.core.is_stopped
+    server.send(1, Op.STOP)
+    assert server.core.is_stopped
+
+
+def test_a_request_that_waits_too_long_fails_and_names_what_is_missing():
+    server = Server(3, timeout=10)
+    server.init(0, floats(0))
+    server.core.tick(100)
+    server.push(0, 0, floats(1))
+    server.pull(0, 0)
+    assert server.core.tick(109) == []
+    [(worker, error)] = server.answers(server.core.tick(111))
+    assert worker == 0
+    assert isinstance(error, ClusterTimeout)
+    for part in ("PULL", "key 0", "clock 1", "missing workers: [1, 2]", "10 s"):
+        assert part in str(error)
+    server.send(1, Op.BARRIER)
+    [(_, error)] = server.answers(server.core.tick(200))
+    assert "BARRIER" in str(error)
+    assert "[0, 2]" in str(error)
+
+
+# states
+
+
+def test_states_survive_a_server_through_its_neighbour():
+    alone, dying, heir = Server(1), Server(1, rank=1, neighbour=2, snapshot_every=2), Server(1, rank=2)
+    for server in (alone, dying):
+        server.init(0, floats(1, 2))
+    for server in (alone, dying, heir):
+        server.send(0, Op.SET_OPTIMIZER, array=optimizer_to_json(mx.optimizer.Adam(learning_rate=0.1)).encode())
+    sent = []
+    for k in range(2):
+        alone.push(0, 0, floats(k, 1))
+        sent += dying.core.handle(0, Message(Op.PUSH, 0, clock=k + 1, flags=Flag.QUIET, payload=floats(k, 1).tobytes()))
+    [(neighbour, snapshot)] = sent
+    assert neighbour == 2
+    heir.core.handle(1, snapshot._replace(payload=bytes(snapshot.payload)))
+    [(_, value)] = dying.pull(0, 0)
+    about = {"name": 0, "shape": [2], "dtype": "float32", "clock": 2, "heir_of": 1}
+    heir.send(0, Op.INIT, 0, json.dumps(about).encode())
+    heir.send(0, Op.BCAST, 0, value, clock=2)
+    heir.clocks[0, 0] = 2
+    [(_, found)] = heir.push(0, 0, floats(3, 3), op=Op.PUSHPULL)
+    [(_, expected)] = alone.push(0, 0, floats(3, 3), op=Op.PUSHPULL)
+    assert found.tolist() == expected.tolist()
+
+
+def test_a_worker_can_save_and_restore_states():
+    first, second = Server(1), Server(1)
+    for server in (first, second):
+        server.init(0, floats(1))
+        optimize(server, learning_rate=0.5, momentum=0.5)
+    first.push(0, 0, floats(1))
+    [(_, states)] = first.core.handle(0, Message(Op.STATE))
+    [(_, value)] = first.pull(0, 0)
+    assert second.send(0, Op.STATE, array=bytes(states.payload)) == [(0, None)]
+    [(_, found)] = second.push(0, 0, floats(0), op=Op.PUSHPULL)
+    assert found - 1 == (value - 1) / 2  # the momentum goes on
+
+
+# mistakes
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        (ShapeError, {"array": floats(1)}),
+        (DTypeError, {"array": np.zeros(2)}),
+        (ParameterError, {"array": floats(1, 2), "key": 5}),
+        (ParameterError, {"array": floats(1, 2), "shard": 1}),
+        (MXNetError, {"array": b"\0", "flags": Flag.TWO_BIT}),
+    ],
+)
+def test_a_wrong_push_is_answered_with_an_error_and_changes_nothing(kind, fields):
+    server = Server(1)
+    server.init(0, floats(7, 8))
+    [(_, error)] = server.send(0, Op.PUSH, **{"clock": 1, **fields})
+    assert type(error) is kind
+    same(server.pull(0, 0), (0, [7, 8]))
+
+
+def test_a_process_does_not_speak_for_another():
+    server = Server(2)
+    [(dest, reply)] = server.core.handle(1, Message(Op.BARRIER, worker=0))
+    assert (dest, reply.op) == (1, Op.ERROR)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "3", '{"name": "sgd"}', '{"name": 3, "attributes": {"items": []}}', "[" * 100_000])
+def test_what_is_not_an_optimizer_is_rejected(text):
+    [(_, error)] = Server(1).send(0, Op.SET_OPTIMIZER, array=text.encode())
+    assert isinstance(error, FormatError)
+
+
+@pytest.mark.parametrize("name", ["os:system", "builtins:eval", "nothing", "twofold.optimizer.sgd:each"])
+def test_only_registered_or_allowed_classes_are_made(name):
+    text = json.dumps({"name": name, "attributes": {"items": []}})
+    [(_, error)] = Server(1).send(0, Op.SET_OPTIMIZER, array=text.encode())
+    assert isinstance(error, ParameterError)
+
+
+def halve(key, gradient, weight):
+    """An updater."""
+    weight[:] = weight / 2
+
+
+def test_an_allowed_updater_is_used():
+    name = f"{__name__}:halve"
+    server = Server(1, allowed=[name])
+    server.init(0, floats(8))
+    server.send(0, Op.SET_OPTIMIZER, array=json.dumps({"updater": name}).encode())
+    same(server.push(0, 0, floats(1), op=Op.PUSHPULL), (0, [4]))
+
+
+def fail(key, gradient, weight):
+    """An updater with a mistake."""
+    return 1 / 0
+
+
+@pytest.mark.parametrize("staleness", [0, math.inf])
+def test_an_updater_that_fails_is_an_error_of_the_workers(staleness):
+    server = Server(1, staleness, allowed=[f"{__name__}:fail"])
+    server.init(0, floats(8))
+    server.send(0, Op.SET_OPTIMIZER, array=json.dumps({"updater": f"{__name__}:fail"}).encode())
+    [(_, error)] = server.push(0, 0, floats(1), op=Op.PUSHPULL)
+    assert "ZeroDivisionError" in str(error)
+
+
+def test_layerwise_optimizers_need_whole_tensors():
+    server = Server(1)
+    server.init(0, floats(1, 2), is_cut=True)
+    [(_, error)] = server.send(0, Op.SET_OPTIMIZER, array=optimizer_to_json(mx.optimizer.LAMB()).encode())
+    assert "MXNET_KVSTORE_BIGARRAY_BOUND" in str(error)
+
+
+def test_keys_beyond_the_capacity_are_rejected():
+    server = Server(1, capacity=100)
+    about = json.dumps({"name": "w", "shape": [26], "dtype": "float32"}).encode()
+    [(_, error)] = server.send(0, Op.INIT, 0, about)
+    assert "104 bytes" in str(error)
+
+
+def test_staleness_is_not_negative():
+    with pytest.raises(ParameterError, match="staleness"):
+        Server(1, math.nan)
