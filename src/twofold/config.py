@@ -42,6 +42,16 @@ def _percent(text: str) -> int:
     return int(text)
 
 
+def _seconds(text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = 0.0
+    if not found > 0:
+        raise ValueError("use a number of seconds above 0")
+    return found
+
+
 def _engine(text: str) -> str:
     if text not in ("naive", "window"):
         raise ValueError("use naive or window")
@@ -115,6 +125,8 @@ TABLE = (
         is_compiled_in=True,
     ),
     Setting("gpu_memory_reserve", 0, _percent, "percentage of a GPU's memory to leave to other processes"),
+    Setting("kv_timeout", 60.0, _seconds, "seconds that a worker waits for others; ten times as long in the first step"),
+    Setting("kv_checksum", 100, _count, "number of steps after which workers compare their weights by a checksum; 0: never"),
     Setting("strict", False, _switch, "raise an error where MXNet ignores an argument, instead of issuing a UserWarning"),
     Setting("verify", False, _switch, "check the invariants of every compiled graph", is_compiled_in=True),
 )
@@ -162,6 +174,8 @@ class Settings:
     gpu_streams: int
     compile_threads: int
     gpu_memory_reserve: int
+    kv_timeout: float
+    kv_checksum: int
     strict: bool
     verify: bool
 

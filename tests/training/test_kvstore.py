@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import twofold as mx
-from twofold.errors import MXNetError, ParameterError, ShapeError
+from twofold.errors import MXNetError, ShapeError
 
 
 @pytest.mark.parametrize(("kind", "home"), [("local", "cpu(0)"), ("device", "gpu(1)"), ("nccl", "gpu(1)")])
@@ -83,12 +83,6 @@ def test_compression_can_be_switched_off():
     store.push(0, mx.nd.array([0.25]))
     store.pull(0, out=out)
     assert out.asscalar() == 0.25
-
-
-@pytest.mark.parametrize("name", ["dist_sync", "dist_async", "dist_device_sync", "p3", "horovod", "byteps", "Dist"])
-def test_stores_that_span_machines_are_not_supported(name):
-    with pytest.raises(ParameterError, match="stores that span machines are not supported"):
-        mx.kv.create(name)
 
 
 def test_an_unknown_kind_names_those_that_are_known():

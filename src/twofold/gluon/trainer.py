@@ -269,12 +269,9 @@ class Trainer:
     def _allreduce_grads(self) -> None:
         if self._kvstore is None:  # a subclass may ask without one
             return
-        # The first parameters have the highest priority: the next forward pass needs them first.
-        for k, param in self._trained():
-            if self._update_on_kvstore:
-                self._kvstore.pushpull(k, param._gradients(), param._initialized().arrays, priority=-k)
-            else:
-                self._kvstore.pushpull(k, param._gradients(), priority=-k)
+        trained = list(self._trained())
+        outs = [param._initialized().arrays for _, param in trained] if self._update_on_kvstore else None
+        self._kvstore.pushpull_list([k for k, _ in trained], [param._gradients() for _, param in trained], outs)
 
     def _check_fresh(self, param: Parameter) -> None:
         stale = next((a for a in param._initialized().arrays if not a._fresh_grad), None)

@@ -85,6 +85,7 @@ def issue(
     device: Device,
     nanoseconds: float,
     lane: Lane | None = None,
+    order: Var | None = None,
 ) -> list[Value]:
     """Run a function of arrays on a device once its operands are ready.
 
@@ -102,6 +103,8 @@ def issue(
         Estimated duration. If it is short and all operands are ready, the function runs in this thread at once.
     lane
         The lane that runs it, if not the device's own compute lane.
+    order
+        A variable of functions that must run one after the other, in the order in which they were issued.
 
     Returns
     -------
@@ -137,7 +140,7 @@ def issue(
         if isinstance(v, Value) and v.data is not None:
             _lend(v, made)
     earlier = [at[0] for at in [v.at for v in waits] if at is not None]
-    QUEUE.submit(made, [e.var for e in earlier if e.__class__ is Pending], [made.var])
+    QUEUE.submit(made, [e.var for e in earlier if e.__class__ is Pending], [made.var] if order is None else [made.var, order])
     return results
 
 

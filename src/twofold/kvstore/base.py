@@ -37,6 +37,14 @@ class KVStoreBase:
         """Sum values over devices and workers, and copy the sum into ``out``."""
         raise self._lacks("pushpull")
 
+    def pushpull_list(self, keys: Sequence[Key], values: Sequence[Any], outs: Sequence[Any] | None = None) -> None:
+        """`pushpull` for each of several keys. The first have the highest priority: the next forward pass needs them first."""
+        for k, key in enumerate(keys):
+            if outs is None:
+                self.pushpull(key, values[k], priority=-k)
+            else:
+                self.pushpull(key, values[k], outs[k], priority=-k)
+
     def push(self, key: Keys, value: Values, priority: int = 0) -> None:
         """Sum values over devices and workers, and store the sum or update the stored array with it."""
         raise self._lacks("push")

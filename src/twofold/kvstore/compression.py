@@ -7,7 +7,7 @@ import numpy as np
 from ..errors import ParameterError
 from ..ndarray.array import NDArray
 
-__all__ = ["TwoBitCompression", "compression_of", "pack_two_bit", "unpack_two_bit"]
+__all__ = ["TwoBitCompression", "compression_of", "pack_two_bit", "sum_of_packed", "unpack_two_bit"]
 
 
 class TwoBitCompression:
@@ -87,3 +87,27 @@ def unpack_two_bit(packed: np.ndarray, threshold: float, out: np.ndarray) -> Non
     """Write the elements that `pack_two_bit` packed into an array, (n,)."""
     found = np.take(MULTIPLES, packed, axis=0).reshape(-1)[: out.size]
     np.multiply(found, threshold, out=out, casting="unsafe")
+
+
+def sum_of_packed(packed: np.ndarray, size: int, threshold: float) -> np.ndarray:
+    """The sum of what workers send, in their order, as servers add it.
+
+    Parameters
+    ----------
+    packed
+        What `pack_two_bit` returned on each worker, (workers, (size + 3) // 4).
+    size
+        Number of elements.
+    threshold
+        The magnitude of the elements.
+
+    Returns
+    -------
+    ndarray
+        float32, (size,).
+    """
+    total, one = np.zeros(size, np.float32), np.empty(size, np.float32)
+    for row in packed:
+        unpack_two_bit(row, threshold, one)
+        total += one
+    return total

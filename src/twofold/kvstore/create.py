@@ -3,10 +3,11 @@
 from collections.abc import Iterable
 from os import environ
 
-from ..errors import DTypeError, ParameterError
+from ..errors import DTypeError
 from ..ndarray.array import NDArray
 from ..strictness import tolerate
 from .base import KVStoreBase
+from .distributed import DistributedStore
 from .local import KINDS, KVStore
 
 __all__ = ["check_kvstore", "create", "store_for"]
@@ -22,13 +23,14 @@ def create(name: str = "local") -> KVStoreBase:
     Parameters
     ----------
     name
-        ``"local"``, ``"device"``, ``"nccl"`` (see `KVStore`), or the name of a class registered with `KVStoreBase.register`. For any
-        other name a local store is created, with a warning.
+        ``"local"``, ``"device"``, ``"nccl"`` (see `KVStore`); ``"dist_sync"``, ``"dist_device_sync"``, ``"horovod"`` (see
+        `DistributedStore`); or the name of a class registered with `KVStoreBase.register`. For any other name a local store is created,
+        with a warning.
 
     Raises
     ------
-    ParameterError
-        If the kind spans several machines.
+    ClusterError
+        If the kind spans several processes, and they are not one cluster.
     """
     if not isinstance(name, str):
         raise DTypeError("kvstore.create: name must be a string", type(name).__name__, "pass the kind of store")
@@ -38,7 +40,7 @@ def create(name: str = "local") -> KVStoreBase:
     if kind in KINDS:
         return KVStore(kind)
     if kind.startswith(MULTI_MACHINE):
-        raise ParameterError("kvstore.create: stores that span machines are not supported", repr(name), "use 'device' on one machine")
+        return DistributedStore(kind)
     like = "device" if "device" in kind else "local"
     known = ", ".join([*KINDS, *KVStoreBase.kv_registry])
     tolerate("kvstore.create: unknown kind of store", f"{name!r}, created as {like!r}", f"use one of {known}")
@@ -62,7 +64,7 @@ def store_for(
         Whether the optimizer must run in the store; if None it does where the store is capable of it, unless the environment
         variable ``MXNET_UPDATE_ON_KVSTORE`` is 0 or a large parameter would be updated on the CPU.
     """
-    store = create(kvstore) if isinstance(kvstore, str) and (devices > 1 or "dist" in kvstore) else kvstore
+    store = create(kvstore) if isinstance(kvstore, str) and (devices > 1 or kvstore.lower().startswith(MULTI_MACHINE)) else kvstore
     if store is None or isinstance(store, str):
         return None, False
     if update_on_store is not None:

@@ -8,6 +8,7 @@ from ..device import CPU, Device
 from ..errors import DTypeError, InvalidValue, MXNetError, ParameterError, ShapeError
 from ..formats.files import read_file, write_file
 from ..imperative.array import Array
+from ..imperative.cell import Value
 from ..ndarray.array import NDArray
 from ..ndarray.sparse_array import retained
 from ..optimizer.base import Optimizer
@@ -120,16 +121,24 @@ class KVStore(KVStoreBase):
             If a value does not have the shape of the stored array.
         """
         for k, values in self._by_key(key, value):
-            stored = self._of_key(k)
-            _check_shapes(k, values, stored)
+            check_shapes(k, values, self._of_key(k))
             merged = self._sum(k, values)
-            if self._updater is None:
-                # the sum of one value is that value: the store must not share an array with its caller
-                self._stored[k] = merged.copy() if any(merged is x for x in values) else merged
-                continue
-            if stored.context is not merged.context:  # initialized on the CPU, say, and first pushed from a GPU
-                self._stored[k] = stored = stored.as_in_context(merged.context)
-            self._updater(k, merged, stored)
+            # the sum of one value is that value: the store must not share an array with its caller
+            self._take(k, merged.copy() if self._updater is None and any(merged is x for x in values) else merged)
+
+    def _take(self, key: Key, merged: NDArray) -> None:
+        """Store a sum, or update the stored array with it."""
+        if self._updater is None:
+            self._stored[key] = merged
+            return
+        self._updater(key, merged, self._stored_at(key, merged.context))
+
+    def _stored_at(self, key: Key, device: Device) -> NDArray:
+        """The stored array, moved to a device if it is elsewhere: initialized on the CPU, say, and first pushed from a GPU."""
+        stored = self._of_key(key)
+        if stored.context is not device:
+            self._stored[key] = stored = stored.as_in_context(device)
+        return stored
 
     def _sum(self, key: Key, values: list[NDArray]) -> NDArray:
         if self._compression is not None:  # each device has its own residual
@@ -172,12 +181,24 @@ class KVStore(KVStoreBase):
             stored = self._of_key(k)
             for target in outs:
                 if not (ignore_sparse and stored.stype == target.stype == "row_sparse"):
-                    stored.copyto(target)
+                    _copy(stored, target)
 
     def pushpull(self, key: Keys, value: Values, out: Values | None = None, priority: int = 0) -> None:
         """`push`, then `pull` into ``out``, or into the values themselves if ``out`` is None."""
         self.push(key, value, priority)
         self.pull(key, value if out is None else out, priority, ignore_sparse=False)
+
+    def replace(self, key: Key, value: NDArray) -> None:
+        """Replace a stored value, on this worker. Stores of MXNet have no such call.
+
+        Parameters
+        ----------
+        key
+            A key that was initialized.
+        value
+            An array of the stored one's shape.
+        """
+        value.copyto(self._of_key(key))
 
     def broadcast(self, key: Keys, value: Values, out: Values, priority: int = 0) -> None:
         """`init`, then `pull` into ``out``."""
@@ -354,7 +375,21 @@ def _arrays(key: Key, value: Any) -> list[NDArray]:
     return arrays
 
 
-def _check_shapes(key: Key, values: list[NDArray], stored: NDArray) -> None:
+def _copy(stored: NDArray, target: NDArray) -> None:
+    """Copy a stored array into another. A large one is shared until one of the two is written to."""
+    v, kind = stored._v, NDArray
+    if v.__class__ is Value and v.rec is None and stored.__class__ is kind and target.__class__ is kind and v.device is target.context:
+        # what a task computes cannot become the content of a variable yet
+        is_free = v.data is not None or getattr(target, "_g", None) is None
+        if is_free and stored.shape == target.shape and stored._dtype == target._dtype and not v.pinned:
+            v.share()
+            target._rebind(v)
+            return
+    stored.copyto(target)
+
+
+def check_shapes(key: Key, values: list[NDArray], stored: NDArray) -> None:
+    """Raise a `ShapeError` unless pushed arrays have the shape of the stored one."""
     for x in values:
         if x.shape != stored.shape:
             raise ShapeError(

@@ -98,11 +98,8 @@ class Updates:
         """
         if not self.on_store or not isinstance(self.store, KVStore):
             return
-        # stores have no call that replaces a value: push, with an updater that copies
-        self.store.set_updater(lambda key, _, stored: params[str(key)].copyto(stored))
-        for name, weights in zip(group.param_names, group.param_arrays, strict=True):
-            self.store.push(name, weights[0])
-        self._work_on_store()
+        for name in group.param_names:
+            self.store.replace(name, params[name])
 
     def step(self, group: DeviceGroup) -> None:
         """Update all parameters that have gradients.
@@ -116,14 +113,19 @@ class Updates:
         if known is None or known.weights is not group.param_arrays or known.grads is not group.grad_arrays:
             known = self._rows = self._rows_of(group)
         if self.store is not None:
-            for place, (name, weights, grads) in enumerate(known.trained):  # the next forward needs the first layers' weights first
-                if self.on_store and weights[0].stype == "row_sparse":  # `prepare` pulls the rows of the next batch
-                    self.store.push(name, grads, priority=-place)
-                else:
-                    self.store.pushpull(name, grads, out=weights if self.on_store else grads, priority=-place)
+            self._sum(self.store, known.trained)
         if self.updater is not None:
             for indices, grads, weights in known.by_device:
                 self.updater(indices, grads, weights)
+
+    def _sum(self, store: KVStoreBase, trained: Sequence[tuple[str, list[NDArray], list[Any]]]) -> None:
+        """Sum the gradients, and update the weights where the store does."""
+        by_rows = [row for row in trained if self.on_store and row[1][0].stype == "row_sparse"]
+        for name, _, grads in by_rows:  # `prepare` pulls the rows of the next batch
+            store.push(name, grads)
+        whole = [row for row in trained if row not in by_rows] if by_rows else trained
+        names, all_grads = [name for name, _, _ in whole], [grads for _, _, grads in whole]
+        store.pushpull_list(names, all_grads, [weights for _, weights, _ in whole] if self.on_store else all_grads)
 
     def pull_whole(self, params: Mapping[str, NDArray]) -> None:
         """Copy row-sparse weights with all their rows from the store."""

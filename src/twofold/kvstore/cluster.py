@@ -1,0 +1,148 @@
+"""Who takes part: the workers and servers that a launcher has started, found by its environment variables and checked when they join."""
+
+import atexit
+import os
+import sys
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple
+
+import numpy as np
+
+from ..config import SETTINGS
+from ..errors import ClusterError
+from ..scheduler.queue import QUEUE
+from .collectives import Collectives
+from .transports import mpi
+from .watch import Watch
+
+__all__ = ["Cluster", "expected_processes", "join"]
+
+#: Variables with the number of processes: of this library's launcher, Open MPI, MPICH and Slurm.
+SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS")
+#: Bytes that say what a process runs.
+IDENTITY = 256
+
+
+class Cluster(NamedTuple):
+    """The processes of a training, seen from one of them.
+
+    Attributes
+    ----------
+    rank, workers
+        The number of this worker, and how many there are.
+    servers
+        The number of servers.
+    collectives
+        What the workers compute together; None if there is only one.
+    """
+
+    rank: int = 0
+    workers: int = 1
+    servers: int = 0
+    collectives: Collectives | None = None
+
+
+#: The cluster of this process, once joined.
+_joined: list[Cluster] = []
+
+
+def join() -> Cluster:
+    """The cluster of this process. The first call starts MPI if a launcher has started several processes.
+
+    Raises
+    ------
+    ClusterError
+        If there are not as many processes as the launcher says, or they run different versions.
+    MissingDependency
+        If there is no MPI.
+    """
+    if not _joined:
+        count = expected_processes(os.environ)
+        _joined.append(Cluster() if count == 1 else _connect(count, int(os.environ.get("TWOFOLD_SERVERS", "0"))))
+    return _joined[0]
+
+
+def expected_processes(environment: Mapping[str, str]) -> int:
+    """How many processes a launcher has started, by its environment variables; 1 outside a launcher.
+
+    Raises
+    ------
+    ClusterError
+        If the process was started for MXNet's parameter server.
+    """
+    if "TWOFOLD_WORKERS" in environment:
+        return int(environment["TWOFOLD_WORKERS"]) + int(environment.get("TWOFOLD_SERVERS", "0"))
+    found = next((environment[name] for name in SIZES if name in environment), None)
+    if found is None and "DMLC_ROLE" in environment:
+        raise ClusterError(
+            "started for MXNet's parameter server",
+            f"DMLC_ROLE={environment['DMLC_ROLE']}",
+            "start it with: twofold launch -n WORKERS SCRIPT",
+        )
+    return 1 if found is None else int(found)
+
+
+def _connect(count: int, servers: int) -> Cluster:
+    everyone = mpi.world()
+    if everyone.size != count:
+        given = f"{count} processes were started, {everyone.size} found each other by {mpi.library_version()}"
+        raise ClusterError("the processes are not one cluster", given, "start them with the mpiexec of that library: twofold launch")
+    rank, workers = everyone.rank, count - servers
+    group = mpi.MpiGroup(everyone)
+    _check_identities(group)
+    control = mpi.Control(everyone.Dup())
+    watch = Watch(control, SETTINGS.kv_timeout, lambda text: _end(control, rank, text))
+    cluster = Cluster(rank, workers, servers, Collectives(group, watch))
+    _end_together(control, rank)
+    atexit.register(_leave, cluster, watch, control)
+    return cluster
+
+
+def _check_identities(group: mpi.MpiGroup) -> None:
+    mine = f"twofold {version('twofold')}, {mpi.library_version()}, checksums each {SETTINGS.kv_checksum} steps"
+    said = [bytes(row).decode().rstrip("\0") for row in group.gather(np.frombuffer(mine.encode().ljust(IDENTITY, b"\0"), np.uint8))]
+    if len(set(said)) > 1:
+        given = "; ".join(f"process {rank}: {text}" for rank, text in enumerate(said))
+        raise ClusterError("the processes differ", given, "install the same versions, and set the same variables, on all machines")
+
+
+# the end
+
+#: Whether this process ends because of an error.
+_failed: list[str] = []
+
+
+def _end_together(control: mpi.Control, rank: int) -> None:
+    """After an error that nobody catches all processes end: the others would wait for this one."""
+    before = sys.excepthook
+
+    def excepthook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        before(kind, error, trace)
+        _failed.append(f"{kind.__name__}: {error}")
+
+    sys.excepthook = excepthook
+
+
+def _leave(cluster: Cluster, watch: Watch, control: mpi.Control) -> None:
+    """At exit: wait until all workers have finished, and take part in what the others still do."""
+    if _failed:
+        _end(control, cluster.rank, _failed[0])
+    assert cluster.collectives is not None
+    QUEUE.settle()
+    watch.finish(cluster.collectives.take_part)
+
+
+def _end(control: mpi.Control, rank: int, reason: str) -> None:
+    last = _last_checkpoint()
+    print(f"twofold: worker {rank}: {reason}{f'; last checkpoint: {last}' if last else ''}", file=sys.stderr, flush=True)
+    control.abort(1)
+
+
+def _last_checkpoint() -> str:
+    """The file that was last written as a checkpoint, as the launcher knows it."""
+    folder = os.environ.get("TWOFOLD_RUN_FOLDER")
+    note = Path(folder) / "last-checkpoint" if folder else None
+    return note.read_text(encoding="utf-8").strip() if note is not None and note.is_file() else ""

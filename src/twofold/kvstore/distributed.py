@@ -1,0 +1,268 @@
+"""`DistributedStore`: the store of workers in several processes, each of which has a copy of all that is stored.
+
+Without servers the copies stay equal because all workers do the same to them: a pushed value is summed over the devices of each worker,
+then over the workers, and every copy is updated with that sum.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..config import SETTINGS
+from ..device import CPU
+from ..errors import ParameterError
+from ..imperative.array import adopted
+from ..imperative.cell import Value
+from ..imperative.invoke import host_of
+from ..imperative.storage import sparse_array
+from ..imperative.window import flush_all
+from ..ndarray.array import NDArray
+from ..opdef.storage import Sparse
+from ..optimizer.updater import Updater
+from .base import Key, Keys, Values
+from .cluster import Cluster, join
+from .collectives import Collectives
+from .compression import compression_of, pack_two_bit, sum_of_packed
+from .local import KVStore, check_shapes
+
+__all__ = ["DistributedStore"]
+
+
+class DistributedStore(KVStore):
+    """Arrays by key, shared by the devices of several processes. Each method is called by all workers, in the same order.
+
+    Parameters
+    ----------
+    kind
+        ``"dist_sync"`` keeps sums and stored arrays on the CPU, ``"dist_device_sync"`` on the first device that pushes.
+    cluster
+        The processes; those that a launcher has started if None.
+
+    Raises
+    ------
+    ClusterError
+        If these are not one cluster.
+    ParameterError
+        If the kind is asynchronous and there are no servers.
+
+    Notes
+    -----
+    A worker that has finished its program takes part in the sums of the others with zeros, so that workers may have different numbers
+    of batches.
+    """
+
+    def __init__(self, kind: str = "dist_sync", cluster: Cluster | None = None) -> None:
+        super().__init__(kind, "device" if "device" in kind or kind == "horovod" else "local")
+        self._cluster = join() if cluster is None else cluster
+        if "async" in kind and self._cluster.workers > 1:
+            raise ParameterError("kvstore.create: asynchronous updates need a server", repr(kind), "start one: twofold launch -n 2 -s 1 …")
+        self._steps = 0
+
+    @property
+    def rank(self) -> int:
+        """The number of this worker."""
+        return self._cluster.rank
+
+    @property
+    def num_workers(self) -> int:
+        """The number of workers."""
+        return self._cluster.workers
+
+    @property
+    def _all(self) -> Collectives | None:
+        return self._cluster.collectives
+
+    # values
+
+    def init(self, key: Keys, value: Values) -> None:
+        """Initialize keys with the values of worker 0; see `KVStore.init`.
+
+        Raises
+        ------
+        MXNetError
+            If a key exists already, or is not of the type of the existing keys.
+        ClusterError
+            If the workers initialize other keys, or arrays of other shapes or dtypes.
+        """
+        super().init(key, value)
+        if self._all is None:
+            return
+        keys = [k for k, _ in self._by_key(key, value)]
+        stored = [self._stored[k] for k in keys]
+        label = "init", tuple(keys)
+        self._all.agree(label, [(k, x.shape, x._dtype, x.stype) for k, x in zip(keys, stored, strict=True)])
+        for k, x in zip(keys, stored, strict=True):
+            self._stored[k] = self._of_first(("init", (k,)), x)
+
+    def _of_first(self, label: object, array: NDArray) -> NDArray:
+        """Worker 0's array."""
+        assert self._all is not None
+        if array.stype == "default":
+            return self._all.broadcast(label, array).as_in_context(array.context)
+        whole = self._all.broadcast(label, array.tostype("default"))
+        return whole.tostype(array.stype).as_in_context(array.context)
+
+    def push(self, key: Keys, value: Values, priority: int = 0) -> None:
+        """Sum values over devices and workers, and store the sums or, with an updater, update the stored arrays with them.
+
+        Parameters
+        ----------
+        key
+            A key, or a list of keys. The values of a list are sent in messages of several megabytes, the last one first.
+        value
+            For each key an array, or a list of arrays, one per device.
+        priority
+            Has no effect: all workers send in the order of their calls.
+
+        Raises
+        ------
+        MXNetError
+            If a key was not initialized.
+        ShapeError
+            If a value does not have the shape of the stored array.
+        ClusterError
+            If the workers push other keys.
+        """
+        pushed = list(self._by_key(key, value))
+        for k, values in pushed:
+            check_shapes(k, values, self._of_key(k))
+        keys = tuple([k for k, _ in pushed])
+        merged = [self._own(k, values) for k, values in pushed]
+        label = "push", keys
+        if self._all is not None:
+            self._all.agree(label, [(k, x.shape, x._dtype, x.stype) for k, x in zip(keys, merged, strict=True)], always=len(keys) > 1)
+        dense = []
+        for n, x in enumerate(merged):
+            if x.stype == "default" and self._compression is None:
+                dense.append(n)
+            else:
+                self._take(keys[n], self._special_sum(keys[n], x))
+        if dense:
+            self._take_sums(label, [keys[n] for n in dense], [merged[n] for n in dense])
+        if len(keys) > 1:
+            self._check_weights(keys)
+
+    def _own(self, key: Key, values: list[NDArray]) -> NDArray:
+        """The sum over the devices of this worker, which shares no array with the caller unless it goes to other workers."""
+        merged = self._sum(key, values)
+        return merged.copy() if self._all is None and self._updater is None and any(merged is x for x in values) else merged
+
+    def _take_sums(self, label: object, keys: Sequence[Key], merged: Sequence[NDArray]) -> None:
+        """Sum dense arrays over workers, and store the sums or update with them, a bucket at a time."""
+        if self._all is None:
+            for k, x in zip(keys, merged, strict=True):
+                self._take(k, x)
+            return
+        for numbers, totals in self._all.sums(label, merged):
+            if len(numbers) == 1 or not isinstance(self._updater, Updater):
+                for n, total in zip(numbers, totals, strict=True):
+                    self._take(keys[n], total)
+            else:
+                places = [keys[n] for n in numbers]
+                self._updater(places, totals, [self._stored_at(k, total.context) for k, total in zip(places, totals, strict=True)])
+            v = totals[0]._v
+            if self._updater is not None and isinstance(v, Value) and v.data is None:
+                flush_all()  # so that the update waits for this bucket only
+
+    def _sum(self, key: Key, values: list[NDArray]) -> NDArray:
+        # only what goes to other workers is compressed
+        compression, self._compression = self._compression, None
+        try:
+            return super()._sum(key, values)
+        finally:
+            self._compression = compression
+
+    def _special_sum(self, key: Key, array: NDArray) -> NDArray:
+        """The sum over workers of a sparse array, or of a compressed one."""
+        label = "push", (key,)
+        if array.stype == "row_sparse":
+            return array if self._all is None else self._sum_of_rows(label, array)
+        if array.stype != "default":
+            raise ParameterError(f"KVStore.push: key {key!r}: arrays of this storage type have no sum", array.stype, "push dense arrays")
+        return self._sum_of_compressed(label, key, array)
+
+    def _sum_of_compressed(self, label: object, key: Key, array: NDArray) -> NDArray:
+        assert self._compression is not None
+        sent = self._compression(key, array)
+        if self._all is None:
+            return sent
+        codes = pack_two_bit(host_of(sent).reshape(-1))
+        total = sum_of_packed(self._all.gather(codes, label), array.size, self._compression.threshold)
+        return adopted(NDArray, total.reshape(array.shape).astype(array.dtype, copy=False), array.context)
+
+    def _sum_of_rows(self, label: object, array: NDArray) -> NDArray:
+        """The sum over workers of row-sparse arrays, which may have different rows. Rows are added in the order of the workers."""
+        assert self._all is not None
+        values, numbers = array._v.hosts()
+        most = self._all.largest(len(numbers), label)
+        own = np.full(most, 0, np.int64)  # one more than the number of a row: finished workers send zeros
+        own[: len(numbers)] = numbers + 1
+        rows = np.zeros((most, *array.shape[1:]), values.dtype)
+        rows[: len(numbers)] = values
+        all_numbers, all_rows = self._all.gather(own, label).reshape(-1), self._all.gather(rows, label).reshape(-1, *array.shape[1:])
+        there = all_numbers > 0
+        found, places = np.unique(all_numbers[there] - 1, return_inverse=True)
+        total = np.zeros((len(found), *array.shape[1:]), values.dtype)
+        np.add.at(total, places, all_rows[there])
+        parts = [adopted(NDArray, part, array.context) for part in (total, found)]
+        return sparse_array(Sparse("row_sparse", array.shape, *parts), checked=True)
+
+    def _take(self, key: Key, merged: NDArray) -> None:
+        stored = self._of_key(key)
+        if self._updater is None and merged.stype == stored.stype == "row_sparse":
+            merged = _with_rows(stored, merged)  # as MXNet's servers do: other rows stay
+        super()._take(key, merged)
+
+    def pushpull_list(self, keys: Sequence[Key], values: Sequence[Any], outs: Sequence[Any] | None = None) -> None:
+        """`pushpull` for several keys at once."""
+        self.pushpull(keys, values, outs)
+
+    def _check_weights(self, keys: Sequence[Key]) -> None:
+        """Every so many steps, that all workers have the same weights."""
+        self._steps += 1
+        if self._all is not None and SETTINGS.kv_checksum and self._steps % SETTINGS.kv_checksum == 0:
+            self._all.check_equal(("weights", tuple(keys)), [self._stored[k] for k in keys if self._stored[k].stype == "default"])
+
+    def set_gradient_compression(self, compression_params: Mapping[str, str | float]) -> None:
+        """Compress the gradients that workers send each other; see `KVStore.set_gradient_compression`.
+
+        Raises
+        ------
+        ParameterError
+            If the compression is unknown.
+        """
+        self._compression = compression_of(compression_params)
+        if self._all is not None:
+            self._all.agree("set_gradient_compression", sorted(compression_params.items()), always=True)
+
+    # workers
+
+    def _barrier(self) -> None:
+        """Wait until all workers have called this, and what they have pushed is summed."""
+        if self._all is not None:
+            self._all.barrier()
+
+    barrier = _barrier
+
+    def get_num_dead_node(self, node_id: int = 0, timeout: float = 60) -> int:
+        """The number of other workers that do not answer.
+
+        Parameters
+        ----------
+        node_id
+            Which group of MXNet's processes is asked; here all are workers.
+        timeout
+            Seconds to wait for answers.
+        """
+        return 0 if self._all is None else len(self._all.silent(timeout))
+
+
+def _with_rows(array: NDArray, new: NDArray) -> NDArray:
+    """A row-sparse array with some rows replaced or added."""
+    (old_values, old_numbers), (values, numbers) = array._v.hosts(), new._v.hosts()
+    kept = ~np.isin(old_numbers, numbers)
+    rows, found = np.concatenate([old_values[kept], values]), np.concatenate([old_numbers[kept], numbers])
+    order = np.argsort(found)
+    parts = [adopted(NDArray, np.ascontiguousarray(part), CPU) for part in (rows[order], found[order])]
+    return sparse_array(Sparse("row_sparse", array.shape, *parts), checked=True).as_in_context(array.context)

@@ -1,0 +1,81 @@
+"""Stores of several processes without servers: what they hold, training with them, and what happens after a mistake."""
+
+from __future__ import annotations
+
+import os
+import re
+from time import perf_counter
+
+import numpy as np
+import pytest
+
+import twofold as mx
+from twofold.errors import ClusterError
+from twofold.kvstore import cluster
+
+pytestmark = pytest.mark.mpi
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+def test_values(run, workers):
+    done = run(workers, "values")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert sorted(done.stdout.splitlines()) == [f"worker {k} of {workers} is done" for k in range(workers)]
+
+
+def test_workers_train_as_one_with_the_joined_batch(run, tmp_path):
+    for workers in (1, 2):
+        done = run(workers, "training", tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+    alone = np.load(tmp_path / "1-0.npz")
+    first, second = np.load(tmp_path / "2-0.npz"), np.load(tmp_path / "2-1.npz")
+    for name in alone:
+        np.testing.assert_allclose(first[name], alone[name], atol=1e-6, err_msg=name)
+        np.testing.assert_array_equal(second[name], first[name], err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "message"),
+    [
+        ("shapes", r"init of key 'w': the workers do not do the same: given worker 0: .*\(2, 3\).*; worker 1: .*\(2, 4\)"),
+        ("skipped", r"push of keys 'a', 'b', 'c': the workers do not do the same.*worker 1: .*'c'"),
+        ("drift", r"weights of keys 'a', 'b': the weights differ between workers"),
+        ("versions", r"the processes differ: .*process 1: twofold [\d.]+, Open MPI.*each 7 steps"),
+        ("raises", r"worker 1: ValueError: a mistake of worker 1"),
+        ("async", r"asynchronous updates need a server"),
+        ("absent", r"push of key 'a' \(operation \d+\) has waited for 1 s: worker 1 has not begun it"),
+    ],
+)
+def test_a_mistake_of_one_worker_ends_all(run, mistake, message):
+    start = perf_counter()
+    done = run(2, "mistakes", mistake, TWOFOLD_KV_CHECKSUM="2", TWOFOLD_KV_TIMEOUT="0.8" if mistake == "absent" else "20")
+    assert done.returncode != 0
+    assert perf_counter() - start < 15
+    assert re.search(message, done.stderr), done.stderr
+
+
+def test_two_clusters_of_one_are_an_error(run):
+    done = run(2, "values", TWOFOLD_WORKERS="3")
+    assert done.returncode != 0
+    assert "3 processes were started, 2 found each other by Open MPI" in done.stderr
+
+
+def test_a_process_without_a_launcher_is_a_cluster_of_one():
+    assert cluster.expected_processes({}) == 1
+    assert cluster.expected_processes({"SLURM_NTASKS": "4"}) == 1  # an allocation, in which no step was started
+    assert cluster.expected_processes({"SLURM_STEP_NUM_TASKS": "4"}) == 4
+    assert cluster.expected_processes({"TWOFOLD_WORKERS": "4", "TWOFOLD_SERVERS": "1", "OMPI_COMM_WORLD_SIZE": "9"}) == 5
+    with pytest.raises(ClusterError, match="twofold launch"):
+        cluster.expected_processes({"DMLC_ROLE": "worker"})
+
+
+@pytest.mark.parametrize("kind", ["dist", "dist_sync", "dist_async", "dist_device_sync", "dist_sync_device", "horovod", "Dist_Sync"])
+def test_a_store_of_a_single_worker(kind):
+    assert "OMPI_COMM_WORLD_SIZE" not in os.environ
+    store = mx.kv.create(kind)
+    assert (store.type, store.rank, store.num_workers, store.is_capable("optimizer")) == (kind.lower(), 0, 1, True)
+    store.init("w", mx.nd.ones(2))
+    store.push("w", [mx.nd.ones(2), mx.nd.ones(2)])
+    store.pull("w", out=(out := mx.nd.zeros(2)))
+    store.barrier()
+    assert (out.asnumpy().tolist(), store.get_num_dead_node()) == ([2, 2], 0)
