@@ -1,4 +1,4 @@
-"""The command line programs: ``twofold run``, ``twofold launch``, ``twofold doctor``, ``twofold demo``, ``twofold im2rec``."""
+"""The command line programs: ``twofold`` ``run``, ``launch``, ``doctor``, ``demo``, ``im2rec`` and ``show``."""
 
 from .command_line import main
 

@@ -1,19 +1,22 @@
 """The command line: parses arguments and runs the selected program."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from ..errors import LaunchError, MissingDependency, MissingFileError, ParameterError
+from ..errors import FileAccessError, FormatError, LaunchError, MissingDependency, ParameterError
 
 __all__ = ["main"]
 
-PROGRAMS = ["run", "launch", "doctor", "demo", "im2rec"]
+PROGRAMS = ["run", "launch", "doctor", "demo", "im2rec", "show"]
 #: Those whose last words are a program and its own arguments.
 RUNNERS = ("run", "launch")
 #: The exit status of Python, and of `argparse`, where nothing was run.
 NOT_STARTED = 2
+#: That of a program whose input is damaged.
+DAMAGED = 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,10 +42,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return given.program.execute(given)
     except LaunchError as error:
         return _failed(error, NOT_STARTED)
-    except (MissingDependency, MissingFileError) as error:
+    except (BrokenPipeError, MissingDependency, FileAccessError, FormatError) as error:
         if given.name == "run":
             raise  # it is the script's own error, and its traceback is useful
-        return _failed(error, 1)
+        if isinstance(error, BrokenPipeError):  # what reads the output, such as `head`, has enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes it once more at exit
+            return 1
+        return _failed(error, DAMAGED if isinstance(error, FormatError) else 1)
 
 
 def _parsed(words: Sequence[str]) -> argparse.Namespace:

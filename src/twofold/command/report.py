@@ -10,15 +10,9 @@ from ..device import CPU
 from ..visualization import plot_memory, plot_network
 from .figures import confusion_figure, curves_figure, misread_figure
 from .four_ways import Outcome, Task, network
+from .page import page
 
 __all__ = ["write_report"]
-
-STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; } td, th { padding: .2rem .8rem; text-align: right; border-bottom: 1px solid #ccc; }
-td:first-child, th:first-child { text-align: left; } pre { background: #f4f4f4; padding: 1rem; overflow: auto; font-size: 13px; }
-img, svg { max-width: 100%; } .failed { color: #b00020; }
-"""
 
 
 def write_report(folder: Path, task: Task, outcomes: Sequence[Outcome], faults: Sequence[str]) -> Path:
@@ -50,14 +44,11 @@ def write_report(folder: Path, task: Task, outcomes: Sequence[Outcome], faults: 
         "Its memory": _memory_plan(task),
     }
     body = "".join(f"<h2>{title}</h2>\n{content}\n" for title, content in sections.items())
-    head = f"<title>Twofold: digits in four ways</title><style>{STYLE}</style>"
     intro = f"<h1>Digits in four ways</h1><p>{escape(_describe(task))}</p>"
     folder.mkdir(parents=True, exist_ok=True)
-    page = folder / "report.html"
-    page.write_text(
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8">{head}</head><body>{intro}{body}</body></html>\n', encoding="utf-8"
-    )
-    return page
+    path = folder / "report.html"
+    path.write_text(page("Twofold: digits in four ways", intro + body), encoding="utf-8")
+    return path
 
 
 def _describe(task: Task) -> str:

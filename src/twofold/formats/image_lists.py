@@ -50,8 +50,8 @@ def load_image_list(data: Buffer, damaged: Callable[[FormatError], None] | None 
         lines = bytes(data).decode().splitlines()
     except UnicodeDecodeError as error:
         raise FormatError("a list of images is not UTF-8", str(error), offset=error.start) from None
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
+    for number, line in enumerate(map(str.strip, lines), 1):
+        if not line:
             continue
         try:
             image = _of_line(line)
@@ -65,7 +65,7 @@ def load_image_list(data: Buffer, damaged: Callable[[FormatError], None] | None 
 
 
 def _of_line(line: str) -> ListedImage:
-    index, *labels, name = line.strip().split("\t") if "\t" in line else (line, "")
+    index, *labels, name = line.split("\t") if "\t" in line else (line, "")
     if not labels:
         raise ValueError("needs an index, labels and a name with tabs between")
     return ListedImage(int(index), [float(label) for label in labels], name)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from types import ModuleType
 
-__all__ = ["Picture", "draw_text", "dump_image", "load_image"]
+__all__ = ["Picture", "converted", "decoding", "draw_text", "dump_image", "load_image"]
 
 JPEG, PNG = (".jpg", ".jpeg", ".jpe"), (".png",)
 #: Channels of an image to Pillow's name of such pixels.
@@ -47,10 +47,10 @@ def load_image(data: Buffer, channels: int | None = None) -> ArrayRecord:
     MissingDependency
         If Pillow is not installed.
     """
-    with _decoding(data) as image:
+    with decoding(data) as image:
         if channels == 1:
             image.draft("L", image.size)  # the brightness that a JPEG stores, instead of one computed from colors
-        pixels = _stored(image) if channels is None else _converted(image, channels)
+        pixels = _stored(image) if channels is None else converted(image, channels)
         height, width = pixels.size[::-1]
         bands = len(pixels.getbands())
         dtype = "uint16" if pixels.mode == DEEP else "uint8"
@@ -82,10 +82,10 @@ class Picture:
 
     def __init__(self, data: Buffer, channels: int) -> None:
         self._channels = channels
-        with _decoding(data) as image:
+        with decoding(data) as image:
             if channels == 1:
                 image.draft("L", image.size)  # the brightness that a JPEG stores, instead of one computed from colors
-            self._image = _converted(image, channels)
+            self._image = converted(image, channels)
         self.width, self.height = self._image.size
 
     @classmethod
@@ -134,7 +134,7 @@ class Picture:
 
 
 @contextlib.contextmanager
-def _decoding(data: Buffer) -> Iterator[Any]:
+def decoding(data: Buffer) -> Iterator[Any]:
     """An image that Pillow has opened; what goes wrong with it is a `FormatError`."""
     pillow = _pillow("reading images")
     try:
@@ -162,7 +162,8 @@ def _stored(image: Any) -> Any:
     return image.convert("RGBA" if alpha else "RGB")
 
 
-def _converted(image: Any, channels: int) -> Any:
+def converted(image: Any, channels: int) -> Any:
+    """Pillow's image upright, with 1, 3 or 4 channels of 8 bits."""
     turned = import_module("PIL.ImageOps").exif_transpose(image)
     if turned.mode == DEEP:  # the upper eight bits of each pixel, as OpenCV takes them
         turned = _pillow("reading images").frombytes("L", turned.size, turned.tobytes()[1::2])

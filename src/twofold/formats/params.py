@@ -31,7 +31,7 @@ from ..errors import FormatError
 from .reader import Reader
 from .records import ITEM_SIZES, MAX_NDIM, ArrayRecord, Buffer, shape_fault
 
-__all__ = ["ParameterFile", "dump_array", "dump_params", "load_array", "load_params", "params_chunks"]
+__all__ = ["ParameterFile", "dump_array", "dump_params", "iterate_arrays", "load_array", "load_params", "params_chunks", "read_names"]
 
 LIST_MAGIC = 0x112
 V1, V2, V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
@@ -73,19 +73,43 @@ def load_params(data: Buffer) -> ParameterFile:
         If the bytes are not a parameter file.
     """
     reader = Reader(data)
+    arrays: list[ArrayRecord] = []
+    numpy_shape = False
+    for record, is_numpy in iterate_arrays(reader):
+        arrays.append(record)
+        numpy_shape |= is_numpy
+    return ParameterFile(tuple(arrays), read_names(reader, len(arrays)), numpy_shape)
+
+
+def iterate_arrays(reader: Reader) -> Iterator[tuple[ArrayRecord, bool]]:
+    """Yield the arrays of a parameter file, each with whether it was written under NumPy shape semantics.
+
+    Raises
+    ------
+    FormatError
+        If the file does not start as one, or at the array that is damaged.
+    """
     if reader.u64("the list's magic number") != LIST_MAGIC:
         raise reader.error("not an MXNet parameter file: it does not start with 0x112", bytes(reader.view[:8]), offset=0)
     reader.u64("the reserved word")
-    arrays: list[ArrayRecord] = []
-    numpy_shape = False
     # `count` rejects a number that the file has no room for, before anything of that size is allocated
     for _ in range(reader.count(4, "the number of arrays")):
-        numpy_shape |= reader.peek_u32("an array's magic number") == V3
-        arrays.append(read_array(reader))
+        is_numpy = reader.peek_u32("an array's magic number") == V3
+        yield read_array(reader), is_numpy
+
+
+def read_names(reader: Reader, count: int) -> tuple[str, ...]:
+    """The names after the last of so many arrays: as many, or none.
+
+    Raises
+    ------
+    FormatError
+        If there is another number of them, or one is damaged.
+    """
     names = tuple(reader.text(reader.count(1, "a name's length"), "a name") for _ in range(reader.count(8, "the number of names")))
-    if names and len(names) != len(arrays):
-        raise reader.error("the numbers of names and arrays differ", f"{len(names)} names, {len(arrays)} arrays")
-    return ParameterFile(tuple(arrays), names, numpy_shape)
+    if names and len(names) != count:
+        raise reader.error("the numbers of names and arrays differ", f"{len(names)} names, {count} arrays")
+    return names
 
 
 def load_array(data: Buffer) -> ArrayRecord:

@@ -12,13 +12,14 @@ import math
 import struct
 from collections.abc import Iterator, Mapping
 from itertools import chain
+from typing import Any
 
 from ..errors import FormatError
 from .json_text import parse_json
 from .reader import Reader
 from .records import ITEM_SIZES, ArrayRecord, Buffer, shape_fault
 
-__all__ = ["dump_safetensors", "load_safetensors", "safetensors_chunks"]
+__all__ = ["check_gaps", "dump_safetensors", "iterate_arrays", "load_safetensors", "read_header", "safetensors_chunks"]
 
 # In the order in which the package writes arrays: by decreasing element size; arrays of one type by name.
 CODES = {
@@ -55,6 +56,20 @@ def load_safetensors(data: Buffer) -> tuple[dict[str, ArrayRecord], dict[str, st
         If it is not a safetensors file, or contains an unsupported element type.
     """
     reader = Reader(data)
+    header, metadata = read_header(reader)
+    arrays = dict(iterate_arrays(header, reader))
+    check_gaps(header, reader)
+    return arrays, metadata
+
+
+def read_header(reader: Reader) -> tuple[dict[str, Any], dict[str, str]]:
+    """The entries of the arrays by name, and the metadata. The reader is then at the elements.
+
+    Raises
+    ------
+    FormatError
+        If the file does not start with a header.
+    """
     size = reader.u64("the header's size")
     if size > LARGEST_HEADER:
         raise reader.error("not a safetensors file: its header would be too large", f"{size} bytes", offset=0)
@@ -64,9 +79,19 @@ def load_safetensors(data: Buffer) -> tuple[dict[str, ArrayRecord], dict[str, st
     metadata = header.pop(METADATA, {})
     if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
         raise reader.error("the metadata is not an object of strings", type(metadata).__name__, offset=8)
-    arrays = {name: _array_of(name, entry, reader) for name, entry in header.items()}
-    _check_gaps(header, reader)
-    return arrays, metadata
+    return header, metadata
+
+
+def iterate_arrays(header: Mapping[str, object], reader: Reader) -> Iterator[tuple[str, ArrayRecord]]:
+    """Yield names and arrays in the header's order.
+
+    Raises
+    ------
+    FormatError
+        At the array whose entry is damaged, or whose elements are not all in the file.
+    """
+    for name, entry in header.items():
+        yield name, _array_of(name, entry, reader)
 
 
 def _array_of(name: str, entry: object, reader: Reader) -> ArrayRecord:
@@ -81,7 +106,14 @@ def _array_of(name: str, entry: object, reader: Reader) -> ArrayRecord:
     raise reader.error(f"array {name!r}: its type, shape and offsets do not match", str(entry)[:120], offset=8)
 
 
-def _check_gaps(header: Mapping[str, dict[str, list[int]]], reader: Reader) -> None:
+def check_gaps(header: Mapping[str, Any], reader: Reader) -> None:
+    """Check that the arrays, whose entries are valid, fill the rest of the file.
+
+    Raises
+    ------
+    FormatError
+        If they do not.
+    """
     # the format forbids gaps: they could hide other data, and overlaps could make a small file huge
     ranges = sorted(tuple(entry["data_offsets"]) for entry in header.values())
     stops = [0, *(stop for _, stop in ranges)]

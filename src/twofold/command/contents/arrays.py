@@ -1,0 +1,147 @@
+"""Files of arrays: MXNet's parameters, safetensors, NumPy's own files, and the data sets of MNIST."""
+
+import ast
+import math
+import zipfile
+from collections.abc import Iterator
+from tokenize import TokenError
+from typing import BinaryIO
+
+import numpy as np
+
+from ...errors import FormatError, MissingDependency
+from ...formats.datasets import GZIP_MAGIC, load_idx
+from ...formats.images import dump_image
+from ...formats.params import iterate_arrays, read_names
+from ...formats.reader import Reader
+from ...formats.records import ArrayRecord, shape_fault
+from ...formats.safetensors import check_gaps, read_header
+from ...formats.safetensors import iterate_arrays as iterate_safetensors
+from .content import ArrayContent, Content, Sample, Selection, Table
+from .selecting import selected
+from .source import Source
+from .statistics import PIECE, array_content, has_statistics, statistics_of
+
+__all__ = ["read_idx_arrays", "read_npy", "read_npz", "read_parameters", "read_safetensors"]
+
+
+def read_parameters(source: Source, content: Content, selection: Selection) -> None:
+    """Arrays of an MXNet parameter file. Names come last in the file: those of a cut one stay unknown."""
+    reader = Reader(source.mapped())
+    unnamed: list[ArrayContent] = []
+    is_numpy = False
+    try:
+        for record, numpy_shape in iterate_arrays(reader):
+            unnamed.append(array_content(f"[{len(unnamed)}]", record))
+            is_numpy |= numpy_shape
+        names = read_names(reader, len(unnamed))
+    except FormatError:
+        content.arrays += unnamed
+        raise
+    content.facts["shapes"] = "NumPy's semantics" if is_numpy else "MXNet's semantics"
+    if reader.remaining:
+        content.facts["bytes after the last name"] = reader.remaining
+    content.arrays += [_renamed(a, name) for a, name in zip(unnamed, names, strict=True)] if names else unnamed
+
+
+def _renamed(array: ArrayContent, name: str) -> ArrayContent:
+    return ArrayContent(name, array.shape, array.dtype, array.size, array.storage, array.statistics)
+
+
+def read_safetensors(source: Source, content: Content, selection: Selection) -> None:
+    """Arrays and metadata of a safetensors file."""
+    reader = Reader(source.mapped())
+    header, metadata = read_header(reader)
+    if metadata:
+        content.tables.append(Table("Metadata", ("name", "text"), list(metadata.items())))
+    for name, record in iterate_safetensors(header, reader):
+        content.arrays.append(array_content(name, record))
+    check_gaps(header, reader)
+
+
+def read_idx_arrays(source: Source, content: Content, selection: Selection) -> None:
+    """The array of an IDX file, as pictures if it holds images."""
+    record = load_idx(source.mapped())
+    content.facts["compressed"] = "gzip" if source.head.startswith(GZIP_MAGIC) else "no"
+    content.arrays.append(array_content("[0]", record))
+    shape = record.shape or ()
+    if record.dtype != "uint8" or len(shape) != 3 or 0 in shape:
+        return
+    labels = _labels_beside(source, shape[0])
+    elements = np.frombuffer(record.data, np.uint8).reshape(shape)
+    try:
+        for k in selected(shape[0], selection):
+            picture = dump_image(ArrayRecord("uint8", shape[1:], elements[k].tobytes()), ".png", 6)
+            facts = {} if labels is None else {"label": int(labels[k])}
+            content.samples.append(Sample(k, facts, (picture, shape[2], shape[1])))
+    except MissingDependency as error:
+        content.facts["pictures"] = str(error)
+
+
+def _labels_beside(source: Source, count: int) -> np.ndarray | None:
+    """The labels in the file that the data set of MNIST has with one of images."""
+    data = source.beside("images-idx3", "labels-idx1")
+    if data is None:
+        return None
+    record = load_idx(data)
+    return np.frombuffer(record.data, np.uint8) if record.dtype == "uint8" and record.shape == (count,) else None
+
+
+def read_npy(source: Source, content: Content, selection: Selection) -> None:
+    """The array of an NPY file."""
+    source.file.seek(0)
+    content.arrays.append(_npy_content("[0]", source.file, source.size))
+
+
+def read_npz(source: Source, content: Content, selection: Selection) -> None:
+    """The arrays of an NPZ file, one at a time."""
+    try:
+        with zipfile.ZipFile(source.file) as archive:
+            for entry in archive.infolist():
+                if not entry.filename.endswith(".npy"):
+                    content.facts[f"other file {entry.filename}"] = entry.file_size
+                    continue
+                with archive.open(entry) as file:
+                    content.arrays.append(_npy_content(entry.filename.removesuffix(".npy"), file, entry.file_size))  # type: ignore[arg-type]
+    except (zipfile.BadZipFile, RuntimeError, OSError, EOFError) as error:  # RuntimeError: it is encrypted
+        raise FormatError("a damaged archive of arrays", str(error)) from None
+
+
+def _npy_content(name: str, file: BinaryIO, size: int) -> ArrayContent:
+    """What a table shows of an array in NumPy's format. Pickled objects in it are not read."""
+    try:
+        shape, dtype = _npy_header(file)
+    except (ValueError, EOFError, SyntaxError, KeyError, TypeError, TokenError) as error:
+        raise FormatError(f"array {name}: not a header of NumPy's", str(error)[:200], offset=0) from None
+    if dtype.hasobject:
+        return ArrayContent(name, shape, "pickled objects, not read", size)
+    if fault := shape_fault(shape, dtype.itemsize):
+        raise FormatError(f"array {name}: a shape with {fault}", shape)
+    count = math.prod(shape)
+    found = statistics_of(_pieces(name, file, dtype, count), count) if has_statistics(dtype) else None
+    return ArrayContent(name, shape, str(dtype), count * dtype.itemsize, "default", found)
+
+
+def _npy_header(file: BinaryIO) -> tuple[tuple[int, ...], np.dtype]:
+    version = np.lib.format.read_magic(file)
+    if version == (1, 0):
+        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+    elif version == (2, 0):
+        shape, _, dtype = np.lib.format.read_array_header_2_0(file)
+    else:  # 3.0: a header of UTF-8, for names of fields
+        length = int.from_bytes(file.read(4), "little")
+        header = ast.literal_eval(file.read(min(length, 1 << 16)).decode())
+        shape, dtype = tuple(header["shape"]), np.lib.format.descr_to_dtype(header["descr"])
+    return shape, dtype
+
+
+def _pieces(name: str, file: BinaryIO, dtype: np.dtype, count: int) -> Iterator[np.ndarray]:
+    done = 0
+    while done < count:
+        data = file.read(min(PIECE, count - done) * dtype.itemsize)
+        if len(data) < min(PIECE, count - done) * dtype.itemsize:
+            given = f"{done * dtype.itemsize + len(data)} of {count * dtype.itemsize} bytes"
+            raise FormatError(f"array {name}: the file ends inside its elements", given, "the file is damaged or truncated")
+        piece = np.frombuffer(data, dtype)
+        done += len(piece)
+        yield piece.astype(dtype.newbyteorder("=")) if not dtype.isnative else piece

@@ -1,0 +1,127 @@
+"""Tells the kind of a file by its content, and reads what is in it."""
+
+import struct
+import zlib
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ...errors import FormatError, MissingDependency
+from ...formats.datasets import ELEMENT_TYPES, GZIP_MAGIC
+from ...formats.params import LIST_MAGIC
+from ...formats.recordio import MAGIC
+from .arrays import read_idx_arrays, read_npy, read_npz, read_parameters, read_safetensors
+from .content import Content, Selection
+from .networks import read_symbol
+from .onnx_models import read_onnx
+from .records import read_records
+from .source import Source, opened
+from .states import read_states
+from .text import looks_like_csv, looks_like_index, looks_like_libsvm, looks_like_list, read_csv, read_index, read_libsvm, read_list
+
+__all__ = ["KINDS", "content_of"]
+
+
+class Kind(NamedTuple):
+    """A kind of file.
+
+    Attributes
+    ----------
+    name
+        What it is called.
+    suffixes
+        What names of such files usually end with, which decides if the content does not.
+    recognizes
+        Whether the first bytes are those of such a file.
+    read
+        Adds what is in a file to its content.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    recognizes: Callable[[bytes], bool]
+    read: Callable[[Source, Content, Selection], None]
+
+
+def _is_safetensors(head: bytes) -> bool:
+    return len(head) > 8 and head[8:9] == b"{" and 2 <= int.from_bytes(head[:8], "little") <= 100_000_000
+
+
+def _is_idx(head: bytes) -> bool:
+    return len(head) >= 4 and head[:2] == b"\0\0" and head[2] in ELEMENT_TYPES and head[3] > 0
+
+
+def _is_compressed_idx(head: bytes) -> bool:
+    if not head.startswith(GZIP_MAGIC):
+        return False
+    try:
+        return _is_idx(zlib.decompressobj(wbits=16 + zlib.MAX_WBITS).decompress(head, 4))
+    except zlib.error:
+        return False
+
+
+def _is_onnx(head: bytes) -> bool:
+    """Whether a protocol buffer starts with field 1, a small number (the version), and a field of a model."""
+    return len(head) > 3 and head[0] == 0x08 and 0 < head[1] < 0x20 and head[2] in (0x12, 0x1A, 0x22, 0x28, 0x32, 0x3A, 0x42)
+
+
+#: In the order in which they are tried: those with a signature first.
+KINDS = (
+    Kind("record file", (".rec",), lambda head: head.startswith(MAGIC), read_records),
+    Kind("MXNet parameters", (".params", ".nd"), lambda head: head.startswith(struct.pack("<Q", LIST_MAGIC)), read_parameters),
+    Kind("NumPy array", (".npy",), lambda head: head.startswith(b"\x93NUMPY"), read_npy),
+    Kind("NumPy archive", (".npz",), lambda head: head.startswith((b"PK\x03\x04", b"PK\x05\x06")), read_npz),
+    Kind("optimizer states", (".states",), lambda head: head[:1] == b"\x80" and head[1:2] <= b"\x05", read_states),
+    Kind("safetensors", (".safetensors",), _is_safetensors, read_safetensors),
+    Kind("MNIST data set (IDX)", ("-ubyte", "-ubyte.gz"), lambda head: _is_idx(head) or _is_compressed_idx(head), read_idx_arrays),
+    Kind("MXNet symbol", (".json",), lambda head: head.lstrip()[:1] == b"{" and b'"' in head, read_symbol),
+    Kind("ONNX model", (".onnx",), _is_onnx, read_onnx),
+    Kind("index of records", (".idx",), looks_like_index, read_index),
+    Kind("list of images", (".lst",), looks_like_list, read_list),
+    Kind("LibSVM data", (".libsvm", ".svm", ".t"), looks_like_libsvm, read_libsvm),
+    Kind("CSV data", (".csv",), looks_like_csv, read_csv),
+)
+
+
+def content_of(path: str, selection: Selection) -> Content:
+    """What is in a file. Nothing in it is executed.
+
+    If it is damaged, or a package is missing, the content has what could be read, and the fault.
+
+    Parameters
+    ----------
+    path
+        A path, or a URL that fsspec opens.
+    selection
+        What to show of it.
+
+    Raises
+    ------
+    MissingFileError, FileAccessError
+        If it cannot be opened.
+    FormatError
+        If it is empty or of an unknown kind.
+    """
+    with opened(path) as source:
+        kind = _kind(source)
+        content = Content(path, kind.name, source.size)
+        try:
+            kind.read(source, content, selection)
+        except FormatError as error:
+            content.fault = error.at_path(path)
+        except MissingDependency as error:
+            content.fault = error
+    return content
+
+
+def _kind(source: Source) -> Kind:
+    name = source.path.lower()
+    for kind in KINDS:
+        if kind.recognizes(source.head):
+            return kind
+    for kind in KINDS:  # a file whose beginning is damaged: the reader of that kind says where
+        if name.endswith(kind.suffixes):
+            return kind
+    known = ", ".join(kind.name for kind in KINDS)
+    raise FormatError(
+        "not a kind of file that can be shown", f"it starts with {source.head[:16]!r}", f"it shows: {known}", path=source.path
+    )

@@ -1,0 +1,94 @@
+"""A file whose content is looked at: read in parts, or mapped into memory."""
+
+import contextlib
+import io
+import mmap
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from ...errors import FileAccessError, FormatError, MissingFileError
+from ...formats.files import open_file, read_file
+
+__all__ = ["Source", "opened"]
+
+#: Bytes by which the kind of a file is told.
+HEAD = 4096
+
+
+class Source:
+    """An open file.
+
+    Parameters
+    ----------
+    path
+        Its name, a path or a URL.
+    file
+        The file, open for reading.
+
+    Attributes
+    ----------
+    size
+        Its length in bytes.
+    head
+        Its first bytes.
+    is_local
+        Whether reading a few bytes at a time is cheap.
+    """
+
+    def __init__(self, path: str, file: BinaryIO) -> None:
+        self.path = path
+        self.file = file
+        self.is_local = isinstance(file, io.BufferedReader)
+        self.size = file.seek(0, os.SEEK_END)
+        self.head = self.read(0, HEAD)
+
+    def read(self, start: int, size: int) -> bytes:
+        """The bytes at an offset, fewer at the end of the file."""
+        self.file.seek(start)
+        return self.file.read(size)
+
+    def mapped(self) -> memoryview:
+        """All bytes, of which the system reads those that are looked at. A file at a URL is copied to a temporary one first."""
+        if not self.size:
+            return memoryview(b"")
+        if self.is_local:
+            return memoryview(mmap.mmap(self.file.fileno(), 0, access=mmap.ACCESS_READ))
+        with tempfile.TemporaryFile() as copy:
+            self.file.seek(0)
+            shutil.copyfileobj(self.file, copy, 1 << 20)
+            copy.flush()
+            return memoryview(mmap.mmap(copy.fileno(), 0, access=mmap.ACCESS_READ))
+
+    def beside(self, old: str, new: str) -> bytes | None:
+        """The content of the file whose name has another part in place of the last ``old``; None if there is none."""
+        start, found, end = self.path.rpartition(old)
+        try:
+            return read_file(f"{start}{new}{end}") if found else None
+        except MissingFileError:
+            return None
+
+
+@contextlib.contextmanager
+def opened(path: str) -> Iterator[Source]:
+    """A file, closed at the end.
+
+    Raises
+    ------
+    MissingFileError, FileAccessError, MissingDependency
+        If it cannot be opened or read.
+    FormatError
+        If it is empty.
+    """
+    with open_file(path, "rb") as file:
+        if not file.seekable():
+            raise FileAccessError(f"cannot read {path} in parts", "it is a pipe or a device", "copy it to a file")
+        try:
+            source = Source(path, file)
+        except OSError as error:
+            raise FileAccessError(f"cannot read {path}", error.strerror or str(error)) from error
+        if not source.size:
+            raise FormatError("the file is empty", path=path)
+        yield source

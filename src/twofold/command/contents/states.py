@@ -1,0 +1,74 @@
+"""States of optimizers: pickles, which are interpreted without running anything in them."""
+
+from collections.abc import Iterator, Mapping
+
+from ...formats.pickle_records import load_states
+from ...formats.records import ArrayRecord, DTypeRecord, ObjectRecord
+from .content import Content, Fact, Selection, Table
+from .source import Source
+from .statistics import array_content
+
+__all__ = ["read_states"]
+
+
+def read_states(source: Source, content: Content, selection: Selection) -> None:
+    """States by index, and the optimizer if the file has it."""
+    value = load_states(source.mapped())
+    match value:
+        case (dict() as states, ObjectRecord() as optimizer):
+            _describe(optimizer, content)
+        case dict() as states:
+            content.facts["optimizer"] = "not in the file"
+        case _:
+            states = {}  # `load_states` returns nothing else
+    content.facts["states"] = len(states)
+    empty = 0
+    for index, state in states.items():
+        parts = list(_parts(f"{index!r}" if isinstance(index, str) else f"{index}", state))
+        content.arrays += [array_content(name, part) for name, part in parts if isinstance(part, ArrayRecord)]
+        others = [(name, _text(part)) for name, part in parts if not isinstance(part, ArrayRecord) and part is not None]
+        if others:
+            content.tables.append(Table(f"State of {index}", ("part", "value"), others))
+        empty += not parts or all(part is None for _, part in parts)
+    if empty:
+        content.facts["parameters without a state"] = empty
+
+
+def _parts(name: str, state: object) -> Iterator[tuple[str, object]]:
+    """Arrays and other values in a state, by name and positions."""
+    if isinstance(state, (tuple, list)):
+        for k, part in enumerate(state):
+            yield from _parts(f"{name}[{k}]", part)
+    elif isinstance(state, dict):
+        for key, part in state.items():
+            yield from _parts(f"{name}[{key!r}]", part)
+    else:
+        yield name, state
+
+
+def _describe(optimizer: ObjectRecord, content: Content) -> None:
+    content.facts["optimizer"] = f"{optimizer.module}.{optimizer.name}"
+    attributes = optimizer.state if isinstance(optimizer.state, Mapping) else {}
+    rows: list[tuple[Fact, ...]] = [(str(name), _text(value)) for name, value in attributes.items()]
+    content.tables.append(Table("Attributes of the optimizer", ("name", "value"), rows))
+
+
+def _text(value: object) -> Fact:
+    """A value in a line."""
+    match value:
+        case bool() | None:
+            return str(value)
+        case int() | float() | str():
+            return value
+        case ObjectRecord():
+            inside = value.state if isinstance(value.state, Mapping) else {}
+            return f"{value.module}.{value.name}({', '.join(f'{name}={_text(part)}' for name, part in inside.items())})"
+        case ArrayRecord():
+            return f"{value.dtype} {value.shape}"
+        case DTypeRecord():
+            return value.name
+        case dict():
+            return f"{{{', '.join(f'{_text(key)}: {_text(part)}' for key, part in value.items())}}}"
+        case list() | tuple() | set() | frozenset():
+            return f"{type(value).__name__} of {len(value)}: {', '.join(str(_text(part)) for part in list(value)[:20])}"
+    return repr(value)[:200]

@@ -1,0 +1,150 @@
+"""Files of text: indices, lists of images, CSV and LibSVM. Of large ones the first rows and the number of lines."""
+
+import re
+from collections import Counter
+
+import numpy as np
+
+from ...errors import FormatError
+from ...formats.image_lists import load_image_list
+from ...formats.recordio import load_index
+from .content import Content, Fact, Selection, Table
+from .source import Source
+
+__all__ = [
+    "looks_like_csv",
+    "looks_like_index",
+    "looks_like_libsvm",
+    "looks_like_list",
+    "read_csv",
+    "read_index",
+    "read_libsvm",
+    "read_list",
+]
+
+#: Bytes of a file of rows that are parsed, and the numbers of a row that are shown.
+PARSED, SHOWN_NUMBERS = 1 << 20, 12
+#: Labels that a table lists.
+LISTED = 20
+NUMBER = rb"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|nan|inf)"
+INDEX_LINE = re.compile(rb"[^\t\r\n]+\t\d+[ \t]*\r?\n?")
+LIST_LINE = re.compile(rb"\d+(?:\t" + NUMBER + rb")+\t[^\t\r\n]+\r?\n?")
+LIBSVM_LINE = re.compile(NUMBER + rb"(?:[, ]" + NUMBER + rb")*(?:\s+\d+:" + NUMBER + rb")+\s*")
+CSV_LINE = re.compile(NUMBER + rb"(?:\s*,\s*" + NUMBER + rb")*\s*,?\s*", re.IGNORECASE)
+
+
+def _first_line(head: bytes) -> bytes:
+    return next((line for line in head.splitlines(keepends=True) if line.strip()), b"")
+
+
+def looks_like_index(head: bytes) -> bool:
+    """Whether the first line is a key, a tab and an offset."""
+    return INDEX_LINE.fullmatch(_first_line(head)) is not None
+
+
+def looks_like_list(head: bytes) -> bool:
+    """Whether the first line is a number, labels and a name, with tabs between."""
+    return LIST_LINE.fullmatch(_first_line(head)) is not None
+
+
+def looks_like_libsvm(head: bytes) -> bool:
+    """Whether the first line is a label and pairs of index and value."""
+    return LIBSVM_LINE.fullmatch(_first_line(head)) is not None
+
+
+def looks_like_csv(head: bytes) -> bool:
+    """Whether the first line is numbers with commas between, as far as it is known."""
+    return CSV_LINE.fullmatch(_first_line(head[: head.rfind(b",") + 1 or None] if b"\n" not in head else head)) is not None
+
+
+def read_index(source: Source, content: Content, selection: Selection) -> None:
+    """Keys and offsets of a file of records."""
+    entries = load_index(source.read(0, source.size))
+    content.facts["keys"] = len(entries)
+    if not entries:
+        return
+    offsets = [offset for _, offset in entries]
+    content.facts["offsets"] = f"{min(offsets)} to {max(offsets)}" + ("" if offsets == sorted(offsets) else ", not in order")
+    twice = len(entries) - len({key for key, _ in entries})
+    if twice:
+        content.facts["keys that occur again"] = twice
+    content.tables.append(Table("First entries", ("key", "offset"), entries[: selection.count]))
+
+
+def read_list(source: Source, content: Content, selection: Selection) -> None:
+    """A list of images."""
+    rows: list[tuple[Fact, ...]] = []
+    widths: Counter[int] = Counter()
+    labels: Counter[float] = Counter()
+    try:
+        for image in load_image_list(source.read(0, source.size)):
+            widths[len(image.labels)] += 1
+            labels[image.labels[0]] += 1
+            if len(rows) < selection.count:
+                rows.append((image.number, " ".join(f"{label:g}" for label in image.labels), image.name))
+    finally:  # a damaged line is shown after those before it
+        content.facts["images"] = widths.total()
+        content.facts["numbers in a label"] = ", ".join(map(str, sorted(widths)))
+        if set(widths) == {1}:
+            most = [(f"{label:g}", count) for label, count in labels.most_common(LISTED)]
+            content.facts["different labels"] = len(labels)
+            content.tables.append(Table("Labels", ("label", "images"), most))
+        content.tables.append(Table("First images", ("number", "label", "name"), rows))
+
+
+def read_csv(source: Source, content: Content, selection: Selection) -> None:
+    """Numbers with commas between."""
+    lines = _lines(source, content)
+    rows = [[field.strip() for field in line.decode(errors="replace").rstrip().removesuffix(",").split(",")] for line in lines]
+    widths = Counter(map(len, rows))
+    content.facts["columns"] = ", ".join(map(str, sorted(widths)))
+    columns = min(max(widths), SHOWN_NUMBERS)
+    more = ["…"] if max(widths) > SHOWN_NUMBERS else []
+    shown = [(k, *(row + [""] * columns)[:columns], *(more if len(row) > columns else [""] * len(more))) for k, row in enumerate(rows)]
+    content.tables.append(Table("First rows", ["row", *map(str, range(columns)), *more], shown[: selection.count]))
+    wrong = next((k for k, row in enumerate(rows) if not all(map(_is_number, row))), None)
+    if wrong is not None or len(widths) > 1:
+        line = wrong if wrong is not None else next(k for k, row in enumerate(rows) if len(row) != len(rows[0]))
+        reason = "has something that is no number" if wrong is not None else f"has {len(rows[line])} numbers, the first has {len(rows[0])}"
+        raise FormatError(f"line {line + 1} of a CSV file {reason}", lines[line][:80].decode(errors="replace").strip())
+
+
+def _is_number(field: str) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
+
+
+def read_libsvm(source: Source, content: Content, selection: Selection) -> None:
+    """Labels, and pairs of index and value."""
+    rows: list[tuple[Fact, ...]] = []
+    counts, largest = [], -1
+    for number, line in enumerate(_lines(source, content), 1):
+        fields = line.decode(errors="replace").split()
+        pairs = [field for field in fields if ":" in field]
+        try:
+            largest = max([largest, *(int(pair.partition(":")[0]) for pair in pairs)])
+        except ValueError as error:
+            raise FormatError(f"line {number} of a LibSVM file: {error}", line[:80].decode(errors="replace").strip()) from None
+        counts.append(len(pairs))
+        if len(rows) < selection.count:
+            shown = pairs[:SHOWN_NUMBERS] + (["…"] if len(pairs) > SHOWN_NUMBERS else [])
+            rows.append((number - 1, " ".join(field for field in fields if ":" not in field), " ".join(shown)))
+    content.facts["largest index"] = largest
+    content.facts["values in a row"] = f"{min(counts)} to {max(counts)}, {np.mean(counts):.1f} on average"
+    content.tables.append(Table("First rows", ("row", "label", "values"), rows))
+
+
+def _lines(source: Source, content: Content) -> list[bytes]:
+    """The lines at the start of the file that are not empty; notes how many lines there are in all."""
+    data = source.read(0, PARSED)
+    lines = [line for line in data.splitlines(keepends=True) if line.strip()]
+    if source.size <= PARSED:
+        content.facts["rows"] = len(lines)
+        return lines
+    content.facts["looked into"] = f"the first {PARSED} bytes"
+    source.file.seek(0)
+    content.facts["lines"] = sum(piece.count(b"\n") for piece in iter(lambda: source.file.read(PARSED), b""))
+    return lines[:-1] or lines

@@ -1,0 +1,75 @@
+"""``python -m twofold show``: prints and pictures what is in a file of records, arrays, states or a network.
+
+The kind of file is told by its content. Nothing in it is executed. Of a damaged file what can be read is shown, then what is wrong.
+"""
+
+import argparse
+import webbrowser
+from pathlib import Path
+from tempfile import mkdtemp
+
+from ..errors import FileAccessError
+from ..formats.files import write_file
+from .contents.as_json import json_text
+from .contents.content import Selection
+from .contents.html import content_page
+from .contents.reading import content_of
+from .contents.terminal import print_content
+
+__all__ = ["add_arguments", "execute"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the program."""
+    parser.add_argument("file", help="the file, a path or a URL that fsspec opens")
+    parser.add_argument("--html", metavar="OUT", help="write a page with pictures to this file, and print nothing")
+    parser.add_argument("--open", action="store_true", help="open the page in a browser")
+    parser.add_argument("--json", action="store_true", help="print what was found as JSON")
+    parser.add_argument("--count", type=_count, default=24, metavar="N", help="number of samples or rows; 24 if not given")
+    parser.add_argument("--seed", type=int, help="show samples at random, chosen with this seed, instead of the first")
+    parser.add_argument("--boxes", action="store_true", help="draw labels as boxes, even if they do not look so")
+    parser.add_argument(
+        "--shape", type=_shape, action="append", default=[], metavar="NAME=N,N,…", help="shape of an input of a network; may be repeated"
+    )
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"given {text!r}; pass a number of at least 0")
+    return int(text)
+
+
+def _shape(text: str) -> tuple[str, tuple[int, ...]]:
+    name, _, sizes = text.rpartition("=")
+    fields = [field.strip() for field in sizes.strip("() ").rstrip(",").split(",")]
+    if not name or not all(field.isdecimal() for field in fields):
+        raise argparse.ArgumentTypeError(f"given {text!r}; pass a name and sizes, such as data=1,3,224,224")
+    return name, tuple(map(int, fields))
+
+
+def execute(given: argparse.Namespace) -> int:
+    """Show the file; return 0.
+
+    Raises
+    ------
+    FormatError
+        If the file is damaged, after what could be read was shown.
+    MissingFileError, FileAccessError, MissingDependency
+        If it cannot be read.
+    """
+    selection = Selection(given.count, given.seed, given.boxes, dict(given.shape))
+    content = content_of(given.file, selection)
+    if given.json:
+        print(json_text(content))
+    elif not given.html and not given.open:
+        print_content(content)
+    if given.html or given.open:
+        out = Path(given.html or Path(mkdtemp(prefix="twofold-")) / "show.html")
+        write_file(out, [content_page(content).encode("utf-8", "backslashreplace")])
+        if not given.json:
+            print(out)
+        if given.open and not webbrowser.open(out.absolute().as_uri()):
+            raise FileAccessError(f"no browser opened {out}", None, "open it yourself")
+    if content.fault is not None:
+        raise content.fault
+    return 0

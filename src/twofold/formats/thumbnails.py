@@ -1,0 +1,93 @@
+"""Small pictures of compressed images, to look at, and what their headers say. Pillow is loaded on first use."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, NamedTuple
+
+from .images import converted, decoding
+
+if TYPE_CHECKING:
+    from .records import Buffer
+
+__all__ = ["ImageFacts", "Thumbnail", "image_facts", "is_image", "thumbnail"]
+
+SIDE = 160
+#: What files of images start with.
+SIGNATURES = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF8", b"II*\0", b"MM\0*")
+#: Of formats whose first bytes say less, those at a further offset.
+LATER = {b"BM": (b"\0\0\0\0", 6), b"RIFF": (b"WEBP", 8)}
+START = 12
+
+
+class ImageFacts(NamedTuple):
+    """What the header of an image says: its format, width and height in pixels, and Pillow's name of its pixels."""
+
+    format: str
+    width: int
+    height: int
+    mode: str
+
+
+class Thumbnail(NamedTuple):
+    """A small picture.
+
+    Attributes
+    ----------
+    format, width, height, mode
+        Of the image; see `ImageFacts`.
+    data
+        The picture as PNG if the image is small, otherwise as JPEG.
+    shown
+        Width and height of the picture in pixels.
+    """
+
+    format: str
+    width: int
+    height: int
+    mode: str
+    data: bytes
+    shown: tuple[int, int]
+
+
+def is_image(data: Buffer) -> bool:
+    """Whether bytes start as one of the formats that record files hold."""
+    start = bytes(memoryview(data)[:START])
+    return start.startswith(SIGNATURES) or any(
+        start.startswith(first) and start.startswith(later, offset) for first, (later, offset) in LATER.items()
+    )
+
+
+def image_facts(data: Buffer) -> ImageFacts:
+    """What the header of an image says. Its pixels are not decoded.
+
+    Raises
+    ------
+    FormatError
+        If it is not an image.
+    MissingDependency
+        If Pillow is not installed.
+    """
+    with decoding(data) as image:
+        return ImageFacts(str(image.format), image.width, image.height, image.mode)
+
+
+def thumbnail(data: Buffer, side: int = SIDE) -> Thumbnail:
+    """A picture of an image, upright, with at most so many pixels on a side. It is no larger than the image.
+
+    Raises
+    ------
+    FormatError
+        If it is not an image, a damaged one, or so large that Pillow takes it for an attack.
+    MissingDependency
+        If Pillow is not installed.
+    """
+    with decoding(data) as image:
+        format, (width, height), mode = str(image.format), image.size, image.mode
+        image.draft("RGB", (side, side))  # a JPEG is decoded at a fraction of its size
+        upright = converted(image, 3)
+        upright.thumbnail((side, side))
+    file = io.BytesIO()
+    is_small = max(width, height) <= side
+    upright.save(file, "PNG" if is_small else "JPEG", **({} if is_small else {"quality": 85}))
+    return Thumbnail(format, width, height, mode, file.getvalue(), upright.size)
