@@ -8,16 +8,14 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import os
 import random
-import tracemalloc
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
 
 import twofold as mx
-from twofold.errors import FormatError, MXNetError
+from twofold.errors import MXNetError
 from twofold.formats.datasets import load_idx
 from twofold.formats.images import load_image
 from twofold.formats.params import load_params
@@ -26,67 +24,10 @@ from twofold.formats.recordio import RecordReader, dump_record, load_index
 from twofold.formats.safetensors import dump_safetensors, load_safetensors
 from twofold.formats.symbol_json import dump_symbol, load_symbol
 
+from tests.formats.mutations import CASES, contents, mutated, outcomes
+
 if TYPE_CHECKING:
     from pathlib import Path
-
-CASES = int(os.environ.get("FUZZ_CASES", "2000"))
-SEED = 20_191
-ALLOWANCE = 16 << 20
-LENGTHS = [0, 1, 2, 3, 7, 33, 255, 2**15, 2**16, 2**31 - 1, 2**31, 2**32 - 1, 2**62, 2**63 - 1, 2**64 - 1]
-TOKENS = [
-    b"[",
-    b"]",
-    b"{",
-    b"}",
-    b'"',
-    b",",
-    b":",
-    b"-1",
-    b"1e999",
-    b"99999999999",
-    b"null",
-    b"true",
-    b'"\\ud800"',
-    b"\\",
-    b"(",
-    b"t",
-    b"R",
-    b".",
-]
-
-
-def bit_flips(draw: random.Random, data: bytearray) -> None:
-    for _ in range(draw.randint(1, 4)):
-        data[draw.randrange(len(data))] ^= 1 << draw.randrange(8)
-
-
-def truncation(draw: random.Random, data: bytearray) -> None:
-    del data[draw.randrange(len(data)) :]
-
-
-def insertion(draw: random.Random, data: bytearray) -> None:
-    place = draw.randrange(len(data))
-    data[place:place] = draw.choice([draw.randbytes(draw.randint(1, 16)), draw.choice(TOKENS), data[:place][-64:]])
-
-
-def removal(draw: random.Random, data: bytearray) -> None:
-    place = draw.randrange(len(data))
-    del data[place : place + draw.randint(1, 16)]
-
-
-def length_edit(draw: random.Random, data: bytearray) -> None:
-    size = draw.choice([1, 2, 4, 8])
-    place = draw.randrange(len(data))
-    data[place : place + size] = (draw.choice(LENGTHS) % 2 ** (8 * size)).to_bytes(size, "little")
-
-
-def token_edit(draw: random.Random, data: bytearray) -> None:
-    place = draw.randrange(len(data))
-    data[place : place + 1] = draw.choice(TOKENS)
-
-
-MUTATIONS = [bit_flips, truncation, insertion, removal, length_edit, token_edit]
-
 
 #: What a node's entries may become where a file's JSON stays well-formed.
 VALUES = ["", "x", "-1", "0", "3", "99999999999", "1e999", "(2, 2)", "((((", "None", "True", "[0, 1]", "nan", "(-1,)", "9" * 5000]
@@ -125,45 +66,6 @@ def edited_symbol(seed: int, files: list[bytes]) -> bytes:
     for _ in range(draw.choice([1, 1, 2])):
         node_edit(draw, graph)
     return json.dumps(graph).encode()
-
-
-def mutated(seed: int, files: list[bytes]) -> bytes:
-    draw = random.Random(seed)
-    data = bytearray(draw.choice(files))
-    for _ in range(draw.choice([1, 1, 2, 5])):
-        if data:
-            draw.choice(MUTATIONS)(draw, data)
-    return bytes(data)
-
-
-def outcomes(files: list[bytes], load: Callable[[bytes], object], mutate: Callable[[int, list[bytes]], bytes] = mutated) -> tuple[int, int]:
-    """How many mutations loaded, and how many were refused."""
-    loaded = refused = 0
-    tracemalloc.start()
-    try:
-        for seed in range(SEED, SEED + CASES):
-            data = mutate(seed, files)
-            tracemalloc.reset_peak()
-            before = tracemalloc.get_traced_memory()[0]
-            try:
-                load(data)
-                loaded += 1
-            except FormatError:
-                refused += 1
-            except BaseException as error:
-                error.add_note(f"seed {seed}: {data[:200]!r}")
-                raise
-            peak = tracemalloc.get_traced_memory()[1] - before
-            assert peak <= 4 * len(data) + ALLOWANCE, f"seed {seed}: {peak} bytes for a file of {len(data)}"
-    finally:
-        tracemalloc.stop()
-    return loaded, refused
-
-
-def contents(folder: Path, *patterns: str) -> list[bytes]:
-    found = [path.read_bytes() for pattern in patterns for path in sorted(folder.glob(pattern))]
-    assert found
-    return found
 
 
 def written_again(data: bytes) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,9 @@ __all__ = ["Picture", "converted", "decoding", "draw_text", "dump_image", "load_
 JPEG, PNG = (".jpg", ".jpeg", ".jpe"), (".png",)
 #: Channels of an image to Pillow's name of such pixels.
 MODES = {1: "L", 3: "RGB", 4: "RGBA"}
+#: Formats of which no file has more pixels per byte: a PNG compresses rows, which may have 8 pixels in a byte, to 1/1032 at best; a JPEG
+#: with Huffman codes needs a bit for each block of 8 x 8 numbers, each for up to 16 pixels. So a damaged header allocates no more than that.
+DENSEST, PIXELS_PER_BYTE = ("JPEG", "PNG", "MPO"), 8 * 1032
 #: Gray as libpng and OpenCV compute it: in 15 bits, rounded down. Pillow adds one half, so less than that is subtracted.
 BRIGHTNESS = (9798 / 32768, 19235 / 32768, 3735 / 32768, 0.5 / 32768 - 0.5)
 #: Pillow's gray pixels of 16 bits.
@@ -141,8 +145,11 @@ def decoding(data: Buffer) -> Iterator[Any]:
         with pillow.open(io.BytesIO(data)) as image:
             if image.mode not in KNOWN:
                 raise FormatError("an image of an unknown kind of pixels", image.mode, "store it as a PNG or JPEG")
+            if image.format in DENSEST and math.prod(image.size) > PIXELS_PER_BYTE * len(data):
+                width, height = image.size
+                raise FormatError(f"an image of {width} x {height} pixels in too few bytes", f"{len(data)}", "the file is damaged or cut")
             yield image
-    except pillow.DecompressionBombError as error:
+    except (pillow.DecompressionBombError, pillow.DecompressionBombWarning) as error:
         raise FormatError("an image too large to decode", str(error), "raise PIL.Image.MAX_IMAGE_PIXELS if you trust it") from None
     except FormatError:
         raise

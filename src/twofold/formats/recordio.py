@@ -75,10 +75,11 @@ class RecordReader:
         Where the next record starts, in bytes. It can be set.
     """
 
-    __slots__ = ("_bytes_at", "_file", "offset")
+    __slots__ = ("_bytes_at", "_file", "_last", "offset")
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
+        self._last = (0, 0)  # start and end of the last whole record
         # a local file is read without a position and a buffer, which for records at random takes half the time
         local = isinstance(file, io.BufferedReader) and hasattr(os, "pread")
         self._bytes_at: Callable[[int, int], bytes] = partial(os.pread, file.fileno()) if local else self._bytes_after_seek
@@ -96,16 +97,19 @@ class RecordReader:
         FormatError
             If there is no record, or not a whole one.
         """
-        start = self._bytes_at(HEADER.size, self.offset)
+        begin = self.offset
+        start = self._bytes_at(HEADER.size, begin)
         if not start:
             return None
         kind, content = self._content(start, inside=False)
         if kind == WHOLE:
+            self._last = begin, self.offset
             return content
         parts = [content]
         while kind != LAST:
             kind, content = self._content(self._bytes_at(HEADER.size, self.offset), inside=True)
             parts.append(content)
+        self._last = begin, self.offset
         return MAGIC.join(parts)
 
     def offsets(self, damaged: Callable[[FormatError], None] | None = None) -> Iterator[int]:
@@ -134,6 +138,7 @@ class RecordReader:
                 self.offset = start
                 self.skip_damage()
             else:
+                self._last = start, self.offset
                 yield start
 
     def _pass(self, end: int) -> None:
@@ -151,9 +156,13 @@ class RecordReader:
             inside = True
 
     def skip_damage(self) -> None:
-        """Advance to the next place behind `offset` where a whole record starts, or else to the end of the file."""
+        """Advance to the next place where a whole record starts, or else to the end of the file; after `read` raised an error at `offset`.
+
+        That place may lie inside the record before, whose length may be the damage.
+        """
         end = self._file.seek(0, os.SEEK_END)
-        block = self.offset + 1
+        start, stop = self._last
+        block = 1 + (start if stop == self.offset else self.offset)
         while block < end:
             data = self._bytes_at(SEARCHED, block)
             if not data:  # the file was cut meanwhile

@@ -59,6 +59,8 @@ def filesystem(url: str) -> tuple[Any, str]:
 @contextlib.contextmanager
 def named_errors(name: str, action: str) -> Iterator[None]:
     """Translate the system's errors to the library's, which users of MXNet's API catch."""
+    if "\0" in name:
+        raise MissingFileError(f"cannot {action} a file whose name has a null character", f"{name!r}", "check the name")
     try:
         yield
     except FileNotFoundError as error:
