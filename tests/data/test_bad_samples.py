@@ -276,6 +276,17 @@ def test_other_policies_raise(tmp_path: Path) -> None:
 # sizes
 
 
+def test_images_that_are_programs_are_not_run(tmp_path: Path) -> None:
+    data = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n%%EndComments\nshowpage\n"
+    with pytest.raises(FormatError, match="not read: given EPS"):
+        mx.image.imdecode(data)
+
+
+def test_headers_that_promise_more_than_the_file_can_have_are_refused() -> None:
+    with pytest.raises(FormatError, match="9000 x 9000 pixels in too few bytes"):
+        mx.image.imdecode(with_size(9000, 9000))
+
+
 def _with_header(kind: str) -> bytes:
     """The smallest file of a kind that promises as many pixels as it can."""
     if kind == "JPEG":  # 65,535 x 65,535

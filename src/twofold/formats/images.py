@@ -1,4 +1,4 @@
-"""Compressed images (JPEG, PNG and others that Pillow knows) to arrays of pixels and back. Pillow is loaded on first use."""
+"""Compressed images (JPEG, PNG and others) to arrays of pixels and back. Pillow is loaded on first use."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ JPEG, PNG = (".jpg", ".jpeg", ".jpe"), (".png",)
 #: Channels of an image to Pillow's name of such pixels.
 MODES = {1: "L", 3: "RGB", 4: "RGBA"}
 #: Formats of which no file has more pixels per byte: a PNG compresses rows, which may have 8 pixels in a byte, to 1/1032 at best; a JPEG
-#: with Huffman codes needs a bit for each block of 8 x 8 numbers, each for up to 16 pixels. So a damaged header allocates no more than that.
+#: with Huffman codes needs a bit for each block of 8 x 8 numbers, each for up to 16 pixels. A damaged header allocates no more.
 DENSEST, PIXELS_PER_BYTE = ("JPEG", "PNG", "MPO"), 8 * 1032
 #: Gray as libpng and OpenCV compute it: in 15 bits, rounded down. Pillow adds one half, so less than that is subtracted.
 BRIGHTNESS = (9798 / 32768, 19235 / 32768, 3735 / 32768, 0.5 / 32768 - 0.5)
 #: Pillow's gray pixels of 16 bits.
 DEEP = "I;16"
+#: Formats that are read. Pillow knows others, such as EPS, which is a program that another program runs.
+READ = ("AVIF", "BMP", "DIB", "GIF", "JPEG", "JPEG2000", "MPO", "PNG", "PPM", "QOI", "SUN", "TGA", "TIFF", "WEBP")
 KNOWN = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr", DEEP)
 
 
@@ -143,6 +145,8 @@ def decoding(data: Buffer) -> Iterator[Any]:
     pillow = _pillow("reading images")
     try:
         with pillow.open(io.BytesIO(data)) as image:
+            if image.format not in READ:
+                raise FormatError("an image of a format that is not read", image.format, "store it as a PNG or JPEG")
             if image.mode not in KNOWN:
                 raise FormatError("an image of an unknown kind of pixels", image.mode, "store it as a PNG or JPEG")
             if image.format in DENSEST and math.prod(image.size) > PIXELS_PER_BYTE * len(data):

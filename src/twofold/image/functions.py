@@ -45,7 +45,7 @@ Part = tuple[int, int, int, int]
 
 
 def imdecode(buf: Any, flag: int = 1, to_rgb: bool | int = True, out: NDArray | None = None) -> NDArray:
-    """Decode an image: JPEG, PNG or another format that Pillow knows.
+    """Decode an image: JPEG, PNG, WebP, TIFF, GIF, BMP and others that Pillow reads.
 
     Parameters
     ----------
