@@ -23,7 +23,8 @@
     ├── DeferredInitializationError             a parameter whose shape is not known yet
     ├── EngineError                             the scheduler, its lanes and its worker processes
     ├── ClusterError                            the processes of a distributed store, their messages and transports
-    │   └── ClusterTimeout (TimeoutError)       a process that did not answer before a deadline
+    │   ├── ClusterTimeout (TimeoutError)       a process that did not answer before a deadline
+    │   └── MessageLost                         a message that arrived although an earlier one did not
     ├── KernelCompileError                      a generated kernel that the device's compiler rejected
     ├── FileAccessError (OSError)               a file that cannot be read or written
     │   └── MissingFileError (FileNotFoundError)  no file of that name
@@ -69,6 +70,7 @@ __all__ = [
     "LaunchError",
     "LinearAlgebraError",
     "MXNetError",
+    "MessageLost",
     "MissingDependency",
     "MissingFileError",
     "NotImplementedForSymbol",
@@ -208,6 +210,10 @@ class ClusterError(MXNetError):
 
 class ClusterTimeout(ClusterError, TimeoutError):
     """A process of a distributed store did not answer before a deadline."""
+
+
+class MessageLost(ClusterError):
+    """A message of a distributed store arrived although an earlier one did not."""
 
 
 class KernelCompileError(MXNetError):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import twofold as mx
-from twofold.errors import ClusterError, ClusterTimeout, DTypeError, FormatError, MXNetError, ParameterError, ShapeError
+from twofold.errors import ClusterTimeout, DTypeError, FormatError, MessageLost, MXNetError, ParameterError, ShapeError
 from twofold.kvstore.messages import Flag, Message, Op
 from twofold.kvstore.optimizer_json import optimizer_to_json
 
@@ -113,7 +113,7 @@ def test_a_push_after_a_lost_one_is_rejected():
     server = Server(1)
     server.init(0, floats(0))
     [(_, error)] = server.send(0, Op.PUSH, 0, floats(1), clock=2, flags=Flag.QUIET)
-    assert isinstance(error, ClusterError)
+    assert isinstance(error, MessageLost)
     assert "clock 2 after 0" in str(error)
 
 

@@ -31,7 +31,7 @@ from zlib import crc32
 import numpy as np
 
 from ..dtype import FROM_MXNET_CODE, MXNET_CODES, NUMPY
-from ..errors import ClusterError, ClusterTimeout, DTypeError, FormatError, MXNetError, ParameterError, ShapeError
+from ..errors import ClusterError, ClusterTimeout, DTypeError, FormatError, MessageLost, MXNetError, ParameterError, ShapeError
 
 __all__ = [
     "HEADER_SIZE",
@@ -243,7 +243,16 @@ def _checksum(payload: Payload) -> int:
 # replies
 
 #: Classes of errors, by the code under which they travel.
-ERRORS: tuple[type[MXNetError], ...] = (MXNetError, ClusterError, ClusterTimeout, DTypeError, FormatError, ParameterError, ShapeError)
+ERRORS: tuple[type[MXNetError], ...] = (
+    MXNetError,
+    ClusterError,
+    ClusterTimeout,
+    MessageLost,
+    DTypeError,
+    FormatError,
+    ParameterError,
+    ShapeError,
+)
 CODES = {kind: code for code, kind in enumerate(ERRORS)}
 
 

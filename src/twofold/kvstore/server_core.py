@@ -11,7 +11,7 @@ from bisect import insort
 from collections.abc import Callable, Collection, Iterable
 
 from ..dtype import MXNET_CODES
-from ..errors import ClusterError, ClusterTimeout, FormatError, MXNetError, ParameterError
+from ..errors import ClusterError, ClusterTimeout, FormatError, MessageLost, MXNetError, ParameterError
 from ..strictness import tolerate
 from .base import Key
 from .compression import compression_of
@@ -433,10 +433,12 @@ class ServerCore:
         clock, last = message.clock + shard.lag.get(worker, 0), shard.clocks.get(worker, 0)
         if clock <= last:
             return
-        if clock != last + 1 or worker in self._done:
+        if worker in self._done:
+            what = f"push of key {shard.name!r} by worker {worker}, which has said that its epoch has ended"
+            raise ClusterError(what, None, "wait for the end of the epoch")
+        if clock != last + 1:
             given = f"clock {message.clock} after {last - shard.lag.get(worker, 0)}"
-            todo = "wait for the end of the epoch" if worker in self._done else "send again from there"
-            raise ClusterError(f"push of key {shard.name!r} by worker {worker} is out of order", given, todo)
+            raise MessageLost(f"push of key {shard.name!r} by worker {worker}: an earlier one is missing", given, "send it again")
         shard.check(message)
         if message.flags & Flag.TWO_BIT and self._threshold is None:
             raise MXNetError(f"push of key {shard.name!r}: it is compressed", None, "call set_gradient_compression first")

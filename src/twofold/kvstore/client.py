@@ -1,0 +1,463 @@
+"""`ServerClient`: a worker's side of a store with servers. It divides tensors among servers, counts pushes, and waits with deadlines."""
+
+import json
+from collections.abc import Mapping
+from time import monotonic
+from typing import NamedTuple
+from zlib import crc32
+
+import numpy as np
+
+from ..errors import ClusterError, ClusterTimeout, MessageLost, MXNetError, ParameterError, ShapeError
+from ..ndarray.creation import from_numpy
+from .base import Key
+from .compression import TwoBitCompression, compression_of, pack_two_bit
+from .messages import NO_KEY, Flag, Message, Op, Payload, bytes_of, dtype_code, error_in
+from .transports import Transport
+
+__all__ = ["ServerClient"]
+
+#: Seconds by which a server, which knows the workers that are missing, fails a request before its client does.
+GRACE = 5.0
+
+
+class Part(NamedTuple):
+    """A part of a tensor: its number, its server, and the rows, or elements of a tensor with few rows, that it has."""
+
+    index: int
+    server: int
+    start: int
+    stop: int
+
+
+class Tensor(NamedTuple):
+    """What a client knows of a key."""
+
+    key: int
+    name: Key
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    code: int
+    is_row_sparse: bool
+    #: Elements of a row, or 1 if the tensor is divided by elements.
+    width: int
+    parts: tuple[Part, ...]
+
+
+class Request(NamedTuple):
+    """A request that waits for its reply."""
+
+    server: int
+    message: Message
+    name: Key | None
+    #: Where the reply's payload goes.
+    out: np.ndarray | None
+
+
+class ServerClient:
+    """Sends a worker's tensors to servers, as NumPy arrays.
+
+    Parameters
+    ----------
+    transport
+        What carries messages. Its processes are the workers, then the servers.
+    workers
+        The number of workers.
+    timeout
+        Seconds to wait for a reply.
+    bound
+        Number of elements from which a tensor is divided among all servers; a smaller one is on a single server.
+    attempts
+        How often a request is sent before its deadline. More than once is for transports that lose messages.
+
+    Notes
+    -----
+    A client belongs to one thread. All workers initialize the same keys in the same order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from twofold.kvstore.client import ServerClient
+    >>> from twofold.kvstore.server_core import ServerCore
+    >>> from twofold.kvstore.server_loop import serve
+    >>> from twofold.kvstore.transports.inprocess import connected, run_threads
+    >>> *workers, server = connected(3)
+    >>> def train(transport):
+    ...     client = ServerClient(transport, 2)
+    ...     client.init("w", np.zeros(2))
+    ...     out = np.empty(2)
+    ...     client.pushpull("w", np.array([1.0, transport.rank]), out)
+    ...     client.stop()
+    ...     return out.tolist()
+    >>> first, second, _ = run_threads([lambda: train(workers[0]), lambda: train(workers[1]), lambda: serve(ServerCore(2), server)])
+    >>> first, second
+    ([2.0, 1.0], [2.0, 1.0])
+    """
+
+    def __init__(self, transport: Transport, workers: int, *, timeout: float = 60.0, bound: int = 1_000_000, attempts: int = 1) -> None:
+        if transport.size <= workers:
+            raise ParameterError("ServerClient: there is no server", f"{transport.size} processes, {workers} workers", "launch with -s 1")
+        self._transport, self._rank, self._workers = transport, transport.rank, workers
+        self._servers = tuple(range(workers, transport.size))
+        self._timeout, self._bound, self._attempts = timeout, bound, attempts
+        self._tensors: dict[Key, Tensor] = {}
+        self._clocks: dict[Key, int] = {}
+        self._seq = 0
+        self._pending: dict[int, Request] = {}
+        self._failure: MXNetError | None = None
+        #: Pushes that no reply has confirmed yet, by server, key and part, for transports that lose messages.
+        self._unconfirmed: dict[tuple[int, int, int], list[Message]] = {}
+        self._compression: TwoBitCompression | None = None
+        self._texts: dict[int, bytes] = {}
+
+    @property
+    def rank(self) -> int:
+        """The number of this worker."""
+        return self._rank
+
+    @property
+    def servers(self) -> tuple[int, ...]:
+        """The processes that are servers."""
+        return self._servers
+
+    # tensors
+
+    def init(self, name: Key, value: np.ndarray, is_row_sparse: bool = False) -> None:
+        """Announce a key, and store the value of the first worker.
+
+        Parameters
+        ----------
+        name
+            The key.
+        value
+            The initial value; that of workers other than the first gives shape and data type only.
+        is_row_sparse
+            Whether pushed values without an optimizer replace only their rows.
+
+        Raises
+        ------
+        MXNetError
+            If the key exists.
+        ParameterError
+            If workers disagree on it.
+        """
+        if name in self._tensors:
+            raise MXNetError(f"KVStore: duplicate init of key {name}", None, "init or broadcast each key once")
+        self._tensors[name] = tensor = self._divided(name, value, is_row_sparse)
+        self._clocks[name] = 0
+        about = {"name": name, "dtype": value.dtype.name, "is_cut": len(tensor.parts) > 1}
+        if is_row_sparse:
+            about["stype"] = "row_sparse"
+        for part in tensor.parts:
+            shape = [part.stop - part.start, *(tensor.shape[1:] if tensor.width > 1 else ())]
+            self._ask(Op.INIT, tensor, part, json.dumps({**about, "shape": shape}).encode())
+            if self._rank == 0:
+                self._ask(Op.BCAST, tensor, part, bytes_of(self._slice(tensor, part, value)))
+        self._wait()
+
+    def _divided(self, name: Key, value: np.ndarray, is_row_sparse: bool) -> Tensor:
+        if not value.size or not value.ndim:
+            raise ShapeError(f"init of key {name!r}: a key needs elements", f"shape {value.shape}", "pass an array with at least one")
+        count = len(self._servers)
+        by_rows = is_row_sparse or value.shape[0] >= count
+        width = value.size // value.shape[0] if by_rows else 1
+        length = value.size // width
+        if value.size < self._bound or length < count:
+            home = self._servers[crc32(str(name).encode()) % count]
+            parts = (Part(0, home, 0, length),)
+        else:
+            ends = [length * k // count for k in range(count + 1)]
+            parts = tuple([Part(k, self._servers[k], ends[k], ends[k + 1]) for k in range(count)])
+        return Tensor(len(self._tensors), name, value.shape, value.dtype, dtype_code(value.dtype), is_row_sparse, width, parts)
+
+    def push(self, name: Key, array: np.ndarray) -> None:
+        """Send a value or gradient. It may be changed when this returns; errors of the server are raised by the next pull.
+
+        Parameters
+        ----------
+        name
+            The key.
+        array
+            An array of its shape and data type.
+
+        Raises
+        ------
+        MXNetError
+            If the key was not initialized.
+        ShapeError
+            If the array has another shape or data type.
+        """
+        self._push(name, array, None)
+
+    def pushpull(self, name: Key, array: np.ndarray, out: np.ndarray) -> None:
+        """`push`, then `pull`, with one message each way."""
+        self._push(name, array, self._flat(self._tensor(name), out))
+        self._wait()
+
+    def _push(self, name: Key, array: np.ndarray, out: np.ndarray | None) -> None:
+        tensor = self._tensor(name)
+        if array.shape != tensor.shape or array.dtype != tensor.dtype:
+            raise self._unlike(tensor, array)
+        flags = 0
+        if self._compression is not None and array.dtype == np.float32:
+            array, flags = self._compression(name, from_numpy(np.ascontiguousarray(array).view())).asnumpy(), Flag.TWO_BIT
+        self._clocks[name] += 1
+        for part in tensor.parts:
+            piece = self._slice(tensor, part, array)
+            payload = bytes_of(pack_two_bit(piece.reshape(-1)) if flags else piece)
+            target = None if out is None else out[part.start * tensor.width : part.stop * tensor.width]
+            self._ask(Op.PUSH if out is None else Op.PUSHPULL, tensor, part, payload, target, flags)
+
+    def pull(self, name: Key, out: np.ndarray) -> None:
+        """Copy the stored value into an array.
+
+        Parameters
+        ----------
+        name
+            The key.
+        out
+            A C-contiguous array of its shape and data type.
+
+        Raises
+        ------
+        MXNetError
+            If the key was not initialized.
+        ShapeError
+            If the array has another shape or data type.
+        ClusterTimeout
+            If a worker or server does not answer.
+        """
+        self.start_pull(name, out)
+        self._wait()
+
+    def start_pull(self, name: Key, out: np.ndarray) -> None:
+        """Ask for a value, which is in ``out`` after `finish`."""
+        tensor = self._tensor(name)
+        flat = self._flat(tensor, out)
+        for part in tensor.parts:
+            self._ask(Op.PULL, tensor, part, b"", flat[part.start * tensor.width : part.stop * tensor.width])
+
+    def finish(self) -> None:
+        """Wait for all that was asked for."""
+        self._wait()
+
+    # rows
+
+    def push_rows(self, name: Key, ids: np.ndarray, rows: np.ndarray) -> None:
+        """Send rows of a gradient.
+
+        Parameters
+        ----------
+        name
+            The key.
+        ids
+            Their numbers, (n,), ascending.
+        rows
+            The rows, (n, …).
+        """
+        tensor = self._by_rows(name)
+        rows = np.ascontiguousarray(rows, tensor.dtype)
+        ids = np.ascontiguousarray(ids, np.int64)
+        if rows.shape != (ids.size, *tensor.shape[1:]):
+            raise ShapeError(f"push of key {name!r}: rows of the wrong shape", f"{rows.shape}", f"pass {(ids.size, *tensor.shape[1:])}")
+        self._clocks[name] += 1
+        for part in tensor.parts:
+            first, last = np.searchsorted(ids, (part.start, part.stop)) if len(tensor.parts) > 1 else (0, ids.size)
+            payload = (ids[first:last] - part.start).tobytes() + rows[first:last].tobytes()
+            self._ask(Op.PUSH, tensor, part, payload, None, Flag.ROW_SPARSE, int(last - first))
+
+    def pull_rows(self, name: Key, ids: np.ndarray) -> np.ndarray:
+        """The rows of a stored value, (n, …), by their numbers (n,), which ascend."""
+        tensor = self._by_rows(name)
+        ids = np.ascontiguousarray(ids, np.int64)
+        if ids.size and (ids[0] < 0 or ids[-1] >= tensor.shape[0] or (np.diff(ids) < 0).any()):
+            raise ShapeError(f"pull of key {name!r}: row ids must ascend and be below {tensor.shape[0]}", str(ids[:8]), "sort them")
+        rows = np.empty((ids.size, *tensor.shape[1:]), tensor.dtype)
+        flat = rows.reshape(-1)
+        for part in tensor.parts:
+            first, last = np.searchsorted(ids, (part.start, part.stop)) if len(tensor.parts) > 1 else (0, ids.size)
+            if last > first:
+                target = flat[first * tensor.width : last * tensor.width]
+                self._ask(Op.RSP_PULL, tensor, part, (ids[first:last] - part.start).tobytes(), target, 0, int(last - first))
+        self._wait()
+        return rows
+
+    def _by_rows(self, name: Key) -> Tensor:
+        tensor = self._tensor(name)
+        if len(tensor.parts) > 1 and tensor.width == 1 and len(tensor.shape) > 1:
+            todo = "init it as a row-sparse array, or raise MXNET_KVSTORE_BIGARRAY_BOUND above its size"
+            raise MXNetError(f"KVStore: key {name!r} is divided by elements, not by rows", f"shape {tensor.shape}", todo)
+        return tensor
+
+    # all servers
+
+    def set_optimizer(self, text: str) -> None:
+        """Update stored values with an optimizer, see `optimizer_to_json`. All workers call this; the first one's is used."""
+        if self._rank == 0:
+            self._ask_all(Op.SET_OPTIMIZER, text.encode())
+        self.barrier()
+
+    def change_optimizer(self, **values: float) -> None:
+        """Change numbers of the servers' optimizer, such as ``lr``, from the next update on."""
+        self._ask_all(Op.SET_OPTIMIZER, json.dumps({"change": values}).encode())
+
+    def set_gradient_compression(self, params: Mapping[str, str | float]) -> None:
+        """Compress what is pushed. All workers call this."""
+        self._compression = compression_of(params)
+        if self._rank == 0:
+            self._ask_all(Op.SET_COMPRESSION, json.dumps(dict(params)).encode())
+        self.barrier()
+
+    def barrier(self) -> None:
+        """Wait until all workers have called this."""
+        self._ask_all(Op.BARRIER)
+
+    def end_epoch(self) -> None:
+        """Wait until all workers have pushed their last batch; those that have more are not held up by those that have fewer."""
+        self._ask_all(Op.DONE)
+
+    def send_command(self, head: int, body: str) -> None:
+        """Call the function for commands on each server."""
+        self._ask_all(Op.COMMAND, body.encode(), clock=head)
+
+    def dead_workers(self) -> list[int]:
+        """The workers that the servers consider dead."""
+        found: set[int] = set()
+        for text in self._ask_all(Op.HEARTBEAT):
+            found.update(json.loads(text)["dead"])
+        return sorted(found)
+
+    def optimizer_states(self) -> list[bytes]:
+        """The optimizer's states on each server."""
+        return self._ask_all(Op.STATE)
+
+    def stop(self) -> None:
+        """Leave the servers; they stop when all workers have left."""
+        self._ask_all(Op.STOP)
+
+    def restore_optimizer_states(self, states: list[bytes]) -> None:
+        """Continue with states from `optimizer_states`, of as many servers."""
+        if len(states) != len(self._servers):
+            given = f"{len(states)} for {len(self._servers)}"
+            raise ParameterError("load_optimizer_states: the number of servers differs", given, "launch as many")
+        self._ask_all(Op.STATE, *states)
+
+    def _ask_all(self, op: Op, *payloads: bytes, clock: int = 0) -> list[bytes]:
+        """Send a request to each server, with one payload for all or one for each, and wait for the replies."""
+        self._texts.clear()
+        for k, server in enumerate(self._servers):
+            self._seq += 1
+            payload = payloads[k] if len(payloads) > 1 else payloads[0] if payloads else b""
+            message = Message(op, NO_KEY, worker=self._rank, clock=clock, seq=self._seq, payload=payload)
+            self._pending[self._seq] = Request(server, message, None, None)
+            self._transport.send(server, message)
+        self._wait()
+        return [self._texts[server] for server in self._servers]
+
+    # messages
+
+    def _tensor(self, name: Key) -> Tensor:
+        tensor = self._tensors.get(name)
+        if tensor is None:
+            raise MXNetError(f"KVStore: key {name} has not been inited", None, "call init or broadcast with it first")
+        return tensor
+
+    def _unlike(self, tensor: Tensor, array: np.ndarray) -> ShapeError:
+        given = f"{array.shape} of {array.dtype}" + ("" if array.flags.c_contiguous else ", not contiguous")
+        return ShapeError(f"KVStore: the array does not fit key {tensor.name!r}", given, f"pass one of {tensor.shape} of {tensor.dtype}")
+
+    def _flat(self, tensor: Tensor, out: np.ndarray) -> np.ndarray:
+        """The elements of an array to write to, as a view."""
+        if out.shape != tensor.shape or out.dtype != tensor.dtype or not out.flags.c_contiguous:
+            raise self._unlike(tensor, out)
+        return out.reshape(-1)
+
+    def _slice(self, tensor: Tensor, part: Part, array: np.ndarray) -> np.ndarray:
+        """A part of an array, C-contiguous."""
+        array = np.ascontiguousarray(array)
+        if len(tensor.parts) == 1:
+            return array
+        return array.reshape(-1)[part.start * tensor.width : part.stop * tensor.width]
+
+    def _ask(
+        self, op: int, tensor: Tensor, part: Part, payload: Payload, out: np.ndarray | None = None, flags: int = 0, rows: int = 0
+    ) -> None:
+        self._seq = seq = self._seq + 1
+        clock = self._clocks[tensor.name]
+        if op == Op.PUSH:
+            flags |= Flag.QUIET
+        message = Message(op, tensor.key, tensor.code, flags, part.index, self._rank, clock, seq, rows, payload)
+        if self._attempts > 1:
+            message = message._replace(payload=bytes(payload))
+            if op in (Op.PUSH, Op.PUSHPULL):
+                self._unconfirmed.setdefault((part.server, tensor.key, part.index), []).append(message)
+        if op != Op.PUSH:
+            self._pending[seq] = Request(part.server, message, tensor.name, out)
+        self._transport.send(part.server, message)
+
+    def _wait(self) -> None:
+        """Receive the replies to all requests.
+
+        Raises
+        ------
+        MXNetError
+            The first error that a server answered.
+        ClusterTimeout
+            If a reply does not arrive in time.
+        """
+        patience = (self._timeout + GRACE) / self._attempts
+        until, attempts = monotonic() + patience, 1
+        while self._pending:
+            received = self._transport.receive(max(0.0, until - monotonic()))
+            if received is not None:
+                self._accept(*received)
+            elif attempts < self._attempts:
+                until, attempts = monotonic() + patience, attempts + 1
+                self._send_again()
+            else:
+                raise self._late()
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
+
+    def _accept(self, server: int, message: Message) -> None:
+        op, key, _, _, index, _, clock, seq, _, payload = message
+        request = self._pending.get(seq)
+        if op == Op.ERROR:
+            error = error_in(message)
+            if isinstance(error, MessageLost) and self._attempts > 1:
+                self._send_again((server, key, index))
+            elif request is not None or self._attempts == 1:  # else an answer to what was sent twice
+                self._pending.pop(seq, None)
+                self._failure = self._failure or error
+            return
+        if request is None:
+            return
+        del self._pending[seq]
+        if self._attempts > 1 and key != NO_KEY:
+            place = server, key, index
+            self._unconfirmed[place] = [m for m in self._unconfirmed.get(place, ()) if m.clock > clock]
+        if request.out is None:
+            self._texts[server] = bytes(payload)
+        elif len(payload) != request.out.nbytes:
+            self._failure = ClusterError(f"server {server}: a reply of the wrong size", f"{len(payload)} bytes", "see its log")
+        else:
+            bytes_of(request.out)[:] = payload
+
+    def _send_again(self, place: tuple[int, int, int] | None = None) -> None:
+        """Send all that was not answered, in its order: servers leave out what they have already carried out."""
+        for known, messages in self._unconfirmed.items():
+            if place in (None, known):
+                for message in messages:
+                    self._transport.send(known[0], message)
+        for request in tuple(self._pending.values()):
+            if request.message.op != Op.PUSHPULL and place is None:
+                self._transport.send(request.server, request.message)
+
+    def _late(self) -> ClusterTimeout:
+        request = next(iter(self._pending.values()))
+        servers = sorted({r.server for r in self._pending.values()})
+        self._pending.clear()
+        key = "" if request.name is None else f" of key {request.name!r} at clock {request.message.clock}"
+        what = f"{Op(request.message.op).name}{key}: no answer within {self._timeout + GRACE:g} s"
+        return ClusterTimeout(what, f"missing servers: {servers}", "see whether they still run, or raise TWOFOLD_KV_TIMEOUT")
