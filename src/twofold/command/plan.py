@@ -62,7 +62,7 @@ def print_plan(given: argparse.Namespace) -> int:
         raise
     except MXNetError as error:
         raise LaunchError(f"launch: --plan: {error}") from error
-    asked = given.workers or 0
+    asked: int = given.workers or 0
     for line in _table(step, over, asked, given.servers or 0):
         print(line)
     if asked > 1 and step.computing:
@@ -82,7 +82,8 @@ def _table(step: Step, over: Network, asked: int, servers: int) -> Iterator[str]
     )
     yield what
     yield "workers" + "".join(f"{name:>24}" for name in columns)
-    for workers in sorted({2, 4, 8, 16, 32, 64, *([asked] if asked > 1 else [])}):
+    numbers = {2, 4, 8, 16, 32, 64} | ({asked} if asked > 1 else set())
+    for workers in sorted(numbers):
         yield f"{workers:7}" + "".join(f"{_cell(step, over, workers, name, servers):>24}" for name in columns)
 
 
@@ -139,7 +140,7 @@ def _of_symbol(path: str, shapes: Sequence[str]) -> int:
     kinds, _, _ = net.infer_type(**dict.fromkeys(given or net.list_arguments(), "float32"))
     return sum(
         math.prod(shape) * ITEMSIZE[dtype_name(kind)]
-        for name, shape, kind in zip(net.list_arguments(), found, kinds, strict=True)
+        for name, shape, kind in zip(net.list_arguments(), found, kinds or [], strict=True)
         if name not in given and not name.endswith("label")
     )
 
