@@ -220,6 +220,27 @@ def fake_gpus() -> int:
         raise ParameterError("setting TWOFOLD_FAKE_GPUS: invalid value", repr(given), str(error)) from None
 
 
+#: Variables that hold a process's number: of Open MPI, MPICH and Slurm.
+RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
+
+
+def launched() -> tuple[int, int]:
+    """The number of this process and the number of workers that ``twofold launch`` has started; (0, 1) outside it.
+
+    Raises
+    ------
+    ParameterError
+        If an environment variable is no number.
+    """
+    if "TWOFOLD_WORKERS" not in os.environ:
+        return 0, 1
+    rank = next((name for name in RANKS if name in os.environ), None)
+    try:
+        return _count(os.environ[rank]) if rank else 0, _count(os.environ["TWOFOLD_WORKERS"])
+    except ValueError as error:
+        raise ParameterError("a variable of the launcher is no number", f"TWOFOLD_WORKERS, {rank}", str(error)) from None
+
+
 def recomputes() -> bool:
     """Whether MXNET_BACKWARD_DO_MIRROR requests recomputation to save memory in training; read when a graph is bound or traced."""
     return os.environ.get("MXNET_BACKWARD_DO_MIRROR", "").strip().lower() not in OFF

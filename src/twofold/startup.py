@@ -95,5 +95,5 @@ for _name in (
 
 submodule_names.install(PACKAGE, _module_of)
 
-if os.environ.get("MXNET_PROFILER_AUTOSTART", "0") == "1":  # the profiler starts when it is loaded
+if os.environ.get("MXNET_PROFILER_AUTOSTART", "0") == "1" or "TWOFOLD_TRACE" in os.environ:  # the profiler starts when it is loaded
     importlib.import_module(".profiler", __package__)

@@ -73,6 +73,16 @@ time.sleep(60)
 
 
 @needs_mpi
+def test_a_trace_of_all_processes(tmp_path: Path) -> None:
+    text = "import mxnet as mx\nfrom mpi4py import MPI\n(mx.nd.ones((300, 300)) * 2).asnumpy()"
+    found = launched(tmp_path, text, "-n", "2", "--trace", "all.json", "program.py")
+    assert found.stderr.splitlines()[-1] == "launch: trace of worker 0, worker 1: all.json, all.json.svg"
+    events = json.loads((tmp_path / "all.json").read_text())["traceEvents"]
+    assert {e["pid"] // 1000 for e in events if e.get("cat") == "operator"} == {0, 1}
+    assert "worker 1" in (tmp_path / "all.json.svg").read_text()
+
+
+@needs_mpi
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_ends_all_processes(tmp_path: Path, number: signal.Signals) -> None:
     (tmp_path / "program.py").write_text("import os, time\nprint(os.getpid())\ntime.sleep(60)")

@@ -13,7 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ..errors import LaunchError
+from ..errors import LaunchError, ParameterError
+from ..profiler.cluster import merge_traces
+from ..visualization.cluster import plot_cluster
 from .hosts import Host, check_names, hosts_of, hosts_of_file
 from .main_module import of_script, split_at_program
 from .merged_log import Ended, run_labelled
@@ -24,7 +26,20 @@ from .plan import add_plan_arguments, print_plan
 __all__ = ["add_arguments", "execute", "split"]
 
 #: Options that take the next word.
-VALUED = ("-n", "--workers", "--num-workers", "-s", "--servers", "--num-servers", "--hosts", "-H", "--hostfile", "--iface", "--allow")
+VALUED = (
+    "-n",
+    "--workers",
+    "--num-workers",
+    "-s",
+    "--servers",
+    "--num-servers",
+    "--hosts",
+    "-H",
+    "--hostfile",
+    "--iface",
+    "--allow",
+    "--trace",
+)
 VALUED += ("--launcher", "--image", "--sync-dst-dir", "--network", "--model", "--bytes", "--shape", "--step-ms")
 PYTHON = re.compile(r"python[\d.]*(?:\.exe)?")
 CLASS = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
@@ -44,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--iface", metavar="NAME", help="network interface that carries the data, such as eth1")
     add("--ft", action="store_true", help="go on after a process has died, where the store can (Open MPI only)")
     add("--allow", action="append", default=[], metavar="MODULE:CLASS", help="an optimizer of your own that servers may run; repeatable")
+    add("--trace", metavar="FILE", help="write a trace of all processes, for ui.perfetto.dev, and a drawing beside it: FILE.svg")
     add("--k8s", action="store_true", help="print an MPIJob for Kubernetes instead of starting anything")
     add("--image", metavar="NAME", help="with --k8s: the image of the containers")
     add("--launcher", choices=["local", "ssh", "mpi", "slurm", "sge", "yarn"], help=argparse.SUPPRESS)
@@ -118,9 +134,11 @@ def execute(given: argparse.Namespace) -> int:
         job = Job(workers, servers, hosts, given.iface, given.ft)
         threads = threads_each(job)
         found = engine(hosts)
-        job = Job(workers, servers, hosts, given.iface, given.ft, _variables(job, threads, given.allow, folder))
+        job = Job(workers, servers, hosts, given.iface, given.ft, _variables(job, threads, given, folder))
         _say(f"{_described(job)}, {_of(threads, 'thread')} each; {found.kind} {found.version}".rstrip())
         ended = _run(found, job, [sys.executable, "-m", "twofold", "run", *program])
+        if given.trace:
+            _write_trace(job, Path(folder), given.trace)
         if ended.status:
             _say(_failure(job, ended, Path(folder)))
         return ended.status
@@ -193,17 +211,18 @@ def _options(given: argparse.Namespace) -> list[str]:
     return [str(word) for pair in pairs if pair[1] for word in pair] + ["--ft"] * given.ft
 
 
-def _variables(job: Job, threads: int, allowed: Sequence[str], folder: str) -> dict[str, str]:
+def _variables(job: Job, threads: int, given: argparse.Namespace, folder: str) -> dict[str, str]:
     """The environment variables of the processes, beside those of this one."""
     limits = {name: os.environ.get(name, str(threads)) for name in THREADS}
     return {
         "TWOFOLD_WORKERS": str(job.workers),
         "TWOFOLD_SERVERS": str(job.servers),
         "TWOFOLD_JOB": secrets.token_hex(8),
-        "TWOFOLD_ALLOW": ",".join(allowed),
+        "TWOFOLD_ALLOW": ",".join(given.allow),
         "TWOFOLD_FAULT_TOLERANT": str(int(job.is_fault_tolerant)),
         FOLDER: folder,
         "PYTHONUNBUFFERED": "1",  # lines appear when they are printed
+        **({"TWOFOLD_TRACE": folder} if given.trace else {}),
         **limits,
     }
 
@@ -227,6 +246,20 @@ def _described(job: Job) -> str:
 
 def _of(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _write_trace(job: Job, folder: Path, filename: str) -> None:
+    """Merge what the processes have recorded. Those that wrote nothing are left out: servers, and processes on other file systems."""
+    ranks = [rank for rank in range(job.processes) if (folder / f"{rank}.json").is_file()]
+    if not ranks:
+        _say("no trace: no process has written one into the folder of this machine")
+        return
+    merge_traces([folder / f"{rank}.json" for rank in ranks], filename, [_role(job, rank) for rank in ranks])
+    try:
+        drawing = plot_cluster(filename).render(filename)
+    except ParameterError:
+        drawing = "not drawn, as no process has computed anything"
+    _say(f"trace of {', '.join(_role(job, rank) for rank in ranks)}: {filename}, {drawing}")
 
 
 def _failure(job: Job, ended: Ended, folder: Path) -> str:

@@ -3,6 +3,7 @@
 Nothing is recorded, and there is no overhead, until `set_state("run")`.
 """
 
+from .cluster import merge_traces
 from .control import (
     dump,
     dump_profile,
@@ -33,6 +34,7 @@ __all__ = [
     "dump_profile",
     "dumps",
     "memory",
+    "merge_traces",
     "pause",
     "profiler_set_config",
     "profiler_set_state",

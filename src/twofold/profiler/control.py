@@ -6,6 +6,7 @@ import threading
 from time import perf_counter
 from warnings import warn
 
+from ..config import launched
 from ..errors import MXNetError, ParameterError
 from ..formats.files import write_file
 from .config import process
@@ -273,5 +274,8 @@ def _at_exit() -> None:
 
 
 atexit.register(_at_exit)
-if os.environ.get("MXNET_PROFILER_AUTOSTART", "0") == "1":
+if "TWOFOLD_TRACE" in os.environ:  # `launch --trace`: each process writes a file of its own into this folder
+    set_config(filename=os.path.join(os.environ["TWOFOLD_TRACE"], f"{launched()[0]}.json"))
+    set_state("run")
+elif os.environ.get("MXNET_PROFILER_AUTOSTART", "0") == "1":
     set_state("run")

@@ -1,0 +1,115 @@
+"""One trace of all processes of a cluster, made from the traces that each of them has written."""
+
+import json
+from collections.abc import Iterator, Sequence
+from os import PathLike, fspath
+from typing import Any
+
+from ..errors import FormatError, ParameterError
+from ..formats.files import read_file, write_file
+
+__all__ = ["PROCESSES_EACH", "merge_traces", "read_trace"]
+
+#: Processes of a viewer (devices and domains) for each process of the cluster.
+PROCESSES_EACH = 1000
+#: The category of what all workers compute together, with its number among ``args``.
+COMMUNICATION = "communication"
+
+Path = str | PathLike[str]
+
+
+def merge_traces(filenames: Sequence[Path], filename: Path, names: Sequence[str] | None = None) -> None:
+    """Merge the traces of the processes of a cluster into one file, which Perfetto and `mx.viz.plot_cluster` show.
+
+    Parameters
+    ----------
+    filenames
+        A trace of each process, in the order of ranks.
+    filename
+        The file to write. It is replaced atomically.
+    names
+        Names of the processes; ``"worker 0"``, ``"worker 1"``, … if None.
+
+    Raises
+    ------
+    MissingFileError
+        If a trace is missing.
+    FormatError
+        If a file is not a trace.
+    ParameterError
+        If there are no files, or another number of names.
+
+    Notes
+    -----
+    Clocks of different machines are aligned by the sums over workers: none ends, on any worker, before all workers have begun it. Each sum
+    bounds the difference of two clocks from both sides; the middle between the closest bounds is taken, or no difference if that is
+    between them, as on one machine.
+    """
+    given = [f"worker {rank}" for rank in range(len(filenames))] if names is None else list(names)
+    if not filenames or len(given) != len(filenames):
+        raise ParameterError("merge_traces: one name for each trace", f"{len(given)} names, {len(filenames)} traces", "pass the traces")
+    traces = [read_trace(name) for name in filenames]
+    sums = [_sums(trace) for trace in traces]
+    offsets = [_offset(sums[0], own) for own in sums]
+    lines = (json.dumps(e) for rank, trace in enumerate(traces) for e in _of_cluster(trace, rank, given[rank], offsets[rank]))
+    other = {"writer": "twofold", "processes": given, "clock_offsets_us": offsets}
+    write_file(filename, _chunks(lines, other))
+
+
+def read_trace(filename: Path) -> dict[str, Any]:
+    """The content of a trace.
+
+    Raises
+    ------
+    MissingFileError
+        If there is no such file.
+    FormatError
+        If it is not a trace.
+    """
+    try:
+        found = json.loads(read_file(filename))
+    except ValueError as error:
+        raise FormatError("not a trace", str(error), "pass a file that mx.profiler has written", path=fspath(filename)) from error
+    if not isinstance(found, dict) or not isinstance(found.get("traceEvents"), list):
+        raise FormatError("not a trace", None, "pass a file that mx.profiler has written", path=fspath(filename))
+    return found
+
+
+def _sums(trace: dict[str, Any]) -> dict[int, tuple[float, float]]:
+    """Begin and end of each numbered sum, in microseconds of the process's own clock."""
+    found = {}
+    for event in trace["traceEvents"]:
+        number = event.get("args", {}).get("operation")
+        if event.get("cat") == COMMUNICATION and number is not None:
+            found[number] = event["ts"], event["ts"] + event["dur"]
+    return found
+
+
+def _offset(first: dict[int, tuple[float, float]], own: dict[int, tuple[float, float]]) -> float:
+    """What a process's clock shows more than the first one's, in microseconds."""
+    both = first.keys() & own.keys()
+    if not both or first is own:
+        return 0.0
+    low = max(own[k][0] - first[k][1] for k in both)
+    high = min(own[k][1] - first[k][0] for k in both)
+    return 0.0 if low <= 0 <= high else (low + high) / 2
+
+
+def _of_cluster(trace: dict[str, Any], rank: int, name: str, offset: float) -> Iterator[dict[str, Any]]:
+    """The events of a process, with numbers of processes of their own and the first process's clock."""
+    for event in trace["traceEvents"]:
+        moved = {**event, "pid": event["pid"] + rank * PROCESSES_EACH}
+        if "ts" in event:
+            moved["ts"] = event["ts"] - offset
+        if event["name"] == "process_name":
+            moved["args"] = {"name": f"{name}: {event['args']['name']}"}
+        elif event["name"] == "process_sort_index":
+            moved["args"] = {"sort_index": moved["pid"]}
+        yield moved
+
+
+def _chunks(lines: Iterator[str], other: dict[str, Any]) -> Iterator[bytes]:
+    yield b'{"traceEvents": [\n'
+    for k, line in enumerate(lines):
+        yield f"{',' if k else ''}{line}\n".encode()
+    yield f'], "displayTimeUnit": "ms", "otherData": {json.dumps(other)}}}\n'.encode()

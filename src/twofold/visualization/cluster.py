@@ -1,0 +1,158 @@
+"""Draws the trace of a cluster: when each worker computes, when its sums are on their way, and for whom they wait."""
+
+from collections.abc import Iterable, Iterator
+from html import escape
+from os import PathLike
+from typing import Any, NamedTuple
+
+from ..errors import FormatError, ParameterError
+from ..profiler.cluster import COMMUNICATION, PROCESSES_EACH, read_trace
+from .drawing import Svg
+
+__all__ = ["plot_cluster"]
+
+#: Sizes in pixels: the text beside rows, the time axis, the heights of a row and of what is between workers.
+MARGIN, WIDTH, ROW, GAP, TOP = 110, 1100, 16, 12, 44
+#: What is closer than this is drawn as one box.
+FINEST = 0.5
+#: Categories of events in which a worker computes. The others contain them, or annotate.
+COMPUTING = ("program", "operator", "kernel", "compile", "copy")
+#: ColorBrewer's palettes: computing, waiting, and sums on their way, by number.
+COMPUTES, WAITS, SUMS = "#8dd3c7", "#d9d9d9", ("#80b1d3", "#fdb462", "#b3de69", "#bc80bd", "#fb8072")
+
+
+class _Sum(NamedTuple):
+    """A sum as one worker sees it. Times are in microseconds; until ``joined`` it waits for ``last``, who begins it last."""
+
+    number: int
+    name: str
+    nbytes: int
+    begin: float
+    joined: float
+    end: float
+    last: int
+
+
+def plot_cluster(trace: str | PathLike[str], begin: float = 0.0, end: float | None = None) -> Svg:
+    """Draw the trace of a cluster, with two rows for each worker: computing, and sums over workers.
+
+    A sum is gray while it waits for the worker that begins it last, which its tooltip names, and colored while it is on its way. One
+    that has the same color above and below is the same sum.
+
+    Parameters
+    ----------
+    trace
+        A file of `mx.profiler.merge_traces`, such as ``twofold launch --trace`` writes.
+    begin, end
+        The seconds to draw, from the trace's beginning; to its end if ``end`` is None.
+
+    Returns
+    -------
+    Svg
+        The drawing.
+
+    Raises
+    ------
+    MissingFileError
+        If there is no such file.
+    FormatError
+        If it is not the trace of a cluster.
+    ParameterError
+        If nothing is left to draw.
+    """
+    content = read_trace(trace)
+    names = content.get("otherData", {}).get("processes")
+    if names is None:
+        raise FormatError("not the trace of a cluster", None, "merge the workers' traces: mx.profiler.merge_traces", path=str(trace))
+    events = [e for e in content["traceEvents"] if e.get("ph") == "X" and e.get("cat") in (*COMPUTING, COMMUNICATION)]
+    start = min((e["ts"] for e in events), default=0.0)
+    stop = max((e["ts"] + e["dur"] for e in events), default=0.0)
+    low, high = start + begin * 1e6, stop if end is None else min(stop, start + end * 1e6)
+    if not high > low:
+        raise ParameterError("plot_cluster: nothing to draw", f"{begin} s to {end} s of {(stop - start) / 1e6:.3f} s", "pass other times")
+    axis = _Axis(start, low, high)
+    lines = list(axis.ticks())
+    own = [[e for e in events if e["pid"] // PROCESSES_EACH == rank] for rank in range(len(names))]
+    sums = _sums(own)
+    for rank, name in enumerate(names):
+        lines += _draw(name, axis, own[rank], sums[rank], names, TOP + rank * (2 * ROW + GAP))
+    height = TOP + len(names) * (2 * ROW + GAP)
+    width = MARGIN + WIDTH + 20
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" font-size="11">'
+    return Svg("\n".join([head, *lines, "</svg>"]) + "\n")
+
+
+class _Axis(NamedTuple):
+    """The horizontal axis: the trace's beginning, and what is drawn, in microseconds."""
+
+    start: float
+    low: float
+    high: float
+
+    def at(self, time: float) -> float:
+        """The position of a time, within the drawing."""
+        return MARGIN + WIDTH * (min(max(time, self.low), self.high) - self.low) / (self.high - self.low)
+
+    def shows(self, begin: float, end: float) -> bool:
+        """Whether any of it is in the drawing."""
+        return end > self.low and begin < self.high
+
+    def ticks(self) -> Iterator[str]:
+        """Ten times, and what colors mean."""
+        for k in range(11):
+            time = self.low + (self.high - self.low) * k / 10
+            yield f'<text x="{self.at(time):.1f}" y="36" text-anchor="middle">{(time - self.start) / 1e3:.4g} ms</text>'
+        meanings = (("computing", COMPUTES), ("waiting for another worker", WAITS), ("sums on their way", SUMS[0]))
+        for k, (text, color) in enumerate(meanings):
+            x = MARGIN + 200 * k
+            yield f'<rect x="{x}" y="6" width="12" height="12" fill="{color}"/><text x="{x + 16}" y="16">{text}</text>'
+
+
+def _sums(events: list[list[dict[str, Any]]]) -> list[list[_Sum]]:
+    """The sums of each worker, with who joined last."""
+    found = [[e for e in own if e["cat"] == COMMUNICATION and "operation" in e.get("args", {})] for own in events]
+    last: dict[int, tuple[float, int]] = {}
+    for rank, own in enumerate(found):
+        for e in own:
+            number = e["args"]["operation"]
+            last[number] = max(last.get(number, (e["ts"], rank)), (e["ts"], rank))
+    return [[_sum(e, *last[e["args"]["operation"]]) for e in own] for own in found]
+
+
+def _sum(event: dict[str, Any], joined: float, last: int) -> _Sum:
+    begin, end = event["ts"], event["ts"] + event["dur"]
+    return _Sum(event["args"]["operation"], event["name"], event["args"].get("bytes", 0), begin, min(max(joined, begin), end), end, last)
+
+
+def _draw(name: str, axis: _Axis, events: Iterable[dict[str, Any]], sums: Iterable[_Sum], names: list[str], top: int) -> Iterator[str]:
+    yield f'<text x="4" y="{top + 12}">{escape(name)}</text><text x="60" y="{top + 12}">computes</text>'
+    yield f'<text x="60" y="{top + ROW + 12}">sums</text>'
+    times = sorted((e["ts"], e["ts"] + e["dur"]) for e in events if e["cat"] in COMPUTING)
+    for begin, end in _joined([t for t in times if axis.shows(*t)], FINEST * (axis.high - axis.low) / WIDTH):
+        yield _box(axis, begin, end, top, COMPUTES, f"computes for {(end - begin) / 1e3:.3f} ms")
+    for s in sums:
+        if not axis.shows(s.begin, s.end):
+            continue
+        if axis.at(s.joined) - axis.at(s.begin) >= FINEST:
+            yield _box(axis, s.begin, s.joined, top + ROW, WAITS, f"waits {(s.joined - s.begin) / 1e3:.3f} ms for {names[s.last]}")
+        time = s.end - s.joined
+        rate = f", {s.nbytes / time / 1e3:.2f} GB/s" if time > 0 else ""
+        text = f"{s.name} ({s.number}): {s.nbytes} bytes in {time / 1e3:.3f} ms{rate}"
+        yield _box(axis, s.joined, s.end, top + ROW, SUMS[s.number % len(SUMS)], text)
+
+
+def _joined(times: list[tuple[float, float]], distance: float) -> Iterator[tuple[float, float]]:
+    """The union of sorted intervals, without gaps that cannot be seen."""
+    begin, end = times[0] if times else (0.0, 0.0)
+    for low, high in times[1:]:
+        if low - end > distance:
+            yield begin, end
+            begin = low
+        end = max(end, high)
+    if times:
+        yield begin, end
+
+
+def _box(axis: _Axis, begin: float, end: float, top: int, color: str, text: str) -> str:
+    x, width = axis.at(begin), max(axis.at(end) - axis.at(begin), FINEST)
+    return f'<rect x="{x:.1f}" y="{top}" width="{width:.1f}" height="{ROW - 2}" fill="{color}"><title>{escape(text)}</title></rect>'
