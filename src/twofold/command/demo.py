@@ -3,7 +3,6 @@
 import argparse
 from collections.abc import Sequence
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 
@@ -27,9 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="folder of MNIST's four files, plain or .gz (default: $TWOFOLD_DATA/mnist or ~/.mxnet/datasets/mnist)",
     )
-    parser.add_argument(
-        "--out", metavar="DIR", type=Path, default=Path("demo-report"), help="folder for report.html (default: %(default)s)"
-    )
+    parser.add_argument("--out", metavar="DIR", default="demo-report", help="folder for report.html (default: %(default)s)")
     parser.add_argument("--epochs", type=_positive, help="number of passes over all images")
 
 

@@ -5,16 +5,16 @@ arguments are those of MXNet's ``im2rec.py``.
 """
 
 import argparse
+import os
 import random
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 
 from ..errors import FileAccessError, FormatError, MissingFileError
-from ..formats.files import read_file, write_file
+from ..formats.files import file_exists, folder_entries, folder_exists, join_path, read_file, with_suffix, write_file
 from ..formats.image_lists import ListedImage, dump_image_list, load_image_list
 from ..formats.images import Picture, dump_image, load_image
 from ..formats.recordio import dump_record
@@ -59,8 +59,9 @@ def execute(given: argparse.Namespace) -> int:
     """Make the lists or records; return 1 if there was nothing to make them of, or an image was left out."""
     if given.list:
         return _make_lists(given)
-    folder, start = Path(given.prefix).absolute().parent, Path(given.prefix).name
-    lists = sorted(path for path in folder.glob("*.lst") if path.name.startswith(start))
+    start = os.path.basename(given.prefix)
+    folder = given.prefix.removesuffix(start)
+    lists = [folder + name for name in folder_entries(folder or ".") if name.startswith(start) and name.endswith(".lst")]
     if not lists:
         raise MissingFileError(f"im2rec: no list {given.prefix}*.lst", todo="make one with --list")
     return max(_make_records(path, given) for path in lists)
@@ -70,10 +71,9 @@ def execute(given: argparse.Namespace) -> int:
 
 
 def _make_lists(given: argparse.Namespace) -> int:
-    root = Path(given.root)
-    if not root.is_dir():
-        raise MissingFileError(f"im2rec: no folder {root}", todo="pass the folder of the images")
-    images = list(_found(root, given.recursive, tuple(ext.lower() for ext in given.exts)))
+    if not folder_exists(given.root):
+        raise MissingFileError(f"im2rec: no folder {given.root}", todo="pass the folder of the images")
+    images = list(_found(given.root, given.recursive, tuple(ext.lower() for ext in given.exts)))
     if given.shuffle:
         random.Random(100).shuffle(images)  # MXNet's seed
     size = -(-len(images) // given.chunks)
@@ -92,18 +92,26 @@ def _make_lists(given: argparse.Namespace) -> int:
     return 0 if images else 1
 
 
-def _found(root: Path, recursive: bool, extensions: tuple[str, ...]) -> Iterator[ListedImage]:
+def _found(root: str, recursive: bool, extensions: tuple[str, ...]) -> Iterator[ListedImage]:
     """The images in a folder, with the number of the folder as the label if all folders are gone through."""
-    folders = sorted({path.parent for path in root.rglob("*")}) if recursive else [root]
     number = label = 0
-    for folder in folders:
-        files = sorted(path for path in folder.iterdir() if path.is_file() and path.suffix.lower() in extensions)
-        for path in files:
-            yield ListedImage(number, [float(label)], path.relative_to(root).as_posix())
+    for folder, names in _folders(root, "", recursive):
+        files = [name for name in names if os.path.splitext(name)[1].lower() in extensions and file_exists(join_path(root, folder + name))]
+        for name in files:
+            yield ListedImage(number, [float(label)], folder + name)
             number += 1
         if files and recursive:
-            print(f"{folder.relative_to(root)} {label}")
+            print(f"{folder.rstrip('/') or '.'} {label}")
             label += 1
+
+
+def _folders(root: str, folder: str, recursive: bool) -> Iterator[tuple[str, list[str]]]:
+    """A folder within another one and the names in it; then the folders in it, if all are gone through."""
+    names = folder_entries(join_path(root, folder))
+    yield folder, names
+    for name in names if recursive else ():
+        if folder_exists(join_path(root, folder + name)):
+            yield from _folders(root, f"{folder}{name}/", recursive)
 
 
 def _write_list(path: str, images: Sequence[ListedImage]) -> None:
@@ -114,7 +122,7 @@ def _write_list(path: str, images: Sequence[ListedImage]) -> None:
 # ----------------------------------------------------------------------------------------------------------------- records
 
 
-def _make_records(path: Path, given: argparse.Namespace) -> int:
+def _make_records(path: str, given: argparse.Namespace) -> int:
     """Make the records of a list. Both files get their names only when they are whole."""
     try:
         images = list(load_image_list(read_file(path)))
@@ -122,12 +130,13 @@ def _make_records(path: Path, given: argparse.Namespace) -> int:
         raise error.at_path(path) from None
     index: list[bytes] = []
     left_out: list[str] = []
-    with counting(path.name, len(images)) as step:
-        write_file(path.with_suffix(".rec"), _records(images, given, index, left_out, step))
-        write_file(path.with_suffix(".idx"), index)
+    records = with_suffix(path, ".rec")
+    with counting(os.path.basename(path), len(images)) as step:
+        write_file(records, _records(images, given, index, left_out, step))
+        write_file(with_suffix(path, ".idx"), index)
     for text in left_out:
         print(f"left out: {text}")
-    print(f"{path.with_suffix('.rec')}: {len(images) - len(left_out)} images")
+    print(f"{records}: {len(images) - len(left_out)} images")
     return 1 if left_out else 0
 
 
@@ -163,7 +172,7 @@ def _next(waiting: Waiting, offset: int, index: list[bytes], left_out: list[str]
 
 def _record(image: ListedImage, given: argparse.Namespace) -> bytes:
     """The content of an image's record."""
-    path = Path(given.root) / image.name
+    path = join_path(given.root, image.name)
     data = read_file(path)
     label = np.array(image.labels, "float32") if given.pack_label else image.labels[0]
     header = IRHeader(0, label, image.number, 0)

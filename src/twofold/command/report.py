@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from html import escape
-from pathlib import Path
 
 import numpy as np
 
 from ..device import CPU
+from ..formats.files import join_path, make_folder, write_file
 from ..visualization import plot_memory, plot_network
 from .figures import confusion_figure, curves_figure, misread_figure
 from .four_ways import Outcome, Task, network
@@ -15,7 +15,7 @@ from .page import page
 __all__ = ["write_report"]
 
 
-def write_report(folder: Path, task: Task, outcomes: Sequence[Outcome], faults: Sequence[str]) -> Path:
+def write_report(folder: str, task: Task, outcomes: Sequence[Outcome], faults: Sequence[str]) -> str:
     """Write ``report.html`` to a folder, which is created if necessary.
 
     Parameters
@@ -29,7 +29,7 @@ def write_report(folder: Path, task: Task, outcomes: Sequence[Outcome], faults: 
 
     Returns
     -------
-    Path
+    str
         The path of the page.
     """
     last = outcomes[-1]
@@ -45,9 +45,9 @@ def write_report(folder: Path, task: Task, outcomes: Sequence[Outcome], faults: 
     }
     body = "".join(f"<h2>{title}</h2>\n{content}\n" for title, content in sections.items())
     intro = f"<h1>Digits in four ways</h1><p>{escape(_describe(task))}</p>"
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "report.html"
-    path.write_text(page("Twofold: digits in four ways", intro + body), encoding="utf-8")
+    make_folder(folder)
+    path = join_path(folder, "report.html")
+    write_file(path, [page("Twofold: digits in four ways", intro + body).encode()])
     return path
 
 

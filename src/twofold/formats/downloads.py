@@ -6,15 +6,16 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.error import URLError
 from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname, urlopen
 
 from ..errors import FileAccessError, ParameterError
 from ..origin import warn
+from .files import open_file
 
-__all__ = ["check_sha1", "data_dir", "download", "fetch", "local_copy", "replace_file", "retried"]
+__all__ = ["check_sha1", "data_dir", "download", "fetch", "local_copy", "replace_file", "retried", "sha1_of"]
 
 #: Seconds without an answer after which an attempt has failed.
 TIMEOUT = 60
@@ -54,9 +55,13 @@ def check_sha1(filename: str | os.PathLike[str], sha1_hash: str) -> bool:
     >>> check_sha1(__file__, "not a checksum")
     False
     """
-    with open(filename, "rb") as file:
-        found = hashlib.file_digest(file, "sha1").hexdigest()
-    return found == sha1_hash
+    return sha1_of(filename) == sha1_hash
+
+
+def sha1_of(filename: str | os.PathLike[str]) -> str:
+    """The SHA-1 checksum of a file in hexadecimal digits."""
+    with open_file(filename, "rb") as file:
+        return hashlib.file_digest(cast("Any", file), "sha1").hexdigest()
 
 
 def replace_file(src: str | os.PathLike[str], dst: str | os.PathLike[str]) -> None:

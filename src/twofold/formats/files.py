@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Literal, cast
+from typing import TYPE_CHECKING, BinaryIO, Literal, TextIO, cast
 
 from .replacing import replacement
 from .urls import LOCAL, RangedFile, filesystem, is_url, named_errors, send
@@ -21,6 +22,7 @@ __all__ = [
     "join_path",
     "make_folder",
     "open_file",
+    "open_text",
     "read_file",
     "remove_file",
     "with_suffix",
@@ -106,6 +108,18 @@ def open_file(path: Name, mode: Literal["rb", "wb"]) -> BinaryIO:
         return Path(_local(name)).open(mode, buffering=0 if mode == "wb" else -1)  # type: ignore[return-value]  # FileIO or BufferedReader
 
 
+def open_text(path: Name, encoding: str) -> TextIO:
+    """Open a file of text, to be read line by line.
+
+    Raises
+    ------
+    MissingFileError, FileAccessError, MissingDependency
+        See `read_file`.
+    """
+    file = open_file(path, "rb")
+    return io.TextIOWrapper(io.BufferedReader(file) if isinstance(file, RangedFile) else file, encoding)
+
+
 def file_exists(path: Name) -> bool:
     """Whether there is a file of that name."""
     name = os.fspath(path)
@@ -168,18 +182,20 @@ def remove_file(path: Name) -> None:
             os.unlink(_local(name))
 
 
-def join_path(folder: Name, *names: str) -> str:
-    """The name of a file in a folder; ``~`` in the folder is the user's.
+def join_path(folder: Name, name: str) -> str:
+    """The name of a file in a folder, unless it is a URL or an absolute path itself; ``~`` in the folder is the user's.
 
     Examples
     --------
-    >>> join_path("s3://bucket/data", "train", "a.png")
+    >>> join_path("s3://bucket/data", "train/a.png")
     's3://bucket/data/train/a.png'
     """
-    name = os.fspath(folder)
+    head = os.fspath(folder)
     if is_url(name):
-        return "/".join([name.rstrip("/"), *names])
-    return os.path.join(os.path.expanduser(_local(name)), *names)
+        return name
+    if is_url(head):
+        return f"{head.rstrip('/')}/{name}"
+    return os.path.join(os.path.expanduser(_local(head)), name)
 
 
 def with_suffix(path: Name, suffix: str) -> str:

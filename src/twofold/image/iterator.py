@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Number
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import ndarray as nd
 from ..errors import FormatError, InvalidValue, MXNetError, ParameterError, Undefined
-from ..formats.files import read_file
+from ..formats.files import join_path, read_file
 from ..formats.image_lists import load_image_list
 from ..io.iterator import DataBatch, DataDesc, DataIter
 from ..io.skipped import BAD_SAMPLE, SkippedSamples
@@ -327,7 +326,7 @@ class ImageIter(DataIter):
 
     def read_image(self, fname: str) -> bytes:
         """The content of a file in the list."""
-        return read_file(os.path.join(self.path_root or "", fname))
+        return read_file(join_path(self.path_root or "", fname))
 
     def augmentation_transform(self, data: NDArray) -> NDArray:
         """The image after all augmenters."""

@@ -14,7 +14,7 @@ import numpy as np
 from .. import ndarray as nd
 from ..dtype import dtype_name
 from ..errors import FormatError, MXNetError, ParameterError, ShapeError
-from ..formats.files import read_file
+from ..formats.files import file_exists, read_file, with_suffix
 from ..formats.image_lists import load_image_list
 from ..imperative.array import adopted
 from ..io.iterator import DataDesc, DataIter, register_iterator
@@ -38,7 +38,7 @@ class _Records(MXIndexedRecordIO):
         super().__init__(idx_path, uri, "r")
 
     def _entries(self) -> list[tuple[Any, int]]:
-        return super()._entries() if os.path.exists(self.idx_path) else self._numbered(self._damaged)
+        return super()._entries() if file_exists(self.idx_path) else self._numbered(self._damaged)
 
 
 class Source:
@@ -57,7 +57,7 @@ class Source:
         self.skipped = SkippedSamples(title, reading.on_bad_sample)
         self.damage: list[FormatError] = []
         damaged = self.damage.append if self.skipped.are_wanted else None
-        index = reading.path_imgidx or str(Path(reading.path_imgrec).with_suffix(".idx"))
+        index = reading.path_imgidx or with_suffix(reading.path_imgrec, ".idx")
         if reading.path_imgidx:
             self.records = MXIndexedRecordIO(index, reading.path_imgrec, "r")
         else:
@@ -479,7 +479,7 @@ class ImageRecordIter(DataIter):
 
     def _mean_image(self, path: str) -> np.ndarray:
         """The mean of all images, from a file or computed and written to it."""
-        if not os.path.exists(path):
+        if not file_exists(path):
             total, count = np.zeros(self.provide_data[0].shape[1:], "float64"), 0
             self._source.mean = np.zeros_like(self._source.mean)
             for k, key in enumerate(self._keys):

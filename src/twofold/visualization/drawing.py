@@ -1,6 +1,6 @@
 """Drawings as text: Mermaid, for Markdown viewers, and SVG, for browsers and notebooks."""
 
-from pathlib import Path
+from ..formats.files import write_file
 
 __all__ = ["Mermaid", "Svg"]
 
@@ -18,9 +18,9 @@ class _Text(str):
 
     def render(self, filename: str = "plot") -> str:
         """Write the text to a file of that name with the format's suffix; return the file's name."""
-        path = Path(f"{filename}{self._suffix}")
-        path.write_text(self, encoding="utf-8")
-        return str(path)
+        path = f"{filename}{self._suffix}"
+        write_file(path, [self.encode()])
+        return path
 
 
 class Mermaid(_Text):

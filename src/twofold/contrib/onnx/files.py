@@ -1,14 +1,16 @@
 """Reads ONNX files to checked protocol buffers. Arrays in other files are read from the model's folder only; nothing is executed."""
 
 import math
+import os
 from os import PathLike, fspath
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
 
 from ...errors import FormatError
-from ...formats.files import read_file
+from ...formats.files import file_exists, join_path, open_file, read_file
+from ...formats.urls import is_url
 from .package import onnx_package
 
 #: Bytes per element of the dtypes that arrays in other files may have are those of NumPy; types of less than a byte are packed.
@@ -30,10 +32,9 @@ def load_model(model_file: str | PathLike[str]) -> Any:
     path = fspath(model_file)
     data = read_file(path)
     model = parsed_model(data, path)
-    folder = Path(path).resolve().parent
     for graph in _graphs(model.graph):
         for tensor in graph.initializer:
-            _with_external_data(tensor, folder)
+            _with_external_data(tensor, path)
     return model
 
 
@@ -92,8 +93,8 @@ def _graphs(graph: Any, depth: int = 0) -> list[Any]:
     return found
 
 
-def _with_external_data(tensor: Any, folder: Path) -> None:
-    """Put the bytes of an array that lie in another file into the array.
+def _with_external_data(tensor: Any, model_file: str) -> None:
+    """Put the bytes of an array that lie in another file than the model into the array.
 
     Raises
     ------
@@ -106,21 +107,32 @@ def _with_external_data(tensor: Any, folder: Path) -> None:
     given = {entry.key: entry.value for entry in tensor.external_data}
     place = f"onnx: the array {tensor.name!r}"
     location = given.get("location", "")
-    # resolved: neither .. nor a symbolic link may lead outside
-    path = (folder / location).resolve()
-    if not location or Path(location).is_absolute() or not path.is_relative_to(folder) or not path.is_file():
+    path = _beside(model_file, location)
+    if path is None or not file_exists(path):
         todo = "put the file beside the model, and name it by a relative path"
         raise FormatError(f"{place} is in a file that is not in the model's folder", repr(location), todo)
     offset, length = (_number(given, key, place) for key in ("offset", "length"))
-    size = path.stat().st_size
-    length = size - offset if length < 0 else length
-    if offset < 0 or offset + length > size:
-        raise FormatError(f"{place} reaches beyond its file", f"{offset} + {length} of {size} bytes of {location}", "the file is cut")
-    with path.open("rb") as file:
+    with open_file(path, "rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        length = size - offset if length < 0 else length
+        if offset < 0 or offset + length > size:
+            raise FormatError(f"{place} reaches beyond its file", f"{offset} + {length} of {size} bytes of {location}", "the file is cut")
         file.seek(offset)
         tensor.raw_data = file.read(length)
     del tensor.external_data[:]
     tensor.data_location = onnx.TensorProto.DEFAULT
+
+
+def _beside(model_file: str, location: str) -> str | None:
+    """The name of a file in the folder of a model, or in folders in it; None for any other place."""
+    parts = PurePosixPath(location)
+    if not location or Path(location).is_absolute() or is_url(location):
+        return None
+    if is_url(model_file):
+        return None if parts.is_absolute() or ".." in parts.parts else join_path(model_file.rpartition("/")[0], location)
+    folder = Path(model_file).resolve().parent
+    path = (folder / location).resolve()  # neither .. nor a symbolic link may lead outside
+    return str(path) if path.is_relative_to(folder) else None
 
 
 def _number(given: dict[str, str], key: str, place: str) -> int:

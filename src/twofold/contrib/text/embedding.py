@@ -1,15 +1,16 @@
 """``mx.contrib.text.embedding``: word vectors from files."""
 
-import hashlib
+import os
 from collections.abc import Callable, Iterator, Sequence
 from os import PathLike, fspath
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ... import ndarray as nd
 from ...errors import FormatError, InvalidValue, MissingFileError, ParameterError, WrongType
+from ...formats.downloads import sha1_of
+from ...formats.files import file_exists, join_path, open_text
 from ...ndarray.array import NDArray
 from ...ndarray.creation import array, zeros
 from ...origin import warn
@@ -135,7 +136,7 @@ class _TokenEmbedding(Vocabulary):
         self._unknown_token, self._reserved_tokens = vocabulary.unknown_token, vocabulary.reserved_tokens
 
     @classmethod
-    def _published(cls, name: str, root: str | PathLike[str]) -> Path:
+    def _published(cls, name: str, root: str | PathLike[str]) -> str:
         """The path of a published file, which must be there already.
 
         Raises
@@ -151,15 +152,14 @@ class _TokenEmbedding(Vocabulary):
         if name not in cls.pretrained_file_name_sha1:
             known = ", ".join(cls.pretrained_file_name_sha1)
             raise UnknownName(f"Cannot find pretrained file {name} for token embedding {kind}", None, f"there are {known:.300}")
-        path = Path(fspath(root)).expanduser() / kind / name
-        if not path.is_file():
+        path = join_path(join_path(root, kind), name)
+        if not file_exists(path):
             todo = "unpack the published archive there, or read another file with CustomEmbedding"
-            raise MissingFileError(f"{cls.__name__}: the file of word vectors is not there", str(path), todo)
-        with path.open("rb") as file:
-            found = hashlib.file_digest(file, "sha1").hexdigest()
+            raise MissingFileError(f"{cls.__name__}: the file of word vectors is not there", path, todo)
+        found = sha1_of(path)
         if found != cls.pretrained_file_name_sha1[name]:
             todo = "it is damaged or another file; read it with CustomEmbedding if you trust it"
-            raise FormatError(f"{cls.__name__}: the checksum is not that of the published file", found, todo, path=str(path))
+            raise FormatError(f"{cls.__name__}: the checksum is not that of the published file", found, todo, path=path)
         return path
 
 
@@ -177,7 +177,7 @@ class WrongVectors(FormatError, AssertionError):
 
 def _rows(path: str | PathLike[str], delimiter: str, encoding: str) -> Iterator[tuple[int, str, np.ndarray]]:
     """Line number, word and vector of each line of a file; a first line of two numbers, as fastText writes it, is skipped."""
-    with Path(fspath(path)).open(encoding=encoding) as file:
+    with open_text(path, encoding) as file:
         for number, line in enumerate(file, 1):
             token, *elements = line.rstrip().split(delimiter)
             if not elements:
@@ -367,8 +367,8 @@ class CustomEmbedding(_TokenEmbedding):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        path = Path(fspath(pretrained_file_path)).expanduser()
-        if not path.is_file():
+        path = os.path.expanduser(os.fspath(pretrained_file_path))
+        if not file_exists(path):
             what = "`pretrained_file_path` must be a valid path to the pre-trained token embedding file"
             raise ParameterError(what, str(pretrained_file_path), "check it")
         self._load(path, elem_delim, init_unknown_vec, encoding)

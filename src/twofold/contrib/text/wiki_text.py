@@ -1,13 +1,13 @@
 """``gluon.contrib.data.text``: the WikiText datasets of language models, read from local files."""
 
 from collections import Counter
-from os import PathLike, fspath
-from pathlib import Path
+from os import PathLike
 from typing import ClassVar
 
 import numpy as np
 
 from ...errors import MissingFileError, ParameterError
+from ...formats.files import file_exists, join_path, read_file
 from ...gluon.data.dataset import Dataset
 from ...ndarray.array import NDArray
 from ...ndarray.creation import array
@@ -32,11 +32,11 @@ class _WikiText(Dataset):
     def __init__(self, root: str | PathLike[str], segment: str, vocab: Vocabulary | None, seq_len: int) -> None:
         if segment not in FILES:
             raise _UnknownSegment(f"{type(self).__name__}: unknown segment", repr(segment), f"use one of {', '.join(FILES)}")
-        path = Path(fspath(root)).expanduser() / FILES[segment]
-        if not path.is_file():
+        path = join_path(root, FILES[segment])
+        if not file_exists(path):
             todo = f"unpack the published archive {self._name}-v1.zip there"
-            raise MissingFileError(f"{type(self).__name__}: the file of words is not there", str(path), todo)
-        sentences = [line.split() for line in path.read_text(encoding="utf-8").splitlines()]
+            raise MissingFileError(f"{type(self).__name__}: the file of words is not there", path, todo)
+        sentences = [line.split() for line in read_file(path).decode().splitlines()]
         words = [word for sentence in sentences if sentence for word in (*sentence, END_OF_SENTENCE)]
         self._counter = Counter(word for sentence in sentences for word in sentence)
         self._vocab = Vocabulary(self._counter, reserved_tokens=[END_OF_SENTENCE]) if vocab is None else vocab

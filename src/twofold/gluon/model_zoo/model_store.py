@@ -3,12 +3,12 @@
 import hashlib
 import os
 import zipfile
-from pathlib import Path
 from typing import TypeVar
 
 from ...device import Device
 from ...errors import FileAccessError, FormatError, MissingFileError, ParameterError
 from ...formats.downloads import check_sha1, data_dir, download
+from ...formats.files import file_exists, folder_entries, folder_exists, join_path, open_file, remove_file, write_file
 from ...origin import warn
 from ..block import Block
 
@@ -101,44 +101,41 @@ def get_model_file(name: str, root: str | os.PathLike[str] = MODELS) -> str:
         If the archive lacks the file, or the file has another checksum.
     """
     stem = f"{name}-{short_hash(name)}"
-    folder = Path(root).expanduser()
-    target = folder / f"{stem}.params"
-    if target.is_file():
+    target = join_path(root, f"{stem}.params")
+    if file_exists(target):
         if check_sha1(target, CHECKSUMS[name]):
-            return str(target)
+            return target
         warn(f"{target}: the content does not have the checksum {CHECKSUMS[name]}; looking for the file elsewhere")
-    _extract(_archive(folder, stem, CHECKSUMS[name]), target, CHECKSUMS[name])
-    return str(target)
+    # atomically: another process may be reading the file of the same name
+    write_file(target, [_extracted(_archive(root, stem, CHECKSUMS[name]), f"{stem}.params", CHECKSUMS[name])])
+    return target
 
 
-def _archive(folder: Path, stem: str, checksum: str) -> Path:
+def _archive(root: str | os.PathLike[str], stem: str, checksum: str) -> str:
     """The archive of a file, downloaded into the folder if it is not there."""
-    archive = folder / f"{stem}.zip"
-    if archive.is_file():
+    archive = join_path(root, f"{stem}.zip")
+    if file_exists(archive):
         return archive
     repository = os.environ.get("MXNET_GLUON_REPO", apache_repo_url)
     url = f"{repository.rstrip('/')}/gluon/models/{stem}.zip"
     try:
-        download(url, archive, retries=0)
+        return download(url, archive, retries=0)
     except FileAccessError as error:
-        todo = f"put {stem}.params (SHA-1 {checksum}) or {stem}.zip into {folder}, or pass the folder that has it as root"
+        todo = f"put {stem}.params (SHA-1 {checksum}) or {stem}.zip into {root}, or pass the folder that has it as root"
         raise MissingFileError(f"{stem}.params: there are no trained parameters here", f"{url}: {error.given}", todo) from error
-    return archive
 
 
-def _extract(archive: Path, target: Path, checksum: str) -> None:
-    """Extract the archive's member with the name of the target, and nothing else, if it has the checksum."""
+def _extracted(archive: str, name: str, checksum: str) -> bytes:
+    """The archive's member of that name, if it has the checksum; nothing else is extracted."""
     try:
-        with zipfile.ZipFile(archive) as content:
-            found = content.read(target.name)
+        with open_file(archive, "rb") as file, zipfile.ZipFile(file) as content:
+            found = content.read(name)
     except (zipfile.BadZipFile, KeyError) as error:
-        raise FormatError(f"{archive}: not an archive of {target.name}", str(error), "remove it and get it again") from error
+        raise FormatError(f"{archive}: not an archive of {name}", str(error), "remove it and get it again") from error
     actual = hashlib.sha1(found).hexdigest()
     if actual != checksum:
-        raise FormatError(f"{archive}: {target.name} has another checksum", f"{actual}, not {checksum}", "remove it and get it again")
-    temporary = target.with_suffix(".part")
-    temporary.write_bytes(found)
-    os.replace(temporary, target)  # atomically: another process may be reading the file of the same name
+        raise FormatError(f"{archive}: {name} has another checksum", f"{actual}, not {checksum}", "remove it and get it again")
+    return found
 
 
 def load_pretrained(net: Net, name: str, pretrained: bool, ctx: Device | list[Device], root: str | os.PathLike[str]) -> Net:
@@ -161,8 +158,9 @@ def purge(root: str | os.PathLike[str] = MODELS) -> None:
     MissingFileError
         If there is no such folder.
     """
-    folder = Path(root).expanduser()
-    if not folder.is_dir():
+    folder = join_path(root, "")
+    if not folder_exists(folder):
         raise MissingFileError("purge: there is no such folder", str(root), "pass the folder of the models")
-    for path in folder.glob("*.params"):
-        path.unlink()
+    for name in folder_entries(folder):
+        if name.endswith(".params"):
+            remove_file(join_path(folder, name))

@@ -3,10 +3,10 @@
 import math
 import os
 import re
-from pathlib import Path
 from typing import Any
 
 from ....errors import InvalidValue, ParameterError
+from ....formats.files import folder_entries, join_path, make_folder, remove_file
 from ....metric import EvalMetric
 from ...hybrid_block import HybridBlock
 from .events import BatchEnd, EpochEnd, TrainBegin
@@ -76,7 +76,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         if save_best:
             self.monitor_op = comparison(monitor, mode)
             self.best = worst(self.monitor_op)
-        Path(self.model_dir).mkdir(parents=True, exist_ok=True)
+        make_folder(self.model_dir)
 
     # events
 
@@ -116,7 +116,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
             estimator.logger.info(f"[Epoch %d] CheckpointHandler: {text}", self.current_epoch, *values)
 
     def _path(self, name: str) -> str:
-        return os.path.join(self.model_dir, name)
+        return join_path(self.model_dir, name)
 
     def _save_symbol(self, estimator: Any) -> None:
         path, net = self._path(f"{self.model_prefix}-symbol.json"), estimator.net
@@ -142,7 +142,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         if len(self.saved_checkpoints) > self.max_checkpoints:
             oldest = self.saved_checkpoints.pop(0)
             for suffix in ("params", "states"):
-                Path(self._path(f"{oldest}.{suffix}")).unlink(missing_ok=True)
+                remove_file(self._path(f"{oldest}.{suffix}"))
         if self.save_best:
             self._save_best(estimator)
 
@@ -171,7 +171,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
     def _last(self) -> tuple[int, int]:
         """Epoch and batch of the last checkpoint in the folder; -1 twice if there is none."""
         pattern = re.compile(rf"{re.escape(self.model_prefix)}-epoch(\d+)batch(\d+)\.params")
-        found = [pattern.fullmatch(name) for name in os.listdir(self.model_dir)]
+        found = [pattern.fullmatch(name) for name in folder_entries(self.model_dir)]
         return max(((int(match[1]), int(match[2])) for match in found if match), default=(-1, -1))
 
     def _resume(self, estimator: Any) -> None:

@@ -4,7 +4,6 @@ import os
 import tarfile
 from collections.abc import Callable, Sequence
 from numbers import Number
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +12,7 @@ from .... import ndarray as nd
 from ....dtype import NUMPY
 from ....errors import DTypeError, FormatError, MissingFileError
 from ....formats.datasets import load_idx
-from ....formats.files import read_file
+from ....formats.files import file_exists, folder_entries, folder_exists, join_path, open_file, read_file
 from ....formats.image_lists import load_image_list
 from ....image.functions import imdecode, imread
 from ....origin import warn
@@ -23,12 +22,39 @@ from ..dataset import Dataset, RecordFileDataset
 __all__ = ["CIFAR10", "CIFAR100", "MNIST", "FashionMNIST", "ImageFolderDataset", "ImageListDataset", "ImageRecordDataset"]
 
 Transform = Callable[[Any, Any], Any]
+Folder = str | os.PathLike[str]
 
 #: The folder in which MXNet keeps datasets.
-DATA = Path("~", ".mxnet", "datasets")
+DATA = "~/.mxnet/datasets/"
 
 
-class MNIST(Dataset):
+class _LabeledImages(Dataset):
+    """Images and their labels in memory.
+
+    Parameters
+    ----------
+    images
+        Shape (n, h, w, c).
+    labels
+        Shape (n,).
+    transform
+        A function from image and label to a sample; None for the pair itself.
+    """
+
+    def __init__(self, images: np.ndarray, labels: np.ndarray, transform: Transform | None) -> None:
+        self._data = nd.array(images, dtype=np.uint8)
+        self._label = labels.astype(np.int32)  # on the host, as in MXNet: a label is a NumPy scalar
+        self._transform = transform
+
+    def __len__(self) -> int:
+        return len(self._label)
+
+    def __getitem__(self, idx: Any) -> Any:
+        image, label = self._data[idx], self._label[idx]
+        return (image, label) if self._transform is None else self._transform(image, label)
+
+
+class MNIST(_LabeledImages):
     """Handwritten digits: 60000 training and 10000 test images, from the four IDX files, optionally compressed with gzip.
 
     Parameters
@@ -57,21 +83,11 @@ class MNIST(Dataset):
         False: ("t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"),
     }
 
-    def __init__(self, root: str | os.PathLike[str] = DATA / "mnist", train: bool = True, transform: Transform | None = None) -> None:
-        folder = Path(root).expanduser()
-        images, labels = (_array_of(folder, name) for name in self._files[train])
+    def __init__(self, root: Folder = f"{DATA}mnist", train: bool = True, transform: Transform | None = None) -> None:
+        images, labels = (_array_of(root, name) for name in self._files[train])
         if images.ndim != 3 or labels.ndim != 1 or len(images) != len(labels):
             raise FormatError(f"{type(self).__name__}: images and labels do not match", f"shapes {images.shape} and {labels.shape}")
-        self._data = nd.array(images[..., None], dtype=np.uint8)
-        self._label = labels.astype(np.int32)  # on the host, as in MXNet: a label is a NumPy scalar
-        self._transform = transform
-
-    def __len__(self) -> int:
-        return len(self._label)
-
-    def __getitem__(self, idx: Any) -> Any:
-        image, label = self._data[idx], self._label[idx]
-        return (image, label) if self._transform is None else self._transform(image, label)
+        super().__init__(images[..., None], labels, transform)
 
 
 class FashionMNIST(MNIST):
@@ -82,13 +98,11 @@ class FashionMNIST(MNIST):
     Xiao, Rasul and Vollgraf, Fashion-MNIST, arXiv:1708.07747.
     """
 
-    def __init__(
-        self, root: str | os.PathLike[str] = DATA / "fashion-mnist", train: bool = True, transform: Transform | None = None
-    ) -> None:
+    def __init__(self, root: Folder = f"{DATA}fashion-mnist", train: bool = True, transform: Transform | None = None) -> None:
         super().__init__(root, train, transform)
 
 
-class CIFAR10(Dataset):
+class CIFAR10(_LabeledImages):
     """Small color images in 10 classes: 50000 to train and 10000 to test, from the binary files or the archive that has them.
 
     Parameters
@@ -117,52 +131,42 @@ class CIFAR10(Dataset):
     _archive, _folder = "cifar-10-binary.tar.gz", "cifar-10-batches-bin"
     _files: ClassVar[dict[bool, list[str]]] = {True: [f"data_batch_{k}.bin" for k in range(1, 6)], False: ["test_batch.bin"]}
     #: Numbers of labels before the pixels of an image, which of them to use, and of classes.
-    _labels, _label, _classes = 1, 0, 10
+    _labels, _chosen, _classes = 1, 0, 10
 
-    def __init__(self, root: str | os.PathLike[str] = DATA / "cifar10", train: bool = True, transform: Transform | None = None) -> None:
-        folder = Path(root).expanduser()
-        rows = np.concatenate([self._rows(folder, name) for name in self._files[train]])
+    def __init__(self, root: Folder = f"{DATA}cifar10", train: bool = True, transform: Transform | None = None) -> None:
+        rows = np.concatenate([self._rows(root, name) for name in self._files[train]])
         images = rows[:, self._labels :].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
-        self._data = nd.array(images, dtype=np.uint8)
-        self._label_of = rows[:, self._label].astype(np.int32)  # on the host, as in MXNet: a label is a NumPy scalar
-        self._transform = transform
+        super().__init__(images, rows[:, self._chosen], transform)
 
-    def _rows(self, folder: Path, name: str) -> np.ndarray:
+    def _rows(self, folder: Folder, name: str) -> np.ndarray:
         """The images of a file, each with its labels and pixels in a row."""
         path, data = self._content(folder, name)
         width = self._labels + 3 * 32 * 32
         if not data or len(data) % width:
             raise FormatError(f"{type(self).__name__}: not whole images of {width} bytes", f"{len(data)} bytes").at_path(path)
         rows = np.frombuffer(data, np.uint8).reshape(-1, width)
-        if rows[:, self._label].max() >= self._classes:
-            raise FormatError(f"{type(self).__name__}: a label that is no class", f"{rows[:, self._label].max()}").at_path(path)
+        if rows[:, self._chosen].max() >= self._classes:
+            raise FormatError(f"{type(self).__name__}: a label that is no class", f"{rows[:, self._chosen].max()}").at_path(path)
         return rows
 
-    def _content(self, folder: Path, name: str) -> tuple[Path, bytes]:
-        for path in (folder / name, folder / self._folder / name):
-            if path.exists():
+    def _content(self, folder: Folder, name: str) -> tuple[str, bytes]:
+        for path in (join_path(folder, name), join_path(folder, f"{self._folder}/{name}")):
+            if file_exists(path):
                 return path, read_file(path)
-        archive = folder / self._archive
-        if not archive.exists():
+        archive = join_path(folder, self._archive)
+        if not file_exists(archive):
             raise MissingFileError(
                 f"dataset: no file {name}, {self._folder}/{name} or {self._archive}", f"folder {folder}", "download it to that folder"
             )
         try:
-            with tarfile.open(archive) as members:
-                found = next((m for m in members if m.isfile() and Path(m.name).name == name), None)
+            with open_file(archive, "rb") as file, tarfile.open(fileobj=file) as members:
+                found = next((m for m in members if m.isfile() and m.name.rpartition("/")[2] == name), None)
                 content = members.extractfile(found) if found else None
                 if content is None:
                     raise FormatError(f"the archive has no file {name}", None).at_path(archive)
                 return archive, content.read()
         except (tarfile.TarError, EOFError, OSError) as error:
             raise FormatError("the archive is damaged", str(error)).at_path(archive) from None
-
-    def __len__(self) -> int:
-        return len(self._label_of)
-
-    def __getitem__(self, idx: Any) -> Any:
-        image, label = self._data[idx], self._label_of[idx]
-        return (image, label) if self._transform is None else self._transform(image, label)
 
 
 class CIFAR100(CIFAR10):
@@ -185,12 +189,12 @@ class CIFAR100(CIFAR10):
 
     def __init__(
         self,
-        root: str | os.PathLike[str] = DATA / "cifar100",
+        root: Folder = f"{DATA}cifar100",
         fine_label: bool = False,
         train: bool = True,
         transform: Transform | None = None,
     ) -> None:
-        self._label, self._classes = (1, 100) if fine_label else (0, 20)
+        self._chosen, self._classes = (1, 100) if fine_label else (0, 20)
         super().__init__(root, train, transform)
 
 
@@ -252,23 +256,25 @@ class ImageFolderDataset(Dataset):
 
     _extensions = (".jpg", ".jpeg", ".png")
 
-    def __init__(self, root: str | os.PathLike[str], flag: int = 1, transform: Transform | None = None) -> None:
-        self._root, self._flag, self._transform = Path(root).expanduser(), flag, transform
-        if not self._root.is_dir():
+    def __init__(self, root: Folder, flag: int = 1, transform: Transform | None = None) -> None:
+        self._root, self._flag, self._transform = join_path(root, ""), flag, transform
+        if not folder_exists(self._root):
             raise MissingFileError("ImageFolderDataset: no such folder", f"{self._root}", "pass the folder of the classes' folders")
         self.synsets: list[str] = []
         self.items: list[tuple[str, int]] = []
-        for folder in sorted(self._root.iterdir()):
-            if not folder.is_dir():
+        for name in folder_entries(self._root):
+            folder = join_path(self._root, name)
+            if not folder_exists(folder):
                 warn(f"Ignoring {folder}, which is not a directory.")
                 continue
             label = len(self.synsets)
-            self.synsets.append(folder.name)
-            for path in sorted(folder.iterdir()):
-                if path.suffix.lower() in self._extensions:
-                    self.items.append((str(path), label))
+            self.synsets.append(name)
+            for path in (join_path(folder, image) for image in folder_entries(folder)):
+                suffix = os.path.splitext(path)[1]
+                if suffix.lower() in self._extensions:
+                    self.items.append((path, label))
                 else:
-                    warn(f"Ignoring {path} of type {path.suffix}. Only support {', '.join(self._extensions)}")
+                    warn(f"Ignoring {path} of type {suffix}. Only support {', '.join(self._extensions)}")
 
     def __len__(self) -> int:
         return len(self.items)
@@ -297,12 +303,12 @@ class ImageListDataset(Dataset):
     A sample is an image, an NDArray of shape (h, w, 3) or (h, w, 1) and dtype uint8, and an NDArray with its labels.
     """
 
-    def __init__(self, root: str | os.PathLike[str] = ".", imglist: str | Sequence[Any] | None = None, flag: int = 1) -> None:
-        self._root, self._flag = Path(root).expanduser(), flag
+    def __init__(self, root: Folder = ".", imglist: str | Sequence[Any] | None = None, flag: int = 1) -> None:
+        self._root, self._flag = root, flag
         if imglist is None:
             raise DTypeError("ImageListDataset: no images", "imglist=None", "pass a list, or the name of a file")
         if isinstance(imglist, (str, os.PathLike)):
-            self._list = [(labels, name) for _, labels, name in load_image_list(read_file(self._root / imglist))]
+            self._list = [(labels, name) for _, labels, name in load_image_list(read_file(join_path(self._root, os.fspath(imglist))))]
         else:
             self._list = [(labels if len(labels) > 1 or isinstance(labels[0], Number) else labels[0], name) for *labels, name in imglist]
 
@@ -311,13 +317,13 @@ class ImageListDataset(Dataset):
 
     def __getitem__(self, idx: int) -> Any:
         labels, name = self._list[idx]
-        return imread(self._root / name, self._flag), nd.array(labels)
+        return imread(join_path(self._root, name), self._flag), nd.array(labels)
 
 
-def _array_of(folder: Path, name: str) -> np.ndarray:
+def _array_of(folder: Folder, name: str) -> np.ndarray:
     """The content of an IDX file, compressed or not."""
-    for path in (folder / name, folder / f"{name}.gz"):
-        if path.exists():
+    for path in (join_path(folder, name), join_path(folder, f"{name}.gz")):
+        if file_exists(path):
             try:
                 record = load_idx(read_file(path))
             except FormatError as error:
