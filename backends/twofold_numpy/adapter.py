@@ -12,6 +12,7 @@ import numpy as np
 
 from twofold.backend.forks import IMPORTING
 from twofold.backend.kernel import Array, ArrayType, Call, KernelEpilogue, OperandType, Params, RowProgram
+from twofold.backend.pictures import PictureWriter
 from twofold.backend.protocol import Backend, Target
 from twofold.config import SETTINGS
 from twofold.device import Device
@@ -220,6 +221,15 @@ class NumpyBackend(Backend):
         g = direct_geometry(epilogue.params, epilogue.inputs)
         found = None if g is None else with_kernel(g, epilogue.program, epilogue.place)
         return found or super().product(epilogue)
+
+    def picture_writer(self) -> PictureWriter | None:
+        """Machine code, if llvmlite is installed."""
+        if not _compiles():
+            return None
+        with IMPORTING:
+            from .jit.pictures import picture_writer
+
+        return picture_writer()
 
     def compile(self, program: RowProgram, *others: RowProgram) -> Callable[..., None]:
         """A kernel that is compiled to machine code when it is used again, if llvmlite is installed; else one over cache-sized blocks."""

@@ -58,6 +58,12 @@ def _engine(text: str) -> str:
     return text
 
 
+def _decoder(text: str) -> str:
+    if text not in ("auto", "pillow", "simplejpeg"):
+        raise ValueError("use auto, pillow or simplejpeg")
+    return text
+
+
 TABLE = (
     Setting("engine", "window", _engine, "naive: run every operation immediately; window: defer and fuse operations on large arrays"),
     Setting(
@@ -124,6 +130,7 @@ TABLE = (
         "number of threads that compile a program's GPU kernels before it runs; 0: each kernel on its first launch",
         is_compiled_in=True,
     ),
+    Setting("jpeg_decoder", "auto", _decoder, "pillow, simplejpeg, or auto: simplejpeg if it is installed; both decode the same pixels"),
     Setting("gpu_memory_reserve", 0, _percent, "percentage of a GPU's memory to leave to other processes"),
     Setting("kv_timeout", 60.0, _seconds, "seconds that a worker waits for others; ten times as long in the first step"),
     Setting("kv_checksum", 100, _count, "number of steps after which workers compare their weights by a checksum; 0: never"),
@@ -173,6 +180,7 @@ class Settings:
     cuda_graphs: bool
     gpu_streams: int
     compile_threads: int
+    jpeg_decoder: str
     gpu_memory_reserve: int
     kv_timeout: float
     kv_checksum: int

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import twofold as mx
+from twofold.config import SETTINGS
 from twofold.errors import FormatError, ParameterError, ShapeError
 from twofold.image.detection_records import DetectionAugmenter
 from twofold.image.record_augmenter import RecordAugmenter, _hls, _rgb
@@ -194,6 +195,57 @@ def test_a_large_image_is_not_decoded(path: str) -> None:
     data[29:33] = zlib.crc32(data[12:29]).to_bytes(4, "big")
     with pytest.raises(FormatError, match="too large"):
         RecordAugmenter((3, 4, 4))(bytes(data), np.random.default_rng(0))
+
+
+# machine code
+
+
+@pytest.fixture
+def jit(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("llvmlite")
+    monkeypatch.setattr(SETTINGS, "jit", True)
+
+
+@pytest.mark.usefixtures("jit")
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("dtype", ["float32", "uint8", "int8"])
+def test_centers_of_resized_images_are_those_of_the_functions(path: str, dtype: str, channels: int) -> None:
+    found = next(make(path, resize=17, data_shape=(channels, 15, 13), mirror=True, dtype=dtype, mean_g=3.5, std_g=0.3)).data[0].asnumpy()
+    for k in range(4):
+        image = mx.image.imdecode(_png(_pixels(20, 24, k)), flag=channels != 1)
+        part = mx.image.resize_short(image, 17, 1).asnumpy()[1:16, 3:16].transpose(2, 0, 1)[..., ::-1]
+        if dtype == "float32" and channels == 3:
+            part = part.astype("float32")
+            part[1] = (part[1] - np.float32(3.5)) * (1 / np.float32(0.3))
+        np.testing.assert_array_equal(found[k], np.minimum(part, 127) if dtype == "int8" else part)
+
+
+@pytest.mark.usefixtures("jit")
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"rand_crop": True, "resize": 18, "rand_mirror": True, "max_random_contrast": 0.2, "max_random_illumination": 9, "scale": 0.5},
+        {"random_resized_crop": True, "min_random_area": 0.3, "min_aspect_ratio": 0.5, "max_aspect_ratio": 2, "std_b": 2},
+        {"max_crop_size": 19, "min_crop_size": 9, "resize": 19, "brightness": 0.3},
+        {"dtype": "uint8", "rand_crop": True},
+        {"data_shape": (3, 33, 31)},
+    ],
+    ids=lambda options: next(iter(options)),
+)
+def test_machine_code_gives_what_pillow_gives(monkeypatch: pytest.MonkeyPatch, path: str, options: dict[str, Any]) -> None:
+    first = [batch.data[0].asnumpy() for batch in make(path, **options)]
+    monkeypatch.setattr(SETTINGS, "jit", False)
+    for a, b in zip(first, (batch.data[0].asnumpy() for batch in make(path, **options)), strict=True):
+        # bytes that are 1 less, multiplied by what numbers are multiplied with; rounded again where brightness is changed
+        np.testing.assert_allclose(a.astype("float64"), b.astype("float64"), atol=2 if "brightness" in options else 1.3)
+
+
+@pytest.mark.usefixtures("jit")
+def test_a_mean_image_is_subtracted(path: str, tmp_path: Path) -> None:
+    mean = mx.nd.random.uniform(0, 255, (3, 16, 16))
+    mx.nd.save(str(tmp_path / "mean"), {"mean_img": mean})
+    plain, less = (next(make(path, resize=18, **more)).data[0] for more in ({}, {"mean_img": str(tmp_path / "mean")}))
+    np.testing.assert_array_equal(less.asnumpy(), (plain - mean).asnumpy())
 
 
 # random changes, by their distribution

@@ -16,6 +16,7 @@ from ..device import Device
 from ..dtype import NUMPY
 from ..errors import DeviceOutOfMemory, MXNetError, own_error
 from .kernel import Array, ArrayType, Call, KernelEpilogue, Namespace, OperandType, Params, ProgramTraits, Ref, RowProgram, Run
+from .pictures import PictureWriter
 
 Result = TypeVar("Result")
 #: A stream of a library, or an event in one; None where all work is synchronous.
@@ -210,6 +211,10 @@ class Backend(ABC):
         run = getattr(self.xp, op)
         given = ", ".join([f"{{{k}}}" for k in range(len(inputs))] + [f"{k}={{_{k}}}" for k in params])
         return Call(f"{{run}}({given})", {"run": run} | {f"_{k}": v for k, v in params.items()})
+
+    def picture_writer(self) -> PictureWriter | None:
+        """What resizes and normalizes images into batches, in any thread and without the GIL; None if the adapter has nothing for it."""
+        return None
 
     def compile(self, program: RowProgram, *others: RowProgram) -> Callable[..., None]:
         """Compile a kernel, which is called with the inputs and then the outputs' memory. By default it runs primitive by primitive.

@@ -49,6 +49,7 @@ OPTIONAL = {
     ("matplotlib", "matplotlib"): "the figures in the demo's report",
     ("nvidia-cudnn-frontend", "cudnn"): "convolutions on GPUs with cuDNN",
     ("rich", "rich"): "progress bars of the demo",
+    ("simplejpeg", "simplejpeg"): "JPEGs decoded faster than by Pillow, to the same pixels",
     ("scikit-learn", "sklearn"): "the demo's digits, if MNIST's files are missing",
 }
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import io
 import math
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ..errors import FormatError, MissingDependency, ParameterError
+from .jpeg import PADDED, decode_jpeg
 from .records import ArrayRecord, Buffer
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ DENSEST, PIXELS_PER_BYTE = ("JPEG", "PNG", "MPO"), 8 * 1032
 BRIGHTNESS = (9798 / 32768, 19235 / 32768, 3735 / 32768, 0.5 / 32768 - 0.5)
 #: Pillow's gray pixels of 16 bits.
 DEEP = "I;16"
+#: The tag of Exif that says how an image is to be turned.
+ORIENTATION = 0x0112
 #: Formats that are read. Pillow knows others, such as EPS, which is a program that another program runs.
 READ = ("AVIF", "BMP", "DIB", "GIF", "JPEG", "JPEG2000", "MPO", "PNG", "PPM", "QOI", "SUN", "TGA", "TIFF", "WEBP")
 KNOWN = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr", DEEP)
@@ -53,9 +57,11 @@ def load_image(data: Buffer, channels: int | None = None) -> ArrayRecord:
     MissingDependency
         If Pillow is not installed.
     """
+    if channels in (1, 3):
+        found = decode_jpeg(data, channels, _most_pixels(data))
+        if found is not None:
+            return found if channels == 3 else ArrayRecord("uint8", (found.shape or ())[:2], found.data)
     with decoding(data) as image:
-        if channels == 1:
-            image.draft("L", image.size)  # the brightness that a JPEG stores, instead of one computed from colors
         pixels = _stored(image) if channels is None else converted(image, channels)
         height, width = pixels.size[::-1]
         bands = len(pixels.getbands())
@@ -75,6 +81,8 @@ class Picture:
 
     Attributes
     ----------
+    channels
+        Its channels.
     width, height
         Its size in pixels.
 
@@ -84,13 +92,16 @@ class Picture:
         See `load_image`.
     """
 
-    __slots__ = ("_channels", "_image", "height", "width")
+    __slots__ = ("_image", "_padded", "channels", "height", "width")
 
     def __init__(self, data: Buffer, channels: int) -> None:
-        self._channels = channels
+        self.channels = channels
+        self._image: Any = None
+        self._padded = decode_jpeg(data, PADDED, _most_pixels(data)) if channels == 3 else None
+        if self._padded is not None:
+            self.height, self.width = (self._padded.shape or (0, 0))[:2]
+            return
         with decoding(data) as image:
-            if channels == 1:
-                image.draft("L", image.size)  # the brightness that a JPEG stores, instead of one computed from colors
             self._image = converted(image, channels)
         self.width, self.height = self._image.size
 
@@ -98,10 +109,26 @@ class Picture:
     def of(cls, pixels: ArrayRecord) -> Picture:
         """A picture of pixels (h, w), (h, w, 3) or (h, w, 4), uint8."""
         found = cls.__new__(cls)
-        found.height, found.width, found._channels = (*(pixels.shape or ()), 1)[:3]
-        mode = MODES[found._channels]
+        found.height, found.width, found.channels = (*(pixels.shape or ()), 1)[:3]
+        found._padded = None
+        mode = MODES[found.channels]
         found._image = _pillow("changing images").frombytes(mode, (found.width, found.height), bytes(pixels.data))
         return found
+
+    def padded(self) -> ArrayRecord:
+        """The pixels (height, width, 4), where 1 or 3 channels are followed by bytes without a meaning; not copied if possible."""
+        if self._padded is None:
+            colors = self._image.convert("RGB") if self.channels == 1 else self._image
+            self._padded = ArrayRecord("uint8", (self.height, self.width, PADDED), _memory(colors))
+        return self._padded
+
+    def _as_image(self) -> Any:
+        """The picture as Pillow's."""
+        if self._image is None:
+            assert self._padded is not None  # it has one of the two
+            size = self.width, self.height
+            self._image = _pillow("changing images").frombytes("RGB", size, self._padded.data, "raw", "RGBX")
+        return self._image
 
     def part(self, box: tuple[int, int, int, int]) -> ArrayRecord:
         """The pixels (height, width, channels) of a part inside the image: left, top, width and height."""
@@ -109,7 +136,8 @@ class Picture:
 
     def _cut(self, box: tuple[int, int, int, int]) -> Any:
         left, top, width, height = box
-        return self._image.crop((left, top, left + width, top + height)) if (width, height) != self._image.size else self._image
+        image = self._as_image()
+        return image.crop((left, top, left + width, top + height)) if (width, height) != image.size else image
 
     def sampled(
         self, box: tuple[int, int, int, int], inverse: Sequence[float], size: tuple[int, int], nearest: bool, fill: int
@@ -132,11 +160,17 @@ class Picture:
         """
         pillow = _pillow("reading images")
         method = pillow.Resampling.NEAREST if nearest else pillow.Resampling.BILINEAR
-        color = (fill,) * self._channels if self._channels > 1 else fill
+        color = (fill,) * self.channels if self.channels > 1 else fill
         return self._record(self._cut(box).transform(size, pillow.Transform.AFFINE, tuple(inverse), method, fillcolor=color))
 
     def _record(self, image: Any) -> ArrayRecord:
-        return ArrayRecord("uint8", (*image.size[::-1], self._channels), image.tobytes())
+        return ArrayRecord("uint8", (*image.size[::-1], self.channels), image.tobytes())
+
+
+def _most_pixels(data: Buffer) -> float:
+    """The number of pixels above which a JPEG is not decoded."""
+    most = _pillow("reading images").MAX_IMAGE_PIXELS
+    return min(most or math.inf, PIXELS_PER_BYTE * memoryview(data).nbytes)
 
 
 @contextlib.contextmanager
@@ -175,12 +209,41 @@ def _stored(image: Any) -> Any:
 
 def converted(image: Any, channels: int) -> Any:
     """Pillow's image upright, with 1, 3 or 4 channels of 8 bits."""
-    turned = import_module("PIL.ImageOps").exif_transpose(image)
+    if channels == 1:
+        image.draft("L", image.size)  # the brightness that a JPEG stores, instead of one computed from colors
+    image.load()
+    # a copy costs as much as half of the decoding, and Pillow's functions make one where nothing changes, too
+    turned = import_module("PIL.ImageOps").exif_transpose(image) if image.getexif().get(ORIENTATION, 1) != 1 else image
     if turned.mode == DEEP:  # the upper eight bits of each pixel, as OpenCV takes them
         turned = _pillow("reading images").frombytes("L", turned.size, turned.tobytes()[1::2])
     if channels == 1 and turned.mode != "L":
         return turned.convert("RGB").convert("L", BRIGHTNESS)
-    return turned.convert(MODES[channels])
+    return turned if turned.mode == MODES[channels] else turned.convert(MODES[channels])
+
+
+class _ArrowArray(ctypes.Structure):
+    """The beginning of an array of Arrow's C data interface."""
+
+
+_ArrowArray._fields_ = [
+    *((name, ctypes.c_int64) for name in ("length", "null_count", "offset", "n_buffers", "n_children")),
+    ("buffers", ctypes.POINTER(ctypes.c_void_p)),
+    ("children", ctypes.POINTER(ctypes.POINTER(_ArrowArray))),
+]
+_pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer_of.restype, _pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+
+
+def _memory(image: Any) -> Buffer:
+    """The pixels of an image of colors, four bytes each: its own memory if that is in one piece, and otherwise a copy."""
+    try:
+        _, capsule = image.__arrow_c_array__()
+    except ValueError:
+        return image.tobytes("raw", "RGBX")
+    numbers = _ArrowArray.from_address(_pointer_of(capsule, b"arrow_array")).children[0].contents
+    content = (ctypes.c_ubyte * numbers.length).from_address(numbers.buffers[1])
+    content.owner = image  # whose memory it is: lives as long as any view of it
+    return memoryview(content).cast("B")
 
 
 def dump_image(image: ArrayRecord, extension: str, quality: int) -> bytes:

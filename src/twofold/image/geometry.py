@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..backend.loader import backend_for
+from ..device import Device
 from .functions import imresize_pixels, method_of, with_short_side
 
 if TYPE_CHECKING:
+    from ..backend.pictures import Axis, PictureWriter
     from ..formats.images import Picture
 
 __all__ = ["Map"]
 
 NEAREST, LINEAR = 0, 1
+HOST = Device("cpu", 0)
+#: The matrix of an image that stays as it is.
+IDENTITY = 1.0, 0.0, 0.0, 0.0, 1.0, 0.0
+#: The normalization that changes nothing.
+UNCHANGED = (0.0,) * 4 + (1.0,) * 4 + (0.0,) * 4
 
 
 @dataclass(slots=True)
@@ -27,7 +35,8 @@ class Map:
     width, height
         Size of the image after the steps so far.
     matrix
-        From places in the original, homogeneous, to those after the steps. The center of the first pixel is (1/2, 1/2).
+        a, b, c, d, e, f: the place (x, y) of the original, or of what crops before any other step have left of it, is at
+        (a x + b y + c, d x + e y + f) after the steps. The center of the first pixel is (1/2, 1/2).
     fills
         Whether places outside the original may be seen.
     source
@@ -36,7 +45,7 @@ class Map:
 
     width: int
     height: int
-    matrix: np.ndarray = field(default_factory=lambda: np.eye(3))
+    matrix: tuple[float, float, float, float, float, float] = IDENTITY
     fills: bool = False
     source: tuple[int, int, int, int] = (0, 0, 0, 0)
 
@@ -55,7 +64,7 @@ class Map:
 
     def crop(self, left: int, top: int, width: int, height: int) -> None:
         """Keep a part."""
-        if np.array_equal(self.matrix, np.eye(3)):
+        if self.matrix == IDENTITY:
             self.source = (self.source[0] + left, self.source[1] + top, width, height)
             self.width, self.height = width, height
             return
@@ -84,8 +93,10 @@ class Map:
         # from places of pixels' corners to those of their centers
         self._then(width, height, a, b, c + (1 - a - b) / 2, d, e, f + (1 - d - e) / 2)
 
-    def _then(self, width: int, height: int, *rows: float) -> None:
-        self.matrix = np.array([rows[:3], rows[3:], (0, 0, 1)], "float64") @ self.matrix
+    def _then(self, width: int, height: int, a: float, b: float, c: float, d: float, e: float, f: float) -> None:
+        m = self.matrix
+        across = a * m[0] + b * m[3], a * m[1] + b * m[4], a * m[2] + b * m[5] + c
+        self.matrix = *across, d * m[0] + e * m[3], d * m[1] + e * m[4], d * m[2] + e * m[5] + f
         self.width, self.height = width, height
 
     def applied(self, picture: Picture, method: int, fill: int) -> np.ndarray:
@@ -100,20 +111,53 @@ class Map:
         fill
             The number for what lies outside it.
         """
-        if np.array_equal(self.matrix, np.eye(3)):
+        if self.matrix == IDENTITY:
             return _array(picture.part(self.source))
-        (a, _, c), (_, e, f) = self.matrix[:2]
-        old, new = self.source[:1:-1], (round(self.source[3] * e), round(self.source[2] * a))
-        method = method_of(method, (*old, *new))
+        method = self.method_of(method)
+        if picture.channels in (1, 3) and (write := self.writer(method)) is not None:
+            planes = np.empty((picture.channels, self.height, self.width), "uint8")
+            self.write(write, picture, False, UNCHANGED, planes)
+            return planes.transpose(1, 2, 0)
         if method in (NEAREST, LINEAR) or self.fills:
-            inverse = np.linalg.inv(self.matrix)[:2]
+            inverse = self._inverse()
             if method == NEAREST:  # OpenCV takes the pixel at a new one's corner
-                inverse[:, 2] -= inverse[:, :2].sum(1) / 2 - 1e-9
+                inverse[2] -= (inverse[0] + inverse[1]) / 2 - 1e-9
+                inverse[5] -= (inverse[3] + inverse[4]) / 2 - 1e-9
             size = self.width, self.height
-            return _array(picture.sampled(self.source, inverse.ravel().tolist(), size, method == NEAREST, fill))
-        resized = imresize_pixels(_array(picture.part(self.source)), new[1], new[0], method)
+            return _array(picture.sampled(self.source, inverse, size, method == NEAREST, fill))
+        (a, _, c, _, e, f), (*_, width, height) = self.matrix, self.source
+        resized = imresize_pixels(_array(picture.part(self.source)), round(width * a), round(height * e), method)
         left, top = round(-c), round(-f)
         return resized[top : top + self.height, left : left + self.width]
+
+    def method_of(self, method: int) -> int:
+        """The interpolation from 0 to 5 that a number up to 10 means for this map."""
+        (a, *_, e, _), (*_, width, height) = self.matrix, self.source
+        return method_of(method, (height, width, round(height * e), round(width * a)))
+
+    def writer(self, method: int) -> PictureWriter | None:
+        """The adapter's code for maps that only crop and resize, linearly; None for others, or if it has none."""
+        _, b, _, d, _, _ = self.matrix
+        if method != LINEAR or self.fills or b or d or min(self.source[2:]) < 2:
+            return None
+        return backend_for(HOST).picture_writer()
+
+    def write(self, write: PictureWriter, picture: Picture, mirror: bool, normal: tuple[float, ...], out: np.ndarray) -> None:
+        """Write the map of an image to ``out`` (c, height, width) by code that `writer` has returned; see `PictureWriter`."""
+        (a, _, c, _, e, f), (left, top, width, height) = self.matrix, self.source
+        part = _array(picture.padded())[top : top + height, left : left + width]
+        write(part, _axis(width, a, c), _axis(height, e, f), mirror, normal, out)
+
+    def _inverse(self) -> list[float]:
+        a, b, c, d, e, f = self.matrix
+        scale = 1 / (a * e - b * d)
+        return [e * scale, -b * scale, (b * f - e * c) * scale, -d * scale, a * scale, (d * c - a * f) * scale]
+
+
+def _axis(size: int, scale: float, shift: float) -> Axis:
+    """A scale and a shift the other way round. Whole sizes have the very scale of the operator that resizes images."""
+    new = round(size * scale)
+    return (size / new if abs(new - size * scale) < 1e-6 else 1 / scale), 0.5 - shift
 
 
 def _array(record: object) -> np.ndarray:

@@ -6,6 +6,7 @@ import colorsys
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -63,6 +64,11 @@ class RecordAugmenter:
         FormatError
             If it is not an image, or a part to be cut out is larger than it.
         """
+        picture, change, method = self.placed(data, rng)
+        return self.colored(change.applied(picture, method, self.fill_value), rng)
+
+    def placed(self, data: bytes, rng: np.random.Generator) -> tuple[Picture, Map, int]:
+        """A compressed image, how it is resized, turned, padded and cropped, and by which interpolation; see `__call__`."""
         picture = Picture(data, self.shape[0])
         change = Map(picture.width, picture.height)
         if self.resize > 0:
@@ -73,8 +79,7 @@ class RecordAugmenter:
         if not self._cut(change, rng):
             self._enlarge(change)
             self._crop(change, self.shape[2], self.shape[1], rng)
-        pixels = change.applied(picture, self._method(rng), self.fill_value)
-        return self._colored(pixels, rng) if self._colors else pixels
+        return picture, change, self._method(rng)
 
     @property
     def _turns(self) -> bool:
@@ -141,12 +146,16 @@ class RecordAugmenter:
     def _method(self, rng: np.random.Generator) -> int:
         return int(rng.integers(5)) if self.inter_method == 10 else self.inter_method
 
-    @property
-    def _colors(self) -> bool:
+    @cached_property
+    def colors(self) -> bool:
+        """Whether colors are changed."""
         strengths = (self.brightness, self.contrast, self.saturation, self.pca_noise, self.random_h, self.random_s, self.random_l)
         return any(strength > 0 for strength in strengths)
 
-    def _colored(self, pixels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def colored(self, pixels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Pixels (h, w, c), uint8, whose colors are changed at random."""
+        if not self.colors:
+            return pixels
         image = shifted(pixels.astype("float32"), (self.random_h, self.random_l, self.random_s), rng)
         steps = [step for step in ("brightness", "contrast", "saturation") if getattr(self, step) > 0]
         for step in rng.permutation(steps):

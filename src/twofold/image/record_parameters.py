@@ -63,6 +63,11 @@ class Normalizing:
         shift = rng.uniform(-1, 1) * self.max_random_illumination
         return (contrast * factor).astype("float32")[:, None, None], (shift * factor).astype("float32")[:, None, None]
 
+    @property
+    def varies(self) -> bool:
+        """Whether `factors` differ from image to image."""
+        return self.max_random_contrast != 0 or self.max_random_illumination != 0
+
     def mean(self, channels: int) -> np.ndarray:
         """The mean of each channel (channels, 1, 1)."""
         return np.array([self.mean_r, self.mean_g, self.mean_b, self.mean_a][:channels], "float32")[:, None, None]

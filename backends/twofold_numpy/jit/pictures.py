@@ -1,0 +1,80 @@
+"""Images into batches as machine code: a part of an image is interpolated, mirrored, normalized and written as planes, row by row.
+
+`llvm/picture.ll` has the code. Bytes are interpolated linearly with weights of 11 bits, as OpenCV does it: along a row to 15 bits, then
+between two rows to bytes. A row of the result needs at most two new rows of the image, and all that is written before the planes stays in
+the L1 cache: 40 µs for three planes of 224 x 224, where decoding the image takes 600.
+"""
+
+import ctypes
+import struct
+from collections.abc import Callable, Iterable
+from functools import cache
+
+import numpy as np
+
+from twofold.backend.forks import BUILDING
+from twofold.backend.pictures import Axis, PictureWriter
+
+from .compiler import Code, Compiler, compiler
+from .ir import splat
+from .llvm_text import llvm_text
+
+#: The numbers that the code reads, eight bytes each, before the twelve of the normalization.
+INTEGERS = ("source.width", "source.height", "width", "height", "mirror", "bytes", "channels")
+NUMBERS = ("scale.x", "start.x", "scale.y", "start.y")
+_NUMBERS = struct.Struct(f"{len(INTEGERS)}q{len(NUMBERS)}d12f")
+#: Columns are computed in multiples of so many; and bytes of scratch for each: an offset, four pairs of weights, two rows of four 16-bit
+#: numbers, and a row of pixels.
+MULTIPLE, SCRATCH = 16, 4 + 16 + 2 * 8 + 4
+#: The result's channels one after another in a pair of neighboring pixels: what `across` multiplies with the weights of the two.
+_PAIR = (0, 4, 1, 5, 2, 6, 3, 7)
+
+
+def picture_writer() -> PictureWriter | None:
+    """What `Backend.picture_writer` returns; None without a compiler."""
+    own = compiler()
+    return None if own is None else _writer(own)
+
+
+@cache
+def _writer(own: Compiler) -> PictureWriter:
+    with BUILDING:
+        code = own.loaded(own.stored_object_code(_text(own))[0])
+    address, integer, content = ctypes.c_void_p, ctypes.c_int64, ctypes.c_char_p
+    return _write_with(code, ctypes.CFUNCTYPE(None, address, integer, content, content, address)(code.address))
+
+
+def _write_with(code: Code, run: Callable[..., None]) -> PictureWriter:
+    def write(image: np.ndarray, across: Axis, down: Axis, mirror: bool, normal: tuple[float, ...], out: np.ndarray) -> None:
+        assert code.library  # stays loaded as long as the function
+        (source_height, source_width, _), (channels, height, width) = image.shape, out.shape
+        sizes = source_width, source_height, width, height, mirror, out.itemsize == 1, channels
+        numbers = _NUMBERS.pack(*sizes, *across, *down, *normal)
+        scratch = ctypes.create_string_buffer(SCRATCH * -(-width // MULTIPLE) * MULTIPLE)
+        run(_address(image), image.strides[0], numbers, scratch, _address(out))  # releases the GIL
+
+    return write
+
+
+def _address(array: np.ndarray) -> int:
+    return array.__array_interface__["data"][0]
+
+
+def _text(own: Compiler) -> str:
+    """The module of LLVM for this processor's vectors."""
+    lanes = min(own.machine.vector_bits // 32, MULTIPLE)
+    words: dict[str, str | int] = {"LANES": lanes, "NUMBERED": _listed(range(lanes)), "ALL_32": _listed(range(32))}
+    words |= {"EVEN": _listed(range(0, 32, 2)), "ODD": _listed(range(1, 32, 2)), "PAIR": _listed((*_PAIR, *(8 + k for k in _PAIR)))}
+    words |= {"MULTIPLE": MULTIPLE, "ROUNDING": MULTIPLE - 1, "NORMAL": len(INTEGERS) + len(NUMBERS)}
+    for name, kind in (("bit", "i32"), ("mean", "float"), ("factor", "float"), ("summand", "float"), ("left.32", "i32")):
+        lines = splat(f"%{name}.all", f"%{name}", kind, lanes)
+        words[f"SPREAD_{name.partition('.')[0].upper()}"] = "\n".join(f"  {line}" for line in lines)
+    loads = []
+    for k, name in enumerate(INTEGERS + NUMBERS):
+        kind = "i64" if name in INTEGERS else "double"
+        loads += [f"  %{name}.at = getelementptr i64, ptr %numbers, i64 {k}", f"  %{name} = load {kind}, ptr %{name}.at, align 1"]
+    return llvm_text("picture", LOADED="\n".join(loads), **words)
+
+
+def _listed(places: Iterable[int]) -> str:
+    return ", ".join(f"i32 {k}" for k in places)
