@@ -66,7 +66,7 @@ class ImageDetIter(ImageIter):
         path_imgidx: str | None = None,
         shuffle: bool = False,
         part_index: int = 0,
-        num_parts: int = 1,
+        num_parts: int | str = 1,
         aug_list: Sequence[DetAugmenter] | None = None,
         imglist: list[Any] | None = None,
         data_name: str = "data",

@@ -12,6 +12,7 @@ from ..errors import FormatError, InvalidValue, MXNetError, ParameterError, Unde
 from ..formats.files import join_path, read_file
 from ..formats.image_lists import load_image_list
 from ..io.iterator import DataBatch, DataDesc, DataIter
+from ..io.parts import part_of
 from ..io.skipped import BAD_SAMPLE, SkippedSamples
 from ..recordio import IRHeader, MXIndexedRecordIO, MXRecordIO, unpack
 from .augmenters import Augmenter, CreateAugmenter
@@ -51,6 +52,7 @@ class ImageIter(DataIter):
         Whether to visit the images in a random order, a new one in each epoch.
     part_index, num_parts
         Which of how many equal parts to read.
+        ``num_parts="workers"`` stands for the workers that ``twofold launch`` has started, of which each reads its own part.
     aug_list
         The augmenters; those of `CreateAugmenter` with ``**kwargs`` if None.
     imglist
@@ -92,7 +94,7 @@ class ImageIter(DataIter):
         path_imgidx: str | None = None,
         shuffle: bool = False,
         part_index: int = 0,
-        num_parts: int = 1,
+        num_parts: int | str = 1,
         aug_list: Sequence[Augmenter] | None = None,
         imglist: list[Any] | None = None,
         data_name: str = "data",
@@ -124,7 +126,7 @@ class ImageIter(DataIter):
         self.path_root = path_root
         self.data_shape, self.label_width, self.shuffle = tuple(data_shape), label_width, shuffle
         self.dtype, self.last_batch_handle = dtype, last_batch_handle
-        self.seq = self._order(part_index, num_parts)
+        self.seq = self._order(*part_of(type(self).__name__, num_parts, part_index))
         self.num_image = None if self.seq is None else len(self.seq)
         self.auglist = list(CreateAugmenter(data_shape, **kwargs)) if aug_list is None else list(aug_list)
         self.provide_data = [DataDesc(data_name, (batch_size, *data_shape), dtype)]
@@ -135,7 +137,7 @@ class ImageIter(DataIter):
         self._rolled: tuple[NDArray, NDArray, int] | None = None
         self.reset()
 
-    def _order(self, part_index: int, num_parts: int) -> list[Any] | None:
+    def _order(self, num_parts: int, part_index: int) -> list[Any] | None:
         """The keys of the images to visit; None for all records as they stand in the file."""
         if self.imgrec is None:
             keys = list(self.imglist or ())
@@ -145,8 +147,6 @@ class ImageIter(DataIter):
             raise ParameterError(f"{type(self).__name__}: shuffle and num_parts need an index", None, "pass path_imgidx")
         else:
             return None
-        if not 0 <= part_index < num_parts:
-            raise ParameterError(f"{type(self).__name__}: no such part", f"part_index={part_index} of num_parts={num_parts}")
         size = len(keys) // num_parts
         return keys[part_index * size : (part_index + 1) * size] if num_parts > 1 else keys
 

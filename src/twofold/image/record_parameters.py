@@ -25,7 +25,7 @@ class Reading:
     path_imglist: str = ""
     path_imgidx: str = ""
     label_width: int = 1
-    num_parts: int = 1
+    num_parts: int | str = 1
     part_index: int = 0
     shuffle: bool = False
     seed: int = 0

@@ -20,6 +20,7 @@ from ..formats.files import file_exists, read_file, with_suffix
 from ..formats.image_lists import load_image_list
 from ..imperative.array import adopted
 from ..io.iterator import DataDesc, DataIter, register_iterator
+from ..io.parts import part_of
 from ..io.skipped import BAD_SAMPLE, SkippedSamples
 from ..ndarray.array import NDArray
 from ..recordio import IRHeader, MXIndexedRecordIO, pack_img, unpack
@@ -252,6 +253,7 @@ class ImageRecordIter(DataIter):
         Number of labels of an image.
     num_parts, part_index
         Number of equal parts of the file, and the index of the part to read.
+        ``num_parts="workers"`` stands for the workers that ``twofold launch`` has started, of which each reads its own part.
     shuffle, seed
         Whether to visit the records in a random order, a new one in each epoch, and its seed.
     shuffle_chunk_size, shuffle_chunk_seed
@@ -355,14 +357,13 @@ class ImageRecordIter(DataIter):
         super().__init__(self._batching.batch_size)
         if self.batch_size < 1 or reading.label_width in (0, None):
             raise ParameterError(f"{title}: batch_size and label_width are positive", f"{self.batch_size} and {reading.label_width}")
-        if not 0 <= reading.part_index < reading.num_parts:
-            raise ParameterError(f"{title}: no such part", f"part_index={reading.part_index} of num_parts={reading.num_parts}")
+        parts, part = part_of(title, reading.num_parts, reading.part_index)
         name = self._dtypes[0] if self._batching.dtype == "None" else dtype_name(self._batching.dtype)
         if name not in self._dtypes:
             raise ParameterError(f"{title}: the dtype is not supported", name, f"use {' or '.join(self._dtypes)}")
         self._source = self._source_class(title, reading, augmenter, normalizing, np.dtype(name))
         keys = self._source.records.keys
-        low, high = (-(-len(keys) * part // reading.num_parts) for part in (reading.part_index, reading.part_index + 1))
+        low, high = (-(-len(keys) * k // parts) for k in (part, part + 1))
         self._keys = keys[low:high]
         self._labels = self._source.label_shape()
         self.provide_data = [DataDesc(self._batching.data_name, (self.batch_size, *shape), np.dtype(name).type)]

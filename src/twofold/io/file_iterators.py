@@ -19,6 +19,7 @@ from ..ndarray.creation import array
 from ..opdef.params import Param, kind_of
 from ..strictness import tolerate
 from .iterator import DataDesc, DataIter, register_iterator
+from .parts import part_of
 
 __all__ = ["MNISTIter", "MXDataIter"]
 
@@ -162,6 +163,7 @@ class MNISTIter(MXDataIter):
         Whether to suppress the message about what was read.
     num_parts, part_index
         Number of equal parts, and the index of the part to read.
+        ``num_parts="workers"`` stands for the workers that ``twofold launch`` has started, of which each reads its own part.
     prefetch_buffer, ctx
         Have no effect: images are in memory, and batches are created on the current device.
     dtype
@@ -191,7 +193,7 @@ class MNISTIter(MXDataIter):
         flat: bool = False,
         seed: int = 0,
         silent: bool = False,
-        num_parts: int = 1,
+        num_parts: int | str = 1,
         part_index: int = 0,
         prefetch_buffer: int = 4,
         ctx: str = "gpu",
@@ -200,8 +202,7 @@ class MNISTIter(MXDataIter):
         label_name: str = "softmax_label",
         input_shape: tuple[int, ...] | None = None,
     ) -> None:
-        if not 0 <= part_index < num_parts:
-            raise ParameterError("MNISTIter: no such part", f"part_index={part_index} of num_parts={num_parts}", "count parts from 0")
+        num_parts, part_index = part_of("MNISTIter", num_parts, part_index)
         images, labels = _idx_array(image, 3), _idx_array(label, 1)
         if len(images) != len(labels):
             raise ShapeError(

@@ -15,6 +15,7 @@ from ..ndarray.array import NDArray
 from ..ndarray.sparse import CSRNDArray, csr_matrix
 from .file_iterators import MXDataIter, takes_text
 from .iterator import DataDesc, register_iterator
+from .parts import part_of
 
 __all__ = ["CSVIter", "LibSVMIter"]
 
@@ -155,6 +156,7 @@ class LibSVMIter(MXDataIter):
         Shape of a label; with a file of labels (columns,), and batches of labels are csr arrays.
     num_parts, part_index
         Number of equal parts, and the index of the part to read.
+        ``num_parts="workers"`` stands for the workers that ``twofold launch`` has started, of which each reads its own part.
     batch_size
         Number of rows in a batch.
     round_batch
@@ -185,7 +187,7 @@ class LibSVMIter(MXDataIter):
         data_shape: Shape,
         label_libsvm: str | None = "NULL",
         label_shape: Shape = (1,),
-        num_parts: int = 1,
+        num_parts: int | str = 1,
         part_index: int = 0,
         batch_size: int = 1,
         round_batch: bool = True,
@@ -198,8 +200,7 @@ class LibSVMIter(MXDataIter):
         _checked_dtype("LibSVMIter", dtype, SPARSE_DTYPES)
         if not round_batch:
             raise ParameterError("LibSVMIter: round_batch must be true", "round_batch=False", "omit it")
-        if not 0 <= part_index < num_parts:
-            raise ParameterError("LibSVMIter: no such part", f"part_index={part_index} of num_parts={num_parts}", "count parts from 0")
+        num_parts, part_index = part_of("LibSVMIter", num_parts, part_index)
         self._rows = _SparseRows(data_libsvm, _columns("data_shape", data_shape))
         self._labels = None if label_libsvm in NO_FILE else _SparseRows(label_libsvm, _columns("label_shape", label_shape))
         if self._labels is None and _shape(label_shape) != (1,):
