@@ -14,6 +14,7 @@ from twofold.errors import FormatError, ShapeError
 from twofold.kvstore.compression import TwoBitCompression, pack_two_bit, unpack_two_bit
 from twofold.kvstore.messages import Flag, Message, Op, decode, encode
 from twofold.kvstore.optimizer_json import optimizer_to_json
+from twofold.kvstore.server_loop import Intake
 
 from tests.kvstore.server_driver import Server, floats
 
@@ -151,23 +152,37 @@ def test_memory_does_not_grow_with_the_number_of_workers():
 
 
 def test_workers_that_push_keys_in_other_orders_do_not_block_each_other():
-    server = Server(3)
+    server = Server(4)
     for key in (0, 1):
         server.init(key, floats(0))
-    one = floats(1).tobytes()
-    queues = {
-        w: [Message(Op.PUSHPULL, k, worker=w, clock=1, seq=k + 1, payload=one) for k in keys]
-        for w, keys in enumerate(((1, 0), (0, 1), (0, 1)))
-    }
-    answered = []
-    while any(queues.values()):
-        moved = False
-        for w in (2, 1, 0):  # each sends its next request only after the last one was taken
-            if queues[w] and server.core.takes(w, queues[w][0], 4):
-                moved = True
-                answered += server.core.handle(w, queues[w].pop(0))
-        assert moved
-    assert len(answered) == 6
+    intake, one, answered = Intake(server.core), floats(1).tobytes(), []
+    for step in (0, 1):
+        for w, orders in enumerate(((1, 0), (0, 1), (0, 1), (0, 1))):
+            message = Message(Op.PUSHPULL, orders[step], worker=3 - w, clock=1, seq=step + 1, payload=one)
+            for replies in intake.receive(3 - w, message):
+                answered += replies
+    assert len(answered) == 8
+
+
+def test_a_worker_that_waits_for_one_key_before_it_pushes_another_is_not_waited_for_for_ever():
+    server = Server(4)
+    for key in (0, 1):
+        server.init(key, floats(0))
+    intake, one, answered = Intake(server.core), floats(1).tobytes(), []
+
+    def push(worker, key):
+        message = Message(Op.PUSHPULL, key, worker=worker, clock=1, seq=key + 1, payload=one)
+        return [reply for replies in intake.receive(worker, message) for reply in replies]
+
+    server.core.tick(100)
+    for worker in (1, 2, 3):  # worker 0 pushes key 0, and waits; the others push key 1 first, of which only two pushes are kept
+        push(worker, 1)
+    push(0, 0)
+    for worker in (1, 2, 3):
+        push(worker, 0)
+    server.core.tick(102)
+    answered = [reply for replies in intake.go_on() for reply in replies]
+    assert sorted((w, m.key) for w, m in answered) == [(0, 0), (1, 0), (2, 0), (3, 0)]
 
 
 # damaged messages

@@ -24,7 +24,7 @@ GRACE = 5.0
 class Part(NamedTuple):
     """A part of a tensor: its number, its server, and the rows, or elements of a tensor with few rows, that it has."""
 
-    index: int
+    shard: int
     server: int
     start: int
     stop: int
@@ -386,11 +386,11 @@ class ServerClient:
         clock = self._clocks[tensor.name]
         if op == Op.PUSH:
             flags |= Flag.QUIET
-        message = Message(op, tensor.key, tensor.code, flags, part.index, self._rank, clock, seq, rows, payload)
+        message = Message(op, tensor.key, tensor.code, flags, part.shard, self._rank, clock, seq, rows, payload)
         if self._attempts > 1:
             message = message._replace(payload=bytes(payload))
             if op in (Op.PUSH, Op.PUSHPULL):
-                self._unconfirmed.setdefault((part.server, tensor.key, part.index), []).append(message)
+                self._unconfirmed.setdefault((part.server, tensor.key, part.shard), []).append(message)
         if op != Op.PUSH:
             self._pending[seq] = Request(part.server, message, tensor.name, out)
         self._transport.send(part.server, message)

@@ -109,8 +109,8 @@ class ServerCore:
         self._rank, self._neighbour, self._snapshot_every = rank, neighbour, snapshot_every
         self._until_snapshot = snapshot_every
         self._snapshots: dict[int, bytes] = {}
-        self._refused: dict[int, Message] = {}
-        self._kept_bytes = 0
+        self._refused: set[int] = set()
+        self._kept_bytes = self._value_bytes = 0
         self._now = 0.0
         self._out: Replies = []
         handlers: dict[int, Callable[[Message], None]] = {
@@ -146,7 +146,7 @@ class ServerCore:
     @property
     def held_bytes(self) -> int:
         """Bytes of values, of sums, and of pushes that arrived before it was their turn to be added."""
-        return sum(2 * s.nbytes for s in self._shards.values() if s.has_value) + self._kept_bytes
+        return 2 * self._value_bytes + self._kept_bytes
 
     def handle(self, source: int, message: Message) -> Replies:
         """Carry out a message.
@@ -165,7 +165,7 @@ class ServerCore:
         """
         out: Replies = []
         self._out = out
-        self._refused.pop(source, None)
+        self._refused.discard(source)
         try:
             if source in self._heard:
                 self._heard[source] = self._now
@@ -214,18 +214,27 @@ class ServerCore:
             return True
         clock = message.clock + shard.lag.get(source, 0)
         is_next = clock == shard.reached + 1 and shard.next_contributor(self._live, self._done) == source
-        is_taken = is_next or self._kept_bytes + size <= sum(s.nbytes for s in self._shards.values()) or self._is_stuck()
-        if is_taken:
-            self._refused.pop(source, None)
-        else:
-            self._refused[source] = message
-        return is_taken
+        if is_next or clock <= shard.reached or self._kept_bytes + size <= self._value_bytes or source not in self._heard:
+            self._refused.discard(source)
+            return True
+        self._refused.add(source)
+        return False
 
-    def _is_stuck(self) -> bool:
-        """Whether nobody whose push is added next can send it: each is refused, or waits for a reply. Keys were pushed in other orders."""
-        open_ = [s for s in self._shards.values() if s.contributors or s.kept]
-        waiting = {p.source for s in self._shards.values() for p in s.parked} | self._refused.keys()
-        return all(s.next_contributor(self._live, self._done) in waiting for s in open_)
+    def next_contributor(self, message: Message) -> int | None:
+        """The worker whose push is added next to the sum of a message's key; None in an asynchronous store."""
+        shard = self._shards.get(message.key << 16 | message.shard)
+        return None if shard is None or not self._is_synchronous else shard.next_contributor(self._live, self._done)
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether pushes were refused, and everybody whose push is added next was refused too, or has waited for a reply for a second.
+
+        That happens if workers push keys in other orders. Then one of the refused pushes must be handled in spite of its turn.
+        """
+        if not self._refused:
+            return False
+        stuck = {p.source for s in self._shards.values() for p in s.parked if self._now - p.since > 1.0} | self._refused
+        return all(s.next_contributor(self._live, self._done) in stuck for s in self._shards.values() if s.contributors or s.kept)
 
     def tick(self, now: float) -> Replies:
         """Let time pass: fail requests that have waited too long, and drop workers that were silent for too long.
@@ -271,9 +280,10 @@ class ServerCore:
 
     def _leave(self, worker: int) -> None:
         self._live.remove(worker)
-        for table in (self._heard, self._barrier, self._finished, self._refused):
+        for table in (self._heard, self._barrier, self._finished):
             table.pop(worker, None)
         self._done.discard(worker)
+        self._refused.discard(worker)
         for shard in self._shards.values():
             self._kept_bytes -= sum(len(m.payload) for (_, w), m in shard.kept.items() if w == worker)
             shard.forget(worker)
@@ -390,6 +400,7 @@ class ServerCore:
         shard = self._shard(message)
         if not shard.has_value:  # else it is sent again, or this worker joined later
             shard.set_value(message)
+            self._value_bytes += shard.nbytes
             shard.reached = message.clock
             if shard.heir_of is not None:
                 self._inherit(shard, shard.heir_of)

@@ -1,7 +1,7 @@
-"""`serve`: the loop of a server over any transport."""
+"""`serve`: the loop of a server over any transport; `Intake`: the order in which it takes messages."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from time import monotonic
 
 from ..errors import ClusterError, FormatError
@@ -9,7 +9,55 @@ from .messages import Message, reply_error
 from .server_core import Replies, ServerCore
 from .transports import Transport
 
-__all__ = ["serve"]
+__all__ = ["Intake", "serve"]
+
+
+class Intake:
+    """Hands messages to a core: those of a worker in their order, and pushes when the core takes them.
+
+    Parameters
+    ----------
+    core
+        The core.
+    """
+
+    def __init__(self, core: ServerCore) -> None:
+        self._core = core
+        self._waiting: dict[int, deque[Message]] = {}
+
+    def receive(self, source: int, message: Message) -> Iterator[Replies]:
+        """Hand over a message, or keep it until others have come. Yields replies, which are to be sent before the next are asked for."""
+        if len(message.payload) > self._core.limit(message):
+            error = FormatError("server: the payload is larger than announced", f"{len(message.payload)} bytes", "call init first")
+            yield [(source, reply_error(message, error))]
+            return
+        queue = self._waiting.setdefault(source, deque())
+        queue.append(message)
+        yield from self._take(source)
+        if queue and queue[-1] is message:  # its memory is the transport's, which uses it again
+            queue[-1] = message._replace(payload=bytes(message.payload))
+        yield from self.go_on()
+
+    def go_on(self) -> Iterator[Replies]:
+        """Hand over a message that would otherwise wait for ever."""
+        while self._waiting and self._core.is_stuck:
+            yield from self._take(min(self._waiting), at_once=True)
+
+    def _take(self, source: int, at_once: bool = False) -> Iterator[Replies]:
+        """Hand over a worker's messages up to one whose turn has not come, and those of others whose turn has come by that."""
+        ready = deque([source])
+        while ready:
+            worker = ready.popleft()
+            queue = self._waiting.get(worker, ())
+            while queue and (at_once or self._core.takes(worker, queue[0], len(queue[0].payload))):
+                at_once = False
+                message = queue.popleft()
+                yield self._core.handle(worker, message)
+                following = self._core.next_contributor(message)
+                if following in self._waiting:
+                    ready.append(following)
+            if not queue:
+                self._waiting.pop(worker, None)
 
 
 def serve(core: ServerCore, transport: Transport, every: float = 0.5, now: Callable[[], float] = monotonic) -> None:
@@ -26,7 +74,7 @@ def serve(core: ServerCore, transport: Transport, every: float = 0.5, now: Calla
     now
         The clock.
     """
-    waiting: dict[int, deque[Message]] = {}
+    intake = Intake(core)
 
     def send(replies: Replies) -> None:
         while replies:
@@ -36,28 +84,15 @@ def serve(core: ServerCore, transport: Transport, every: float = 0.5, now: Calla
             except ClusterError:  # it died: the others go on
                 replies += core.drop(dest)
 
-    def take(source: int) -> None:
-        """Handle a worker's messages in order, up to one whose turn has not come."""
-        queue = waiting[source]
-        while queue and core.takes(source, queue[0], len(queue[0].payload)):
-            send(core.handle(source, queue.popleft()))
-        if not queue:
-            del waiting[source]
-
     ticked = now()
     send(core.tick(ticked))
     while not core.is_stopped:
         received = transport.receive(every)
         if received is not None:
-            source, message = received
-            if len(message.payload) > core.limit(message):
-                error = FormatError("server: the payload is larger than announced", f"{len(message.payload)} bytes", "call init first")
-                send([(source, reply_error(message, error))])
-            else:
-                waiting.setdefault(source, deque()).append(message)
-                take(source)
-                for other in tuple(waiting):
-                    take(other)
+            for replies in intake.receive(*received):
+                send(replies)
         if now() - ticked >= every:
             ticked = now()
             send(core.tick(ticked))
+            for replies in intake.go_on():
+                send(replies)
