@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import random
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 import twofold as mx
-from twofold.errors import DTypeError, ParameterError
+from twofold.errors import DTypeError, MXNetError, ParameterError
 from twofold.gluon.data.vision import transforms
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def images() -> mx.nd.NDArray:
@@ -49,3 +53,52 @@ def test_wrong_rotations_say_what_to_do():
         transforms.Rotate(3, True, True)(mx.nd.zeros((3, 4, 4)))
     with pytest.raises(ParameterError, match="smaller one first"):
         transforms.RandomRotation((3, -3))
+
+
+def test_hybrid_blocks_are_composed_to_a_graph_that_can_be_exported(tmp_path: Path):
+    block = transforms.HybridCompose([transforms.Resize(4), transforms.ToTensor(), transforms.Normalize(0.5, 0.25)])
+    image = images()[0]
+    expected = transforms.Compose([transforms.Resize(4), transforms.ToTensor(), transforms.Normalize(0.5, 0.25)])(image)
+    np.testing.assert_array_equal(block(image).asnumpy(), expected.asnumpy())
+    block.export(str(tmp_path / "steps"))
+    again = mx.gluon.SymbolBlock.imports(str(tmp_path / "steps-symbol.json"), ["data"])
+    np.testing.assert_array_equal(again(image).asnumpy(), expected.asnumpy())
+    with pytest.raises(MXNetError, match="CenterCrop"):
+        transforms.HybridCompose([transforms.CenterCrop(3)])
+
+
+def test_a_part_is_cut_out_where_the_image_is_extended():
+    image = images()[0]
+    random.seed(1)
+    seen = {tuple(transforms.RandomCrop((10, 8))(image)[0, 0].asnumpy()) for _ in range(100)}
+    corners = {tuple(pixel) for pixel in image.asnumpy()[:2, :4].reshape(-1, 3)}
+    assert seen == corners, "every place at which the part fits is drawn"
+    batch = transforms.RandomCrop((13, 9), pad=2, pad_value=7)(images())
+    assert batch.shape == (2, 9, 13, 3)
+    whole = transforms.RandomCrop((15, 12), pad=((1, 2), (0, 2), (0, 0)), pad_value=7)(images())
+    np.testing.assert_array_equal(whole.asnumpy(), np.pad(images().asnumpy(), ((0, 0), (1, 2), (0, 2), (0, 0)), constant_values=7))
+    assert transforms.RandomCrop(20)(image).shape == (20, 20, 3), "a smaller image is enlarged"
+    with pytest.raises(ParameterError, match="three pairs"):
+        transforms.RandomCrop(3, pad=((1, 2), (3, 4)))
+
+
+def test_places_are_those_of_mx_image():
+    image = images()[0]
+    random.seed(5)
+    expected = mx.image.random_crop(image, (4, 6))[0]
+    random.seed(5)
+    np.testing.assert_array_equal(transforms.RandomCrop((4, 6))(image).asnumpy(), expected.asnumpy())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "uint8"])
+def test_gray_is_the_brightness_of_the_colors(dtype: str):
+    image = images()[0].astype(dtype)
+    gray = np.repeat(image.asnumpy().astype("float64") @ [[0.299], [0.587], [0.114]], 3, axis=2)
+    np.testing.assert_allclose(transforms.RandomGray(1)(image).asnumpy(), gray.astype(dtype), atol=1 if dtype == "uint8" else 1e-3)
+    np.testing.assert_array_equal(transforms.RandomGray(0)(image).asnumpy(), image.asnumpy())
+    block = transforms.RandomGray()
+    block.hybridize()
+    mx.random.seed(2)
+    share = np.mean([bool((block(image) == image).min().asscalar()) for _ in range(200)])
+    assert 0.35 < share < 0.65
+    assert block(image).dtype == np.dtype(dtype)

@@ -56,13 +56,12 @@ def normalize(xp, data, *, mean: Floats = (0.0, 0.0, 0.0, 0.0), std: Floats = (1
     channels = data.shape[-3]
     if channels not in (1, 3):
         raise ShapeError("normalize: tensors have one or three channels", data.shape, "pass the result of to_tensor")
-    if any(len(v) != 1 and len(v) < channels for v in (mean, std)):
+    if any(len(v) != channels and len(set(v)) != 1 for v in (mean, std)):
         raise ParameterError("normalize: needs a mean and a std for each channel", f"mean {mean}, std {std}", f"pass {channels} of each")
-    if xp.dtype_of(data) not in FLOATS:
-        return xp.cast_like(normalize(xp, xp.to_float(data), mean=mean, std=std), data)
-    per_channel = [tuple(v[0] if len(v) == 1 else v[k] for k in range(channels)) for v in (mean, std)]
-    parts = [(xp.take_slice(data, k, k + 1, -3) - m) / s for k, (m, s) in enumerate(zip(*per_channel, strict=True))]
-    return xp.concat(*parts, axis=len(data.shape) - 3)
+    per_channel = [v if len(v) == channels else (v[0],) * channels for v in (mean, std)]
+    wide = _wide(xp, data)
+    parts = [(xp.take_slice(wide, k, k + 1, -3) - m) / s for k, (m, s) in enumerate(zip(*per_channel, strict=True))]
+    return xp.cast_like(xp.concat(*parts, axis=len(data.shape) - 3), data)
 
 
 @normalize.sample

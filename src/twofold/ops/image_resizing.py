@@ -13,6 +13,8 @@ NEAREST, LINEAR, CUBIC, AREA, LANCZOS, EXACT = range(6)
 #: Fixed-point weights of bytes: 11 bits, and 8 bits where every result shall be rounded correctly.
 BITS, EXACT_BITS = 11, 8
 DTYPES = ("uint8", *FLOATS)
+#: Others of which the nearest pixels are taken. Signed bytes are also interpolated, as if they were bytes without a sign.
+COPIED = ("int8", "int32")
 
 
 def _nearest(np, size, new):
@@ -118,6 +120,8 @@ def resized(np, image, *, height, width, interp):
     rows, columns = taps(np, h, height), taps(np, w, width)
     if kind == NEAREST:
         return image[..., rows[0], columns[0][:, 0], :]
+    if image.dtype == np.int8:
+        return resized(np, image.view("uint8"), height=height, width=width, interp=interp).view("int8")
     if image.dtype == np.uint8 and taps is not _covered:
         return np.clip(_bytes(np, image, rows, columns, kind), 0, 255).astype(image.dtype)
     wide = "float64" if image.dtype == np.float64 else "float32"
@@ -134,8 +138,9 @@ def resize_to(xp, name, data, height, width, interp):
         raise ShapeError(f"{name}: needs images", data.shape, "pass (h, w, c) or (n, h, w, c)")
     if min(height, width) < 1 or interp not in range(6):
         raise ParameterError(f"{name}: wrong size or interpolation", f"{height} by {width}, interp {interp}", "pass interp from 0 to 5")
-    if xp.dtype_of(data) not in DTYPES:
-        raise DTypeError(f"{name}: only {', '.join(DTYPES)} can be resized", xp.dtype_of(data), "cast the image")
+    dtype = xp.dtype_of(data)
+    if dtype not in DTYPES and not (dtype in COPIED and (dtype == "int8" or interp == NEAREST)):
+        raise DTypeError(f"{name}: only {', '.join(DTYPES)} can be resized", dtype, "cast the image")
     shape = (*data.shape[:-3], height, width, data.shape[-1])
     x = xp.upcast(data)
     found = xp.host(resized, x, like=xp.zeros(shape, xp.dtype_of(x)), height=height, width=width, interp=interp)

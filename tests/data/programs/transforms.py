@@ -25,6 +25,46 @@ def resized(mx: Any) -> Any:
     return results, [block(images).shape for block in blocks], fails(lambda: T.Resize(0)(images))
 
 
+def resized_integers(mx: Any) -> Any:
+    """Signed bytes are resized as bytes without a sign; of other integers the nearest pixels are taken."""
+    T = mx.gluon.data.vision.transforms
+    signed = [
+        T.Resize(size, keep, kind)(_images(mx, "int8")) for size, keep, kind in (((4, 3), False, 1), (5, True, 1), ((4, 3), False, 0))
+    ]
+    return signed, T.Resize((7, 4), interpolation=0)(_images(mx, "int32"))
+
+
+def normalized(mx: Any) -> Any:
+    """Computed in single precision; integers are truncated and wrap around."""
+    T, results = mx.gluon.data.vision.transforms, []
+    for dtype in ("uint8", "int8", "int32", "float16", "float32", "float64"):
+        x = mx.nd.array(np.arange(0, 120, 9).reshape(1, 1, -1).repeat(3, 0), dtype=dtype)
+        for block in (T.Normalize(), T.Normalize(50.5, 0.3), T.Normalize((0.5, 0.25, -1), (0.5, 0.25, 2)), T.Normalize((1, 2, 3), 7)):
+            results.append(block(x))
+            block.hybridize()
+            results.append(block(mx.nd.stack(x, x)))
+    return results, [fails(lambda b=b: b(x).asnumpy()) for b in (T.Normalize((1, 2)), T.Normalize(0, (1, 2, 3, 4)))]
+
+
+def arrays_of_numpy(mx: Any) -> Any:
+    """Arrays of `mx.np` are cut and resized, and remain such; parts of NumPy's own are arrays of NumPy."""
+    T, x = mx.gluon.data.vision.transforms, _images(mx)[0]
+    random.seed(3)
+    own = T.CenterCrop(3)(x.asnumpy())
+    mx.npx.set_np()
+    try:
+        x = x.as_np_ndarray()
+        blocks = [
+            T.CenterCrop((4, 3)),
+            T.RandomResizedCrop(4, interpolation=0),
+            T.Compose([T.Resize(5), T.ToTensor(), T.Normalize(0.5, 0.25)]),
+        ]
+        found = [block(x) for block in blocks]
+        return [isinstance(y, mx.np.ndarray) for y in found], [y.as_nd_ndarray() for y in found], isinstance(own, np.ndarray), own
+    finally:
+        mx.npx.reset_np()
+
+
 def cropped(mx: Any) -> Any:
     T, images = mx.gluon.data.vision.transforms, _images(mx)
     parts = [T.CropResize(1, 2, 5, 4), T.CropResize(1, 2, 5, 4, (10, 8), 0), T.CropResize(1, 2, 5, 4, 3, 0)]
@@ -61,7 +101,7 @@ def rotated_at_random(mx: Any) -> Any:
 def unchanged(mx: Any) -> Any:
     T, image = mx.gluon.data.vision.transforms, _images(mx)[0]
     same = [T.RandomBrightness(0), T.RandomContrast(0), T.RandomLighting(0), T.RandomApply(T.Cast("float32"), 0)]
-    changed = T.RandomApply(T.Cast("float32"), 1)(image)
+    changed = T.RandomApply(T.Cast("float32"), 1)(image), T.RandomApply(lambda x: x + 1, 1)(image)
     return [bool((block(image) == image).min().asscalar()) for block in same], changed
 
 

@@ -1,32 +1,31 @@
 """Image transformations: blocks for ``Dataset.transform_first``."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Number
 from typing import Any
 
-import numpy as np
-
-from .... import ndarray as nd
-from ....errors import DTypeError, ParameterError
-from ....image.functions import imrotate, method_of, random_part, random_rotate, scale_down
 from ...block import Block
 from ...hybrid_block import HybridBlock
 from ...nn.containers import HybridSequential, Sequential
 from ...signatures import DTypeLike, Functions, Operand
+from .places import CenterCrop, RandomCrop, RandomResizedCrop, RandomRotation, Rotate, Size
 
 __all__ = [
     "Cast",
     "CenterCrop",
     "Compose",
     "CropResize",
+    "HybridCompose",
     "Normalize",
     "RandomApply",
     "RandomBrightness",
     "RandomColorJitter",
     "RandomContrast",
+    "RandomCrop",
     "RandomFlipLeftRight",
     "RandomFlipTopBottom",
+    "RandomGray",
     "RandomHue",
     "RandomLighting",
     "RandomResizedCrop",
@@ -36,8 +35,6 @@ __all__ = [
     "Rotate",
     "ToTensor",
 ]
-
-Size = int | tuple[int, int]
 
 
 class Compose(Sequential):
@@ -77,6 +74,38 @@ class Compose(Sequential):
                 self.add(transform)
 
 
+class HybridCompose(HybridSequential):
+    """Applies transformations one after another, compiled into one graph, which can be exported.
+
+    Parameters
+    ----------
+    transforms
+        The transformations, which are hybrid blocks.
+
+    Raises
+    ------
+    WrongType
+        If one is not.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> from twofold.gluon.data.vision import transforms
+    >>> block = transforms.HybridCompose([transforms.Resize(2), transforms.ToTensor()])
+    >>> block(mx.nd.ones((4, 4, 3), dtype="uint8")).shape
+    (3, 2, 2)
+
+    Notes
+    -----
+    It is in MXNet 2, not in 1.9.1.
+    """
+
+    def __init__(self, transforms: Sequence[HybridBlock]) -> None:
+        super().__init__()
+        self.add(*transforms)
+        self.hybridize()
+
+
 class Cast(HybridBlock, arrays="nd"):
     """Casts images to a dtype.
 
@@ -106,7 +135,7 @@ class ToTensor(HybridBlock, arrays="nd"):
 
 
 class Normalize(HybridBlock, arrays="nd"):
-    """Computes ``(image − mean) / std`` for each channel of images (…, c, h, w).
+    """Computes ``(image − mean) / std`` for each channel of images (c, h, w) or (n, c, h, w) with one or three channels.
 
     Parameters
     ----------
@@ -116,18 +145,16 @@ class Normalize(HybridBlock, arrays="nd"):
 
     def __init__(self, mean: float | Sequence[float] = 0.0, std: float | Sequence[float] = 1.0) -> None:
         super().__init__()
-        self._mean = mean
-        self._std = std
+        self._mean = _per_channel(mean)
+        self._std = _per_channel(std)
 
     def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
-        """The image, with the same shape."""
-        return F.broadcast_div(F.broadcast_sub(x, _per_channel(F, self._mean)), _per_channel(F, self._std))
+        """The image, with the same shape and dtype."""
+        return F.image.normalize(x, mean=self._mean, std=self._std)
 
 
-def _per_channel(F: Functions, values: float | Sequence[float]) -> Any:
-    """The numbers as an array (c, 1, 1)."""
-    numbers = [values] if isinstance(values, (int, float)) else list(values)
-    return F.concat(*[F.full((1, 1, 1), float(v)) for v in numbers], dim=0)
+def _per_channel(values: float | Sequence[float]) -> tuple[float, ...]:
+    return (float(values),) if isinstance(values, Number) else tuple(map(float, values))  # type: ignore[arg-type]
 
 
 class RandomApply(Sequential):
@@ -136,14 +163,14 @@ class RandomApply(Sequential):
     Parameters
     ----------
     transforms
-        A block, or a list of blocks, which are applied together.
+        A block or function, or a list of blocks, which are applied together.
     p
         The probability.
     """
 
-    def __init__(self, transforms: Block | Sequence[Block], p: float = 0.5) -> None:
+    def __init__(self, transforms: Callable[[Any], Any] | Sequence[Block], p: float = 0.5) -> None:
         super().__init__()
-        self.transforms = transforms if isinstance(transforms, Block) else Compose(transforms)
+        self.transforms = transforms if callable(transforms) else Compose(transforms)
         self.p = p
 
     def forward(self, x: Any) -> Any:
@@ -322,6 +349,29 @@ class RandomColorJitter(HybridBlock, arrays="nd"):
         return F.image.random_color_jitter(x, **self._ranges)
 
 
+class RandomGray(HybridBlock, arrays="nd"):
+    """Makes an image (h, w, 3) gray with a probability: each channel becomes the brightness that the eye sees.
+
+    Parameters
+    ----------
+    p
+        The probability.
+
+    Notes
+    -----
+    It is in MXNet 2, not in 1.9.1, whose `mx.image.RandomGrayAug` takes other weights of the colors and only float32 images.
+    """
+
+    def __init__(self, p: float = 0.5) -> None:
+        super().__init__()
+        self.p = p
+
+    def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
+        """The image, with the same shape and dtype."""
+        gray = F.image.random_saturation(x, min_factor=0.0, max_factor=0.0)
+        return F.where(F.broadcast_like(F.random.uniform(shape=(1, 1, 1)) < self.p, x), gray, x)
+
+
 class RandomLighting(HybridBlock, arrays="nd"):
     """Adds random multiples of the principal components of the colors of ImageNet to an image (h, w, 3) of numbers up to 255.
 
@@ -342,154 +392,3 @@ class RandomLighting(HybridBlock, arrays="nd"):
     def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
         """The image, with the same shape and dtype."""
         return F.image.random_lighting(x, alpha_std=self._alpha)
-
-
-class CenterCrop(Block):
-    """Cuts the center out of images (h, w, c) or (n, h, w, c). Of smaller images it is as large as its proportions allow, and enlarged.
-
-    Parameters
-    ----------
-    size
-        Width and height of the part; a single number is both.
-    interpolation
-        As for `Resize`; also 9 for areas if the part shrinks, cubic if it grows, bilinear otherwise, and 10 for one at random.
-    """
-
-    def __init__(self, size: Size, interpolation: int = 1) -> None:
-        super().__init__()
-        self._args = (_both(size), interpolation)
-
-    def forward(self, x: Any) -> Any:
-        """The centers."""
-        return _center(x, *self._args)
-
-
-class RandomResizedCrop(Block):
-    """Cuts a part of a random size and proportion out of images (h, w, c) or (n, h, w, c), the same of a batch, and resizes it.
-
-    Parameters
-    ----------
-    size
-        The new width and height; a single number is both.
-    scale
-        Limits of the part's share of the image's area; a single number is the lower one.
-    ratio
-        Limits of its width over its height.
-    interpolation
-        As for `CenterCrop`.
-
-    Notes
-    -----
-    Szegedy and others, "Going deeper with convolutions", CVPR 2015. If ten attempts do not fit, it is the center.
-    """
-
-    def __init__(
-        self,
-        size: Size,
-        scale: float | tuple[float, float] = (0.08, 1.0),
-        ratio: tuple[float, float] = (3 / 4, 4 / 3),
-        interpolation: int = 1,
-    ) -> None:
-        super().__init__()
-        self._size, self._interpolation = _both(size), interpolation
-        self._scale = (scale, 1.0) if isinstance(scale, (int, float)) else scale
-        self._ratio = ratio
-
-    def forward(self, x: Any) -> Any:
-        """The parts, of the new size."""
-        found = random_part(x.shape[-3], x.shape[-2], self._scale, self._ratio)
-        if found:
-            return _part(x, found, self._size, self._interpolation)
-        return _center(x, self._size, self._interpolation)
-
-
-def _both(size: Size) -> tuple[int, int]:
-    if isinstance(size, Number):
-        return int(size), int(size)  # type: ignore[arg-type]
-    width, height = size  # type: ignore[misc]
-    return width, height
-
-
-def _center(x: Any, size: tuple[int, int], interpolation: int) -> Any:
-    h, w = x.shape[-3:-1]
-    width, height = scale_down((w, h), size)
-    return _part(x, ((w - width) // 2, (h - height) // 2, width, height), size, interpolation)
-
-
-def _part(x: Any, part: tuple[int, int, int, int], size: tuple[int, int], interpolation: int) -> Any:
-    left, top, width, height = part
-    found = nd.image.crop(x, x=left, y=top, width=width, height=height)
-    if (width, height) == size:
-        return found
-    return nd.image.resize(found, size=size, interp=method_of(interpolation, (height, width, size[1], size[0])))
-
-
-class Rotate(Block):
-    """Rotates float32 images (c, h, w) or (n, c, h, w) about their centers, with zeros around them.
-
-    Parameters
-    ----------
-    rotation_degrees
-        The angle, counterclockwise.
-    zoom_in
-        Whether to enlarge them until no zeros are seen.
-    zoom_out
-        Whether to shrink them until all of them is seen.
-
-    Raises
-    ------
-    ParameterError
-        If both are true.
-    DTypeError
-        If the images are not float32.
-    """
-
-    def __init__(self, rotation_degrees: float, zoom_in: bool = False, zoom_out: bool = False) -> None:
-        super().__init__()
-        self._args = (rotation_degrees, zoom_in, zoom_out)
-
-    def forward(self, x: Any) -> Any:
-        """The rotated images, with the same shape."""
-        if np.dtype(x.dtype) != np.float32:
-            raise DTypeError("This transformation only supports float32. Consider calling it after ToTensor", f"{np.dtype(x.dtype)}")
-        return imrotate(x, *self._args)
-
-
-class RandomRotation(Block):
-    """Rotates float32 images (c, h, w) or (n, c, h, w), each by an angle of its own, drawn between two.
-
-    Parameters
-    ----------
-    angle_limits
-        The smallest and the largest angle, in degrees.
-    zoom_in, zoom_out
-        As for `Rotate`.
-    rotate_with_proba
-        The probability that images are rotated, all of a batch.
-
-    Raises
-    ------
-    ParameterError
-        If the limits are not in order, or the probability is none.
-    DTypeError
-        If the images are not float32.
-    """
-
-    def __init__(
-        self, angle_limits: tuple[float, float], zoom_in: bool = False, zoom_out: bool = False, rotate_with_proba: float = 1.0
-    ) -> None:
-        super().__init__()
-        low, high = angle_limits
-        if low >= high:
-            raise ParameterError("`angle_limits` must be an ordered tuple", f"{angle_limits}", "pass the smaller one first")
-        if not 0 <= rotate_with_proba <= 1:
-            raise ParameterError("Probability of rotating the image should be between 0 and 1", f"{rotate_with_proba}")
-        self._limits, self._zoom, self._probability = (low, high), (zoom_in, zoom_out), rotate_with_proba
-
-    def forward(self, x: Any) -> Any:
-        """The rotated images, with the same shape."""
-        if np.random.random() > self._probability:  # noqa: NPY002  (what MXNet draws from)
-            return x
-        if np.dtype(x.dtype) != np.float32:
-            raise DTypeError("This transformation only supports float32. Consider calling it after ToTensor", f"{np.dtype(x.dtype)}")
-        return random_rotate(x, self._limits, *self._zoom)
