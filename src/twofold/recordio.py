@@ -150,6 +150,13 @@ class MXRecordIO:
         with self._lock:
             return self._next(reader)
 
+    @property
+    def size(self) -> int:
+        """Size of a file that is read, in bytes."""
+        reader = self._reader()
+        with self._lock:
+            return reader.size()
+
     def skip_damage(self) -> None:
         """After `read` raised a `FormatError`: advance to the next whole record, or else to the end of the file."""
         reader = self._reader()

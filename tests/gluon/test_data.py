@@ -12,8 +12,8 @@ import pytest
 
 import twofold as mx
 from twofold import nd
-from twofold.errors import EngineError, FormatError, MissingFileError
-from twofold.gluon.data import ArrayDataset, BatchSampler, DataLoader, Dataset, RandomSampler, SimpleDataset
+from twofold.errors import EngineError, FormatError, MissingFileError, ParameterError
+from twofold.gluon.data import ArrayDataset, BatchSampler, DataLoader, Dataset, RandomSampler, SimpleDataset, SplitSampler
 from twofold.gluon.data.vision import MNIST, FashionMNIST
 
 if TYPE_CHECKING:
@@ -159,3 +159,47 @@ def test_the_real_mnist_files(shared: Path) -> None:
     assert (len(data), batch.shape, batch.dtype, labels.asnumpy().tolist()) == (10000, (5, 1, 28, 28), np.float32, [7, 2, 1, 0, 4])
     assert isinstance(batch, nd.NDArray)
     assert 0.99 < batch.max().asscalar() <= 1
+
+
+# SplitSampler
+
+
+@pytest.mark.parametrize(("length", "parts"), [(10, 1), (10, 3), (7, 7), (11, 4)])
+def test_parts_of_samples_have_each_once(length: int, parts: int) -> None:
+    samplers = [SplitSampler(length, parts, k) for k in range(parts)]
+    assert sorted(i for sampler in samplers for i in sampler) == list(range(length))
+    assert [len(sampler) for sampler in samplers] == [len(ArrayDataset(range(length)).shard(parts, k)) for k in range(parts)]
+
+
+def test_parts_of_even_size_repeat_a_sample() -> None:
+    for part in range(4):
+        sampler = SplitSampler(11, 4, part, even_size=True)
+        found = list(sampler)
+        assert len(found) == len(sampler) == 3
+        assert len(set(found)) == (2 if part == 3 else 3)
+        assert list(SplitSampler(12, 4, part, even_size=True, shuffle=False)) == [3 * part, 3 * part + 1, 3 * part + 2]
+
+
+def test_seeded_parts_have_an_order_for_each_iteration() -> None:
+    np.random.seed(0)  # noqa: NPY002  (the global generator)
+    one, other = (SplitSampler(40, 2, 1, seed=5) for _ in range(2))
+    orders = [list(one) for _ in range(3)]
+    np.random.seed(1)  # noqa: NPY002  (the global generator)
+    assert orders == [list(other) for _ in range(3)]
+    assert len({tuple(order) for order in orders}) == 3
+    assert list(SplitSampler(40, 2, 1, seed=6)) != orders[0]
+    np.random.seed(3)  # noqa: NPY002  (the global generator)
+    drawn = list(SplitSampler(40, 2, 1))
+    np.random.seed(3)  # noqa: NPY002  (the global generator)
+    assert list(SplitSampler(40, 2, 1)) == drawn
+
+
+def test_repeated_parts_visit_all_samples_before_the_next_time() -> None:
+    found = list(SplitSampler(6, 2, 1, repeat=2))
+    assert sorted(found[:3]) == sorted(found[3:]) == [3, 4, 5]
+
+
+@pytest.mark.parametrize("options", [{"part_index": 2, "num_parts": 2}, {"num_parts": 0}, {"num_parts": 5}, {"repeat": 0}])
+def test_parts_that_do_not_exist_raise(options: dict[str, int]) -> None:
+    with pytest.raises(ParameterError, match="SplitSampler"):
+        SplitSampler(4, **options)

@@ -89,6 +89,10 @@ class RecordReader:
         self._file.seek(offset)
         return self._file.read(size)
 
+    def size(self) -> int:
+        """Return the size of the file in bytes."""
+        return self._file.seek(0, os.SEEK_END)
+
     def read(self) -> bytes | None:
         """Return the record at `offset`, and advance to the next one; None at the end of the file.
 
@@ -125,7 +129,7 @@ class RecordReader:
         FormatError
             See `read`.
         """
-        end = self._file.seek(0, os.SEEK_END)
+        end = self.size()
         self.offset = 0
         while self.offset < end:
             start = self.offset
@@ -160,7 +164,7 @@ class RecordReader:
 
         That place may lie inside the record before, whose length may be the damage.
         """
-        end = self._file.seek(0, os.SEEK_END)
+        end = self.size()
         start, stop = self._last
         block = 1 + (start if stop == self.offset else self.offset)
         while block < end:
@@ -183,7 +187,7 @@ class RecordReader:
         padded = _padded(length)
         place = self.offset + HEADER.size
         if padded > UNCHECKED:
-            left = self._file.seek(0, os.SEEK_END) - place
+            left = self.size() - place
             if padded > left:
                 raise self._cut(length, left)
         content = self._bytes_at(padded, place)

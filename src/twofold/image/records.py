@@ -74,6 +74,16 @@ class Source:
         """The normalization as `PictureWriter` takes it, if it is the same for all images."""
         return None if self.normalizing.varies else self._numbers(np.random.default_rng(0))
 
+    def keys_of(self, part: int, parts: int) -> list[Any]:
+        """Keys of a part's records: equally many for each part where an index is named, else those in its share of the bytes."""
+        keys, offsets, reading = self.records.keys, self.records.idx, self.reading
+        places = np.arange(len(keys)) if reading.path_imgidx else np.array([offsets[key] for key in keys], "int64")
+        step = -(-(len(keys) if reading.path_imgidx else self.records.size) // parts)
+        if not reading.path_imgidx:
+            step = -(-step // 4) * 4
+        first = part * step
+        return [keys[k] for k in np.flatnonzero((places >= first) & (places < first + step))]
+
     def label_shape(self) -> tuple[int, ...]:
         """Shape of the label of an image in a batch."""
         return (self.reading.label_width,) if self.reading.label_width > 1 else ()
@@ -252,7 +262,8 @@ class ImageRecordIter(DataIter):
     label_width
         Number of labels of an image.
     num_parts, part_index
-        Number of equal parts of the file, and the index of the part to read.
+        Number of parts of the file, and the index of the part to read. Together the parts have every record once. They are of equal size in
+        bytes, or, where ``path_imgidx`` is given, in records.
         ``num_parts="workers"`` stands for the workers that ``twofold launch`` has started, of which each reads its own part.
     shuffle, seed
         Whether to visit the records in a random order, a new one in each epoch, and its seed.
@@ -362,9 +373,7 @@ class ImageRecordIter(DataIter):
         if name not in self._dtypes:
             raise ParameterError(f"{title}: the dtype is not supported", name, f"use {' or '.join(self._dtypes)}")
         self._source = self._source_class(title, reading, augmenter, normalizing, np.dtype(name))
-        keys = self._source.records.keys
-        low, high = (-(-len(keys) * k // parts) for k in (part, part + 1))
-        self._keys = keys[low:high]
+        self._keys = self._source.keys_of(part, parts)
         self._labels = self._source.label_shape()
         self.provide_data = [DataDesc(self._batching.data_name, (self.batch_size, *shape), np.dtype(name).type)]
         self.provide_label = [DataDesc(self._batching.label_name, (self.batch_size, *self._labels))]

@@ -155,7 +155,7 @@ class LibSVMIter(MXDataIter):
     label_shape
         Shape of a label; with a file of labels (columns,), and batches of labels are csr arrays.
     num_parts, part_index
-        Number of equal parts, and the index of the part to read.
+        Number of parts of equal size in bytes, and the index of the part to read. Together the parts have every row once.
         ``num_parts="workers"`` stands for the workers that ``twofold launch`` has started, of which each reads its own part.
     batch_size
         Number of rows in a batch.
@@ -207,7 +207,7 @@ class LibSVMIter(MXDataIter):
             raise ShapeError("LibSVMIter: label_shape is expected to be (1,) without label_libsvm", f"{label_shape}", "omit it")
         count = len(self._rows.labels)
         _check_lengths("LibSVMIter", count, count if self._labels is None else len(self._labels.labels))
-        part = np.arange(count * part_index // num_parts, count * (part_index + 1) // num_parts)
+        part = np.arange(count) if num_parts == 1 else _part_of(read_file(data_libsvm), num_parts, part_index)
         super().__init__(part, self._rows.labels[part], batch_size, data_name, label_name, round_batch=True)
         self.provide_data = [DataDesc(data_name, (batch_size, self._rows.columns))]
         if self._labels is not None:
@@ -274,6 +274,15 @@ def _parse_libsvm(content: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray, n
     with np.errstate(over="ignore"):
         labels, values = numbers[heads].astype("float32"), rest[:, 1].astype("float32")
     return labels, values, columns, np.concatenate([[0], np.cumsum(counts)])
+
+
+def _part_of(content: bytes, count: int, index: int) -> np.ndarray:
+    """The rows of one of several parts: those that begin in its share of the bytes. The part before has one that begins where it does."""
+    lines = content.splitlines(keepends=True)
+    starts = np.cumsum([0, *map(len, lines)])[:-1]
+    starts = starts[[bool(line.partition(b"#")[0].strip()) for line in lines]]
+    parts = np.maximum(-(-starts // -(-len(content) // count)) - 1, 0)
+    return np.flatnonzero(parts == index)
 
 
 def _without_comments(content: bytes) -> bytes:

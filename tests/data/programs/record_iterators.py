@@ -83,6 +83,21 @@ def parts(mx: Any) -> Any:
     return _with_records(mx, FLAT, [float(k) for k in range(5)], *({"num_parts": 2, "part_index": k} for k in range(2)))
 
 
+def shares(mx: Any) -> Any:
+    """Which records of different sizes each of several parts has, by bytes and, with an index, by number; only parts that have some."""
+    images = [np.random.RandomState(k).randint(0, 255, (8 + k * 5 % 7, 8, 3)).astype("uint8") for k in range(11)]
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = _records(mx, folder, images, [float(k) for k in range(11)])
+        for index, counts in (("", (2, 3, 4, 5)), (os.path.join(folder, "a.idx"), (2, 3, 4))):
+            for count in counts:
+                for part in range(count):
+                    given = {"data_shape": (3, 4, 4), "batch_size": 1, "preprocess_threads": 1, "verbose": False, "path_imgidx": index}
+                    it = mx.io.ImageRecordIter(path_imgrec=path, num_parts=count, part_index=part, **given)
+                    found.append([int(batch.label[0].asnumpy()[0]) for batch in it])
+    return found
+
+
 def cut(mx: Any) -> Any:
     return [
         _with_records(mx, [_pixels(h, w)], [1.0], {"batch_size": 1}, {"batch_size": 1, "mirror": True}, {"batch_size": 1, "pad": 3})

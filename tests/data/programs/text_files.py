@@ -118,3 +118,18 @@ def sparse_rows(mx: Any) -> Any:
             ]
         )
     return found
+
+
+def shares_of_sparse_rows(mx: Any) -> Any:
+    """Which rows of different lengths each of several parts has."""
+    rows = "".join(f"{k} " + " ".join(f"{c}:{k + c}" for c in range(k * 7 % 5)) + "\n" for k in range(12))
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "a.svm")
+        with open(path, "w") as file:
+            file.write(rows)
+        for count in (1, 2, 3, 4, 5):
+            for part in range(count):
+                it = mx.io.LibSVMIter(data_libsvm=path, data_shape=(5,), batch_size=1, num_parts=count, part_index=part)
+                found.append([int(batch.label[0].asnumpy()[0]) for batch in it])
+    return found

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ParameterError, Undefined
+from ...errors import InvalidValue, ParameterError, Undefined
 
-__all__ = ["BatchSampler", "FilterSampler", "RandomSampler", "Sampler", "SequentialSampler"]
+__all__ = ["BatchSampler", "FilterSampler", "RandomSampler", "Sampler", "SequentialSampler", "SplitSampler"]
 
 
 class Sampler:
@@ -59,6 +59,76 @@ class RandomSampler(Sampler):
 
     def __len__(self) -> int:
         return self._length
+
+
+class SplitSampler(Sampler):
+    """One of several contiguous parts of the samples in random order, a new one in each iteration: what one of several machines visits.
+
+    Together the parts have every sample once. If they cannot be equal in size, the first ones are larger by one.
+
+    Parameters
+    ----------
+    length
+        Number of samples.
+    num_parts, part_index
+        Number of parts, and the index of the part to visit, such as ``kv.num_workers`` and ``kv.rank`` of a key-value store.
+    even_size
+        Whether the smaller parts visit one of their samples, drawn at random, twice, so that all machines have as many batches.
+    repeat
+        How often each iteration visits the samples.
+    shuffle
+        Whether the order is random.
+    seed
+        Seed of the orders, which then depend on it, the part and the number of iterations before; None for NumPy's global generator.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such part, there are fewer samples than parts, or ``repeat`` is not positive.
+
+    Examples
+    --------
+    >>> from twofold.gluon.data import SplitSampler
+    >>> [list(SplitSampler(7, num_parts=3, part_index=k, shuffle=False)) for k in range(3)]
+    [[0, 1, 2], [3, 4], [5, 6]]
+    >>> len(SplitSampler(7, num_parts=3, part_index=2, even_size=True))
+    3
+    """
+
+    def __init__(
+        self,
+        length: int,
+        num_parts: int = 1,
+        part_index: int = 0,
+        even_size: bool = False,
+        repeat: int = 1,
+        shuffle: bool = True,
+        seed: int | None = None,
+    ) -> None:
+        if not 0 <= part_index < num_parts:
+            raise InvalidValue("SplitSampler: no such part", f"part_index={part_index} of num_parts={num_parts}", "count parts from 0")
+        if length < num_parts or repeat < 1:
+            given = f"length={length}, num_parts={num_parts}, repeat={repeat}"
+            raise InvalidValue("SplitSampler: each part needs a sample", given, "pass fewer parts, and 1 or more for repeat")
+        size, rest = divmod(length, num_parts)
+        start = size * part_index + min(part_index, rest)
+        self._indices = np.arange(start, start + size + (part_index < rest))
+        self._extra = int(even_size and 0 < rest <= part_index)
+        self._repeat, self._shuffle, self._seed, self._part = repeat, shuffle, seed, part_index
+        self._iterations = 0
+
+    def __iter__(self) -> Iterator[int]:
+        # the global generator, as in RandomSampler
+        rng: Any = np.random if self._seed is None else np.random.default_rng((self._seed, self._part, self._iterations))
+        self._iterations += 1
+        order: list[int] = []
+        for _ in range(self._repeat):
+            indices = np.concatenate([self._indices, rng.choice(self._indices, self._extra)])
+            order += (rng.permutation(indices) if self._shuffle else indices).tolist()
+        return iter(order)
+
+    def __len__(self) -> int:
+        return (len(self._indices) + self._extra) * self._repeat
 
 
 class FilterSampler(Sampler):
