@@ -51,7 +51,7 @@ def test_outside_a_launcher_there_is_one_part(mnist: dict[str, str]) -> None:
 def test_the_other_iterators_over_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TWOFOLD_WORKERS", "2")
     monkeypatch.setenv("OMPI_COMM_WORLD_RANK", "1")
-    (tmp_path / "rows").write_text("".join(f"{k} 0:{k}\n" for k in range(4)))
+    (tmp_path / "rows").write_text("0 0:000\n" + "".join(f"{k} 0:{k}\n" for k in range(1, 4)))  # parts are shares of bytes
     batches = mx.io.LibSVMIter(data_libsvm=str(tmp_path / "rows"), data_shape=(1,), batch_size=2, num_parts="workers")
     assert [batch.label[0].asnumpy().tolist() for batch in batches] == [[2, 3]]
     pytest.importorskip("PIL")
