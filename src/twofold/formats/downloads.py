@@ -2,23 +2,23 @@
 
 import hashlib
 import os
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any, cast
 from urllib.error import URLError
 from urllib.parse import unquote, urlsplit
-from urllib.request import url2pathname, urlopen
+from urllib.request import url2pathname
 
 from ..errors import FileAccessError, ParameterError
 from ..origin import warn
-from .files import open_file
+from .files import file_exists, folder_exists, join_path, make_folder, open_file, write_file
+from .resuming import CHUNK, opened_source, partial_file, replace_file
+from .urls import is_url
 
 __all__ = ["check_sha1", "data_dir", "download", "fetch", "local_copy", "replace_file", "retried", "sha1_of"]
-
-#: Seconds without an answer after which an attempt has failed.
-TIMEOUT = 60
 
 
 def data_dir() -> str:
@@ -64,55 +64,38 @@ def sha1_of(filename: str | os.PathLike[str]) -> str:
         return hashlib.file_digest(cast("Any", file), "sha1").hexdigest()
 
 
-def replace_file(src: str | os.PathLike[str], dst: str | os.PathLike[str]) -> None:
-    """Move a file over another one, atomically if both are on one file system.
-
-    Raises
-    ------
-    FileAccessError
-        If the file cannot be moved.
-    """
-    try:
-        os.replace(src, dst)
-    except OSError as error:
-        raise FileAccessError(f"Moving downloaded temp file - {src}, to {dst} failed.", str(error), "Please retry the download.") from error
-
-
-def fetch(url: str, target: Path, verify_ssl: bool = True) -> None:
+def fetch(url: str, target: str, verify_ssl: bool = True, sha1_hash: str | None = None) -> None:
     """Copy what a URL names into a file, which is replaced atomically: no reader ever sees a part of it.
 
+    What arrived before an attempt failed is kept beside the file, and the next one asks for the rest, if the server tells by what it can be
+    sure that the content is still the same, and sends ranges.
+
     Raises
     ------
     FileAccessError
-        If there is neither a local copy nor an answer from the server.
+        If there is neither a local copy nor an answer from the server, or the content has another checksum.
     """
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".")
+    if is_url(target):
+        with tempfile.TemporaryDirectory(prefix="twofold-") as folder:
+            local = os.path.join(folder, "content")
+            fetch(url, local, verify_ssl, sha1_hash)
+            with open(local, "rb") as file:
+                write_file(target, iter(partial(file.read, CHUNK), b""))
+        return
     try:
-        with os.fdopen(handle, "wb") as file:
-            local = local_copy(url)
-            if local is not None:
-                with open(local, "rb") as source:
-                    shutil.copyfileobj(source, file)
-            else:
-                options: dict[str, Any] = {} if verify_ssl else {"context": _unverified()}
-                with urlopen(url, timeout=TIMEOUT, **options) as answer:
-                    shutil.copyfileobj(answer, file)
-        replace_file(temporary, target)
-    except (OSError, ValueError) as error:  # URLError and HTTPError are OSErrors; ValueError is an unknown kind of URL
+        with opened_source(url, local_copy(url), verify_ssl) as source, partial_file(target, url, source) as part:
+            with source.rest(part.size) as rest:
+                part.take(rest)
+            if sha1_hash is None or check_sha1(part.path, sha1_hash):
+                part.publish(target)
+                return
+            part.remove()
+    except (OSError, ValueError, HTTPException) as error:  # URLError and HTTPError are OSErrors; ValueError is an unknown kind of URL
         text = str(error.reason) if isinstance(error, URLError) else str(error)
         name = Path(urlsplit(url).path).name
         todo = f"put {name} into {data_dir()} (or set MXNET_HOME), or connect to the network"
         raise FileAccessError(f"Failed downloading url {url}", text, todo) from error
-    finally:
-        Path(temporary).unlink(missing_ok=True)
-
-
-def _unverified() -> Any:
-    import ssl  # loads OpenSSL
-
-    context = ssl.create_default_context()
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    return context
+    raise FileAccessError(f"File {target} is downloaded but the content hash does not match", sha1_hash, "check url and sha1_hash")
 
 
 def retried(attempt: Callable[[], object], retries: int, say: Callable[[Exception, int], None]) -> None:
@@ -137,12 +120,14 @@ def download(
 ) -> str:
     """Download a file, unless it is there already; files in local caches (see `local_copy`) are copied.
 
+    A download that was interrupted is continued, if the server can.
+
     Parameters
     ----------
     url
-        ``http://``, ``https://`` or ``file://``.
+        ``http://``, ``https://``, ``file://``, or what fsspec opens, such as ``s3://``.
     path
-        The file to write, or an existing folder, in which it gets its name from the URL; the current folder if None.
+        The file to write, or an existing folder, in which it gets its name from the URL; the current folder if None. It may be a URL.
     overwrite
         Whether to download a file that exists.
     sha1_hash
@@ -179,23 +164,21 @@ def download(
     name = url.rsplit("/", 1)[-1]
     if path is None and not name:
         raise ParameterError("Can't construct file-name from this URL.", url, "Please set the `path` option manually.")
-    target = Path(name if path is None else path).expanduser()
-    if target.is_dir():
-        target /= name
-    if target.is_file() and not overwrite and (sha1_hash is None or check_sha1(target, sha1_hash)):
-        return str(target)
-    target.parent.mkdir(parents=True, exist_ok=True)
+    target = os.path.expanduser(name if path is None else path)
+    if folder_exists(target):
+        target = join_path(target, name)
+    if file_exists(target) and not overwrite and (sha1_hash is None or check_sha1(target, sha1_hash)):
+        return target
+    make_folder(os.path.dirname(target) or ".")
     if not verify_ssl:
         warn("Unverified HTTPS request is being made (verify_ssl=False).")
 
     def attempt() -> None:
         print(f"Downloading {target} from {url}...")
-        fetch(url, target, verify_ssl)
-        if sha1_hash is not None and not check_sha1(target, sha1_hash):
-            raise FileAccessError(f"File {target} is downloaded but the content hash does not match", sha1_hash, "check url and sha1_hash")
+        fetch(url, target, verify_ssl, sha1_hash)
 
     def say(error: Exception, left: int) -> None:
         print(f"download failed due to {error!r}, retrying, {left} attempt{'s' if left > 1 else ''} left")
 
     retried(attempt, retries, say)
-    return str(target)
+    return target

@@ -11,44 +11,18 @@ import contextlib
 import hashlib
 import os
 import platform
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO
+
+from .locks import is_locked_now, lock
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["replacement"]
+__all__ = ["remove_unlocked", "replacement"]
 
 SUFFIX = ".tmp"
 LONGEST = 40  # letters of a name that are repeated in that of its temporary file; with all of them it could be too long
-
-if sys.platform == "win32":  # an open file can be neither removed nor renamed there
-
-    def _lock(file: BinaryIO) -> None:
-        """Nothing to do."""
-
-    def _remove_unlocked(name: str) -> None:
-        os.unlink(name)
-
-    def _rename(file: BinaryIO, old: Path, new: Path) -> None:
-        file.close()
-        old.replace(new)
-else:
-    import fcntl
-
-    def _lock(file: BinaryIO) -> None:
-        """Lock a file until it is closed, once nobody else does, where the file system has locks."""
-        with contextlib.suppress(OSError):
-            fcntl.flock(file, fcntl.LOCK_EX)
-
-    def _remove_unlocked(name: str) -> None:
-        with open(name, "r+b") as file:  # network file systems lock only what is open for writing
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.unlink(name)
-
-    def _rename(file: BinaryIO, old: Path, new: Path) -> None:
-        old.replace(new)  # still locked: nobody may take it for abandoned before it has its name
 
 
 @contextlib.contextmanager
@@ -71,7 +45,9 @@ def replacement(path: Path) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())  # or a crash after the rename could leave an empty file under the name
             if mode is not None:  # a new file has the process's default mode
                 temporary.chmod(mode & 0o7777)
-            _rename(file, temporary, path)
+            if os.name == "nt":
+                file.close()  # or it could not be renamed; elsewhere it stays locked, so that nobody takes it for abandoned before that
+            temporary.replace(path)
     except BaseException:  # Ctrl-C too must not leave the temporary file behind
         temporary.unlink(missing_ok=True)
         raise
@@ -82,7 +58,7 @@ def _created(path: Path) -> tuple[Path, BinaryIO]:
     while True:
         temporary = path.with_name(f"{_prefix(path)}{os.getpid()}.{os.urandom(4).hex()}{SUFFIX}")
         file = temporary.open("xb")
-        _lock(file)
+        lock(file)
         if os.fstat(file.fileno()).st_nlink:
             return temporary, file
         file.close()  # another process found it before it was locked, and removed it
@@ -93,8 +69,17 @@ def _remove_abandoned(path: Path) -> None:
     with os.scandir(path.parent) as entries:
         found = [entry.path for entry in entries if entry.name.startswith(prefix) and entry.name.endswith(SUFFIX)]
     for name in found:
-        with contextlib.suppress(OSError):  # it is locked, or another process has removed it already
-            _remove_unlocked(name)
+        remove_unlocked(name)
+
+
+def remove_unlocked(name: str) -> None:
+    """Remove a file unless a process has locked it, or has it open on Windows."""
+    with contextlib.suppress(OSError):
+        with open(name, "r+b") as file:  # network file systems lock only what is open for writing
+            if is_locked_now(file):
+                os.unlink(name)
+        if os.name == "nt":
+            os.unlink(name)
 
 
 def _prefix(path: Path) -> str:

@@ -120,6 +120,11 @@ class RangedFile(io.RawIOBase):
         self._start, self._block = 0, b""
         self._ahead = FEWEST
 
+    @property
+    def identity(self) -> str:
+        """What its content is recognized by: another text if the file has changed."""
+        return str(self._system.ukey(self._path))
+
     def readable(self) -> bool:
         """True."""
         return True

@@ -15,7 +15,7 @@ from ..dtype import NUMPY
 from ..errors import FormatError, MissingFileError
 from ..formats.datasets import load_idx
 from ..formats.downloads import data_dir, fetch, retried
-from ..formats.files import read_file
+from ..formats.files import file_exists, join_path, make_folder, read_file
 from ..io.file_iterators import MNISTIter
 from ..io.iterator import DataIter
 
@@ -75,7 +75,7 @@ def download(url: str, fname: str | None = None, dirname: str | None = None, ove
     Parameters
     ----------
     url
-        ``http://``, ``https://`` or ``file://``.
+        ``http://``, ``https://``, ``file://``, or what fsspec opens, such as ``s3://``.
     fname
         The file to write; the last part of the URL if None.
     dirname
@@ -98,16 +98,16 @@ def download(url: str, fname: str | None = None, dirname: str | None = None, ove
     fname = url.split("/")[-1] if fname is None else fname
     folder = os.path.dirname(fname) if dirname is None else dirname
     if dirname is not None:
-        fname = os.path.join(dirname, fname)
+        fname = join_path(dirname, fname)
     if folder:
-        os.makedirs(folder, exist_ok=True)
-    if os.path.exists(fname) and not overwrite:
+        make_folder(folder)
+    if file_exists(fname) and not overwrite:
         return fname
 
     def say(error: Exception, left: int) -> None:
         print(f"download failed, retrying, {left} attempt{'s' if left > 1 else ''} left")
 
-    retried(lambda: fetch(url, Path(fname)), max(retries - 1, 0), say)
+    retried(lambda: fetch(url, fname), max(retries - 1, 0), say)
     return fname
 
 
@@ -134,8 +134,8 @@ def download_model(
     known = {model_name: {"symbol": f"{base}-symbol.json", "params": f"{base}-0000.params"}} if meta_info is None else meta_info
     if model_name not in known:
         return None, 0
-    os.makedirs(dst_dir, exist_ok=True)
-    prefix = os.path.join(dst_dir, model_name)
+    make_folder(dst_dir)
+    prefix = join_path(dst_dir, model_name)
     download(known[model_name]["symbol"], f"{prefix}-symbol.json")
     download(known[model_name]["params"], f"{prefix}-0000.params")
     return prefix, 0

@@ -1,0 +1,34 @@
+"""Locks of open files, by which processes tell whether a temporary file is in use.
+
+The system unlocks the files of a process that ends, however it ends.
+"""
+
+import contextlib
+import sys
+from typing import BinaryIO
+
+__all__ = ["is_locked_now", "lock"]
+
+if sys.platform == "win32":
+
+    def lock(file: BinaryIO) -> None:
+        """Do nothing: open files can be neither removed nor renamed on Windows, which is what the locks are for elsewhere."""
+
+    def is_locked_now(file: BinaryIO) -> bool:
+        """Return False."""
+        return False
+else:
+    import fcntl
+
+    def lock(file: BinaryIO) -> None:
+        """Lock a file until it is closed, as soon as nobody else does; do nothing where the file system has no locks."""
+        with contextlib.suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_EX)
+
+    def is_locked_now(file: BinaryIO) -> bool:
+        """Lock a file until it is closed, unless somebody else does; return whether it is locked now."""
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True

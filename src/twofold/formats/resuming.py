@@ -1,0 +1,221 @@
+"""Where downloads come from, and the partial files of those that were interrupted, which later ones continue.
+
+The name of a partial file says what it is a part of: the URL, and what the server gave to recognize the content by (HTTP's ``ETag`` or
+``Last-Modified``). So parts of different contents are never put together. A process that writes one locks it, and another writes its own.
+"""
+
+import contextlib
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+from ..errors import FileAccessError
+from .locks import is_locked_now
+from .replacing import LONGEST, remove_unlocked
+from .urls import RangedFile, is_url
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
+
+__all__ = ["CHUNK", "opened_source", "partial_file", "replace_file"]
+
+#: Bytes that are copied at once.
+CHUNK = 1 << 20
+#: Seconds without an answer after which an attempt has failed.
+TIMEOUT = 60
+SUFFIX = ".part"
+PARTIAL_CONTENT, RANGE_NOT_SATISFIABLE = 206, 416
+#: Schemes that Python itself opens.
+OWN = ("http://", "https://", "ftp://")
+
+
+def replace_file(src: str | os.PathLike[str], dst: str | os.PathLike[str]) -> None:
+    """Move a file over another one, atomically if both are on one file system.
+
+    Raises
+    ------
+    FileAccessError
+        If the file cannot be moved.
+    """
+    try:
+        os.replace(src, dst)
+    except OSError as error:
+        raise FileAccessError(f"Moving downloaded temp file - {src}, to {dst} failed.", str(error), "Please retry the download.") from error
+
+
+# ---------------------------------------------------------------------------------------------------------------------- sources
+
+
+class Rest(NamedTuple):
+    """A content from some byte on: the bytes in sequence, where they start, and the size of the whole content if it is known."""
+
+    file: Any
+    start: int
+    size: int | None
+
+
+class Source(NamedTuple):
+    """A content that is to be copied.
+
+    Attributes
+    ----------
+    identity
+        What it is recognized by at another time; empty if it cannot be.
+    rest
+        Opens it from some byte on, or, if that cannot be, from its start.
+    """
+
+    identity: str
+    rest: Callable[[int], AbstractContextManager[Rest]]
+
+
+@contextlib.contextmanager
+def opened_source(url: str, local: Path | None, verify_ssl: bool) -> Iterator[Source]:
+    """The content of a URL, or of the local file that stands for it."""
+    if local is not None:
+        with open(local, "rb") as file:
+            whole = Rest(file, 0, os.fstat(file.fileno()).st_size)
+            yield Source("", lambda start: contextlib.nullcontext(whole))
+    elif is_url(url) and not url.lower().startswith(OWN):
+        with RangedFile(url) as remote:
+            size = remote.seek(0, os.SEEK_END)
+            yield Source(remote.identity, lambda start: contextlib.nullcontext(Rest(remote, remote.seek(start), size)))
+    else:
+        context = None if verify_ssl else _unverified()
+        with urlopen(url, timeout=TIMEOUT, context=context) as answer:
+            yield _of_answer(url, answer, context)
+
+
+def _of_answer(url: str, answer: Any, context: "SSLContext | None") -> Source:
+    """The content of an answer of a server of HTTP, which is asked again for a range of it."""
+    tag = answer.headers.get("ETag", "")
+    known = tag if tag and not tag.startswith("W/") else answer.headers.get("Last-Modified", "")  # a weak tag is no promise of equal bytes
+    length = answer.headers.get("Content-Length")
+    whole = Rest(answer, 0, int(length) if length else None)
+
+    @contextlib.contextmanager
+    def rest(start: int) -> Iterator[Rest]:
+        if start == 0:
+            yield whole
+            return
+        try:
+            again = urlopen(Request(url, headers={"Range": f"bytes={start}-", "If-Range": known}), timeout=TIMEOUT, context=context)
+        except HTTPError as error:
+            if error.code != RANGE_NOT_SATISFIABLE:
+                raise
+            yield whole
+            return
+        with again:
+            unit, _, span = again.headers.get("Content-Range", "").partition(" ")
+            place, _, size = span.partition("/")
+            if again.status == PARTIAL_CONTENT and unit == "bytes" and place.startswith(f"{start}-"):
+                yield Rest(again, start, int(size) if size.isdecimal() else None)
+            else:
+                yield whole
+
+    return Source(known, rest)
+
+
+def _unverified() -> "SSLContext":
+    import ssl  # loads OpenSSL
+
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
+
+
+# ---------------------------------------------------------------------------------------------------------------- partial files
+
+
+class PartialFile:
+    """The first bytes of a content in a file of their own.
+
+    Attributes
+    ----------
+    path
+        The file.
+    size
+        How many bytes there are.
+    """
+
+    def __init__(self, path: str, file: BinaryIO) -> None:
+        self.path, self._file = path, file
+        self.size = file.seek(0, os.SEEK_END)
+
+    def take(self, rest: Rest) -> None:
+        """Append the rest of the content.
+
+        Raises
+        ------
+        FileAccessError
+            If it ends too early.
+        """
+        if rest.start != self.size:
+            self._file.truncate(rest.start)
+        try:
+            shutil.copyfileobj(rest.file, self._file, CHUNK)
+        finally:
+            self._file.flush()
+            self.size = self._file.seek(0, os.SEEK_END)
+        if rest.size is not None and self.size != rest.size:
+            raise FileAccessError("the connection ended too early", f"{self.size} of {rest.size} bytes", "try again")
+
+    def publish(self, target: str) -> None:
+        """Give the file its final name."""
+        if os.name == "nt":
+            self._file.close()
+        replace_file(self.path, target)
+
+    def remove(self) -> None:
+        """Remove the file: its content is wrong."""
+        self._file.close()
+        os.unlink(self.path)
+
+
+@contextlib.contextmanager
+def partial_file(target: str, url: str, source: Source) -> Iterator[PartialFile]:
+    """The file in which the content of a source is collected, in the folder of the target.
+
+    It is removed in the end, unless it has been given its final name, or has a part of a content that can be recognized. What is left
+    of other contents for the target is removed once that is complete.
+    """
+    folder, name = os.path.split(target)
+    start = os.path.join(folder, f".{name[:LONGEST]}.{_digits(name)}.")
+    path = f"{start}{_digits(url + source.identity) if source.identity else os.urandom(4).hex()}{SUFFIX}"
+    file = _locked(path)
+    if file is None:  # another process is writing it
+        path = f"{start}{os.urandom(4).hex()}{SUFFIX}"
+        file = open(path, "xb")  # noqa: SIM115  closed below
+    with file:
+        part = PartialFile(path, file)
+        try:
+            yield part
+            for left in os.listdir(folder or "."):
+                if left.startswith(os.path.basename(start)) and left.endswith(SUFFIX):
+                    remove_unlocked(os.path.join(folder, left))
+        finally:
+            if not source.identity or not part.size:
+                with contextlib.suppress(OSError):  # it has its final name, or is gone
+                    os.unlink(path)
+
+
+def _locked(path: str) -> BinaryIO | None:
+    """A file of that name, locked; None if another process has locked it, or where there are no locks."""
+    if os.name == "nt":
+        return None
+    file = open(path, "ab")  # noqa: SIM115  the caller closes it
+    with contextlib.suppress(FileNotFoundError):  # in the meantime it got its final name
+        if is_locked_now(file) and os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
+            return file
+    file.close()
+    return None
+
+
+def _digits(text: str) -> str:
+    return hashlib.sha1(text.encode()).hexdigest()[:8]
