@@ -1,17 +1,19 @@
 """Checkpoints in MXNet's format: the symbol in ``prefix-symbol.json``, the parameters in ``prefix-NNNN.params``."""
 
 import logging
+import os
 from collections.abc import Mapping
 from os import PathLike, fspath
 from typing import Any, NamedTuple
 
 from . import symbol as sym
 from .errors import FormatError
+from .formats.files import write_file
 from .metric.base import EvalMetric
 from .ndarray.array import NDArray
 from .ndarray.saving import load, save
 
-__all__ = ["BatchEndParam", "load_checkpoint", "load_params", "save_checkpoint"]
+__all__ = ["BatchEndParam", "load_checkpoint", "load_params", "note_checkpoint", "save_checkpoint"]
 
 Prefix = str | PathLike[str]
 Parameters = dict[str, NDArray]
@@ -70,7 +72,21 @@ def save_checkpoint(
     arrays |= {f"aux:{name}": array for name, array in aux_params.items()}
     path = _params_path(prefix, epoch)
     save(path, arrays)
+    note_checkpoint(path)
     logging.info('Saved checkpoint to "%s"', path)
+
+
+def note_checkpoint(path: str) -> None:
+    """Tell the launcher of a cluster which checkpoint is the last one: it says so if the cluster fails.
+
+    Parameters
+    ----------
+    path
+        The name of the checkpoint, which is whole.
+    """
+    folder = os.environ.get("TWOFOLD_RUN_FOLDER")
+    if folder and os.path.isdir(folder):  # on other machines there is none, and nobody who would read it
+        write_file(os.path.join(folder, "last-checkpoint"), [path.encode()])
 
 
 def load_checkpoint(prefix: Prefix, epoch: int) -> tuple[sym.Symbol, Parameters, Parameters]:

@@ -1,0 +1,268 @@
+"""Checkpoints of a whole cluster: each worker writes its share, and the checkpoint counts once all of it is there.
+
+A checkpoint is an index, ``step-0000120.json``, and the files that it lists. The index is written last, so a checkpoint is whole or is
+not there, whatever dies in between.
+"""
+
+import json
+import re
+import tempfile
+from collections.abc import Callable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+from zlib import crc32
+
+import numpy as np
+
+from ..checkpoint import note_checkpoint
+from ..dtype import ITEMSIZE
+from ..errors import ClusterError, FormatError, MissingFileError, ParameterError
+from ..formats.files import folder_entries, folder_exists, join_path, make_folder, read_file, remove_file, write_file
+from ..ndarray.array import NDArray
+from ..ndarray.saving import load, save
+from ..random import get_state, set_state
+from .local import KVStore
+
+__all__ = ["ClusterCheckpoint", "load_checkpoint", "save_checkpoint"]
+
+VERSION = 1
+INDEX = re.compile(r"step-(\d{7,})\.json")
+
+Folder = str | PathLike[str]
+
+
+class ClusterCheckpoint(NamedTuple):
+    """What a checkpoint holds.
+
+    Attributes
+    ----------
+    step
+        Its number.
+    arrays
+        All arrays by name.
+    own
+        What this worker passed for ``own``; None if the checkpoint is of another number of workers.
+    all_own
+        What each of the workers passed that wrote it.
+    """
+
+    step: int
+    arrays: dict[str, NDArray]
+    own: Any
+    all_own: list[Any]
+
+
+def save_checkpoint(
+    folder: Folder,
+    step: int,
+    store: KVStore,
+    arrays: Mapping[str, NDArray],
+    save_states: Callable[[str], object] | None = None,
+    own: object = None,
+    keep: int = 2,
+) -> str:
+    """Write a checkpoint of all workers, each of which calls this with the same step. Every byte is written by one of them.
+
+    Parameters
+    ----------
+    folder
+        A folder that all workers share, or a URL. It is created.
+    step
+        Number of the checkpoint; higher ones are newer.
+    store
+        The store of the training.
+    arrays
+        The weights and auxiliary states by name, the same names on all workers. Each worker writes some of them.
+    save_states
+        Writes the optimizer's states to a file: ``trainer.save_states`` or ``module.save_optimizer_states``. Each worker writes a part.
+    own
+        What this worker needs besides, such as the state of its iterator: anything that JSON represents. The random streams of
+        ``mx.random`` and ``numpy.random`` are saved as well.
+    keep
+        How many checkpoints stay in the folder; older ones are removed once this one is whole.
+
+    Returns
+    -------
+    str
+        The name of its index.
+
+    Raises
+    ------
+    FileAccessError
+        If a file cannot be written: the checkpoint then does not exist, and older ones are kept.
+    ClusterError
+        If the states of the optimizer differ between workers.
+    ParameterError
+        If ``step`` is negative or ``keep`` is below 1.
+    """
+    if step < 0 or keep < 1:
+        raise ParameterError("save_checkpoint: no such step, or nothing to keep", f"step={step}, keep={keep}", "pass step >= 0, keep >= 1")
+    rank, workers = store.rank, store.num_workers
+    store._barrier()  # what others are still summing is part of the states
+    make_folder(folder)
+    mine = _shares(arrays, workers)[rank]
+    files = _Files(folder, step)
+    if mine:
+        save(files.arrays(rank, workers), {name: arrays[name] for name in mine})
+    states = b"" if save_states is None else _states(save_states)
+    low, high = (len(states) * k // workers for k in (rank, rank + 1))
+    if save_states is not None:
+        write_file(files.states(rank, workers), [states[low:high]])
+    about = {"arrays": mine, "states": [len(states), crc32(states)], "part": crc32(states[low:high])}
+    write_file(files.own(rank, workers), [json.dumps({**about, "own": own, "random": get_state(), "numpy": _numpy_state()}).encode()])
+    store._barrier()  # all files are there
+    if rank == 0:
+        _commit(files, workers, keep, save_states is not None)
+    store._barrier()  # nobody goes on, and dies, before it counts
+    return files.index_name
+
+
+def load_checkpoint(
+    folder: Folder, store: KVStore | None = None, load_states: Callable[[str], object] | None = None, step: int | None = None
+) -> ClusterCheckpoint:
+    """Read a checkpoint, also by another number of workers than wrote it.
+
+    With the same number the run continues bitwise as it would have: weights, the optimizer's states and counts of updates, iterators and
+    random streams, which are set. With another number the first three do; the order of the data, random numbers and the rounding of sums
+    are those of the new number.
+
+    Parameters
+    ----------
+    folder
+        See `save_checkpoint`.
+    store
+        The store of the training; a single worker if None.
+    load_states
+        Reads the optimizer's states from a file: ``trainer.load_states`` or ``module.load_optimizer_states``.
+    step
+        Which checkpoint; the newest if None.
+
+    Raises
+    ------
+    MissingFileError
+        If there is no checkpoint.
+    FormatError
+        If it is damaged.
+    """
+    rank, workers = (0, 1) if store is None else (store.rank, store.num_workers)
+    files = _Files(folder, _newest(folder) if step is None else step)
+    index = _json(files.index_name, {"version", "workers", "has_states"})
+    if index["version"] != VERSION:
+        raise FormatError(
+            "a checkpoint of another version", f"{index['version']}", "read it with that version of twofold", path=files.index_name
+        )
+    writers: int = index["workers"]
+    parts = [_json(files.own(k, writers), {"arrays", "states", "part", "own", "random", "numpy"}) for k in range(writers)]
+    arrays: dict[str, NDArray] = {}
+    for k, part in enumerate(parts):
+        if part["arrays"]:
+            found = load(files.arrays(k, writers))
+            if not isinstance(found, dict) or sorted(found) != sorted(part["arrays"]):
+                raise FormatError("not the arrays of the index", None, "use an older checkpoint", path=files.arrays(k, writers))
+            arrays |= found
+    if load_states is not None:
+        _load_states(files, parts, index["has_states"], load_states)
+    if writers == workers:
+        set_state(parts[rank]["random"])
+        kind, keys, *rest = parts[rank]["numpy"]
+        np.random.set_state((kind, np.array(keys, np.uint32), *rest))  # noqa: NPY002 - what iterators shuffle by
+    every = [part["own"] for part in parts]
+    return ClusterCheckpoint(files.step, arrays, every[rank] if writers == workers else None, every)
+
+
+class _Files(NamedTuple):
+    """The names of a checkpoint's files."""
+
+    folder: Folder
+    step: int
+
+    @property
+    def index_name(self) -> str:
+        return join_path(self.folder, f"step-{self.step:07}.json")
+
+    def arrays(self, rank: int, workers: int) -> str:
+        return join_path(self.folder, f"step-{self.step:07}-{rank}-of-{workers}.params")
+
+    def states(self, rank: int, workers: int) -> str:
+        return join_path(self.folder, f"step-{self.step:07}-{rank}-of-{workers}.states")
+
+    def own(self, rank: int, workers: int) -> str:
+        return join_path(self.folder, f"step-{self.step:07}-{rank}-of-{workers}.json")
+
+
+def _shares(arrays: Mapping[str, NDArray], workers: int) -> list[list[str]]:
+    """The names that each worker writes, of about equally many bytes: the largest first, to whoever has the least."""
+    shares, sizes = [[] for _ in range(workers)], [0] * workers
+    nbytes = {name: a.size * ITEMSIZE[a._dtype] for name, a in arrays.items()}
+    for name in sorted(arrays, key=lambda name: (-nbytes[name], name)):
+        least = sizes.index(min(sizes))
+        shares[least].append(name)
+        sizes[least] += nbytes[name]
+    return shares
+
+
+def _states(save_states: Callable[[str], object]) -> bytes:
+    with tempfile.TemporaryDirectory() as local:
+        name = str(Path(local) / "states")
+        save_states(name)
+        return read_file(name)
+
+
+def _numpy_state() -> list[Any]:
+    kind, keys, *rest = np.random.get_state(legacy=True)  # noqa: NPY002
+    return [kind, np.asarray(keys).tolist(), *rest]
+
+
+def _commit(files: _Files, workers: int, keep: int, has_states: bool) -> None:
+    """Check what all have written, make it count, and remove older checkpoints."""
+    said = [_json(files.own(k, workers), {"states"})["states"] for k in range(workers)]
+    if any(s != said[0] for s in said):
+        given = f"sizes and checksums {said}"
+        raise ClusterError("save_checkpoint: the states of the optimizer differ between workers", given, "give all the same updates")
+    write_file(files.index_name, [json.dumps({"version": VERSION, "workers": workers, "has_states": has_states}).encode()])
+    note_checkpoint(files.index_name)
+    steps = _steps(files.folder)
+    for old in steps[: max(0, steps.index(files.step) + 1 - keep)]:
+        start = f"step-{old:07}"
+        remove_file(join_path(files.folder, f"{start}.json"))  # first: without it the rest does not count
+        for name in folder_entries(files.folder):
+            if name.startswith(f"{start}-"):
+                remove_file(join_path(files.folder, name))
+
+
+def _steps(folder: Folder) -> list[int]:
+    names = folder_entries(folder) if folder_exists(folder) else []
+    return sorted(int(match[1]) for match in map(INDEX.fullmatch, names) if match)
+
+
+def _newest(folder: Folder) -> int:
+    steps = _steps(folder)
+    if not steps:
+        raise MissingFileError(f"there is no whole checkpoint in {folder}", todo="write one with mx.kv.save_checkpoint")
+    return steps[-1]
+
+
+def _load_states(files: _Files, parts: list[dict[str, Any]], has_states: bool, load_states: Callable[[str], object]) -> None:
+    if not has_states:
+        raise FormatError("a checkpoint without states of an optimizer", None, "leave load_states out", path=files.index_name)
+    states = bytearray()
+    for k, part in enumerate(parts):
+        own = read_file(files.states(k, len(parts)))
+        if crc32(own) != part["part"]:
+            raise FormatError("the file is damaged", None, "use an older checkpoint", path=files.states(k, len(parts)))
+        states += own
+    with tempfile.TemporaryDirectory() as local:
+        name = str(Path(local) / "states")
+        write_file(name, [states])
+        load_states(name)
+
+
+def _json(name: str, keys: set[str]) -> dict[str, Any]:
+    try:
+        found = json.loads(read_file(name))
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or not keys <= set(found):
+        raise FormatError("not a file of a checkpoint", None, "use an older checkpoint", path=name)
+    return found

@@ -1,0 +1,183 @@
+"""Checkpoints of a cluster: whole or not there, and read by any number of workers."""
+
+from __future__ import annotations
+
+import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import twofold as mx
+from twofold.errors import ClusterError, FileAccessError, FormatError, MissingFileError, ParameterError
+from twofold.kvstore import checkpoint
+
+
+class Store(mx.kv.KVStore):
+    """One worker of several, each in a thread."""
+
+    def __init__(self, rank: int, together: threading.Barrier) -> None:
+        super().__init__()
+        self._rank, self._together = rank, together
+
+    @property
+    def rank(self) -> int:
+        return self._rank
+
+    @property
+    def num_workers(self) -> int:
+        return self._together.parties
+
+    def _barrier(self) -> None:
+        self._together.wait(30)
+
+
+ARRAYS = {f"w{k}": mx.nd.array(np.arange(k + 1) * 0.5 + k) for k in range(5)}
+
+
+def saved(folder: Path, step: int, workers: int, states: list[bytes] | None = None, **options: Any) -> list[str]:
+    """Save by several workers at the same time."""
+    together = threading.Barrier(workers)
+
+    def one(rank: int) -> str:
+        def save_states(name: str) -> None:
+            Path(name).write_bytes((states or [b"0123456789"] * workers)[rank])
+
+        try:
+            return mx.kv.save_checkpoint(folder, step, Store(rank, together), ARRAYS, save_states, own={"rank": rank}, **options)
+        except BaseException:
+            together.abort()  # as a failure ends all processes
+            raise
+
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(one, range(workers)))
+
+
+def states_of(folder: Path, store: Store | None = None) -> tuple[Any, bytes]:
+    found = []
+    return mx.kv.load_checkpoint(folder, store, lambda name: found.append(Path(name).read_bytes())), found[0]
+
+
+@pytest.mark.parametrize("writers", [1, 2, 3])
+@pytest.mark.parametrize("readers", [1, 3])
+def test_any_number_of_workers_reads_all_bitwise(tmp_path: Path, writers: int, readers: int) -> None:
+    assert set(saved(tmp_path, 7, writers)) == {str(tmp_path / "step-0000007.json")}
+    for rank in range(readers):
+        found, states = states_of(tmp_path, Store(rank, threading.Barrier(readers)))
+        assert states == b"0123456789"
+        assert found.step == 7
+        assert found.arrays.keys() == ARRAYS.keys()
+        assert all((found.arrays[name].asnumpy() == a.asnumpy()).all() for name, a in ARRAYS.items())
+        assert found.own == ({"rank": rank} if writers == readers else None)
+        assert found.all_own == [{"rank": k} for k in range(writers)]
+
+
+def test_every_byte_is_written_by_one_worker(tmp_path: Path) -> None:
+    saved(tmp_path, 1, 3)
+    names = [set(mx.nd.load(str(path))) for path in sorted(tmp_path.glob("*.params"))]
+    assert sorted(name for own in names for name in own) == sorted(ARRAYS)
+    assert max(sum(ARRAYS[name].size for name in own) for own in names) == 5  # of 15
+    assert [path.read_bytes() for path in sorted(tmp_path.glob("*.states"))] == [b"012", b"345", b"6789"]
+
+
+def test_older_checkpoints_go_when_a_newer_one_is_whole(tmp_path: Path) -> None:
+    for step in range(4):
+        saved(tmp_path, step, 2, keep=2)
+    assert {path.name[:12] for path in tmp_path.iterdir()} == {"step-0000002", "step-0000003"}
+    assert mx.kv.load_checkpoint(tmp_path).step == 3
+    assert mx.kv.load_checkpoint(tmp_path, step=2).step == 2
+
+
+@pytest.mark.parametrize("fails", range(7))
+def test_a_full_disk_leaves_the_last_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: int) -> None:
+    saved(tmp_path, 1, 2)
+    before = checkpoint.write_file
+    calls, lock = [0], threading.Lock()
+
+    def write(path: Any, chunks: Any) -> None:
+        with lock:
+            calls[0] += 1
+            if calls[0] > fails:
+                raise FileAccessError("no space left on device")
+        before(path, chunks)
+
+    monkeypatch.setattr(checkpoint, "write_file", write)
+    try:  # two parts of states, two of the workers' own, and the index
+        saved(tmp_path, 2, 2, keep=1)
+        last = 2
+    except (FileAccessError, threading.BrokenBarrierError):
+        last = 1
+    monkeypatch.setattr(checkpoint, "write_file", before)
+    assert last == (2 if fails >= 5 else 1)
+    found, states = states_of(tmp_path)
+    assert (found.step, states) == (last, b"0123456789")
+
+
+def test_states_that_differ_are_no_checkpoint(tmp_path: Path) -> None:
+    with pytest.raises((ClusterError, threading.BrokenBarrierError)):
+        saved(tmp_path, 1, 2, [b"one", b"two"])
+    with pytest.raises(MissingFileError, match="there is no whole checkpoint"):
+        mx.kv.load_checkpoint(tmp_path)
+
+
+@pytest.mark.parametrize("suffix", ["params", "states", "json"])
+def test_damage_is_found(tmp_path: Path, suffix: str) -> None:
+    saved(tmp_path, 1, 2)
+    path = tmp_path / f"step-0000001-1-of-2.{suffix}"
+    path.write_bytes(path.read_bytes()[:-2] + b"x")
+    with pytest.raises(FormatError, match=f"1-of-2.{suffix}"):
+        states_of(tmp_path)
+    path.unlink()
+    with pytest.raises(MissingFileError):
+        states_of(tmp_path)
+
+
+def test_what_cannot_be_saved_or_loaded(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="step=-1"):
+        saved(tmp_path, -1, 1)
+    store = mx.kv.create("local")
+    mx.kv.save_checkpoint(tmp_path, 1, store, ARRAYS)
+    with pytest.raises(FormatError, match="without states"):
+        mx.kv.load_checkpoint(tmp_path, store, lambda name: None)
+    (tmp_path / "step-0000001.json").write_text(json.dumps({"version": 9, "workers": 1, "has_states": False}))
+    with pytest.raises(FormatError, match="another version"):
+        mx.kv.load_checkpoint(tmp_path)
+
+
+def test_a_training_continues_bitwise(tmp_path: Path) -> None:
+    def start() -> tuple[mx.gluon.nn.Dense, mx.gluon.Trainer]:
+        net = mx.gluon.nn.Dense(2, in_units=3)
+        net.initialize(mx.init.Xavier())
+        return net, mx.gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.1}, kvstore=None)
+
+    def train(net: mx.gluon.nn.Dense, trainer: mx.gluon.Trainer) -> None:
+        x = mx.nd.random.uniform(shape=(4, 3)) + mx.nd.array(np.random.rand(4, 3))  # noqa: NPY002
+        with mx.autograd.record():
+            loss = (net(x) ** 2).sum()
+        loss.backward()
+        trainer.step(4)
+
+    store = mx.kv.create("local")
+    net, trainer = start()
+    train(net, trainer)
+    arrays = {name: p.data() for name, p in net._collect_params_with_prefix().items()}
+    mx.kv.save_checkpoint(tmp_path, 1, store, arrays, trainer.save_states)
+    train(net, trainer)
+    again, other = start()
+    found = mx.kv.load_checkpoint(tmp_path, store, other.load_states)
+    for name, p in again._collect_params_with_prefix().items():
+        p.set_data(found.arrays[name])
+    train(again, other)
+    for one, two in zip(net.collect_params().values(), again.collect_params().values(), strict=True):
+        assert (one.data().asnumpy() == two.data().asnumpy()).all()
+
+
+def test_the_launcher_knows_the_last_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TWOFOLD_RUN_FOLDER", str(tmp_path))
+    index = mx.kv.save_checkpoint(tmp_path / "run", 1, mx.kv.create("local"), ARRAYS)
+    assert (tmp_path / "last-checkpoint").read_text() == index
+    mx.model.save_checkpoint(str(tmp_path / "model"), 3, None, ARRAYS, {})
+    assert (tmp_path / "last-checkpoint").read_text() == str(tmp_path / "model-0003.params")
