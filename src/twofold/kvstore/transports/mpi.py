@@ -1,22 +1,27 @@
-"""MPI between the processes of a cluster, by mpi4py, which is imported when a cluster is joined.
+"""MPI between the processes of a cluster, by mpi4py, which is imported when a cluster is joined: sums, messages, notices.
 
 All calls may come from several threads: mpi4py initializes MPI with full support of threads, and releases the interpreter's lock in them.
 """
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import ClusterError, MissingDependency
+from ...errors import ClusterError, ClusterTimeout, FormatError, MissingDependency
+from ..messages import HEADER_SIZE, Message, Op, attach, decode_header, encode_header, reply_error
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Comm, Intracomm
 
-__all__ = ["Control", "MpiGroup", "world"]
+__all__ = ["Control", "MpiGroup", "MpiTransport", "library_version", "world"]
 
 #: A notice of the control channel: eight 64-bit integers.
 WORDS = 8
@@ -97,6 +102,170 @@ class MpiGroup:
             function(*args)
         except self._failure as error:
             raise _failed(error) from None
+
+
+#: Tags: a header, with a small payload behind it; a large payload.
+HEADER, DATA = 1, 2
+#: Bytes of a payload that travels with its header.
+SMALL = 1 << 13
+#: Seconds to wait by asking again and again, and the shortest and longest nap after that: an idle process must not hold a core.
+SPIN, NAP, LONGEST_NAP = 0.005, 5e-5, 1e-3
+
+
+class MpiTransport:
+    """Messages between workers and servers; see `Transport`.
+
+    Parameters
+    ----------
+    comm
+        A communicator with all processes that no one else uses.
+    peers
+        The processes that send to this one: servers to a worker, workers and servers to a server.
+    timeout
+        Seconds after which a message that is not taken counts as lost.
+    limit
+        The largest payload that may follow a header; None for any.
+    """
+
+    def __init__(self, comm: Intracomm, peers: Sequence[int], timeout: float, limit: Callable[[Message], int] | None = None) -> None:
+        self._comm, self._mpi, self._timeout, self._limit = comm, _mpi(), timeout, limit
+        self._rank, self._size = comm.rank, comm.size
+        self._peers = list(peers)
+        self._inbox = [bytearray(HEADER_SIZE + SMALL) for _ in self._peers]
+        self._requests = [comm.Irecv(b, source, HEADER) for b, source in zip(self._inbox, self._peers, strict=True)]
+        self._outbox = bytearray(HEADER_SIZE + SMALL)
+        self._large = np.empty(0, np.uint8)
+        self._used: int | None = None
+        self._arrived: deque[tuple[int, Message]] = deque()
+
+    @property
+    def rank(self) -> int:
+        """The number of this process."""
+        return self._rank
+
+    @property
+    def size(self) -> int:
+        """The number of processes, workers and servers together."""
+        return self._size
+
+    def send(self, dest: int, message: Message) -> None:
+        """Send a message. Meanwhile others are received, since two processes may send each other more than MPI keeps.
+
+        Raises
+        ------
+        ClusterError
+            If the process is gone.
+        ClusterTimeout
+            If it does not take the message in time.
+        """
+        payload = message.payload
+        size = len(payload)
+        encode_header(message, memoryview(self._outbox)[:HEADER_SIZE])
+        is_small = size <= SMALL
+        if is_small:
+            self._outbox[HEADER_SIZE : HEADER_SIZE + size] = payload
+        try:
+            sent = [self._comm.Isend([self._outbox, HEADER_SIZE + size * is_small, self._mpi.BYTE], dest, HEADER)]
+            if not is_small:
+                sent.append(self._comm.Isend([payload, size, self._mpi.BYTE], dest, DATA))
+            if not self._mpi.Request.Testall(sent):
+                self._complete(sent, dest, message)
+        except self._mpi.Exception as error:
+            raise _failed(error) from None
+
+    def _complete(self, sent: list[Any], dest: int, message: Message) -> None:
+        wait = Waiting()
+        while not self._mpi.Request.Testall(sent):
+            found = self._next()
+            if found is not None:
+                self._arrived.append((found[0], found[1]._replace(payload=bytes(found[1].payload))))
+            elif wait.has_waited(self._timeout):
+                what = f"{Op(message.op).name} of key number {message.key}: not taken within {self._timeout:g} s"
+                raise ClusterTimeout(what, f"process {dest}", "see whether it still runs, or raise TWOFOLD_KV_TIMEOUT")
+
+    def receive(self, timeout: float | None = None) -> tuple[int, Message] | None:
+        """The next message and the process that sent it; None if none came in time. The payload is valid until the next call.
+
+        Raises
+        ------
+        ClusterError
+            If a process is gone.
+        """
+        if self._arrived:
+            return self._arrived.popleft()
+        wait = Waiting()
+        try:
+            while (found := self._next()) is None:
+                if wait.has_waited(timeout):
+                    return None
+        except self._mpi.Exception as error:
+            raise _failed(error) from None
+        return found
+
+    def _next(self) -> tuple[int, Message] | None:
+        """A message that has arrived."""
+        k = self._used
+        if k is not None:
+            self._requests[k] = self._comm.Irecv(self._inbox[k], self._peers[k], HEADER)
+            self._used = None
+        k, is_there = self._mpi.Request.Testany(self._requests)
+        if not is_there or k < 0:
+            return None
+        self._used, source = k, self._peers[k]
+        try:
+            message, size, check = decode_header(memoryview(self._inbox[k])[:HEADER_SIZE])
+            if self._limit is not None and size > self._limit(message):
+                self._refuse(source, message, size)
+                return None
+            return source, attach(message, self._payload(k, source, size), check) if size else message
+        except FormatError as error:
+            if self._limit is None:
+                raise
+            self.send(source, Message(Op.ERROR, payload=str(error).encode()))  # a server goes on, whatever it is sent
+            return None
+
+    def _payload(self, k: int, source: int, size: int) -> memoryview:
+        if size <= SMALL:
+            return memoryview(self._inbox[k])[HEADER_SIZE : HEADER_SIZE + size]
+        if self._large.size < size:
+            self._large = np.empty(size, np.uint8)
+        payload = memoryview(self._large)[:size]
+        self._comm.Recv([payload, size, self._mpi.BYTE], source, DATA)
+        return payload
+
+    def _refuse(self, source: int, message: Message, size: int) -> None:
+        """Discard a payload that is larger than announced, without memory for it, and tell its sender."""
+        allowed = self._limit(message) if self._limit is not None else 0
+        if size > SMALL:
+            with suppress(self._mpi.Exception):  # MPI reports the rest that it has cut off
+                self._comm.Recv([bytearray(1), 1, self._mpi.BYTE], source, DATA)
+        error = FormatError("server: the payload is larger than announced", f"{size} bytes for {allowed}", "call init first")
+        self.send(source, reply_error(message, error))
+
+    def close(self) -> None:
+        """Give up the connections."""
+        for request in self._requests:
+            request.Cancel()
+            request.Free()
+        self._requests, self._peers = [], []
+
+
+class Waiting:
+    """Waits a little at each call: first by letting other processes run, after some milliseconds by naps that grow."""
+
+    def __init__(self) -> None:
+        self._start = monotonic()
+        self._nap = NAP
+
+    def has_waited(self, timeout: float | None) -> bool:
+        """Wait; whether that has taken longer than some seconds in all."""
+        waited = monotonic() - self._start
+        if waited < SPIN:
+            os.sched_yield()
+        else:
+            sleep(self._nap)
+            self._nap = min(2 * self._nap, LONGEST_NAP)
+        return timeout is not None and waited > timeout
 
 
 class Control:
