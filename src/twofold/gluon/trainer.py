@@ -137,6 +137,10 @@ class Trainer:
         store, on_store = store_for(self._wanted_store, len(self._common_contexts()), values, self._wanted_update)
         if store is None and self._wanted_update:
             raise ParameterError("Trainer: there is no store to update on", "update_on_kvstore=True", "omit it: one device needs no store")
+        if store is not None and not on_store and "async" in store.type:
+            raise ParameterError(
+                "Please set update_on_kvstore=True when training in async mode", "update_on_kvstore=False", "omit it: the servers update"
+            )
         self._kvstore, self._update_on_kvstore, self._has_store = store, on_store, True
         if store is None:
             return

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,13 +36,26 @@ class Cluster(NamedTuple):
     servers
         The number of servers.
     collectives
-        What the workers compute together; None if there is only one.
+        What the workers compute together; None if there is only one, or this is a server.
+    messages
+        The communicator of messages between workers and servers; None without servers.
     """
 
     rank: int = 0
     workers: int = 1
     servers: int = 0
     collectives: Collectives | None = None
+    messages: Any = None
+
+    @property
+    def is_server(self) -> bool:
+        """Whether this process is a server."""
+        return self.rank >= self.workers
+
+    @property
+    def is_failed(self) -> bool:
+        """Whether this process ends because of an error."""
+        return bool(_failed)
 
 
 #: The cluster of this process, once joined.
@@ -91,12 +104,18 @@ def _connect(count: int, servers: int) -> Cluster:
         given = f"{count} processes were started, {everyone.size} found each other by {mpi.library_version()}"
         raise ClusterError("the processes are not one cluster", given, "start them with the mpiexec of that library: twofold launch")
     rank, workers = everyone.rank, count - servers
-    group = mpi.MpiGroup(everyone)
-    _check_identities(group)
-    control = mpi.Control(everyone.Dup())
-    watch = Watch(control, SETTINGS.kv_timeout, lambda text: _end(control, rank, text))
-    cluster = Cluster(rank, workers, servers, Collectives(group, watch))
-    _end_together(control, rank)
+    if workers < 1:
+        raise ClusterError("a cluster needs a worker", f"{count} processes, {servers} servers", "start more processes: twofold launch -n 2")
+    _check_identities(mpi.MpiGroup(everyone))
+    messages = everyone.Dup() if servers else None
+    own = mpi.split(everyone, int(rank >= workers))  # the workers, or the servers
+    control = mpi.Control(own.Dup())
+    _end_together()
+    if rank >= workers:
+        atexit.register(_leave_failed, control, f"server {rank - workers}")
+        return Cluster(rank, workers, servers, None, messages)
+    watch = Watch(control, SETTINGS.kv_timeout, lambda text: _end(control, f"worker {rank}", text))
+    cluster = Cluster(rank, workers, servers, Collectives(mpi.MpiGroup(own), watch) if workers > 1 else None, messages)
     atexit.register(_leave, cluster, watch, control)
     return cluster
 
@@ -115,7 +134,7 @@ def _check_identities(group: mpi.MpiGroup) -> None:
 _failed: list[str] = []
 
 
-def _end_together(control: mpi.Control, rank: int) -> None:
+def _end_together() -> None:
     """After an error that nobody catches all processes end: the others would wait for this one."""
     before = sys.excepthook
 
@@ -126,18 +145,24 @@ def _end_together(control: mpi.Control, rank: int) -> None:
     sys.excepthook = excepthook
 
 
+def _leave_failed(control: mpi.Control, name: str) -> None:
+    if _failed:
+        _end(control, name, _failed[0])
+
+
 def _leave(cluster: Cluster, watch: Watch, control: mpi.Control) -> None:
     """At exit: wait until all workers have finished, and take part in what the others still do."""
-    if _failed:
-        _end(control, cluster.rank, _failed[0])
-    assert cluster.collectives is not None
+    _leave_failed(control, f"worker {cluster.rank}")
     QUEUE.settle()
-    watch.finish(cluster.collectives.take_part)
+    if cluster.collectives is None:
+        watch.stop()
+    else:
+        watch.finish(cluster.collectives.take_part)
 
 
-def _end(control: mpi.Control, rank: int, reason: str) -> None:
+def _end(control: mpi.Control, name: str, reason: str) -> None:
     last = _last_checkpoint()
-    print(f"twofold: worker {rank}: {reason}{f'; last checkpoint: {last}' if last else ''}", file=sys.stderr, flush=True)
+    print(f"twofold: {name}: {reason}{f'; last checkpoint: {last}' if last else ''}", file=sys.stderr, flush=True)
     control.abort(1)
 
 

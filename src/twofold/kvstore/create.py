@@ -3,12 +3,14 @@
 from collections.abc import Iterable
 from os import environ
 
-from ..errors import DTypeError
+from ..errors import DTypeError, ParameterError
 from ..ndarray.array import NDArray
 from ..strictness import tolerate
 from .base import KVStoreBase
+from .cluster import join
 from .distributed import DistributedStore
 from .local import KINDS, KVStore
+from .served import ServedStore, run_server, staleness_of
 
 __all__ = ["check_kvstore", "create", "store_for"]
 
@@ -17,7 +19,7 @@ MULTI_MACHINE = ("dist", "p3", "horovod", "byteps")
 BIG = 16 * 1024 * 1024
 
 
-def create(name: str = "local") -> KVStoreBase:
+def create(name: str = "local", *, staleness: float | None = None) -> KVStoreBase:
     """Create a key-value store.
 
     Parameters
@@ -26,9 +28,16 @@ def create(name: str = "local") -> KVStoreBase:
         ``"local"``, ``"device"``, ``"nccl"`` (see `KVStore`); ``"dist_sync"``, ``"dist_device_sync"``, ``"horovod"`` (see
         `DistributedStore`); or the name of a class registered with `KVStoreBase.register`. For any other name a local store is created,
         with a warning.
+    staleness
+        Of ``"dist_async"``: how many pushes of a key a worker may be ahead of the slowest before its pulls wait. 0 is as synchronous as
+        ``"dist_sync"``; None is no limit.
 
     Raises
     ------
+    ParameterError
+        If a store that is not asynchronous is given a staleness, or an asynchronous one has no servers.
+    SystemExit
+        In a server process, when all workers have finished.
     ClusterError
         If the kind spans several processes, and they are not one cluster.
     """
@@ -37,14 +46,25 @@ def create(name: str = "local") -> KVStoreBase:
     kind = name.lower()
     if kind in KVStoreBase.kv_registry:  # first: a user's store may replace a built-in kind
         return KVStoreBase.kv_registry[kind]()
-    if kind in KINDS:
+    if kind in KINDS and staleness is None:
         return KVStore(kind)
+    if staleness is not None and not kind.startswith(MULTI_MACHINE):
+        raise ParameterError("kvstore.create: this kind of store has no staleness", repr(name), "create 'dist_async'")
     if kind.startswith(MULTI_MACHINE):
-        return DistributedStore(kind)
+        return _spanning(kind, staleness_of(kind, staleness))
     like = "device" if "device" in kind else "local"
     known = ", ".join([*KINDS, *KVStoreBase.kv_registry])
     tolerate("kvstore.create: unknown kind of store", f"{name!r}, created as {like!r}", f"use one of {known}")
     return KVStore(name, like)
+
+
+def _spanning(kind: str, staleness: float) -> KVStoreBase:
+    """A store of several processes. In a server process it does not return: the program of workers runs in workers only."""
+    cluster = join()
+    if cluster.is_server:
+        run_server(cluster, staleness)
+        raise SystemExit(0)
+    return ServedStore(kind, cluster) if cluster.servers else DistributedStore(kind, cluster)
 
 
 def store_for(

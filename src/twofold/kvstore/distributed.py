@@ -24,7 +24,8 @@ from .base import Key, Keys, Values
 from .cluster import Cluster, join
 from .collectives import Collectives
 from .compression import compression_of, pack_two_bit, sum_of_packed
-from .local import KVStore, check_shapes
+from .keyed import check_shapes
+from .local import KVStore
 
 __all__ = ["DistributedStore"]
 
@@ -145,7 +146,7 @@ class DistributedStore(KVStore):
 
     def _own(self, key: Key, values: list[NDArray]) -> NDArray:
         """The sum over the devices of this worker, which shares no array with the caller unless it goes to other workers."""
-        merged = self._sum(key, values)
+        merged = self._total(values)  # only what goes to other workers is compressed
         return merged.copy() if self._all is None and self._updater is None and any(merged is x for x in values) else merged
 
     def _take_sums(self, label: object, keys: Sequence[Key], merged: Sequence[NDArray]) -> None:
@@ -164,14 +165,6 @@ class DistributedStore(KVStore):
             v = totals[0]._v
             if self._updater is not None and isinstance(v, Value) and v.data is None:
                 flush_all()  # so that the update waits for this bucket only
-
-    def _sum(self, key: Key, values: list[NDArray]) -> NDArray:
-        # only what goes to other workers is compressed
-        compression, self._compression = self._compression, None
-        try:
-            return super()._sum(key, values)
-        finally:
-            self._compression = compression
 
     def _special_sum(self, key: Key, array: NDArray) -> NDArray:
         """The sum over workers of a sparse array, or of a compressed one."""

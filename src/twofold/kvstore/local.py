@@ -1,20 +1,20 @@
 """`KVStore`, the store of a single process: sums what its devices push, updates the stored arrays, and copies them back."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from os import PathLike
 from typing import Any
 
-from ..device import CPU, Device
-from ..errors import DTypeError, InvalidValue, MXNetError, ParameterError, ShapeError
+from ..device import Device
+from ..errors import DTypeError, MXNetError, ParameterError
 from ..formats.files import read_file, write_file
-from ..imperative.array import Array
 from ..imperative.cell import Value
 from ..ndarray.array import NDArray
 from ..ndarray.sparse_array import retained
 from ..optimizer.base import Optimizer
 from ..optimizer.updater import Updater, get_updater
-from .base import Key, Keys, KVStoreBase, Values
+from .base import Key, Keys, Values
 from .compression import TwoBitCompression, compression_of
+from .keyed import KeyedStore, check_shapes
 
 __all__ = ["KINDS", "KVStore"]
 
@@ -31,7 +31,7 @@ KINDS = {
 UpdateFunction = Callable[[Key, NDArray, NDArray], object]
 
 
-class KVStore(KVStoreBase):
+class KVStore(KeyedStore):
     """Arrays by key, shared by the devices of one process.
 
     Parameters
@@ -43,17 +43,10 @@ class KVStore(KVStoreBase):
     """
 
     def __init__(self, kind: str = "local", like: str | None = None) -> None:
-        self._kind = kind
-        self._is_on_device = KINDS[like or kind]
+        super().__init__(kind, KINDS[like or kind])
         self._stored: dict[Key, NDArray] = {}
-        self._key_type: type | None = None
         self._updater: UpdateFunction | None = None
         self._compression: TwoBitCompression | None = None
-
-    @property
-    def type(self) -> str:
-        """The kind of store."""
-        return self._kind
 
     @property
     def rank(self) -> int:
@@ -64,19 +57,6 @@ class KVStore(KVStoreBase):
     def num_workers(self) -> int:
         """1: there is a single worker."""
         return 1
-
-    @staticmethod
-    def is_capable(capability: str) -> bool:
-        """Whether the store has a capability; it can run an optimizer.
-
-        Raises
-        ------
-        ParameterError
-            If the capability is unknown.
-        """
-        if capability.lower() != KVStoreBase.OPTIMIZER:
-            raise ParameterError("KVStore: Unknown capability", repr(capability), f"ask for {KVStoreBase.OPTIMIZER!r}")
-        return True
 
     def init(self, key: Keys, value: Values) -> None:
         """Initialize keys.
@@ -97,9 +77,6 @@ class KVStore(KVStoreBase):
             if k in self._stored or len(values) > 1:
                 raise MXNetError(f"KVStore: duplicate init of key {k}", None, "init or broadcast each key once")
             self._stored[k] = values[0].copyto(self._home(values[0].context))
-
-    def _home(self, device: Device) -> Device:
-        return device if self._is_on_device else CPU
 
     def push(self, key: Keys, value: Values, priority: int = 0) -> None:
         """Sum values over devices, and store the sum or, with an updater, update the stored array with it.
@@ -143,16 +120,7 @@ class KVStore(KVStoreBase):
     def _sum(self, key: Key, values: list[NDArray]) -> NDArray:
         if self._compression is not None:  # each device has its own residual
             values = [self._compression((key, n), x) for n, x in enumerate(values)]
-        device = self._home(values[0].context)
-        first, *others = (x if self._is_near(x, device) else x.copyto(device) for x in values)
-        total = first
-        for x in others:  # not `+=`: the first value belongs to the caller
-            total = total + x
-        return total
-
-    @staticmethod
-    def _is_near(x: NDArray, device: Device) -> bool:
-        return x.context.shares_memory_with(device)
+        return self._total(values)
 
     def pull(self, key: Keys, out: Values | None = None, priority: int = 0, ignore_sparse: bool = True) -> None:
         """Copy stored arrays into ``out``.
@@ -226,22 +194,11 @@ class KVStore(KVStoreBase):
         MXNetError
             If a key was not initialized, or its array or one of ``out`` is not row-sparse.
         """
-        if out is None or row_ids is None:
-            missing = "out" if out is None else "row_ids"
-            raise InvalidValue(f"KVStore.row_sparse_pull: {missing} is missing", f"key {key!r}", "pass out and row_ids")
-        outs = list(self._by_key(key, out))
-        ids: list[Any] = list(row_ids) if isinstance(row_ids, (list, tuple)) else [row_ids]
-        ids = [i for group in ids for i in (group if isinstance(group, (list, tuple)) else [group])]
-        targets = [(k, target) for k, arrays in outs for target in arrays]
-        if len(ids) not in (1, len(targets)):
-            given = f"{len(ids)} row_ids, {len(targets)} arrays"
-            raise ParameterError("KVStore.row_sparse_pull: the numbers of row_ids and out differ", given, "pass one for each array, or one")
-        for n, (k, target) in enumerate(targets):
+        for k, target, numbers in self._row_requests(key, out, row_ids):
             stored: Any = self._of_key(k)
             if stored.stype != "row_sparse" or target.stype != "row_sparse":
                 given = f"key {k!r}: stored {stored.stype}, out {target.stype}"
                 raise MXNetError("KVStore.row_sparse_pull: an array is not row-sparse", given, "init with one, and pull into one")
-            numbers = ids[n if len(ids) > 1 else 0]
             retained(stored, numbers.as_in_context(stored.context)).copyto(target)
 
     # updates of the stored arrays
@@ -336,44 +293,6 @@ class KVStore(KVStoreBase):
             raise MXNetError(f"KVStore: key {key} has not been inited", None, "call init or broadcast with it first")
         return self._stored[key]
 
-    def _by_key(self, key: Any, value: Any) -> Iterator[tuple[Key, list[NDArray]]]:
-        """Each distinct key with all its arrays, in order of first appearance.
-
-        Raises
-        ------
-        ParameterError
-            If the numbers of keys and values differ, or a key has no arrays.
-        """
-        pairs = [(key, value)]
-        if isinstance(key, (list, tuple)):
-            if not isinstance(value, (list, tuple)) or len(key) != len(value):
-                count = len(value) if isinstance(value, (list, tuple)) else 1
-                raise ParameterError(
-                    "KVStore: the numbers of keys and values differ", f"{len(key)} keys, {count} values", "pass one per key"
-                )
-            pairs = list(zip(key, value, strict=True))
-        found: dict[Key, list[NDArray]] = {}
-        for k, x in pairs:
-            self._check_key(k)
-            found.setdefault(k, []).extend(_arrays(k, x))
-        yield from found.items()
-
-    def _check_key(self, key: Any) -> None:
-        kind = str if isinstance(key, str) else int if isinstance(key, int) else None
-        if kind is None:
-            raise DTypeError("KVStore: unexpected type for keys", type(key).__name__, "use integers or strings")
-        if self._key_type not in (None, kind):
-            raise MXNetError("KVStore: Mixed key types are not allowed", f"{key!r} in a store of {self._key_type}", "use one type")
-        self._key_type = kind
-
-
-def _arrays(key: Key, value: Any) -> list[NDArray]:
-    arrays = list(value) if isinstance(value, (list, tuple)) else [value]
-    if not arrays or not all(isinstance(x, Array) for x in arrays):
-        kinds = ", ".join(type(x).__name__ for x in arrays) or "an empty list"
-        raise ParameterError(f"KVStore: key {key!r} needs an NDArray or a list of them", kinds, "pass arrays")
-    return arrays
-
 
 def _copy(stored: NDArray, target: NDArray) -> None:
     """Copy a stored array into another. A large one is shared until one of the two is written to."""
@@ -386,12 +305,3 @@ def _copy(stored: NDArray, target: NDArray) -> None:
             target._rebind(v)
             return
     stored.copyto(target)
-
-
-def check_shapes(key: Key, values: list[NDArray], stored: NDArray) -> None:
-    """Raise a `ShapeError` unless pushed arrays have the shape of the stored one."""
-    for x in values:
-        if x.shape != stored.shape:
-            raise ShapeError(
-                f"KVStore.push: the array has the wrong shape for key {key!r}", f"shape {x.shape}", f"pass one of shape {stored.shape}"
-            )

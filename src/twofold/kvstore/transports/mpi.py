@@ -11,17 +11,17 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from ...errors import ClusterError, ClusterTimeout, FormatError, MissingDependency
-from ..messages import HEADER_SIZE, Message, Op, attach, decode_header, encode_header, reply_error
+from ..messages import HEADER_SIZE, Message, Op, Payload, attach, decode_header, encode_header, reply_error
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Comm, Intracomm
 
-__all__ = ["Control", "MpiGroup", "MpiTransport", "library_version", "world"]
+__all__ = ["Control", "MpiGroup", "MpiTransport", "library_version", "split", "world"]
 
 #: A notice of the control channel: eight 64-bit integers.
 WORDS = 8
@@ -36,6 +36,11 @@ def world() -> Intracomm:
         If mpi4py or an MPI library is missing.
     """
     return _mpi().COMM_WORLD.Dup()
+
+
+def split(comm: Intracomm, part: int) -> Intracomm:
+    """A communicator with the processes that pass the same number as this one."""
+    return cast("Intracomm", comm.Split(part, comm.rank))
 
 
 def library_version() -> str:
@@ -176,9 +181,11 @@ class MpiTransport:
     def _complete(self, sent: list[Any], dest: int, message: Message) -> None:
         wait = Waiting()
         while not self._mpi.Request.Testall(sent):
-            found = self._next()
+            found = self._poll(kept=True)
             if found is not None:
-                self._arrived.append((found[0], found[1]._replace(payload=bytes(found[1].payload))))
+                k, received = found
+                self._arrived.append((self._peers[k], received))
+                self._listen(k)
             elif wait.has_waited(self._timeout):
                 what = f"{Op(message.op).name} of key number {message.key}: not taken within {self._timeout:g} s"
                 raise ClusterTimeout(what, f"process {dest}", "see whether it still runs, or raise TWOFOLD_KV_TIMEOUT")
@@ -203,33 +210,46 @@ class MpiTransport:
         return found
 
     def _next(self) -> tuple[int, Message] | None:
-        """A message that has arrived."""
+        """A message that has arrived. Its payload is in memory that the next call uses again."""
         k = self._used
         if k is not None:
-            self._requests[k] = self._comm.Irecv(self._inbox[k], self._peers[k], HEADER)
+            self._listen(k)
             self._used = None
+        found = self._poll(kept=False)
+        if found is None:
+            return None
+        self._used, message = found
+        return self._peers[self._used], message
+
+    def _listen(self, k: int) -> None:
+        self._requests[k] = self._comm.Irecv(self._inbox[k], self._peers[k], HEADER)
+
+    def _poll(self, *, kept: bool) -> tuple[int, Message] | None:
+        """Which peer has sent a message, and the message; with ``kept`` in memory of its own."""
         k, is_there = self._mpi.Request.Testany(self._requests)
         if not is_there or k < 0:
             return None
-        self._used, source = k, self._peers[k]
+        source = self._peers[k]
         try:
             message, size, check = decode_header(memoryview(self._inbox[k])[:HEADER_SIZE])
-            if self._limit is not None and size > self._limit(message):
-                self._refuse(source, message, size)
-                return None
-            return source, attach(message, self._payload(k, source, size), check) if size else message
+            if self._limit is None or size <= self._limit(message):
+                return k, attach(message, self._payload(k, source, size, kept), check) if size else message
+            self._refuse(source, message, size)
         except FormatError as error:
             if self._limit is None:
                 raise
             self.send(source, Message(Op.ERROR, payload=str(error).encode()))  # a server goes on, whatever it is sent
-            return None
+        self._listen(k)
+        return None
 
-    def _payload(self, k: int, source: int, size: int) -> memoryview:
+    def _payload(self, k: int, source: int, size: int, kept: bool) -> Payload:
         if size <= SMALL:
-            return memoryview(self._inbox[k])[HEADER_SIZE : HEADER_SIZE + size]
-        if self._large.size < size:
-            self._large = np.empty(size, np.uint8)
-        payload = memoryview(self._large)[:size]
+            payload = memoryview(self._inbox[k])[HEADER_SIZE : HEADER_SIZE + size]
+            return bytes(payload) if kept else payload
+        memory = np.empty(size, np.uint8) if kept or self._large.size < size else self._large
+        if not kept:
+            self._large = memory
+        payload = memory[:size].data
         self._comm.Recv([payload, size, self._mpi.BYTE], source, DATA)
         return payload
 
@@ -298,7 +318,7 @@ class Control:
         """End all processes at once."""
         sys.stdout.flush()
         sys.stderr.flush()
-        self._comm.Abort(status)
+        self._mpi.COMM_WORLD.Abort(status)
 
 
 def _bytes_of(array: np.ndarray) -> np.ndarray:

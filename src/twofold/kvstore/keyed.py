@@ -1,0 +1,129 @@
+"""What the stores share that keep arrays by key: their keys, and the sum over the devices of one process."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..device import CPU, Device
+from ..errors import DTypeError, InvalidValue, MXNetError, ParameterError, ShapeError
+from ..imperative.array import Array
+from ..ndarray.array import NDArray
+from .base import Key, Keys, KVStoreBase, Values
+
+__all__ = ["KeyedStore"]
+
+
+class KeyedStore(KVStoreBase):
+    """A store of arrays by key.
+
+    Parameters
+    ----------
+    kind
+        Its name.
+    is_on_device
+        Whether values are summed on the first device that pushes rather than on the CPU.
+    """
+
+    def __init__(self, kind: str, is_on_device: bool) -> None:
+        self._kind = kind
+        self._is_on_device = is_on_device
+        self._key_type: type | None = None
+
+    @property
+    def type(self) -> str:
+        """The kind of store."""
+        return self._kind
+
+    @staticmethod
+    def is_capable(capability: str) -> bool:
+        """Whether the store has a capability; it can run an optimizer.
+
+        Raises
+        ------
+        ParameterError
+            If the capability is unknown.
+        """
+        if capability.lower() != KVStoreBase.OPTIMIZER:
+            raise ParameterError("KVStore: Unknown capability", repr(capability), f"ask for {KVStoreBase.OPTIMIZER!r}")
+        return True
+
+    # the devices of this process
+
+    def _home(self, device: Device) -> Device:
+        return device if self._is_on_device else CPU
+
+    def _total(self, values: list[NDArray]) -> NDArray:
+        """The sum of arrays on several devices; the only array itself if there is one."""
+        device = self._home(values[0].context)
+        first, *others = (x if x.context.shares_memory_with(device) else x.copyto(device) for x in values)
+        total = first
+        for x in others:  # not `+=`: the first value belongs to the caller
+            total = total + x
+        return total
+
+    # keys
+
+    def _by_key(self, key: Any, value: Any) -> Iterator[tuple[Key, list[NDArray]]]:
+        """Each distinct key with all its arrays, in order of first appearance.
+
+        Raises
+        ------
+        ParameterError
+            If the numbers of keys and values differ, or a key has no arrays.
+        """
+        pairs = [(key, value)]
+        if isinstance(key, (list, tuple)):
+            if not isinstance(value, (list, tuple)) or len(key) != len(value):
+                count = len(value) if isinstance(value, (list, tuple)) else 1
+                raise ParameterError(
+                    "KVStore: the numbers of keys and values differ", f"{len(key)} keys, {count} values", "pass one per key"
+                )
+            pairs = list(zip(key, value, strict=True))
+        found: dict[Key, list[NDArray]] = {}
+        for k, x in pairs:
+            self._check_key(k)
+            found.setdefault(k, []).extend(_arrays(k, x))
+        yield from found.items()
+
+    def _row_requests(self, key: Keys, out: Values | None, row_ids: Values | None) -> list[tuple[Key, NDArray, NDArray]]:
+        """What `row_sparse_pull` is asked for: keys, arrays to copy into, and the numbers of the rows of each.
+
+        Raises
+        ------
+        ParameterError
+            If ``out`` or ``row_ids`` is missing, or they differ in number.
+        """
+        if out is None or row_ids is None:
+            missing = "out" if out is None else "row_ids"
+            raise InvalidValue(f"KVStore.row_sparse_pull: {missing} is missing", f"key {key!r}", "pass out and row_ids")
+        ids: list[Any] = list(row_ids) if isinstance(row_ids, (list, tuple)) else [row_ids]
+        ids = [i for group in ids for i in (group if isinstance(group, (list, tuple)) else [group])]
+        targets = [(k, target) for k, arrays in self._by_key(key, out) for target in arrays]
+        if len(ids) not in (1, len(targets)):
+            given = f"{len(ids)} row_ids, {len(targets)} arrays"
+            raise ParameterError("KVStore.row_sparse_pull: the numbers of row_ids and out differ", given, "pass one for each array, or one")
+        return [(k, target, ids[n if len(ids) > 1 else 0]) for n, (k, target) in enumerate(targets)]
+
+    def _check_key(self, key: Any) -> None:
+        kind = str if isinstance(key, str) else int if isinstance(key, int) else None
+        if kind is None:
+            raise DTypeError("KVStore: unexpected type for keys", type(key).__name__, "use integers or strings")
+        if self._key_type not in (None, kind):
+            raise MXNetError("KVStore: Mixed key types are not allowed", f"{key!r} in a store of {self._key_type}", "use one type")
+        self._key_type = kind
+
+
+def _arrays(key: Key, value: Any) -> list[NDArray]:
+    arrays = list(value) if isinstance(value, (list, tuple)) else [value]
+    if not arrays or not all(isinstance(x, Array) for x in arrays):
+        kinds = ", ".join(type(x).__name__ for x in arrays) or "an empty list"
+        raise ParameterError(f"KVStore: key {key!r} needs an NDArray or a list of them", kinds, "pass arrays")
+    return arrays
+
+
+def check_shapes(key: Key, values: list[NDArray], stored: NDArray) -> None:
+    """Raise a `ShapeError` unless pushed arrays have the shape of the stored one."""
+    for x in values:
+        if x.shape != stored.shape:
+            raise ShapeError(
+                f"KVStore.push: the array has the wrong shape for key {key!r}", f"shape {x.shape}", f"pass one of shape {stored.shape}"
+            )

@@ -1,0 +1,372 @@
+"""`ServedStore`: the store of workers whose arrays are on servers, which update them: synchronously, asynchronously, or in between."""
+
+import atexit
+import json
+import logging
+import math
+import os
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..backend.loader import backend_for
+from ..config import SETTINGS
+from ..device import CPU
+from ..dtype import NUMPY
+from ..errors import DTypeError, FormatError, MXNetError, ParameterError
+from ..formats.files import read_file, write_file
+from ..imperative.array import adopted
+from ..imperative.invoke import host_of
+from ..imperative.storage import sparse_array
+from ..ndarray.array import NDArray
+from ..opdef.storage import Sparse
+from ..optimizer.base import Optimizer
+from .base import Key, Keys, Values
+from .client import ServerClient
+from .cluster import Cluster
+from .compression import compression_of
+from .keyed import KeyedStore
+from .optimizer_json import optimizer_to_json
+from .server_core import ServerCore
+from .server_loop import serve
+from .transports.mpi import MpiTransport
+
+__all__ = ["ServedStore", "run_server"]
+
+#: Where the files of several servers' states begin.
+MAGIC = b"twofold states of servers\n"
+#: Numbers of an optimizer that a program may change while the servers use it.
+CHANGEABLE = ("lr", "wd", "rescale_grad")
+
+
+def run_server(cluster: Cluster, staleness: float) -> None:
+    """Serve the workers of a cluster until all of them have finished.
+
+    Parameters
+    ----------
+    cluster
+        The cluster, of which this process is a server.
+    staleness
+        How many pushes a worker may be ahead of the slowest; see `ServerCore`.
+    """
+    everyone = range(cluster.workers, cluster.workers + cluster.servers)
+    following = everyone[(cluster.rank - cluster.workers + 1) % cluster.servers]
+    core = ServerCore(
+        cluster.workers,
+        staleness,
+        timeout=SETTINGS.kv_timeout,
+        allowed=[name for name in os.environ.get("TWOFOLD_ALLOW", "").split(",") if name],
+        on_command=lambda head, body: logging.info("server %d: command %d: %s", cluster.rank, head, body),
+        rank=cluster.rank,
+        neighbour=following if cluster.servers > 1 else None,
+    )
+    assert cluster.messages is not None
+    peers = [process for process in range(cluster.workers + cluster.servers) if process != cluster.rank]
+    serve(core, MpiTransport(cluster.messages, peers, SETTINGS.kv_timeout, core.limit))
+
+
+class OnServers(NamedTuple):
+    """An optimizer that servers run."""
+
+    optimizer: Optimizer
+
+
+class ServedStore(KeyedStore):
+    """Arrays by key on servers, shared by the devices of several processes.
+
+    Parameters
+    ----------
+    kind
+        ``"dist_sync"``, ``"dist_async"`` and so on.
+    cluster
+        The processes, of which this one is a worker.
+
+    Notes
+    -----
+    A push returns when the server has taken it. A pull returns what the server has after all pushes of this worker and, of a synchronous
+    store, those of all workers.
+    """
+
+    def __init__(self, kind: str, cluster: Cluster) -> None:
+        super().__init__(kind, "device" in kind)
+        self._cluster = cluster
+        assert cluster.messages is not None
+        servers = range(cluster.workers, cluster.workers + cluster.servers)
+        transport = MpiTransport(cluster.messages, servers, SETTINGS.kv_timeout)
+        bound = int(os.environ.get("MXNET_KVSTORE_BIGARRAY_BOUND", "1000000"))
+        self._client = ServerClient(transport, cluster.workers, timeout=SETTINGS.kv_timeout, bound=bound)
+        self._stypes: dict[Key, str] = {}
+        self._kinds: dict[Key, tuple[tuple[int, ...], str]] = {}
+        self._optimizer: Optimizer | None = None
+        self._sent: dict[str, float] = {}
+        atexit.register(self._leave)
+
+    def _leave(self) -> None:
+        if not self._cluster.is_failed:
+            self._client.stop()
+
+    @property
+    def rank(self) -> int:
+        """The number of this worker."""
+        return self._cluster.rank
+
+    @property
+    def num_workers(self) -> int:
+        """The number of workers."""
+        return self._cluster.workers
+
+    # values
+
+    def init(self, key: Keys, value: Values) -> None:
+        """Initialize keys with the values of worker 0.
+
+        Parameters
+        ----------
+        key
+            A key, or a list of keys, the same on all workers.
+        value
+            An array for each key.
+
+        Raises
+        ------
+        MXNetError
+            If a key exists already.
+        ParameterError
+            If the workers disagree on it.
+        """
+        for k, values in self._by_key(key, value):
+            if len(values) > 1:
+                raise MXNetError(f"KVStore: duplicate init of key {k}", None, "init or broadcast each key once")
+            array = values[0]
+            self._client.init(k, np.ascontiguousarray(_dense(array)), array.stype == "row_sparse")
+            self._stypes[k], self._kinds[k] = array.stype, (array.shape, array._dtype)
+
+    def broadcast(self, key: Keys, value: Values, out: Values, priority: int = 0) -> None:
+        """`init`, then `pull` into ``out``."""
+        self.init(key, value)
+        self.pull(key, out, priority, ignore_sparse=False)
+
+    def push(self, key: Keys, value: Values, priority: int = 0) -> None:
+        """Sum values over devices, and send the sums to the servers.
+
+        Parameters
+        ----------
+        key
+            A key, or a list of keys.
+        value
+            For each key an array, or a list of arrays, one per device.
+        priority
+            Has no effect: messages are sent in the order of the calls.
+
+        Raises
+        ------
+        MXNetError
+            If a key was not initialized.
+        ShapeError
+            If a value does not have the shape of the stored array.
+        """
+        self._update_optimizer()
+        for k, values in self._by_key(key, value):
+            total = self._total(values)
+            if total.stype == "row_sparse":
+                rows, numbers = total._v.hosts()
+                self._client.push_rows(k, numbers, rows)
+            else:
+                self._client.push(k, np.ascontiguousarray(_dense(total)))
+
+    def pull(self, key: Keys, out: Values | None = None, priority: int = 0, ignore_sparse: bool = True) -> None:
+        """Copy stored arrays into ``out``.
+
+        Parameters
+        ----------
+        key
+            A key, or a list of keys.
+        out
+            For each key an array, or a list of arrays, on any devices.
+        priority
+            Has no effect, see `push`.
+        ignore_sparse
+            Whether stored arrays that are row-sparse are left out, if ``out`` is row-sparse too.
+
+        Raises
+        ------
+        MXNetError
+            If a key was not initialized.
+        ClusterTimeout
+            If workers that it waits for, or the server, do not answer.
+        """
+        if out is None:
+            raise ParameterError("KVStore.pull: out is missing", f"key {key!r}", "pass the arrays to copy into as out")
+        found = []
+        for k, targets in self._by_key(key, out):
+            self._of_key(k)
+            stays = ignore_sparse and self._stypes[k] == "row_sparse"
+            targets = [x for x in targets if not (stays and x.stype == "row_sparse")]
+            if targets:
+                shape, dtype = self._kinds[k]
+                host = backend_for(CPU).empty(shape, dtype)
+                self._client.start_pull(k, host)  # all are asked for before the first is waited for
+                found.append((host, targets))
+        self._client.finish()
+        for host, targets in found:
+            array = adopted(NDArray, host)
+            for target in targets:
+                array.copyto(target)
+
+    def pushpull(self, key: Keys, value: Values, out: Values | None = None, priority: int = 0) -> None:
+        """`push`, then `pull` into ``out``, or into the values themselves if ``out`` is None."""
+        self.push(key, value, priority)
+        self.pull(key, value if out is None else out, priority, ignore_sparse=False)
+
+    def pushpull_list(self, keys: Sequence[Key], values: Sequence[Any], outs: Sequence[Any] | None = None) -> None:
+        """`pushpull` for several keys at once."""
+        self.pushpull(keys, values, outs)
+
+    def row_sparse_pull(self, key: Keys, out: Values | None = None, priority: int = 0, row_ids: Values | None = None) -> None:
+        """Copy rows of stored row-sparse arrays into row-sparse arrays; see `KVStore.row_sparse_pull`."""
+        for k, target, numbers in self._row_requests(key, out, row_ids):
+            self._of_key(k)
+            if self._stypes[k] != "row_sparse" or target.stype != "row_sparse":
+                given = f"key {k!r}: stored {self._stypes[k]}, out {target.stype}"
+                raise MXNetError("KVStore.row_sparse_pull: an array is not row-sparse", given, "init with one, and pull into one")
+            ids = np.unique(host_of(numbers).astype(np.int64))
+            rows = self._client.pull_rows(k, ids)
+            shape, dtype = self._kinds[k]
+            there = rows.reshape(len(ids), -1).any(axis=1) if len(ids) else np.zeros(0, bool)
+            kept = [adopted(NDArray, np.ascontiguousarray(part)) for part in (rows[there].astype(NUMPY[dtype]), ids[there])]
+            sparse_array(Sparse("row_sparse", shape, *kept), checked=True).copyto(target)
+
+    def _of_key(self, key: Key) -> None:
+        if key not in self._kinds:
+            raise MXNetError(f"KVStore: key {key} has not been inited", None, "call init or broadcast with it first")
+
+    # updates
+
+    def set_optimizer(self, optimizer: Optimizer) -> None:
+        """Have the servers update stored arrays with an optimizer: pushed values are gradients from now on.
+
+        Parameters
+        ----------
+        optimizer
+            The optimizer, which travels as JSON. Servers use that of worker 0. Its learning rate, weight decay and ``rescale_grad`` may be
+            changed later.
+
+        Raises
+        ------
+        DTypeError
+            If it is not an `Optimizer`, or has attributes other than numbers and texts.
+        ParameterError
+            If the servers do not know its class: ``twofold launch --allow module:Class`` lets them import it.
+        """
+        if not isinstance(optimizer, Optimizer):
+            raise DTypeError("KVStore.set_optimizer: not an optimizer", type(optimizer).__name__, "make one with mx.optimizer.create")
+        self._optimizer = optimizer
+        self._sent = self._changeable()
+        self._client.set_optimizer(optimizer_to_json(optimizer))
+
+    @property
+    def _updater(self) -> "OnServers | None":
+        """What trainers ask of MXNet's stores for the optimizer."""
+        return None if self._optimizer is None else OnServers(self._optimizer)
+
+    def _changeable(self) -> dict[str, float]:
+        return {name: value for name in CHANGEABLE if isinstance(value := getattr(self._optimizer, name, None), (int, float))}
+
+    def _update_optimizer(self) -> None:
+        """Tell the servers of a learning rate that the program has changed."""
+        if self._optimizer is None or self.rank:
+            return
+        now = self._changeable()
+        if now != self._sent:
+            changed = {name: value for name, value in now.items() if self._sent.get(name) != value}
+            self._sent = now
+            self._client.change_optimizer(**changed)
+
+    def set_updater(self, updater: object) -> None:
+        """Raise: the arrays are on servers, to which a function cannot be sent.
+
+        Raises
+        ------
+        ParameterError
+            Always.
+        """
+        raise ParameterError(
+            "KVStore.set_updater: servers update the arrays", type(updater).__name__, "use set_optimizer, or a store without servers"
+        )
+
+    _set_updater = set_updater
+
+    def set_gradient_compression(self, compression_params: Mapping[str, str | float]) -> None:
+        """Compress what is pushed to the servers; see `KVStore.set_gradient_compression`."""
+        compression_of(compression_params)
+        self._client.set_gradient_compression(compression_params)
+
+    def save_optimizer_states(self, fname: str | PathLike[str], dump_optimizer: bool = False) -> None:
+        """Write the servers' states of the optimizer to a file, which only as many servers can read."""
+        states = self._client.optimizer_states()
+        sizes = json.dumps([len(s) for s in states]).encode()
+        write_file(fname, [MAGIC, sizes, b"\n", *states])
+
+    def load_optimizer_states(self, fname: str | PathLike[str]) -> None:
+        """Give the servers the states from a file of `save_optimizer_states`.
+
+        Raises
+        ------
+        FormatError
+            If the file is damaged or of another store.
+        ParameterError
+            If it is of another number of servers.
+        """
+        self._client.restore_optimizer_states(_states_in(read_file(fname)))
+
+    # processes
+
+    def _barrier(self) -> None:
+        """Wait until all workers have called this."""
+        self._client.barrier()
+
+    barrier = _barrier
+
+    def get_num_dead_node(self, node_id: int = 0, timeout: float = 60) -> int:
+        """The number of workers that the servers consider dead; see `DistributedStore.get_num_dead_node`."""
+        return len(self._client.dead_workers())
+
+    def send_command_to_servers(self, head: int, body: str) -> None:
+        """Send a number and a text to all servers, which write them to their logs."""
+        self._client.send_command(head, body)
+
+    _send_command_to_servers = send_command_to_servers
+
+
+def staleness_of(kind: str, given: float | None) -> float:
+    """How many pushes a worker may be ahead of the slowest, by the kind of store.
+
+    Raises
+    ------
+    ParameterError
+        If it is given for a store that is not asynchronous.
+    """
+    if "async" in kind:
+        return math.inf if given is None else given
+    if given:
+        raise ParameterError("kvstore.create: only asynchronous stores have a staleness", f"{kind!r}, {given}", "create 'dist_async'")
+    return 0
+
+
+def _states_in(data: bytes) -> list[bytes]:
+    head, _, rest = data.partition(b"\n")
+    line, _, body = rest.partition(b"\n")
+    try:
+        sizes = json.loads(line)
+        if head + b"\n" == MAGIC and all(type(n) is int and n >= 0 for n in sizes) and sum(sizes) == len(body):
+            ends = np.cumsum(sizes).tolist()
+            return [body[end - size : end] for end, size in zip(ends, sizes, strict=True)]
+    except (ValueError, TypeError):
+        pass
+    raise FormatError("load_optimizer_states: not the states of servers", f"{len(data)} bytes", "pass a file of save_optimizer_states")
+
+
+def _dense(array: NDArray) -> np.ndarray:
+    return array._v.dense() if array.stype != "default" else host_of(array)

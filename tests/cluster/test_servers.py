@@ -1,0 +1,34 @@
+"""Stores with servers in processes of their own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import twofold as mx
+from twofold.errors import ParameterError
+
+pytestmark = pytest.mark.mpi
+
+
+@pytest.mark.parametrize(("servers", "arguments"), [(1, ["dist_sync"]), (1, ["dist_async"]), (2, ["dist_async", "1"])])
+def test_values(run, servers, arguments):
+    done = run(2 + servers, "served", *arguments, TWOFOLD_SERVERS=str(servers), MXNET_KVSTORE_BIGARRAY_BOUND="10000")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert sorted(done.stdout.splitlines()) == ["worker 0 of 2 is done", "worker 1 of 2 is done"]
+
+
+def test_servers_train_as_workers_do_without_them(run, tmp_path):
+    for servers in (0, 1):
+        done = run(2 + servers, "served_training", tmp_path, servers, TWOFOLD_SERVERS=str(servers))
+        assert done.returncode == 0, done.stdout + done.stderr
+    found = [np.load(tmp_path / f"{servers}-{rank}.npy") for servers in (0, 1) for rank in (0, 1)]
+    for other in found[1:]:
+        np.testing.assert_allclose(other, found[0], atol=1e-6)
+
+
+def test_only_asynchronous_stores_have_a_staleness():
+    for kind in ("local", "dist_sync"):
+        with pytest.raises(ParameterError, match="staleness"):
+            mx.kv.create(kind, staleness=2)
+    assert mx.kv.create("dist_async", staleness=2).num_workers == 1
