@@ -88,7 +88,8 @@ def csr_matrix(arg1: Any, shape: Shape | None = None, ctx: DeviceLike = None, dt
         return zeros("csr", arg1, device, dtype)
     if len(arg1) == 2:
         data, (row, column) = arg1
-        values, rows, columns = _values(data, dtype), _indices(row), _indices(column)
+        # lists get NumPy's dtype here, because MXNet hands them to SciPy
+        values, rows, columns = _values(np.asarray(data) if isinstance(data, list) else data, dtype), _indices(row), _indices(column)
         sizes = (_extent(rows), _extent(columns)) if shape is None else shape_of(shape)
         return _made("csr", sizes, formats.coordinates_to_csr(sizes, values, rows, columns), device)
     if len(arg1) == 3:

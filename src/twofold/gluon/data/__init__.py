@@ -4,7 +4,7 @@ from . import batchify, vision
 from .batchify import default_batchify_fn, default_mp_batchify_fn
 from .dataset import ArrayDataset, Dataset, RecordFileDataset, SimpleDataset
 from .loader import DataLoader, DataLoaderV1
-from .sampler import BatchSampler, FilterSampler, RandomSampler, Sampler, SequentialSampler, SplitSampler
+from .sampler import BatchSampler, FilterSampler, IntervalSampler, RandomSampler, Sampler, SequentialSampler, SplitSampler
 
 __all__ = [
     "ArrayDataset",
@@ -13,6 +13,7 @@ __all__ = [
     "DataLoaderV1",
     "Dataset",
     "FilterSampler",
+    "IntervalSampler",
     "RandomSampler",
     "RecordFileDataset",
     "Sampler",
