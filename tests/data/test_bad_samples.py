@@ -139,7 +139,7 @@ def test_an_iterator_resumes_behind_bad_records(tmp_path: Path, batches: int) ->
         return found
 
     following(one, batches)
-    other.set_state(json.loads(json.dumps(one.get_state())))
+    other.load_state_dict(json.loads(json.dumps(one.state_dict())))
     rest = following(one, 9)
     assert rest == following(other, 9)
     numbers = [k for batch in following(record_iterator(path, **options), 12) for k in batch]

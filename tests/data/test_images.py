@@ -39,9 +39,9 @@ def test_an_iterator_continues_where_another_was(records: tuple[str, str], last:
 
     whole = make()
     next(whole)
-    state = json.loads(json.dumps(whole.get_state()))
+    state = json.loads(json.dumps(whole.state_dict()))
     resumed = make()
-    resumed.set_state(state)
+    resumed.load_state_dict(state)
     for _ in range(2):
         rng = random.getstate()
         expected = labels(whole)

@@ -103,7 +103,7 @@ def test_an_iterator_continues_where_another_was(path: str, shuffle: bool, skip:
         return found
 
     take(one, skip)
-    other.set_state(json.loads(json.dumps(one.get_state())))
+    other.load_state_dict(json.loads(json.dumps(one.state_dict())))
     for a, b in zip(take(one, 5), take(other, 5), strict=True):
         np.testing.assert_array_equal(a, b)
 

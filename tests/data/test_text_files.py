@@ -61,7 +61,7 @@ def test_iterators_continue_where_others_were(tmp_path: Path, make: Any) -> None
     list(one)
     one.reset()
     next(one)
-    other.set_state(one.get_state())
+    other.load_state_dict(one.state_dict())
     for _ in range(3):
         assert [b.index.tolist() for b in one] == [b.index.tolist() for b in other]
         one.reset()

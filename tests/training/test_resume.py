@@ -74,14 +74,14 @@ class Run:
 
     def save(self, folder: Path) -> None:
         kind, keys, *rest = np.random.get_state()  # noqa: NPY002  NDArrayIter shuffles with it
-        state = {"batches": self.batches.get_state(), "random": mx.random.get_state(), "numpy": [kind, keys.tolist(), *rest]}
+        state = {"batches": self.batches.state_dict(), "random": mx.random.get_state(), "numpy": [kind, keys.tolist(), *rest]}
         (folder / "run.json").write_text(json.dumps(state))
         self.model.save(folder)
 
     def load(self, folder: Path) -> None:
         state = json.loads((folder / "run.json").read_text())
         self.model.load(folder)
-        self.batches.set_state(state["batches"])
+        self.batches.load_state_dict(state["batches"])
         mx.random.set_state(state["random"])
         np.random.set_state(tuple(state["numpy"]))  # noqa: NPY002
 
@@ -303,11 +303,11 @@ def test_a_users_optimizer_resumes_with_what_it_declares(tmp_path: Path) -> None
 
 
 def test_the_state_of_another_iterator_is_rejected() -> None:
-    state = iterator().get_state()
+    state = iterator().state_dict()
     with pytest.raises(ParameterError, match="another iterator"):
-        mx.io.NDArrayIter(ROWS[:5], LABELS[:5], 4, shuffle=True).set_state(state)
+        mx.io.NDArrayIter(ROWS[:5], LABELS[:5], 4, shuffle=True).load_state_dict(state)
     with pytest.raises(ParameterError, match="another iterator"):
-        iterator("in order").set_state(state)
+        iterator("in order").load_state_dict(state)
 
 
 SCRIPT = """

@@ -338,8 +338,8 @@ class ImageIter(DataIter):
         """The image as it stands in a batch: (c, h, w)."""
         return nd.transpose(datum, axes=(2, 0, 1))
 
-    def get_state(self) -> dict[str, Any]:
-        """As `DataIter.get_state`.
+    def state_dict(self) -> dict[str, Any]:
+        """As `DataIter.state_dict`.
 
         Raises
         ------
@@ -352,8 +352,8 @@ class ImageIter(DataIter):
             )
         return {"cur": self.cur, "seq": self.seq, "at_end": self._at_end}
 
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        """As `DataIter.set_state`."""
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """As `DataIter.load_state_dict`."""
         self._to_start()
         self._rolled = None
         self.seq, self._at_end = state["seq"], state["at_end"]

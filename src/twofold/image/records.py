@@ -517,12 +517,12 @@ class ImageRecordIter(DataIter):
         self._batch()
         return self._ids
 
-    def get_state(self) -> dict[str, Any]:
-        """As `DataIter.get_state`."""
+    def state_dict(self) -> dict[str, Any]:
+        """As `DataIter.state_dict`."""
         return {"epoch": self._epoch, "start": self._start, "at": self._at}
 
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        """As `DataIter.set_state`."""
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """As `DataIter.load_state_dict`."""
         self._restart(state["epoch"], state["start"], state["at"])
 
     def _mean_image(self, path: str) -> np.ndarray:

@@ -156,13 +156,13 @@ class NDArrayIter(DataIter):
             return max(0, self.cursor + self.batch_size - self.num_data)
         return len(self._rolled_over) if self.cursor < 0 else 0
 
-    def get_state(self) -> dict[str, Any]:
-        """As `DataIter.get_state`, with the order of the rows if they are shuffled."""
+    def state_dict(self) -> dict[str, Any]:
+        """As `DataIter.state_dict`, with the order of the rows if they are shuffled."""
         order = {"idx": self.idx.tolist(), "order": self._order.tolist()} if self.shuffle else {}
         return {"cursor": int(self.cursor), "rolled_over": self._rolled_over.tolist(), **order}
 
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        """As `DataIter.set_state`.
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """As `DataIter.load_state_dict`.
 
         Raises
         ------
@@ -171,7 +171,7 @@ class NDArrayIter(DataIter):
         """
         if ("order" in state) != self.shuffle or len(state.get("order", self._order)) != self.num_data:
             given = f"{len(state.get('order', ()))} shuffled rows for {self.num_data if self.shuffle else 0}"
-            raise ParameterError("NDArrayIter.set_state: the state of another iterator", given, "create it with the same data and shuffle")
+            raise ParameterError("NDArrayIter: the state of another iterator", given, "create it with the same data and shuffle")
         self.cursor = state["cursor"]
         self._rolled_over = np.array(state["rolled_over"], self._order.dtype)
         if self.shuffle:

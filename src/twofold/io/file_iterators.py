@@ -102,12 +102,12 @@ class MXDataIter(DataIter):
         """Number of rows at the end of the current batch that are not the epoch's."""
         return max(self._at + self.batch_size - len(self._order), 0)
 
-    def get_state(self) -> dict[str, Any]:
-        """As `DataIter.get_state`: the order of the rows is the same in every epoch."""
+    def state_dict(self) -> dict[str, Any]:
+        """As `DataIter.state_dict`: the order of the rows is the same in every epoch."""
         return {"at": self._at, "start": self._start}
 
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        """As `DataIter.set_state`."""
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """As `DataIter.load_state_dict`."""
         self._at, self._start = state["at"], state.get("start", 0)
 
     def _convert(self, rows: np.ndarray) -> np.ndarray:

@@ -221,7 +221,7 @@ class DataIter:
         """Number of padding rows at the end of the current batch."""
         raise self._undefined("getpad")
 
-    def get_state(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """Where in the epoch the iterator is, as numbers and lists that JSON can represent.
 
         Raises
@@ -229,9 +229,9 @@ class DataIter:
         MXNetError
             If the class does not define it.
         """
-        raise self._undefined("get_state")
+        raise self._undefined("state_dict")
 
-    def set_state(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue where another iterator over the same data was: with the batch after the one that it returned last.
 
         Later epochs are shuffled by ``numpy.random``, whose state is saved separately.
@@ -239,14 +239,14 @@ class DataIter:
         Parameters
         ----------
         state
-            A result of `get_state`.
+            A result of `state_dict`.
 
         Raises
         ------
         MXNetError
             If the class does not define it.
         """
-        raise self._undefined("set_state")
+        raise self._undefined("load_state_dict")
 
     def _undefined(self, method: str) -> MXNetError:
         return MXNetError(f"DataIter: {type(self).__name__} does not define {method}", None, "define it, or next(), in the subclass")

@@ -98,14 +98,14 @@ class ResizeIter(OneBatchAhead):
         self.cur += 1
         return True
 
-    def get_state(self) -> dict[str, Any]:
-        """As `DataIter.get_state`, with the state of the wrapped iterator."""
-        return {"cur": self.cur, "data_iter": self.data_iter.get_state()}
+    def state_dict(self) -> dict[str, Any]:
+        """As `DataIter.state_dict`, with the state of the wrapped iterator."""
+        return {"cur": self.cur, "data_iter": self.data_iter.state_dict()}
 
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        """As `DataIter.set_state`."""
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """As `DataIter.load_state_dict`."""
         self.cur = state["cur"]
-        self.data_iter.set_state(state["data_iter"])
+        self.data_iter.load_state_dict(state["data_iter"])
 
 
 @register_iterator(sample=lambda folder: PrefetchingIter(sample_of_arrays(folder)), rows=range(5))
@@ -143,7 +143,7 @@ class PrefetchingIter(OneBatchAhead):
         """Prefetch the first batch, after noting where the iterators are: later they are always a batch ahead."""
         self._batches = 0
         try:
-            self._began = [x.get_state() for x in self.iters if isinstance(x, DataIter)]
+            self._began = [x.state_dict() for x in self.iters if isinstance(x, DataIter)]
         except MXNetError:  # it does not define it
             self._began = []
         self._pending = self._fetch()
@@ -169,8 +169,8 @@ class PrefetchingIter(OneBatchAhead):
             x.reset()
         self._begin_epoch()
 
-    def get_state(self) -> dict[str, Any]:
-        """As `DataIter.get_state`: where the iterators were when the epoch began, and the number of batches since.
+    def state_dict(self) -> dict[str, Any]:
+        """As `DataIter.state_dict`: where the iterators were when the epoch began, and the number of batches since.
 
         Raises
         ------
@@ -178,14 +178,14 @@ class PrefetchingIter(OneBatchAhead):
             If one of the iterators cannot tell.
         """
         if len(self._began) < self.n_iter:
-            raise self._undefined("get_state")
+            raise self._undefined("state_dict")
         return {"batches": self._batches, "iters": self._began}
 
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        """As `DataIter.set_state`. The batches since the beginning of the epoch are read again."""
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """As `DataIter.load_state_dict`. The batches since the beginning of the epoch are read again."""
         wait(self._pending)
         for x, began in zip(self.iters, state["iters"], strict=True):
-            x.set_state(began)
+            x.load_state_dict(began)
         self._begin_epoch()
         for _ in range(state["batches"]):
             self.iter_next()
