@@ -19,23 +19,7 @@ from twofold.kvstore.server_core import ServerCore
 from twofold.kvstore.server_loop import serve
 from twofold.kvstore.transports.inprocess import connected, grouped, run_threads
 
-
-def cluster(program, workers=2, servers=1, staleness=0, *, timeout=20.0, bound=8, **core):
-    """The results of ``program(client)`` on each worker."""
-    transports = connected(workers + servers)
-
-    def work(rank):
-        client = ServerClient(transports[rank], workers, timeout=timeout, bound=bound)
-        try:
-            return program(client)
-        finally:
-            client.stop()
-
-    def run_server(rank):
-        serve(ServerCore(workers, staleness, timeout=timeout, rank=rank, **core), transports[rank], every=0.05)
-
-    works = [lambda rank=rank: work(rank) for rank in range(workers)]
-    return run_threads(works + [lambda rank=rank: run_server(rank) for rank in range(workers, workers + servers)])[:workers]
+from tests.kvstore.clusters import cluster
 
 
 @pytest.mark.parametrize("servers", [1, 2, 3])
