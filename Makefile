@@ -22,7 +22,7 @@ WITH_DATA := $(if $(DATA),TWOFOLD_DATA=$(DATA))
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-all test-mnist test-free-threaded demo example-torch lint format types contracts code-lines docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-cliffs bench-gpu bench-model-zoo bench-peers bench-scripts bench-small stubs asv asv-compare asv-pages fuzz mutants clean
+.PHONY: help venv test test-all test-mnist test-free-threaded demo demo-cluster example-torch lint format types contracts code-lines docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-cliffs bench-gpu bench-model-zoo bench-peers bench-scripts bench-small stubs asv asv-compare asv-pages fuzz mutants clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 20
@@ -104,6 +104,9 @@ docs: $(READY) ## Build the documentation into docs/_build/html
 
 demo: $(READY) ## Train digits in four ways and print the report
 	@$(WITH_DATA) $(PY) -m twofold demo $(ARGS)
+
+demo-cluster: $(READY) ## Train digits in two processes; draw their trace (ARGS="--epochs 2")
+	@$(WITH_DATA) $(PY) -m twofold launch -n 2 --trace cluster.json examples/digits_cluster.py $(ARGS)
 
 $(TORCH): asv_benchmarks/peers/environment.py pyproject.toml
 	@$(PYTHON) asv_benchmarks/peers/environment.py $(@D) torch

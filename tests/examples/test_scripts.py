@@ -144,3 +144,16 @@ def test_a_detector_finds_drawn_shapes(tmp_path):
 
 def test_an_estimator_keeps_its_best_checkpoint():
     assert float(re.fullmatch(r"accuracy: (.*)\n", output_of("estimator.py", by=("-m", "twofold", "run")))[1]) > 0.95
+
+
+def test_two_processes_learn_digits_together(tmp_path):
+    for module in ("mpi4py", "sklearn"):
+        pytest.importorskip(module)
+    trace = str(tmp_path / "cluster.json")
+    options = ("-m", "twofold", "launch", "-n", 2, "--trace", trace)
+    printed = output_of("digits_cluster.py", "--epochs", 4, by=map(str, options), TWOFOLD_DATA=str(tmp_path), HOME=str(tmp_path))
+    found = re.fullmatch(r"worker 0 \| scikit-learn's digits\nworker 0 \| accuracy: (.*)\n", printed)
+    assert float(found[1]) > 0.85
+    drawing = (tmp_path / "cluster.json.svg").read_text()
+    assert "push of keys" in drawing  # sums are seen
+    assert "worker 1" in drawing

@@ -60,6 +60,7 @@ def test_the_drawing_shows_for_whom_a_worker_waits(merged: Path) -> None:
     assert sum(t.startswith("push (1): 800000 bytes in 0.4") for t in titles) == 2
     part = mx.viz.plot_cluster(merged, begin=0.0011, end=0.00125)
     assert "push (3)" in part
+    assert "push (1)" not in mx.viz.plot_cluster(merged, sums=2)
     assert "push (1)" not in part
 
 

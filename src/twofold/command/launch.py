@@ -41,6 +41,8 @@ VALUED = (
     "--trace",
 )
 VALUED += ("--launcher", "--image", "--sync-dst-dir", "--network", "--model", "--bytes", "--shape", "--step-ms")
+#: Sums over workers in the drawing: enough to see how steps repeat. The trace has all of them.
+DRAWN = 24
 PYTHON = re.compile(r"python[\d.]*(?:\.exe)?")
 CLASS = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 #: A file, of the folder whose name the processes get in `FOLDER`, that holds the name of the last checkpoint.
@@ -256,7 +258,7 @@ def _write_trace(job: Job, folder: Path, filename: str) -> None:
         return
     merge_traces([folder / f"{rank}.json" for rank in ranks], filename, [_role(job, rank) for rank in ranks])
     try:
-        drawing = plot_cluster(filename).render(filename)
+        drawing = plot_cluster(filename, sums=DRAWN).render(filename)
     except ParameterError:
         drawing = "not drawn, as no process has computed anything"
     _say(f"trace of {', '.join(_role(job, rank) for rank in ranks)}: {filename}, {drawing}")

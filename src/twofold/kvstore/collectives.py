@@ -192,9 +192,9 @@ class Collectives:
 
     def _sum(self, label: object, array: np.ndarray, source: np.ndarray | None) -> None:
         with self._lock:
-            self._watch.begin(label, Operation(SUM, array.dtype.num, array.size))
+            number = self._watch.begin(label, Operation(SUM, array.dtype.num, array.size))
             if LISTENERS:
-                with span(in_words(label), "communication", nbytes=array.nbytes):
+                with span(in_words(label), "communication", nbytes=array.nbytes, details={"operation": number}):
                     self._group.allreduce(array, source)
             else:
                 self._group.allreduce(array, source)
@@ -270,9 +270,10 @@ class Collectives:
         results: list[Any] = []
 
         def run() -> None:
-            with self._lock, span(in_words(label), "communication"):
-                self._watch.begin(label, operation)
-                results.append(function())
+            with self._lock:
+                number = self._watch.begin(label, operation)
+                with span(in_words(label), "communication", details={"operation": number}):
+                    results.append(function())
                 self._watch.end()
 
         if self._is_idle():

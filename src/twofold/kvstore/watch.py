@@ -76,13 +76,14 @@ class Watch:
 
     # operations
 
-    def begin(self, label: object, operation: Operation) -> None:
-        """Note that this worker begins a collective operation."""
+    def begin(self, label: object, operation: Operation) -> int:
+        """Note that this worker begins a collective operation; return its number, which is the same on all workers."""
         with self._lock:
             self._count += 1
             self._current = self._count, label, monotonic(), operation
             if self._finished:
                 self._invite(self._finished)
+            return self._count
 
     def end(self) -> None:
         """The operation is done."""

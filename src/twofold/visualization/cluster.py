@@ -1,5 +1,6 @@
 """Draws the trace of a cluster: when each worker computes, when its sums are on their way, and for whom they wait."""
 
+import math
 from collections.abc import Iterable, Iterator
 from html import escape
 from os import PathLike
@@ -12,7 +13,7 @@ from .drawing import Svg
 __all__ = ["plot_cluster"]
 
 #: Sizes in pixels: the text beside rows, the time axis, the heights of a row and of what is between workers.
-MARGIN, WIDTH, ROW, GAP, TOP = 110, 1100, 16, 12, 44
+MARGIN, WIDTH, ROW, GAP, TOP = 120, 1100, 16, 12, 44
 #: What is closer than this is drawn as one box.
 FINEST = 0.5
 #: Categories of events in which a worker computes. The others contain them, or annotate.
@@ -33,7 +34,7 @@ class _Sum(NamedTuple):
     last: int
 
 
-def plot_cluster(trace: str | PathLike[str], begin: float = 0.0, end: float | None = None) -> Svg:
+def plot_cluster(trace: str | PathLike[str], begin: float = 0.0, end: float | None = None, sums: int | None = None) -> Svg:
     """Draw the trace of a cluster, with two rows for each worker: computing, and sums over workers.
 
     A sum is gray while it waits for the worker that begins it last, which its tooltip names, and colored while it is on its way. One
@@ -45,6 +46,8 @@ def plot_cluster(trace: str | PathLike[str], begin: float = 0.0, end: float | No
         A file of `mx.profiler.merge_traces`, such as ``twofold launch --trace`` writes.
     begin, end
         The seconds to draw, from the trace's beginning; to its end if ``end`` is None.
+    sums
+        Draw only from the beginning of so many of a worker's last sums in that time; all if None.
 
     Returns
     -------
@@ -70,14 +73,17 @@ def plot_cluster(trace: str | PathLike[str], begin: float = 0.0, end: float | No
     low, high = start + begin * 1e6, stop if end is None else min(stop, start + end * 1e6)
     if not high > low:
         raise ParameterError("plot_cluster: nothing to draw", f"{begin} s to {end} s of {(stop - start) / 1e6:.3f} s", "pass other times")
+    own = [[e for e in events if e["pid"] // PROCESSES_EACH == rank] for rank in range(len(names))]
+    if sums is not None:
+        last = [sorted(e["ts"] for e in mine if e["cat"] == COMMUNICATION and low <= e["ts"] < high)[-sums:] for mine in own]
+        low = min((times[0] for times in last if times), default=low)
     axis = _Axis(start, low, high)
     lines = list(axis.ticks())
-    own = [[e for e in events if e["pid"] // PROCESSES_EACH == rank] for rank in range(len(names))]
-    sums = _sums(own)
+    their_sums = _sums(own)
     for rank, name in enumerate(names):
-        lines += _draw(name, axis, own[rank], sums[rank], names, TOP + rank * (2 * ROW + GAP))
+        lines += _draw(name, axis, own[rank], their_sums[rank], names, TOP + rank * (2 * ROW + GAP))
     height = TOP + len(names) * (2 * ROW + GAP)
-    width = MARGIN + WIDTH + 20
+    width = MARGIN + WIDTH + 50
     head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" font-size="11">'
     return Svg("\n".join([head, *lines, "</svg>"]) + "\n")
 
@@ -99,9 +105,10 @@ class _Axis(NamedTuple):
 
     def ticks(self) -> Iterator[str]:
         """Ten times, and what colors mean."""
+        digits = max(0, 2 - math.floor(math.log10((self.high - self.low) / 1e3)))  # as many as tell ticks apart
         for k in range(11):
             time = self.low + (self.high - self.low) * k / 10
-            yield f'<text x="{self.at(time):.1f}" y="36" text-anchor="middle">{(time - self.start) / 1e3:.4g} ms</text>'
+            yield f'<text x="{self.at(time):.1f}" y="36" text-anchor="middle">{(time - self.start) / 1e3:,.{digits}f} ms</text>'
         meanings = (("computing", COMPUTES), ("waiting for another worker", WAITS), ("sums on their way", SUMS[0]))
         for k, (text, color) in enumerate(meanings):
             x = MARGIN + 200 * k
@@ -136,8 +143,9 @@ def _draw(name: str, axis: _Axis, events: Iterable[dict[str, Any]], sums: Iterab
         if axis.at(s.joined) - axis.at(s.begin) >= FINEST:
             yield _box(axis, s.begin, s.joined, top + ROW, WAITS, f"waits {(s.joined - s.begin) / 1e3:.3f} ms for {names[s.last]}")
         time = s.end - s.joined
-        rate = f", {s.nbytes / time / 1e3:.2f} GB/s" if time > 0 else ""
-        text = f"{s.name} ({s.number}): {s.nbytes} bytes in {time / 1e3:.3f} ms{rate}"
+        size = f"{s.nbytes} bytes in " if s.nbytes else ""
+        rate = f", {s.nbytes / time / 1e3:.2f} GB/s" if s.nbytes and time > 0 else ""
+        text = f"{s.name} ({s.number}): {size}{time / 1e3:.3f} ms{rate}"
         yield _box(axis, s.joined, s.end, top + ROW, SUMS[s.number % len(SUMS)], text)
 
 
