@@ -22,7 +22,7 @@ WITH_DATA := $(if $(DATA),TWOFOLD_DATA=$(DATA))
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-all test-mnist test-free-threaded demo demo-cluster example-torch lint format types contracts code-lines docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-cliffs bench-gpu bench-model-zoo bench-peers bench-scripts bench-small stubs asv asv-compare asv-pages fuzz mutants clean
+.PHONY: help venv test test-all test-mnist test-free-threaded demo demo-cluster example-torch lint format types contracts code-lines docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-cliffs bench-gpu bench-model-zoo bench-mxnet bench-peers bench-scripts bench-small stubs asv asv-compare asv-pages fuzz mutants clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 20
@@ -140,7 +140,10 @@ bench-peers: $(READY) $(PEERS) ## Measure against NumPy, torch, JAX, numexpr, nu
 	@$(PY) -m asv_benchmarks.peers $(ARGS)
 
 bench-model-zoo: $(READY) ## Time the model zoo's networks by Twofold, MXNet and ONNX Runtime (ARGS="--only alexnet --batches 1", "--write")
-	@$(PY) asv_benchmarks/model_zoo.py $(ARGS)
+	@$(PY) -m asv_benchmarks.model_zoo $(ARGS)
+
+bench-mxnet: $(READY) ## Time sparse data, boxes, 8-bit layers and LSTMs by Twofold, MXNet and SciPy (ARGS="--only 'csr;LSTM'", "--write")
+	@$(PY) -m asv_benchmarks.beside_mxnet $(ARGS)
 
 bench-scripts: $(READY) ## Run NumPy scripts by NumPy and by Twofold (ARGS="--smoke", "--only chains --rounds 3")
 	@$(PY) -m asv_benchmarks.scripts $(ARGS)

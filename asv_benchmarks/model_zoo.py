@@ -110,16 +110,16 @@ def work(library: str, threads: int) -> None:
 
 
 class Worker:
-    """A library's process."""
+    """A library's process, which runs a module of this package with ``--worker``; MXNet's in an environment of its own."""
 
-    def __init__(self, library: str, threads: int) -> None:
+    def __init__(self, library: str, threads: int, module: str) -> None:
         environment = {k: v for k, v in os.environ.items() if k != "OPENBLAS_CORETYPE"}
         for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "TWOFOLD_THREADS"):
             environment[variable] = str(threads)
         interpreter = str(ORACLE) if library == "mxnet" else sys.executable
-        command = [interpreter, str(Path(__file__).resolve()), "--worker", library, "--threads", str(threads)]
+        command = [interpreter, "-m", module, "--worker", library, "--threads", str(threads)]
         self.child = subprocess.Popen(
-            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            command, cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
 
     def ask(self, line: str) -> Any:
@@ -222,7 +222,7 @@ def measured(libraries: list[str], names: list[str], batches: list[int], threads
     """Measure networks, and write the figures to a file as they come."""
     rows = []
     for name in names:
-        workers = {library: Worker(library, threads) for library in libraries}
+        workers = {library: Worker(library, threads, "asv_benchmarks.model_zoo") for library in libraries}
         with tempfile.TemporaryDirectory() as folder:
             for batch in batches:
                 rows.append(measure(workers, name, batch, folder))

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import twofold as mx
-from twofold.errors import FormatError, MissingFileError, MXNetError
+from twofold.errors import FormatError, MissingFileError, MXNetError, ParameterError, ShapeError
 from twofold.gluon.data import vision
 
 from tests.data.programs.images import BOXES, _list_file, _pixels, _png, _records
@@ -205,3 +205,31 @@ def test_folders_say_what_they_ignore(tmp_path: Path) -> None:
     assert len(caught) == 2
     with pytest.raises(MissingFileError):
         vision.ImageFolderDataset(tmp_path / "b")
+
+
+def test_the_first_decoder_gives_floats_with_channels_first() -> None:
+    pixels, mean = _pixels(6, 8, 0), mx.nd.arange(0, 3 * 6 * 8).reshape((3, 6, 8))
+    wanted = pixels.transpose(2, 0, 1).astype("f")
+    np.testing.assert_array_equal(mx.nd.imdecode(_png(pixels)).asnumpy(), wanted)
+    np.testing.assert_array_equal(mx.nd.imdecode(_png(pixels), mean=mean).asnumpy(), wanted - mean.asnumpy())
+    np.testing.assert_array_equal(mx.nd.imdecode(_png(pixels), (2, 1, 5, 3)).asnumpy(), wanted[:, 1:3, 2:5])
+    assert mx.nd.imdecode(_png(pixels), channels=1).shape == (1, 6, 8)
+    out = mx.nd.zeros((2, 3, 6, 8))
+    assert mx.nd.imdecode(_png(pixels), out=out, index=1) is out
+    np.testing.assert_array_equal(out.asnumpy(), [0 * wanted, wanted])
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ({"clip_rect": (0, 0, 9, 6)}, ParameterError),
+        ({"clip_rect": (5, 0, 5, 6)}, ParameterError),
+        ({"channels": 4}, ParameterError),
+        ({"mean": mx.nd.zeros((6, 8, 3))}, ShapeError),
+        ({"out": mx.nd.zeros((3, 6, 7))}, ShapeError),
+        ({"out": mx.nd.zeros((2, 3, 6, 8)), "index": 2}, ParameterError),
+    ],
+)
+def test_the_first_decoder_names_what_does_not_fit(given: dict[str, Any], error: type) -> None:
+    with pytest.raises(error, match="imdecode"):
+        mx.nd.imdecode(_png(_pixels(6, 8, 0)), **given)

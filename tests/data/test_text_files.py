@@ -46,6 +46,17 @@ def test_the_line_with_no_number_is_named(tmp_path: Path) -> None:
         mx.io.CSVIter(written(tmp_path, "1,2\n3,x\n"), (2,), batch_size=1)
 
 
+def test_loading_is_left_out_on_request(tmp_path: Path) -> None:
+    iterator = mx.io.CSVIter(written(tmp_path, "".join(f"{k}\n" for k in range(8))), (1,), batch_size=2)
+    first = lambda count: [float(iterator.next().data[0][0].asscalar()) for _ in range(count)]  # noqa: E731
+    assert first(2) == [0, 2]
+    assert iterator.debug_skip_load() is None
+    assert first(4) == [2, 2, 2, 2]  # as the real MXNet: the current batch, from then on the epoch's first one
+    iterator.reset()
+    assert first(3) == [0, 0, 0]
+    assert [iterator.iter_next() for _ in range(4)] == [True, True, True, False]
+
+
 def test_parts_have_all_rows(tmp_path: Path) -> None:
     path = written(tmp_path, "".join(f"{k} 0:{k}\n" for k in range(11)))
     parts = [mx.io.LibSVMIter(path, (1,), num_parts=3, part_index=k, batch_size=1) for k in range(3)]

@@ -48,6 +48,11 @@ FRAMES = {
     "A[1, 2] * 2.0": (3, "A[1, 2] * 2.0"),
     "np.zeros((2, 3))": (2, "np.zeros((2, 3), np.float32)"),
     "np.ones(3, 'int32')": (2, "np.ones(3, 'int32')"),
+    "np.full((2, 3), 2.5)": (3, "np.full((2, 3), np.float32(2.5))"),
+    "np.full_like(A, 2)": (4, "np.full_like(A, 2)"),
+    "np.zeros_like(A)": (4, "np.zeros_like(A)"),
+    "np.ones_like(I)": (4, "np.ones_like(I)"),
+    "np.empty_like(A)": (4, "np.zeros_like(A)"),
     "np.arange(4)": (2, "np.arange(4, dtype=np.float32)"),
     "np.array([1, 2])": (3, "np.array([1, 2], np.float32)"),
     "A.__setitem__((0, 1), 5.0)": (1, "A.__setitem__((0, 1), 5.0)"),
@@ -144,6 +149,11 @@ def test_what_the_short_ways_refuse_raises_as_before():
     [
         "np.zeros((2, 0){})", "np.zeros((), 'float64'{})", "np.zeros(2, bool{})", "np.zeros(2, int{})", "np.zeros([2, 1]{})",
         "np.ones((2,), float{})",
+        "np.full((2, 1), 3{})", "np.full((), 2.5, 'int32'{})", "np.full(2, 300, 'uint8'{})",
+        "np.full((2,), True{})", "np.full(2, 1, bool{})",
+        "np.full((2,), 70000, 'float16'{})", "np.full((2,), -1, 'uint8'{})", "np.full(2, 1.5, 'float64'{})",
+        "np.zeros_like(A, 'int32'{})", "np.ones_like(A > 0{})", "np.full_like(A, 2.7, 'int8'{})", "np.full_like(A, 300, 'uint8'{})",
+        "np.full_like(A[1], -2{})", "np.full_like(A, True{})", "np.ones_like(A, bool{})",
         "np.ones((), 'int8'{})", "np.arange(0{})", "np.arange(5, dtype='int32'{})", "np.arange(3, dtype='float16'{})",
         "np.array([[1, 2], [3, 4]]{})",
         "np.array([True, False]{})", "np.array([1.5, 2], 'int32'{})", "np.array([]{})", "np.array(N{})", "np.array(N, 'float32'{})",
@@ -151,7 +161,7 @@ def test_what_the_short_ways_refuse_raises_as_before():
     ],
 )  # fmt: skip
 def test_arrays_are_created_alike_with_and_without_a_device(text):
-    own = {"np": np, "N": numpy.arange(6.0).reshape(2, 3), "here": mx.current_context()}
+    own = {"np": np, "N": numpy.arange(6.0).reshape(2, 3), "A": np.array([[0.5, 1.0], [2.0, 2.5]]), "here": mx.current_context()}
     short, general = (eval(text.format(device), own) for device in ("", ", ctx=here"))
     assert type(short) is type(general) is np.ndarray
     assert short.dtype == general.dtype

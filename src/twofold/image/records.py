@@ -19,7 +19,7 @@ from ..errors import FormatError, MXNetError, ParameterError, ShapeError
 from ..formats.files import file_exists, read_file, with_suffix
 from ..formats.image_lists import load_image_list
 from ..imperative.array import adopted
-from ..io.iterator import DataDesc, DataIter, register_iterator
+from ..io.iterator import DataDesc, LoadingIter, register_iterator
 from ..io.parts import part_of
 from ..io.skipped import BAD_SAMPLE, SkippedSamples
 from ..ndarray.array import NDArray
@@ -241,7 +241,7 @@ def _write_sample(folder: Path) -> str:
     return path
 
 
-class ImageRecordIter(DataIter):
+class ImageRecordIter(LoadingIter):
     """Iterates over the images in a file of records.
 
     Threads decode the images, change them and write them to their places in batches, some batches ahead. Parameters are passed by name;
@@ -494,6 +494,9 @@ class ImageRecordIter(DataIter):
         chunks = np.split(np.arange(count), np.flatnonzero(np.diff((offsets - offsets[0]) // (reading.shuffle_chunk_size << 20))) + 1)
         order = np.random.default_rng((abs(reading.shuffle_chunk_seed), epoch)).permutation(len(chunks))
         return np.concatenate([rng.permutation(chunks[k]) for k in order])
+
+    def _has_batch(self) -> bool:
+        return self._current is not None
 
     def _batch(self) -> InFlight:
         if self._current is None:

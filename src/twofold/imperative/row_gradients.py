@@ -66,8 +66,8 @@ class GradientCell(Cell):
             return SparseValue(new.sparse, checked=True)
         own = self.array._v.sparse
         if new.__class__ is SparseValue:  # of some of the stored rows, and of rows that are not stored
-            numbers, order = CELLS.structure(_numbers_in_array, own.indices, new.sparse.indices)
-            return SparseValue(Sparse("row_sparse", own.shape, CELLS.take(new.sparse.values, order, axis=0), numbers), checked=True)
+            numbers, rows = CELLS.structure(_rows_in_array, own.indices, new.sparse.indices, new.sparse.values)
+            return SparseValue(Sparse("row_sparse", own.shape, rows, numbers), checked=True)
         return SparseValue(own.with_values(wrap(CLASSES["default"], new)), checked=True)
 
 
@@ -164,17 +164,20 @@ def _given_rows(count: int, rows: np.ndarray, numbers: np.ndarray) -> Any:
 
 
 def _stored_rows(count: int, rows: np.ndarray, places: np.ndarray, numbers: np.ndarray) -> Any:
-    """Rows that are not stored are numbered after the stored ones; see `_numbers_in_array`."""
+    """Rows that are not stored are numbered after the stored ones; see `_rows_in_array`."""
     return rows, np.where(places < 0, count + numbers, places).ravel()
 
 
-def _numbers_in_array(stored: np.ndarray, numbers: np.ndarray) -> Any:
-    """The numbers in an array of rows that `_stored_rows` has numbered, increasing, and their order."""
+def _rows_in_array(stored: np.ndarray, numbers: np.ndarray, rows: np.ndarray) -> Any:
+    """The numbers in an array of rows that `_stored_rows` has numbered, increasing, and the rows in this order."""
     count = stored.size
+    is_stored = numbers < count
     found = numbers - count
-    found[found < 0] = stored[numbers[found < 0]]
+    found[is_stored] = stored[numbers[is_stored]]
+    if (np.diff(found) > 0).all():
+        return found, rows
     order = np.argsort(found, kind="stable")
-    return found[order], order
+    return found[order], rows[order]
 
 
 def _columns_of_csr(count: int, values: np.ndarray, indices: np.ndarray, indptr: np.ndarray, dense: np.ndarray) -> Any:

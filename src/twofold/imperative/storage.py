@@ -9,7 +9,7 @@ import numpy as np
 
 from ..backend import sparse
 from ..backend.loader import backend_for
-from ..device import Device
+from ..device import CPU, Device
 from ..dtype import NUMPY
 from ..errors import DTypeError, IndexingError, ParameterError, ShapeError, StorageError
 from ..opdef.registry import OPS
@@ -19,9 +19,10 @@ from ..opdef.vocabulary import Derived
 from ..ops import primitive_shape
 from ..ops.sparse_products import rows_to_dense
 from ..origin import warn
+from ..scheduler.observers import LISTENERS
 from .array import Array as AnyArray
 from .array import adopted
-from .cell import ALWAYS, Value, wrap
+from .cell import ALWAYS, HOST, Value, wrap
 from .invoke import device_of, host_of, invoke, type_of
 from .transfer import on_device, store
 from .way import is_tracked
@@ -396,11 +397,34 @@ class CellNamespace(Derived):
         return [adopted(CLASSES["default"], p, arrays[0].context) for p in parts]
 
 
+def _at_once(op: Op, inputs: Sequence[Any], params: Mapping[str, Any]) -> Any:
+    """The result of a primitive on arrays that are there, on cpu(0) and not recorded, by the adapter; else None.
+
+    What sparse arrays store has another size in each batch, and a program for each size would take longer than most operations.
+    """
+    arrays = []
+    for cell in inputs:
+        v: Any = cell._v if isinstance(cell, AnyArray) else None
+        if v.__class__ is Value and v.device is CPU and v.data is not None and not is_tracked(v):
+            v = v.data
+        if v.__class__ is not np.ndarray:
+            return None
+        arrays.append(v)
+    found: Any = getattr(HOST.xp, op.name)(*arrays, **params) if arrays else None
+    if found.__class__ is not np.ndarray:
+        return None
+    return adopted(CLASSES["default"], found if found.base is None and all(found is not a for a in arrays) else found.copy())
+
+
 CELLS = CellNamespace()
 #: What generated functions need to dispatch by storage.
 STORAGE: dict[str, Any] = {"StorageError": StorageError, "by_storage": by_storage}
 
 
 def _apply(op: Op, *inputs: Any, **params: Any) -> Any:
+    if op.primitive and not LISTENERS:
+        found = _at_once(op, inputs, params)
+        if found is not None:
+            return found
     results = [wrap(CLASSES["default"], c) for c in invoke(op.sig(False, **params), inputs)]
     return results[0] if len(results) == 1 else results

@@ -18,7 +18,7 @@ from ..ndarray.array import NDArray
 from ..ndarray.creation import array
 from ..opdef.params import Param, kind_of
 from ..strictness import tolerate
-from .iterator import DataDesc, DataIter, register_iterator
+from .iterator import DataDesc, DataIter, LoadingIter, register_iterator
 from .parts import part_of
 
 __all__ = ["MNISTIter", "MXDataIter"]
@@ -26,7 +26,7 @@ __all__ = ["MNISTIter", "MXDataIter"]
 Init = TypeVar("Init", bound=Callable[..., None])
 
 
-class MXDataIter(DataIter):
+class MXDataIter(LoadingIter):
     """Base class of iterators over rows that are read at once and converted batch by batch.
 
     Parameters
@@ -71,6 +71,9 @@ class MXDataIter(DataIter):
         if self._round and len(self._order):
             self._start = self.getpad() % len(self._order) if self._at >= self._start else 0
         self._at = self._start - self.batch_size
+
+    def _has_batch(self) -> bool:
+        return self._at >= self._start
 
     def iter_next(self) -> bool:
         """Advance to the next batch; return whether there is one."""

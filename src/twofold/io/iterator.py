@@ -1,5 +1,6 @@
 """`DataIter`: the interface of iterators over batches, with `DataBatch` and `DataDesc`; the registry of iterators."""
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -250,6 +251,27 @@ class DataIter:
 
     def _undefined(self, method: str) -> MXNetError:
         return MXNetError(f"DataIter: {type(self).__name__} does not define {method}", None, "define it, or next(), in the subclass")
+
+
+class LoadingIter(DataIter):
+    """Base class of iterators over files, which can leave out loading."""
+
+    _debug_skip_load = False
+
+    def debug_skip_load(self) -> None:
+        """Make `next` return the current batch, or the epoch's first one, again and again, to time training by itself."""
+        self._debug_skip_load = True
+        logging.info("Set debug_skip_load to be true, will simply return first batch")
+
+    def _has_batch(self) -> bool:
+        """Whether there is a current batch."""
+        raise self._undefined("_has_batch")
+
+    def next(self) -> DataBatch:
+        """As `DataIter.next`, but see `debug_skip_load`."""
+        if self._debug_skip_load and self._has_batch():
+            return DataBatch(_listed(self.getdata()), _listed(self.getlabel()), self.getpad(), self.getindex())
+        return super().next()
 
 
 def _listed(arrays: T | NDArray) -> T | list[NDArray]:

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from ..config import SETTINGS
-from ..device import DEFAULTS
-from ..imperative.cell import HOST, Value, new
+from ..device import CPU, DEFAULTS
+from ..imperative.cell import HOST, PLAIN, Value, new
 from ..imperative.fast import RECOVERABLE
 from ..imperative.record import tls
 from ..ndarray.creation import SHAPES, TYPES
@@ -18,6 +18,8 @@ __all__ = ["ShortCreation", "at_once"]
 
 #: What is caught where the general way finds a result, or raises an error that says what to do.
 _ELSEWHERE = (*RECOVERABLE, KeyError)
+#: Classes of numbers that fill arrays; bools have a dtype of their own.
+NUMBERS = (int, float)
 
 
 def _cell(fresh: Any) -> ndarray:
@@ -35,6 +37,33 @@ def at_once(values: Any, dtype: Any) -> ndarray | None:
         host = np.asarray(values)
         own = host.dtype if dtype is None and values.__class__ is np.ndarray else dtype
         return _cell(HOST.quick(host.astype, TYPES[own], "C"))  # always a copy
+    except _ELSEWHERE:
+        return None
+
+
+def _filled(shape: Any, value: Any, dtype: np.dtype) -> ndarray | None:
+    """A new array of one number, if the dtype represents it in a way that needs no rule: a float, or an integer that fits."""
+    v = np.empty(shape, dtype)
+    if dtype.kind != "f" and not (dtype.kind in "iu" and value.__class__ is int):
+        return None
+    try:
+        HOST.quick(v.fill, value)
+    except OverflowError:
+        return None
+    return _cell(v)
+
+
+def _like(a: Any, value: Any, dtype: Any) -> ndarray | None:
+    """An array of one number in the shape of another one; None if that is not one that is there, on the host."""
+    if a.__class__ is not ndarray or tls.tape is not None or DEFAULTS.stack or LISTENERS:
+        return None
+    v: Any = a._v
+    if v.__class__ is Value:
+        v = v.data if v.device is CPU else None
+    if v.__class__ is not PLAIN:
+        return None
+    try:
+        return _filled(v.shape, value, v.dtype if dtype is None else TYPES[dtype])
     except _ELSEWHERE:
         return None
 
@@ -62,6 +91,45 @@ class ShortCreation(Creation):
                 v.fill(1)
                 return _cell(v)
         return super().ones(shape, dtype, order, ctx, device)
+
+    def full(
+        self, shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None, device: Any = None
+    ) -> Any:
+        """One value in a shape; an array is broadcast to it. The dtype of a bool is bool, of other numbers float32."""
+        is_simple = fill_value.__class__ in NUMBERS and shape.__class__ in SHAPES and order == "C"
+        if is_simple and ctx is None and device is None and out is None and not (DEFAULTS.stack or LISTENERS):
+            try:
+                found = _filled(shape, fill_value, TYPES[dtype])
+            except _ELSEWHERE:
+                found = None
+            if found is not None:
+                return found
+        return super().full(shape, fill_value, dtype, order, ctx, out, device)
+
+    def full_like(
+        self, a: Any, fill_value: float, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None, device: Any = None
+    ) -> Any:
+        """One value in the shape of an array, in its dtype unless another is given."""
+        if fill_value.__class__ in NUMBERS and ctx is None and device is None and out is None and order == "C":
+            found = _like(a, fill_value, dtype)
+            if found is not None:
+                return found
+        return super().full_like(a, fill_value, dtype, order, ctx, out, device)
+
+    def zeros_like(self, a: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None, device: Any = None) -> Any:
+        """Zeros in the shape of an array, in its dtype unless another is given."""
+        found = _like(a, 0, dtype) if ctx is None and device is None and out is None and order == "C" else None
+        return super().zeros_like(a, dtype, order, ctx, out, device) if found is None else found
+
+    def ones_like(self, a: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None, device: Any = None) -> Any:
+        """Ones in the shape of an array, in its dtype unless another is given."""
+        found = _like(a, 1, dtype) if ctx is None and device is None and out is None and order == "C" else None
+        return super().ones_like(a, dtype, order, ctx, out, device) if found is None else found
+
+    def empty_like(self, prototype: Any, dtype: Any = None, order: str = "C", subok: bool = False, shape: Any = None) -> Any:
+        """Zeros in the shape of an array (or another one), in its dtype unless another is given. ``subok`` has no effect."""
+        found = _like(prototype, 0, dtype) if shape is None and order == "C" else None
+        return super().empty_like(prototype, dtype, order, subok, shape) if found is None else found
 
     def arange(
         self, start: float, stop: float | None = None, step: float = 1, dtype: Any = None, ctx: Any = None, device: Any = None

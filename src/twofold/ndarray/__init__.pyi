@@ -8,6 +8,7 @@ from . import random
 from .array import NDArray
 from .creation import arange, array, empty, eye, from_dlpack, from_numpy, full, linspace, ones, zeros
 from .custom import Custom
+from .decoding import imdecode
 from .functions import (
     add,
     concatenate,
@@ -55,6 +56,7 @@ __all__ = [
     "greater",
     "greater_equal",
     "histogram",
+    "imdecode",
     "lesser",
     "lesser_equal",
     "linspace",

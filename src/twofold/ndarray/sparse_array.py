@@ -12,7 +12,7 @@ from ..imperative.array import adopted, from_host
 from ..imperative.cell import Value, wrap
 from ..imperative.record import Variable
 from ..imperative.row_gradients import GradientCell, RowVariable
-from ..imperative.storage import CLASSES, SparseValue, by_storage, converted, dense_array, sparse_array
+from ..imperative.storage import CELLS, CLASSES, SparseValue, by_storage, converted, dense_array, sparse_array
 from ..imperative.transfer import on_device
 from ..imperative.write import mark
 from ..opdef.storage import Sparse
@@ -52,7 +52,7 @@ class BaseSparseNDArray(NDArray):
     @property
     def indices(self) -> NDArray:
         """A copy of the indices, int64 (n,): the column of each stored element, or the number of each stored row."""
-        return self._v.sparse.indices.copy()
+        return CELLS.structure(np.copy, self._v.sparse.indices)[0]
 
     def wait_to_read(self) -> None:
         """Wait until what is stored is computed.
@@ -265,7 +265,7 @@ class CSRNDArray(BaseSparseNDArray):
     @property
     def indptr(self) -> NDArray:
         """A copy of the row pointers, int64 (rows + 1,)."""
-        return self._v.sparse.indptr.copy()
+        return CELLS.structure(np.copy, self._v.sparse.indptr)[0]
 
     def asscipy(self) -> Any:
         """A copy as a ``scipy.sparse.csr_matrix``.
