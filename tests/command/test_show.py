@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import random
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -107,6 +108,15 @@ def test_sparse_and_safetensors(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert (b["dtype"], b["statistics"]["mean"], t["dtype"], t["statistics"]["zeros"]) == ("bfloat16", 0.5, "bool", 1)
 
 
+def test_an_array_of_an_unknown_type_does_not_hide_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "x.safetensors"
+    mx.nd.save(str(path), {"a": mx.nd.ones((2,)), "b": mx.nd.ones((2,))})
+    path.write_bytes(path.read_bytes().replace(b'"F32"', b'"F31"', 1))
+    shown = found(path, capsys, status=2)
+    assert [a["name"] for a in shown["arrays"]] == ["b"]
+    assert "array 'a': its type, shape and offsets do not match" in shown["fault"]
+
+
 def test_numpy_files_without_their_pickles(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     np.save(tmp_path / "a.npy", np.arange(6, dtype=">i4").reshape(2, 3))
     [array] = found(tmp_path / "a.npy", capsys)["arrays"]
@@ -169,6 +179,15 @@ def test_records_of_images(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     sheet = page(path)
     assert sheet.count("figure") == 5
     assert sheet.count("image") == 4
+
+
+def test_without_pillow_the_rest_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    path = records(tmp_path / "x.rec", [4.0], [_png(_pixels(10, 20, 0))])
+    monkeypatch.setitem(sys.modules, "PIL.Image", None)
+    shown = found(path, capsys)
+    assert "pip install 'twofold[image]'" in shown["facts"]["images"]
+    assert shown["samples"][0]["label"] == "4"
+    assert page(path).count("image") == 0
 
 
 def test_boxes_are_drawn_for_labels_of_detection(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -290,6 +309,9 @@ def test_an_onnx_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert {a["name"]: a["shape"] for a in shown["arrays"]} == {"fc1_weight": [4, 3], "fc1_bias": [4]}
     assert shown["tables"][0]["rows"] == [["data", "float", "(8, 3)"]]
     assert len(shown["network"]["nodes"]) == 1 + shown["facts"]["nodes"]
+    damaged = (tmp_path / "net.onnx").read_bytes().replace(b"\x07twofold", b"\x07two\xffold", 1)
+    (tmp_path / "net.onnx").write_bytes(damaged)
+    assert "two\\xffold" in found(tmp_path / "net.onnx", capsys)["facts"]["written by"]
 
 
 # ------------------------------------------------------------------------------------------------------------------- text

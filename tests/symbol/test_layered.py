@@ -68,3 +68,11 @@ def test_text_is_escaped_and_shortened():
     assert "&amp;" in svg
     assert list(boxes_of(svg)) == ["<b>" + "x" * 50 + "end"], "whole under the mouse"
     assert plot_layers([], []).startswith("<svg")
+
+
+def test_what_all_names_begin_with_is_left_out():
+    boxes = [Box("data", "input", "#fff", True), Box("net0_conv0_fwd", "op", "#fff"), Box("net0_conv1_fwd", "op", "#fff")]
+    svg = plot_layers(boxes, [Edge(0, 1), Edge(1, 2)])
+    assert list(re.findall(r'bold">([^<]+)<', svg)) == ["data", "conv0_fwd", "conv1_fwd"]
+    assert list(boxes_of(svg)) == ["data", "net0_conv0_fwd", "net0_conv1_fwd"], "whole under the mouse"
+    assert 'bold">net0_conv0_fwd<' in plot_layers(boxes[:2], [])

@@ -48,7 +48,7 @@ OPTIONAL = {
     ("llvmlite", "llvmlite"): "fused kernels on the CPU as machine code",
     ("matplotlib", "matplotlib"): "the figures in the demo's report",
     ("nvidia-cudnn-frontend", "cudnn"): "convolutions on GPUs with cuDNN",
-    ("rich", "rich"): "progress bars of the demo",
+    ("rich", "rich"): "progress bars, and the tables of `show`",
     ("simplejpeg", "simplejpeg"): "JPEGs decoded faster than by Pillow, to the same pixels",
     ("scikit-learn", "sklearn"): "the demo's digits, if MNIST's files are missing",
 }

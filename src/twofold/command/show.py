@@ -4,6 +4,7 @@ The kind of file is told by its content. Nothing in it is executed. Of a damaged
 """
 
 import argparse
+import os
 import webbrowser
 from pathlib import Path
 from tempfile import mkdtemp
@@ -64,11 +65,11 @@ def execute(given: argparse.Namespace) -> int:
     elif not given.html and not given.open:
         print_content(content)
     if given.html or given.open:
-        out = Path(given.html or Path(mkdtemp(prefix="twofold-")) / "show.html")
+        out = given.html or os.path.join(mkdtemp(prefix="twofold-"), "show.html")
         write_file(out, [content_page(content).encode("utf-8", "backslashreplace")])
         if not given.json:
             print(out)
-        if given.open and not webbrowser.open(out.absolute().as_uri()):
+        if given.open and not webbrowser.open(Path(out).absolute().as_uri()):
             raise FileAccessError(f"no browser opened {out}", None, "open it yourself")
     if content.fault is not None:
         raise content.fault

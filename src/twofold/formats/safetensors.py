@@ -19,7 +19,7 @@ from .json_text import parse_json
 from .reader import Reader
 from .records import ITEM_SIZES, ArrayRecord, Buffer, shape_fault
 
-__all__ = ["check_gaps", "dump_safetensors", "iterate_arrays", "load_safetensors", "read_header", "safetensors_chunks"]
+__all__ = ["array_of_entry", "check_gaps", "dump_safetensors", "load_safetensors", "read_header", "safetensors_chunks"]
 
 # In the order in which the package writes arrays: by decreasing element size; arrays of one type by name.
 CODES = {
@@ -57,7 +57,7 @@ def load_safetensors(data: Buffer) -> tuple[dict[str, ArrayRecord], dict[str, st
     """
     reader = Reader(data)
     header, metadata = read_header(reader)
-    arrays = dict(iterate_arrays(header, reader))
+    arrays = {name: array_of_entry(name, entry, reader) for name, entry in header.items()}
     check_gaps(header, reader)
     return arrays, metadata
 
@@ -82,19 +82,14 @@ def read_header(reader: Reader) -> tuple[dict[str, Any], dict[str, str]]:
     return header, metadata
 
 
-def iterate_arrays(header: Mapping[str, object], reader: Reader) -> Iterator[tuple[str, ArrayRecord]]:
-    """Yield names and arrays in the header's order.
+def array_of_entry(name: str, entry: object, reader: Reader) -> ArrayRecord:
+    """The array that an entry of the header describes. The reader is at the elements of all arrays.
 
     Raises
     ------
     FormatError
-        At the array whose entry is damaged, or whose elements are not all in the file.
+        If its element type is unknown, or its shape and offsets do not match or are beyond the file.
     """
-    for name, entry in header.items():
-        yield name, _array_of(name, entry, reader)
-
-
-def _array_of(name: str, entry: object, reader: Reader) -> ArrayRecord:
     match entry:
         case {"dtype": str(code), "shape": [*shape], "data_offsets": [int(start), int(stop)]} if (
             code in DTYPES and all(type(size) is int for size in shape) and 0 <= start <= stop <= reader.remaining

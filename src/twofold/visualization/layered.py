@@ -81,8 +81,9 @@ def plot_layers(boxes: Sequence[Box], edges: Sequence[Edge]) -> Svg:
     ]
     for edge, path in zip(forward, layout.paths, strict=True):
         lines += _edge(layout.points(path), edge.text)
+    shared = _shared([box.name for box in boxes if not box.is_round])
     for k, box in enumerate(boxes):
-        lines += _box(box, *layout.place(k))
+        lines += _box(box, box.name if box.is_round else box.name[shared:] or box.name, *layout.place(k))
     return Svg("\n".join([*lines, "</svg>"]) + "\n")
 
 
@@ -180,14 +181,23 @@ def _edge(points: Sequence[tuple[float, float]], text: str) -> list[str]:
     return lines
 
 
-def _box(box: Box, x: float, top: float) -> list[str]:
+def _box(box: Box, name: str, x: float, top: float) -> list[str]:
     radius = HEIGHT / 2 if box.is_round else 4
     return [
         f"<g><title>{escape(box.detail or box.name)}</title>",
         f'<rect x="{x - WIDTH / 2:.1f}" y="{top:.1f}" width="{WIDTH}" height="{HEIGHT}" rx="{radius}" fill="{box.color}" stroke="#555"/>',
-        f'<text x="{x:.1f}" y="{top + 17:.1f}" text-anchor="middle" font-weight="bold">{escape(_short(box.name))}</text>',
+        f'<text x="{x:.1f}" y="{top + 17:.1f}" text-anchor="middle" font-weight="bold">{escape(_short(name))}</text>',
         f'<text x="{x:.1f}" y="{top + 32:.1f}" text-anchor="middle">{escape(_short(box.text))}</text></g>',
     ]
+
+
+def _shared(names: Sequence[str]) -> int:
+    """The number of characters up to an underscore with which all names begin, as those of the layers of a block do."""
+    if len(names) < 2:
+        return 0
+    first, last = min(names), max(names)
+    same = next((k for k, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
+    return first.rfind("_", 0, same) + 1
 
 
 def _short(text: str) -> str:

@@ -15,8 +15,7 @@ from ...formats.images import dump_image
 from ...formats.params import iterate_arrays, read_names
 from ...formats.reader import Reader
 from ...formats.records import ArrayRecord, shape_fault
-from ...formats.safetensors import check_gaps, read_header
-from ...formats.safetensors import iterate_arrays as iterate_safetensors
+from ...formats.safetensors import array_of_entry, check_gaps, read_header
 from .content import ArrayContent, Content, Sample, Selection, Table
 from .selecting import selected
 from .source import Source
@@ -54,8 +53,14 @@ def read_safetensors(source: Source, content: Content, selection: Selection) -> 
     header, metadata = read_header(reader)
     if metadata:
         content.tables.append(Table("Metadata", ("name", "text"), list(metadata.items())))
-    for name, record in iterate_safetensors(header, reader):
-        content.arrays.append(array_content(name, record))
+    faults: list[FormatError] = []
+    for name, entry in header.items():
+        try:
+            content.arrays.append(array_content(name, array_of_entry(name, entry, reader)))
+        except FormatError as error:  # the others are where the header says, whatever is wrong with this one
+            faults.append(error)
+    if faults:
+        raise faults[0]
     check_gaps(header, reader)
 
 

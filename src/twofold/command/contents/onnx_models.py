@@ -7,6 +7,7 @@ import numpy as np
 
 from ...contrib.onnx.files import array_of, parsed_model
 from ...contrib.onnx.package import onnx_package
+from ...contrib.onnx.reading import STANDARD
 from ...dtype import NAME_OF
 from ...errors import FormatError
 from ...visualization.layered import Box, Edge
@@ -24,25 +25,32 @@ def read_onnx(source: Source, content: Content, selection: Selection) -> None:
     model = parsed_model(source.read(0, source.size), source.path)
     graph = model.graph
     content.facts["IR version"] = model.ir_version
-    content.facts["operator sets"] = ", ".join(f"{entry.domain or 'ai.onnx'} {entry.version}" for entry in model.opset_import)
-    content.facts["written by"] = f"{model.producer_name} {model.producer_version}".strip() or "not stated"
+    content.facts["operator sets"] = ", ".join(f"{_text(entry.domain) or 'ai.onnx'} {entry.version}" for entry in model.opset_import)
+    content.facts["written by"] = f"{_text(model.producer_name)} {_text(model.producer_version)}".strip() or "not stated"
     if graph.name:
-        content.facts["graph"] = graph.name
+        content.facts["graph"] = _text(graph.name)
     if model.functions:
-        content.facts["functions"] = ", ".join(f"{f.domain}.{f.name}" for f in model.functions)
+        content.facts["functions"] = ", ".join(f"{_text(f.domain)}.{_text(f.name)}" for f in model.functions)
     held = {tensor.name for tensor in graph.initializer}
     for title, values in (("Inputs", graph.input), ("Outputs", graph.output)):
         rows = [(value.name, *_type(value)) for value in values if value.name not in held]
         content.tables.append(Table(title, ("name", "dtype", "shape"), rows))
     if model.metadata_props:
-        content.tables.append(Table("Metadata", ("name", "text"), [(entry.key, entry.value) for entry in model.metadata_props]))
-    counts = Counter(f"{node.domain}.{node.op_type}".removeprefix(".").removeprefix("ai.onnx.") for node in graph.node)
-    content.tables.append(Table("Operators", ("operator", "nodes"), counts.most_common()))
+        content.tables.append(
+            Table("Metadata", ("name", "text"), [(_text(entry.key), _text(entry.value)) for entry in model.metadata_props])
+        )
+    names = (node.op_type if node.domain in STANDARD else f"{node.domain}.{node.op_type}" for node in graph.node)
+    content.tables.append(Table("Operators", ("operator", "nodes"), Counter(names).most_common()))
     content.facts["nodes"] = len(graph.node)
     content.facts["parameters"] = sum(int(np.prod(tensor.dims, dtype=object)) for tensor in graph.initializer)
     content.network = _drawing(graph, held)
     for tensor in graph.initializer:
         content.arrays.append(_array(tensor))
+
+
+def _text(value: str | bytes) -> str:
+    """A text of the file; the package gives bytes for one that is damaged."""
+    return value if isinstance(value, str) else value.decode(errors="backslashreplace")
 
 
 def _type(value: Any) -> tuple[str, str]:
@@ -52,7 +60,7 @@ def _type(value: Any) -> tuple[str, str]:
         return str(value.type.WhichOneof("value") or "unknown"), "?"
     kind = value.type.tensor_type
     name = onnx.TensorProto.DataType.Name(kind.elem_type).lower() if kind.elem_type in onnx.TensorProto.DataType.values() else "unknown"
-    sizes = [d.dim_param or (str(d.dim_value) if d.HasField("dim_value") else "?") for d in kind.shape.dim]
+    sizes = [_text(d.dim_param) or (str(d.dim_value) if d.HasField("dim_value") else "?") for d in kind.shape.dim]
     return name, f"({', '.join(sizes)})" if kind.HasField("shape") else "?"
 
 
@@ -60,7 +68,7 @@ def _array(tensor: Any) -> ArrayContent:
     onnx = onnx_package("reading ONNX files")
     shape = tuple(tensor.dims)
     if tensor.data_location == onnx.TensorProto.EXTERNAL:
-        place = {entry.key: entry.value for entry in tensor.external_data}
+        place = {_text(entry.key): _text(entry.value) for entry in tensor.external_data}
         kind = onnx.TensorProto.DataType
         dtype = kind.Name(tensor.data_type).lower() if tensor.data_type in kind.values() else "unknown"
         size = int(place.get("length", "0")) if place.get("length", "0").isdecimal() else 0
