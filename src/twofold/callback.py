@@ -95,6 +95,14 @@ def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[BatchEn
     return at_batch_end
 
 
+class Sharing(Protocol):
+    """What `Speedometer` needs of a store."""
+
+    def share_figure(self, figure: float, /) -> list[float]:
+        """Tell the first worker a figure; there, return those of all workers."""
+        ...
+
+
 class Speedometer:
     """A batch-end callback that logs the number of samples per second and the metric.
 
@@ -106,10 +114,13 @@ class Speedometer:
         Number of batches between log entries.
     auto_reset
         Whether to reset the metric's local sums after logging.
+    kvstore
+        A distributed store, of whose workers only the first logs: the sum of the speeds that all have told it last. The metric is its own.
     """
 
-    def __init__(self, batch_size: int, frequent: int = 50, auto_reset: bool = True) -> None:
+    def __init__(self, batch_size: int, frequent: int = 50, auto_reset: bool = True, kvstore: Sharing | None = None) -> None:
         self.batch_size = batch_size
+        self.kvstore = kvstore
         self.frequent = frequent
         self.init = False
         self.tic = 0.0
@@ -126,7 +137,9 @@ class Speedometer:
             self.init = True
             self.tic = time.time()
         elif count % self.frequent == 0:
-            self._log(param, self._speed())
+            speeds = [self._speed()] if self.kvstore is None else self.kvstore.share_figure(self._speed())
+            if speeds:
+                self._log(param, sum(speeds))
             self.tic = time.time()
 
     def _speed(self) -> float:

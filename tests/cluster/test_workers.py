@@ -23,6 +23,14 @@ def test_values(run, workers):
     assert sorted(done.stdout.splitlines()) == [f"worker {k} of {workers} is done" for k in range(workers)]
 
 
+def test_the_speed_of_all_workers_and_a_checkpoint(run, tmp_path):
+    done = run(2, "speeds", tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("Speed: ") == 2  # of worker 0 alone
+    assert done.stdout.count("is done") == 2
+    assert (tmp_path / "step-0000003.json").exists()
+
+
 def test_workers_train_as_one_with_the_joined_batch(run, tmp_path):
     for workers in (1, 2):
         done = run(workers, "training", tmp_path)

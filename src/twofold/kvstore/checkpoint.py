@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 from zlib import crc32
 
 import numpy as np
@@ -22,7 +22,6 @@ from ..formats.files import folder_entries, folder_exists, join_path, make_folde
 from ..ndarray.array import NDArray
 from ..ndarray.saving import load, save
 from ..random import get_state, set_state
-from .local import KVStore
 
 __all__ = ["ClusterCheckpoint", "load_checkpoint", "save_checkpoint"]
 
@@ -30,6 +29,22 @@ VERSION = 1
 INDEX = re.compile(r"step-(\d{7,})\.json")
 
 Folder = str | PathLike[str]
+
+
+class Workers(Protocol):
+    """What checkpoints need of a store."""
+
+    @property
+    def rank(self) -> int:
+        """The number of this worker."""
+        ...
+
+    @property
+    def num_workers(self) -> int:
+        """The number of workers."""
+        ...
+
+    def _barrier(self) -> None: ...
 
 
 class ClusterCheckpoint(NamedTuple):
@@ -56,7 +71,7 @@ class ClusterCheckpoint(NamedTuple):
 def save_checkpoint(
     folder: Folder,
     step: int,
-    store: KVStore,
+    store: Workers,
     arrays: Mapping[str, NDArray],
     save_states: Callable[[str], object] | None = None,
     own: object = None,
@@ -119,7 +134,7 @@ def save_checkpoint(
 
 
 def load_checkpoint(
-    folder: Folder, store: KVStore | None = None, load_states: Callable[[str], object] | None = None, step: int | None = None
+    folder: Folder, store: Workers | None = None, load_states: Callable[[str], object] | None = None, step: int | None = None
 ) -> ClusterCheckpoint:
     """Read a checkpoint, also by another number of workers than wrote it.
 

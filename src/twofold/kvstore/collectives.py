@@ -121,6 +121,10 @@ class Collectives:
         """The workers that do not answer within some seconds."""
         return self._watch.silent(seconds)
 
+    def share(self, figure: float) -> list[float]:
+        """Tell worker 0 a figure of three decimals; see `Watch.share`."""
+        return [told / 1000 for told in self._watch.share(round(figure * 1000))]
+
     # sums
 
     def sums(self, label: object, arrays: Sequence[NDArray], device: Device | None = None) -> list[tuple[list[int], list[NDArray]]]:

@@ -238,6 +238,11 @@ class DistributedStore(KVStore):
 
     barrier = _barrier
 
+    def share_figure(self, figure: float) -> list[float]:
+        """Tell worker 0 a figure; see `KeyedStore.share_figure`."""
+        workers = self._all
+        return [figure] if workers is None else workers.share(figure)
+
     def get_num_dead_node(self, node_id: int = 0, timeout: float = 60) -> int:
         """The number of other workers that do not answer.
 

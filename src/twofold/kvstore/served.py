@@ -329,6 +329,11 @@ class ServedStore(KeyedStore):
 
     barrier = _barrier
 
+    def share_figure(self, figure: float) -> list[float]:
+        """Tell worker 0 a figure; see `KeyedStore.share_figure`."""
+        workers = self._cluster.collectives
+        return [figure] if workers is None else workers.share(figure)
+
     def get_num_dead_node(self, node_id: int = 0, timeout: float = 60) -> int:
         """The number of workers that the servers consider dead; see `DistributedStore.get_num_dead_node`."""
         return len(self._client.dead_workers())

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 __all__ = ["Channel", "Operation", "Watch", "in_words"]
 
 #: Kinds of notices.
-ASK, ANSWER, DONE, JOIN = range(4)
+ASK, ANSWER, DONE, JOIN, FIGURE = range(5)
 #: Seconds between looks at the channel, and to wait for answers.
 LOOK, PATIENCE = 0.02, 2.0
 
@@ -70,6 +70,7 @@ class Watch:
         self._finished: dict[int, int] = {}
         self._answers: dict[int, tuple[int, int]] = {}
         self._joins: list[tuple[int, Operation]] = []
+        self._figures: dict[int, int] = {}
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._serve, name="twofold watch", daemon=True)
         self._thread.start()
@@ -145,6 +146,16 @@ class Watch:
         """The workers that have finished."""
         return frozenset(self._finished)
 
+    # figures
+
+    def share(self, figure: int) -> list[int]:
+        """Tell worker 0 a figure, without waiting; there, return the last figure of each worker that has told one and goes on."""
+        if self._channel.rank:
+            self._channel.send(0, FIGURE, figure)
+            return []
+        self._figures[0] = figure
+        return [told for rank, told in list(self._figures.items()) if rank not in self._finished]
+
     # the thread
 
     def _serve(self) -> None:
@@ -166,6 +177,8 @@ class Watch:
                 self._channel.send(source, ANSWER, self._count, self._current is not None)
             elif kind == ANSWER:
                 self._answers[source] = words[0], words[1]
+            elif kind == FIGURE:
+                self._figures[source] = words[0]
             else:
                 with self._lock:
                     if kind == DONE:
