@@ -22,7 +22,7 @@ WITH_DATA := $(if $(DATA),TWOFOLD_DATA=$(DATA))
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-all test-mnist test-free-threaded demo demo-cluster example-torch lint format types contracts code-lines docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-cliffs bench-gpu bench-model-zoo bench-mxnet bench-peers bench-scripts bench-small stubs asv asv-compare asv-pages fuzz mutants clean
+.PHONY: help venv test test-all test-mnist test-free-threaded demo demo-cluster example-torch lint format types contracts code-lines docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-cliffs bench-data bench-gpu bench-model-zoo bench-mxnet bench-peers bench-scripts bench-small stubs asv asv-compare asv-pages fuzz mutants clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 20
@@ -132,6 +132,9 @@ bench-busy: $(READY) ## Measure the speed that is kept beside busy processes (AR
 
 bench-cliffs: $(READY) ## Measure operations and patterns at every size beside NumPy (ARGS="--smoke", "--only 'sorting;A.T' --sizes 1e5,1e6")
 	@$(PY) -m asv_benchmarks.cliffs $(ARGS)
+
+bench-data: $(READY) ## Measure what feeds training against decoding alone, MXNet and torch (ARGS="--only images --rounds 5")
+	@$(PY) asv_benchmarks/feeding.py $(ARGS)
 
 bench-gpu: $(GPU)/ready ## Measure a real GPU against CuPy, and torch and JAX where installed (ARGS="--only chains,rows --json figures.json")
 	@$(GPU_PY) -m asv_benchmarks.gpu $(ARGS)

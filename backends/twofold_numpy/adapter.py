@@ -14,6 +14,7 @@ from twofold.backend.forks import IMPORTING
 from twofold.backend.kernel import Array, ArrayType, Call, KernelEpilogue, OperandType, Params, RowProgram
 from twofold.backend.pictures import PictureWriter
 from twofold.backend.protocol import Backend, Target
+from twofold.backend.text import NumberReader
 from twofold.config import SETTINGS
 from twofold.device import Device
 from twofold.dtype import NAME_OF, NUMPY
@@ -230,6 +231,15 @@ class NumpyBackend(Backend):
             from .jit.pictures import picture_writer
 
         return picture_writer()
+
+    def number_reader(self) -> NumberReader | None:
+        """Machine code, if llvmlite is installed."""
+        if not _compiles():
+            return None
+        with IMPORTING:
+            from .jit.numbers import number_reader
+
+        return number_reader()
 
     def compile(self, program: RowProgram, *others: RowProgram) -> Callable[..., None]:
         """A kernel that is compiled to machine code when it is used again, if llvmlite is installed; else one over cache-sized blocks."""

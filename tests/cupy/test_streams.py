@@ -378,3 +378,24 @@ def test_out_of_memory_errors_list_the_arrays_of_their_device(gpus, backend):
     with cupy.cuda.Device(1):
         assert "1234" in str(memory.does_not_fit(MemoryError("full")))
     del other
+
+
+def test_batches_of_images_go_through_pinned_memory(gpus, monkeypatch, tmp_path):
+    pytest.importorskip("PIL")
+    staged, staging = [], memory.Memory.staging
+    monkeypatch.setattr(memory.Memory, "staging", lambda self, shape, dtype: staged.append(shape) or staging(self, shape, dtype))
+    path = str(tmp_path / "a.rec")
+    file = mx.recordio.MXRecordIO(path, "w")
+    for k in range(12):
+        pixels = np.random.default_rng(k).integers(0, 256, (70, 80, 3), dtype=np.uint8)
+        file.write(mx.recordio.pack_img(mx.recordio.IRHeader(0, float(k), k, 0), pixels, img_fmt=".png"))
+    file.close()
+    batches = mx.io.ImageRecordIter(path_imgrec=path, data_shape=(3, 64, 64), batch_size=4, prefetch_buffer=1)
+    moved, expected = [], []
+    for batch in batches:  # whose memory is used again, as soon as it has been copied
+        expected.append(batch.data[0].asnumpy().copy())
+        moved.append(batch.data[0].as_in_context(gpus[0]))
+    assert all(x.context == gpus[0] for x in moved)
+    assert staged.count((4, 3, 64, 64)) == 3
+    for found, wanted in zip(moved, expected, strict=True):
+        np.testing.assert_array_equal(found.asnumpy(), wanted)

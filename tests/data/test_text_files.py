@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import twofold as mx
+from twofold.config import SETTINGS
 from twofold.errors import FormatError, MXNetError, ParameterError, ShapeError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -79,18 +81,42 @@ def test_iterators_continue_where_others_were(tmp_path: Path, make: Any) -> None
         other.reset()
 
 
-@pytest.mark.parametrize("kind", ["csv", "svm"])
-def test_files_changed_at_random_load_or_raise(tmp_path: Path, kind: str) -> None:
+def changed_at_random(kind: str, count: int) -> Iterator[bytes]:
     draw = random.Random(1)
     good = b"1,2.5,-3e2\n4,5,6\n" * 4 if kind == "csv" else b"1 0:1 2:2.5\n-1 1:-3e2\n2\n" * 4
-    make = mx.io.CSVIter if kind == "csv" else mx.io.LibSVMIter
-    raised = 0
-    for _ in range(1000):
+    for _ in range(count):
         content = bytearray(good)
         for _ in range(draw.randint(1, 4)):
             content[draw.randrange(len(content))] = draw.choice(b"\0\n\r,: #;-+.e019\xff")
         del content[draw.randint(len(content) // 2, len(content)) :]
-        path = written(tmp_path, bytes(content))
+        yield bytes(content)
+
+
+@pytest.mark.parametrize("kind", ["csv", "svm"])
+def test_machine_code_and_numpy_read_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    pytest.importorskip("llvmlite")
+    make = mx.io.CSVIter if kind == "csv" else mx.io.LibSVMIter
+
+    def outcome(content: bytes, by_machine_code: bool) -> object:
+        monkeypatch.setattr(SETTINGS, "jit", by_machine_code)
+        try:
+            batches = list(make(written(tmp_path, content), (3,), batch_size=1))
+        except MXNetError as error:
+            return str(error)
+        return [(batch.data[0].asnumpy().tolist(), batch.label[0].asnumpy().tolist()) for batch in batches]
+
+    outcomes = [outcome(content, True) for content in changed_at_random(kind, 250)]
+    assert sum(isinstance(found, list) for found in outcomes) > 5
+    for content, found in zip(changed_at_random(kind, 250), outcomes, strict=True):
+        assert outcome(content, False) == found, content
+
+
+@pytest.mark.parametrize("kind", ["csv", "svm"])
+def test_files_changed_at_random_load_or_raise(tmp_path: Path, kind: str) -> None:
+    make = mx.io.CSVIter if kind == "csv" else mx.io.LibSVMIter
+    raised = 0
+    for content in changed_at_random(kind, 1000):
+        path = written(tmp_path, content)
         try:
             for batch in make(path, (3,), batch_size=2):
                 assert batch.data[0].shape == (2, 3)

@@ -17,6 +17,7 @@ from ..dtype import NUMPY
 from ..errors import DeviceOutOfMemory, MXNetError, own_error
 from .kernel import Array, ArrayType, Call, KernelEpilogue, Namespace, OperandType, Params, ProgramTraits, Ref, RowProgram, Run
 from .pictures import PictureWriter
+from .text import NumberReader
 
 Result = TypeVar("Result")
 #: A stream of a library, or an event in one; None where all work is synchronous.
@@ -214,6 +215,10 @@ class Backend(ABC):
 
     def picture_writer(self) -> PictureWriter | None:
         """What resizes and normalizes images into batches, in any thread and without the GIL; None if the adapter has nothing for it."""
+        return None
+
+    def number_reader(self) -> NumberReader | None:
+        """What reads the numbers of a text, without the GIL; None if the adapter has nothing for it."""
         return None
 
     def compile(self, program: RowProgram, *others: RowProgram) -> Callable[..., None]:

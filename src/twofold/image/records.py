@@ -4,7 +4,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +24,7 @@ from ..io.parts import part_of
 from ..io.skipped import BAD_SAMPLE, SkippedSamples
 from ..ndarray.array import NDArray
 from ..recordio import IRHeader, MXIndexedRecordIO, pack_img, unpack
+from ..scheduler.observers import LISTENERS, span
 from .geometry import HOST, UNCHANGED
 from .record_augmenter import RecordAugmenter
 from .record_parameters import Batching, Normalizing, Reading, image_shape, parsed
@@ -97,7 +98,8 @@ class Source:
     def load(self, key: Any, seed: tuple[int, ...], data: np.ndarray, label: np.ndarray) -> int:
         """Write the pixels and the label of a record to their places in a batch; return the number in its header."""
         rng = np.random.default_rng(seed)
-        header, image = self.content(key)
+        with timed("read record"):
+            header, image = self.content(key)
         with self.naming(key):
             self._write(image, rng, data)
         label[...] = self._label(key, header)
@@ -105,18 +107,20 @@ class Source:
 
     def _write(self, image: bytes, rng: np.random.Generator, data: np.ndarray) -> None:
         """Write the pixels of a compressed image."""
-        picture, change, method = self.augmenter.placed(image, rng)
-        write = None if self.augmenter.colors else change.writer(change.method_of(method))
-        if write is None:
-            found = change.applied(picture, method, self.augmenter.fill_value)
-            pixels = self.augmenter.colored(found, rng).transpose(2, 0, 1)
-            self._finish(pixels[..., ::-1] if self._mirrors(rng) else pixels, rng, data)
-        elif self.dtype.kind == "f" and self.mean.size == len(data):
-            change.write(write, picture, self._mirrors(rng), self._normal or self._numbers(rng), data)
-        else:
-            target = data if self.dtype.kind == "f" else data.view("uint8")
-            change.write(write, picture, self._mirrors(rng), UNCHANGED, target)
-            self._finish(target, rng, data)
+        with timed("decode"):
+            picture, change, method = self.augmenter.placed(image, rng)
+        with timed("resize and normalize"):
+            write = None if self.augmenter.colors else change.writer(change.method_of(method))
+            if write is None:
+                found = change.applied(picture, method, self.augmenter.fill_value)
+                pixels = self.augmenter.colored(found, rng).transpose(2, 0, 1)
+                self._finish(pixels[..., ::-1] if self._mirrors(rng) else pixels, rng, data)
+            elif self.dtype.kind == "f" and self.mean.size == len(data):
+                change.write(write, picture, self._mirrors(rng), self._normal or self._numbers(rng), data)
+            else:
+                target = data if self.dtype.kind == "f" else data.view("uint8")
+                change.write(write, picture, self._mirrors(rng), UNCHANGED, target)
+                self._finish(target, rng, data)
 
     def _mirrors(self, rng: np.random.Generator) -> bool:
         return self.normalizing.mirror or (self.normalizing.rand_mirror and rng.random() < 0.5)
@@ -184,6 +188,11 @@ class Row(NamedTuple):
     key: Any
     seed: tuple[int, ...]
     loaded: "tuple[np.ndarray, np.ndarray, int] | None"
+
+
+def timed(name: str) -> AbstractContextManager[object]:
+    """A step that the profiler shows, if it runs."""
+    return span(name, "data") if LISTENERS else nullcontext()
 
 
 def _load_rows(source: Source, rows: list[Row], data: np.ndarray, label: np.ndarray) -> list[Any]:
@@ -420,7 +429,8 @@ class ImageRecordIter(LoadingIter):
                 self.skipped.report()
                 return False
             batch = self._in_flight.popleft()
-            numbers = batch.numbers()
+            with timed("wait for images"):
+                numbers = batch.numbers()
             if not any(isinstance(number, Exception) for number in numbers):
                 break
             self._begin_again(batch)

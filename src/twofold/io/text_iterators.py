@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..backend.loader import backend_for
+from ..device import CPU
 from ..dtype import DTypeLike, dtype_name
 from ..errors import FormatError, ParameterError, ShapeError
 from ..formats.files import read_file
@@ -21,6 +23,8 @@ __all__ = ["CSVIter", "LibSVMIter"]
 
 #: Dtypes of CSVIter and LibSVMIter.
 CSV_DTYPES, SPARSE_DTYPES = ("float32", "int32", "int64"), ("float32",)
+#: What separates numbers.
+NEWLINE, BLANK, COMMA, COLON = b"\n ,:"
 #: The value of parameters that name no file.
 NO_FILE = ("", "NULL", None)
 Shape = tuple[int, ...]
@@ -120,15 +124,39 @@ def _check_lengths(title: str, rows: int, labels: int) -> None:
 def _csv_rows(path: str, shape: Shape, dtype: str) -> np.ndarray:
     """The rows of a file (n, *shape)."""
     content = read_file(path)
-    if not content.strip():
+    if not content or content.isspace():
         raise FormatError("the file is empty", None).at_path(path)
     try:
-        rows = np.loadtxt(io.BytesIO(content), dtype, delimiter=",", ndmin=2, comments=None, encoding="utf-8")
+        rows = _quick_rows(content) if dtype == "float32" else None
+        if rows is None:
+            rows = np.loadtxt(io.BytesIO(content), dtype, delimiter=",", ndmin=2, comments=None, encoding="utf-8")
     except ValueError as error:
         raise FormatError("not rows of numbers with commas between", str(error)).at_path(path) from None
     if rows.shape[1] != prod(shape):
         raise ShapeError(f"CSVIter: {path} has rows of {rows.shape[1]} numbers", f"shape {shape}", f"which needs {prod(shape)}")
     return rows.reshape(-1, *shape)
+
+
+def _numbers(content: bytes) -> tuple[np.ndarray, np.ndarray] | None:
+    """The numbers and separators of a text, by the adapter's `NumberReader`; None if it has none, or the text is not so plain."""
+    read = backend_for(CPU).number_reader()
+    return None if read is None else read(content if content.endswith(b"\n") else content + b"\n")
+
+
+def _quick_rows(content: bytes) -> np.ndarray | None:
+    """Rows of plain numbers (n, columns), float32; None if they are something else."""
+    found = _numbers(content)
+    if found is None:
+        return None
+    numbers, separators = found
+    columns = int(np.argmax(separators == NEWLINE)) + 1
+    if len(numbers) % columns:
+        return None
+    table = separators.reshape(-1, columns)
+    if (table[:, :-1] != COMMA).any() or (table[:, -1] != NEWLINE).any():
+        return None
+    with np.errstate(over="ignore"):
+        return numbers.astype("float32").reshape(-1, columns)
 
 
 def _svm_sample(folder: Path) -> "LibSVMIter":
@@ -252,8 +280,41 @@ class _SparseRows:
 
 
 def _parse_libsvm(content: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Labels, values, columns and starts of rows; see `_SparseRows`. All numbers are read by one call of NumPy's parser."""
-    lines = [line for line in _without_comments(content).splitlines() if line.strip()]
+    """Labels, values, columns and starts of rows; see `_SparseRows`."""
+    labels, rest, counts = _quick_libsvm(content) or _slow_libsvm(content)
+    with np.errstate(invalid="ignore"):
+        columns = rest[:, 0].astype("int64")
+    if (columns != rest[:, 0]).any():
+        raise _wrong_line(_lines(content))
+    with np.errstate(over="ignore"):
+        return labels.astype("float32"), rest[:, 1].astype("float32"), columns, np.concatenate([[0], np.cumsum(counts)])
+
+
+def _quick_libsvm(content: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Labels (n,), pairs of column and value (m, 2), float64, and the number of pairs of each row; None if rows are not plain numbers."""
+    found = _numbers(content)
+    if found is None or not len(found[0]):
+        return None
+    numbers, separators = found
+    ends = np.flatnonzero(separators == NEWLINE)
+    heads = np.concatenate([[0], ends[:-1] + 1])
+    is_pair = np.ones(len(numbers), bool)
+    is_pair[heads] = False
+    between = separators[is_pair]
+    # after a label comes a column or the next row, after a column its value, and after that no second value
+    wrong = len(between) % 2 or (between[::2] != COLON).any() or not np.isin(between[1::2], (BLANK, NEWLINE)).all()
+    if wrong or not np.isin(separators[heads], (BLANK, NEWLINE)).all():
+        return None
+    return numbers[heads], numbers[is_pair].reshape(-1, 2), (ends - heads) // 2
+
+
+def _lines(content: bytes) -> list[bytes]:
+    return [line for line in _without_comments(content).splitlines() if line.strip()]
+
+
+def _slow_libsvm(content: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """As `_quick_libsvm`, for every text. All numbers are read by one call of NumPy's parser."""
+    lines = _lines(content)
     if not lines:
         raise FormatError("the file is empty", None)
     counts = np.array([line.count(b":") for line in lines])
@@ -266,14 +327,7 @@ def _parse_libsvm(content: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray, n
     except ValueError:
         raise _wrong_line(lines) from None
     heads = ends - 1 - 2 * counts
-    rest = np.delete(numbers, heads).reshape(-1, 2)
-    with np.errstate(invalid="ignore"):
-        columns = rest[:, 0].astype("int64")
-    if (columns != rest[:, 0]).any():
-        raise _wrong_line(lines)
-    with np.errstate(over="ignore"):
-        labels, values = numbers[heads].astype("float32"), rest[:, 1].astype("float32")
-    return labels, values, columns, np.concatenate([[0], np.cumsum(counts)])
+    return numbers[heads], np.delete(numbers, heads).reshape(-1, 2), counts
 
 
 def _part_of(content: bytes, count: int, index: int) -> np.ndarray:

@@ -232,6 +232,44 @@ done:
   ret void
 }
 
+; A row of pixels as they are, or in the opposite order.
+define internal void @copied(ptr noalias %source, ptr noalias %target, i64 %width, i1 %mirror) noinline nounwind {
+entry:
+  %last = sub i64 %width, 1
+  %vectors = and i64 %width, -4
+  %any = icmp sgt i64 %vectors, 0
+  br i1 %any, label %four, label %look
+four:
+  %x = phi i64 [ 0, %entry ], [ %x.next, %four ]
+  %end = sub i64 %width, %x
+  %reversed.x = sub i64 %end, 4
+  %from.x = select i1 %mirror, i64 %reversed.x, i64 %x
+  %from = getelementptr i32, ptr %source, i64 %from.x
+  %pixels = load <4 x i32>, ptr %from, align 1
+  %reversed = shufflevector <4 x i32> %pixels, <4 x i32> poison, <4 x i32> <i32 3, i32 2, i32 1, i32 0>
+  %found = select i1 %mirror, <4 x i32> %reversed, <4 x i32> %pixels
+  %to = getelementptr i32, ptr %target, i64 %x
+  store <4 x i32> %found, ptr %to, align 4
+  %x.next = add i64 %x, 4
+  %more.vectors = icmp slt i64 %x.next, %vectors
+  br i1 %more.vectors, label %four, label %look
+look:
+  %place = phi i64 [ 0, %entry ], [ %vectors, %four ], [ %place.next, %one ]
+  %more = icmp slt i64 %place, %width
+  br i1 %more, label %one, label %done
+one:
+  %one.reversed = sub i64 %last, %place
+  %one.x = select i1 %mirror, i64 %one.reversed, i64 %place
+  %one.from = getelementptr i32, ptr %source, i64 %one.x
+  %pixel = load i32, ptr %one.from, align 1
+  %one.to = getelementptr i32, ptr %target, i64 %place
+  store i32 %pixel, ptr %one.to, align 4
+  %place.next = add i64 %place, 1
+  br label %look
+done:
+  ret void
+}
+
 define void @kernel(ptr %source, i64 %row.bytes, ptr %numbers, ptr %scratch, ptr %target) nounwind {
 entry:
 $LOADED
@@ -248,13 +286,32 @@ $LOADED
   %is.float = icmp eq i64 %bytes, 0
   %item.shift = select i1 %is.float, i64 2, i64 0
   %plane.bytes = shl i64 %plane, %item.shift
+  %is.whole = icmp ne i64 %whole, 0
+  %left.double = fsub double %start.x, 0.5
+  %left = fptosi double %left.double to i64
+  %top.double = fsub double %start.y, 0.5
+  %top = fptosi double %top.double to i64
+  br i1 %is.whole, label %row, label %weigh
+weigh:
   call void @columns(ptr %scratch, ptr %weights, i64 %width, i64 %padded, i64 %source.width, double %scale.x, double %start.x, i1 %mirrors)
   br label %row
 row:
-  %y = phi i64 [ 0, %entry ], [ %y.next, %written ]
-  %upper.old = phi ptr [ %row.a, %entry ], [ %upper, %written ]
-  %lower.old = phi ptr [ %row.b, %entry ], [ %lower, %written ]
-  %known = phi i64 [ -2, %entry ], [ %from, %written ]
+  %y = phi i64 [ 0, %entry ], [ 0, %weigh ], [ %y.next, %written ]
+  %upper.old = phi ptr [ %row.a, %entry ], [ %row.a, %weigh ], [ %upper, %written ]
+  %lower.old = phi ptr [ %row.b, %entry ], [ %row.b, %weigh ], [ %lower, %written ]
+  %known = phi i64 [ -2, %entry ], [ -2, %weigh ], [ %known.new, %written ]
+  %begin = mul i64 %y, %width
+  %begin.bytes = shl i64 %begin, %item.shift
+  %row.target = getelementptr i8, ptr %target, i64 %begin.bytes
+  br i1 %is.whole, label %copy, label %interpolate
+copy:
+  %source.y = add i64 %top, %y
+  %source.begin = mul i64 %source.y, %row.bytes
+  %source.row = getelementptr i8, ptr %source, i64 %source.begin
+  %source.first = getelementptr i32, ptr %source.row, i64 %left
+  call void @copied(ptr %source.first, ptr %pixels, i64 %width, i1 %mirrors)
+  br label %planes
+interpolate:
   %found = call { i64, i64, i64 } @neighbors(i64 %y, i64 %source.height, double %scale.y, double %start.y)
   %from = extractvalue { i64, i64, i64 } %found, 0
   %w0 = extractvalue { i64, i64, i64 } %found, 1
@@ -277,15 +334,17 @@ second:
   call void @across(ptr %lower.source, ptr %scratch, ptr %weights, ptr %lower.new, i64 %padded)
   br label %emit
 emit:
-  %upper = phi ptr [ %upper.old, %row ], [ %upper.new, %second ]
-  %lower = phi ptr [ %lower.old, %row ], [ %lower.new, %second ]
-  %begin = mul i64 %y, %width
-  %begin.bytes = shl i64 %begin, %item.shift
-  %row.target = getelementptr i8, ptr %target, i64 %begin.bytes
-  call void @down(ptr %upper, ptr %lower, i64 %w0, i64 %w1, ptr %pixels, i64 %padded)
+  %upper.emit = phi ptr [ %upper.old, %interpolate ], [ %upper.new, %second ]
+  %lower.emit = phi ptr [ %lower.old, %interpolate ], [ %lower.new, %second ]
+  call void @down(ptr %upper.emit, ptr %lower.emit, i64 %w0, i64 %w1, ptr %pixels, i64 %padded)
+  br label %planes
+planes:
+  %upper = phi ptr [ %upper.emit, %emit ], [ %upper.old, %copy ]
+  %lower = phi ptr [ %lower.emit, %emit ], [ %lower.old, %copy ]
+  %known.new = phi i64 [ %from, %emit ], [ %known, %copy ]
   br label %channel
 channel:
-  %c = phi i64 [ 0, %emit ], [ %c.next, %next.channel ]
+  %c = phi i64 [ 0, %planes ], [ %c.next, %next.channel ]
   %before = mul i64 %c, %plane.bytes
   %to = getelementptr i8, ptr %row.target, i64 %before
   %bit.64 = shl i64 %c, 3
