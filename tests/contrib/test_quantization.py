@@ -179,3 +179,19 @@ def test_fixed_factors_of_a_normalization_count_as_one():
     executor.copy_params_from(weights, states)
     found = executor.forward(data=x)[0].asnumpy()
     assert np.allclose(found, x.asnumpy().sum(axis=1, keepdims=True), atol=0.1)
+
+
+def test_layers_that_stay_in_float32_can_be_trained():
+    net = mx.gluon.nn.HybridSequential(prefix="net_")
+    with net.name_scope():
+        net.add(mx.gluon.nn.Dense(4, in_units=3), mx.gluon.nn.Dense(2, in_units=4))
+    net.initialize(mx.init.One())
+    small = quantization.quantize_net(net, data_shapes=[(4, 3)], exclude_layers_match=["dense1"])
+    params = small.collect_params()
+    assert {name for name, p in params.items() if p.grad_req != "null"} == {"net_dense1_weight", "net_dense1_bias"}
+    x = mx.nd.array(np.random.default_rng(0).random((4, 3)))
+    with mx.autograd.record():
+        loss = small(x).sum()
+    loss.backward()
+    hidden = np.broadcast_to(x.asnumpy().sum(), (2, 4))
+    np.testing.assert_allclose(params["net_dense1_weight"].grad().asnumpy(), hidden, rtol=0.05)

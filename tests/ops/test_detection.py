@@ -41,6 +41,17 @@ def test_infinite_and_nan_boxes_are_kept_and_suppress_nothing():
     np.testing.assert_array_equal(nms(rows, overlap_thresh=0.1), rows)
 
 
+def test_nan_boxes_have_no_overlap_that_is_a_number_and_empty_regions():
+    boxes = nd.array([[0, 0, 2, 2], [np.nan, 0, 1, 1]])
+    found = nd.contrib.box_iou(boxes, nd.array([[0, 0, 1, 1], [0, 0, np.nan, 2]])).asnumpy()
+    assert found[0, 0] == 0.25
+    assert np.isnan(found).tolist() == [[False, True], [True, True]]
+    image, region = nd.arange(16).reshape((1, 1, 4, 4)), nd.array([[0, np.nan, 0, 2, 2]])
+    for pooled in (nd.ROIPooling, nd.contrib.ROIAlign):
+        assert pooled(image, region, pooled_size=(1, 1), spatial_scale=1).asnumpy().item() == 0
+    assert nd.contrib.bipartite_matching(nd.array([[0.5, np.nan], [0.1, 0.9]]), threshold=0.05)[0].asnumpy().tolist() == [0, 1]
+
+
 def test_no_boxes():
     assert nms(np.zeros((0, 6), "float32")).shape == (0, 6)
     assert (nms(np.zeros((2, 3, 6), "float32")) == -1).all()

@@ -10,7 +10,7 @@ import pytest
 
 import twofold as mx
 from twofold import nd
-from twofold.errors import IndexingError, MXNetError, NotSupportedForSparseNDArray, ShapeError
+from twofold.errors import IndexingError, MXNetError, NotSupportedForSparseNDArray, ParameterError, ShapeError
 from twofold.imperative import storage
 
 DENSE = np.array([[1, 0, 2], [0, 0, 0], [0, 3, 0]], "float32")
@@ -51,7 +51,13 @@ def test_the_warning_can_be_turned_off_as_in_mxnet(monkeypatch):
     ],
 )
 def test_a_malformed_csr_matrix_is_refused_at_its_first_use(parts, error, match):
-    uses = (lambda a: a.asnumpy(), lambda a: nd.sparse.dot(a, nd.ones((3, 2))), lambda a: a + a, lambda a: a.tostype("default"))
+    uses = (
+        lambda a: a.asnumpy(),
+        lambda a: a[0:1],
+        lambda a: nd.sparse.dot(a, nd.ones((3, 2))),
+        lambda a: a + a,
+        lambda a: a.tostype("default"),
+    )
     for use in uses:
         bad = nd.sparse.csr_matrix(parts, shape=(3, 3))
         with pytest.raises(error, match=match) as caught:
@@ -66,6 +72,36 @@ def test_malformed_row_sparse_arrays_are_refused():
         nd.sparse.row_sparse_array(([[1, 2]], [0, 1]), shape=(3, 2))
     with pytest.raises(IndexingError, match="not sorted, or occur twice"):
         nd.sparse.row_sparse_array(([[1, 2], [3, 4]], [1, 1]), shape=(3, 2)).check_format()
+
+
+@pytest.mark.parametrize("indices", [[0, np.nan], [0, np.inf], ["0", "1"]])
+def test_indices_that_are_no_integers_are_refused(indices):
+    with pytest.raises(ParameterError, match="values must be array like object"):
+        nd.sparse.row_sparse_array(([[1, 2], [3, 4]], indices), shape=(3, 2))
+    with pytest.raises(ParameterError, match="values must be array like object"):
+        nd.sparse.csr_matrix(([1, 2], indices, [0, 1, 2]), shape=(2, 3))
+
+
+def test_elements_at_one_place_are_added_and_their_order_does_not_matter():
+    dense, right = np.array([[3, 0, 3], [0, 0, 0], [0, 4, 0]], "f"), np.arange(6, dtype="f").reshape(3, 2)
+    a = nd.sparse.csr_matrix(([2.0, 3, 1, 4], [2, 0, 2, 1], [0, 3, 3, 4]), shape=(3, 3))
+    np.testing.assert_array_equal(a.asnumpy(), dense)
+    np.testing.assert_array_equal(nd.sparse.dot(a, nd.array(right)).asnumpy(), dense @ right)
+    np.testing.assert_array_equal(nd.sparse.dot(a, nd.array(right), transpose_a=True).asnumpy(), dense.T @ right)
+    np.testing.assert_array_equal(nd.sparse.sum(a, axis=0).asnumpy(), dense.sum(axis=0))
+    np.testing.assert_array_equal((a * 2).asnumpy(), dense * 2)
+
+
+@pytest.mark.parametrize("name", ["sgd", "adam", "adagrad"])
+def test_a_lazy_update_adds_rows_that_occur_twice(name):
+    def updated(gradient):
+        weight = nd.ones((3, 2))
+        mx.optimizer.get_updater(mx.optimizer.create(name, learning_rate=0.5))(0, gradient, weight)
+        return weight.asnumpy()
+
+    twice = nd.sparse.row_sparse_array(([[1, 2], [5, 6], [3, 4]], [2, 0, 2]), shape=(3, 2))
+    once = nd.sparse.row_sparse_array(([[5, 6], [4, 6]], [0, 2]), shape=(3, 2))
+    np.testing.assert_array_equal(updated(twice), updated(once))
 
 
 @pytest.mark.parametrize("stype", ["csr", "row_sparse"])

@@ -68,6 +68,11 @@ def check_range(what: str, indices: np.ndarray, size: int) -> None:
         raise IndexingError(f"{what} is out of range", f"{outside[0]} for size {size}", f"pass indices from 0 to {size - 1}")
 
 
+def repeats(indices: np.ndarray) -> bool:
+    """Whether some index occurs twice."""
+    return not (np.diff(indices) > 0).all() and np.unique(indices).size < indices.size
+
+
 def rows_of(indptr: np.ndarray) -> np.ndarray:
     """The row of each element of a csr matrix."""
     return np.repeat(np.arange(indptr.size - 1), np.diff(indptr))

@@ -34,10 +34,11 @@ class SparseValue(Value):
     ``data`` is the dense array, made anew for each reader that knows no storage; `device` is where the parts are.
     """
 
-    __slots__ = ("checked", "sparse")
+    __slots__ = ("checked", "repeats", "sparse")
 
     def __init__(self, sparse: Sparse, *, checked: bool = False) -> None:
         self.sparse, self.checked = sparse, checked
+        self.repeats = False  # whether some row is stored several times, which only users' arrays do: known once it is checked
         self.rec, self.at, self.borrow = None, None, ALWAYS
         self.device: Device = device_of(sparse.values._v)
 
@@ -63,6 +64,7 @@ class SparseValue(Value):
         if not self.checked:
             self.check(parts)
             self.checked = True
+            self.repeats = self.sparse.stype == "row_sparse" and sparse.repeats(parts[1])
         return parts
 
     def check(self, parts: Sequence[np.ndarray], *, ordered: bool = False) -> None:
@@ -200,8 +202,11 @@ def update_rows(sig: Sig, args: Sequence[Any]) -> None:
     if grad._v.sparse.indices.shape[0] == 0:
         return
     count = len(sig.op.inputs)
+    parts = grad._v.sparse.parts
+    if grad._v.repeats:
+        parts = CELLS.structure(sparse.sorted_rows, *parts)
     # padded by copies of the last row, whose results are equal: gradients with other numbers of rows have the same programs
-    values, numbers = CELLS.padded(*grad._v.sparse.parts)
+    values, numbers = CELLS.padded(*parts)
     places = [None if k == 1 else _stored_rows(a, numbers) for k, a in enumerate(args[:count])]
     rows = [values if at is None else CELLS.take(*at, axis=0) for at in places]
     results = invoke(sig, [*rows, *args[count:]])

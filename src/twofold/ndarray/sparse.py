@@ -237,6 +237,9 @@ def _indices(given: ArrayLike) -> np.ndarray:
     host = given.asnumpy() if isinstance(given, NDArray) else np.asarray(given)
     if host.ndim != 1:
         raise ParameterError("invalid shape", f"indices of shape {host.shape}", "pass vectors")
+    if host.dtype.kind not in "biuf" or (host.dtype.kind == "f" and not np.isfinite(host).all()):
+        given_as = host.dtype if host.dtype.kind not in "biuf" else host[~np.isfinite(host)][0]
+        raise ParameterError("values must be array like object", f"indices {given_as}", "pass integers")
     return host.astype(formats.INDEX)
 
 

@@ -290,6 +290,8 @@ class CSRNDArray(BaseSparseNDArray):
         ParameterError
             For several axes, a step, or any other kind of index.
         """
+        if not self._v.checked:
+            self._v.hosts()  # raises for parts that do not fit together
         if isinstance(key, tuple):
             raise ParameterError("Multi-dimension indexing is not supported", repr(key), "index rows only")
         if not isinstance(key, (int, np.integer, slice)):

@@ -114,7 +114,7 @@ def quantize_net_v2(
         array = args[name] if name in args else aux[name]
         param.cast(array.dtype)
         param._load_init(array, ctx)
-        param.grad_req = "null"  # integers have no gradient
+        param.grad_req = known[name].grad_req if name in known else "null"  # integers have no gradient
     return converted
 
 
