@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import FileAccessError, FormatError, MissingFileError
 from ..formats.files import file_exists, folder_entries, folder_exists, join_path, read_file, with_suffix, write_file
-from ..formats.image_lists import ListedImage, dump_image_list, load_image_list
+from ..formats.image_lists import ListedImage, dump_image_list, read_image_list
 from ..formats.images import Picture, dump_image, load_image
 from ..formats.recordio import dump_record
 from ..formats.records import ArrayRecord
@@ -124,10 +124,7 @@ def _write_list(path: str, images: Sequence[ListedImage]) -> None:
 
 def _make_records(path: str, given: argparse.Namespace) -> int:
     """Make the records of a list. Both files get their names only when they are whole."""
-    try:
-        images = list(load_image_list(read_file(path)))
-    except FormatError as error:
-        raise error.at_path(path) from None
+    images = read_image_list(path)
     index: list[bytes] = []
     left_out: list[str] = []
     records = with_suffix(path, ".rec")

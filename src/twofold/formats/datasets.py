@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import math
+import operator
+import os
 import sys
+import tempfile
 import zlib
 from array import array
+from collections.abc import Sequence
+from typing import BinaryIO, cast
 
 from ..errors import FormatError
+from .files import reading_at
 from .reader import Reader
 from .records import ITEM_SIZES, ArrayRecord, Buffer, shape_fault
 
-__all__ = ["load_idx"]
+__all__ = ["IdxReader", "load_idx"]
 
 ELEMENT_TYPES = {8: "uint8", 9: "int8", 11: "int16", 12: "int32", 13: "float32", 14: "float64"}
 SWAP_FORMATS = {2: "h", 4: "i", 8: "q"}
 GZIP_MAGIC = b"\x1f\x8b"
 LARGEST_HEADER = 4 + 4 * 255
+CHUNK = 1 << 20  # bytes that are unpacked at once
 LARGEST_RATIO = 1032  # the limit of deflate: a header that promises more is damaged
 
 
@@ -34,6 +41,67 @@ def load_idx(data: Buffer) -> ArrayRecord:
     """
     source = _Gzipped(data) if bytes(memoryview(data).cast("B")[:2]) == GZIP_MAGIC else _Plain(data)
     reader = Reader(source.head)
+    dtype, shape = _parsed_header(reader)
+    elements = source.elements(reader.offset, math.prod(shape) * ITEM_SIZES[dtype])
+    return ArrayRecord(dtype, shape, _little_endian(elements, ITEM_SIZES[dtype]))
+
+
+class IdxReader:
+    """Reads rows of the array in an IDX file, which is not loaded as a whole.
+
+    Parameters
+    ----------
+    file
+        The file, plain or compressed with gzip; one that is compressed is unpacked into a temporary file.
+
+    Attributes
+    ----------
+    dtype, shape
+        Those of the array.
+
+    Raises
+    ------
+    FormatError
+        If it is not an IDX file, or its length contradicts the header.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = _unpacked(file)
+        self._bytes_at = reading_at(self._file)
+        reader = Reader(self._bytes_at(LARGEST_HEADER, 0))
+        self.dtype, self.shape = _parsed_header(reader)
+        self._start = reader.offset
+        self._row = math.prod(self.shape[1:]) * ITEM_SIZES[self.dtype]
+        size = self._file.seek(0, os.SEEK_END)
+        if size != self._start + len(self) * self._row:
+            raise _wrong_size(f"{size - self._start}", len(self) * self._row, self._start)
+
+    def __len__(self) -> int:
+        return self.shape[0] if self.shape else 1
+
+    def __del__(self) -> None:
+        if "_file" in self.__dict__:
+            self._file.close()
+
+    def rows(self, numbers: Sequence[int]) -> Buffer:
+        """The elements of some rows, little-endian.
+
+        Raises
+        ------
+        FormatError
+            If the file has become shorter.
+        """
+        if len(numbers) and numbers[-1] - numbers[0] == len(numbers) - 1 and all(map(operator.lt, numbers, numbers[1:])):
+            found = self._bytes_at(len(numbers) * self._row, self._start + numbers[0] * self._row)
+        else:
+            found = b"".join([self._bytes_at(self._row, self._start + number * self._row) for number in numbers])
+        if len(found) != len(numbers) * self._row:
+            raise FormatError("the file ends inside a row", f"{len(found)} of {len(numbers) * self._row} bytes", "it has changed")
+        return _little_endian(found, ITEM_SIZES[self.dtype])
+
+
+def _parsed_header(reader: Reader) -> tuple[str, tuple[int, ...]]:
+    """The element type and the shape."""
     zeros, code, ndim = bytes(reader.take(2, "the magic number")), *reader.take(2, "the type")
     if zeros != b"\0\0" or code not in ELEMENT_TYPES:
         raise reader.error("not an IDX file", f"it starts with {bytes(reader.view[:4])!r}", offset=0)
@@ -43,8 +111,38 @@ def load_idx(data: Buffer) -> ArrayRecord:
     fault = shape_fault(shape, ITEM_SIZES[dtype])
     if fault:
         raise reader.error(f"a shape with {fault}", shape, offset=4)
-    elements = source.elements(reader.offset, math.prod(shape) * ITEM_SIZES[dtype])
-    return ArrayRecord(dtype, shape, _little_endian(elements, ITEM_SIZES[dtype]))
+    return dtype, shape
+
+
+def _unpacked(file: BinaryIO) -> BinaryIO:
+    """A file itself, or a temporary one with what it has compressed: what its header calls for, and at least a byte more if there is."""
+    start = file.read(len(GZIP_MAGIC))
+    file.seek(0)
+    if start != GZIP_MAGIC:
+        return file
+    unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+    whole = cast("BinaryIO", tempfile.TemporaryFile())  # noqa: SIM115  the reader closes it
+    with file:
+        try:
+            head = unpacker.decompress(file.read(CHUNK), LARGEST_HEADER)
+            reader = Reader(head)
+            dtype, shape = _parsed_header(reader)
+            size = reader.offset + math.prod(shape) * ITEM_SIZES[dtype]
+            packed = file.seek(0, os.SEEK_END)
+            if size > LARGEST_HEADER + LARGEST_RATIO * packed:
+                raise _wrong_size("fewer", size, reader.offset)
+            file.seek(min(CHUNK, packed))
+            while head and whole.tell() <= size:
+                whole.write(head)
+                head = unpacker.decompress(unpacker.unconsumed_tail or file.read(CHUNK), CHUNK)
+        except zlib.error as error:
+            whole.close()
+            raise FormatError("the gzip data is damaged", str(error), offset=0) from None
+        except FormatError:
+            whole.close()
+            raise
+    whole.flush()
+    return whole
 
 
 class _Plain:

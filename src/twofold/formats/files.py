@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-from collections.abc import Iterable
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, TextIO, cast
 
@@ -21,9 +24,11 @@ __all__ = [
     "folder_exists",
     "join_path",
     "make_folder",
+    "open_copy",
     "open_file",
     "open_text",
     "read_file",
+    "reading_at",
     "remove_file",
     "with_suffix",
     "write_file",
@@ -118,6 +123,36 @@ def open_text(path: Name, encoding: str) -> TextIO:
     """
     file = open_file(path, "rb")
     return io.TextIOWrapper(io.BufferedReader(file) if isinstance(file, RangedFile) else file, encoding)
+
+
+def open_copy(path: Name) -> BinaryIO:
+    """Open a file to be read here and there: a local one itself, and a temporary copy of one at a URL, which would be asked too often.
+
+    Raises
+    ------
+    MissingFileError, FileAccessError, MissingDependency
+        See `read_file`.
+    """
+    file = open_file(path, "rb")
+    if not isinstance(file, RangedFile):
+        return file
+    copy = tempfile.TemporaryFile()  # noqa: SIM115  the caller closes it
+    with file:
+        shutil.copyfileobj(file, copy, 1 << 20)
+    copy.seek(0)
+    return cast("BinaryIO", copy)
+
+
+def reading_at(file: BinaryIO) -> Callable[[int, int], bytes]:
+    """A function that reads some bytes of a file from an offset; of a local one, several threads and processes can at the same time."""
+    if isinstance(file, (io.BufferedReader, io.BufferedRandom)) and hasattr(os, "pread"):
+        return partial(os.pread, file.fileno())
+
+    def read(size: int, offset: int) -> bytes:
+        file.seek(offset)
+        return file.read(size)
+
+    return read
 
 
 def file_exists(path: Name) -> bool:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from numbers import Number
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import FormatError
+from .files import read_file
 
 if TYPE_CHECKING:
     from .records import Buffer
 
-__all__ = ["ListedImage", "dump_image_list", "load_image_list"]
+__all__ = ["ListedImage", "dump_image_list", "listed_images", "load_image_list", "read_image_list"]
 
 
 class ListedImage(NamedTuple):
@@ -21,14 +24,38 @@ class ListedImage(NamedTuple):
     number
         The number of the image.
     labels
-        Its labels.
+        Its labels: a list of numbers, or the array that a program gave.
     name
         The name of its file, relative to a folder.
     """
 
     number: int
-    labels: list[float]
+    labels: Any
     name: str
+
+
+def read_image_list(path: str | os.PathLike[str], damaged: Callable[[FormatError], None] | None = None) -> list[ListedImage]:
+    """The images in a list in a file; see `load_image_list`.
+
+    Raises
+    ------
+    MissingFileError, FileAccessError
+        If the file cannot be read.
+    FormatError
+        If it is damaged. The message names the file.
+    """
+    try:
+        return list(load_image_list(read_file(path), damaged))
+    except FormatError as error:
+        raise error.at_path(os.fspath(path)) from None
+
+
+def listed_images(given: Iterable[Sequence[Any]]) -> list[ListedImage]:
+    """The images in a list [label, …, name] of a program, counted from 1. The only label of an image may be an array or a list of them."""
+    found = []
+    for number, (*labels, name) in enumerate(given, 1):
+        found.append(ListedImage(number, labels if len(labels) > 1 or isinstance(labels[0], Number) else labels[0], name))
+    return found
 
 
 def load_image_list(data: Buffer, damaged: Callable[[FormatError], None] | None = None) -> Iterator[ListedImage]:

@@ -8,14 +8,13 @@ place is always the start of a part, and a reader that starts anywhere finds the
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import struct
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import BinaryIO
 
 from ..errors import FileAccessError, FormatError, ParameterError
+from .files import reading_at
 
 __all__ = ["RecordReader", "RecordWriter", "dump_record", "load_index"]
 
@@ -80,14 +79,8 @@ class RecordReader:
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self._last = (0, 0)  # start and end of the last whole record
-        # a local file is read without a position and a buffer, which for records at random takes half the time
-        local = isinstance(file, io.BufferedReader) and hasattr(os, "pread")
-        self._bytes_at: Callable[[int, int], bytes] = partial(os.pread, file.fileno()) if local else self._bytes_after_seek
+        self._bytes_at = reading_at(file)  # without a position and a buffer records at random take half the time
         self.offset = 0
-
-    def _bytes_after_seek(self, size: int, offset: int) -> bytes:
-        self._file.seek(offset)
-        return self._file.read(size)
 
     def size(self) -> int:
         """Return the size of the file in bytes."""

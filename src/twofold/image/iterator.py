@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import random
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
-from numbers import Number
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .. import ndarray as nd
-from ..errors import FormatError, InvalidValue, MXNetError, ParameterError, Undefined
+from ..errors import FormatError, InvalidValue, MXNetError, ParameterError
 from ..formats.files import join_path, read_file
-from ..formats.image_lists import load_image_list
+from ..formats.image_lists import listed_images, read_image_list
 from ..io.iterator import DataBatch, DataDesc, DataIter
 from ..io.parts import part_of
 from ..io.skipped import BAD_SAMPLE, SkippedSamples
@@ -189,6 +191,7 @@ class ImageIter(DataIter):
             if record is None:
                 if self.last_batch_handle != "discard":
                     self.imgrec.reset()
+                    self.cur = 0
                 raise StopIteration
             self.cur += 1
             header, image = self._unpacked(record)
@@ -339,24 +342,25 @@ class ImageIter(DataIter):
         return nd.transpose(datum, axes=(2, 0, 1))
 
     def state_dict(self) -> dict[str, Any]:
-        """As `DataIter.state_dict`.
-
-        Raises
-        ------
-        MXNetError
-            If images rolled over from the last epoch: they are in no file.
-        """
+        """As `DataIter.state_dict`, with the images that rolled over from the last epoch, as text of base 64."""
+        seq = None if self.seq is None else list(self.seq)  # which `reset` shuffles in place
+        rolled = None
         if self._rolled is not None:
-            raise Undefined(
-                "ImageIter: images that rolled over are not saved", None, "save after a batch, or use another last_batch_handle"
-            )
-        return {"cur": self.cur, "seq": self.seq, "at_end": self._at_end}
+            data, label, count = self._rolled
+            rolled = [count, *(b64encode(a[:count].asnumpy().tobytes()).decode() for a in (data, label))]
+        return {"cur": self.cur, "seq": seq, "at_end": self._at_end, "rolled": rolled}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """As `DataIter.load_state_dict`."""
         self._to_start()
         self._rolled = None
-        self.seq, self._at_end = state["seq"], state["at_end"]
+        if state["rolled"] is not None:
+            count, *texts = state["rolled"]
+            batch = self._empty_batch()
+            for array, text in zip(batch, texts, strict=True):
+                array[:count] = np.frombuffer(b64decode(text), array.dtype).reshape(count, *array.shape[1:])
+            self._rolled = *batch, count
+        self.seq, self._at_end = None if state["seq"] is None else list(state["seq"]), state["at_end"]
         if self.seq is None and self.imgrec is not None:
             for _ in range(state["cur"]):
                 self._next_record(self.imgrec)
@@ -368,11 +372,7 @@ def _labels(
 ) -> dict[Any, tuple[NDArray, str]] | None:
     """The labels and names in a list, by index; None without one."""
     if path:
-        return {k: (nd.array(labels, dtype=dtype), name) for k, labels, name in load_image_list(read_file(path), damaged)}
+        return {k: (nd.array(labels, dtype=dtype), name) for k, labels, name in read_image_list(path, damaged)}
     if given is None:
         return None
-    found: dict[Any, tuple[NDArray, str]] = {}
-    for k, (*labels, name) in enumerate(given, 1):
-        numbers = labels if len(labels) > 1 or isinstance(labels[0], Number) else labels[0]
-        found[str(k)] = nd.array(numbers, dtype=dtype), name
-    return found
+    return {str(k): (nd.array(labels, dtype=dtype), name) for k, labels, name in listed_images(given)}

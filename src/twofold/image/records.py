@@ -16,8 +16,8 @@ from .. import ndarray as nd
 from ..backend.loader import backend_for
 from ..dtype import dtype_name
 from ..errors import FormatError, MXNetError, ParameterError, ShapeError
-from ..formats.files import file_exists, read_file, with_suffix
-from ..formats.image_lists import load_image_list
+from ..formats.files import file_exists, with_suffix
+from ..formats.image_lists import read_image_list
 from ..imperative.array import adopted
 from ..io.iterator import DataDesc, LoadingIter, register_iterator
 from ..io.parts import part_of
@@ -67,7 +67,8 @@ class Source:
             self.records = MXIndexedRecordIO(index, reading.path_imgrec, "r")
         else:
             self.records = _Records(index, reading.path_imgrec, damaged)
-        self.labels = {image.number: image.labels for image in _listed(reading.path_imglist, damaged)}
+        listed = read_image_list(reading.path_imglist, damaged) if reading.path_imglist else ()
+        self.labels = {image.number: image.labels for image in listed}
         self.mean = normalizing.mean(augmenter.shape[0])
 
     @cached_property
@@ -171,13 +172,6 @@ class Source:
                 raise FormatError(f"record {key} has a number that the list lacks", f"{header.id}").at_path(self.reading.path_imglist)
             return self.labels[header.id]
         return header.label
-
-
-def _listed(path: str, damaged: Callable[[FormatError], None] | None) -> Any:
-    try:
-        return list(load_image_list(read_file(path), damaged)) if path else ()
-    except FormatError as error:
-        raise error.at_path(path) from None
 
 
 class Row(NamedTuple):

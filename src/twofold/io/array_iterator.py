@@ -1,5 +1,6 @@
 """`NDArrayIter`: an iterator over batches of the rows of arrays."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,14 +27,15 @@ def sample_of_arrays(folder: Path) -> "NDArrayIter":
 
 @register_iterator(sample=sample_of_arrays, rows=range(5))
 class NDArrayIter(DataIter):
-    """Iterates over batches of the rows of arrays in memory.
+    """Iterates over batches of the rows of arrays, in memory or in files.
 
     Parameters
     ----------
     data, label
         An array (`NDArray`, or anything that NumPy accepts, converted to float32), a list of arrays, or a dict from names to arrays,
         all of equal length; if not, the first one's counts, and a warning is issued. A dict is traversed in sorted key order; the arrays
-        of a list are named ``_0_data``, ``_1_data`` …. The rows of sparse arrays are made dense, batch by batch.
+        of a list are named ``_0_data``, ``_1_data`` …. The rows of sparse arrays are made dense, batch by batch. Those of
+        ``h5py.Dataset`` and ``numpy.memmap``, which are in files, are read and converted to float32 batch by batch.
     batch_size
         Number of rows in a batch.
     shuffle
@@ -101,7 +103,7 @@ class NDArrayIter(DataIter):
         return self._descriptions(self.label)
 
     def _descriptions(self, sources: list[tuple[str, NDArray]]) -> list[DataDesc]:
-        return [DataDesc(name, (self.batch_size, *x.shape[1:]), x.dtype, self.layout) for name, x in sources]
+        return [DataDesc(name, (self.batch_size, *x.shape[1:]), _described_dtype(x), self.layout) for name, x in sources]
 
     def hard_reset(self) -> None:
         """Start a new epoch at the first row, dropping rows rolled over."""
@@ -193,11 +195,33 @@ class NDArrayIter(DataIter):
 
 def _dense_rows(x: Any, rows: Any) -> Any:
     """Rows of an array, given as a slice or by their numbers. Those of a sparse array are made dense, as in MXNet."""
+    if _is_in_file(x):
+        return array(_stored_rows(x, rows))
     if not isinstance(x, BaseSparseNDArray):
         return x[rows]
     if x.stype == "csr":
         return (x[rows] if isinstance(rows, slice) else x.take(array(rows, dtype="int64"))).tostype("default")
     return x.tostype("default")[rows]
+
+
+def _is_in_file(x: Any) -> bool:
+    """Whether an array is to be read batch by batch."""
+    h5py = sys.modules.get("h5py")  # where it is not imported nothing is of its classes
+    return isinstance(x, np.memmap) or (h5py is not None and isinstance(x, h5py.Dataset))
+
+
+def _stored_rows(x: Any, rows: Any) -> np.ndarray:
+    """Rows of an array in a file, given as a slice or by their numbers."""
+    if isinstance(rows, slice) or isinstance(x, np.memmap):
+        return np.asarray(x[rows])
+    # h5py reads several rows at once only in increasing order, each once
+    numbers, places = np.unique(rows, return_inverse=True)
+    return x[numbers][places]
+
+
+def _described_dtype(x: Any) -> Any:
+    """The dtype in the description of an array: a dataset of h5py has its own there, as in MXNet, though its batches are float32."""
+    return np.float32 if isinstance(x, np.memmap) else x.dtype
 
 
 def _named_arrays(given: Any, default_name: str) -> list[tuple[str, NDArray]]:
@@ -224,7 +248,7 @@ def _is_row(x: Any) -> bool:
 
 
 def _array_of(x: Any) -> Any:
-    if isinstance(x, Array):
+    if isinstance(x, Array) or _is_in_file(x):
         return x
     if isinstance(x, (str, bytes)) or x is None:
         raise WrongType("NDArrayIter: not an array", type(x).__name__, "pass an NDArray, a numpy.ndarray, or a list or dict of these")

@@ -6,14 +6,14 @@ import struct
 from collections.abc import Callable, Mapping
 from math import prod
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 
 from ..dtype import NUMPY, DTypeLike, dtype_name
-from ..errors import MXNetError, ParameterError, ShapeError
-from ..formats.datasets import load_idx
-from ..formats.files import read_file
+from ..errors import FormatError, MXNetError, ParameterError, ShapeError
+from ..formats.datasets import IdxReader
+from ..formats.files import open_copy
 from ..ndarray.array import NDArray
 from ..ndarray.creation import array
 from ..opdef.params import Param, kind_of
@@ -26,13 +26,26 @@ __all__ = ["MNISTIter", "MXDataIter"]
 Init = TypeVar("Init", bound=Callable[..., None])
 
 
+class Rows(Protocol):
+    """Rows of equal shape: an array, or a file of which some are read."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of all of them."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, numbers: np.ndarray, /) -> np.ndarray: ...
+
+
 class MXDataIter(LoadingIter):
-    """Base class of iterators over rows that are read at once and converted batch by batch.
+    """Base class of iterators over rows that are converted, and perhaps read, batch by batch.
 
     Parameters
     ----------
     data, label
-        The rows, as NumPy arrays of equal length.
+        The rows, of equal number.
     batch_size
         Number of rows in a batch.
     data_name, label_name
@@ -46,7 +59,7 @@ class MXDataIter(LoadingIter):
 
     def __init__(
         self,
-        data: np.ndarray,
+        data: Rows,
         label: np.ndarray,
         batch_size: int,
         data_name: str = "data",
@@ -150,6 +163,8 @@ def _sample(folder: Path) -> "MNISTIter":
 class MNISTIter(MXDataIter):
     """Iterates over images and labels in IDX files such as MNIST's, plain or compressed with gzip.
 
+    Images are read when their batch is. For this, files that are compressed, or at URLs, are copied to a temporary file.
+
     Parameters
     ----------
     image, label
@@ -168,7 +183,7 @@ class MNISTIter(MXDataIter):
         Number of equal parts, and the index of the part to read.
         ``num_parts="workers"`` stands for the workers that ``twofold launch`` has started, of which each reads its own part.
     prefetch_buffer, ctx
-        Have no effect: images are in memory, and batches are created on the current device.
+        Have no effect: images are read with their batch, and batches are created on the current device.
     dtype
         Dtype of the data, float32 if None.
     data_name, label_name
@@ -206,14 +221,14 @@ class MNISTIter(MXDataIter):
         input_shape: tuple[int, ...] | None = None,
     ) -> None:
         num_parts, part_index = part_of("MNISTIter", num_parts, part_index)
-        images, labels = _idx_array(image, 3), _idx_array(label, 1)
+        images, labels = _opened(image, 3), _labels(label)
         if len(images) != len(labels):
             raise ShapeError(
                 "MNISTIter: the numbers of images and labels differ", f"{len(images)} and {len(labels)}", "pass matching files"
             )
-        part = slice(len(images) * part_index // num_parts, len(images) * (part_index + 1) // num_parts)
-        rows = images[part].reshape(-1, *_row_shape(images.shape[1:], flat, input_shape))
-        super().__init__(rows, labels[part], batch_size, data_name, label_name, np.float32 if dtype is None else dtype)
+        part = range(len(images) * part_index // num_parts, len(images) * (part_index + 1) // num_parts)
+        rows = _IdxRows(image, images, part, _row_shape(images.shape[1:], flat, input_shape))
+        super().__init__(rows, labels[part.start : part.stop], batch_size, data_name, label_name, np.float32 if dtype is None else dtype)
         if shuffle:  # a generator of its own: reading a file must not change what the program draws
             np.random.RandomState(seed).shuffle(self._order)
         if not silent:
@@ -231,15 +246,41 @@ def _row_shape(shape: tuple[int, ...], flat: bool, wanted: tuple[int, ...] | Non
     return (prod(shape),) if flat else (1, *shape)
 
 
-def _idx_array(path: str, ndim: int) -> np.ndarray:
-    """The array in an IDX file.
+class _IdxRows:
+    """Some rows of an IDX file, with a shape of their own."""
+
+    def __init__(self, path: str, file: IdxReader, rows: range, shape: tuple[int, ...]) -> None:
+        self._path, self._file, self._start = path, file, rows.start
+        self.shape = (len(rows), *shape)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, numbers: np.ndarray, /) -> np.ndarray:
+        try:
+            found = self._file.rows((numbers + self._start).tolist())
+        except FormatError as error:
+            raise error.at_path(self._path) from None
+        return np.frombuffer(found, NUMPY[self._file.dtype]).reshape(-1, *self.shape[1:])
+
+
+def _opened(path: str, ndim: int) -> IdxReader:
+    """An IDX file.
 
     Raises
     ------
     ShapeError
         If it has the wrong number of axes.
     """
-    record = load_idx(read_file(path))
-    if record.shape is None or len(record.shape) != ndim:
-        raise ShapeError(f"MNISTIter: {path} has the wrong number of axes", f"shape {record.shape}", f"pass a file with a {ndim}-d array")
-    return np.frombuffer(record.data, NUMPY[record.dtype]).reshape(record.shape)
+    try:
+        file = IdxReader(open_copy(path))
+    except FormatError as error:
+        raise error.at_path(path) from None
+    if len(file.shape) != ndim:
+        raise ShapeError(f"MNISTIter: {path} has the wrong number of axes", f"shape {file.shape}", f"pass a file with a {ndim}-d array")
+    return file
+
+
+def _labels(path: str) -> np.ndarray:
+    file = _opened(path, 1)
+    return np.frombuffer(file.rows(range(len(file))), NUMPY[file.dtype])

@@ -3,7 +3,6 @@
 import os
 import tarfile
 from collections.abc import Callable, Sequence
-from numbers import Number
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +12,7 @@ from ....dtype import NUMPY
 from ....errors import DTypeError, FormatError, MissingFileError
 from ....formats.datasets import load_idx
 from ....formats.files import file_exists, folder_entries, folder_exists, join_path, open_file, read_file
-from ....formats.image_lists import load_image_list
+from ....formats.image_lists import listed_images, read_image_list
 from ....image.functions import imdecode, imread
 from ....origin import warn
 from ....recordio import unpack
@@ -308,15 +307,15 @@ class ImageListDataset(Dataset):
         if imglist is None:
             raise DTypeError("ImageListDataset: no images", "imglist=None", "pass a list, or the name of a file")
         if isinstance(imglist, (str, os.PathLike)):
-            self._list = [(labels, name) for _, labels, name in load_image_list(read_file(join_path(self._root, os.fspath(imglist))))]
+            self._list = read_image_list(join_path(self._root, os.fspath(imglist)))
         else:
-            self._list = [(labels if len(labels) > 1 or isinstance(labels[0], Number) else labels[0], name) for *labels, name in imglist]
+            self._list = listed_images(imglist)
 
     def __len__(self) -> int:
         return len(self._list)
 
     def __getitem__(self, idx: int) -> Any:
-        labels, name = self._list[idx]
+        _, labels, name = self._list[idx]
         return imread(join_path(self._root, name), self._flag), nd.array(labels)
 
 
