@@ -78,6 +78,7 @@ __all__ = [
     "NotSupportedForSparseNDArray",
     "OperatorError",
     "ParameterError",
+    "ProcessGone",
     "ShapeError",
     "StorageError",
     "UnboundArgumentError",
@@ -210,6 +211,12 @@ class ClusterError(MXNetError):
 
 class ClusterTimeout(ClusterError, TimeoutError):
     """A process of a distributed store did not answer before a deadline."""
+
+
+class ProcessGone(ClusterError):
+    """A process of a cluster has died, or the connection to it. ``process`` is its number, if that is known."""
+
+    process: int = -1
 
 
 class MessageLost(ClusterError):

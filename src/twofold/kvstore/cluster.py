@@ -2,12 +2,16 @@
 
 import atexit
 import os
+import signal
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
+from socket import gethostname
 from types import TracebackType
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 
@@ -114,8 +118,15 @@ def _connect(count: int, servers: int) -> Cluster:
     if rank >= workers:
         atexit.register(_leave_failed, control, f"server {rank - workers}")
         return Cluster(rank, workers, servers, None, messages)
+    places = mpi.MpiGroup(own).gather(np.array([crc32(gethostname().encode()), os.getpid()])).tolist()
     watch = Watch(control, SETTINGS.kv_timeout, lambda text: _end(control, f"worker {rank}", text))
-    cluster = Cluster(rank, workers, servers, Collectives(mpi.MpiGroup(own), watch) if workers > 1 else None, messages)
+    cluster = Cluster(
+        rank,
+        workers,
+        servers,
+        Collectives(mpi.MpiGroup(own), watch, os.environ.get("TWOFOLD_FAULT_TOLERANT") == "1") if workers > 1 else None,
+        messages,
+    )
     atexit.register(_leave, cluster, watch, control)
     return cluster
 
@@ -157,13 +168,22 @@ def _leave(cluster: Cluster, watch: Watch, control: mpi.Control) -> None:
     if cluster.collectives is None:
         watch.stop()
     else:
-        watch.finish(cluster.collectives.take_part)
+        watch.finish(cluster.collectives.take_part, cluster.collectives.look)
 
 
 def _end(control: mpi.Control, name: str, reason: str) -> None:
     last = _last_checkpoint()
     print(f"twofold: {name}: {reason}{f'; last checkpoint: {last}' if last else ''}", file=sys.stderr, flush=True)
     control.abort(1)
+
+
+def _end_frozen(mine: list[int], lost: list[int]) -> None:
+    """End a worker on this machine that the others have given up: it may be stopped, and must not go on where it was."""
+    (machine, _), (its_machine, process) = mine, lost
+    status = Path(f"/proc/{process}/stat")
+    with suppress(OSError):
+        if machine == its_machine and status.read_text().rpartition(")")[2].split()[0] == "T":
+            os.kill(process, signal.SIGKILL)
 
 
 def _last_checkpoint() -> str:

@@ -6,16 +6,17 @@ as that bucket is done.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from math import prod
 from threading import RLock
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
 
 from ..backend.kernel import ArrayType
 from ..backend.loader import backend_for
-from ..device import CPU, Device
+from ..device import CPU
 from ..dtype import NUMPY
 from ..errors import ClusterError
 from ..imperative.cell import PLAIN, Value, wrap
@@ -26,7 +27,7 @@ from ..ndarray.array import NDArray
 from ..scheduler.observers import LISTENERS, span
 from ..scheduler.queue import QUEUE
 from ..scheduler.variable import Lane, Var
-from .transports import Group
+from .faults import Survivors, Workers
 from .watch import Operation, Watch, in_words
 
 __all__ = ["Collectives", "buckets"]
@@ -39,9 +40,8 @@ SHORT = 1 << 16
 ALIGNED = 64
 LANE = Lane("cluster", "communicate")
 #: Kinds of `Operation`.
-SUM, GREATEST, COPY, GATHER, BARRIER = range(5)
-#: What a worker without data contributes to a greatest element.
-LEAST = np.iinfo(np.int64).min
+SUM, COPY, GATHER, BARRIER = range(4)
+NOTHING = np.empty(0, np.uint8)
 
 
 def buckets(sizes: Sequence[int], kinds: Sequence[object]) -> list[list[int]]:
@@ -78,20 +78,11 @@ def buckets(sizes: Sequence[int], kinds: Sequence[object]) -> list[list[int]]:
     return found
 
 
-class Workers(Group, Protocol):
-    """What sums need of a group beyond sums in place."""
+class Share(NamedTuple):
+    """How many workers of a group have something to add: those that have finished do not."""
 
-    def allreduce(self, array: np.ndarray, source: np.ndarray | None = None) -> None:
-        """Replace a contiguous array by the sum over workers of ``source``, or of itself if that is None."""
-        ...
-
-    def greatest(self, array: np.ndarray) -> None:
-        """Replace each element of a contiguous array by the greatest over workers."""
-        ...
-
-    def gather(self, array: np.ndarray) -> np.ndarray:
-        """The contiguous arrays of all workers, which have equal shapes, one after the other: (size, …)."""
-        ...
+    workers: int
+    of: int
 
 
 class Collectives:
@@ -103,23 +94,32 @@ class Collectives:
         The workers.
     watch
         Is told what runs.
+    is_tolerant
+        Whether the others go on without a worker that dies.
+    on_loss
+        Called with the number of each worker that has died.
     """
 
-    def __init__(self, group: Workers, watch: Watch) -> None:
+    def __init__(
+        self, group: Workers, watch: Watch, is_tolerant: bool = False, on_loss: Callable[[int], object] = lambda worker: None
+    ) -> None:
         self._group, self._watch = group, watch
+        self._survivors = Survivors(group, is_tolerant, lambda worker: (watch.lose(worker), on_loss(worker)))
         self.rank, self.size = group.rank, group.size
         self._order = Var()
         self._lock = RLock()
         self._agreed: set[object] = set()
+        #: Memory in which the arrays of a bucket are put together, by dtype and size.
+        self._packing: dict[tuple[np.dtype, int], np.ndarray] = {}
 
     @property
     def finished(self) -> frozenset[int]:
         """The workers that have finished: they contribute nothing any more."""
         return self._watch.finished
 
-    def silent(self, seconds: float) -> list[int]:
-        """The workers that do not answer within some seconds."""
-        return self._watch.silent(seconds)
+    def missing(self, seconds: float) -> int:
+        """The number of workers that have died or do not answer within some seconds."""
+        return len(self._watch.lost) + len(self._watch.silent(seconds))
 
     def share(self, figure: float) -> list[float]:
         """Tell worker 0 a figure of three decimals; see `Watch.share`."""
@@ -127,7 +127,7 @@ class Collectives:
 
     # sums
 
-    def sums(self, label: object, arrays: Sequence[NDArray], device: Device | None = None) -> list[tuple[list[int], list[NDArray]]]:
+    def sums(self, label: object, arrays: Sequence[NDArray], share: Share | None = None) -> list[tuple[list[int], list[NDArray]]]:
         """The sums of dense arrays over workers, a bucket at a time. They may be pending: a reader waits for the bucket.
 
         Parameters
@@ -136,8 +136,9 @@ class Collectives:
             What they are, for messages.
         arrays
             The arrays of this worker.
-        device
-            Where the sums are; the device of each array if None.
+        share
+            The workers that contribute: the sums are scaled up as if all did, so that the mean of gradients stays a mean. None for plain
+            sums.
 
         Returns
         -------
@@ -146,68 +147,78 @@ class Collectives:
         """
         if len(arrays) == 1:
             v = arrays[0]._v
-            if v.__class__ is PLAIN and v.nbytes <= SHORT and (device is None or device is CPU) and self._is_idle():
+            if v.__class__ is PLAIN and v.nbytes <= SHORT and self._is_idle():
                 out = np.empty_like(v)
-                self._sum(label, out, v)
+                self._sum(label, out, v, share)
                 return [([0], [wrap(NDArray, out)])]
-        kinds = [(a._dtype, a.context if device is None else device) for a in arrays]
-        return [
-            (numbers, self._summed(label, [arrays[k] for k in numbers], kinds[numbers[0]][1]))
-            for numbers in buckets([_nbytes(a) for a in arrays], kinds)
-        ]
+        kinds = [(a._dtype, a.context) for a in arrays]
+        found = buckets([_nbytes(a) for a in arrays], kinds)
+        return [(numbers, self._summed(label, [arrays[k] for k in numbers], share)) for numbers in found]
 
     def _is_idle(self) -> bool:
         last = self._order.writer
         return last is None or last.is_done
 
-    def _summed(self, label: object, arrays: Sequence[NDArray], device: Device) -> list[NDArray]:
+    def _summed(self, label: object, arrays: Sequence[NDArray], share: Share | None) -> list[NDArray]:
         """The sums of the arrays of a bucket."""
+        device = arrays[0].context
         operands = [a._capture() if a.context.is_host else on_device(a, CPU) for a in arrays]
         types = [ArrayType(a.shape, a._dtype) for a in arrays]
 
         def run(values: list[Any]) -> list[Any]:
-            sums = self._sum_one(label, values[0]) if len(values) == 1 else self._sum_packed(label, values)
+            sums = self._sum_one(label, values[0], share) if len(values) == 1 else self._sum_packed(label, values, share)
             return sums if device.is_host else [backend_for(device).from_host(s, device) for s in sums]
 
         if sum(t.nbytes for t in types) <= SHORT and device is CPU and self._is_idle() and all(_is_ready(v) for v in operands):
             return [wrap(NDArray, content(s, CPU)) for s in run([data_of(v) for v in operands])]
         return [wrap(NDArray, v) for v in issue(run, operands, types, device, float("inf"), LANE, order=self._order)]
 
-    def _sum_one(self, label: object, array: np.ndarray) -> list[np.ndarray]:
+    def _sum_one(self, label: object, array: np.ndarray, share: Share | None) -> list[np.ndarray]:
         out = backend_for(CPU).empty(array.shape, str(array.dtype)) if array.nbytes > SHORT else np.empty_like(array)
         step = MOST // array.itemsize
         into, source = out.reshape(-1), np.ascontiguousarray(array).reshape(-1)
         for start in range(0, array.size, step) or (0,):
-            self._sum(label, into[start : start + step], source[start : start + step])
+            self._sum(label, into[start : start + step], source[start : start + step], share)
         return [out]
 
-    def _sum_packed(self, label: object, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+    def _sum_packed(self, label: object, arrays: Sequence[np.ndarray], share: Share | None) -> list[np.ndarray]:
         dtype, itemsize = arrays[0].dtype, arrays[0].itemsize
         starts, end = [], 0
         for a in arrays:
             starts.append(end)
             end += -(-a.nbytes // ALIGNED) * ALIGNED // itemsize
-        flat = np.empty(end, dtype)
-        parts = [flat[start : start + a.size].reshape(a.shape) for start, a in zip(starts, arrays, strict=True)]
-        for part, a in zip(parts, arrays, strict=True):
-            part[...] = a
-        self._sum(label, flat, None)
-        return parts
+        source = self._packing.get((dtype, end))
+        if source is None:
+            source = self._packing[dtype, end] = np.zeros(end, dtype)
+        out = np.empty(end, dtype)
+        for start, a in zip(starts, arrays, strict=True):
+            source[start : start + a.size].reshape(a.shape)[...] = a
+        self._sum(label, out, source, share)
+        return [out[start : start + a.size].reshape(a.shape) for start, a in zip(starts, arrays, strict=True)]
 
-    def _sum(self, label: object, array: np.ndarray, source: np.ndarray | None) -> None:
+    def _sum(self, label: object, out: np.ndarray, source: np.ndarray, share: Share | None = None) -> None:
         with self._lock:
-            number = self._watch.begin(label, Operation(SUM, array.dtype.num, array.size))
+            number = self._watch.begin(label, Operation(SUM, out.dtype.num, out.size))
             if LISTENERS:
-                with span(in_words(label), "communication", nbytes=array.nbytes, details={"operation": number}):
-                    self._group.allreduce(array, source)
+                with span(in_words(label), "communication", nbytes=out.nbytes, details={"operation": number}):
+                    contributors = self._survivors.run(partial(self._group.allreduce, out, source), out)
             else:
-                self._group.allreduce(array, source)
+                contributors = self._survivors.run(partial(self._group.allreduce, out, source), out)
             self._watch.end()
+        if share is not None:
+            live = share.workers - (share.of - contributors)  # less those that have died since
+            if live != self.size:
+                out *= out.dtype.type(self.size / live)
 
     # agreement
 
-    def agree(self, label: object, facts: Iterable[object], *, always: bool = False) -> None:
+    def agree(self, label: object, facts: Iterable[object], *, always: bool = False) -> Share | None:
         """Check that all workers state the same facts; once for each label, or each time.
+
+        Returns
+        -------
+        Share or None
+            How many workers have not finished; None if that was not asked.
 
         Raises
         ------
@@ -216,13 +227,15 @@ class Collectives:
         """
         if not always:
             if label in self._agreed:
-                return
+                return None
             self._agreed.add(label)
         text = repr(tuple(facts))
-        if not self._is_same(label, crc32(text.encode())):
+        share, is_same = self._compare(label, crc32(text.encode()))
+        if not is_same:
             said = self.gather(np.frombuffer(text.encode()[:4096].ljust(4096, b"\0"), np.uint8), label)
             theirs = [bytes(row).decode(errors="replace").rstrip("\0") for row in said]
             raise _disagreement(label, {rank: text for rank, text in enumerate(theirs) if text})
+        return share
 
     def check_equal(self, label: object, arrays: Sequence[NDArray]) -> None:
         """Check that arrays are bitwise the same on all workers, by a checksum.
@@ -232,17 +245,21 @@ class Collectives:
         ClusterError
             If they are not.
         """
-        if not self._is_same(label, checksum(arrays)):
+        if not self._compare(label, checksum(arrays))[1]:
             raise ClusterError(
                 f"{in_words(label)}: the weights differ between workers",
                 "checksums over workers are not equal",
                 "give all workers the same random seeds, and set parameters on all of them alike",
             )
 
-    def _is_same(self, label: object, number: int) -> bool:
-        bounds = np.array([number, -number], np.int64)
-        self._in_order(label, Operation(GREATEST, bounds.dtype.num, 2), lambda: self._group.greatest(bounds))
-        return bounds[0] == -bounds[1]
+    def _compare(self, label: object, number: int) -> tuple[Share, bool]:
+        """How many workers have not finished, and whether all of them pass the same number."""
+        number &= 0xFFFFFF  # sums of squares stay below 2**63
+        own, sums = np.array([1, number, number * number]), np.zeros(3, np.int64)
+        operation = Operation(SUM, sums.dtype.num, 3)
+        contributors = self._in_order(label, operation, lambda: self._group.allreduce(sums, own), sums)
+        count, total, squares = sums.tolist()
+        return Share(count, contributors), total * total == count * squares  # numbers are equal if their variance is 0
 
     # copies
 
@@ -251,33 +268,36 @@ class Collectives:
         if 0 in self.finished:
             raise ClusterError(f"{in_words(label)}: its value is worker 0's, which has finished", None, "initialize keys before training")
         host = np.array(host_of(array), order="C")
-        self._in_order(label, Operation(COPY, host.dtype.num, host.size), lambda: self._group.broadcast(host, 0))
+        self._in_order(label, Operation(COPY, host.dtype.num, host.size), lambda: self._group.broadcast(host, 0), host)
         return wrap(NDArray, content(host, CPU))
 
     def gather(self, array: np.ndarray, label: object = "gather") -> np.ndarray:
         """The arrays of all workers, which have one shape: (size, …). Finished workers have zeros."""
-        operation = Operation(GATHER, array.dtype.num, array.size)
-        return self._in_order(label, operation, lambda: self._group.gather(array))
+        found = np.zeros((self.size, *array.shape), array.dtype)
+
+        def gather() -> None:
+            found[self._group.members] = self._group.gather(array)
+
+        self._in_order(label, Operation(GATHER, array.dtype.num, array.size), gather, found)
+        return found
 
     def largest(self, number: int, label: object) -> int:
-        """The largest of the numbers of all workers."""
-        found = np.array([number], np.int64)
-        self._in_order(label, Operation(GREATEST, found.dtype.num, 1), lambda: self._group.greatest(found))
-        return int(found[0])
+        """The largest of the numbers of all workers, which are not negative."""
+        return int(self.gather(np.array([number]), label).max())
 
     def barrier(self) -> None:
         """Wait until all workers that have not finished have called this, and what they have sent is summed."""
-        self._in_order("barrier", Operation(BARRIER, np.dtype(np.int8).num), self._group.barrier)
+        self._in_order("barrier", Operation(BARRIER, np.dtype(np.int8).num), self._group.barrier, NOTHING)
 
-    def _in_order(self, label: object, operation: Operation, function: Callable[[], Any]) -> Any:
-        """Run a function after all that was issued before, and wait for its result."""
-        results: list[Any] = []
+    def _in_order(self, label: object, operation: Operation, function: Callable[[], object], out: np.ndarray) -> int:
+        """Run a function that writes to ``out`` after all that was issued before, and wait for it; the number of contributors."""
+        contributors: list[int] = []
 
         def run() -> None:
             with self._lock:
                 number = self._watch.begin(label, operation)
                 with span(in_words(label), "communication", details={"operation": number}):
-                    results.append(function())
+                    contributors.append(self._survivors.run(function, out))
                 self._watch.end()
 
         if self._is_idle():
@@ -287,7 +307,7 @@ class Collectives:
             QUEUE.wait(task)
             if task.error is not None:
                 raise task.error
-        return results[0]
+        return contributors[0]
 
     # for others, after this worker has finished
 
@@ -295,16 +315,23 @@ class Collectives:
         """Take part in an operation of the others, with nothing of its own."""
         kind, dtype, size = operation
         array = np.zeros(size, _dtype_of(dtype))
-        if kind == BARRIER:
-            self._group.barrier()
-        elif kind == SUM:
-            self._group.allreduce(array)
-        elif kind == GREATEST:
-            self._group.greatest(np.full(size, LEAST))
-        elif kind == GATHER:
-            self._group.gather(array)
-        else:
-            self._group.broadcast(array, 0)
+        group = self._group
+        own, out = array, np.zeros((self.size, size) if kind == GATHER else size, array.dtype)
+
+        def gather() -> None:
+            out[group.members] = group.gather(own)
+
+        functions = {
+            SUM: lambda: group.allreduce(out, own),
+            COPY: lambda: group.broadcast(out, 0),
+            GATHER: gather,
+            BARRIER: group.barrier,
+        }
+        self._survivors.run(functions[kind], out)
+
+    def look(self) -> bool:
+        """Join the others in going on without a worker that has died; whether that completes an operation."""
+        return self._survivors.look()
 
 
 def checksum(arrays: Sequence[NDArray]) -> int:

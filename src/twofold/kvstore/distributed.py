@@ -22,7 +22,7 @@ from ..opdef.storage import Sparse
 from ..optimizer.updater import Updater
 from .base import Key, Keys, Values
 from .cluster import Cluster, join
-from .collectives import Collectives
+from .collectives import Collectives, Share
 from .compression import compression_of, pack_two_bit, sum_of_packed
 from .keyed import check_shapes
 from .local import KVStore
@@ -50,7 +50,8 @@ class DistributedStore(KVStore):
     Notes
     -----
     A worker that has finished its program takes part in the sums of the others with zeros, so that workers may have different numbers
-    of batches.
+    of batches. Gradients are then scaled up as if all workers contributed: their mean stays a mean. So they are after a worker has died,
+    where ``twofold launch --ft`` lets the others go on.
     """
 
     def __init__(self, kind: str = "dist_sync", cluster: Cluster | None = None) -> None:
@@ -125,14 +126,19 @@ class DistributedStore(KVStore):
         ClusterError
             If the workers push other keys.
         """
+        self._push(key, value, self._updater is not None)
+
+    def _push(self, key: Keys, value: Values, is_gradient: bool) -> None:
         pushed = list(self._by_key(key, value))
         for k, values in pushed:
             check_shapes(k, values, self._of_key(k))
-        keys = tuple([k for k, _ in pushed])
+        keys: tuple[Key, ...] = tuple([k for k, _ in pushed])
         merged = [self._own(k, values) for k, values in pushed]
         label = "push", keys
+        share = None
         if self._all is not None:
-            self._all.agree(label, [(k, x.shape, x._dtype, x.stype) for k, x in zip(keys, merged, strict=True)], always=len(keys) > 1)
+            facts = [(k, x.shape, x._dtype, x.stype) for k, x in zip(keys, merged, strict=True)]
+            share = self._all.agree(label, facts, always=is_gradient or len(keys) > 1)
         dense = []
         for n, x in enumerate(merged):
             if x.stype == "default" and self._compression is None:
@@ -140,7 +146,7 @@ class DistributedStore(KVStore):
             else:
                 self._take(keys[n], self._special_sum(keys[n], x))
         if dense:
-            self._take_sums(label, [keys[n] for n in dense], [merged[n] for n in dense])
+            self._take_sums(label, [keys[n] for n in dense], [merged[n] for n in dense], share if is_gradient else None)
         if len(keys) > 1:
             self._check_weights(keys)
 
@@ -149,13 +155,13 @@ class DistributedStore(KVStore):
         merged = self._total(values)  # only what goes to other workers is compressed
         return merged.copy() if self._all is None and self._updater is None and any(merged is x for x in values) else merged
 
-    def _take_sums(self, label: object, keys: Sequence[Key], merged: Sequence[NDArray]) -> None:
+    def _take_sums(self, label: object, keys: Sequence[Key], merged: Sequence[NDArray], share: Share | None) -> None:
         """Sum dense arrays over workers, and store the sums or update with them, a bucket at a time."""
         if self._all is None:
             for k, x in zip(keys, merged, strict=True):
                 self._take(k, x)
             return
-        for numbers, totals in self._all.sums(label, merged):
+        for numbers, totals in self._all.sums(label, merged, share):
             if len(numbers) == 1 or not isinstance(self._updater, Updater):
                 for n, total in zip(numbers, totals, strict=True):
                     self._take(keys[n], total)
@@ -208,8 +214,9 @@ class DistributedStore(KVStore):
         super()._take(key, merged)
 
     def pushpull_list(self, keys: Sequence[Key], values: Sequence[Any], outs: Sequence[Any] | None = None) -> None:
-        """`pushpull` for several keys at once."""
-        self.pushpull(keys, values, outs)
+        """`pushpull` of the gradients of several keys at once."""
+        self._push(keys, values, True)
+        self.pull(keys, values if outs is None else outs, ignore_sparse=False)
 
     def _check_weights(self, keys: Sequence[Key]) -> None:
         """Every so many steps, that all workers have the same weights."""
@@ -244,7 +251,7 @@ class DistributedStore(KVStore):
         return [figure] if workers is None else workers.share(figure)
 
     def get_num_dead_node(self, node_id: int = 0, timeout: float = 60) -> int:
-        """The number of other workers that do not answer.
+        """The number of other workers that have died or do not answer.
 
         Parameters
         ----------
@@ -253,7 +260,7 @@ class DistributedStore(KVStore):
         timeout
             Seconds to wait for answers.
         """
-        return 0 if self._all is None else len(self._all.silent(timeout))
+        return 0 if self._all is None else self._all.missing(timeout)
 
 
 def _with_rows(array: NDArray, new: NDArray) -> NDArray:

@@ -16,6 +16,8 @@ __all__ = ["Channel", "Operation", "Watch", "in_words"]
 ASK, ANSWER, DONE, JOIN, FIGURE = range(5)
 #: Seconds between looks at the channel, and to wait for answers.
 LOOK, PATIENCE = 0.02, 2.0
+#: More operations than there will be.
+FOREVER = 1 << 62
 
 
 class Channel(Protocol):
@@ -68,6 +70,7 @@ class Watch:
         self._current: tuple[int, object, float, Operation] | None = None
         self._begun: set[object] = set()
         self._finished: dict[int, int] = {}
+        self._lost: set[int] = set()
         self._answers: dict[int, tuple[int, int]] = {}
         self._joins: list[tuple[int, Operation]] = []
         self._figures: dict[int, int] = {}
@@ -105,13 +108,21 @@ class Watch:
 
     # the end of a worker
 
-    def finish(self, take_part: Callable[[Operation], None]) -> None:
+    def lose(self, worker: int) -> None:
+        """Note that a worker has died: nobody waits for it."""
+        with self._lock:
+            self._finished[worker] = FOREVER
+            self._lost.add(worker)
+
+    def finish(self, take_part: Callable[[Operation], None], look: Callable[[], bool]) -> None:
         """Tell the others that this worker has finished, and take part in what they still do until all have.
 
         Parameters
         ----------
         take_part
             Takes part in an operation with nothing of its own.
+        look
+            Called again and again meanwhile. True if an operation has been completed by that.
         """
         everyone = range(self._channel.size)
         with self._lock:
@@ -129,6 +140,7 @@ class Watch:
                 invited = next((op for number, op in self._joins if number == self._count + 1), None)
                 self._joins = [(number, op) for number, op in self._joins if number > self._count + 1]
             if invited is None:
+                self._count += look()
                 self._stopped.wait(LOOK / 4)
                 continue
             self._count += 1
@@ -145,6 +157,11 @@ class Watch:
     def finished(self) -> frozenset[int]:
         """The workers that have finished."""
         return frozenset(self._finished)
+
+    @property
+    def lost(self) -> frozenset[int]:
+        """The workers that have died."""
+        return frozenset(self._lost)
 
     # figures
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ...errors import ClusterError, ClusterTimeout, FormatError, MissingDependency
+from ...errors import ClusterError, ClusterTimeout, FormatError, MissingDependency, ProcessGone
 from ..messages import HEADER_SIZE, Message, Op, Payload, attach, decode_header, encode_header, reply_error
 
 if TYPE_CHECKING:
@@ -71,6 +71,8 @@ class MpiGroup:
         self._in_place = self._mpi.IN_PLACE
         self._failure: type[Exception] = self._mpi.Exception
         self.rank, self.size = comm.rank, comm.size
+        #: The numbers that those had at the start who are left.
+        self.members = list(range(comm.size))
 
     def allreduce(self, array: np.ndarray, source: np.ndarray | None = None) -> None:
         """Replace a contiguous array by the sum over workers of ``source``, or of itself if that is None."""
@@ -83,10 +85,6 @@ class MpiGroup:
             self._comm.Allreduce(self._in_place if source is None else source, array)
         except self._failure as error:
             raise _failed(error) from None
-
-    def greatest(self, array: np.ndarray) -> None:
-        """Replace each element of a contiguous array by the greatest over workers."""
-        self._call(self._comm.Allreduce, self._in_place, array, self._mpi.MAX)
 
     def broadcast(self, array: np.ndarray, root: int = 0) -> None:
         """Replace a contiguous array by that of one worker."""
@@ -107,6 +105,22 @@ class MpiGroup:
             function(*args)
         except self._failure as error:
             raise _failed(error) from None
+
+    # after a process has died, under an Open MPI that was started with ``--with-ft ulfm``
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether another worker has found that one has died."""
+        return self._comm.Is_revoked()
+
+    def shrink(self) -> list[int]:
+        """Go on without those that have died; their numbers at the start. All that are left call this."""
+        self._comm.Revoke()  # the others hear of it, whatever they wait for
+        before, self._comm = self.members, cast("Intracomm", self._comm.Shrink())
+        known = np.array([before[self.rank]])
+        self.rank, self.size = self._comm.rank, self._comm.size
+        self.members = self.gather(known).reshape(-1).tolist()
+        return [number for number in before if number not in self.members]
 
 
 #: Tags: a header, with a small payload behind it; a large payload.
@@ -142,6 +156,8 @@ class MpiTransport:
         self._large = np.empty(0, np.uint8)
         self._used: int | None = None
         self._arrived: deque[tuple[int, Message]] = deque()
+        #: Replies to messages that were refused, perhaps while another was being sent.
+        self._owed: deque[tuple[int, Message]] = deque()
 
     @property
     def rank(self) -> int:
@@ -198,16 +214,16 @@ class MpiTransport:
         ClusterError
             If a process is gone.
         """
-        if self._arrived:
-            return self._arrived.popleft()
-        wait = Waiting()
+        wait, found = Waiting(), None
         try:
-            while (found := self._next()) is None:
+            while not self._arrived and (found := self._next()) is None:
+                while self._owed:
+                    self.send(*self._owed.popleft())
                 if wait.has_waited(timeout):
                     return None
         except self._mpi.Exception as error:
             raise _failed(error) from None
-        return found
+        return self._arrived.popleft() if self._arrived else found
 
     def _next(self) -> tuple[int, Message] | None:
         """A message that has arrived. Its payload is in memory that the next call uses again."""
@@ -238,7 +254,7 @@ class MpiTransport:
         except FormatError as error:
             if self._limit is None:
                 raise
-            self.send(source, Message(Op.ERROR, payload=str(error).encode()))  # a server goes on, whatever it is sent
+            self._owed.append((source, Message(Op.ERROR, payload=str(error).encode())))  # a server goes on, whatever it is sent
         self._listen(k)
         return None
 
@@ -260,7 +276,7 @@ class MpiTransport:
             with suppress(self._mpi.Exception):  # MPI reports the rest that it has cut off
                 self._comm.Recv([bytearray(1), 1, self._mpi.BYTE], source, DATA)
         error = FormatError("server: the payload is larger than announced", f"{size} bytes for {allowed}", "call init first")
-        self.send(source, reply_error(message, error))
+        self._owed.append((source, reply_error(message, error)))
 
     def close(self) -> None:
         """Give up the connections."""
@@ -303,12 +319,18 @@ class Control:
 
     def send(self, dest: int, *words: int) -> None:
         """Send a notice of at most 8 integers. It is short enough to leave at once."""
-        self._comm.Isend(np.array([*words, *[0] * (WORDS - len(words))], np.int64), dest).Free()
+        with suppress(self._mpi.Exception):  # who has died needs no notice
+            self._comm.Isend(np.array([*words, *[0] * (WORDS - len(words))], np.int64), dest).Free()
 
     def poll(self) -> tuple[int, list[int]] | None:
         """A notice that has arrived, and who sent it."""
         status = self._mpi.Status()
-        if not self._comm.Iprobe(status=status):
+        try:
+            is_there = self._comm.Iprobe(status=status)
+        except self._mpi.Exception:  # some process has died; from now on the others are heard again
+            self._comm.Ack_failed()
+            is_there = self._comm.Iprobe(status=status)
+        if not is_there:
             return None
         words = np.empty(WORDS, np.int64)
         self._comm.Recv(words, status.Get_source())
@@ -327,4 +349,9 @@ def _bytes_of(array: np.ndarray) -> np.ndarray:
 
 
 def _failed(error: Exception) -> ClusterError:
-    return ClusterError("MPI: a process has failed, or the processes do not make the same calls", str(error), "see the other processes")
+    mpi = _mpi()
+    gone = [getattr(mpi, name, None) for name in ("ERR_PROC_FAILED", "ERR_PROC_FAILED_PENDING", "ERR_REVOKED")]
+    code: Any = error
+    if isinstance(error, mpi.Exception) and code.Get_error_class() in gone:
+        return ProcessGone("MPI: a process has died", str(error), "see the log; twofold launch --ft lets the others go on")
+    return ClusterError("MPI: the processes do not make the same calls, or the network has failed", str(error), "see the other processes")
