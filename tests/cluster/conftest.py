@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -34,10 +34,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason=f"{missing}: pip install 'twofold[dist]'"))
 
 
-def command(processes: int, program: str, *arguments: object) -> list[str]:
+#: With these processes are told of one that has died, or does not answer for three seconds.
+TOLERANT = ("--with-ft", "ulfm", "--mca", "mpi_ft_detector", "1", "--mca", "mpi_ft_detector_timeout", "3")
+
+
+def command(processes: int, program: str, *arguments: object, options: Sequence[str] = ()) -> list[str]:
     """The command line of a program of ``programs``."""
     name = str(HERE / "programs" / f"{program}.py")
-    return [str(MPIEXEC), "-n", str(processes), "--oversubscribe", sys.executable, name, *map(str, arguments)]
+    return [str(MPIEXEC), *options, "-n", str(processes), "--oversubscribe", sys.executable, name, *map(str, arguments)]
 
 
 def environment(more: Mapping[str, str] = {}) -> dict[str, str]:
@@ -51,7 +55,7 @@ def run() -> Run:
     """Runs a program of ``programs`` in some processes, until all have ended."""
 
     def start(processes: int, program: str, *arguments: object, **more: str) -> subprocess.CompletedProcess[str]:
-        words = command(processes, program, *arguments)
+        words = command(processes, program, *arguments, options=TOLERANT if more.get("TWOFOLD_FAULT_TOLERANT") == "1" else ())
         return subprocess.run(words, env=environment(more), capture_output=True, text=True, timeout=60, check=False)
 
     return start

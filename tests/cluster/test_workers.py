@@ -62,6 +62,18 @@ def test_a_mistake_of_one_worker_ends_all(run, mistake, message):
     assert re.search(message, done.stderr), done.stderr
 
 
+@pytest.mark.parametrize(("sign", "point"), [("SIGKILL", 6), ("SIGSTOP", 9)])
+def test_workers_go_on_without_one_that_dies(run, tmp_path, sign, point):
+    done = run(3, "surviving", tmp_path, sign, point, TWOFOLD_FAULT_TOLERANT="1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "worker 1 has died; 2 go on without it" in done.stderr
+    assert sorted(done.stdout.split("\n")) == ["", "worker 0 misses 1", "worker 2 misses 1"]
+    first, other = np.load(tmp_path / "0.npz"), np.load(tmp_path / "2.npz")
+    for name in first:
+        np.testing.assert_array_equal(first[name], np.full_like(first[name], 1 - 10 * 0.125))  # the mean of ones, whoever is left
+        np.testing.assert_array_equal(other[name], first[name])
+
+
 def test_two_clusters_of_one_are_an_error(run):
     done = run(2, "values", TWOFOLD_WORKERS="3")
     assert done.returncode != 0

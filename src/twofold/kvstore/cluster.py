@@ -120,13 +120,10 @@ def _connect(count: int, servers: int) -> Cluster:
         return Cluster(rank, workers, servers, None, messages)
     places = mpi.MpiGroup(own).gather(np.array([crc32(gethostname().encode()), os.getpid()])).tolist()
     watch = Watch(control, SETTINGS.kv_timeout, lambda text: _end(control, f"worker {rank}", text))
-    cluster = Cluster(
-        rank,
-        workers,
-        servers,
-        Collectives(mpi.MpiGroup(own), watch, os.environ.get("TWOFOLD_FAULT_TOLERANT") == "1") if workers > 1 else None,
-        messages,
-    )
+    is_tolerant = os.environ.get("TWOFOLD_FAULT_TOLERANT") == "1"
+    group = mpi.MpiGroup(own)
+    collectives = Collectives(group, watch, is_tolerant, lambda lost: _end_frozen(places[rank], places[lost])) if workers > 1 else None
+    cluster = Cluster(rank, workers, servers, collectives, messages)
     atexit.register(_leave, cluster, watch, control)
     return cluster
 

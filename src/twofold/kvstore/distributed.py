@@ -132,14 +132,14 @@ class DistributedStore(KVStore):
         pushed = list(self._by_key(key, value))
         for k, values in pushed:
             check_shapes(k, values, self._of_key(k))
-        keys: tuple[Key, ...] = tuple([k for k, _ in pushed])
+        keys = [k for k, _ in pushed]
         merged = [self._own(k, values) for k, values in pushed]
-        label = "push", keys
+        label = "push", tuple(keys)
         share = None
         if self._all is not None:
             facts = [(k, x.shape, x._dtype, x.stype) for k, x in zip(keys, merged, strict=True)]
             share = self._all.agree(label, facts, always=is_gradient or len(keys) > 1)
-        dense = []
+        dense: list[int] = []
         for n, x in enumerate(merged):
             if x.stype == "default" and self._compression is None:
                 dense.append(n)
