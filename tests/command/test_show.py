@@ -173,7 +173,7 @@ def test_records_of_images(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert shown["facts"]["height in pixels"] == "10 to 14"
     tables = {t["title"]: t["rows"] for t in shown["tables"]}
     assert tables["Labels"] == [["1", 3], ["0", 1], ["2", 1]]
-    assert tables["Images"] == [["PNG RGB", 5]], "of which the headers are whole"
+    assert tables["Formats"] == [["PNG RGB", 5]], "of which the headers are whole"
     assert shown["samples"][2]["label"] == "1"
     assert "damaged" in shown["samples"][4]["fault"]
     sheet = page(path)

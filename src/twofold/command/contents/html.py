@@ -49,30 +49,30 @@ def _facts(content: Content) -> str:
     return f"<h1>{escape(content.path)}</h1><table>{rows}</table>"
 
 
-def _cell(value: Fact) -> str:
-    kind = ' class="text"' if isinstance(value, str) else ""
-    return f"<td{kind}>{escape(fact_text(value))}</td>"
+def _row(tag: str, values: Sequence[Fact], kinds: Sequence[str], more: str = "") -> str:
+    cells = "".join(f"<{tag}{kind}>{escape(fact_text(value))}</{tag}>" for value, kind in zip(values, kinds, strict=True))
+    return f"<tr>{cells}{more}</tr>"
 
 
-def _heads(table: Table) -> str:
-    first = table.rows[0] if table.rows else []
-    kinds = [' class="text"' if isinstance(value, str) else "" for value in first]
-    return f"<tr>{''.join(f'<th{kind}>{escape(head)}</th>' for head, kind in zip(table.heads, kinds, strict=True))}</tr>"
+def _kinds(table: Table) -> list[str]:
+    """The attribute of the cells of each column: texts begin at the left, numbers end at the right."""
+    return [' class="text"' if any(isinstance(row[k], str) for row in table.rows) else "" for k in range(len(table.heads))]
 
 
 def _table(table: Table) -> str:
-    rows = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in table.rows)
-    return f'<h2>{escape(table.title)}</h2><div class="wide"><table>{_heads(table)}{rows}</table></div>'
+    kinds = _kinds(table)
+    rows = _row("th", table.heads, kinds) + "".join(_row("td", row, kinds) for row in table.rows)
+    return f'<h2>{escape(table.title)}</h2><div class="wide"><table>{rows}</table></div>'
 
 
 def _arrays(arrays: Sequence[ArrayContent]) -> str:
     table = arrays_table(arrays, with_histograms=False)
-    rows = ""
+    kinds = _kinds(table)
+    rows = _row("th", table.heads, kinds, "<th>distribution</th>")
     for array, row in zip(arrays, table.rows, strict=True):
         picture = histogram(array.statistics.histogram) if array.statistics is not None else ""
-        rows += f"<tr>{''.join(map(_cell, row))}<td>{picture}</td></tr>"
-    heads = _heads(table).replace("</tr>", "<th>distribution</th></tr>")
-    return f'<h2>{escape(table.title)}</h2><div class="wide"><table>{heads}{rows}</table></div>'
+        rows += _row("td", row, kinds, f"<td>{picture}</td>")
+    return f'<h2>{escape(table.title)}</h2><div class="wide"><table>{rows}</table></div>'
 
 
 def histogram(counts: Sequence[int]) -> str:

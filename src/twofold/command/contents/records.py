@@ -106,7 +106,7 @@ def _count(labeled: Sequence[tuple[HEADER, bytes]], content: Content) -> None:
         known = [size[side] for size in sizes if size is not None]
         if known:
             content.facts[f"{name} in pixels"] = f"{min(known)} to {max(known)}" if min(known) < max(known) else known[0]
-    content.tables.append(_counted("Images", "format", Counter(kinds)))
+    content.tables.append(_counted("Formats", "format", Counter(kinds)))
 
 
 def _counted(title: str, head: str, counts: Counter[str]) -> Table:

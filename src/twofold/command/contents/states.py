@@ -10,6 +10,9 @@ from .statistics import array_content
 
 __all__ = ["read_states"]
 
+#: Elements of a list that are shown.
+SHOWN_PARTS = 20
+
 
 def read_states(source: Source, content: Content, selection: Selection) -> None:
     """States by index, and the optimizer if the file has it."""
@@ -70,5 +73,6 @@ def _text(value: object) -> Fact:
         case dict():
             return f"{{{', '.join(f'{_text(key)}: {_text(part)}' for key, part in value.items())}}}"
         case list() | tuple() | set() | frozenset():
-            return f"{type(value).__name__} of {len(value)}: {', '.join(str(_text(part)) for part in list(value)[:20])}"
+            more = ["…"] if len(value) > SHOWN_PARTS else []
+            return f"{type(value).__name__}({', '.join([*(str(_text(part)) for part in list(value)[:SHOWN_PARTS]), *more])})"
     return repr(value)[:200]
