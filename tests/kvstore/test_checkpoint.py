@@ -57,8 +57,10 @@ def saved(folder: Path, step: int, workers: int, states: list[bytes] | None = No
 
 
 def states_of(folder: Path, store: Store | None = None) -> tuple[Any, bytes]:
-    found = []
-    return mx.kv.load_checkpoint(folder, store, lambda name: found.append(Path(name).read_bytes())), found[0]
+    found: list[bytes] = []
+    loaded = mx.kv.load_checkpoint(folder, store)
+    loaded.load_states(lambda name: found.append(Path(name).read_bytes()))
+    return loaded, found[0]
 
 
 @pytest.mark.parametrize("writers", [1, 2, 3])
@@ -141,7 +143,7 @@ def test_what_cannot_be_saved_or_loaded(tmp_path: Path) -> None:
     store = mx.kv.create("local")
     mx.kv.save_checkpoint(tmp_path, 1, store, ARRAYS)
     with pytest.raises(FormatError, match="without states"):
-        mx.kv.load_checkpoint(tmp_path, store, lambda name: None)
+        mx.kv.load_checkpoint(tmp_path, store).load_states(lambda name: None)
     (tmp_path / "step-0000001.json").write_text(json.dumps({"version": 9, "workers": 1, "has_states": False}))
     with pytest.raises(FormatError, match="another version"):
         mx.kv.load_checkpoint(tmp_path)
@@ -167,9 +169,10 @@ def test_a_training_continues_bitwise(tmp_path: Path) -> None:
     mx.kv.save_checkpoint(tmp_path, 1, store, arrays, trainer.save_states)
     train(net, trainer)
     again, other = start()
-    found = mx.kv.load_checkpoint(tmp_path, store, other.load_states)
+    found = mx.kv.load_checkpoint(tmp_path, store)
     for name, p in again._collect_params_with_prefix().items():
         p.set_data(found.arrays[name])
+    found.load_states(other.load_states)
     train(again, other)
     for one, two in zip(net.collect_params().values(), again.collect_params().values(), strict=True):
         assert (one.data().asnumpy() == two.data().asnumpy()).all()

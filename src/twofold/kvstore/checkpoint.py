@@ -8,6 +8,7 @@ import json
 import re
 import tempfile
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -47,7 +48,8 @@ class Workers(Protocol):
     def _barrier(self) -> None: ...
 
 
-class ClusterCheckpoint(NamedTuple):
+@dataclass(frozen=True)
+class ClusterCheckpoint:
     """What a checkpoint holds.
 
     Attributes
@@ -66,6 +68,37 @@ class ClusterCheckpoint(NamedTuple):
     arrays: dict[str, NDArray]
     own: Any
     all_own: list[Any]
+    _files: "_Files"
+    _states: list[int] | None
+
+    def load_states(self, load_states: Callable[[str], object]) -> None:
+        """Load the optimizer's states, after the weights have been set.
+
+        Parameters
+        ----------
+        load_states
+            Reads them from a file: ``trainer.load_states`` or ``module.load_optimizer_states``.
+
+        Raises
+        ------
+        MissingFileError
+            If a file is missing.
+        FormatError
+            If the checkpoint has no states, or a file is damaged.
+        """
+        if self._states is None:
+            raise FormatError("a checkpoint without states of an optimizer", None, "do not load them", path=self._files.index_name)
+        states = bytearray()
+        for k, checksum in enumerate(self._states):
+            name = self._files.states(k, len(self._states))
+            own = read_file(name)
+            if crc32(own) != checksum:
+                raise FormatError("the file is damaged", None, "use an older checkpoint", path=name)
+            states += own
+        with tempfile.TemporaryDirectory() as local:
+            name = str(Path(local) / "states")
+            write_file(name, [states])
+            load_states(name)
 
 
 def save_checkpoint(
@@ -133,9 +166,7 @@ def save_checkpoint(
     return files.index_name
 
 
-def load_checkpoint(
-    folder: Folder, store: Workers | None = None, load_states: Callable[[str], object] | None = None, step: int | None = None
-) -> ClusterCheckpoint:
+def load_checkpoint(folder: Folder, store: Workers | None = None, step: int | None = None) -> ClusterCheckpoint:
     """Read a checkpoint, also by another number of workers than wrote it.
 
     With the same number the run continues bitwise as it would have: weights, the optimizer's states and counts of updates, iterators and
@@ -148,8 +179,6 @@ def load_checkpoint(
         See `save_checkpoint`.
     store
         The store of the training; a single worker if None.
-    load_states
-        Reads the optimizer's states from a file: ``trainer.load_states`` or ``module.load_optimizer_states``.
     step
         Which checkpoint; the newest if None.
 
@@ -176,14 +205,13 @@ def load_checkpoint(
             if not isinstance(found, dict) or sorted(found) != sorted(part["arrays"]):
                 raise FormatError("not the arrays of the index", None, "use an older checkpoint", path=files.arrays(k, writers))
             arrays |= found
-    if load_states is not None:
-        _load_states(files, parts, index["has_states"], load_states)
     if writers == workers:
         set_state(parts[rank]["random"])
         kind, keys, *rest = parts[rank]["numpy"]
         np.random.set_state((kind, np.array(keys, np.uint32), *rest))  # noqa: NPY002 - what iterators shuffle by
     every = [part["own"] for part in parts]
-    return ClusterCheckpoint(files.step, arrays, every[rank] if writers == workers else None, every)
+    states = [part["part"] for part in parts] if index["has_states"] else None
+    return ClusterCheckpoint(files.step, arrays, every[rank] if writers == workers else None, every, files, states)
 
 
 class _Files(NamedTuple):
@@ -256,21 +284,6 @@ def _newest(folder: Folder) -> int:
     if not steps:
         raise MissingFileError(f"there is no whole checkpoint in {folder}", todo="write one with mx.kv.save_checkpoint")
     return steps[-1]
-
-
-def _load_states(files: _Files, parts: list[dict[str, Any]], has_states: bool, load_states: Callable[[str], object]) -> None:
-    if not has_states:
-        raise FormatError("a checkpoint without states of an optimizer", None, "leave load_states out", path=files.index_name)
-    states = bytearray()
-    for k, part in enumerate(parts):
-        own = read_file(files.states(k, len(parts)))
-        if crc32(own) != part["part"]:
-            raise FormatError("the file is damaged", None, "use an older checkpoint", path=files.states(k, len(parts)))
-        states += own
-    with tempfile.TemporaryDirectory() as local:
-        name = str(Path(local) / "states")
-        write_file(name, [states])
-        load_states(name)
 
 
 def _json(name: str, keys: set[str]) -> dict[str, Any]:

@@ -129,7 +129,8 @@ def _connect(count: int, servers: int) -> Cluster:
 
 
 def _check_identities(group: mpi.MpiGroup) -> None:
-    mine = f"twofold {version('twofold')}, {mpi.library_version()}, checksums each {SETTINGS.kv_checksum} steps"
+    job = os.environ.get("TWOFOLD_JOB", "of no launcher")
+    mine = f"twofold {version('twofold')}, {mpi.library_version()}, checksums each {SETTINGS.kv_checksum} steps, job {job}"
     said = [bytes(row).decode().rstrip("\0") for row in group.gather(np.frombuffer(mine.encode().ljust(IDENTITY, b"\0"), np.uint8))]
     if len(set(said)) > 1:
         given = "; ".join(f"process {rank}: {text}" for rank, text in enumerate(said))
