@@ -27,6 +27,12 @@ def test_servers_train_as_workers_do_without_them(run, tmp_path):
         np.testing.assert_allclose(other, found[0], atol=1e-6)
 
 
+def test_an_asynchronous_server_goes_on_without_a_worker_that_dies(run):
+    done = run(4, "served_surviving", 5, TWOFOLD_SERVERS="1", TWOFOLD_FAULT_TOLERANT="1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert sorted(done.stdout.split("\n")) == ["", "worker 0: 29 pushes, 1 dead", "worker 2: 29 pushes, 1 dead"]  # 12 + 12 + 5
+
+
 def test_only_asynchronous_stores_have_a_staleness():
     for kind in ("local", "dist_sync"):
         with pytest.raises(ParameterError, match="staleness"):

@@ -169,12 +169,14 @@ class ServedStore(KeyedStore):
         """
         self._update_optimizer()
         for k, values in self._by_key(key, value):
-            total = self._total(values)
-            if total.stype == "row_sparse":
-                rows, numbers = total._v.hosts()
-                self._client.push_rows(k, numbers, rows)
-            else:
-                self._client.push(k, np.ascontiguousarray(_dense(total)))
+            self._send(k, self._total(values))
+
+    def _send(self, k: Key, total: NDArray) -> None:
+        if total.stype == "row_sparse":
+            rows, numbers = total._v.hosts()
+            self._client.push_rows(k, numbers, rows)
+        else:
+            self._client.push(k, np.ascontiguousarray(_dense(total)))
 
     def pull(self, key: Keys, out: Values | None = None, priority: int = 0, ignore_sparse: bool = True) -> None:
         """Copy stored arrays into ``out``.
@@ -217,8 +219,19 @@ class ServedStore(KeyedStore):
 
     def pushpull(self, key: Keys, value: Values, out: Values | None = None, priority: int = 0) -> None:
         """`push`, then `pull` into ``out``, or into the values themselves if ``out`` is None."""
-        self.push(key, value, priority)
-        self.pull(key, value if out is None else out, priority, ignore_sparse=False)
+        (k, values), *others = self._by_key(key, value)
+        if others or k not in self._kinds or values[0].stype != "default":
+            self.push(key, value, priority)
+            self.pull(key, value if out is None else out, priority, ignore_sparse=False)
+            return
+        self._update_optimizer()
+        shape, dtype = self._kinds[k]
+        host = backend_for(CPU).empty(shape, dtype)
+        self._client.pushpull(k, np.ascontiguousarray(_dense(self._total(values))), host)  # one message each way
+        found = adopted(NDArray, host)
+        for _, targets in self._by_key(key, value if out is None else out):
+            for target in targets:
+                found.copyto(target)
 
     def pushpull_list(self, keys: Sequence[Key], values: Sequence[Any], outs: Sequence[Any] | None = None) -> None:
         """`pushpull` for several keys at once."""

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from time import monotonic
 
-from ..errors import ClusterError, FormatError
+from ..errors import ClusterError, FormatError, ProcessGone
 from .messages import Message, reply_error
 from .server_core import Replies, ServerCore
 from .transports import Transport
@@ -87,7 +87,13 @@ def serve(core: ServerCore, transport: Transport, every: float = 0.5, now: Calla
     ticked = now()
     send(core.tick(ticked))
     while not core.is_stopped:
-        received = transport.receive(every)
+        try:
+            received = transport.receive(every)
+        except ProcessGone as gone:
+            if gone.process < 0:
+                raise
+            send(core.drop(gone.process))
+            continue
         if received is not None:
             for replies in intake.receive(*received):
                 send(replies)

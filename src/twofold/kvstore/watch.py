@@ -25,6 +25,8 @@ class Channel(Protocol):
 
     rank: int
     size: int
+    #: Processes that have died.
+    dead: set[int]
 
     def send(self, dest: int, *words: int) -> None:
         """Send a notice of at most 8 integers."""
@@ -188,6 +190,8 @@ class Watch:
         return self._timeout if label in self._begun else 10 * self._timeout
 
     def _listen(self) -> None:
+        for worker in self._channel.dead - self._lost:
+            self.lose(worker)
         while (notice := self._channel.poll()) is not None:
             source, (kind, *words) = notice
             if kind == ASK:

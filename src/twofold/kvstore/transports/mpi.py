@@ -19,7 +19,7 @@ from ...errors import ClusterError, ClusterTimeout, FormatError, MissingDependen
 from ..messages import HEADER_SIZE, Message, Op, Payload, attach, decode_header, encode_header, reply_error
 
 if TYPE_CHECKING:
-    from mpi4py.MPI import Comm, Intracomm
+    from mpi4py.MPI import Comm, Group, Intracomm
 
 __all__ = ["Control", "MpiGroup", "MpiTransport", "library_version", "split", "world"]
 
@@ -237,12 +237,26 @@ class MpiTransport:
         self._used, message = found
         return self._peers[self._used], message
 
+    def _gone(self, error: Exception) -> ClusterError:
+        """The error of a process that has died; no more is expected of it."""
+        found = _failed(error)
+        if isinstance(found, ProcessGone):
+            found.process = next((p for p in _numbers_of(self._comm.Get_failed(), self._comm) if p in self._peers), -1)
+            if found.process >= 0:
+                k = self._peers.index(found.process)
+                del self._peers[k], self._requests[k], self._inbox[k]
+                self._used = None
+        return found
+
     def _listen(self, k: int) -> None:
         self._requests[k] = self._comm.Irecv(self._inbox[k], self._peers[k], HEADER)
 
     def _poll(self, *, kept: bool) -> tuple[int, Message] | None:
         """Which peer has sent a message, and the message; with ``kept`` in memory of its own."""
-        k, is_there = self._mpi.Request.Testany(self._requests)
+        try:
+            k, is_there = self._mpi.Request.Testany(self._requests)
+        except self._mpi.Exception as error:
+            raise self._gone(error) from None
         if not is_there or k < 0:
             return None
         source = self._peers[k]
@@ -316,6 +330,8 @@ class Control:
     def __init__(self, comm: Comm) -> None:
         self._comm, self._mpi = comm, _mpi()
         self.rank, self.size = comm.rank, comm.size
+        #: Processes that have died.
+        self.dead: set[int] = set()
 
     def send(self, dest: int, *words: int) -> None:
         """Send a notice of at most 8 integers. It is short enough to leave at once."""
@@ -329,6 +345,7 @@ class Control:
             is_there = self._comm.Iprobe(status=status)
         except self._mpi.Exception:  # some process has died; from now on the others are heard again
             self._comm.Ack_failed()
+            self.dead.update(_numbers_of(self._comm.Get_failed(), self._comm))
             is_there = self._comm.Iprobe(status=status)
         if not is_there:
             return None
@@ -341,6 +358,11 @@ class Control:
         sys.stdout.flush()
         sys.stderr.flush()
         self._mpi.COMM_WORLD.Abort(status)
+
+
+def _numbers_of(group: Group, comm: Comm) -> list[int]:
+    """The numbers that the processes of a group have in a communicator."""
+    return _mpi().Group.Translate_ranks(group, list(range(group.size)), comm.group)
 
 
 def _bytes_of(array: np.ndarray) -> np.ndarray:
