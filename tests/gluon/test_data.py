@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -203,3 +204,48 @@ def test_repeated_parts_visit_all_samples_before_the_next_time() -> None:
 def test_parts_that_do_not_exist_raise(options: dict[str, int]) -> None:
     with pytest.raises(ParameterError, match="SplitSampler"):
         SplitSampler(4, **options)
+
+
+# resuming a DataLoader
+
+
+class _Noisy(SimpleDataset):
+    """Samples with random numbers."""
+
+    def __getitem__(self, idx: int) -> Any:
+        return np.array([idx, np.random.random()])  # noqa: NPY002
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("taken", [0, 1, 3, 5, 7])
+def test_a_loader_continues_in_the_middle_of_an_epoch(workers: int, taken: int) -> None:
+    def run(loader: DataLoader, count: int, found: list[Any]) -> None:
+        """Load batches, also of later epochs."""
+        while count:
+            for batch in loader:
+                found.append(batch.asnumpy().tolist())
+                count -= 1
+                if not count:
+                    break
+
+    def new(count: int) -> DataLoader:
+        return DataLoader(_Noisy(range(10)), 2, shuffle=True, num_workers=count)
+
+    np.random.seed(4)  # noqa: NPY002
+    one = new(workers)
+    batches = iter(one)
+    for _ in range(taken):
+        if next(batches, None) is None:
+            batches = iter(one)
+            next(batches)
+    state, random = json.loads(json.dumps(one.get_state())), np.random.get_state()  # noqa: NPY002
+    rest = [batch.asnumpy().tolist() for batch in batches] if taken else []
+    run(one, 5, rest)
+
+    np.random.seed(99)  # noqa: NPY002
+    other = new(3 if workers else 0)
+    np.random.set_state(random)  # noqa: NPY002
+    other.set_state(state)
+    found = [batch.asnumpy().tolist() for batch in other] if taken else []
+    run(other, 5, found)
+    assert found == rest

@@ -1,9 +1,10 @@
 """`DataLoader`: the batches of a dataset, loaded on demand or prefetched by worker processes or threads."""
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
+from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from pickle import PicklingError
@@ -129,6 +130,8 @@ class DataLoader:
         self._workers: ThreadPoolExecutor | WorkerProcesses | None = None
         self._auto_reload = auto_reload
         self._epoch = 0
+        self._place: _Place | None = None  # of the last iteration
+        self._resumed: _Place | None = None  # of the next one
         self._next: Iterator[Any] | None = None
         if auto_reload:
             self.refresh()
@@ -155,29 +158,58 @@ class DataLoader:
         """Drop the batches prefetched for the next iteration."""
         self._next = None
 
+    def get_state(self) -> dict[str, Any]:
+        """Where the iteration is, as numbers and lists that JSON can represent; after its end, where the next one starts.
+
+        These are the number of batches that it has returned, and what its order and the random numbers in worker processes depend on. Not
+        included are NumPy's global state, on which later orders depend, the states of samplers of your own, and samples that roll over.
+        """
+        place = self._place
+        if place is None:
+            return {"epoch": self._epoch, "batches": 0, "numpy": None}
+        kind, keys, *rest = place.numpy
+        return {"epoch": place.epoch, "batches": place.batches, "numpy": [kind, keys.tolist(), *rest]}
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Let the next iteration continue where another loader of the same dataset was. Batches that it had returned are not loaded again.
+
+        Parameters
+        ----------
+        state
+            A result of `get_state`.
+        """
+        self._epoch = state["epoch"]
+        begun = state["numpy"] is not None
+        self._place = self._resumed = _Place(state["epoch"], tuple(state["numpy"]), state["batches"]) if begun else None
+        if self._auto_reload:
+            self.refresh()
+
     def _iterator(self) -> Iterator[Any]:
-        skipped = SkippedSamples(type(self).__name__, self._policy)
+        place = self._resumed or _Place(self._epoch, np.random.get_state())  # noqa: NPY002  (the global generator, as in MXNet)
+        indices = iter(self._batches) if self._resumed is None else place.rest_of(self._batches)
+        self._epoch, self._resumed = place.epoch + 1, None
         if not self._num_workers:
-            return self._delivered(map(self._load, self._batches), skipped)
+            return self._delivered(map(self._load, indices), place)
         workers = self._running_workers()
         numpy = is_np_array()
         if isinstance(workers, WorkerProcesses):
-            submit = partial(self._in_process, workers, _epoch_seed(self._epoch), count(), numpy)
-            self._epoch += 1
+            submit = partial(self._in_process, workers, place.seed, count(place.batches), numpy)
         else:
             submit = partial(self._in_thread, workers, numpy)
         # One more than asked for: the one being waited for is not prefetched.
-        batches = _Prefetching(submit, iter(self._batches), self._prefetch + 1, self._timeout)
-        return self._delivered(batches, skipped)
+        return self._delivered(_Prefetching(submit, indices, self._prefetch + 1, self._timeout), place)
 
-    def _delivered(self, batches: Iterator[Loaded], skipped: SkippedSamples) -> Iterator[Any]:
-        self.skipped = skipped
+    def _delivered(self, batches: Iterator[Loaded], place: "_Place") -> Iterator[Any]:
+        self._place, self.skipped = place, SkippedSamples(type(self).__name__, self._policy)
+        skipped = self.skipped
         for one in batches:
+            place.batches += 1
             for index, reason in one.bad:
                 skipped.add(index, reason)
             if one.size or not one.bad:
                 skipped.any_read = True
                 yield _move(one.batch, self._pinned)
+        self._place = None
         skipped.report()
 
     def _running_workers(self) -> ThreadPoolExecutor | WorkerProcesses:
@@ -287,10 +319,27 @@ def _batches_of(
     return BatchSampler(sampler, batch_size, last_batch or "keep")
 
 
-def _epoch_seed(epoch: int) -> tuple[int, ...]:
-    """What the random numbers of an epoch depend on: NumPy's global state, from which nothing is drawn, and the epoch's number."""
-    state = np.random.get_state(legacy=False)["state"]  # noqa: NPY002  (the global generator, as in MXNet)
-    return crc32(state["key"].tobytes()), int(state["pos"]), epoch
+@dataclass
+class _Place:
+    """Where an iteration is: its number, NumPy's global state when it began, and how many batches it has returned."""
+
+    epoch: int
+    numpy: Any
+    batches: int = 0
+
+    @property
+    def seed(self) -> tuple[int, ...]:
+        """What the random numbers of its workers depend on."""
+        return crc32(np.asarray(self.numpy[1], "uint32").tobytes()), int(self.numpy[2]), self.epoch
+
+    def rest_of(self, batches: Any) -> Iterator[list[Any]]:
+        """The batches that it has not returned yet, in the order that was drawn when it began."""
+        now = np.random.get_state()  # noqa: NPY002
+        np.random.set_state(self.numpy)  # noqa: NPY002
+        try:
+            return iter(list(batches)[self.batches :])
+        finally:
+            np.random.set_state(now)  # noqa: NPY002
 
 
 def _move(batch: Any, device: Device | None) -> Any:
