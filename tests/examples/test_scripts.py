@@ -157,3 +157,16 @@ def test_two_processes_learn_digits_together(tmp_path):
     drawing = (tmp_path / "cluster.json.svg").read_text()
     assert "push of keys" in drawing  # sums are seen
     assert "worker 1" in drawing
+
+
+def test_a_classifier_of_images_goes_on_after_it_was_killed(monkeypatch):
+    pytest.importorskip("sklearn.datasets", reason="scikit-learn is not installed")
+    monkeypatch.setenv("IMAGES", "16")
+    monkeypatch.setenv("WAYS", "gluon")
+    printed = output_of("image_classifier.py", by=("-m", "twofold", "run"))
+    runs = re.findall(r"(\w+): accuracy (\S+), \d+ images/s; killed after step (\d+) of (\d+), same weights: (\w+)", printed)
+    assert [run[0] for run in runs] == ["gluon"]
+    for _, accuracy, step, steps, same in runs:
+        assert float(accuracy) > 0.3  # of six classes, after 9 batches
+        assert 3 < int(step) < int(steps) == 9
+        assert same == "True"

@@ -238,14 +238,15 @@ def test_a_loader_continues_in_the_middle_of_an_epoch(workers: int, taken: int) 
         if next(batches, None) is None:
             batches = iter(one)
             next(batches)
-    state, random = json.loads(json.dumps(one.get_state())), np.random.get_state()  # noqa: NPY002
+    state, random = json.loads(json.dumps(one.state_dict())), np.random.get_state()  # noqa: NPY002
     rest = [batch.asnumpy().tolist() for batch in batches] if taken else []
     run(one, 5, rest)
 
     np.random.seed(99)  # noqa: NPY002
     other = new(3 if workers else 0)
     np.random.set_state(random)  # noqa: NPY002
-    other.set_state(state)
+    other.load_state_dict(state)
+    assert other.state_dict() == state
     found = [batch.asnumpy().tolist() for batch in other] if taken else []
     run(other, 5, found)
     assert found == rest

@@ -158,7 +158,7 @@ class DataLoader:
         """Drop the batches prefetched for the next iteration."""
         self._next = None
 
-    def get_state(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Any]:
         """Where the iteration is, as numbers and lists that JSON can represent; after its end, where the next one starts.
 
         These are the number of batches that it has returned, and what its order and the random numbers in worker processes depend on. Not
@@ -168,15 +168,15 @@ class DataLoader:
         if place is None:
             return {"epoch": self._epoch, "batches": 0, "numpy": None}
         kind, keys, *rest = place.numpy
-        return {"epoch": place.epoch, "batches": place.batches, "numpy": [kind, keys.tolist(), *rest]}
+        return {"epoch": place.epoch, "batches": place.batches, "numpy": [kind, np.asarray(keys).tolist(), *rest]}
 
-    def set_state(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Let the next iteration continue where another loader of the same dataset was. Batches that it had returned are not loaded again.
 
         Parameters
         ----------
         state
-            A result of `get_state`.
+            A result of `state_dict`.
         """
         self._epoch = state["epoch"]
         begun = state["numpy"] is not None
