@@ -13,7 +13,10 @@ from twofold.errors import DTypeError, MXNetError, ParameterError
 from twofold.gluon.data.vision import transforms
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from twofold.gluon import Block
 
 
 def images() -> mx.nd.NDArray:
@@ -102,3 +105,34 @@ def test_gray_is_the_brightness_of_the_colors(dtype: str):
     share = np.mean([bool((block(image) == image).min().asscalar()) for _ in range(200)])
     assert 0.35 < share < 0.65
     assert block(image).dtype == np.dtype(dtype)
+
+
+COLORS = [
+    lambda: transforms.RandomBrightness(0.5),
+    lambda: transforms.RandomContrast(0.5),
+    lambda: transforms.RandomSaturation(0.5),
+    lambda: transforms.RandomHue(0.4),
+    lambda: transforms.RandomLighting(0.5),
+    lambda: transforms.RandomColorJitter(0.2, 0.3, 0.2, 0.2),
+    lambda: transforms.RandomGray(0.5),
+    lambda: transforms.RandomFlipLeftRight(),
+    lambda: transforms.RandomFlipTopBottom(),
+]
+
+
+@pytest.mark.parametrize("make", COLORS, ids=lambda make: type(make()).__name__)
+def test_each_image_of_a_batch_has_a_draw_of_its_own(make: Callable[[], Block]):
+    image = images()[:1].asnumpy()
+    batch = mx.nd.array(np.repeat(image, 40, 0), dtype="float32")
+    mx.random.seed(6)
+    found = make()(batch).asnumpy()
+    different = len({each.tobytes() for each in found})
+    assert different >= (2 if type(make()).__name__ in ("RandomGray", "RandomFlipLeftRight", "RandomFlipTopBottom") else 30)
+
+
+def test_the_contrast_of_an_image_does_not_depend_on_its_batch():
+    batch = images()
+    for block in (mx.nd.image.random_contrast, mx.nd.image.random_saturation, mx.nd.image.random_hue, mx.nd.image.random_brightness):
+        together = block(batch, min_factor=0.7, max_factor=0.7).asnumpy()
+        for k in (0, 1):
+            np.testing.assert_allclose(together[k], block(batch[k], min_factor=0.7, max_factor=0.7).asnumpy(), rtol=1e-5, atol=1e-3)

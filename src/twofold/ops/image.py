@@ -107,27 +107,31 @@ flip_left_right.sample(lambda draw: draw(draw.real((2, 3, 3))))
 flip_top_bottom.sample(lambda draw: draw(draw.real((2, 3, 3))))
 
 
+def _each(data):
+    """The shape of one number for each image: 0-d for a single one."""
+    return (data.shape[0], 1, 1, 1) if len(data.shape) == 4 else ()
+
+
 def _flipped_at_random(xp, data, rng, axis):
-    # 0-d: one decision for the image
-    return xp.where(bernoulli(xp, rng, (), 0.5), xp.flip(data, axis=axis), data)
+    return xp.where(bernoulli(xp, rng, _each(data), 0.5), xp.flip(data, axis=len(data.shape) + axis), data)
 
 
 @op("_image_random_flip_left_right", "_npx__image_random_flip_left_right", keeps_shape=True)
 def random_flip_left_right(xp, data, rng):
-    """An image (h, w, c), mirrored with a probability of one half."""
-    _check("random_flip_left_right", data)
-    return _flipped_at_random(xp, data, rng, 1)
+    """Images (h, w, c) or (n, h, w, c), each mirrored with a probability of one half."""
+    _check("random_flip_left_right", data, (3, 4))
+    return _flipped_at_random(xp, data, rng, -2)
 
 
 @op("_image_random_flip_top_bottom", "_npx__image_random_flip_top_bottom", keeps_shape=True)
 def random_flip_top_bottom(xp, data, rng):
-    """An image (h, w, c), upside down with a probability of one half."""
-    _check("random_flip_top_bottom", data)
-    return _flipped_at_random(xp, data, rng, 0)
+    """Images (h, w, c) or (n, h, w, c), each upside down with a probability of one half."""
+    _check("random_flip_top_bottom", data, (3, 4))
+    return _flipped_at_random(xp, data, rng, -3)
 
 
-random_flip_left_right.sample(lambda draw: draw(draw.real((2, 3, 3)), gradient=False))
-random_flip_top_bottom.sample(lambda draw: draw(draw.real((2, 3, 3)), gradient=False))
+for _op in (random_flip_left_right, random_flip_top_bottom):
+    _op.sample(lambda draw: [draw(draw.real(shape), gradient=False) for shape in ((2, 3, 3), (2, 2, 3, 3))])
 
 
 def _bordered(np, image, *, top, bot, left, right, type, value, values):
@@ -169,13 +173,14 @@ def _(draw):
 # colors
 
 
-def _factor(xp, rng, low, high):
-    return low + (high - low) * uniform(xp, rng, (), "float32")
+def _factor(xp, rng, data, low, high):
+    """A number for each image."""
+    return low + (high - low) * uniform(xp, rng, _each(data), "float32")
 
 
 def _gray(xp, x):
-    """The brightness of each pixel (h, w, 1)."""
-    return sum(xp.take_slice(x, k, k + 1, 2) * weight for k, weight in enumerate(GRAY))
+    """The brightness of each pixel (…, h, w, 1)."""
+    return sum(xp.take_slice(x, k, k + 1, -1) * weight for k, weight in enumerate(GRAY))
 
 
 def _brightened(xp, x, factor):
@@ -183,19 +188,20 @@ def _brightened(xp, x, factor):
 
 
 def _contrasted(xp, x, factor):
-    mean = xp.mean(_gray(xp, x) if x.shape[2] == 3 else x, axis=None)
+    of = _gray(xp, x) if x.shape[-1] == 3 else x
+    mean = xp.mean(of, axis=None) if len(x.shape) == 3 else xp.mean(of, axis=(1, 2, 3), keepdims=True)
     return x * factor + mean * (1 - factor)
 
 
 def _saturation_changed(xp, x, factor):
-    return x * factor + _gray(xp, x) * (1 - factor) if x.shape[2] == 3 else x
+    return x * factor + _gray(xp, x) * (1 - factor) if x.shape[-1] == 3 else x
 
 
 def _hue_changed(xp, x, factor):
     """The colors turned by a share of the circle of hues, with the same lightness and saturation."""
-    if x.shape[2] != 3:
+    if x.shape[-1] != 3:
         return x
-    red, green, blue = (xp.take_slice(x, k, k + 1, 2) / 255 for k in range(3))
+    red, green, blue = (xp.take_slice(x, k, k + 1, -1) / 255 for k in range(3))
     top, low = xp.maximum(xp.maximum(red, green), blue), xp.minimum(xp.minimum(red, green), blue)
     extent, both = top - low, top + low
     colored = xp.greater(extent, 0)
@@ -210,37 +216,40 @@ def _hue_changed(xp, x, factor):
         away = xp.remainder(hue + turn, 6)
         ramp = xp.clip(xp.minimum(away, 4 - away), 0, 1)
         parts.append(xp.where(colored, low + extent * ramp, light))
-    return xp.concat(*parts, axis=2) * 255
+    return xp.concat(*parts, axis=len(x.shape) - 1) * 255
 
 
 def _recolored(xp, name, data, change, rng, low, high):
-    _check(name, data)
+    _check(name, data, (3, 4))
     if not (low >= 0 and high >= 0):
         raise ParameterError(f"{name}: factors must not be negative", f"{low} to {high}", "pass min_factor and max_factor of at least 0")
-    return _saturated(xp, change(xp, _wide(xp, data), _factor(xp, rng, low, high)), data)
+    return _saturated(xp, change(xp, _wide(xp, data), _factor(xp, rng, data, low, high)), data)
 
 
 @op("_image_random_brightness", "_npx__image_random_brightness", keeps_shape=True)
 def random_brightness(xp, data, rng, *, min_factor: float, max_factor: float):
-    """An image (h, w, c) times a factor, drawn between the two."""
+    """Images (h, w, c) or (n, h, w, c), each times a factor, drawn between the two."""
     return _recolored(xp, "random_brightness", data, _brightened, rng, min_factor, max_factor)
 
 
 @op("_image_random_contrast", "_npx__image_random_contrast", keeps_shape=True)
 def random_contrast(xp, data, rng, *, min_factor: float, max_factor: float):
-    """An image (h, w, c) whose differences from its mean brightness are multiplied by a factor, drawn between the two."""
+    """Images (h, w, c) or (n, h, w, c) with their differences from their mean brightness times a factor of each, drawn between the two."""
     return _recolored(xp, "random_contrast", data, _contrasted, rng, min_factor, max_factor)
 
 
 @op("_image_random_saturation", "_npx__image_random_saturation", keeps_shape=True)
 def random_saturation(xp, data, rng, *, min_factor: float, max_factor: float):
-    """An image (h, w, 3) whose differences from gray are multiplied by a factor, drawn between the two; other images are unchanged."""
+    """Images (h, w, 3) or (n, h, w, 3) with their differences from gray times a factor of each, drawn between the two.
+
+    Other images are unchanged.
+    """
     return _recolored(xp, "random_saturation", data, _saturation_changed, rng, min_factor, max_factor)
 
 
 @op("_image_random_hue", "_npx__image_random_hue", keeps_shape=True)
 def random_hue(xp, data, rng, *, min_factor: float, max_factor: float):
-    """An image (h, w, 3) of numbers up to 255 whose hues are turned by a share of the circle, drawn between the two factors.
+    """Images (h, w, 3) or (n, h, w, 3) of numbers up to 255, the hues of each turned by a share of the circle, drawn between the two.
 
     Other images are unchanged.
     """
@@ -248,16 +257,20 @@ def random_hue(xp, data, rng, *, min_factor: float, max_factor: float):
 
 
 for _op in (random_brightness, random_contrast, random_saturation, random_hue):
-    _op.sample(lambda draw: draw(draw.integer((3, 4, 3), 0, 256), min_factor=0.5, max_factor=1.5, gradient=False))
+    _op.sample(
+        lambda draw: [
+            draw(draw.integer(shape, 0, 256), min_factor=0.5, max_factor=1.5, gradient=False) for shape in ((3, 4, 3), (2, 3, 4, 3))
+        ]
+    )
 
 
 @op("_image_random_color_jitter", "_npx__image_random_color_jitter", keeps_shape=True)
 def random_color_jitter(xp, data, rng, *, brightness: float, contrast: float, saturation: float, hue: float):
-    """An image (h, w, c) with another brightness, contrast, saturation and hue, in random order.
+    """Images (h, w, c) or (n, h, w, c) with another brightness, contrast, saturation and hue, in random order, the same for a batch.
 
-    The factor of each is drawn up to the parameter away from 1, that of the hue away from 0.
+    The factors of each image are drawn up to the parameter away from 1, that of the hue away from 0.
     """
-    _check("random_color_jitter", data)
+    _check("random_color_jitter", data, (3, 4))
     if min(brightness, contrast, saturation, hue) < 0:
         given = f"brightness {brightness}, contrast {contrast}, saturation {saturation}, hue {hue}"
         raise ParameterError("random_color_jitter: ranges must not be negative", given, "pass numbers of at least 0")
@@ -269,7 +282,7 @@ def random_color_jitter(xp, data, rng, *, brightness: float, contrast: float, sa
         # every step computes all changes and takes the one whose turn it is
         changed = []
         for number, (change, extent, center) in enumerate(used):
-            factor = _factor(xp, substream(xp, rng, number), max(0, center - extent) if center else -extent, center + extent)
+            factor = _factor(xp, substream(xp, rng, number), data, max(0, center - extent) if center else -extent, center + extent)
             changed.append(_saturated(xp, change(xp, _wide(xp, x), factor), data))
         if order is None:
             return changed[0]
@@ -286,17 +299,18 @@ def _(draw):
     return [
         draw(image, brightness=0.2, contrast=0.3, saturation=0.4, hue=0.1, gradient=False),
         draw(image, brightness=0.0, contrast=0.0, saturation=0.0, hue=0.1, gradient=False),
+        draw(draw.integer((2, 3, 4, 3), 0, 256), brightness=0.2, contrast=0.3, saturation=0.4, hue=0.1, gradient=False),
     ]
 
 
 def _lit(xp, data, alpha):
-    """An image plus multiples of the principal components of colors; ``alpha`` are three numbers or 0-d arrays."""
-    if data.shape[2] != 3:
+    """Images plus multiples of the principal components of colors; ``alpha`` are three numbers, or arrays of one for each image."""
+    if data.shape[-1] != 3:
         return data
     x = _wide(xp, data)
     shifts = [sum(c * s * a for c, s, a in zip(row, SPREAD, alpha, strict=True)) for row in COMPONENTS]
-    parts = [xp.take_slice(x, k, k + 1, 2) + shift for k, shift in enumerate(shifts)]
-    return _saturated(xp, xp.concat(*parts, axis=2), data)
+    parts = [xp.take_slice(x, k, k + 1, -1) + shift for k, shift in enumerate(shifts)]
+    return _saturated(xp, xp.concat(*parts, axis=len(data.shape) - 1), data)
 
 
 @op("_image_adjust_lighting", "_npx__image_adjust_lighting", keeps_shape=True)
@@ -310,11 +324,11 @@ def adjust_lighting(xp, data, *, alpha: Floats):
 
 @op("_image_random_lighting", "_npx__image_random_lighting", keeps_shape=True)
 def random_lighting(xp, data, rng, *, alpha_std: float = 0.05):
-    """`adjust_lighting` by normally distributed factors of a standard deviation."""
-    _check("random_lighting", data)
-    factors = normal(xp, rng, (3,), "float32") * alpha_std
-    return _lit(xp, data, [xp.reshape(xp.take_slice(factors, k, k + 1, 0), shape=()) for k in range(3)])
+    """`adjust_lighting` by normally distributed factors of a standard deviation, others for each image of (n, h, w, 3)."""
+    _check("random_lighting", data, (3, 4))
+    factors = normal(xp, rng, (3, *_each(data)), "float32") * alpha_std
+    return _lit(xp, data, [xp.reshape(xp.take_slice(factors, k, k + 1, 0), shape=_each(data)) for k in range(3)])
 
 
 adjust_lighting.sample(lambda draw: draw(draw.integer((3, 4, 3), 0, 256), alpha=(0.1, -0.2, 0.3)))
-random_lighting.sample(lambda draw: draw(draw.integer((3, 4, 3), 0, 256), gradient=False))
+random_lighting.sample(lambda draw: [draw(draw.integer(shape, 0, 256), gradient=False) for shape in ((3, 4, 3), (2, 3, 4, 3))])

@@ -236,7 +236,7 @@ class CropResize(HybridBlock, arrays="nd"):
 
 
 class RandomFlipLeftRight(HybridBlock, arrays="nd"):
-    """Mirrors an image (h, w, c) with a probability of one half."""
+    """Mirrors images (h, w, c) or (n, h, w, c), each with a probability of one half."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -247,7 +247,7 @@ class RandomFlipLeftRight(HybridBlock, arrays="nd"):
 
 
 class RandomFlipTopBottom(HybridBlock, arrays="nd"):
-    """Turns an image (h, w, c) upside down with a probability of one half."""
+    """Turns images (h, w, c) or (n, h, w, c) upside down, each with a probability of one half."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -258,7 +258,7 @@ class RandomFlipTopBottom(HybridBlock, arrays="nd"):
 
 
 class RandomBrightness(HybridBlock, arrays="nd"):
-    """Multiplies an image (h, w, c) by a random factor.
+    """Multiplies images (h, w, c) or (n, h, w, c), each by a random factor.
 
     Parameters
     ----------
@@ -276,7 +276,7 @@ class RandomBrightness(HybridBlock, arrays="nd"):
 
 
 class RandomContrast(HybridBlock, arrays="nd"):
-    """Multiplies the differences of an image (h, w, c) from its mean brightness by a random factor.
+    """Multiplies the differences of images (h, w, c) or (n, h, w, c) from their mean brightness, each by a random factor.
 
     Parameters
     ----------
@@ -294,7 +294,7 @@ class RandomContrast(HybridBlock, arrays="nd"):
 
 
 class RandomSaturation(HybridBlock, arrays="nd"):
-    """Multiplies the differences of the colors of an image (h, w, 3) from gray by a random factor.
+    """Multiplies the differences of the colors of images (h, w, 3) or (n, h, w, 3) from gray, each by a random factor.
 
     Parameters
     ----------
@@ -312,7 +312,7 @@ class RandomSaturation(HybridBlock, arrays="nd"):
 
 
 class RandomHue(HybridBlock, arrays="nd"):
-    """Turns the hues of an image (h, w, 3) by a random share of the circle of hues: a whole turn, 1, changes nothing.
+    """Turns the hues of images (h, w, 3) or (n, h, w, 3), each by a random share of the circle of hues: a whole turn, 1, changes nothing.
 
     Parameters
     ----------
@@ -330,7 +330,7 @@ class RandomHue(HybridBlock, arrays="nd"):
 
 
 class RandomColorJitter(HybridBlock, arrays="nd"):
-    """Changes brightness, contrast, saturation and hue of an image (h, w, c), in random order.
+    """Changes brightness, contrast, saturation and hue of images (h, w, c) or (n, h, w, c), in random order, the same for a batch.
 
     Parameters
     ----------
@@ -350,7 +350,7 @@ class RandomColorJitter(HybridBlock, arrays="nd"):
 
 
 class RandomGray(HybridBlock, arrays="nd"):
-    """Makes an image (h, w, 3) gray with a probability: each channel becomes the brightness that the eye sees.
+    """Makes images (h, w, 3) or (n, h, w, 3) gray, each with a probability: all channels become the brightness that the eye sees.
 
     Parameters
     ----------
@@ -369,11 +369,13 @@ class RandomGray(HybridBlock, arrays="nd"):
     def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
         """The image, with the same shape and dtype."""
         gray = F.image.random_saturation(x, min_factor=0.0, max_factor=0.0)
-        return F.where(F.broadcast_like(F.random.uniform(shape=(1, 1, 1)) < self.p, x), gray, x)
+        # ones of each image times a factor between 0 and 1: a draw for each image, at all of its pixels
+        drawn = F.image.random_brightness(F.Cast(F.ones_like(x), dtype="float32"), min_factor=0.0, max_factor=1.0)
+        return F.where(drawn < self.p, gray, x)
 
 
 class RandomLighting(HybridBlock, arrays="nd"):
-    """Adds random multiples of the principal components of the colors of ImageNet to an image (h, w, 3) of numbers up to 255.
+    """Adds random multiples of the principal components of the colors of ImageNet to images (h, w, 3) or (n, h, w, 3), up to 255.
 
     Parameters
     ----------
