@@ -8,8 +8,10 @@ import random
 import struct
 import subprocess
 import sys
+import tempfile
 import tracemalloc
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -179,8 +181,12 @@ def shuffled(handle: str = "pad") -> mx.io.DataIter:
     return mx.io.NDArrayIter(ROWS, np.arange(15), 4, shuffle=True, last_batch_handle=handle)
 
 
+def sample(name: str, folder: Path) -> mx.io.DataIter:
+    return REGISTERED[name].sample(Path(tempfile.mkdtemp(dir=folder)))  # it writes files that another one may be reading
+
+
 ITERATORS: dict[str, Callable[[Path], mx.io.DataIter]] = {
-    **{name: registered.sample for name, registered in REGISTERED.items()},
+    **{name: partial(sample, name) for name in REGISTERED},
     "shuffled arrays": lambda folder: shuffled(),
     "arrays rolled over": lambda folder: shuffled("roll_over"),
     "dataset of h5py": lambda folder: mx.io.NDArrayIter(in_hdf5(folder, ROWS), None, 4, shuffle=True),
