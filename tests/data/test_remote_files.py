@@ -24,6 +24,7 @@ import pytest
 import twofold as mx
 from twofold import gluon, nd, sym
 from twofold.command import main
+from twofold.errors import FormatError, ParameterError
 from twofold.formats.files import file_exists, folder_entries, read_file, write_file
 from twofold.gluon.contrib.estimator import CheckpointHandler
 from twofold.gluon.model_zoo import model_store
@@ -549,6 +550,37 @@ def test_every_parameter_that_names_a_file_is_tried():
 
 
 # ---------------------------------------------------------------------------------------------------------------------- in parts
+
+
+@pytest.mark.parametrize("ending", ["params", "safetensors"])
+def test_one_parameter_of_a_remote_file_is_read_without_the_others(store: str, monkeypatch: pytest.MonkeyPatch, ending: str):
+    arrays = {f"w{k}": nd.full((500, 500), k) for k in range(20)}
+    if ending == "params":
+        arrays |= {"sparse": nd.array(np.eye(600)).tostype("csr"), "rows": nd.array(np.eye(600)).tostype("row_sparse")}
+    name = f"{store}/net.{ending}"
+    mx.nd.save(name, arrays)
+    fetched = counted_fetches(monkeypatch)
+    found = mx.nd.load(name, names=["w7"])
+    assert list(found) == ["w7"]
+    same(found["w7"], arrays["w7"])
+    assert sum(fetched) < 1_000_000 + 24 * 65_536 < 20_000_000 / 5
+    for wanted in [["w19", "w0"], [each for each in ("rows", "sparse") if each in arrays]]:
+        found = mx.nd.load(name, names=wanted)
+        assert list(found) == wanted
+        for each in wanted:
+            assert found[each].stype == arrays[each].stype
+            same(found[each].tostype("default"), arrays[each].tostype("default"))
+    with pytest.raises(ParameterError, match=r"net.* has no arrays of these names: given 'x'"):
+        mx.nd.load(name, names=["w1", "x"])
+
+
+@pytest.mark.parametrize("cut", [5, 30, 100, 4_000_000, 19_999_999])
+def test_a_file_that_is_cut_has_no_parameters(store: str, cut: int):
+    name = f"{store}/net.params"
+    mx.nd.save(name, {f"w{k}": nd.full((500, 500), k) for k in range(20)})
+    write_file(name, [read_file(name)[:cut]])
+    with pytest.raises(FormatError, match=r"net\.params"):
+        mx.nd.load(name, names=["w0"])
 
 
 def test_one_record_of_a_remote_file_is_read_without_the_others(store: str, monkeypatch: pytest.MonkeyPatch):

@@ -22,16 +22,26 @@ from __future__ import annotations
 import math
 import operator
 import struct
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ..dtype import FROM_MXNET_CODE, MXNET_CODES
 from ..errors import FormatError
 from .reader import Reader
 from .records import ITEM_SIZES, MAX_NDIM, ArrayRecord, Buffer, shape_fault
 
-__all__ = ["ParameterFile", "dump_array", "dump_params", "iterate_arrays", "load_array", "load_params", "params_chunks", "read_names"]
+__all__ = [
+    "ParameterFile",
+    "dump_array",
+    "dump_params",
+    "iterate_arrays",
+    "load_array",
+    "load_params",
+    "load_some_params",
+    "params_chunks",
+    "read_names",
+]
 
 LIST_MAGIC = 0x112
 V1, V2, V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
@@ -89,13 +99,39 @@ def iterate_arrays(reader: Reader) -> Iterator[tuple[ArrayRecord, bool]]:
     FormatError
         If the file does not start as one, or at the array that is damaged.
     """
-    if reader.u64("the list's magic number") != LIST_MAGIC:
-        raise reader.error("not an MXNet parameter file: it does not start with 0x112", bytes(reader.view[:8]), offset=0)
-    reader.u64("the reserved word")
-    # `count` rejects a number that the file has no room for, before anything of that size is allocated
-    for _ in range(reader.count(4, "the number of arrays")):
+    for _ in range(_read_count(reader)):
         is_numpy = reader.peek_u32("an array's magic number") == V3
         yield read_array(reader), is_numpy
+
+
+def _read_count(reader: Reader) -> int:
+    """Read what a parameter file starts with: at last the number of arrays."""
+    start = reader.u64("the list's magic number")
+    if start != LIST_MAGIC:
+        raise reader.error("not an MXNet parameter file: it does not start with 0x112", start.to_bytes(8, "little"), offset=0)
+    reader.u64("the reserved word")
+    # `count` rejects a number that the file has no room for, before anything of that size is allocated
+    return reader.count(4, "the number of arrays")
+
+
+def load_some_params(reader: Reader, wanted: Collection[str]) -> dict[str, ArrayRecord]:
+    """Read some arrays of a parameter file by their names. Of the others only the headers are read.
+
+    Raises
+    ------
+    FormatError
+        If it is not a parameter file.
+    """
+    places = []
+    for _ in range(_read_count(reader)):
+        places.append(reader.offset)
+        skip_array(reader)
+    found = {}
+    for name, place in zip(read_names(reader, len(places)), places, strict=False):  # arrays without names are none of the wanted
+        if name in wanted:
+            reader.offset = place
+            found[name] = read_array(reader)
+    return found
 
 
 def read_names(reader: Reader, count: int) -> tuple[str, ...]:
@@ -117,50 +153,87 @@ def load_array(data: Buffer) -> ArrayRecord:
     return read_array(Reader(data))
 
 
+class _Header(NamedTuple):
+    """What an array block starts with. The indices of a sparse array have an element type and a shape each."""
+
+    start: int
+    dtype: str
+    shape: tuple[int, ...]
+    device: tuple[int, int]
+    stype: str = "default"
+    stored_shape: tuple[int, ...] = ()
+    indices: tuple[tuple[str, tuple[int, ...]], ...] = ()
+
+
 def read_array(reader: Reader) -> ArrayRecord:
     """Read an array block of any version."""
+    header = _read_header(reader)
+    if header is None:
+        return SHAPELESS
+    if header.stype != "default":
+        return _read_sparse(reader, header)
+    return ArrayRecord(header.dtype, header.shape, _read_elements(reader, header.dtype, header.shape), device=header.device)
+
+
+def skip_array(reader: Reader) -> None:
+    """Advance past an array block, of which only the header is read."""
+    header = _read_header(reader)
+    if header is not None:
+        stored = header.shape if header.stype == "default" else header.stored_shape
+        for dtype, shape in ((header.dtype, stored), *header.indices):
+            reader.skip(_size(reader, dtype, shape), f"{dtype} elements of shape {shape}")
+
+
+def _read_header(reader: Reader) -> _Header | None:
+    """Read the header of an array block of any version; None for an array without a shape, which ends there."""
+    start = reader.offset
     version = reader.peek_u32("an array's magic number")
     if version <= MAX_NDIM:  # V0: no magic number is so small, and no array has more axes
-        return _read_dense(reader, reader.u32s(reader.u32("the number of axes"), "the shape"))
+        return _dense_header(reader, start, reader.u32s(reader.u32("the number of axes"), "the shape"))
     if version not in (V1, V2, V3):
         raise reader.error("no array starts here", hex(version))
     reader.u32("the magic number")
     if version == V1:
-        return _read_dense(reader, _read_shape(reader, "the shape"))
+        return _dense_header(reader, start, _read_shape(reader, "the shape"))
     stype = _read_code(reader, STORAGE_NAMES, "storage type")
     if stype == "default":
-        return _read_dense(reader, _read_shape(reader, "the shape"), scalar=version == V3)
+        return _dense_header(reader, start, _read_shape(reader, "the shape"), scalar=version == V3)
     if version == V3:
         raise reader.error("a sparse array cannot have NumPy shape semantics", stype)
-    return _read_sparse(reader, stype)
+    return _sparse_header(reader, stype)
 
 
-def _read_dense(reader: Reader, shape: tuple[int, ...], *, scalar: bool = False) -> ArrayRecord:
+def _dense_header(reader: Reader, start: int, shape: tuple[int, ...], *, scalar: bool = False) -> _Header | None:
     if not shape and not scalar:
-        return SHAPELESS
+        return None
     device, dtype = _read_device(reader), _read_code(reader, FROM_MXNET_CODE, "element type")
-    return ArrayRecord(dtype, shape, _read_elements(reader, dtype, shape), device=device)
+    return _Header(start, dtype, shape, device)
 
 
-def _read_sparse(reader: Reader, stype: str) -> ArrayRecord:
+def _sparse_header(reader: Reader, stype: str) -> _Header:
     start = reader.offset
     stored_shape = _read_shape(reader, "the shape of the stored values")
     shape = _read_shape(reader, "the shape")
     device, dtype = _read_device(reader), _read_code(reader, FROM_MXNET_CODE, "element type")
     # all headers come before all elements
-    headers = [
+    indices = tuple(
         (_read_code(reader, FROM_MXNET_CODE, f"type of {name}"), _read_shape(reader, f"the shape of {name}"))
         for name in INDEX_ARRAYS[stype]
-    ]
-    data = _read_elements(reader, dtype, stored_shape)
-    aux = tuple(ArrayRecord(kind, sizes, _read_elements(reader, kind, sizes)) for kind, sizes in headers)
+    )
+    return _Header(start, dtype, shape, device, stype, stored_shape, indices)
+
+
+def _read_sparse(reader: Reader, header: _Header) -> ArrayRecord:
+    data = _read_elements(reader, header.dtype, header.stored_shape)
+    aux = tuple(ArrayRecord(kind, sizes, _read_elements(reader, kind, sizes)) for kind, sizes in header.indices)
     try:
-        record = ArrayRecord(dtype, shape, data, stype, aux, device)
-        _check_indices(record, shape)
+        record = ArrayRecord(header.dtype, header.shape, data, header.stype, aux, header.device)
+        _check_indices(record, header.shape)
     except FormatError as error:
-        raise reader.error(error.what, error.given, error.todo, offset=start) from error
-    if record.stored_shape != stored_shape:
-        raise reader.error("the stored values do not match the indices", f"shape {stored_shape}, not {record.stored_shape}", offset=start)
+        raise reader.error(error.what, error.given, error.todo, offset=header.start) from error
+    if record.stored_shape != header.stored_shape:
+        given = f"shape {header.stored_shape}, not {record.stored_shape}"
+        raise reader.error("the stored values do not match the indices", given, offset=header.start)
     return record
 
 
@@ -205,12 +278,17 @@ def _read_device(reader: Reader) -> tuple[int, int]:
 
 
 def _read_elements(reader: Reader, dtype: str, shape: tuple[int, ...]) -> Buffer:
+    # views keep the whole file alive, which large arrays share anyway
+    elements = reader.take(_size(reader, dtype, shape), f"{dtype} elements of shape {shape}")
+    return bytes(elements) if len(elements) < SMALL else elements
+
+
+def _size(reader: Reader, dtype: str, shape: tuple[int, ...]) -> int:
+    """The number of bytes of the elements of an array."""
     fault = shape_fault(shape, ITEM_SIZES[dtype])
     if fault:
         raise reader.error(f"a shape with {fault}", shape)
-    # views keep the whole file alive, which large arrays share anyway
-    elements = reader.take(math.prod(shape) * ITEM_SIZES[dtype], f"{dtype} elements of shape {shape}")
-    return bytes(elements) if len(elements) < SMALL else elements
+    return math.prod(shape) * ITEM_SIZES[dtype]
 
 
 def dump_params(file: ParameterFile) -> bytes:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from ..errors import FormatError
+from .files import reading_at
 
 if TYPE_CHECKING:
     from .records import Buffer
 
-__all__ = ["Reader"]
+__all__ = ["FileReader", "Reader"]
 
 _U32 = struct.Struct("<I")
 _I32 = struct.Struct("<i")
@@ -50,11 +52,23 @@ class Reader:
 
     def take(self, size: int, what: str) -> memoryview:
         """Return a view of the next ``size`` bytes, called ``what`` in errors, and advance past them."""
+        start = self.offset
+        self.skip(size, what)
+        return self.view[start : self.offset]
+
+    def at(self, start: int, stop: int) -> memoryview:
+        """Return the bytes from one place to another, counted from the current one, without advancing."""
+        place = self.offset
+        self.offset += start
+        found = self.take(stop - start, "the elements")
+        self.offset = place
+        return found
+
+    def skip(self, size: int, what: str) -> None:
+        """Advance past ``size`` bytes, called ``what`` in errors."""
         if not 0 <= size <= self.remaining:
             raise self.error(f"the file ends inside {what}", f"{self.remaining} of {size} bytes", "the file is damaged or truncated")
-        start = self.offset
-        self.offset = start + size
-        return self.view[start : self.offset]
+        self.offset += size
 
     def peek_u32(self, what: str) -> int:
         """Return the next unsigned 32-bit number without advancing."""
@@ -102,3 +116,34 @@ class Reader:
 
     def _number(self, layout: struct.Struct, what: str) -> int:
         return layout.unpack(self.take(layout.size, what))[0]
+
+
+class FileReader(Reader):
+    """A `Reader` of a file, of which only what is taken is read.
+
+    Parameters
+    ----------
+    file
+        The file, open for reading.
+    """
+
+    __slots__ = ("_bytes_at", "_size")
+
+    def __init__(self, file: BinaryIO) -> None:
+        super().__init__(b"")
+        self._bytes_at = reading_at(file)
+        self._size = file.seek(0, os.SEEK_END)
+
+    @property
+    def remaining(self) -> int:
+        """Number of bytes left."""
+        return self._size - self.offset
+
+    def take(self, size: int, what: str) -> memoryview:
+        """Return the next ``size`` bytes, called ``what`` in errors, and advance past them."""
+        start = self.offset
+        self.skip(size, what)
+        found = self._bytes_at(size, start)
+        if len(found) < size:
+            raise self.error(f"the file ends inside {what}", f"{len(found)} of {size} bytes", "the file has changed", offset=start)
+        return memoryview(found)

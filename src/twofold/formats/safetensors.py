@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
@@ -19,7 +19,15 @@ from .json_text import parse_json
 from .reader import Reader
 from .records import ITEM_SIZES, ArrayRecord, Buffer, shape_fault
 
-__all__ = ["array_of_entry", "check_gaps", "dump_safetensors", "load_safetensors", "read_header", "safetensors_chunks"]
+__all__ = [
+    "array_of_entry",
+    "check_gaps",
+    "dump_safetensors",
+    "load_safetensors",
+    "load_some_safetensors",
+    "read_header",
+    "safetensors_chunks",
+]
 
 # In the order in which the package writes arrays: by decreasing element size; arrays of one type by name.
 CODES = {
@@ -62,6 +70,18 @@ def load_safetensors(data: Buffer) -> tuple[dict[str, ArrayRecord], dict[str, st
     return arrays, metadata
 
 
+def load_some_safetensors(reader: Reader, wanted: Collection[str]) -> dict[str, ArrayRecord]:
+    """Read some arrays of a safetensors file by their names; nothing is read of the others.
+
+    Raises
+    ------
+    FormatError
+        See `load_safetensors`.
+    """
+    header, _ = read_header(reader)
+    return {name: array_of_entry(name, entry, reader) for name, entry in header.items() if name in wanted}
+
+
 def read_header(reader: Reader) -> tuple[dict[str, Any], dict[str, str]]:
     """The entries of the arrays by name, and the metadata. The reader is then at the elements.
 
@@ -97,7 +117,7 @@ def array_of_entry(name: str, entry: object, reader: Reader) -> ArrayRecord:
             dtype, sizes = DTYPES[code], tuple(shape)
             fault = shape_fault(sizes, ITEM_SIZES[dtype])
             if fault is None and math.prod(sizes) * ITEM_SIZES[dtype] == stop - start:
-                return ArrayRecord(dtype, sizes, reader.view[reader.offset + start : reader.offset + stop])
+                return ArrayRecord(dtype, sizes, reader.at(start, stop))
     raise reader.error(f"array {name!r}: its type, shape and offsets do not match", str(entry)[:120], offset=8)
 
 

@@ -1,7 +1,7 @@
 """``nd.save`` and ``nd.load``: arrays in files of MXNet's format or, by the file name's suffix, in safetensors files."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -10,10 +10,11 @@ from ..backend.loader import backend_for
 from ..device import CPU, KIND_OF_CODE, Device
 from ..dtype import NUMPY
 from ..errors import DeviceError, DTypeError, FormatError, ParameterError
-from ..formats.files import read_file, write_file
-from ..formats.params import ParameterFile, load_params, params_chunks
+from ..formats.files import open_file, read_file, write_file
+from ..formats.params import ParameterFile, load_params, load_some_params, params_chunks
+from ..formats.reader import FileReader
 from ..formats.records import ArrayRecord
-from ..formats.safetensors import load_safetensors, safetensors_chunks
+from ..formats.safetensors import load_safetensors, load_some_safetensors, safetensors_chunks
 from ..imperative.array import Array, from_host
 from ..imperative.invoke import host_of
 from ..imperative.storage import sparse_array
@@ -60,13 +61,15 @@ def save_arrays(fname: str | os.PathLike[str], data: Saved, *, numpy_shape: bool
         write_file(fname, safetensors_chunks(dict(zip(names, records, strict=True))))
 
 
-def load(fname: str | os.PathLike[str]) -> Loaded:
+def load(fname: str | os.PathLike[str], names: Collection[str] | None = None) -> Loaded:
     """Read the arrays of a file written by `save`, MXNet or safetensors.
 
     Parameters
     ----------
     fname
         A path, or a URL such as ``"s3://bucket/key"``, which fsspec opens.
+    names
+        Which arrays to read; all of them if None. Of the others only what says where they are is read, or fetched from a URL.
 
     Returns
     -------
@@ -80,8 +83,24 @@ def load(fname: str | os.PathLike[str]) -> Loaded:
         If it is not a file of these formats.
     FileAccessError
         If it cannot be read.
+    ParameterError
+        If it lacks one of the names.
     """
-    return load_arrays(fname, NDArray)
+    return load_arrays(fname, NDArray) if names is None else _load_some(fname, names)
+
+
+def _load_some(fname: str | os.PathLike[str], names: Collection[str]) -> dict[str, Any]:
+    name = _name(fname)
+    try:
+        with open_file(fname, "rb") as file:
+            read = load_some_safetensors if name.endswith(SUFFIX) else load_some_params
+            records = read(FileReader(file), frozenset(names))
+    except FormatError as error:
+        raise error.at_path(name) from None
+    missing = [each for each in names if each not in records]
+    if missing:
+        raise ParameterError(f"load: {name} has no arrays of these names", ", ".join(map(repr, missing)), "see the names by mx.nd.load")
+    return {each: array_of(records[each], NDArray) for each in names}
 
 
 def load_arrays(fname: str | os.PathLike[str], cls: type) -> Loaded:
