@@ -31,6 +31,20 @@ def test_the_speed_of_all_workers_and_a_checkpoint(run, tmp_path):
     assert (tmp_path / "step-0000003.json").exists()
 
 
+def test_a_killed_training_continues_bitwise(run, tmp_path):
+    """Dropout, data and Adam's states included."""
+    for name, killed, status in (("whole", 0, 0), ("cut", 3, 137), ("cut", 0, 0)):
+        (tmp_path / name).mkdir(exist_ok=True)
+        done = run(2, "resuming", tmp_path / name, 6, killed)
+        assert done.returncode == status, done.stderr
+    whole, resumed = np.load(tmp_path / "whole" / "after-0.npz"), np.load(tmp_path / "cut" / "after-3.npz")
+    for name in whole:
+        np.testing.assert_array_equal(resumed[name], whole[name], err_msg=name)
+    found = mx.kv.load_checkpoint(tmp_path / "cut")  # by one worker
+    assert (found.step, found.own) == (6, None)
+    np.testing.assert_array_equal(found.arrays["0.weight"].asnumpy(), whole["0.weight"])
+
+
 def test_workers_train_as_one_with_the_joined_batch(run, tmp_path):
     for workers in (1, 2):
         done = run(workers, "training", tmp_path)
