@@ -8,7 +8,7 @@ import struct
 import threading
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -411,6 +411,14 @@ def unpack(s: bytes) -> tuple[HEADER, bytes]:
     FormatError
         If the record is too short.
     """
+    return unpack_view(s)
+
+
+AnyBytes = TypeVar("AnyBytes", bytes, memoryview)
+
+
+def unpack_view(s: AnyBytes) -> tuple[HEADER, AnyBytes]:
+    """As `unpack`; the data of a memoryview is a part of it, and not copied."""
     if len(s) < _HEADER.size:
         raise FormatError("unpack: not a record of labeled data", f"{len(s)} bytes", "pass one that mx.recordio.pack made")
     header = HEADER(*_HEADER.unpack_from(s))

@@ -59,3 +59,17 @@ def test_numbers_are_normalized_as_numpy_does_it() -> None:
 def test_the_setting_turns_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SETTINGS, "jit", False)
     assert backend_for(CPU).picture_writer() is None
+
+
+@pytest.mark.parametrize("width", [16, 32, 224])
+@pytest.mark.parametrize("shift", [0, 4])
+def test_stores_past_the_caches_give_the_same(width: int, shift: int) -> None:
+    memory = np.zeros(3 * 5 * width * 4 + 128, "uint8")
+    begin = -memory.ctypes.data % 64 + shift  # with a shift of 4 bytes they are not possible
+    found = memory[begin : begin + 3 * 5 * width * 4].view("float32").reshape(3, 5, width)
+    image = np.random.default_rng(0).integers(0, 256, (7, 2 * width, 4), dtype=np.uint8)
+    write(image, (2.0, 0.5), (7 / 5, 0.5), True, UNCHANGED, found)
+    expected = resized(np, image[..., :3], height=5, width=width, interp=LINEAR)[:, ::-1].transpose(2, 0, 1)
+    np.testing.assert_array_equal(found, expected)
+    assert not memory[:begin].any()
+    assert not memory[begin + found.nbytes :].any()

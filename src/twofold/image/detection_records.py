@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..formats.images import Picture
+from ..formats.records import Buffer
 from ..io.skipped import BAD_SAMPLE
 from ..opdef.params import Floats, Shape
 from .detection import areas, cut, split_label
@@ -84,7 +85,7 @@ class DetectionAugmenter:
             if getattr(self, name) not in known:
                 raise ParameterError(f"ImageDetRecordIter: {name}", getattr(self, name), f"use {' or '.join(known)}")
 
-    def __call__(self, data: bytes, objects: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, data: Buffer, objects: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """The pixels (h, w, c), uint8, of a compressed image, and the objects (n, width) that it shows."""
         picture = Picture(data, self.shape[0])
         change = Map(picture.width, picture.height)

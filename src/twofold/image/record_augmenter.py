@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from ..errors import FormatError
 from ..formats.images import Picture
 from .augmenters import BRIGHTNESS, COMPONENTS, VARIANCES
 from .geometry import Map
+
+if TYPE_CHECKING:
+    from ..formats.records import Buffer
 
 __all__ = ["RecordAugmenter"]
 
@@ -56,7 +60,7 @@ class RecordAugmenter:
     inter_method: int = 1
     pad: int = 0
 
-    def __call__(self, data: bytes, rng: np.random.Generator) -> np.ndarray:
+    def __call__(self, data: Buffer, rng: np.random.Generator) -> np.ndarray:
         """The pixels (h, w, c), uint8, of a compressed image, changed at random.
 
         Raises
@@ -67,7 +71,7 @@ class RecordAugmenter:
         picture, change, method = self.placed(data, rng)
         return self.colored(change.applied(picture, method, self.fill_value), rng)
 
-    def placed(self, data: bytes, rng: np.random.Generator) -> tuple[Picture, Map, int]:
+    def placed(self, data: Buffer, rng: np.random.Generator) -> tuple[Picture, Map, int]:
         """A compressed image, how it is resized, turned, padded and cropped, and by which interpolation; see `__call__`."""
         picture = Picture(data, self.shape[0])
         change = Map(picture.width, picture.height)

@@ -18,12 +18,13 @@ from ..dtype import dtype_name
 from ..errors import FormatError, MXNetError, ParameterError, ShapeError
 from ..formats.files import file_exists, with_suffix
 from ..formats.image_lists import read_image_list
+from ..formats.records import Buffer
 from ..imperative.array import adopted
 from ..io.iterator import DataDesc, LoadingIter, register_iterator
 from ..io.parts import part_of
 from ..io.skipped import BAD_SAMPLE, SkippedSamples
 from ..ndarray.array import NDArray
-from ..recordio import IRHeader, MXIndexedRecordIO, pack_img, unpack
+from ..recordio import IRHeader, MXIndexedRecordIO, pack_img, unpack_view
 from ..scheduler.observers import LISTENERS, span
 from .geometry import HOST, UNCHANGED
 from .record_augmenter import RecordAugmenter
@@ -90,11 +91,11 @@ class Source:
         """Shape of the label of an image in a batch."""
         return (self.reading.label_width,) if self.reading.label_width > 1 else ()
 
-    def content(self, key: Any) -> tuple[IRHeader, bytes]:
+    def content(self, key: Any) -> tuple[IRHeader, memoryview]:
         """The header and the compressed image of a record."""
         record = self.records.read_idx(key)
         with self.naming(key):
-            return unpack(record)
+            return unpack_view(memoryview(record))
 
     def load(self, key: Any, seed: tuple[int, ...], data: np.ndarray, label: np.ndarray) -> int:
         """Write the pixels and the label of a record to their places in a batch; return the number in its header."""
@@ -106,7 +107,7 @@ class Source:
         label[...] = self._label(key, header)
         return header.id
 
-    def _write(self, image: bytes, rng: np.random.Generator, data: np.ndarray) -> None:
+    def _write(self, image: Buffer, rng: np.random.Generator, data: np.ndarray) -> None:
         """Write the pixels of a compressed image."""
         with timed("decode"):
             picture, change, method = self.augmenter.placed(image, rng)

@@ -159,43 +159,6 @@ done:
   ret void
 }
 
-; A channel of a row of pixels, from a bit of each on, as normalized float32.
-define internal void @floats(ptr noalias %pixels, i32 %bit, ptr noalias %target, i64 %width, float %mean, float %factor, float %summand) noinline nounwind {
-entry:
-$SPREAD_BIT
-$SPREAD_MEAN
-$SPREAD_FACTOR
-$SPREAD_SUMMAND
-  br label %look
-look:
-  %x = phi i64 [ 0, %entry ], [ %x.next, %whole ]
-  %left = sub i64 %width, %x
-  %pixel.at = getelementptr i32, ptr %pixels, i64 %x
-  %several = load <$LANES x i32>, ptr %pixel.at, align 4
-  %shifted = lshr <$LANES x i32> %several, %bit.all
-  %byte = and <$LANES x i32> %shifted, splat (i32 255)
-  %number = sitofp <$LANES x i32> %byte to <$LANES x float>
-  %centered = fsub <$LANES x float> %number, %mean.all
-  %scaled = fmul <$LANES x float> %centered, %factor.all
-  %found = fadd <$LANES x float> %scaled, %summand.all
-  %to = getelementptr float, ptr %target, i64 %x
-  %is.whole = icmp sge i64 %left, $LANES
-  br i1 %is.whole, label %whole, label %some
-whole:
-  store <$LANES x float> %found, ptr %to, align 4
-  %x.next = add i64 %x, $LANES
-  %more = icmp slt i64 %x.next, %width
-  br i1 %more, label %look, label %done
-some:
-  %left.32 = trunc i64 %left to i32
-$SPREAD_LEFT
-  %mask = icmp slt <$LANES x i32> <$NUMBERED>, %left.32.all
-  call void @llvm.masked.store.v${LANES}f32.p0(<$LANES x float> %found, ptr %to, i32 4, <$LANES x i1> %mask)
-  br label %done
-done:
-  ret void
-}
-
 ; A channel of a row of pixels, from a bit of each on, as bytes; what remains of a vector one by one.
 define internal void @bytes(ptr noalias %pixels, i32 %bit, ptr noalias %target, i64 %width) noinline nounwind {
 entry:
@@ -287,6 +250,12 @@ $LOADED
   %item.shift = select i1 %is.float, i64 2, i64 0
   %plane.bytes = shl i64 %plane, %item.shift
   %is.whole = icmp ne i64 %whole, 0
+  ; rows of whole vectors from a whole vector on
+  %address = ptrtoint ptr %target to i64
+  %row.size = shl i64 %width, 2
+  %either = or i64 %address, %row.size
+  %beyond = and i64 %either, $VECTOR_MASK
+  %is.aligned = icmp eq i64 %beyond, 0
   %left.double = fsub double %start.x, 0.5
   %left = fptosi double %left.double to i64
   %top.double = fsub double %start.y, 0.5
@@ -360,6 +329,11 @@ normalized:
   %mean = load float, ptr %mean.at, align 1
   %factor = load float, ptr %factor.at, align 1
   %summand = load float, ptr %summand.at, align 1
+  br i1 %is.aligned, label %past.caches, label %through.caches
+past.caches:
+  call void @floats_past_caches(ptr %pixels, i32 %bit, ptr %to, i64 %width, float %mean, float %factor, float %summand)
+  br label %next.channel
+through.caches:
   call void @floats(ptr %pixels, i32 %bit, ptr %to, i64 %width, float %mean, float %factor, float %summand)
   br label %next.channel
 next.channel:
@@ -371,5 +345,9 @@ written:
   %more = icmp slt i64 %y.next, %height
   br i1 %more, label %row, label %done
 done:
+  ; stores past the caches are visible to other threads before the function returns
+  fence seq_cst
   ret void
 }
+
+!0 = !{i32 1}
