@@ -331,3 +331,25 @@ def test_spawned_workers_and_what_cannot_be_pickled(tmp_path: Path) -> None:
         "[[0, 1, 2, 3], [4, 5, 6, 7], [0, 1, 2, 3], [4, 5, 6, 7]]",
         "1 True",
     ]
+
+
+def test_an_interrupt_during_a_fork_is_not_lost() -> None:
+    script = """
+import os, signal, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+parent = os.getpid()
+os.register_at_fork(after_in_parent=lambda: os.kill(parent, signal.SIGINT))
+import numpy as np
+import twofold as mx
+x = mx.nd.ones((300, 300)) * 2
+try:
+    if os.fork() == 0:
+        os._exit(0)
+    time.sleep(10)
+    print("lost")
+except KeyboardInterrupt:
+    print("interrupted", float(x.sum().asscalar()), signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+"""
+    command = [sys.executable, "-W", "ignore", "-c", script]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=60, preexec_fn=interruptible, check=False)
+    assert result.stdout == "interrupted 180000.0 True\n", result.stderr

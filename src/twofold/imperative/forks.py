@@ -1,11 +1,46 @@
-"""Process forks: work of other threads is finished or held before a fork, and abandoned in the child, which lacks those threads."""
+"""Process forks: work of other threads is finished or held before a fork, and abandoned in the child, which lacks those threads.
 
+Python drops exceptions in functions that run around a fork, and so would a Ctrl-C be lost that comes during one, or leave locks held. It is
+noted instead, and raised soon after.
+"""
+
+import _thread
 import os
+import signal
+import threading
+import time
+from typing import Any
 
 from ..backend import forks
 from ..errors import EngineError
 from ..scheduler.queue import QUEUE
 from .window import LOCK, OPEN, windows
+
+#: The program's handler of interrupts while its main thread forks, and the interrupts that came meanwhile.
+_HANDLERS: list[Any] = []
+_INTERRUPTS: list[int] = []
+#: Seconds after a fork until an interrupt is raised: all functions around the fork have ended then.
+SOON = 0.05
+
+
+def _hold_interrupts() -> None:
+    handler = signal.getsignal(signal.SIGINT)
+    if callable(handler) and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, lambda number, frame: _INTERRUPTS.append(number))
+        _HANDLERS.append(handler)
+
+
+def _let_interrupts_go() -> None:
+    if _HANDLERS:
+        signal.signal(signal.SIGINT, _HANDLERS.pop())
+        if _INTERRUPTS:
+            _INTERRUPTS.clear()
+            _thread.start_new_thread(_interrupt_soon, ())
+
+
+def _interrupt_soon() -> None:
+    time.sleep(SOON)
+    _thread.interrupt_main()
 
 
 def _before_fork() -> None:
@@ -13,6 +48,7 @@ def _before_fork() -> None:
 
     The order in which locks are taken: those of `backend.forks`, which lanes may need until they end, then `LOCK`, then the queue's.
     """
+    _hold_interrupts()
     QUEUE.pause()
     for lock in forks.LOCKS:
         lock.acquire()
@@ -23,6 +59,7 @@ def _before_fork() -> None:
 def _in_parent() -> None:
     QUEUE.let_go()
     _release_locks()
+    _let_interrupts_go()
 
 
 def _release_locks() -> None:
@@ -33,6 +70,8 @@ def _release_locks() -> None:
 
 def _in_child() -> None:
     """In a child: what another thread of the parent was running will never finish here; what was only deferred can still run."""
+    _INTERRUPTS.clear()  # those are the parent's
+    _let_interrupts_go()
     _release_locks()
     QUEUE.in_child()
     for w in windows():
