@@ -22,7 +22,7 @@ WITH_DATA := $(if $(DATA),TWOFOLD_DATA=$(DATA))
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-all test-mnist test-free-threaded demo demo-cluster example-torch lint format types contracts code-lines docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-cliffs bench-data bench-gpu bench-model-zoo bench-mxnet bench-peers bench-scripts bench-small stubs asv asv-compare asv-pages fuzz mutants clean
+.PHONY: help venv test test-cluster test-all test-mnist test-free-threaded demo demo-cluster example-torch lint format types contracts code-lines docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-cliffs bench-cluster bench-data bench-gpu bench-model-zoo bench-mxnet bench-peers bench-scripts bench-small stubs asv asv-compare asv-pages fuzz mutants clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 20
@@ -52,6 +52,10 @@ test-all: $(READY) ## Run every test
 
 test-mnist: $(READY) ## Run the tests that train on the real digits
 	@$(WITH_DATA) $(PY) -m pytest -m mnist $(ARGS)
+
+test-cluster: $(READY) ## Kill and stop processes of a cluster at many points; print a table (ARGS=5 for five points each)
+	@$(PY) -m pytest -q tests/cluster
+	@$(PY) tests/cluster/faults.py $(ARGS)
 
 test-free-threaded: ## Run the tests of threads on a Python without a global lock, where there is one (FREE=python3.14t)
 	@$(PYTHON) tests/free_threaded.py $(FREE)
@@ -132,6 +136,9 @@ bench-busy: $(READY) ## Measure the speed that is kept beside busy processes (AR
 
 bench-cliffs: $(READY) ## Measure operations and patterns at every size beside NumPy (ARGS="--smoke", "--only 'sorting;A.T' --sizes 1e5,1e6")
 	@$(PY) -m asv_benchmarks.cliffs $(ARGS)
+
+bench-cluster: $(READY) ## Time sums over two workers and a server beside bare MPI and MXNet's ps-lite (ARGS="--tcp")
+	@$(PY) asv_benchmarks/cluster.py $(ARGS)
 
 bench-data: $(READY) ## Measure what feeds training against decoding alone, MXNet and torch (ARGS="--only images --rounds 5")
 	@$(PY) asv_benchmarks/feeding.py $(ARGS)

@@ -61,8 +61,14 @@ def outcome(kind: str, workers: int, servers: int, victim: int, sign: str, point
             return LIMIT, 0, False, False
         when = Path(folder, "when")
         seconds = time.time() - float(when.read_text()) if when.exists() else float("nan")
-        who = f"worker {victim}" if victim < workers else f"server {victim - workers}"
-        return seconds, started.returncode, who in log.split("launch:")[-1] or who in log, is_whole(Path(folder, "weights.params"))
+        is_named = named(log, "worker", victim) if victim < workers else named(log, "server", victim - workers, victim)
+        return seconds, started.returncode, is_named, is_whole(Path(folder, "weights.params"))
+
+
+def named(log: str, role: str, number: int, process: int | None = None) -> bool:
+    """Whether a log says which process is at fault: by the launcher, or by those that have waited for it."""
+    missing = f"missing {role}s: [{number if process is None else process}]"
+    return f"launch: {role} {number} failed" in log or missing in log or f"{role} {number} has not" in log or f"from {role} {number}" in log
 
 
 def is_whole(file: Path) -> bool:
