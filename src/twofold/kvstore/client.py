@@ -1,7 +1,7 @@
 """`ServerClient`: a worker's side of a store with servers. It divides tensors among servers, counts pushes, and waits with deadlines."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from time import monotonic
 from typing import NamedTuple
 from zlib import crc32
@@ -107,6 +107,10 @@ class ServerClient:
         self._failure: MXNetError | None = None
         #: Pushes that no reply has confirmed yet, by server, key and part, for transports that lose messages.
         self._unconfirmed: dict[tuple[int, int, int], list[Message]] = {}
+        #: The last clock of each part of which this worker has the value.
+        self._pulled: dict[tuple[Key, int], int] = {}
+        #: Servers that could not be sent to, while what was sent is kept.
+        self._gone: set[int] = set()
         self._compression: TwoBitCompression | None = None
         self._texts: dict[int, bytes] = {}
 
@@ -145,15 +149,18 @@ class ServerClient:
             raise MXNetError(f"KVStore: duplicate init of key {name}", None, "init or broadcast each key once")
         self._tensors[name] = tensor = self._divided(name, value, is_row_sparse)
         self._clocks[name] = 0
-        about = {"name": name, "dtype": value.dtype.name, "is_cut": len(tensor.parts) > 1}
-        if is_row_sparse:
-            about["stype"] = "row_sparse"
         for part in tensor.parts:
-            shape = [part.stop - part.start, *(tensor.shape[1:] if tensor.width > 1 else ())]
-            self._ask(Op.INIT, tensor, part, json.dumps({**about, "shape": shape}).encode())
+            self._announce(tensor, part)
             if self._rank == 0:
                 self._ask(Op.BCAST, tensor, part, bytes_of(self._slice(tensor, part, value)))
         self._wait()
+
+    def _announce(self, tensor: Tensor, part: Part, **more: int) -> None:
+        shape = [part.stop - part.start, *(tensor.shape[1:] if tensor.width > 1 else ())]
+        about = {"name": tensor.name, "shape": shape, "dtype": tensor.dtype.name, "is_cut": len(tensor.parts) > 1, **more}
+        if tensor.is_row_sparse:
+            about["stype"] = "row_sparse"
+        self._ask(Op.INIT, tensor, part, json.dumps(about).encode())
 
     def _divided(self, name: Key, value: np.ndarray, is_row_sparse: bool) -> Tensor:
         if not value.size or not value.ndim:
@@ -350,9 +357,64 @@ class ServerClient:
             payload = payloads[k] if len(payloads) > 1 else payloads[0] if payloads else b""
             message = Message(op, NO_KEY, worker=self._rank, clock=clock, seq=self._seq, payload=payload)
             self._pending[self._seq] = Request(server, message, None, None)
-            self._transport.send(server, message)
+            self._send(server, message)
         self._wait()
         return [self._texts[server] for server in self._servers]
+
+    # a server that died
+
+    def clocks_of(self, server: int) -> dict[tuple[Key, int], int]:
+        """How new this worker's values of a server's parts are: by key and number of the part, after how many pushes it was pulled."""
+        parts = [(name, part) for name, tensor in self._tensors.items() for part in tensor.parts if part.server == server]
+        return {(name, part.shard): self._pulled.get((name, part.shard), 0) for name, part in parts}
+
+    def replace_server(self, dead: int, newest: Mapping[tuple[Key, int], int], value_of: Callable[[Key], np.ndarray]) -> None:
+        """Go on without a server: the next one gets its parts of tensors. All workers call this.
+
+        Then `finish` completes what the dead server has not answered. The optimizer's states are those of its last snapshot.
+
+        Parameters
+        ----------
+        dead
+            The server.
+        newest
+            For each of its parts the worker with the newest value: one whose `clocks_of` is the largest.
+        value_of
+            The array into which a key was last pulled.
+
+        Raises
+        ------
+        ClusterError
+            If no server is left, or the client does not keep what it sends (``attempts=1``).
+        """
+        others = [server for server in self._servers if server != dead]
+        if not others or self._attempts == 1:
+            given = f"{len(others)} servers left, attempts={self._attempts}"
+            raise ClusterError(f"server {dead} cannot be replaced", given, "continue from a checkpoint")
+        heir = next((server for server in others if server > dead), others[0])
+        self._servers = tuple(others)
+        self._gone.discard(dead)
+        lost = {seq: request for seq, request in self._pending.items() if request.server == dead}
+        kept = {seq: self._pending.pop(seq) for seq in tuple(self._pending)}
+        for name, tensor in self._tensors.items():
+            moved = [part for part in tensor.parts if part.server == dead]
+            parts = tuple([part._replace(server=heir) if part.server == dead else part for part in tensor.parts])
+            self._tensors[name] = tensor = tensor._replace(parts=parts)
+            for part in moved:
+                clock = self._pulled.get((name, part.shard), 0)
+                self._announce(tensor, part._replace(server=heir), clock=clock, heir_of=dead)
+                if newest[name, part.shard] == self._rank:
+                    value = bytes_of(self._slice(tensor, part, value_of(name)))
+                    self._ask(Op.BCAST, tensor, part._replace(server=heir), value, clock=clock)
+        self._wait()
+        for (server, key, shard), messages in tuple(self._unconfirmed.items()):
+            if server == dead:
+                del self._unconfirmed[server, key, shard]
+                self._unconfirmed[heir, key, shard] = messages
+        # requests to all servers have no meaning for a single other one
+        self._pending = {seq: r for seq, r in kept.items() if seq not in lost}
+        self._pending.update({seq: r._replace(server=heir) for seq, r in lost.items() if r.name is not None})
+        self._send_again()
 
     # messages
 
@@ -380,10 +442,18 @@ class ServerClient:
         return array.reshape(-1)[part.start * tensor.width : part.stop * tensor.width]
 
     def _ask(
-        self, op: int, tensor: Tensor, part: Part, payload: Payload, out: np.ndarray | None = None, flags: int = 0, rows: int = 0
+        self,
+        op: int,
+        tensor: Tensor,
+        part: Part,
+        payload: Payload,
+        out: np.ndarray | None = None,
+        flags: int = 0,
+        rows: int = 0,
+        clock: int | None = None,
     ) -> None:
         self._seq = seq = self._seq + 1
-        clock = self._clocks[tensor.name]
+        clock = self._clocks[tensor.name] if clock is None else clock
         if op == Op.PUSH:
             flags |= Flag.QUIET
         message = Message(op, tensor.key, tensor.code, flags, part.shard, self._rank, clock, seq, rows, payload)
@@ -393,7 +463,15 @@ class ServerClient:
                 self._unconfirmed.setdefault((part.server, tensor.key, part.shard), []).append(message)
         if op != Op.PUSH:
             self._pending[seq] = Request(part.server, message, tensor.name, out)
-        self._transport.send(part.server, message)
+        self._send(part.server, message)
+
+    def _send(self, server: int, message: Message) -> None:
+        try:
+            self._transport.send(server, message)
+        except ClusterError:
+            if self._attempts == 1:
+                raise
+            self._gone.add(server)  # the next wait says so, when all that was to be sent is kept
 
     def _wait(self) -> None:
         """Receive the replies to all requests.
@@ -405,6 +483,8 @@ class ServerClient:
         ClusterTimeout
             If a reply does not arrive in time.
         """
+        if self._gone:
+            raise ClusterError("a server is gone", f"process {min(self._gone)}", "move its parts with replace_server")
         patience = (self._timeout + GRACE) / self._attempts
         until, attempts = monotonic() + patience, 1
         while self._pending:
@@ -434,6 +514,8 @@ class ServerClient:
         if request is None:
             return
         del self._pending[seq]
+        if request.out is not None and request.name is not None:
+            self._pulled[request.name, index] = max(clock, self._pulled.get((request.name, index), 0))
         if self._attempts > 1 and key != NO_KEY:
             place = server, key, index
             self._unconfirmed[place] = [m for m in self._unconfirmed.get(place, ()) if m.clock > clock]
@@ -449,10 +531,10 @@ class ServerClient:
         for known, messages in self._unconfirmed.items():
             if place in (None, known):
                 for message in messages:
-                    self._transport.send(known[0], message)
+                    self._send(known[0], message)
         for request in tuple(self._pending.values()):
             if request.message.op != Op.PUSHPULL and place is None:
-                self._transport.send(request.server, request.message)
+                self._send(request.server, request.message)
 
     def _late(self) -> ClusterTimeout:
         request = next(iter(self._pending.values()))

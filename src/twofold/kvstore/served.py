@@ -28,6 +28,7 @@ from .client import ServerClient
 from .cluster import Cluster
 from .compression import compression_of
 from .keyed import KeyedStore
+from .messages import Message
 from .optimizer_json import optimizer_to_json
 from .server_core import ServerCore
 from .server_loop import serve
@@ -64,7 +65,11 @@ def run_server(cluster: Cluster, staleness: float) -> None:
     )
     assert cluster.messages is not None
     peers = [process for process in range(cluster.workers + cluster.servers) if process != cluster.rank]
-    serve(core, MpiTransport(cluster.messages, peers, SETTINGS.kv_timeout, core.limit))
+
+    def takes(source: int, message: Message, size: int) -> bool:
+        return core.takes(source, message, size) or core.is_stuck
+
+    serve(core, MpiTransport(cluster.messages, peers, SETTINGS.kv_timeout, core.limit, takes))
 
 
 class OnServers(NamedTuple):

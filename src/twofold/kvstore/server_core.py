@@ -6,13 +6,13 @@ has made.
 """
 
 import json
+import logging
 import math
 from bisect import insort
 from collections.abc import Callable, Collection, Iterable
 
 from ..dtype import MXNET_CODES
 from ..errors import ClusterError, ClusterTimeout, FormatError, MessageLost, MXNetError, ParameterError
-from ..strictness import tolerate
 from .base import Key
 from .compression import compression_of
 from .messages import DTYPE_OF, NO_KEY, Flag, Message, Op, Payload, reply, reply_error
@@ -389,8 +389,12 @@ class ServerCore:
         elif (shard.name, shard.shape, shard.code, shard.is_row_sparse) != (name, shape, dtype, is_row_sparse):
             given = f"{name!r} {shape} {DTYPE_OF[dtype]} for {shard.name!r} {shard.shape} {shard.dtype}"
             raise ParameterError("init: workers disagree on a key", given, "initialize the same keys in the same order on all workers")
+        # of a part that another server had, a worker's clock is not 0; the part's may be that of a worker with a newer value
+        known = max(clock, shard.reached) if self._is_synchronous else clock
+        if shard.clocks.setdefault(message.worker, known) == known and shard.has_value:
+            self._advance(shard)
         if not shard.has_value:
-            shard.clocks[message.worker], shard.heir_of = clock, heir_of
+            shard.heir_of = heir_of
             if message.worker != self._live[0]:  # wait for the first worker's value
                 shard.parked.append(Parked(0, message.worker, message._replace(payload=b""), self._now))
                 return
@@ -402,6 +406,8 @@ class ServerCore:
             shard.set_value(message)
             self._value_bytes += shard.nbytes
             shard.reached = message.clock
+            if self._is_synchronous:
+                shard.clocks = {w: max(clock, shard.reached) for w, clock in shard.clocks.items()}
             if shard.heir_of is not None:
                 self._inherit(shard, shard.heir_of)
             self._advance(shard)
@@ -409,9 +415,9 @@ class ServerCore:
 
     def _inherit(self, shard: Shard, dead_server: int) -> None:
         snapshot = self._snapshots.get(dead_server)
-        if snapshot is None or self._updates.restore(snapshot, [shard]):
-            what = f"server: the optimizer's state of key {shard.name!r} was lost with server {dead_server}"
-            tolerate(what, "no snapshot of it", "it begins anew; make snapshots more often")
+        if shard.reached and (snapshot is None or self._updates.restore(snapshot, [shard])):
+            what = "server: the optimizer's state of key %r was not in the last snapshot of server %d; it begins anew"
+            logging.warning(what, shard.name, dead_server)
 
     def _shard(self, message: Message) -> Shard:
         shard = self._shards.get(message.key << 16 | message.shard)

@@ -144,10 +144,21 @@ class MpiTransport:
         Seconds after which a message that is not taken counts as lost.
     limit
         The largest payload that may follow a header; None for any.
+    takes
+        Whether to receive a large payload now, asked with the sender, the message and the size; until then it stays with the sender.
     """
 
-    def __init__(self, comm: Intracomm, peers: Sequence[int], timeout: float, limit: Callable[[Message], int] | None = None) -> None:
-        self._comm, self._mpi, self._timeout, self._limit = comm, _mpi(), timeout, limit
+    def __init__(
+        self,
+        comm: Intracomm,
+        peers: Sequence[int],
+        timeout: float,
+        limit: Callable[[Message], int] | None = None,
+        takes: Callable[[int, Message, int], bool] | None = None,
+    ) -> None:
+        self._comm, self._mpi, self._timeout, self._limit, self._takes = comm, _mpi(), timeout, limit, takes
+        #: Headers, by place among the peers, whose payloads were not taken yet.
+        self._deferred: dict[int, tuple[Message, int, int]] = {}
         self._rank, self._size = comm.rank, comm.size
         self._peers = list(peers)
         self._inbox = [bytearray(HEADER_SIZE + SMALL) for _ in self._peers]
@@ -253,16 +264,22 @@ class MpiTransport:
 
     def _poll(self, *, kept: bool) -> tuple[int, Message] | None:
         """Which peer has sent a message, and the message; with ``kept`` in memory of its own."""
-        try:
-            k, is_there = self._mpi.Request.Testany(self._requests)
-        except self._mpi.Exception as error:
-            raise self._gone(error) from None
-        if not is_there or k < 0:
-            return None
+        k = next((k for k, header in self._deferred.items() if self._is_taken(k, *header)), -1) if self._deferred and not kept else -1
+        header = self._deferred.pop(k, None)
+        if header is None:
+            try:
+                k, is_there = self._mpi.Request.Testany(self._requests)
+            except self._mpi.Exception as error:
+                raise self._gone(error) from None
+            if not is_there or k < 0:
+                return None
         source = self._peers[k]
         try:
-            message, size, check = decode_header(memoryview(self._inbox[k])[:HEADER_SIZE])
+            message, size, check = header or decode_header(memoryview(self._inbox[k])[:HEADER_SIZE])
             if self._limit is None or size <= self._limit(message):
+                if header is None and not self._is_taken(k, message, size, check):
+                    self._deferred[k] = message, size, check  # nothing else is received from there before
+                    return None
                 return k, attach(message, self._payload(k, source, size, kept), check) if size else message
             self._refuse(source, message, size)
         except FormatError as error:
@@ -271,6 +288,9 @@ class MpiTransport:
             self._owed.append((source, Message(Op.ERROR, payload=str(error).encode())))  # a server goes on, whatever it is sent
         self._listen(k)
         return None
+
+    def _is_taken(self, k: int, message: Message, size: int, _check: int) -> bool:
+        return size <= SMALL or self._takes is None or self._takes(self._peers[k], message, size)
 
     def _payload(self, k: int, source: int, size: int, kept: bool) -> Payload:
         if size <= SMALL:
