@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -119,3 +122,45 @@ def test_an_interrupted_run_leaves_the_old_files(folder: Path, monkeypatch: pyte
     with pytest.raises(KeyboardInterrupt):
         run(folder)
     assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="an image that never ends is a pipe")
+def test_a_killed_run_leaves_the_old_records_and_the_next_removes_what_it_left(folder: Path) -> None:
+    run(folder, "--list", "--recursive", "--no-shuffle")
+    run(folder, "--pass-through")
+    old = [(folder / name).read_bytes() for name in ("set.rec", "set.idx")]
+    with (folder / "set.lst").open("a") as file:
+        file.write("6\t0\tpipe\n")
+    os.mkfifo(folder / "images" / "pipe")
+    command = [sys.executable, "-m", "twofold", "im2rec", str(folder / "set"), str(folder / "images"), "--pass-through"]
+    process = subprocess.Popen(command)
+    with open(folder / "images" / "pipe", "wb"):  # waits until the program reads the last image
+        process.kill()
+        process.wait()
+    assert [(folder / name).read_bytes() for name in ("set.rec", "set.idx")] == old
+    assert len(list(folder.glob(".set.rec.*.tmp"))) == 1
+    (folder / "images" / "pipe").unlink()
+    (folder / "images" / "pipe").write_bytes(_png(_pixels(5, 5, 9)))
+    assert run(folder, "--pass-through") == 0
+    assert list(folder.glob(".*")) == []
+    assert len(mx.recordio.MXIndexedRecordIO(str(folder / "set.idx"), str(folder / "set.rec"), "r").keys) == 7
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of files are POSIX's")
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_full_disk_leaves_no_half_records(folder: Path, is_new: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    import resource
+
+    run(folder, "--list", "--recursive", "--no-shuffle")
+    if not is_new:
+        run(folder, "--pass-through")
+    before = {path.name: path.read_bytes() for path in folder.glob("set.*")}
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5_000, limits[1]))
+    try:
+        assert run(folder, "--pass-through") != 0
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert "set.rec: given File too large" in capsys.readouterr().err
+    assert {path.name: path.read_bytes() for path in folder.glob("set.*")} == before
+    assert list(folder.glob(".*")) == []

@@ -5,12 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import shutil
 import struct
 import subprocess
 import sys
 import tempfile
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,13 @@ import numpy as np
 import pytest
 
 import twofold as mx
+from asv_benchmarks.record_memory import WAYS, write_records
 from twofold.errors import FormatError
 from twofold.formats.files import write_file
 from twofold.io.iterator import REGISTERED
 
 from tests.data.programs.images import _pixels, _png
+from tests.house.sources import ROOT
 
 h5py = pytest.importorskip("h5py")
 
@@ -142,6 +145,24 @@ def test_the_resident_memory_of_a_process_does_not_grow_with_the_set(tmp_path: P
                 file.truncate(len(head) + size)  # sparse
     result = subprocess.run([sys.executable, "-c", RESIDENT, *names], capture_output=True, text=True, check=True)
     assert int(result.stdout) < 8_000  # KiB; the set has 36,000
+
+
+@pytest.fixture(scope="module")
+def large_records(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with 200 MB of records."""
+    folder = tmp_path_factory.mktemp("records")
+    write_records(folder, 2000)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads Linux's figures of a process")
+@pytest.mark.parametrize("way", WAYS)
+def test_the_memory_of_a_file_of_records_does_not_grow_with_it(large_records: Path, way: str):
+    command = [sys.executable, str(ROOT / "asv_benchmarks" / "record_memory.py"), "--way", way, "--folder", str(large_records)]
+    found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert found["count"] >= 60
+    assert found["megabytes"] < 110  # of 200; the script's 2 GB file takes as much
 
 
 def test_an_idx_file_that_becomes_shorter_is_an_error(tmp_path: Path):

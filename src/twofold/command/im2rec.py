@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import numpy as np
 
 from ..errors import FileAccessError, FormatError, MissingFileError
-from ..formats.files import file_exists, folder_entries, folder_exists, join_path, read_file, with_suffix, write_file
+from ..formats.files import file_exists, folder_entries, folder_exists, join_path, read_file, remove_file, with_suffix, write_file
 from ..formats.image_lists import ListedImage, dump_image_list, read_image_list
 from ..formats.images import Picture, dump_image, load_image
 from ..formats.recordio import dump_record
@@ -129,12 +129,18 @@ def _make_records(path: str, given: argparse.Namespace) -> int:
     left_out: list[str] = []
     records = with_suffix(path, ".rec")
     with counting(os.path.basename(path), len(images)) as step:
-        write_file(records, _records(images, given, index, left_out, step))
+        write_file(records, _before_removal(with_suffix(path, ".idx"), _records(images, given, index, left_out, step)))
         write_file(with_suffix(path, ".idx"), index)
     for text in left_out:
         print(f"left out: {text}")
     print(f"{records}: {len(images) - len(left_out)} images")
     return 1 if left_out else 0
+
+
+def _before_removal(index_file: str, records: Iterator[bytes]) -> Iterator[bytes]:
+    """The records; then the old index is removed, which must not be found beside them if this program is killed before it writes theirs."""
+    yield from records
+    remove_file(index_file)
 
 
 def _records(
