@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from twofold.errors import ParameterError
-from twofold.kvstore.cost_model import BUCKET, FIRST_BUCKET, Network, Step, buckets, bytes_sent, efficiency, network, seconds
+from twofold.kvstore.collectives import FIRST, MOST
+from twofold.kvstore.cost_model import Network, Step, buckets, bytes_sent, efficiency, network, seconds
 
 LINK = Network("link", 10e-6, 1e9)
 
@@ -113,7 +114,7 @@ def test_a_shared_link_carries_all_bytes() -> None:
 
 
 def test_buckets_hold_all_bytes() -> None:
-    assert list(buckets(FIRST_BUCKET + BUCKET + 5)) == [FIRST_BUCKET, BUCKET, 5]
+    assert list(buckets(FIRST + MOST + 5)) == [FIRST, MOST, 5]
     assert list(buckets(7)) == [7]
 
 
@@ -123,7 +124,7 @@ def test_the_sum_hides_behind_backward() -> None:
     assert efficiency(step, "ring", 1, slow) == 1
     assert efficiency(step, "ring", 8, fast) == pytest.approx(1, abs=1e-3)
     # nothing to hide behind: forward, the time until the first bucket, and all sums
-    until = 0.1 + 0.2 * FIRST_BUCKET / step.nbytes
+    until = 0.1 + 0.2 * FIRST / step.nbytes
     assert efficiency(step, "ring", 2, slow) == pytest.approx(0.3 / (until + step.nbytes / 1e8), rel=1e-6)
     assert 0 < efficiency(step, "servers", 8, slow, 1) < efficiency(step, "servers", 8, slow, 8) < 1
 

@@ -14,11 +14,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..errors import ParameterError
+from .collectives import FIRST, MOST
 
 __all__ = [
     "ALGORITHMS",
-    "BUCKET",
-    "FIRST_BUCKET",
     "NETWORKS",
     "Network",
     "Step",
@@ -29,8 +28,6 @@ __all__ = [
     "seconds",
 ]
 
-#: Bytes of gradients that are summed by one call, and of the first, so that the sum starts early.
-BUCKET, FIRST_BUCKET = 4 << 20, 1 << 20
 #: Share of a step's computing that is the forward pass: backward computes two products for each of its own.
 FORWARD = 1 / 3
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "kb/s": 1e3, "mb/s": 1e6, "gb/s": 1e9, "gbit/s": 1e9 / 8, "mbit/s": 1e6 / 8}
@@ -198,11 +195,11 @@ class Step(NamedTuple):
 
 def buckets(nbytes: int) -> Iterator[int]:
     """Sizes of the buckets in which gradients are summed, in the order in which the backward pass fills them."""
-    size = FIRST_BUCKET
+    size = FIRST
     while nbytes > 0:
         yield min(size, nbytes)
         nbytes -= size
-        size = BUCKET
+        size = MOST
 
 
 def efficiency(step: Step, algorithm: str, workers: int, over: Network, servers: int = 0) -> float:
