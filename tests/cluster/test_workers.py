@@ -45,6 +45,12 @@ def test_a_killed_training_continues_bitwise(run, tmp_path):
     np.testing.assert_array_equal(found.arrays["0.weight"].asnumpy(), whole["0.weight"])
 
 
+def test_arrays_on_gpus(run):
+    done = run(2, "devices", TWOFOLD_FAKE_GPUS="2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert sorted(done.stdout.splitlines()) == ["worker 0 is done", "worker 1 is done"]
+
+
 def test_workers_train_as_one_with_the_joined_batch(run, tmp_path):
     for workers in (1, 2):
         done = run(workers, "training", tmp_path)
