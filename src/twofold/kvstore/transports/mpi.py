@@ -256,6 +256,7 @@ class MpiTransport:
             if found.process >= 0:
                 k = self._peers.index(found.process)
                 del self._peers[k], self._requests[k], self._inbox[k]
+                self._deferred = {j - (j > k): header for j, header in self._deferred.items() if j != k}  # places move up
                 self._used = None
         return found
 
