@@ -139,6 +139,7 @@ def open_copy(path: Name) -> BinaryIO:
     copy = tempfile.TemporaryFile()  # noqa: SIM115  the caller closes it
     with file:
         shutil.copyfileobj(file, copy, 1 << 20)
+    copy.flush()
     copy.seek(0)
     return cast("BinaryIO", copy)
 

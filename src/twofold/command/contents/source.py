@@ -4,13 +4,11 @@ import contextlib
 import io
 import mmap
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from typing import BinaryIO
 
 from ...errors import FileAccessError, FormatError, MissingFileError
-from ...formats.files import open_file, read_file
+from ...formats.files import open_copy, open_file, read_file
 
 __all__ = ["Source", "opened"]
 
@@ -56,10 +54,7 @@ class Source:
             return memoryview(b"")
         if self.is_local:
             return memoryview(mmap.mmap(self.file.fileno(), 0, access=mmap.ACCESS_READ))
-        with tempfile.TemporaryFile() as copy:
-            self.file.seek(0)
-            shutil.copyfileobj(self.file, copy, 1 << 20)
-            copy.flush()
+        with open_copy(self.path) as copy:
             return memoryview(mmap.mmap(copy.fileno(), 0, access=mmap.ACCESS_READ))
 
     def beside(self, old: str, new: str) -> bytes | None:
