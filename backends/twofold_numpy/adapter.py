@@ -12,9 +12,7 @@ import numpy as np
 
 from twofold.backend.forks import IMPORTING
 from twofold.backend.kernel import Array, ArrayType, Call, KernelEpilogue, OperandType, Params, RowProgram
-from twofold.backend.pictures import PictureWriter
 from twofold.backend.protocol import Backend, Target
-from twofold.backend.text import NumberReader
 from twofold.config import SETTINGS
 from twofold.device import Device
 from twofold.dtype import NAME_OF, NUMPY
@@ -24,6 +22,7 @@ from . import direct, threads
 from .blas import Blas
 from .blocked import compile_kernel
 from .calls import call_for
+from .host_code import MachineCode
 from .jit.availability import is_installed
 from .memory import POOL, POOLED
 from .namespace import BLOCK, NumpyNamespace
@@ -103,7 +102,14 @@ def _takes_epilogue(op: str, params: Params, inputs: Sequence[ArrayType]) -> boo
 
 
 #: For machine code comparisons along a row are free, and strided inputs are read in place; blocked ufuncs copy them.
-MACHINE_CODE = replace(NUMPY_ALONE, whole_rows=True, strided_kernels=True, fuses_from=_fuses_from, takes_epilogue=_takes_epilogue)
+MACHINE_CODE = replace(
+    NUMPY_ALONE,
+    whole_rows=True,
+    strided_kernels=True,
+    fuses_from=_fuses_from,
+    takes_epilogue=_takes_epilogue,
+    host_code=MachineCode(),
+)
 
 
 class NumpyBackend(Backend):
@@ -222,24 +228,6 @@ class NumpyBackend(Backend):
         g = direct_geometry(epilogue.params, epilogue.inputs)
         found = None if g is None else with_kernel(g, epilogue.program, epilogue.place)
         return found or super().product(epilogue)
-
-    def picture_writer(self) -> PictureWriter | None:
-        """Machine code, if llvmlite is installed."""
-        if not _compiles():
-            return None
-        with IMPORTING:
-            from .jit.pictures import picture_writer
-
-        return picture_writer()
-
-    def number_reader(self) -> NumberReader | None:
-        """Machine code, if llvmlite is installed."""
-        if not _compiles():
-            return None
-        with IMPORTING:
-            from .jit.numbers import number_reader
-
-        return number_reader()
 
     def compile(self, program: RowProgram, *others: RowProgram) -> Callable[..., None]:
         """A kernel that is compiled to machine code when it is used again, if llvmlite is installed; else one over cache-sized blocks."""

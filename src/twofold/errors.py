@@ -24,6 +24,7 @@
     ├── EngineError                             the scheduler, its lanes and its worker processes
     ├── ClusterError                            the processes of a distributed store, their messages and transports
     │   ├── ClusterTimeout (TimeoutError)       a process that did not answer before a deadline
+    │   ├── ProcessGone                         a process that has died, or the connection to it
     │   └── MessageLost                         a message that arrived although an earlier one did not
     ├── KernelCompileError                      a generated kernel that the device's compiler rejected
     ├── FileAccessError (OSError)               a file that cannot be read or written
@@ -211,6 +212,10 @@ class ClusterError(MXNetError):
 
 class ClusterTimeout(ClusterError, TimeoutError):
     """A process of a distributed store did not answer before a deadline."""
+
+    def __new__(cls, *args: object, **kwargs: object) -> ClusterTimeout:
+        """Hide the arguments from OSError, as `FileAccessError` does."""
+        return OSError.__new__(cls)
 
 
 class ProcessGone(ClusterError):

@@ -14,7 +14,7 @@ pytest.importorskip("llvmlite")
 
 def read(monkeypatch: pytest.MonkeyPatch, text: bytes) -> tuple[list[float], bytes] | None:
     monkeypatch.setattr(SETTINGS, "jit", True)
-    found = backend_for(CPU).number_reader()
+    found = backend_for(CPU).target.host_code.number_reader()
     assert found is not None
     result = found(text)
     return None if result is None else (result[0].tolist(), result[1].tobytes())

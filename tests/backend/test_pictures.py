@@ -21,7 +21,7 @@ def jit(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def write(*args: object) -> None:
-    found = backend_for(CPU).picture_writer()
+    found = backend_for(CPU).target.host_code.picture_writer()
     assert found is not None
     found(*args)  # type: ignore[arg-type]
 
@@ -58,7 +58,7 @@ def test_numbers_are_normalized_as_numpy_does_it() -> None:
 
 def test_the_setting_turns_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SETTINGS, "jit", False)
-    assert backend_for(CPU).picture_writer() is None
+    assert backend_for(CPU).target.host_code.picture_writer() is None
 
 
 @pytest.mark.parametrize("width", [16, 32, 224])

@@ -21,7 +21,7 @@ EXACT = 22
 
 
 def number_reader() -> NumberReader | None:
-    """What `Backend.number_reader` returns; None without a compiler."""
+    """What `HostCode.number_reader` returns; None without a compiler."""
     own = compiler()
     return None if own is None else _reader(own)
 

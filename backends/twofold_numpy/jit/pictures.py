@@ -32,7 +32,7 @@ _PAIR = (0, 4, 1, 5, 2, 6, 3, 7)
 
 
 def picture_writer() -> PictureWriter | None:
-    """What `Backend.picture_writer` returns; None without a compiler."""
+    """What `HostCode.picture_writer` returns; None without a compiler."""
     own = compiler()
     return None if own is None else _writer(own)
 

@@ -1,4 +1,4 @@
-"""The interface to code that resizes images into batches, which `Backend.picture_writer` returns."""
+"""The interface to code that resizes images into batches, which `HostCode.picture_writer` returns."""
 
 from typing import Protocol
 

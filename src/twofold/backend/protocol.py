@@ -15,9 +15,8 @@ import numpy as np
 from ..device import Device
 from ..dtype import NUMPY
 from ..errors import DeviceOutOfMemory, MXNetError, own_error
+from .host_code import NO_HOST_CODE, HostCode
 from .kernel import Array, ArrayType, Call, KernelEpilogue, Namespace, OperandType, Params, ProgramTraits, Ref, RowProgram, Run
-from .pictures import PictureWriter
-from .text import NumberReader
 
 Result = TypeVar("Result")
 #: A stream of a library, or an event in one; None where all work is synchronous.
@@ -77,6 +76,8 @@ class Target:
     #: could be transposed in that time. Asked for convolutions, and for sums per channel. None for a convolution that needs the channels
     #: first, or a sum that would change its bits if it were taken over images first and then over positions.
     gain_of_channels_last: Callable[[str, Params, Sequence[ArrayType]], float | None] = lambda op, params, inputs: None
+    #: Code for the host's own work on images and texts.
+    host_code: HostCode = NO_HOST_CODE
     #: ``device -> number``: CUDA's version of the device's instructions, such as 90 for 9.0; None for devices without CUDA.
     compute_capability: Callable[[Device], int | None] = lambda device: None
     #: ``() -> pairs``: each library that the adapter loads on demand, with its location, or with what does not work without it.
@@ -212,14 +213,6 @@ class Backend(ABC):
         run = getattr(self.xp, op)
         given = ", ".join([f"{{{k}}}" for k in range(len(inputs))] + [f"{k}={{_{k}}}" for k in params])
         return Call(f"{{run}}({given})", {"run": run} | {f"_{k}": v for k, v in params.items()})
-
-    def picture_writer(self) -> PictureWriter | None:
-        """What resizes and normalizes images into batches, in any thread and without the GIL; None if the adapter has nothing for it."""
-        return None
-
-    def number_reader(self) -> NumberReader | None:
-        """What reads the numbers of a text, without the GIL; None if the adapter has nothing for it."""
-        return None
 
     def compile(self, program: RowProgram, *others: RowProgram) -> Callable[..., None]:
         """Compile a kernel, which is called with the inputs and then the outputs' memory. By default it runs primitive by primitive.

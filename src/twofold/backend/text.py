@@ -1,4 +1,4 @@
-"""The interface to code that reads numbers in a text, which `Backend.number_reader` returns."""
+"""The interface to code that reads numbers in a text, which `HostCode.number_reader` returns."""
 
 from typing import Protocol
 

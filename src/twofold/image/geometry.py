@@ -140,7 +140,7 @@ class Map:
         _, b, _, d, _, _ = self.matrix
         if method != LINEAR or self.fills or b or d or min(self.source[2:]) < 2:
             return None
-        return backend_for(HOST).picture_writer()
+        return backend_for(HOST).target.host_code.picture_writer()
 
     def write(self, write: PictureWriter, picture: Picture, mirror: bool, normal: tuple[float, ...], out: np.ndarray) -> None:
         """Write the map of an image to ``out`` (c, height, width) by code that `writer` has returned; see `PictureWriter`."""

@@ -139,7 +139,7 @@ def _csv_rows(path: str, shape: Shape, dtype: str) -> np.ndarray:
 
 def _numbers(content: bytes) -> tuple[np.ndarray, np.ndarray] | None:
     """The numbers and separators of a text, by the adapter's `NumberReader`; None if it has none, or the text is not so plain."""
-    read = backend_for(CPU).number_reader()
+    read = backend_for(CPU).target.host_code.number_reader()
     return None if read is None else read(content if content.endswith(b"\n") else content + b"\n")
 
 
