@@ -190,6 +190,14 @@ def test_jit_eager_compiles_kernels_at_first_use(monkeypatch):
     assert same_bits(first, used(NumpyBackend().compile(chain())))
 
 
+def test_jit_eager_gives_an_operation_the_same_bits_at_every_use(monkeypatch):
+    monkeypatch.setattr(SETTINGS, "jit_eager", True)
+    x = mx.nd.array(np.random.default_rng(0).normal(size=(32, 613)))  # a shape of its own: its first use is here
+    first, *others = (mx.nd.softmax(x).asnumpy() for _ in range(3))
+    assert tiering.Stats.compiled + tiering.Stats.loaded >= 1
+    assert all(same_bits(first, other) for other in others)
+
+
 def test_kernels_have_a_node_limit():
     x = leaf(0, (9,), "float32")
     y = x

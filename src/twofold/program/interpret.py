@@ -1,6 +1,6 @@
 """Interprets a graph, node by node through a backend's namespace: for the first use of a structure, when compiling does not pay yet.
 
-The results have the same bits as the compiled program's: both call the same functions of the backend.
+The results have the same bits as the compiled program's while both call the same functions of the backend: until a kernel is machine code.
 """
 
 from collections.abc import Sequence
@@ -8,6 +8,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from ..backend.protocol import Backend
+from ..config import SETTINGS
 from ..dtype import WEAK, promote
 from ..graph.ir import Application, Constant, Node, operators_of, topological
 from ..graph.rewrite import lower
@@ -17,7 +18,9 @@ from .profiling import Title, nbytes_of_nodes
 
 
 def interpretable(outputs: Sequence[Node]) -> list[Node] | None:
-    """The lowered graph if it can be interpreted, else None."""
+    """The lowered graph if it can be interpreted, else None: the setting ``jit_eager`` asks for machine code from the first use on."""
+    if SETTINGS.jit_eager:
+        return None
     low = lower(outputs)
     return None if any(op.run_by_program for op in operators_of(low)) else low
 
