@@ -235,8 +235,8 @@ def process(way: str, folder: pathlib.Path, run: pathlib.Path) -> subprocess.Pop
     """Begin or continue a run."""
     run.mkdir(exist_ok=True)
     command = [sys.executable, "-m", "twofold", "run", __file__, way, str(folder), str(run)]
-    # no machine code: it is compiled after some uses, and some of its functions have other last bits
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | {"TWOFOLD_JIT": "0"})
+    # machine code from the first use on, not after some uses: some of its functions have other last bits
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | {"TWOFOLD_JIT_EAGER": "1"})
 
 
 def kill(training: subprocess.Popen, run: pathlib.Path) -> int:
