@@ -119,3 +119,29 @@ def test_missing_script_is_named(capfd):
     result = subprocess.run([sys.executable, "-m", "twofold", "run", "nowhere.py"], capture_output=True, text=True, timeout=60, check=False)
     assert result.returncode != 0
     assert "there is no such script: given nowhere.py" in result.stderr
+
+
+def test_private_functions_that_scripts_import(run):
+    """Expected values are those of MXNet 1.9.1."""
+    text = """
+import mxnet as mx
+from mxnet.gluon.loss import Loss, _apply_weighting
+from mxnet.io.io import _init_data
+from mxnet.libinfo import __version__
+print(__version__, mx.io._init_data is _init_data)
+x = mx.nd.ones((2, 3))
+print(_apply_weighting(mx.nd, x, 2.0, mx.nd.array([[1], [3]])).asnumpy().tolist(), _apply_weighting(mx.nd, x) is x)
+print(_apply_weighting(mx.sym, mx.sym.var("x"), 2.0, mx.sym.var("y")).list_arguments())
+ones = x.asnumpy()
+print([[name for name, _ in _init_data(given, True, "data")] for given in (None, ones, [ones, ones], {"b": ones, "a": ones})])
+for wrong in (lambda: _apply_weighting(mx.nd, x, "a"), lambda: _init_data(None, False, "data")):
+    try:
+        wrong()
+    except AssertionError as error:
+        print(error)
+"""
+    assert run(text) == (
+        "1.9.1 True\n[[2.0, 2.0, 2.0], [6.0, 6.0, 6.0]] True\n['x', 'y']\n[[], ['data'], ['_0_data', '_1_data'], ['a', 'b']]\n"
+        "weight must be a number: given 'a'; pass weights of samples as sample_weight\n"
+        "an iterator needs data: given no array; pass at least one\n"
+    )

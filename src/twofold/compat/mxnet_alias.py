@@ -99,7 +99,7 @@ class _Proxy(ModuleType):
         return sorted({*super().__dir__(), *(name for source in self.__dict__["_sources"] for name in dir(source))})
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("__") and name != "__version__":
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         for source in self.__dict__["_sources"]:
             value = getattr(source, name, _NOTHING)

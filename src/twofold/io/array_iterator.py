@@ -71,8 +71,8 @@ class NDArrayIter(DataIter):
             tolerate(what, repr(last_batch_handle), f"use one of {', '.join(LAST_BATCH)}")
         if not isinstance(batch_size, (int, np.integer)) or batch_size < 1:
             raise ParameterError("NDArrayIter: a batch needs rows", f"batch_size={batch_size}", "pass 1 or more")
-        self.data = _named_arrays(data, data_name)
-        self.label = [] if label is None else _named_arrays(label, label_name)
+        self.data = named_arrays(data, data_name)
+        self.label = [] if label is None else named_arrays(label, label_name)
         if not self.data:
             raise InvalidValue("NDArrayIter: there is no data", repr(data), "pass an array, or a list or dict of arrays")
         self.data_list = [x for _, x in (*self.data, *self.label)]
@@ -224,7 +224,7 @@ def _described_dtype(x: Any) -> Any:
     return np.float32 if isinstance(x, np.memmap) else x.dtype
 
 
-def _named_arrays(given: Any, default_name: str) -> list[tuple[str, NDArray]]:
+def named_arrays(given: Any, default_name: str) -> list[tuple[str, NDArray]]:
     """(name, array) pairs.
 
     Raises
