@@ -65,6 +65,16 @@ def test_results_do_not_depend_on_the_threads(path: str) -> None:
         np.testing.assert_array_equal(a[1], b[1])
 
 
+@pytest.mark.parametrize("batch_size", [22, 30])
+def test_no_epoch_is_empty_where_a_batch_has_more_rows_than_there_are_images(path: str, batch_size: int) -> None:
+    it, at = make(path, batch_size=batch_size), 0
+    for _ in range(5):
+        found = [float(x) for batch in it for x in batch.label[0].asnumpy()]
+        assert found == [k % 11 for k in range(at, at + batch_size)]
+        at = (at + batch_size) % 11
+        it.reset()
+
+
 def test_epochs_differ_and_have_every_image_once(path: str) -> None:
     it = make(path, round_batch=False, **RANDOM)
     epochs, first = [], []

@@ -52,6 +52,19 @@ def test_an_error_in_a_worker_reaches_the_loop(thread_pool: bool) -> None:
         list(DataLoader(data, 2, num_workers=1, thread_pool=thread_pool))
 
 
+@pytest.mark.parametrize(("thread_pool", "worker"), [(False, "worker 0"), (True, "thread DataLoader_0")])
+def test_an_error_in_a_worker_names_the_worker_and_the_sample(thread_pool: bool, worker: str) -> None:
+    data = SimpleDataset([4, 2, 0, 1]).transform(lambda x: 1 // x)
+    with pytest.raises(ZeroDivisionError) as failed:
+        list(DataLoader(data, 2, num_workers=1, thread_pool=thread_pool))
+    assert any(note.startswith(f"in {worker} for sample 2") for note in failed.value.__notes__)
+
+
+def test_batches_of_no_samples_are_rejected() -> None:
+    with pytest.raises(ParameterError, match="a batch needs samples"):
+        len(DataLoader(SimpleDataset([1]), 0))
+
+
 @pytest.mark.parametrize("thread_pool", [False, True])
 def test_a_worker_that_takes_too_long_raises(thread_pool: bool) -> None:
     data = SimpleDataset([0.3]).transform(lambda x: time.sleep(x) or x)

@@ -396,7 +396,8 @@ class ImageRecordIter(LoadingIter):
         """Start a new epoch, after the images that the last one was padded with."""
         begun = self._at > self._start
         overflow = self._at - len(self._keys)
-        self._restart(self._epoch + begun, overflow if begun and overflow > 0 and self._batching.round_batch else 0)
+        passed, start = divmod(overflow, len(self._keys)) if begun and overflow > 0 and self._batching.round_batch else (0, 0)
+        self._restart(self._epoch + begun + passed, start)
 
     def _restart(self, epoch: int, start: int, at: int | None = None) -> None:
         for batch in self._in_flight:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from pickle import PicklingError
+from threading import current_thread
 from typing import Any
 from zlib import crc32
 
@@ -20,7 +21,7 @@ from ...io.skipped import SkippedSamples
 from ...numpy_extension import is_np_array, np_array
 from ...origin import warn
 from .batchify import default_batchify_fn
-from .loading import Loaded, loaded
+from .loading import Loaded, loaded, what_was_loaded
 from .processes import Pending, WorkerProcesses, can_start
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
@@ -239,10 +240,15 @@ class DataLoader:
 
     def _load_in_thread(self, numpy: bool, indices: list[Any]) -> Loaded:
         """A batch loaded by a thread. ``npx.set_np`` is per thread, so its state is carried over from the consumer."""
-        with np_array(numpy):
-            found = self._load(indices)
-            found.batch = _move(found.batch, self._pinned)
-            return found
+        places = [0]
+        try:
+            with np_array(numpy):
+                found = self._load(indices, began=partial(places.__setitem__, 0))
+                found.batch = _move(found.batch, self._pinned)
+                return found
+        except BaseException as error:
+            error.add_note(f"in thread {current_thread().name} {what_was_loaded(indices, places[0])}")
+            raise
 
 
 class DataLoaderV1(DataLoader):

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...io.skipped import BAD_SAMPLE
 
-__all__ = ["Loaded", "loaded"]
+__all__ = ["Loaded", "loaded", "what_was_loaded"]
 
 
 @dataclass
@@ -61,3 +61,8 @@ def loaded(
     if began is not None:
         began(len(indices))
     return Loaded(batchify(samples) if samples or not bad else None, len(samples), bad)
+
+
+def what_was_loaded(indices: Sequence[Any], place: int) -> str:
+    """What a worker was doing when it failed, by the place that ``began`` was told last."""
+    return f"for sample {indices[place]!r}" if place < len(indices) else f"while collating the samples {indices}"

@@ -22,7 +22,7 @@ from functools import partial
 from multiprocessing import connection as pipes
 from multiprocessing import reduction
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -32,9 +32,7 @@ from ...imperative.array import Array, adopted
 from ...imperative.invoke import host_of
 from ...ndarray.sparse_array import BaseSparseNDArray
 from ...numpy_extension import np_array
-
-if TYPE_CHECKING:
-    from .loading import Loaded
+from .loading import Loaded, what_was_loaded
 
 __all__ = ["Pending", "WorkerProcesses", "can_start"]
 
@@ -293,9 +291,7 @@ def _loaded(
         with np_array(numpy):
             return number, True, load(indices, began=partial(places.__setitem__, worker))
     except BaseException as error:
-        place = places[worker]
-        what = f"for sample {indices[place]!r}" if place < len(indices) else f"while collating the samples {indices}"
-        return number, False, _told(error, f"in worker {worker} {what}")
+        return number, False, _told(error, f"in worker {worker} {what_was_loaded(indices, places[worker])}")
 
 
 def _seed(seed: Sequence[int]) -> None:

@@ -236,6 +236,8 @@ class BatchSampler(Sampler):
 
     def __len__(self) -> int:
         self._check()
+        if self._batch_size < 1:
+            raise ParameterError("BatchSampler: a batch needs samples", f"batch_size={self._batch_size}", "pass 1 or more")
         count = len(self._sampler)
         if self._last_batch == "keep":
             return -(-count // self._batch_size)
