@@ -46,6 +46,15 @@ class LRScheduler:
             raise ParameterError("LRScheduler: unknown warmup_mode", repr(warmup_mode), "use 'linear' or 'constant'")
         self.warmup_mode = warmup_mode
 
+    def check(self) -> None:
+        """Check what was set without the constructor, as where a scheduler is restored; for subclasses to extend.
+
+        Raises
+        ------
+        ParameterError
+            If the constructor would have refused a value.
+        """
+
     def get_warmup_lr(self, num_update: int) -> float:
         """The learning rate of an update during the warm-up."""
         if self.warmup_mode == "constant":
@@ -94,12 +103,17 @@ class FactorScheduler(LRScheduler):
         warmup_mode: str = "linear",
     ) -> None:
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
-        _check_steps([step])
-        _check_factor(factor)
         self.step = step
         self.factor = factor
         self.stop_factor_lr = stop_factor_lr
         self.count = 0
+        self.check()
+
+    def check(self) -> None:
+        """Check the step, the factor and the count; see `LRScheduler.check`."""
+        _check_steps([self.step])
+        _check_factor(self.factor)
+        _check_count(self.count)
 
     def __call__(self, num_update: int) -> float:
         """The learning rate of an update."""
@@ -145,11 +159,18 @@ class MultiFactorScheduler(LRScheduler):
     ) -> None:
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
         _check_steps(step)
-        _check_factor(factor)
         self.step = list(step)
         self.cur_step_ind = 0
         self.factor = factor
         self.count = 0
+        self.check()
+
+    def check(self) -> None:
+        """Check the steps, the factor and the counts; see `LRScheduler.check`."""
+        _check_steps(self.step)
+        _check_factor(self.factor)
+        _check_count(self.count)
+        _check_count(self.cur_step_ind)
 
     def __call__(self, num_update: int) -> float:
         """The learning rate of an update."""
@@ -176,14 +197,18 @@ class _Descent(LRScheduler, ABC):
         warmup_mode: str = "linear",
     ) -> None:
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
-        if not isinstance(max_update, int) or max_update < 1:
-            raise ParameterError(
-                f"{type(self).__name__}: maximum number of updates must be strictly positive", repr(max_update), "pass a whole number"
-            )
-        self.base_lr_orig = self.base_lr
         self.max_update = max_update
+        self.check()
+        self.base_lr_orig = self.base_lr
         self.final_lr = final_lr
         self.max_steps = max_update - warmup_steps
+
+    def check(self) -> None:
+        """Check the number of updates; see `LRScheduler.check`."""
+        if not isinstance(self.max_update, int) or self.max_update < 1:
+            raise ParameterError(
+                f"{type(self).__name__}: maximum number of updates must be strictly positive", repr(self.max_update), "pass a whole number"
+            )
 
     def __call__(self, num_update: int) -> float:
         """The learning rate of an update."""
@@ -257,10 +282,15 @@ class CosineScheduler(_Descent):
 
 
 def _check_steps(step: Sequence[int]) -> None:
-    if not isinstance(step, list) or not step or any(s < 1 for s in step) or any(b <= a for a, b in pairwise(step)):
+    if not isinstance(step, list) or not step or not all(s >= 1 for s in step) or any(b <= a for a, b in pairwise(step)):
         raise ParameterError(
             "LRScheduler: Schedule step must be an increasing integer list, each greater or equal than 1", repr(step), "pass such a list"
         )
+
+
+def _check_count(count: float) -> None:
+    if not count >= 0:  # not `< 0`, which NaN would pass
+        raise ParameterError("LRScheduler: a count of updates must be 0 or more", repr(count), "start counting at 0")
 
 
 def _check_factor(factor: float) -> None:

@@ -11,7 +11,7 @@ import pytest
 import twofold as mx
 from twofold.errors import ClusterTimeout, DTypeError, FormatError, MessageLost, MXNetError, ParameterError, ShapeError
 from twofold.kvstore.messages import Flag, Message, Op
-from twofold.kvstore.optimizer_json import optimizer_to_json
+from twofold.kvstore.optimizer_json import optimizer_from_json, optimizer_to_json
 
 from tests.kvstore.server_driver import Server, floats
 
@@ -391,3 +391,23 @@ def test_keys_beyond_the_capacity_are_rejected():
 def test_staleness_is_not_negative():
     with pytest.raises(ParameterError, match="staleness"):
         Server(1, math.nan)
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "wrong"),
+    [
+        (mx.lr_scheduler.FactorScheduler(5, 0.5), {"step": 0}),
+        (mx.lr_scheduler.FactorScheduler(5, 0.5), {"step": math.nan}),
+        (mx.lr_scheduler.FactorScheduler(5, 0.5), {"count": -(10**18)}),
+        (mx.lr_scheduler.FactorScheduler(5, 0.5), {"factor": 1.5}),
+        (mx.lr_scheduler.MultiFactorScheduler([2, 4], 0.5), {"step": [4, 2]}),
+        (mx.lr_scheduler.CosineScheduler(9), {"max_update": 0}),
+    ],
+)
+def test_a_scheduler_that_its_constructor_would_refuse_is_refused(scheduler, wrong):
+    fields = json.loads(optimizer_to_json(mx.optimizer.SGD(lr_scheduler=scheduler)))
+    assert optimizer_from_json(json.dumps(fields)).lr_scheduler is not None
+    items = dict(fields["scheduler"]["attributes"]["items"]) | wrong
+    fields["scheduler"]["attributes"]["items"] = [[name, value] for name, value in items.items()]
+    with pytest.raises(ParameterError):
+        optimizer_from_json(json.dumps(fields))

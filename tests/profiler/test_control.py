@@ -137,6 +137,33 @@ def test_an_invalid_value_is_rejected(call):
     assert profiler.state() == "stop"
 
 
+def test_the_servers_of_a_store_get_the_controls():
+    class Store:
+        def send_command_to_servers(self, head, body):
+            sent.append(json.loads(body))
+
+    sent, store = [], Store()
+    profiler.set_kvstore_handle(store)
+    profiler.set_config(filename="a.json", profile_process="server")
+    profiler.set_state("run", profile_process="server")
+    profiler.pause("server")
+    profiler.resume("server")
+    profiler.dump(False, "server")
+    assert sent == [
+        ["set_config", {"filename": "a.json"}],
+        ["set_state", {"state": "run"}],
+        ["pause", {}],
+        ["resume", {}],
+        ["dump", {"finished": False}],
+    ]
+    assert profiler.state() == "stop"  # here nothing changed
+    with pytest.raises(mx.MXNetError, match="Cannot find argument"):
+        profiler.set_config(bogus=1, profile_process="server")
+    profiler.set_kvstore_handle(None)
+    with pytest.raises(mx.MXNetError, match="no server process"):
+        profiler.dump(profile_process="server")
+
+
 def test_dump_before_any_run_raises(profile):
     with pytest.raises(mx.MXNetError, match="hasn't been run"):
         profiler.dump()

@@ -71,7 +71,8 @@ def optimizer_from_json(text: str, allowed: Collection[str] = ()) -> Optimizer:
     FormatError
         If it is not such JSON.
     ParameterError
-        If it names a class that is neither registered nor allowed, or an attribute that the class lacks.
+        If it names a class that is neither registered nor allowed, an attribute that the class lacks, or a value that the
+        scheduler's constructor refuses.
     """
     try:
         fields = json.loads(text)
@@ -81,6 +82,7 @@ def optimizer_from_json(text: str, allowed: Collection[str] = ()) -> Optimizer:
         if schedule is not None:
             kind = _class_of(schedule["name"], SCHEDULERS, allowed, LRScheduler)
             optimizer.lr_scheduler = _made(kind, _restored(schedule["attributes"]))
+            optimizer.lr_scheduler.check()  # no constructor ran, and with a step of 0 its loop would never end
         optimizer.set_progress(optimizer.get_progress())  # restores the alias
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         if isinstance(error, ParameterError):

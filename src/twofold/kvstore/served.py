@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import profiler
 from ..backend.loader import backend_for
 from ..config import SETTINGS
 from ..device import CPU
@@ -23,6 +24,7 @@ from ..imperative.storage import sparse_array
 from ..ndarray.array import NDArray
 from ..opdef.storage import Sparse
 from ..optimizer.base import Optimizer
+from ..profiler.servers import COMMAND
 from .base import Key, Keys, Values
 from .client import ServerClient
 from .cluster import Cluster
@@ -38,6 +40,8 @@ __all__ = ["ServedStore", "run_server"]
 
 #: Where the files of several servers' states begin.
 MAGIC = b"twofold states of servers\n"
+#: What workers may ask of a server's profiler.
+PROFILING = {f.__name__: f for f in (profiler.set_config, profiler.set_state, profiler.pause, profiler.resume, profiler.dump)}
 #: Numbers of an optimizer that a program may change while the servers use it.
 CHANGEABLE = ("lr", "wd", "rescale_grad")
 
@@ -59,7 +63,7 @@ def run_server(cluster: Cluster, staleness: float) -> None:
         staleness,
         timeout=SETTINGS.kv_timeout,
         allowed=[name for name in os.environ.get("TWOFOLD_ALLOW", "").split(",") if name],
-        on_command=lambda head, body: logging.info("server %d: command %d: %s", cluster.rank, head, body),
+        on_command=lambda head, body: _obey(cluster.rank - cluster.workers, head, body),
         rank=cluster.rank,
         neighbour=following if cluster.servers > 1 else None,
     )
@@ -70,6 +74,23 @@ def run_server(cluster: Cluster, staleness: float) -> None:
         return core.takes(source, message, size) or core.is_stuck
 
     serve(core, MpiTransport(cluster.messages, peers, SETTINGS.kv_timeout, core.limit, takes))
+
+
+def _obey(server: int, head: int, body: str) -> None:
+    """Take a command: one of the profiler is obeyed, any other is logged."""
+    if head != COMMAND:
+        logging.info("server %d: command %d: %s", server, head, body)
+        return
+    try:
+        name, arguments = json.loads(body)
+        if name == "set_config":  # servers may share a folder
+            folder, file = os.path.split(arguments.get("filename", "profile.json"))
+            arguments["filename"] = os.path.join(folder, f"rank{server}_{file}")
+        PROFILING[name](**arguments)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        if isinstance(error, MXNetError):
+            raise
+        raise FormatError("server: not a command of the profiler", body[:80], "send it with mx.profiler") from error
 
 
 class OnServers(NamedTuple):
@@ -106,6 +127,7 @@ class ServedStore(KeyedStore):
         self._kinds: dict[Key, tuple[tuple[int, ...], str]] = {}
         self._optimizer: Optimizer | None = None
         self._sent: dict[str, float] = {}
+        profiler.set_kvstore_handle(self)
         atexit.register(self._leave)
 
     def _leave(self) -> None:

@@ -13,12 +13,12 @@ from .control import (
     profiler_set_state,
     resume,
     set_config,
-    set_kvstore_handle,
     set_state,
     state,
 )
 from .figures import DeviceMemory, counters, memory
 from .objects import Counter, Domain, Event, Frame, Marker, Scope, Task, scope
+from .servers import set_kvstore_handle
 
 __all__ = [
     "Counter",

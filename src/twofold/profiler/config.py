@@ -24,17 +24,9 @@ def seconds(value: str | float) -> float:
 
 
 def process(value: str) -> str:
-    """Check ``profile_process``, of which only this process, ``"worker"``, is supported.
-
-    Raises
-    ------
-    MXNetError
-        For ``"server"``: key-value stores over several machines are not supported.
-    """
+    """Check ``profile_process``."""
     if value not in PROCESSES:
         raise ParameterError("profiler: unknown process", repr(value), f"use one of {', '.join(PROCESSES)}")
-    if value == "server":
-        raise MXNetError("profiler: there is no server process", None, 'use "worker"')
     return value
 
 
@@ -58,7 +50,7 @@ KEYWORDS = (
     Keyword("continuous_dump", True, boolean, "a boolean", "write the file periodically while the profiler runs, not only when it stops"),
     Keyword("dump_period", 1.0, seconds, "a positive number", "seconds between periodic writes"),
     Keyword("aggregate_stats", False, boolean, "a boolean", "keep the statistics that dumps returns"),
-    Keyword("profile_process", "worker", process, "worker or server", "the process to profile: only worker"),
+    Keyword("profile_process", "worker", process, "worker or server", "this process, or the servers of the store"),
 )
 _BY_NAME = {k.name: k for k in KEYWORDS}
 

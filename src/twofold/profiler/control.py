@@ -9,8 +9,9 @@ from warnings import warn
 from ..config import launched
 from ..errors import MXNetError, ParameterError
 from ..formats.files import write_file
-from .config import process
+from .config import Config, process
 from .recorder import RECORDER
+from .servers import send
 from .statistics import SORTS
 
 STATES = ("stop", "run")
@@ -40,7 +41,8 @@ def set_config(**kwargs: object) -> None:
     aggregate_stats : bool
         Keep the statistics that `dumps` returns; default False.
     profile_process : str
-        ``"worker"``, this process: there are no servers.
+        ``"worker"``, this process, or ``"server"``, the servers of the store; see `set_kvstore_handle`. Server 0 writes the file
+        ``rank0_profile.json``, and so on.
 
     Raises
     ------
@@ -53,6 +55,13 @@ def set_config(**kwargs: object) -> None:
     >>> mx.profiler.set_config(filename="run.json", aggregate_stats=True, continuous_dump=False)
     >>> mx.profiler.set_config()
     """
+    if kwargs.get("profile_process") == "server":
+        given = {name: value for name, value in kwargs.items() if name != "profile_process"}
+        Config().assign(given)  # checked here, where the mistake is
+        if "filename" in given:
+            given["filename"] = os.fspath(kwargs["filename"])  # type: ignore[arg-type]
+        send("set_config", given)
+        return
     RECORDER.configure(kwargs)
 
 
@@ -64,16 +73,18 @@ def set_state(state: str = "stop", profile_process: str = "worker") -> None:
     state
         ``"run"`` or ``"stop"``.
     profile_process
-        ``"worker"``, this process.
+        ``"worker"``, this process, or ``"server"``, the servers of the store; see `set_kvstore_handle`.
 
     Raises
     ------
     ParameterError
         If an argument is unknown.
     """
-    process(profile_process)
     if state not in STATES:
         raise ParameterError("set_state: unknown state", repr(state), f"use one of {', '.join(STATES)}")
+    if process(profile_process) == "server":
+        send("set_state", {"state": state})
+        return
     if state == "run":
         RECORDER.start()
         _WRITER.start()
@@ -96,9 +107,11 @@ def pause(profile_process: str = "worker") -> None:
     Parameters
     ----------
     profile_process
-        ``"worker"``, this process.
+        ``"worker"``, this process, or ``"server"``, the servers of the store; see `set_kvstore_handle`.
     """
-    process(profile_process)
+    if process(profile_process) == "server":
+        send("pause", {})
+        return
     RECORDER.pause()
 
 
@@ -108,9 +121,11 @@ def resume(profile_process: str = "worker") -> None:
     Parameters
     ----------
     profile_process
-        ``"worker"``, this process.
+        ``"worker"``, this process, or ``"server"``, the servers of the store; see `set_kvstore_handle`.
     """
-    process(profile_process)
+    if process(profile_process) == "server":
+        send("resume", {})
+        return
     RECORDER.resume()
 
 
@@ -124,7 +139,7 @@ def dump(finished: bool = True, profile_process: str = "worker") -> None:
     finished
         Whether the trace ends here, so that the next ``set_state("run")`` begins a new one.
     profile_process
-        ``"worker"``, this process.
+        ``"worker"``, this process, or ``"server"``, the servers of the store; see `set_kvstore_handle`.
 
     Raises
     ------
@@ -133,7 +148,9 @@ def dump(finished: bool = True, profile_process: str = "worker") -> None:
     FileAccessError
         If the file cannot be written.
     """
-    process(profile_process)
+    if process(profile_process) == "server":
+        send("dump", {"finished": finished})
+        return
     if not RECORDER.has_run:
         raise MXNetError("dump: Profiler hasn't been run", None, "configure and start it first")
     _write()
@@ -170,16 +187,6 @@ def dumps(reset: bool = False, format: str = "table", sort_by: str = "total", as
             raise ParameterError(f"dumps: Invalid value provided for {what}", repr(given), f"use one of {', '.join(known)}")
     found = RECORDER.take_statistics(reset)
     return found.table(sort_by, ascending) if format == "table" else found.json(sort_by, ascending)
-
-
-def set_kvstore_handle(handle: object) -> None:
-    """Has no effect. MXNet uses it to profile the servers of a key-value store, which do not exist here.
-
-    Parameters
-    ----------
-    handle
-        Ignored.
-    """
 
 
 # deprecated names

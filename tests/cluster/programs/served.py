@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 
@@ -83,4 +86,25 @@ np.testing.assert_allclose(pulled("v", (400, 100)), before - 1, rtol=1e-6)
 store.barrier()
 assert store.get_num_dead_node() == 0
 store.send_command_to_servers(1, "hello")
+
+# workers control the profiler of the servers
+with tempfile.TemporaryDirectory() as folder:
+    if rank == 0:
+        mx.profiler.set_config(filename=f"{folder}/trace.json", profile_process="server")
+        mx.profiler.set_state("run", profile_process="server")
+    store.barrier()
+    store.push("v", mx.nd.ones((400, 100)))
+    pulled("v", (400, 100))
+    store.barrier()
+    if rank == 0:
+        mx.profiler.pause(profile_process="server")
+        mx.profiler.resume(profile_process="server")
+        mx.profiler.dump(profile_process="server")
+        mx.profiler.set_state("stop", profile_process="server")
+        for server in range(int(os.environ["TWOFOLD_SERVERS"])):
+            with open(f"{folder}/rank{server}_trace.json", encoding="utf-8") as file:
+                events = json.load(file)["traceEvents"]
+            assert any(event["name"].startswith("sgd_update") for event in events), events
+        assert mx.profiler.state() == "stop"
+        refuses(lambda: store.send_command_to_servers(-1, '["remove", {}]'), "not a command of the profiler")
 print(f"worker {rank} of {count} is done")
