@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, TextIO, cast
 
+from ..errors import MissingFileError
 from .replacing import replacement
 from .urls import LOCAL, RangedFile, filesystem, is_url, named_errors, send
 
@@ -23,6 +24,7 @@ __all__ = [
     "folder_entries",
     "folder_exists",
     "join_path",
+    "listed_files",
     "make_folder",
     "open_copy",
     "open_file",
@@ -188,6 +190,47 @@ def folder_entries(path: Name) -> list[str]:
             system, inner = filesystem(name)
             return sorted(entry.rstrip("/").rpartition("/")[2] for entry in system.ls(inner, detail=False))
         return sorted(os.listdir(_local(name)))
+
+
+def listed_files(names: Name, beside: tuple[str, ...] = ()) -> list[str]:
+    """The files that a parameter of an iterator names: one, several with semicolons between, or those in folders.
+
+    Of a folder it is the files themselves, not those in its folders, sorted by name. Names of files that are missing stay: opening them
+    raises the error.
+
+    Parameters
+    ----------
+    names
+        Paths or URLs.
+    beside
+        Extensions of files to leave out of folders.
+
+    Raises
+    ------
+    MissingFileError
+        If a name is empty, or a folder has no such file.
+    FileAccessError, MissingDependency
+        See `read_file`.
+
+    Examples
+    --------
+    >>> listed_files("a.rec;s3://bucket/b.rec")
+    ['a.rec', 's3://bucket/b.rec']
+    """
+    given = os.fspath(names)
+    found: list[str] = []
+    for name in given.removesuffix(";").split(";"):
+        if not name:
+            raise MissingFileError("a name of a file is empty", f"{given!r}", "write one semicolon between two names")
+        if not folder_exists(name):
+            found.append(name)
+            continue
+        paths = [join_path(name, entry) for entry in folder_entries(name) if not entry.endswith(beside)]
+        files = [path for path in paths if file_exists(path)]
+        if not files:
+            raise MissingFileError(f"the folder {name} has no file to read", None, "check the path")
+        found += files
+    return found
 
 
 def make_folder(path: Name) -> None:

@@ -2,7 +2,7 @@
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ import numpy as np
 from .. import ndarray as nd
 from ..backend.loader import backend_for
 from ..dtype import dtype_name
-from ..errors import FormatError, MXNetError, ParameterError, ShapeError
-from ..formats.files import file_exists, with_suffix
+from ..errors import FileAccessError, FormatError, MXNetError, ParameterError, ShapeError
+from ..formats.files import file_exists
 from ..formats.image_lists import read_image_list
 from ..formats.records import Buffer
 from ..imperative.array import adopted
@@ -28,23 +28,10 @@ from ..recordio import IRHeader, MXIndexedRecordIO, pack_img, unpack_view
 from ..scheduler.observers import LISTENERS, span
 from .geometry import HOST, UNCHANGED
 from .record_augmenter import RecordAugmenter
+from .record_files import RecordFiles, RecordKey
 from .record_parameters import Batching, Normalizing, Reading, image_shape, parsed
 
 __all__ = ["ImageRecordInt8Iter", "ImageRecordIter", "ImageRecordIter_v1", "ImageRecordUInt8Iter", "ImageRecordUInt8Iter_v1"]
-
-
-class _Records(MXIndexedRecordIO):
-    """A file of records that may have no index: no key is asked for, so their numbers will do.
-
-    Places where it is damaged are skipped if there is a function to be told of them.
-    """
-
-    def __init__(self, idx_path: str, uri: str, damaged: Callable[[FormatError], None] | None) -> None:
-        self._damaged = damaged
-        super().__init__(idx_path, uri, "r")
-
-    def _entries(self) -> list[tuple[Any, int]]:
-        return super()._entries() if file_exists(self.idx_path) else self._numbered(self._damaged)
 
 
 class Source:
@@ -55,19 +42,15 @@ class Source:
     skipped
         The samples that were skipped in the current epoch.
     damage
-        Errors for places of the file without a whole record, and for wrong lines of the list.
+        Errors for files that cannot be read, for places in them without a whole record, and for wrong lines of the list.
     """
 
     def __init__(self, title: str, reading: Reading, augmenter: RecordAugmenter, normalizing: Normalizing, dtype: np.dtype) -> None:
         self.title, self.reading, self.augmenter, self.normalizing, self.dtype = title, reading, augmenter, normalizing, dtype
         self.skipped = SkippedSamples(title, reading.on_bad_sample)
-        self.damage: list[FormatError] = []
+        self.damage: list[FormatError | FileAccessError] = []
         damaged = self.damage.append if self.skipped.are_wanted else None
-        index = reading.path_imgidx or with_suffix(reading.path_imgrec, ".idx")
-        if reading.path_imgidx:
-            self.records = MXIndexedRecordIO(index, reading.path_imgrec, "r")
-        else:
-            self.records = _Records(index, reading.path_imgrec, damaged)
+        self.records = RecordFiles(title, reading.path_imgrec, reading.path_imgidx, damaged)
         listed = read_image_list(reading.path_imglist, damaged) if reading.path_imglist else ()
         self.labels = {image.number: image.labels for image in listed}
         self.mean = normalizing.mean(augmenter.shape[0])
@@ -77,10 +60,10 @@ class Source:
         """The normalization as `PictureWriter` takes it, if it is the same for all images."""
         return None if self.normalizing.varies else self._numbers(np.random.default_rng(0))
 
-    def keys_of(self, part: int, parts: int) -> list[Any]:
+    def keys_of(self, part: int, parts: int) -> list[RecordKey]:
         """Keys of a part's records: equally many for each part where an index is named, else those in its share of the bytes."""
-        keys, offsets, reading = self.records.keys, self.records.idx, self.reading
-        places = np.arange(len(keys)) if reading.path_imgidx else np.array([offsets[key] for key in keys], "int64")
+        keys, reading = self.records.keys, self.reading
+        places = np.arange(len(keys)) if reading.path_imgidx else np.array([self.records.offset_of(key) for key in keys], "int64")
         step = -(-(len(keys) if reading.path_imgidx else self.records.size) // parts)
         if not reading.path_imgidx:
             step = -(-step // 4) * 4
@@ -91,13 +74,13 @@ class Source:
         """Shape of the label of an image in a batch."""
         return (self.reading.label_width,) if self.reading.label_width > 1 else ()
 
-    def content(self, key: Any) -> tuple[IRHeader, memoryview]:
+    def content(self, key: RecordKey) -> tuple[IRHeader, memoryview]:
         """The header and the compressed image of a record."""
-        record = self.records.read_idx(key)
+        record = self.records.read(key)
         with self.naming(key):
             return unpack_view(memoryview(record))
 
-    def load(self, key: Any, seed: tuple[int, ...], data: np.ndarray, label: np.ndarray) -> int:
+    def load(self, key: RecordKey, seed: tuple[int, ...], data: np.ndarray, label: np.ndarray) -> int:
         """Write the pixels and the label of a record to their places in a batch; return the number in its header."""
         rng = np.random.default_rng(seed)
         with timed("read record"):
@@ -142,12 +125,12 @@ class Source:
             np.minimum(pixels, np.iinfo(self.dtype).max, out=data, casting="unsafe")
 
     @contextmanager
-    def naming(self, key: Any) -> Iterator[None]:
+    def naming(self, key: RecordKey) -> Iterator[None]:
         """Name the record in errors about its content."""
         try:
             yield
         except FormatError as error:
-            raise FormatError(f"record {key}: {error.what}", error.given, error.todo).at_path(self.reading.path_imgrec) from None
+            raise FormatError(f"record {key}: {error.what}", error.given, error.todo).at_path(self.records.path_of(key)) from None
 
     def normalize(self, pixels: np.ndarray, rng: np.random.Generator, out: np.ndarray) -> None:
         """Write pixels (c, h, w) with the mean subtracted, divided by the deviation and scaled."""
@@ -160,13 +143,13 @@ class Source:
         if shift.any():
             out += shift
 
-    def _label(self, key: Any, header: Any) -> Any:
+    def _label(self, key: RecordKey, header: Any) -> Any:
         found = self.labels_of(key, header)
         if np.size(found) != self.reading.label_width:
             raise ShapeError(f"{self.title}: record {key} has {np.size(found)} labels", f"label_width={self.reading.label_width}")
         return found if self.reading.label_width > 1 else np.ravel(found)[0]
 
-    def labels_of(self, key: Any, header: Any) -> Any:
+    def labels_of(self, key: RecordKey, header: Any) -> Any:
         """The label of a record: its own, or that in the list."""
         if self.reading.path_imglist:
             if header.id not in self.labels:
@@ -180,7 +163,7 @@ class Row(NamedTuple):
 
     place: int
     position: int
-    key: Any
+    key: RecordKey
     seed: tuple[int, ...]
     loaded: "tuple[np.ndarray, np.ndarray, int] | None"
 
@@ -254,7 +237,8 @@ class ImageRecordIter(LoadingIter):
     Parameters
     ----------
     path_imgrec
-        The file of records: a path, or a URL that fsspec opens.
+        The file of records: a path, or a URL that fsspec opens. Several with semicolons between, or a folder, whose files are taken in the
+        order of their names, are read as one sequence.
     data_shape
         Shape (c, h, w) of an image in a batch: 3 channels for colors, 1 for gray.
     batch_size
@@ -262,7 +246,8 @@ class ImageRecordIter(LoadingIter):
     path_imglist
         A list of images (`im2rec`) whose labels replace those of the records with the same numbers.
     path_imgidx
-        The index of the records; without one, the file next to it with the extension ``.idx``, or the headers of all records are read.
+        The index of the records; without one, the file next to it with the extension ``.idx``, or the headers of all records are read. For
+        several files one index for each, with semicolons between, or one with the offsets in all files joined.
     label_width
         Number of labels of an image.
     num_parts, part_index
@@ -278,7 +263,8 @@ class ImageRecordIter(LoadingIter):
         Seed of the augmentation; that of the order if None.
     on_bad_sample
         What to do about a record that is damaged, is no image, or has another number of labels: ``"raise"`` an error, or ``"skip"`` it,
-        as if the file did not have it. The epoch then ends with a warning that says how many were skipped and names the first of them.
+        as if the file did not have it; so is a whole file that cannot be read, among several that can. The epoch then ends with a warning
+        that says how many were skipped and names the first of them.
     round_batch
         Whether an incomplete last batch is padded with the first images of the next epoch, which begins after these. If false, it is padded
         with zeros. `DataBatch.pad` tells how many.
@@ -409,7 +395,7 @@ class ImageRecordIter(LoadingIter):
         self._current = None
         self.skipped.begin(any_read=start > 0)
         for error in self._source.damage:
-            self.skipped.add(error.what if error.offset is None else f"byte {error.offset}", error)
+            self.skipped.add(str(error), error)
         self._epoch, self._start = epoch, start
         self._at = self._ahead = start if at is None else at
 
@@ -496,7 +482,7 @@ class ImageRecordIter(LoadingIter):
         rng = np.random.default_rng((abs(reading.seed), epoch))
         if reading.shuffle_chunk_size <= 0:
             return rng.permutation(count)
-        offsets = np.array([self._source.records.idx[key] for key in self._keys])
+        offsets = np.array([self._source.records.offset_of(key) for key in self._keys])
         chunks = np.split(np.arange(count), np.flatnonzero(np.diff((offsets - offsets[0]) // (reading.shuffle_chunk_size << 20))) + 1)
         order = np.random.default_rng((abs(reading.shuffle_chunk_seed), epoch)).permutation(len(chunks))
         return np.concatenate([rng.permutation(chunks[k]) for k in order])

@@ -1,7 +1,6 @@
 """Iterators over text files: comma-separated values, and LibSVM's sparse rows."""
 
 import io
-import os
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from ..backend.loader import backend_for
 from ..device import CPU
 from ..dtype import DTypeLike, dtype_name
 from ..errors import FormatError, ParameterError, ShapeError
-from ..formats.files import read_file
+from ..formats.files import listed_files, read_file
 from ..ndarray.array import NDArray
 from ..ndarray.sparse import CSRNDArray, csr_matrix
 from .file_iterators import MXDataIter, takes_text
@@ -44,11 +43,12 @@ class CSVIter(MXDataIter):
     Parameters
     ----------
     data_csv
-        The file of data: a path, or a URL that fsspec opens. It has no header; empty lines are left out.
+        The file of data: a path, or a URL that fsspec opens. It has no header; empty lines are left out. Several with semicolons between,
+        or a folder, whose files are taken in the order of their names, are read as one sequence.
     data_shape
         Shape of a row in a batch.
     label_csv
-        The file of labels; zeros without one.
+        The file of labels, or several; zeros without one.
     label_shape
         Shape of a label in a batch; that of a single number is ().
     batch_size
@@ -121,11 +121,22 @@ def _check_lengths(title: str, rows: int, labels: int) -> None:
         raise ShapeError(f"{title}: the numbers of rows and labels differ", f"{rows} and {labels}", "pass matching files")
 
 
-def _csv_rows(path: str, shape: Shape, dtype: str) -> np.ndarray:
+def _contents(names: str) -> list[tuple[str, bytes]]:
+    """The files that a parameter names, without those among several that are empty."""
+    contents = ((path, read_file(path)) for path in listed_files(names))
+    found = [(path, content) for path, content in contents if content and not content.isspace()]
+    if not found:
+        raise FormatError("the file is empty", None).at_path(names)
+    return found
+
+
+def _csv_rows(names: str, shape: Shape, dtype: str) -> np.ndarray:
+    """The rows of files (n, *shape)."""
+    return np.concatenate([_csv_rows_of(path, content, shape, dtype) for path, content in _contents(names)])
+
+
+def _csv_rows_of(path: str, content: bytes, shape: Shape, dtype: str) -> np.ndarray:
     """The rows of a file (n, *shape)."""
-    content = read_file(path)
-    if not content or content.isspace():
-        raise FormatError("the file is empty", None).at_path(path)
     try:
         rows = _quick_rows(content) if dtype == "float32" else None
         if rows is None:
@@ -175,11 +186,13 @@ class LibSVMIter(MXDataIter):
     Parameters
     ----------
     data_libsvm
-        The file of data: a path, or a URL that fsspec opens.
+        The file of data: a path, or a URL that fsspec opens. Several with semicolons between, or a folder, whose files are taken in the
+        order of their names, are read as one sequence.
     data_shape
         Shape (columns,) of a row.
     label_libsvm
-        A file of labels in the same format, whose own labels are ignored; without one, the labels are those in the file of data.
+        A file of labels, or several, in the same format, whose own labels are ignored; without one, the labels are those in the
+        file of data.
     label_shape
         Shape of a label; with a file of labels (columns,), and batches of labels are csr arrays.
     num_parts, part_index
@@ -235,7 +248,7 @@ class LibSVMIter(MXDataIter):
             raise ShapeError("LibSVMIter: label_shape is expected to be (1,) without label_libsvm", f"{label_shape}", "omit it")
         count = len(self._rows.labels)
         _check_lengths("LibSVMIter", count, count if self._labels is None else len(self._labels.labels))
-        part = np.arange(count) if num_parts == 1 else _part_of(read_file(data_libsvm), num_parts, part_index)
+        part = np.arange(count) if num_parts == 1 else _part_of([content for _, content in _contents(data_libsvm)], num_parts, part_index)
         super().__init__(part, self._rows.labels[part], batch_size, data_name, label_name, round_batch=True)
         self.provide_data = [DataDesc(data_name, (batch_size, self._rows.columns))]
         if self._labels is not None:
@@ -258,18 +271,14 @@ def _columns(name: str, given: Any) -> int:
 
 
 class _SparseRows:
-    """The rows of a file in LibSVM's format: labels (n,), and values and columns of row k from ``starts[k]`` to ``starts[k + 1]``."""
+    """The rows of files in LibSVM's format: labels (n,), and values and columns of row k from ``starts[k]`` to ``starts[k + 1]``."""
 
-    def __init__(self, path: str, columns: int) -> None:
+    def __init__(self, names: str, columns: int) -> None:
         self.columns = columns
-        try:
-            self.labels, self.values, self.indices, self.starts = _parse_libsvm(read_file(path))
-            wrong = np.flatnonzero((self.indices < 0) | (self.indices >= columns))
-            if len(wrong):
-                row = int(np.searchsorted(self.starts, wrong[0], "right"))
-                raise FormatError(f"row {row}: a column out of range", f"{self.indices[wrong[0]]} of {columns}", "count columns from 0")
-        except FormatError as error:
-            raise error.at_path(os.fspath(path)) from None
+        found = [_sparse_rows_of(path, content, columns) for path, content in _contents(names)]
+        labels, values, indices, counts = zip(*found, strict=True)
+        self.labels, self.values, self.indices = np.concatenate(labels), np.concatenate(values), np.concatenate(indices)
+        self.starts = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
 
     def batch(self, rows: np.ndarray) -> CSRNDArray:
         """Some rows as a csr array."""
@@ -279,15 +288,28 @@ class _SparseRows:
         return csr_matrix((self.values[places], self.indices[places], indptr), shape=(len(rows), self.columns))
 
 
+def _sparse_rows_of(path: str, content: bytes, columns: int) -> tuple[np.ndarray, ...]:
+    """Labels, values, columns and numbers of values of a file's rows."""
+    try:
+        labels, values, indices, counts = _parse_libsvm(content)
+        wrong = np.flatnonzero((indices < 0) | (indices >= columns))
+        if len(wrong):
+            row = int(np.searchsorted(np.cumsum(counts), wrong[0], "right")) + 1
+            raise FormatError(f"row {row}: a column out of range", f"{indices[wrong[0]]} of {columns}", "count columns from 0")
+    except FormatError as error:
+        raise error.at_path(path) from None
+    return labels, values, indices, counts
+
+
 def _parse_libsvm(content: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Labels, values, columns and starts of rows; see `_SparseRows`."""
+    """Labels, values, columns, and the number of values of each row."""
     labels, rest, counts = _quick_libsvm(content) or _slow_libsvm(content)
     with np.errstate(invalid="ignore"):
         columns = rest[:, 0].astype("int64")
     if (columns != rest[:, 0]).any():
         raise _wrong_line(_lines(content))
     with np.errstate(over="ignore"):
-        return labels.astype("float32"), rest[:, 1].astype("float32"), columns, np.concatenate([[0], np.cumsum(counts)])
+        return labels.astype("float32"), rest[:, 1].astype("float32"), columns, counts
 
 
 def _quick_libsvm(content: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
@@ -330,12 +352,12 @@ def _slow_libsvm(content: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return numbers[heads], np.delete(numbers, heads).reshape(-1, 2), counts
 
 
-def _part_of(content: bytes, count: int, index: int) -> np.ndarray:
+def _part_of(contents: list[bytes], count: int, index: int) -> np.ndarray:
     """The rows of one of several parts: those that begin in its share of the bytes. The part before has one that begins where it does."""
-    lines = content.splitlines(keepends=True)
+    lines = [line for content in contents for line in content.splitlines(keepends=True)]
     starts = np.cumsum([0, *map(len, lines)])[:-1]
     starts = starts[[bool(line.partition(b"#")[0].strip()) for line in lines]]
-    parts = np.maximum(-(-starts // -(-len(content) // count)) - 1, 0)
+    parts = np.maximum(-(-starts // -(-sum(map(len, lines)) // count)) - 1, 0)
     return np.flatnonzero(parts == index)
 
 

@@ -233,3 +233,63 @@ def wrong_detection(mx: Any) -> Any:
         ]
         _records(mx, folder, FLAT[:1], [[2, 5, 0, 0.1, 0.1]])
         return [*found, fails(lambda: list(make(**given)))]
+
+
+def _shards(mx: Any, folder: str) -> list[str]:
+    """Three files of 5, 3 and 4 records, an empty one, and an index of all of them joined."""
+    paths, entries, start = [], [], 0
+    for name, first, count in (("a", 0, 5), ("b", 10, 3), ("empty", 0, 0), ("c", 20, 4)):
+        paths.append(os.path.join(folder, name + ".rec"))
+        file = mx.recordio.MXIndexedRecordIO(os.path.join(folder, name + ".idx"), paths[-1], "w")
+        for k in range(first, first + count):
+            entries.append(f"{len(entries)}\t{start + file.tell()}\n")
+            file.write_idx(k, mx.recordio.pack(mx.recordio.IRHeader(0, float(k), k, 0), _png(np.full((4, 4, 3), k, "uint8"))))
+        file.close()
+        start += os.path.getsize(paths[-1])
+    with open(os.path.join(folder, "joint.idx"), "w") as index:
+        index.writelines(entries)
+    return paths
+
+
+def several_files(mx: Any) -> Any:
+    """Files of records with semicolons between: their order, parts, several epochs, and names that are wrong."""
+    found: list[Any] = []
+    with tempfile.TemporaryDirectory() as folder:
+        a, b, empty, c = _shards(mx, folder)
+        joint = os.path.join(folder, "joint.idx")
+
+        def labels(path: str, epochs: int = 1, cls: str = "ImageRecordIter", **options: Any) -> list[Any]:
+            given = {"data_shape": (3, 4, 4), "batch_size": 2, "preprocess_threads": 1, "verbose": False, **options}
+            it = getattr(mx.io, cls)(path_imgrec=path, **given)
+            rows = []
+            for _ in range(epochs):
+                rows.append([[int(k) for k in batch.label[0].asnumpy()] for batch in it])
+                it.reset()
+            return rows
+
+        everything = ";".join([a, b, empty, c])
+        found += [labels(f"{a};{b}"), labels(f"{b};{a};"), labels(f"{a};{a}"), labels(everything, 2)]
+        found += [labels(everything, 3, batch_size=5), labels(f"{b};{a}", cls="ImageRecordUInt8Iter")]
+        for index in ("", joint):
+            options = {"path_imgidx": index, "batch_size": 1}
+            found += [labels(everything, num_parts=n, part_index=k, **options) for n in (2, 3) for k in range(n)]
+            epochs = labels(everything, 2, shuffle=True, **options)
+            found += [sorted(epochs[0]), sorted(epochs[1]), epochs[0] != epochs[1], epochs[0] != sorted(epochs[0])]
+        wrong = [f"{a};;{b}", f";{a}", ";", f"{a}; {b}", f"{a},{b}"]
+        found += [[fails(lambda path=path: labels(path)) for path in wrong]]
+    return found
+
+
+def folder_of_files(mx: Any) -> Any:
+    """The files of a folder, in any order (MXNet takes that of the file system), without those of the folders in it."""
+    with tempfile.TemporaryDirectory() as folder:
+        inner = os.path.join(folder, "inner")
+        os.mkdir(inner)
+        for path in _shards(mx, inner)[:2]:
+            os.rename(path, os.path.join(folder, os.path.basename(path)))
+        found = []
+        for path in (folder, folder + "/"):
+            given = {"data_shape": (3, 4, 4), "batch_size": 1, "preprocess_threads": 1, "verbose": False}
+            batches = mx.io.ImageRecordIter(path_imgrec=path, **given)
+            found.append(sorted(int(batch.label[0].asnumpy()[0]) for batch in batches))
+    return found

@@ -133,3 +133,45 @@ def shares_of_sparse_rows(mx: Any) -> Any:
                 it = mx.io.LibSVMIter(data_libsvm=path, data_shape=(5,), batch_size=1, num_parts=count, part_index=part)
                 found.append([int(batch.label[0].asnumpy()[0]) for batch in it])
     return found
+
+
+def several_files(mx: Any) -> Any:
+    """Files with semicolons between, of which one does not end its last line, and the files of a folder."""
+    found: list[Any] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name, csv, svm in (
+            ("a", "1,1\n2,2\n3,3\n", "1 0:1\n2 1:2\n3 2:3\n"),
+            ("b", "4,4\n5,5\n", "4 0:4\n5 1:5\n"),
+            ("n", "6,6\n7,7", "6 0:6\n7 1:7"),
+            ("e", "", ""),
+        ):
+            for form, text in (("csv", csv), ("svm", svm)):
+                os.makedirs(os.path.join(folder, form), exist_ok=True)
+                with open(os.path.join(folder, form, f"{name}.{form}"), "w") as file:
+                    file.write(text)
+
+        def joined(form: str, names: str) -> str:
+            return ";".join(os.path.join(folder, form, f"{name}.{form}") if name else "" for name in names.split(";"))
+
+        def rows(cls: str, **options: Any) -> list[Any]:
+            batches = getattr(mx.io, cls)(**options)
+            return [[_read(batch.data[0]), _read(batch.label[0]), batch.pad] for batch in batches]
+
+        def csv_rows(names: str, **options: Any) -> list[Any]:
+            return rows("CSVIter", data_csv=joined("csv", names), data_shape=(2,), **{"batch_size": 2, **options})
+
+        def svm_rows(names: str, **options: Any) -> list[Any]:
+            return rows("LibSVMIter", data_libsvm=joined("svm", names), data_shape=(3,), **{"batch_size": 1, **options})
+
+        found += [csv_rows(names) for names in ("a;b", "b;a;", "n;a", "a;e;b")]
+        found += [csv_rows("b;a", label_csv=joined("csv", "a;b"), label_shape=(2,)), csv_rows("a;n", dtype="int32")]
+        found += [svm_rows(names) for names in ("a;b", "b;a;", "n;a", "a;e;b")]
+        found += [svm_rows("a;b", label_libsvm=joined("svm", "b;a"), label_shape=(3,))]
+        found += [svm_rows("a;b", num_parts=n, part_index=k) for n in (2, 3) for k in range(n)]
+        found += [
+            sorted(rows("CSVIter", data_csv=os.path.join(folder, "csv"), data_shape=(2,), batch_size=1)),
+            sorted(rows("LibSVMIter", data_libsvm=os.path.join(folder, "svm"), data_shape=(3,), batch_size=1)),
+        ]
+        wrong = ("a;;b", ";a", "missing")
+        found += [[fails(lambda call=call, names=names: call(names)) for names in wrong] for call in (csv_rows, svm_rows)]
+    return found
