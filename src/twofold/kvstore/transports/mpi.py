@@ -167,6 +167,8 @@ class MpiTransport:
         self._large = np.empty(0, np.uint8)
         self._used: int | None = None
         self._arrived: deque[tuple[int, Message]] = deque()
+        #: Processes that were found dead while a message was sent to another.
+        self._lost: deque[ProcessGone] = deque()
         #: Replies to messages that were refused, perhaps while another was being sent.
         self._owed: deque[tuple[int, Message]] = deque()
 
@@ -208,7 +210,13 @@ class MpiTransport:
     def _complete(self, sent: list[Any], dest: int, message: Message) -> None:
         wait = Waiting()
         while not self._mpi.Request.Testall(sent):
-            found = self._poll(kept=True)
+            try:
+                found = self._poll(kept=True)
+            except ProcessGone as gone:
+                if gone.process in (dest, -1):
+                    raise
+                self._lost.append(gone)  # `receive` says so; this message is for another
+                continue
             if found is not None:
                 k, received = found
                 self._arrived.append((self._peers[k], received))
@@ -225,6 +233,8 @@ class MpiTransport:
         ClusterError
             If a process is gone.
         """
+        if self._lost:
+            raise self._lost.popleft()
         wait, found = Waiting(), None
         try:
             while not self._arrived and (found := self._next()) is None:
@@ -257,7 +267,10 @@ class MpiTransport:
                 k = self._peers.index(found.process)
                 del self._peers[k], self._requests[k], self._inbox[k]
                 self._deferred = {j - (j > k): header for j, header in self._deferred.items() if j != k}  # places move up
-                self._used = None
+                # Another peer's message may be in use while a reply is being sent: it is listened to again afterwards.
+                used, self._used = self._used, None
+                if used is not None and used != k:
+                    self._used = used - (used > k)
         return found
 
     def _listen(self, k: int) -> None:
