@@ -145,3 +145,51 @@ for wrong in (lambda: _apply_weighting(mx.nd, x, "a"), lambda: _init_data(None, 
         "weight must be a number: given 'a'; pass weights of samples as sample_weight\n"
         "an iterator needs data: given no array; pass at least one\n"
     )
+
+
+def test_private_functions_of_training_loops_are_mxnets(run):
+    """Expected values are those of MXNet 1.9.1."""
+    text = """
+import mxnet as mx
+from mxnet.base import MXNetError
+from mxnet.gluon.block import _BlockScope, _flatten, _regroup
+from mxnet.gluon.parameter import tensor_types
+from mxnet.gluon.rnn.rnn_cell import _format_sequence
+from mxnet.gluon.utils import _indent
+from mxnet.model import _create_kvstore, _initialize_kvstore, _update_params, _update_params_on_kvstore
+from mxnet.module.base_module import _check_input_names, _parse_data_desc
+a, b = mx.nd.ones((2,)), mx.nd.zeros((2,))
+for given in (a, [a], (a, [b, None])):
+    flat, form = _flatten(given, "input")
+    print(len(flat), form, type(_regroup(flat, form)).__name__)
+x = mx.nd.ones((2, 3, 4))
+for arguments in ((3, x, "NTC", False), (2, x, "TNC", False), (3, x, "TNC", True, "NTC"), (2, [a, b], "NTC", True)):
+    values, axis, F, size = _format_sequence(*arguments)
+    print([v.shape for v in values] if isinstance(values, list) else values.shape, axis, size)
+print(repr(_indent("a\\nb", 2)), isinstance(a, tensor_types), _create_kvstore("local", 1, {}))
+store, on_store = _create_kvstore("device", 2, {"w": a})
+weights = [[b.copy(), b.copy()]]
+_initialize_kvstore(store, weights, {"w": a}, ["w"], on_store)
+store.set_optimizer(mx.optimizer.SGD(learning_rate=0.5))
+_update_params_on_kvstore(weights, [[a, a]], store, ["w"])
+print(on_store, [w.asnumpy().tolist() for w in weights[0]])
+found = []
+def updater(*columns):
+    found.append([columns[0], [g.asnumpy().tolist() for g in columns[1]]])
+summing = mx.kv.create("local")
+summing.init("w", b)
+_update_params([[b, b], [b, b]], [[a.copy(), a * 2], [None, None]], updater, 2, summing, ["w", "v"])
+print([[list(places), grads] for places, grads in found])
+symbol = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2)
+print(_check_input_names(symbol, ["data"], "data", True), _parse_data_desc(["data"], [], [("data", (2, 3))], None)[1])
+try:
+    _check_input_names(symbol, ["dato"], "data", True)
+except ValueError as error:
+    print("ValueError")
+"""
+    assert run(text) == (
+        "1 0 NDArray\n1 [0] list\n3 [0, [0, -1]] list\n"
+        "[(2, 4), (2, 4), (2, 4)] 1 2\n[(3, 4), (3, 4)] 0 3\n(3, 2, 4) 0 3\n(2, 2) 1 2\n"
+        "'a\\n  b' True (None, False)\nTrue [[0.0, 0.0], [0.0, 0.0]]\n"
+        "[[[0], [[3.0, 3.0]]], [[1], [[3.0, 3.0]]]]\nNone None\nValueError\n"
+    )

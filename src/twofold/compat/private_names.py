@@ -1,14 +1,34 @@
 """Private functions of MXNet's that published scripts import all the same."""
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Number
 from typing import Any
 
-from ..errors import InvalidValue
+from ..errors import InvalidValue, MXNetError
+from ..gluon.rnn.sequences import functions_for, merge, steps_of
+from ..gluon.scope import BlockScope
 from ..gluon.signatures import Functions, Operand
+from ..gluon.structure import ARRAY, NOTHING, flatten
+from ..imperative.array import Array
 from ..io.array_iterator import named_arrays
+from ..io.iterator import DataDesc
+from ..kvstore.base import KVStoreBase
+from ..kvstore.create import store_for
+from ..module.shapes import Shapes, check_data, check_inputs, describe
 from ..ndarray import NDArray
+from ..origin import warn
+from ..symbol.symbol import Symbol
 
 __all__: list[str] = []
+
+#: What counts as an array in inputs of blocks.
+tensor_types = (Symbol, NDArray)
+
+#: A nested list of numbers: 0 for an array, -1 for None.
+_Nesting = Any
+
+
+# losses and iterators
 
 
 def _apply_weighting(F: Functions, loss: Operand, weight: float | None = None, sample_weight: Operand | None = None) -> Operand:
@@ -28,3 +48,132 @@ def _init_data(data: Any, allow_empty: bool, default_name: str) -> list[tuple[st
     if not pairs and not allow_empty:
         raise InvalidValue("an iterator needs data", "no array", "pass at least one")
     return pairs
+
+
+# training loops of the symbolic interface
+
+Arrays = Sequence[Sequence[NDArray]]
+
+
+def _create_kvstore(
+    kvstore: str | KVStoreBase | None, num_device: int, arg_params: Mapping[str, NDArray]
+) -> tuple[KVStoreBase | None, bool]:
+    """The store that a training loop uses, and whether the optimizer runs in it."""
+    return store_for(kvstore, num_device, arg_params.values())
+
+
+def _initialize_kvstore(
+    kvstore: Any, param_arrays: Arrays, arg_params: Mapping[str, NDArray], param_names: Sequence[str], update_on_kvstore: bool
+) -> None:
+    """Send parameters to a store, and copy them to the devices from there if it updates them."""
+    for place, (name, arrays) in enumerate(zip(param_names, param_arrays, strict=False)):
+        kvstore.init(name, arg_params[name])
+        if update_on_kvstore:
+            kvstore.pull(name, arrays, priority=-place)
+
+
+def _trained(param_arrays: Arrays, grad_arrays: Sequence[Sequence[NDArray | None]]) -> Iterable[tuple[int, Any, Any]]:
+    """The place, arrays and gradients of each parameter that has gradients."""
+    rows = zip(param_arrays, grad_arrays, strict=False)
+    return ((place, weights, grads) for place, (weights, grads) in enumerate(rows) if grads[0] is not None)
+
+
+def _update_params_on_kvstore(
+    param_arrays: Arrays, grad_arrays: Sequence[Sequence[NDArray | None]], kvstore: Any, param_names: Sequence[str]
+) -> None:
+    """Push gradients to a store that updates with them, and pull the weights."""
+    for place, weights, grads in _trained(param_arrays, grad_arrays):
+        kvstore.push(param_names[place], grads, priority=-place)
+        kvstore.pull(param_names[place], weights, priority=-place)
+
+
+def _update_params(
+    param_arrays: Arrays,
+    grad_arrays: Sequence[Sequence[NDArray | None]],
+    updater: Callable[[list[int], list[NDArray], list[NDArray]], object],
+    num_device: int,
+    kvstore: Any = None,
+    param_names: Sequence[str] | None = None,
+) -> None:
+    """Update weights on their devices; a store, if there is one, sums the gradients before. An updater is called once for each device."""
+    updates: list[list[tuple[int, NDArray, NDArray]]] = [[] for _ in range(num_device)]
+    for place, weights, grads in _trained(param_arrays, grad_arrays):
+        if kvstore is not None:
+            key = place if param_names is None else param_names[place]
+            kvstore.push(key, grads, priority=-place)
+            kvstore.pull(key, grads, priority=-place)
+        for k, (weight, grad) in enumerate(zip(weights, grads, strict=True)):
+            updates[k].append((place * num_device + k, grad, weight))
+    for rows in updates:
+        if rows:
+            updater(*(list(column) for column in zip(*rows, strict=True)))
+
+
+def _check_input_names(symbol: Symbol, names: Sequence[str], typename: str, throw: bool) -> None:
+    """Check that a symbol has the arguments that a module names; without ``throw`` a missing one is a warning."""
+    try:
+        check_inputs(f"{typename}_names", names, symbol.list_arguments())
+    except MXNetError as error:
+        if throw:
+            raise
+        warn(str(error))
+
+
+def _parse_data_desc(
+    data_names: Sequence[str], label_names: Sequence[str], data_shapes: Shapes, label_shapes: Shapes | None
+) -> tuple[list[DataDesc], list[DataDesc] | None]:
+    """Descriptions of a module's data and labels."""
+    data = describe(data_shapes)
+    check_data(data, data_names)
+    return data, None if label_shapes is None else describe(label_shapes)
+
+
+# blocks
+
+
+class _BlockScope(BlockScope):
+    """The scope of a block's names."""
+
+    def __init__(self, block: Any) -> None:
+        super().__init__(block, block is not None and block.prefix == "")
+
+
+def _flatten(args: object, inout_str: str) -> tuple[list[Any], _Nesting]:
+    """The arrays, symbols and Nones of nested lists in order, and how they were nested; see `_regroup`."""
+    if args is None:
+        return [None], NOTHING
+    if not isinstance(args, (list, tuple)):
+        return flatten(args, (Array, Symbol), inout_str)[0], ARRAY
+    parts = [_flatten(x, inout_str) for x in args]
+    return [x for flat, _ in parts for x in flat], [form for _, form in parts]
+
+
+def _regroup(args: Iterable[Any], fmt: _Nesting) -> Any:
+    """Flattened values nested again."""
+    values = iter(args)
+
+    def nested(form: _Nesting) -> Any:
+        return [nested(f) for f in form] if isinstance(form, (list, tuple)) else next(values)
+
+    return nested(fmt)
+
+
+def _format_sequence(
+    length: int, inputs: Any, layout: str, merge_outputs: bool | None, in_layout: str | None = None
+) -> tuple[Any, int, Functions, int]:
+    """A sequence as a list of steps (False), as one array (True) or as it is (None); its time axis, functions and batch size."""
+    axis, given = layout.find("T"), layout if in_layout is None else in_layout
+    if isinstance(inputs, (Array, Symbol)):
+        F = functions_for(inputs)
+        size = inputs.shape[layout.find("N")] if isinstance(inputs, Array) else 0
+        if merge_outputs is False:
+            return steps_of(length, inputs, given).values, axis, F, size
+        there = given.find("T")
+        return (inputs if there == axis else F.swapaxes(inputs, axis, there)), axis, F, size
+    steps = steps_of(length, inputs, layout)
+    return (merge(steps.F, steps.values, layout) if merge_outputs else steps.values), axis, steps.F, steps.batch_size
+
+
+def _indent(s_: str, numSpaces: int) -> str:
+    """A text with all lines but the first indented."""
+    return s_.replace("\n", "\n" + " " * numSpaces)
