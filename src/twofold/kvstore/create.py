@@ -1,5 +1,6 @@
 """`create` makes a store by its kind; `store_for` decides which store training uses and whether the optimizer runs in it."""
 
+import math
 from collections.abc import Iterable
 from os import environ
 
@@ -7,10 +8,7 @@ from ..errors import DTypeError, ParameterError
 from ..ndarray.array import NDArray
 from ..strictness import tolerate
 from .base import KVStoreBase
-from .cluster import join
-from .distributed import DistributedStore
 from .local import KINDS, KVStore
-from .served import ServedStore, run_server, staleness_of
 
 __all__ = ["check_kvstore", "create", "store_for"]
 
@@ -51,20 +49,39 @@ def create(name: str = "local", *, staleness: float | None = None) -> KVStoreBas
     if staleness is not None and not kind.startswith(MULTI_MACHINE):
         raise ParameterError("kvstore.create: this kind of store has no staleness", repr(name), "create 'dist_async'")
     if kind.startswith(MULTI_MACHINE):
-        return _spanning(kind, staleness_of(kind, staleness))
+        return _spanning(kind, _staleness_of(kind, staleness))
     like = "device" if "device" in kind else "local"
     known = ", ".join([*KINDS, *KVStoreBase.kv_registry])
     tolerate("kvstore.create: unknown kind of store", f"{name!r}, created as {like!r}", f"use one of {known}")
     return KVStore(name, like)
 
 
+def _staleness_of(kind: str, given: float | None) -> float:
+    """How many pushes a worker may be ahead of the slowest, by the kind of store."""
+    if "async" in kind:
+        return math.inf if given is None else given
+    if given:
+        raise ParameterError("kvstore.create: only asynchronous stores have a staleness", f"{kind!r}, {given}", "create 'dist_async'")
+    return 0
+
+
 def _spanning(kind: str, staleness: float) -> KVStoreBase:
     """A store of several processes. In a server process it does not return: the program of workers runs in workers only."""
+    from .cluster import join  # here: programs of one process do not load the modules of clusters
+
     cluster = join()
     if cluster.is_server:
+        from .served import run_server
+
         run_server(cluster, staleness)
         raise SystemExit(0)
-    return ServedStore(kind, cluster) if cluster.servers else DistributedStore(kind, cluster)
+    if cluster.servers:
+        from .served import ServedStore
+
+        return ServedStore(kind, cluster)
+    from .distributed import DistributedStore
+
+    return DistributedStore(kind, cluster)
 
 
 def store_for(

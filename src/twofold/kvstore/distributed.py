@@ -55,25 +55,14 @@ class DistributedStore(KVStore):
     """
 
     def __init__(self, kind: str = "dist_sync", cluster: Cluster | None = None) -> None:
-        super().__init__(kind, "device" if "device" in kind or kind == "horovod" else "local")
-        self._cluster = join() if cluster is None else cluster
-        if "async" in kind and self._cluster.workers > 1:
+        super().__init__(kind, "device" if "device" in kind or kind == "horovod" else "local", join() if cluster is None else cluster)
+        if "async" in kind and self.num_workers > 1:
             raise ParameterError("kvstore.create: asynchronous updates need a server", repr(kind), "start one: twofold launch -n 2 -s 1 …")
         self._steps = 0
 
     @property
-    def rank(self) -> int:
-        """The number of this worker."""
-        return self._cluster.rank
-
-    @property
-    def num_workers(self) -> int:
-        """The number of workers."""
-        return self._cluster.workers
-
-    @property
     def _all(self) -> Collectives | None:
-        return self._cluster.collectives
+        return None if self._cluster is None else self._cluster.collectives
 
     # values
 
@@ -244,11 +233,6 @@ class DistributedStore(KVStore):
             self._all.barrier()
 
     barrier = _barrier
-
-    def share_figure(self, figure: float) -> list[float]:
-        """Tell worker 0 a figure; see `KeyedStore.share_figure`."""
-        workers = self._all
-        return [figure] if workers is None else workers.share(figure)
 
     def get_num_dead_node(self, node_id: int = 0, timeout: float = 60) -> int:
         """The number of other workers that have died or do not answer.

@@ -1,18 +1,39 @@
 """What the stores share that keep arrays by key: their keys, and the sum over the devices of one process."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from ..device import CPU, Device
 from ..errors import DTypeError, InvalidValue, MXNetError, ParameterError, ShapeError
 from ..imperative.array import Array
 from ..ndarray.array import NDArray
+from ..optimizer.base import Optimizer
 from .base import Key, Keys, KVStoreBase, Values
 
-__all__ = ["KeyedStore"]
+if TYPE_CHECKING:
+    from .cluster import Cluster
+
+__all__ = ["KeyedStore", "Kind"]
 
 
-class KeyedStore(KVStoreBase):
+class Kind(Protocol):
+    """What a store knows of each of its arrays: the arrays themselves may be on servers."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of its axes."""
+        ...
+
+    @property
+    def stype(self) -> str:
+        """How it is stored: ``"default"`` or ``"row_sparse"``."""
+        ...
+
+
+Stored = TypeVar("Stored", bound=Kind)
+
+
+class KeyedStore(KVStoreBase, Generic[Stored]):
     """A store of arrays by key.
 
     Parameters
@@ -21,17 +42,31 @@ class KeyedStore(KVStoreBase):
         Its name.
     is_on_device
         Whether values are summed on the first device that pushes rather than on the CPU.
+    cluster
+        The processes that share it; None for the store of a single process.
     """
 
-    def __init__(self, kind: str, is_on_device: bool) -> None:
+    def __init__(self, kind: str, is_on_device: bool, cluster: "Cluster | None" = None) -> None:
         self._kind = kind
         self._is_on_device = is_on_device
+        self._cluster = cluster
         self._key_type: type | None = None
+        self._stored: dict[Key, Stored] = {}
 
     @property
     def type(self) -> str:
         """The kind of store."""
         return self._kind
+
+    @property
+    def rank(self) -> int:
+        """The number of this worker; 0 if it is the only one."""
+        return 0 if self._cluster is None else self._cluster.rank
+
+    @property
+    def num_workers(self) -> int:
+        """The number of workers."""
+        return 1 if self._cluster is None else self._cluster.workers
 
     @staticmethod
     def is_capable(capability: str) -> bool:
@@ -59,7 +94,8 @@ class KeyedStore(KVStoreBase):
         list
             On worker 0, the last figure of each worker that has told one and has not finished; elsewhere nothing.
         """
-        return [figure]
+        workers = None if self._cluster is None else self._cluster.collectives
+        return [figure] if workers is None else workers.share(figure)
 
     # the devices of this process
 
@@ -99,13 +135,20 @@ class KeyedStore(KVStoreBase):
             found.setdefault(k, []).extend(_arrays(k, x))
         yield from found.items()
 
-    def _row_requests(self, key: Keys, out: Values | None, row_ids: Values | None) -> list[tuple[Key, NDArray, NDArray]]:
-        """What `row_sparse_pull` is asked for: keys, arrays to copy into, and the numbers of the rows of each.
+    def _of_key(self, key: Key) -> Stored:
+        if key not in self._stored:
+            raise MXNetError(f"KVStore: key {key} has not been inited", None, "call init or broadcast with it first")
+        return self._stored[key]
+
+    def _row_requests(self, key: Keys, out: Values | None, row_ids: Values | None) -> Iterator[tuple[Key, Stored, NDArray, NDArray]]:
+        """What `row_sparse_pull` is asked for: keys, what is stored there, arrays to copy into, and the numbers of the rows of each.
 
         Raises
         ------
         ParameterError
             If ``out`` or ``row_ids`` is missing, or they differ in number.
+        MXNetError
+            If a key was not initialized, or its array or one of ``out`` is not row-sparse.
         """
         if out is None or row_ids is None:
             missing = "out" if out is None else "row_ids"
@@ -116,7 +159,12 @@ class KeyedStore(KVStoreBase):
         if len(ids) not in (1, len(targets)):
             given = f"{len(ids)} row_ids, {len(targets)} arrays"
             raise ParameterError("KVStore.row_sparse_pull: the numbers of row_ids and out differ", given, "pass one for each array, or one")
-        return [(k, target, ids[n if len(ids) > 1 else 0]) for n, (k, target) in enumerate(targets)]
+        for n, (k, target) in enumerate(targets):
+            stored = self._of_key(k)
+            if stored.stype != "row_sparse" or target.stype != "row_sparse":
+                given = f"key {k!r}: stored {stored.stype}, out {target.stype}"
+                raise MXNetError("KVStore.row_sparse_pull: an array is not row-sparse", given, "init with one, and pull into one")
+            yield k, stored, target, ids[n if len(ids) > 1 else 0]
 
     def _check_key(self, key: Any) -> None:
         kind = str if isinstance(key, str) else int if isinstance(key, int) else None
@@ -133,6 +181,12 @@ def _arrays(key: Key, value: Any) -> list[NDArray]:
         kinds = ", ".join(type(x).__name__ for x in arrays) or "an empty list"
         raise ParameterError(f"KVStore: key {key!r} needs an NDArray or a list of them", kinds, "pass arrays")
     return arrays
+
+
+def check_optimizer(optimizer: object) -> None:
+    """Raise a `DTypeError` unless the argument is an `Optimizer`."""
+    if not isinstance(optimizer, Optimizer):
+        raise DTypeError("KVStore.set_optimizer: not an optimizer", type(optimizer).__name__, "make one with mx.optimizer.create")
 
 
 def check_shapes(key: Key, values: list[NDArray], stored: NDArray) -> None:

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..device import Device
-from ..errors import DTypeError, MXNetError, ParameterError
+from ..errors import MXNetError, ParameterError
 from ..formats.files import read_file, write_file
 from ..imperative.cell import Value
 from ..ndarray.array import NDArray
@@ -14,7 +14,10 @@ from ..optimizer.base import Optimizer
 from ..optimizer.updater import Updater, get_updater
 from .base import Key, Keys, Values
 from .compression import TwoBitCompression, compression_of
-from .keyed import KeyedStore, check_shapes
+from .keyed import KeyedStore, check_optimizer, check_shapes
+
+if TYPE_CHECKING:
+    from .cluster import Cluster
 
 __all__ = ["KINDS", "KVStore"]
 
@@ -31,7 +34,7 @@ KINDS = {
 UpdateFunction = Callable[[Key, NDArray, NDArray], object]
 
 
-class KVStore(KeyedStore):
+class KVStore(KeyedStore[NDArray]):
     """Arrays by key, shared by the devices of one process.
 
     Parameters
@@ -40,23 +43,14 @@ class KVStore(KeyedStore):
         ``"local"`` keeps sums and stored arrays on the CPU; ``"device"`` and ``"nccl"`` on the first device that pushes.
     like
         The kind as which it works, if ``kind`` is only its name.
+    cluster
+        The processes that share it; None for a store of this process alone.
     """
 
-    def __init__(self, kind: str = "local", like: str | None = None) -> None:
-        super().__init__(kind, KINDS[like or kind])
-        self._stored: dict[Key, NDArray] = {}
+    def __init__(self, kind: str = "local", like: str | None = None, cluster: "Cluster | None" = None) -> None:
+        super().__init__(kind, KINDS[like or kind], cluster)
         self._updater: UpdateFunction | None = None
         self._compression: TwoBitCompression | None = None
-
-    @property
-    def rank(self) -> int:
-        """0: there is a single worker."""
-        return 0
-
-    @property
-    def num_workers(self) -> int:
-        """1: there is a single worker."""
-        return 1
 
     def init(self, key: Keys, value: Values) -> None:
         """Initialize keys.
@@ -194,12 +188,8 @@ class KVStore(KeyedStore):
         MXNetError
             If a key was not initialized, or its array or one of ``out`` is not row-sparse.
         """
-        for k, target, numbers in self._row_requests(key, out, row_ids):
-            stored: Any = self._of_key(k)
-            if stored.stype != "row_sparse" or target.stype != "row_sparse":
-                given = f"key {k!r}: stored {stored.stype}, out {target.stype}"
-                raise MXNetError("KVStore.row_sparse_pull: an array is not row-sparse", given, "init with one, and pull into one")
-            retained(stored, numbers.as_in_context(stored.context)).copyto(target)
+        for _, stored, target, numbers in self._row_requests(key, out, row_ids):
+            retained(cast("Any", stored), numbers.as_in_context(stored.context)).copyto(target)
 
     # updates of the stored arrays
 
@@ -228,8 +218,7 @@ class KVStore(KeyedStore):
         DTypeError
             If it is not an `Optimizer`.
         """
-        if not isinstance(optimizer, Optimizer):
-            raise DTypeError("KVStore.set_optimizer: not an optimizer", type(optimizer).__name__, "make one with mx.optimizer.create")
+        check_optimizer(optimizer)
         self.set_updater(get_updater(optimizer))
 
     def save_optimizer_states(self, fname: str | PathLike[str], dump_optimizer: bool = False) -> None:
@@ -285,13 +274,6 @@ class KVStore(KeyedStore):
 
     def _barrier(self) -> None:
         """Wait for all workers; there is only this one."""
-
-    # keys
-
-    def _of_key(self, key: Key) -> NDArray:
-        if key not in self._stored:
-            raise MXNetError(f"KVStore: key {key} has not been inited", None, "call init or broadcast with it first")
-        return self._stored[key]
 
 
 def _copy(stored: NDArray, target: NDArray) -> None:

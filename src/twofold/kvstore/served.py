@@ -3,7 +3,6 @@
 import atexit
 import json
 import logging
-import math
 import os
 from collections.abc import Mapping, Sequence
 from os import PathLike
@@ -16,7 +15,7 @@ from ..backend.loader import backend_for
 from ..config import SETTINGS
 from ..device import CPU
 from ..dtype import NUMPY
-from ..errors import DTypeError, FormatError, MXNetError, ParameterError
+from ..errors import FormatError, MXNetError, ParameterError
 from ..formats.files import read_file, write_file
 from ..imperative.array import adopted
 from ..imperative.invoke import host_of
@@ -29,7 +28,7 @@ from .base import Key, Keys, Values
 from .client import ServerClient
 from .cluster import Cluster
 from .compression import compression_of
-from .keyed import KeyedStore
+from .keyed import KeyedStore, check_optimizer
 from .messages import Message
 from .optimizer_json import optimizer_to_json
 from .server_core import ServerCore
@@ -99,7 +98,15 @@ class OnServers(NamedTuple):
     optimizer: Optimizer
 
 
-class ServedStore(KeyedStore):
+class OnServer(NamedTuple):
+    """An array that is on servers."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    stype: str
+
+
+class ServedStore(KeyedStore[OnServer]):
     """Arrays by key on servers, shared by the devices of several processes.
 
     Parameters
@@ -116,33 +123,20 @@ class ServedStore(KeyedStore):
     """
 
     def __init__(self, kind: str, cluster: Cluster) -> None:
-        super().__init__(kind, "device" in kind)
-        self._cluster = cluster
+        super().__init__(kind, "device" in kind, cluster)
         assert cluster.messages is not None
         servers = range(cluster.workers, cluster.workers + cluster.servers)
         transport = MpiTransport(cluster.messages, servers, SETTINGS.kv_timeout)
         bound = int(os.environ.get("MXNET_KVSTORE_BIGARRAY_BOUND", "1000000"))
         self._client = ServerClient(transport, cluster.workers, timeout=SETTINGS.kv_timeout, bound=bound)
-        self._stypes: dict[Key, str] = {}
-        self._kinds: dict[Key, tuple[tuple[int, ...], str]] = {}
         self._optimizer: Optimizer | None = None
         self._sent: dict[str, float] = {}
         profiler.set_kvstore_handle(self)
         atexit.register(self._leave)
 
     def _leave(self) -> None:
-        if not self._cluster.is_failed:
+        if self._cluster is not None and not self._cluster.is_failed:
             self._client.stop()
-
-    @property
-    def rank(self) -> int:
-        """The number of this worker."""
-        return self._cluster.rank
-
-    @property
-    def num_workers(self) -> int:
-        """The number of workers."""
-        return self._cluster.workers
 
     # values
 
@@ -168,7 +162,7 @@ class ServedStore(KeyedStore):
                 raise MXNetError(f"KVStore: duplicate init of key {k}", None, "init or broadcast each key once")
             array = values[0]
             self._client.init(k, np.ascontiguousarray(_dense(array)), array.stype == "row_sparse")
-            self._stypes[k], self._kinds[k] = array.stype, (array.shape, array._dtype)
+            self._stored[k] = OnServer(array.shape, array._dtype, array.stype)
 
     def broadcast(self, key: Keys, value: Values, out: Values, priority: int = 0) -> None:
         """`init`, then `pull` into ``out``."""
@@ -230,12 +224,11 @@ class ServedStore(KeyedStore):
             raise ParameterError("KVStore.pull: out is missing", f"key {key!r}", "pass the arrays to copy into as out")
         found = []
         for k, targets in self._by_key(key, out):
-            self._of_key(k)
-            stays = ignore_sparse and self._stypes[k] == "row_sparse"
+            stored = self._of_key(k)
+            stays = ignore_sparse and stored.stype == "row_sparse"
             targets = [x for x in targets if not (stays and x.stype == "row_sparse")]
             if targets:
-                shape, dtype = self._kinds[k]
-                host = backend_for(CPU).empty(shape, dtype)
+                host = backend_for(CPU).empty(stored.shape, stored.dtype)
                 self._client.start_pull(k, host)  # all are asked for before the first is waited for
                 found.append((host, targets))
         self._client.finish()
@@ -247,13 +240,13 @@ class ServedStore(KeyedStore):
     def pushpull(self, key: Keys, value: Values, out: Values | None = None, priority: int = 0) -> None:
         """`push`, then `pull` into ``out``, or into the values themselves if ``out`` is None."""
         (k, values), *others = self._by_key(key, value)
-        if others or k not in self._kinds or values[0].stype != "default":
+        stored = self._stored.get(k)
+        if others or stored is None or values[0].stype != "default":
             self.push(key, value, priority)
             self.pull(key, value if out is None else out, priority, ignore_sparse=False)
             return
         self._update_optimizer()
-        shape, dtype = self._kinds[k]
-        host = backend_for(CPU).empty(shape, dtype)
+        host = backend_for(CPU).empty(stored.shape, stored.dtype)
         self._client.pushpull(k, np.ascontiguousarray(_dense(self._total(values))), host)  # one message each way
         found = adopted(NDArray, host)
         for _, targets in self._by_key(key, value if out is None else out):
@@ -266,21 +259,12 @@ class ServedStore(KeyedStore):
 
     def row_sparse_pull(self, key: Keys, out: Values | None = None, priority: int = 0, row_ids: Values | None = None) -> None:
         """Copy rows of stored row-sparse arrays into row-sparse arrays; see `KVStore.row_sparse_pull`."""
-        for k, target, numbers in self._row_requests(key, out, row_ids):
-            self._of_key(k)
-            if self._stypes[k] != "row_sparse" or target.stype != "row_sparse":
-                given = f"key {k!r}: stored {self._stypes[k]}, out {target.stype}"
-                raise MXNetError("KVStore.row_sparse_pull: an array is not row-sparse", given, "init with one, and pull into one")
+        for k, stored, target, numbers in self._row_requests(key, out, row_ids):
             ids = np.unique(host_of(numbers).astype(np.int64))
             rows = self._client.pull_rows(k, ids)
-            shape, dtype = self._kinds[k]
             there = rows.reshape(len(ids), -1).any(axis=1) if len(ids) else np.zeros(0, bool)
-            kept = [adopted(NDArray, np.ascontiguousarray(part)) for part in (rows[there].astype(NUMPY[dtype]), ids[there])]
-            sparse_array(Sparse("row_sparse", shape, *kept), checked=True).copyto(target)
-
-    def _of_key(self, key: Key) -> None:
-        if key not in self._kinds:
-            raise MXNetError(f"KVStore: key {key} has not been inited", None, "call init or broadcast with it first")
+            kept = [adopted(NDArray, np.ascontiguousarray(part)) for part in (rows[there].astype(NUMPY[stored.dtype]), ids[there])]
+            sparse_array(Sparse("row_sparse", stored.shape, *kept), checked=True).copyto(target)
 
     # updates
 
@@ -300,8 +284,7 @@ class ServedStore(KeyedStore):
         ParameterError
             If the servers do not know its class: ``twofold launch --allow module:Class`` lets them import it.
         """
-        if not isinstance(optimizer, Optimizer):
-            raise DTypeError("KVStore.set_optimizer: not an optimizer", type(optimizer).__name__, "make one with mx.optimizer.create")
+        check_optimizer(optimizer)
         self._optimizer = optimizer
         self._sent = self._changeable()
         self._client.set_optimizer(optimizer_to_json(optimizer))
@@ -369,11 +352,6 @@ class ServedStore(KeyedStore):
 
     barrier = _barrier
 
-    def share_figure(self, figure: float) -> list[float]:
-        """Tell worker 0 a figure; see `KeyedStore.share_figure`."""
-        workers = self._cluster.collectives
-        return [figure] if workers is None else workers.share(figure)
-
     def get_num_dead_node(self, node_id: int = 0, timeout: float = 60) -> int:
         """The number of workers that the servers consider dead; see `DistributedStore.get_num_dead_node`."""
         return len(self._client.dead_workers())
@@ -383,21 +361,6 @@ class ServedStore(KeyedStore):
         self._client.send_command(head, body)
 
     _send_command_to_servers = send_command_to_servers
-
-
-def staleness_of(kind: str, given: float | None) -> float:
-    """How many pushes a worker may be ahead of the slowest, by the kind of store.
-
-    Raises
-    ------
-    ParameterError
-        If it is given for a store that is not asynchronous.
-    """
-    if "async" in kind:
-        return math.inf if given is None else given
-    if given:
-        raise ParameterError("kvstore.create: only asynchronous stores have a staleness", f"{kind!r}, {given}", "create 'dist_async'")
-    return 0
 
 
 def _states_in(data: bytes) -> list[bytes]:
