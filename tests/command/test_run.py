@@ -193,3 +193,88 @@ except ValueError as error:
         "'a\\n  b' True (None, False)\nTrue [[0.0, 0.0], [0.0, 0.0]]\n"
         "[[[0], [[3.0, 3.0]]], [[1], [[3.0, 3.0]]]]\nNone None\nValueError\n"
     )
+
+
+def test_layers_derive_from_mxnets_private_bases(run):
+    """Expected values are those of MXNet 1.9.1."""
+    text = """
+import mxnet as mx
+from mxnet.gluon.nn.conv_layers import _Conv, _infer_weight_shape, _Pooling
+class Doubled(_Conv):
+    def __init__(self, channels, kernel_size, in_channels=0, **kwargs):
+        super().__init__(channels, kernel_size, (1, 1), (0, 0), (1, 1), 1, "NCHW", in_channels, "relu", True, None, "zeros", **kwargs)
+    def hybrid_forward(self, F, x, weight, bias=None):
+        return super().hybrid_forward(F, x, weight * 2, bias)
+layer = Doubled(2, (3, 3), prefix="my_")
+layer.initialize(mx.init.One())
+layer.hybridize()
+print(layer(mx.nd.ones((1, 3, 4, 4))).asnumpy()[0, 1].tolist(), layer, [p.name for p in layer.collect_params().values()])
+print(_Conv(4, (3, 3), (1, 1), (1, 1), (1, 1), 1, "NCHW", 0, op_name="Deconvolution", adj=(0, 0)).weight.shape)
+print([isinstance(make(2, 3), _Conv) for make in (mx.gluon.nn.Conv2D, mx.gluon.nn.Conv2DTranspose)], issubclass(mx.gluon.nn.Dense, _Conv))
+print(_infer_weight_shape("Convolution", (1, 3, 8, 8), {"kernel": (3, 3), "num_filter": 4}))
+pool = _Pooling((2, 2), (2, 2), (0, 0), False, False, "max", "NCHW")
+print(pool(mx.nd.arange(16).reshape((1, 1, 4, 4))).asnumpy().tolist())
+"""
+    assert run(text) == (
+        "[[54.0, 54.0], [54.0, 54.0]] Doubled(3 -> 2, kernel_size=(3, 3), stride=(1, 1), Activation(relu)) ['my_weight', 'my_bias']\n"
+        "(0, 4, 3, 3)\n[True, True] False\n[(1, 3, 8, 8), (4, 3, 3, 3), (4,)]\n[[[[5.0, 7.0], [13.0, 15.0]]]]\n"
+    )
+
+
+def test_what_modules_of_mxnet_had_imported_is_found(run):
+    """Expected values are those of MXNet 1.9.1."""
+    text = """
+import mxnet as mx
+import mxnet.ndarray.numpy._internal as _npi
+from mxnet.base import _Null
+from mxnet.gluon.data.vision.transforms import *
+print(_Null, mx.nd._internal._Null is _Null, mx.nd.sum(mx.nd.ones((2, 2)), axis=_Null, keepdims=_Null).asscalar())
+print([HybridBlock.__name__, HybridSequential.__name__, Block.__name__])
+print(mx.initializer.registry is mx.registry, mx.metric.ndarray is mx.nd, mx.image.nd is mx.nd, hasattr(mx.metric, "recordio"))
+print(_npi.add_scalar(_npi.zeros(shape=(2,), ctx="cpu(0)"), scalar=3.0), [n in dir(_npi) for n in ("add", "where", "nothing")])
+print([n for n in dir(mx.gluon.contrib.cnn) if n[0] != "_"])
+net = mx.gluon.nn.Dense(2, in_units=2)
+net.initialize()
+trainer = mx.gluon.Trainer(net.collect_params(), "sgd")
+print(trainer._update_on_kvstore, trainer._kv_initialized)
+"""
+    assert run(text) == (
+        "_Null True 4.0\n['HybridBlock', 'HybridSequential', 'Block']\nTrue True True False\n[3. 3.] [True, True, False]\n"
+        "['DeformableConvolution', 'ModulatedDeformableConvolution']\nNone False\n"
+    )
+
+
+def test_private_names_of_quantization_collect_histograms_and_choose_thresholds(run):
+    """Expected values are those of MXNet 1.9.1."""
+    text = """
+import numpy as np
+import mxnet as mx
+from mxnet.contrib import quantization as q
+np.random.seed(0)
+small = np.random.randn(4, 5).astype("float32")
+collector = q._LayerHistogramCollector(num_bins=21, include_layer=["fc_output"])
+for x in (small, small * 1.7, small * -0.3):
+    collector.collect("fc_output", mx.nd.array(x))
+collector.collect("other", mx.nd.ones((2,)))
+counts, edges, low, high, bound = collector.hist_dict["fc_output"]
+print(list(collector.hist_dict), counts.tolist(), round(float(low), 5), round(float(high), 5), round(float(bound), 5))
+large = np.random.randn(4000).astype("float32")
+for x in (large, abs(large)):
+    collector = q._LayerHistogramCollector(num_bins=2001, include_layer=["fc_output"])
+    collector.collect("fc_output", mx.nd.array(x))
+    for dtype in ("int8", "uint8", "auto"):
+        low, high, threshold, divergence = q._get_optimal_threshold(collector.hist_dict["fc_output"], dtype)
+        print(dtype, round(float(threshold[0]), 4), round(float(divergence[0]), 4), threshold.shape)
+ranges = q._get_optimal_thresholds(collector.hist_dict, "int8")
+print({k: [round(float(v[0]), 4) for v in pair] for k, pair in ranges.items()}, collector.hist_dict)
+ends = q._LayerOutputMinMaxCollector("int8", include_layer=["a"])
+ends.collect("a", mx.nd.array([-1, 2]))
+ends.collect("a", mx.nd.array([-3, 1]))
+print(ends.min_max_dict)
+"""
+    counts = [0] * 10 + [1, 1, 0, 1, 1, 2, 4, 10, 8, 7, 5, 3, 3, 1, 1, 2, 3, 1, 1, 0, 2, 0, 1, 1, 0, 0, 1]
+    thresholds = [(2.8479, 0.0816), (2.8479, 0.0816), (2.8479, 0.0816), (3.3153, 0.0561), (3.4407, 0.0432), (3.4407, 0.0432)]
+    lines = [f"{dtype} {a} {b} (1,)" for dtype, (a, b) in zip(["int8", "uint8", "auto"] * 2, thresholds, strict=True)]
+    first = f"['fc_output'] {counts} -1.66137 3.80952 3.94824"
+    last = ["{'fc_output': [-3.3153, 3.3153]} {}", "{'a': (-3.0, 2.0)}"]
+    assert run(text) == "\n".join([first, *lines, *last, ""])

@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import errors
 from ..errors import MXNetError, NotImplementedForSymbol
+from ..opdef.frontend import NULL
 
 T = TypeVar("T", bound=type)
 
@@ -22,6 +23,9 @@ long = int
 numeric_types = (float, int, np.generic)
 integer_types = (int, np.integer)
 mx_real_t = np.float32
+
+#: The default of parameters of generated functions, which scripts test for and pass on.
+_Null, _NullType = NULL, type(NULL)
 
 # numbers of C
 

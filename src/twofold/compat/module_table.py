@@ -3,11 +3,12 @@
 A module without a row maps to the module of the same name: ``mxnet.autograd`` is `twofold.autograd`. Names omit ``mxnet.``.
 """
 
-__all__ = ["ABSENT", "EVERYWHERE", "INTERNAL", "SAME", "SOURCES"]
+__all__ = ["ABSENT", "EVERYWHERE", "IMPORTED", "INTERNAL", "SAME", "SOURCES"]
 
 #: Aliases of modules, including those of MXNet's root.
 SAME = {
     "ndarray.numpy": "numpy",
+    "ndarray.numpy._internal": "ndarray.numpy._internal",
     "ndarray.numpy.linalg": "numpy.linalg",
     "ndarray.numpy.random": "numpy.random",
     "ndarray.numpy_extension": "numpy_extension",
@@ -37,6 +38,48 @@ _CELLS = ("gluon.rnn",)
 #: Modules of which every module of MXNet has imported names: searched last, and for single names only.
 EVERYWHERE = ("compat.base", "compat.array_internals")
 
+#: Modules of MXNet's root that other modules had imported, under names that scripts use: ``mx.initializer.registry``.
+IMPORTED = {
+    "contrib.amp.amp": "base ndarray opt symbol",
+    "contrib.io": "nd",
+    "contrib.quantization": "ndarray",
+    "contrib.text.embedding": "base nd registry",
+    "executor": "ndarray",
+    "executor_manager": "nd",
+    "gluon.block": "initializer ndarray symbol",
+    "gluon.contrib.nn.basic_layers": "context nd",
+    "gluon.data.dataloader": "context nd",
+    "gluon.data.dataset": "ndarray recordio",
+    "gluon.data.vision.datasets": "base image nd recordio",
+    "gluon.data.vision.transforms": "image",
+    "gluon.loss": "ndarray",
+    "gluon.nn.activations": "initializer",
+    "gluon.nn.basic_layers": "nd sym",
+    "gluon.nn.conv_layers": "symbol",
+    "gluon.parameter": "autograd context initializer ndarray symbol",
+    "gluon.rnn.rnn_cell": "ndarray symbol",
+    "gluon.rnn.rnn_layer": "ndarray symbol",
+    "gluon.trainer": "opt",
+    "gluon.utils": "ndarray",
+    "image": "io nd recordio",
+    "image.detection": "io nd",
+    "image.image": "io nd recordio",
+    "initializer": "ndarray random registry",
+    "kvstore.kvstore": "opt",
+    "metric": "ndarray registry",
+    "model": "io metric nd opt sym",
+    "module.base_module": "metric ndarray",
+    "module.bucketing_module": "nd sym",
+    "module.executor_group": "nd",
+    "module.module": "nd opt",
+    "module.python_module": "nd",
+    "monitor": "ndarray",
+    "operator": "context symbol",
+    "rnn": "init ndarray symbol",
+    "rnn.io": "ndarray",
+    "rnn.rnn_cell": "init ndarray symbol",
+}
+
 #: MXNet module to the modules of Twofold that provide its names, searched in order. Missing modules are skipped.
 SOURCES: dict[str, tuple[str, ...]] = {
     "": ("", "compat.base"),
@@ -49,7 +92,7 @@ SOURCES: dict[str, tuple[str, ...]] = {
     "contrib.onnx.onnx2mx.import_model": ("compat.onnx", "contrib.onnx"),
     "contrib.onnx.onnx2mx.import_onnx": ("compat.onnx", "ndarray", "symbol"),
     "contrib.onnx.onnx2mx.import_to_gluon": ("compat.onnx", "contrib.onnx"),
-    "contrib.quantization": ("contrib.quantization", "ndarray", "symbol", "context", "io", "module"),
+    "contrib.quantization": ("contrib.quantization", "compat.quantization", "ndarray", "symbol", "context", "io", "module"),
     "contrib.text.utils": ("contrib.text.tokens",),
     "error": ("compat.error", "errors"),
     "executor_manager": ("compat.executor_manager", "io"),
@@ -67,6 +110,7 @@ SOURCES: dict[str, tuple[str, ...]] = {
     "gluon.data.dataset": ("gluon.data",),
     "gluon.data.sampler": ("gluon.data",),
     "gluon.data.vision.datasets": ("gluon.data.vision",),
+    "gluon.data.vision.transforms": ("gluon.data.vision.transforms", "gluon.nn.containers", *_BLOCKS[:2]),
     "gluon.loss": ("gluon.loss", "compat.private_names"),
     "gluon.model_zoo.vision.alexnet": ("gluon.model_zoo.vision.alexnet", "gluon.hybrid_block", "context"),
     "gluon.model_zoo.vision.densenet": ("gluon.model_zoo.vision.densenet", "gluon.hybrid_block", "context"),
@@ -78,7 +122,7 @@ SOURCES: dict[str, tuple[str, ...]] = {
     "gluon.nn": ("gluon.nn", *_BLOCKS),
     "gluon.nn.activations": ("gluon.nn", *_BLOCKS),
     "gluon.nn.basic_layers": ("gluon.nn", *_BLOCKS),
-    "gluon.nn.conv_layers": ("gluon.nn", *_BLOCKS),
+    "gluon.nn.conv_layers": ("gluon.nn", "gluon.nn.convolution", "gluon.nn.pooling", *_BLOCKS, "compat.private_names"),
     "gluon.parameter": ("gluon.parameter", "gluon.parameter_dict", "errors", "context", "compat.private_names"),
     "gluon.rnn.rnn_cell": (*_CELLS, "compat.private_names"),
     "gluon.rnn.rnn_layer": _CELLS,
@@ -108,6 +152,7 @@ SOURCES: dict[str, tuple[str, ...]] = {
     "ndarray.sparse": ("ndarray.sparse", "ndarray", "errors"),
     "ndarray.utils": ("ndarray",),
     "numpy": ("mxnet_numpy",),
+    "ndarray.numpy._internal": ("mxnet_numpy.internal",),
     "numpy.function_base": ("mxnet_numpy",),
     "numpy.linalg": ("mxnet_numpy.linalg",),
     "numpy.multiarray": ("mxnet_numpy",),
@@ -154,7 +199,6 @@ INTERNAL = (
     "_numpy_op_doc",
     "api",
     "ndarray.numpy._api_internal",
-    "ndarray.numpy._internal",
     "ndarray.numpy._op",
     "ndarray.numpy._register",
     "ndarray.numpy_extension._op",

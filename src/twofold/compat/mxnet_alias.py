@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import MXNetError
 from ..extension_points import LOADERS
-from .module_table import ABSENT, EVERYWHERE, INTERNAL, SAME, SOURCES
+from .module_table import ABSENT, EVERYWHERE, IMPORTED, INTERNAL, SAME, SOURCES
 
 __all__ = ["MXNET_VERSION", "MissingModule", "MissingName", "install", "reason_for_absence", "sources_of"]
 
@@ -96,7 +96,7 @@ class _Proxy(ModuleType):
         return sorted({name for names in listed for name in names if not name.startswith("_")})
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *(name for source in self.__dict__["_sources"] for name in dir(source))})
+        return sorted({*super().__dir__(), *(name for source in self.__dict__["_sources"] for name in _shown(source))})
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name != "__version__":
@@ -117,8 +117,11 @@ class _Proxy(ModuleType):
     def _submodule_or_shared(self, name: str) -> Any:
         """A submodule that is not an attribute of the sources, such as ``gluon.utils``, or what all modules of MXNet had imported."""
         full = f"{self.__name__}.{name}"
+        own = self.__name__.partition(".")[2]
         if _exists(full.partition(".")[2]):
             return import_module(full)
+        if name in IMPORTED.get(own, "").split():
+            return import_module(f"mxnet.{name}")
         for source in EVERYWHERE:
             value = getattr(_namespace(source), name, _NOTHING)
             if value is not _NOTHING and not isinstance(value, ModuleType):
@@ -127,6 +130,12 @@ class _Proxy(ModuleType):
 
 
 _NOTHING = object()
+
+
+def _shown(source: Any) -> list[str]:
+    """What ``dir()`` of an MXNet module shows of a source: not what the source itself has imported."""
+    listed = None if "__dir__" in vars(source) else getattr(source, "__all__", None)
+    return dir(source) if listed is None else [*listed, *(name for name in dir(source) if name.startswith("_"))]
 
 
 def _exists(name: str) -> bool:

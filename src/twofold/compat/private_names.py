@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Number
 from typing import Any
 
+from .. import symbol
 from ..errors import InvalidValue, MXNetError
 from ..gluon.rnn.sequences import functions_for, merge, steps_of
 from ..gluon.scope import BlockScope
@@ -129,6 +130,20 @@ def _parse_data_desc(
 
 
 # blocks
+
+
+def _infer_weight_shape(op_name: str, data_shape: Sequence[int], kwargs: Mapping[str, Any]) -> list[tuple[int, ...]]:
+    """The shapes of a layer's arguments for data of a shape, 0 where unknown: what layers of scripts call.
+
+    Parameters
+    ----------
+    op_name, kwargs
+        The operator and its parameters.
+    data_shape
+        The shape of the data, 0 where unknown.
+    """
+    made = getattr(symbol, op_name)(symbol.var("data", shape=tuple(data_shape)), **kwargs)
+    return made.infer_shape_partial()[0]
 
 
 class _BlockScope(BlockScope):

@@ -88,7 +88,7 @@ class Trainer:
         self._wanted_update = update_on_kvstore
         self._compression = compression_params
         self._kvstore: KVStoreBase | None = None
-        self._update_on_kvstore = False
+        self._update_on_kvstore: bool | None = None  # until there is a store, as in MXNet
         self._has_store = False
         self._unsent: set[int] = set()
         self._cache: tuple[int, list[_Work]] = -1, []
@@ -141,7 +141,7 @@ class Trainer:
             raise ParameterError(
                 "Please set update_on_kvstore=True when training in async mode", "update_on_kvstore=False", "omit it: the servers update"
             )
-        self._kvstore, self._update_on_kvstore, self._has_store = store, on_store, True
+        self._kvstore, self._update_on_kvstore, self._has_store = store, None if store is None else on_store, True
         if store is None:
             return
         if self._compression is not None:

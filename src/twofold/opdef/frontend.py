@@ -14,13 +14,10 @@ from .spec import Op
 
 
 class _NullType:
-    """The default of a parameter that was not given; None would be a value."""
+    """The default of a parameter that was not given; None would be a value. Its text is that of MXNet's ``mxnet.base._Null``."""
 
     def __repr__(self) -> str:
-        return "<no value>"
-
-    def __bool__(self) -> bool:
-        return False
+        return "_Null"
 
 
 NULL: Any = _NullType()

@@ -11,7 +11,7 @@ from ...ndarray.array import NDArray
 from ...symbol import Group
 from ...symbol.symbol import Symbol
 
-__all__ = ["HistogramCollector", "RangeCollector", "combine_histogram"]
+__all__ = ["HistogramCollector", "RangeCollector", "combine_histogram", "threshold_of"]
 
 Histogram = tuple[np.ndarray, np.ndarray, float, float, float]
 
@@ -38,6 +38,26 @@ def combine_histogram(old_hist: Histogram, arr: Any, new_min: float, new_max: fl
     more, edges = np.histogram(arr, bins=2 * added + len(hist), range=(-bound, bound))
     more[added : len(more) - added] += hist
     return more, edges, min(low, new_min), max(high, new_max), bound
+
+
+def threshold_of(histogram: Histogram, dtype: str, bins: int = 255) -> tuple[NDArray, NDArray]:
+    """The threshold (1,) that keeps most information in a quantized type, and the divergence (1,) that remains.
+
+    Parameters
+    ----------
+    histogram
+        As of `combine_histogram`.
+    dtype
+        ``"int8"``, ``"uint8"``, or ``"auto"``, which is uint8 for numbers that are not negative.
+    bins
+        Number of levels.
+    """
+    hist, edges, low, _, _ = histogram
+    if low >= 0 and dtype != "int8":
+        # numbers that are not negative fill one half of the histogram, so that its levels are half as wide
+        bins = 2 * bins + 1
+    threshold, divergence = nd.contrib.calibrate_entropy(nd.array(hist), nd.array(edges), num_quantized_bins=bins)
+    return threshold, divergence
 
 
 class RangeCollector:
@@ -97,13 +117,9 @@ class HistogramCollector:
     def ranges_for(self, dtype: str) -> dict[str, tuple[float, float]]:
         """The range of each value for quantization to ``dtype``."""
         found = {}
-        for name, (hist, edges, low, _, _) in self.histograms.items():
-            unsigned = low >= 0 and dtype in ("auto", "uint8")
-            # numbers that are not negative fill one half of the histogram, so that its levels are half as wide
-            levels = 511 if unsigned else 255
-            threshold, _ = nd.contrib.calibrate_entropy(nd.array(hist), nd.array(edges), num_quantized_bins=levels)
-            bound = float(threshold.asscalar())
-            found[name] = 0.0 if unsigned else -bound, bound
+        for name, histogram in self.histograms.items():
+            bound = float(threshold_of(histogram, dtype)[0].asscalar())
+            found[name] = 0.0 if histogram[2] >= 0 and dtype != "int8" else -bound, bound
         return found
 
 

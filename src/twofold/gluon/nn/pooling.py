@@ -26,17 +26,19 @@ __all__ = [
 
 
 class _Pooling(HybridBlock, arrays="nd"):
-    """The base of all pooling layers. Sizes are one value per axis, or one for all axes.
+    """The base of all pooling layers, from which scripts derive layers of their own. Sizes are one value per axis, or one for all axes.
 
     Parameters
     ----------
     global_pool
         Whether a single window covers the whole input.
+    pool_type
+        ``"max"``, ``"avg"``, ``"sum"`` or ``"lp"``.
     layout
         Order of the axes; the first of the class's layouts if None.
     """
 
-    #: Supported layouts, the default first.
+    #: Supported layouts, the default first; any if there are none.
     _layouts: ClassVar[tuple[str, ...]] = ()
     _pool_type: ClassVar[str]
 
@@ -47,13 +49,14 @@ class _Pooling(HybridBlock, arrays="nd"):
         padding: Sizes,
         ceil_mode: bool,
         global_pool: bool,
+        pool_type: str,
         layout: str | None,
         count_include_pad: bool | None = None,
         **kwargs: Any,
     ) -> None:
         layout = self._layouts[0] if layout is None else layout
-        ndim = len(self._layouts[0]) - 2
-        if layout not in self._layouts:
+        ndim = len((*self._layouts, layout)[0]) - 2
+        if self._layouts and layout not in self._layouts:
             allowed = " and ".join(self._layouts)
             raise InvalidValue(
                 f"{type(self).__name__}: Only {allowed} layouts are valid for {ndim}D Pooling", repr(layout), "transpose the data"
@@ -65,7 +68,7 @@ class _Pooling(HybridBlock, arrays="nd"):
             "stride": kernel if strides is None else sizes_of(strides, ndim, "strides"),
             "pad": sizes_of(padding, ndim, "padding"),
             "global_pool": global_pool,
-            "pool_type": self._pool_type,
+            "pool_type": pool_type,
             "layout": layout,
             "pooling_convention": "full" if ceil_mode else "valid",
         }
@@ -132,7 +135,7 @@ class _MaxPool(_Pooling):
         ceil_mode: bool = False,
         **kwargs: Any,
     ) -> None:
-        super().__init__(pool_size, strides, padding, ceil_mode, False, layout, **kwargs)
+        super().__init__(pool_size, strides, padding, ceil_mode, False, self._pool_type, layout, **kwargs)
 
 
 class _AvgPool(_Pooling):
@@ -150,14 +153,14 @@ class _AvgPool(_Pooling):
         count_include_pad: bool = True,
         **kwargs: Any,
     ) -> None:
-        super().__init__(pool_size, strides, padding, ceil_mode, False, layout, count_include_pad, **kwargs)
+        super().__init__(pool_size, strides, padding, ceil_mode, False, self._pool_type, layout, count_include_pad, **kwargs)
 
 
 class _GlobalPool(_Pooling):
     """The base of pooling with a single window over the whole input."""
 
     def __init__(self, layout: str | None = None, **kwargs: Any) -> None:
-        super().__init__(1, None, 0, True, True, layout, **kwargs)
+        super().__init__(1, None, 0, True, True, self._pool_type, layout, **kwargs)
 
 
 def _add_parameter_docs(cls: PoolingClass) -> PoolingClass:

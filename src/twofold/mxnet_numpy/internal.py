@@ -1,0 +1,28 @@
+"""``mxnet.ndarray.numpy._internal``: operators by the names of MXNet's files (``_npi_add`` as ``add``), on arrays of the dialect.
+
+They take arrays in order and parameters by keyword, as ``mx.nd`` does, without what the functions of ``mx.np`` add.
+"""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import OperatorError
+from ..opdef.frontend import function_of
+from ..opdef.registry import NAMES
+from .array_functions import CALLS
+
+_PREFIX = "_npi_"
+
+
+def __getattr__(name: str) -> Callable[..., Any]:
+    op = NAMES.get(_PREFIX + name)
+    if op is None:
+        raise OperatorError(f"module {__name__!r} has no attribute {name!r}", None, "see dir() of it")
+    found = function_of(op, name, CALLS.call, __name__, extra=() if op.arrays else ("ctx",), fast=CALLS.fast)
+    vars(sys.modules[__name__])[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *(n.removeprefix(_PREFIX) for n in NAMES if n.startswith(_PREFIX))})
