@@ -166,6 +166,11 @@ def write(root: Cell, chain: Chain, key: Any, value: Any) -> None:
         None for all of it, a tuple of (begin, end, step) triples, or ``(index key, index cells…)`` for integer arrays.
     value
         A cell, a Python scalar, or a NumPy array that fits.
+
+    Raises
+    ------
+    ParameterError
+        If the view is read-only.
     """
     v = root._v
     val = value._v if isinstance(value, Cell) else value
@@ -173,6 +178,8 @@ def write(root: Cell, chain: Chain, key: Any, value: Any) -> None:
     if v.__class__ is Value and not tracked and (v.at is not None or v.data is None) and v.device is CPU:
         _settle(v, reads_first=v.borrow is None and _is_small_part(v, chain, key))
     if tracked or (v.__class__ is Value and not is_visible(v)):
+        if not all(sig.op.writes_through for sig in chain):
+            raise _read_only_error(root, chain)
         COUNTERS.rebound += 1
         root._rebind(_written(root, chain, key, value))
         return
@@ -212,9 +219,8 @@ def _change(root: Cell, chain: Chain, change: Callable[[Array], object]) -> None
     try:
         _change_part(root, chain, change)
     except ValueError:
-        for sig in chain:
-            if not sig.op.writes_through:
-                raise _read_only_error(view_shape(type_of(root._v)[0], chain)) from None
+        if not all(sig.op.writes_through for sig in chain):
+            raise _read_only_error(root, chain) from None
         raise
 
 
@@ -292,25 +298,18 @@ def _written(root: Cell, chain: Chain, key: Any, value: Any) -> Any:
 
 
 def _put_back(root: Cell, sig: Sig, new: Cell) -> Any:
-    """The root's content with the part that a view operation selects replaced by ``new``.
-
-    Raises
-    ------
-    ParameterError
-        If the view shows an element several times.
-    """
+    """The root's content with the part that a view operation selects replaced by ``new``."""
     rule = sig.op.put_back_rule
-    if rule is None:
-        raise _read_only_error(view_shape(type_of(root._v)[0], (sig,)))
+    assert rule is not None  # as `write` has checked
     update = rule(type_of(root._v)[0], **sig.params)
     return invoke(update, (new,) if len(update.op.inputs) == 1 else (root, new))[0]
 
 
-def _read_only_error(shape: tuple[int, ...]) -> ParameterError:
-    """What a write to a view of that shape raises that one of its operations makes read-only."""
+def _read_only_error(root: Cell, chain: Chain) -> ParameterError:
+    """What a write to a view raises that one of its operations makes read-only."""
     return ParameterError(
         "assignment destination is read-only",
-        f"a view or copy of shape {shape} that cannot be written through",
+        f"a view or copy of shape {view_shape(type_of(root._v)[0], chain)} that cannot be written through",
         "write to the array that it was made from (c.real = …, x[i, j] = …), or into a copy",
     )
 
