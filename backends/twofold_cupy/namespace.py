@@ -101,7 +101,9 @@ class CupyNamespace(PortableNamespace):
     def on_host(self, function: Callable[..., object], *operands: Array) -> Array:
         if in_dry_run():
             raise DataDependent
-        found = function(*[a.get() if isinstance(a, cupy.ndarray) else np.asarray(a) if is_constant(a) else a for a in operands])
+        arrays = [a.get() if isinstance(a, cupy.ndarray) else np.asarray(a) if is_constant(a) else a for a in operands]
+        with np.errstate(all="ignore"):  # as for everything that GPUs compute
+            found = function(*arrays)
         return [self._from_host(part) for part in found] if isinstance(found, (tuple, list)) else self._from_host(found)
 
     def _from_host(self, value: Any) -> cupy.ndarray:
