@@ -10,7 +10,15 @@ from ..errors import FileAccessError, FormatError, LaunchError, MissingDependenc
 
 __all__ = ["main"]
 
-PROGRAMS = ["run", "launch", "doctor", "demo", "im2rec", "show"]
+#: Name to what ``-h`` says of it. The modules of these names are imported when they are asked for.
+PROGRAMS = {
+    "run": "run a script that imports mxnet, or NumPy, on Twofold.",
+    "launch": "run a program in several processes, on this machine or on others, by MPI.",
+    "doctor": "show what is installed, what is in use, and what could be added.",
+    "demo": "train on real handwritten digits in four ways, check that they agree, and write a report.",
+    "im2rec": "make a list of the images in a folder, and a file of records of a list.",
+    "show": "print and picture what is in a file of records, arrays, states or a network.",
+}
 #: Those whose last words are a program and its own arguments.
 RUNNERS = ("run", "launch")
 #: The exit status of Python, and of `argparse`, where nothing was run.
@@ -54,12 +62,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parsed(words: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="twofold", description="Runs MXNet 1.x and NumPy programs; shows what is installed.")
     programs = parser.add_subparsers(title="programs", required=True, metavar="PROGRAM", dest="name")
-    for name in words[:1] if words and words[0] in PROGRAMS else PROGRAMS:  # the others are not imported
-        program = import_module(f".{name}", __package__)
-        line = (program.__doc__ or "").partition(": ")[2].partition("\n")[0]
+    asked = next((word for word in words if not word.startswith("-")), None)  # no option before it takes a value
+    for name, line in PROGRAMS.items():
         own = programs.add_parser(name, help=line, description=line, allow_abbrev=False)
-        program.add_arguments(own)
-        own.set_defaults(program=program, usage_error=own.error)
+        if name == asked:
+            program = import_module(f".{name}", __package__)
+            program.add_arguments(own)
+            own.set_defaults(program=program, usage_error=own.error)
     own, arguments = list(words), []
     if words and words[0] in RUNNERS:
         own, arguments = import_module(f".{words[0]}", __package__).split(words[1:])
