@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from .arguments import positive_integer
 from .digits import Digits, digits
 from .four_ways import WAYS, Outcome, Task, train
 from .progress import progress
@@ -27,13 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="folder of MNIST's four files, plain or .gz (default: $TWOFOLD_DATA/mnist or ~/.mxnet/datasets/mnist)",
     )
     parser.add_argument("--out", metavar="DIR", default="demo-report", help="folder for report.html (default: %(default)s)")
-    parser.add_argument("--epochs", type=_positive, help="number of passes over all images")
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be a positive integer, not {text!r}")
-    return int(text)
+    parser.add_argument("--epochs", type=positive_integer, help="number of passes over all images")
 
 
 def execute(given: argparse.Namespace) -> int:

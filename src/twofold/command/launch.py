@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from ..errors import LaunchError, ParameterError
 from ..profiler.cluster import merge_traces
 from ..visualization.cluster import plot_cluster
+from .arguments import count, positive_integer
 from .hosts import Host, check_names, hosts_of, hosts_of_file
 from .main_module import of_script, split_at_program
 from .merged_log import Ended, run_labelled
@@ -53,8 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the program's arguments, up to those of the script, module or code."""
     parser.usage = "twofold launch -n WORKERS [options] [SCRIPT | -m MODULE | -c CODE] [argument ...]"
     add = parser.add_argument
-    add("-n", "--workers", "--num-workers", dest="workers", type=_positive, metavar="N", help="number of workers")
-    add("-s", "--servers", "--num-servers", dest="servers", type=_count, metavar="N", help="number of servers (default: none)")
+    add("-n", "--workers", "--num-workers", dest="workers", type=positive_integer, metavar="N", help="number of workers")
+    add("-s", "--servers", "--num-servers", dest="servers", type=count, metavar="N", help="number of servers (default: none)")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--hosts", metavar="A:2,B:2", help="machines, and how many processes each runs (default: this one)")
     where.add_argument("-H", "--hostfile", metavar="FILE", help="a file of machines, one a line: name, name:2 or name slots=2")
@@ -71,18 +72,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("-m", dest="module", metavar="MODULE", help="run a module, as python -m does")
     what.add_argument("-c", dest="code", metavar="CODE", help="run code, as python -c does")
     what.add_argument("script", nargs="?", help="a Python file")
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be a positive integer, not {text!r}")
-    return int(text)
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"must be an integer of 0 or more, not {text!r}")
-    return int(text)
 
 
 def split(words: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -9,6 +9,7 @@ from ..dtype import ITEMSIZE, dtype_name
 from ..errors import LaunchError, MXNetError
 from ..kvstore.cost_model import Network, Step, efficiency, network, seconds
 from ..ndarray.saving import load
+from .arguments import positive_number
 
 __all__ = ["add_plan_arguments", "print_plan"]
 
@@ -25,21 +26,11 @@ def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
     )
     size = plan.add_mutually_exclusive_group()
     size.add_argument("--model", metavar="FILE", help="the model: its .params file, or its -symbol.json with --shape")
-    size.add_argument("--bytes", type=_number, metavar="N", help="or the bytes of its gradients, such as 102e6")
+    size.add_argument("--bytes", type=positive_number, metavar="N", help="or the bytes of its gradients, such as 102e6")
     plan.add_argument("--shape", action="append", default=[], metavar="NAME=N,N", help="with a -symbol.json: shape of an input; repeatable")
     plan.add_argument(
-        "--step-ms", type=_number, metavar="MS", help="what one worker computes in a step, forward and backward, in milliseconds"
+        "--step-ms", type=positive_number, metavar="MS", help="what one worker computes in a step, forward and backward, in milliseconds"
     )
-
-
-def _number(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"must be a number above 0, not {text!r}")
-    return value
 
 
 def print_plan(given: argparse.Namespace) -> int:
