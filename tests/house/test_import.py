@@ -63,6 +63,23 @@ def test_submodules_are_imported_by_their_short_names():
     )
 
 
+HELP = "from twofold.command import main\ntry: main({words})\nexcept SystemExit: pass\nloaded = sys.modules.keys()\n"
+
+
+def test_the_list_of_programs_imports_none_of_them():
+    modules_of(
+        HELP.format(words=["-h"])
+        + "assert {name for name in loaded if name.startswith('twofold.command.')} == {'twofold.command.command_line'}, loaded"
+    )
+
+
+def test_a_launcher_loads_neither_arrays_nor_symbols():
+    modules_of(
+        HELP.format(words=["launch", "-h"]) + "assert 'twofold.command.launch' in loaded\n"
+        "assert not loaded & {'twofold.imperative.array', 'twofold.symbol', 'twofold.kvstore', 'twofold.profiler'}, loaded"
+    )
+
+
 @pytest.mark.parametrize("name", ["twofold.nothing", "twofold.np.nothing"])
 def test_other_submodules_are_not_found(name):
     with pytest.raises(ModuleNotFoundError, match=f"'{name}'"):

@@ -14,15 +14,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ..errors import LaunchError, ParameterError
-from ..profiler.cluster import merge_traces
-from ..visualization.cluster import plot_cluster
-from .arguments import count, positive_integer
+from .arguments import count, positive_integer, positive_number
 from .hosts import Host, check_names, hosts_of, hosts_of_file
 from .main_module import of_script, split_at_program
 from .merged_log import Ended, run_labelled
 from .mpi import THREADS, Engine, Job, engine, threads_each
 from .mpi_job import mpi_job
-from .plan import add_plan_arguments, print_plan
 
 __all__ = ["add_arguments", "execute", "split"]
 
@@ -67,11 +64,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--image", metavar="NAME", help="with --k8s: the image of the containers")
     add("--launcher", choices=["local", "ssh", "mpi", "slurm", "sge", "yarn"], help=argparse.SUPPRESS)
     add("--sync-dst-dir", help=argparse.SUPPRESS)
-    add_plan_arguments(parser)
+    _add_plan_arguments(parser)
     what = parser.add_mutually_exclusive_group()
     what.add_argument("-m", dest="module", metavar="MODULE", help="run a module, as python -m does")
     what.add_argument("-c", dest="code", metavar="CODE", help="run code, as python -c does")
     what.add_argument("script", nargs="?", help="a Python file")
+
+
+def _add_plan_arguments(parser: argparse.ArgumentParser) -> None:
+    plan = parser.add_argument_group("plan")
+    plan.add_argument("--plan", action="store_true", help="print how many workers pay off, and start nothing")
+    plan.add_argument(
+        "--network", default="10GbE", metavar="NAME", help="10GbE (default), 25GbE, IB100, or latency and bandwidth: a=40us,B=1.17GB/s"
+    )
+    size = plan.add_mutually_exclusive_group()
+    size.add_argument("--model", metavar="FILE", help="the model: its .params file, or its -symbol.json with --shape")
+    size.add_argument("--bytes", type=positive_number, metavar="N", help="or the bytes of its gradients, such as 102e6")
+    plan.add_argument("--shape", action="append", default=[], metavar="NAME=N,N", help="with a -symbol.json: shape of an input; repeatable")
+    plan.add_argument(
+        "--step-ms", type=positive_number, metavar="MS", help="what one worker computes in a step, forward and backward, in milliseconds"
+    )
 
 
 def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -110,6 +122,8 @@ def execute(given: argparse.Namespace) -> int:
     """
     _answer_old_launchers(given)
     if given.plan:
+        from .plan import print_plan  # here, as symbols and stores take longer to load than the rest
+
         return print_plan(given)
     program = _program(given)
     hosts = _hosts(given)
@@ -241,6 +255,9 @@ def _of(count: int, noun: str) -> str:
 
 def _write_trace(job: Job, folder: Path, filename: str) -> None:
     """Merge what the processes have recorded. Those that wrote nothing are left out: servers, and processes on other file systems."""
+    from ..profiler.cluster import merge_traces  # here, as they take longer to load than the rest
+    from ..visualization.cluster import plot_cluster
+
     ranks = [rank for rank in range(job.processes) if (folder / f"{rank}.json").is_file()]
     if not ranks:
         _say("no trace: no process has written one into the folder of this machine")

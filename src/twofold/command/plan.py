@@ -9,28 +9,11 @@ from ..dtype import ITEMSIZE, dtype_name
 from ..errors import LaunchError, MXNetError
 from ..kvstore.cost_model import Network, Step, efficiency, network, seconds
 from ..ndarray.saving import load
-from .arguments import positive_number
 
-__all__ = ["add_plan_arguments", "print_plan"]
+__all__ = ["print_plan"]
 
 #: Below this share of computing more workers are a waste.
 ENOUGH = 0.5
-
-
-def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of the plan."""
-    plan = parser.add_argument_group("plan")
-    plan.add_argument("--plan", action="store_true", help="print how many workers pay off, and start nothing")
-    plan.add_argument(
-        "--network", default="10GbE", metavar="NAME", help="10GbE (default), 25GbE, IB100, or latency and bandwidth: a=40us,B=1.17GB/s"
-    )
-    size = plan.add_mutually_exclusive_group()
-    size.add_argument("--model", metavar="FILE", help="the model: its .params file, or its -symbol.json with --shape")
-    size.add_argument("--bytes", type=positive_number, metavar="N", help="or the bytes of its gradients, such as 102e6")
-    plan.add_argument("--shape", action="append", default=[], metavar="NAME=N,N", help="with a -symbol.json: shape of an input; repeatable")
-    plan.add_argument(
-        "--step-ms", type=positive_number, metavar="MS", help="what one worker computes in a step, forward and backward, in milliseconds"
-    )
 
 
 def print_plan(given: argparse.Namespace) -> int:

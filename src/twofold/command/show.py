@@ -13,7 +13,6 @@ from ..errors import FileAccessError
 from ..formats.files import write_file
 from .contents.as_json import json_text
 from .contents.content import Selection
-from .contents.html import content_page
 from .contents.reading import content_of
 from .contents.terminal import print_content
 
@@ -65,6 +64,8 @@ def execute(given: argparse.Namespace) -> int:
     elif not given.html and not given.open:
         print_content(content)
     if given.html or given.open:
+        from .contents.html import content_page  # here, as drawings of graphs take long to load
+
         out = given.html or os.path.join(mkdtemp(prefix="twofold-"), "show.html")
         write_file(out, [content_page(content).encode("utf-8", "backslashreplace")])
         if not given.json:

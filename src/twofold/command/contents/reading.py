@@ -11,8 +11,6 @@ from ...formats.params import LIST_MAGIC
 from ...formats.recordio import MAGIC
 from .arrays import read_idx_arrays, read_npy, read_npz, read_parameters, read_safetensors
 from .content import Content, Selection
-from .networks import read_symbol
-from .onnx_models import read_onnx
 from .records import read_records
 from .source import Source, opened
 from .states import read_states
@@ -64,6 +62,18 @@ def _is_onnx(head: bytes) -> bool:
     return len(head) > 3 and head[0] == 0x08 and 0 < head[1] < 0x20 and head[2] in (0x12, 0x1A, 0x22, 0x28, 0x32, 0x3A, 0x42)
 
 
+def _read_symbol(source: Source, content: Content, selection: Selection) -> None:
+    from .networks import read_symbol  # here and below, as networks take longer to load than the other kinds together
+
+    read_symbol(source, content, selection)
+
+
+def _read_onnx(source: Source, content: Content, selection: Selection) -> None:
+    from .onnx_models import read_onnx
+
+    read_onnx(source, content, selection)
+
+
 #: In the order in which they are tried: those with a signature first.
 KINDS = (
     Kind("record file", (".rec",), lambda head: head.startswith(MAGIC), read_records),
@@ -73,8 +83,8 @@ KINDS = (
     Kind("optimizer states", (".states",), lambda head: head[:1] == b"\x80" and head[1:2] <= b"\x05", read_states),
     Kind("safetensors", (".safetensors",), _is_safetensors, read_safetensors),
     Kind("MNIST data set (IDX)", ("-ubyte", "-ubyte.gz"), lambda head: _is_idx(head) or _is_compressed_idx(head), read_idx_arrays),
-    Kind("MXNet symbol", (".json",), lambda head: head.lstrip()[:1] == b"{" and b'"' in head, read_symbol),
-    Kind("ONNX model", (".onnx",), _is_onnx, read_onnx),
+    Kind("MXNet symbol", (".json",), lambda head: head.lstrip()[:1] == b"{" and b'"' in head, _read_symbol),
+    Kind("ONNX model", (".onnx",), _is_onnx, _read_onnx),
     Kind("index of records", (".idx",), looks_like_index, read_index),
     Kind("list of images", (".lst",), looks_like_list, read_list),
     Kind("LibSVM data", (".libsvm", ".svm", ".t"), looks_like_libsvm, read_libsvm),
