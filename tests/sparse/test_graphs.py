@@ -9,7 +9,9 @@ import pytest
 
 import twofold as mx
 from twofold.imperative import storage
+from twofold.imperative.counters import COUNTERS
 from twofold.imperative.storage import SparseValue
+from twofold.symbol import staged_run
 
 DENSE = np.array([[0, 1, 0], [0, 0, 0], [2, 0, 3]], "f")
 
@@ -140,3 +142,61 @@ def test_a_step_of_a_module_reads_and_writes_the_rows_of_its_batch(store):
     assert np.isfinite(found[touched]).all()
     assert np.isnan(np.delete(found, touched, axis=0)).all()
     assert spent < weight.nbytes / 20  # an index array of a row each would be an eighth
+
+
+def machine():
+    """A step of a factorization machine, as a function of the number of stored rows of its weights."""
+    x, w, v = mx.sym.Variable("x", stype="csr"), mx.sym.Variable("w", stype="row_sparse"), mx.sym.Variable("v", stype="row_sparse")
+    squares = mx.sym.dot(mx.sym.square(x), mx.sym._internal._square_sum(v, axis=1, keepdims=True))
+    symbol = mx.sym.dot(x, w) + mx.sym.sum(mx.sym.square(mx.sym.dot(x, v)), axis=1, keepdims=True) - squares
+    executor = symbol.simple_bind(mx.cpu(), grad_req={"w": "write", "v": "write"}, x=(4, 90), w=(90, 1), v=(90, 3))
+    draw = np.random.RandomState(0)
+
+    def step(count):
+        """The output and the parts of both gradients, for weights of which so many rows are stored."""
+        columns = np.sort(draw.permutation(90)[:count])
+        data = mx.nd.sparse.csr_matrix((np.ones(8, "f"), draw.choice(columns, 8), [0, 2, 4, 6, 8]), shape=(4, 90))
+        for name, width in (("w", 1), ("v", 3)):
+            rows = draw.randn(count, width).astype("f")
+            mx.nd.sparse.row_sparse_array((rows, columns), shape=(90, width)).copyto(executor.arg_dict[name])
+        output = executor.forward(is_train=True, x=data)[0]
+        executor.backward(mx.nd.ones((4, 1)))
+        grads = [executor.grad_dict[name] for name in ("w", "v")]
+        return [a.asnumpy() for a in (output, *[part for g in grads for part in (g.data, g.indices)])]
+
+    return step
+
+
+def test_weights_with_another_number_of_rows_take_the_programs_of_earlier_batches(monkeypatch):
+    step, counts = machine(), [17, 32, 20, 25, 29, 18, 31]
+    found = [step(count) for count in counts[:2]]
+    COUNTERS.reset()
+    found += [step(count) for count in counts[2:]]
+    assert COUNTERS.compiled == 0
+    monkeypatch.setattr(staged_run, "with_spare_rows", lambda *given: set())
+    step = machine()
+    for results, count in zip(found, counts, strict=True):
+        for one, other in zip(results, step(count), strict=True):
+            assert one.dtype == other.dtype
+            np.testing.assert_array_equal(one, other)
+
+
+def test_rows_that_are_all_read_have_none_behind_them():
+    w = mx.sym.Variable("w", stype="row_sparse")
+    sums = mx.sym._internal._square_sum
+    x = mx.sym.dot(mx.sym.Variable("x", stype="csr"), sums(w, axis=1, keepdims=True))
+    for symbol in (sums(w, axis=1, keepdims=True), sums(w, axis=0), mx.sym.square(w), mx.sym.Group([x, sums(w, axis=1)])):
+        shapes = {"x": (2, 40), "w": (40, 3)}
+        executor = symbol.simple_bind(mx.cpu(), grad_req={"w": "write"}, **{k: shapes[k] for k in symbol.list_arguments()})
+        rows = np.arange(51, dtype="f").reshape(17, 3)
+        mx.nd.sparse.row_sparse_array((rows, np.arange(0, 34, 2)), shape=(40, 3)).copyto(executor.arg_dict["w"])
+        output = executor.forward(is_train=True)[-1]
+        whole = np.zeros((40, 3), "f")
+        whole[0:34:2] = rows
+        squares = whole * whole
+        expected = {(40, 1): squares.sum(1, keepdims=True), (3,): squares.sum(0), (40, 3): squares, (40,): squares.sum(1)}[output.shape]
+        np.testing.assert_array_equal(output.asnumpy(), expected)
+        executor.backward([mx.nd.ones(o.shape) for o in executor.outputs])
+        assert executor.grad_dict["w"].shape == (40, 3)
+        if len(executor.outputs) == 1:
+            np.testing.assert_array_equal(executor.grad_dict["w"].asnumpy(), 2 * whole)

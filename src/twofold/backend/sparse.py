@@ -161,6 +161,11 @@ def padded(values: np.ndarray) -> np.ndarray:
     return values if not missing else np.concatenate([values, np.repeat(values[-1:], missing, axis=0)])
 
 
+def spare_indices(indices: np.ndarray, missing: int, number: int) -> np.ndarray:
+    """Indices with as many copies of a number behind them."""
+    return np.concatenate([indices, np.full(missing, number, indices.dtype)])
+
+
 def distinct(indices: np.ndarray) -> Parts:
     """The distinct indices in increasing order, and where each of the given ones is among them."""
     size = int(indices.max(initial=-1)) + 1

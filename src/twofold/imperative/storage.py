@@ -351,6 +351,18 @@ class CellNamespace(Derived):
         """Arrays of one length, of stored values or indices, with copies of the last element behind them; as they are if recorded."""
         return list(arrays) if any(is_tracked(a._v) for a in arrays) else [self.structure(sparse.padded, a)[0] for a in arrays]
 
+    def spare_rows(self, array: Sparse) -> Sparse:
+        """A row-sparse array with rows of zeros behind its own, up to one of few numbers; their numbers are those of no row."""
+        count = array.indices.shape[0]
+        missing = sparse.capacity(count) - count
+        if not missing or not count or count >= array.shape[0]:  # every row is stored, as in each batch: then there is one number
+            return array
+        values = array.values
+        none = np.zeros((missing, *values.shape[1:]), NUMPY[values._dtype])  # made by no program: nearly every batch has another number
+        zeros = adopted(CLASSES["default"], none, values.context)
+        indices = self.structure(sparse.spare_indices, array.indices, missing=missing, number=array.shape[0])[0]
+        return Sparse(array.stype, array.shape, self.concat(values, zeros, axis=0), indices)
+
     def places(self, stored: Any, wanted: Any) -> list[Any]:
         """Indices as int64, and where they are among the stored ones, which increase; -1 for those that are not stored."""
         return self.structure(sparse.places, stored, wanted)

@@ -223,6 +223,8 @@ class Op:
     cost_rule: Rule | None = None
     #: See `storage`.
     storage_rule: Rule | None = None
+    #: See `spare_rows`.
+    spare_rows_rule: Rule | None = None
     #: See `rows`.
     rows_rule: Rule | None = None
     #: See `gradient_stypes`.
@@ -416,6 +418,10 @@ class Op:
     def storage(self, rule: Rule) -> Rule:
         """Attach how sparse operands are treated: ``(xp, dense, *inputs, **params) -> result``, None to make them dense, with a warning."""
         return self._attach("storage_rule", rule)
+
+    def spare_rows(self, rule: Rule) -> Rule:
+        """Attach whether rows beyond the shape of a row-sparse operand change nothing but such rows: ``(stypes, **params) -> bool``."""
+        return self._attach("spare_rows_rule", rule)
 
     def rows(self, rule: Rule) -> Rule:
         """Attach how the result is zero but for some rows: ``(xp, row_form, node) -> form``, None if it is not; see `graph.row_form`."""

@@ -166,6 +166,7 @@ def _(xp, dense, data, weight, *, input_dim, **_):
     return rows_of_numbers(xp, weight, places(xp, data, input_dim, "clip"))
 
 
+embedding.spare_rows(lambda stypes, **_: True)
 embedding.gradient_stypes(lambda stypes, head, *, sparse_grad, **_: ["default", "row_sparse" if sparse_grad else "default"])
 embedding.infer(lambda shapes, *, input_dim, output_dim, **_: [shapes[0], (input_dim, output_dim)])
 embedding.dtypes(lambda dtypes, *, dtype, **_: [dtypes[1] or dtype])
@@ -189,6 +190,7 @@ def sparse_embedding(
 
 for declare, same in (
     (sparse_embedding.storage, embedding.storage_rule),
+    (sparse_embedding.spare_rows, embedding.spare_rows_rule),
     (sparse_embedding.infer, embedding.infer_rule),
     (sparse_embedding.dtypes, embedding.dtype_rule),
 ):

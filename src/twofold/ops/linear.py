@@ -68,6 +68,9 @@ def _(xp, dense, lhs, rhs, *, transpose_a, transpose_b, forward_stype):
     return found if forward_stype in (None, stype_of(found)) else xp.convert(found, forward_stype)
 
 
+dot.spare_rows(lambda stypes, *, transpose_a, **_: stypes == ["csr", "row_sparse"] and not transpose_a)
+
+
 @dot.gradient_stypes
 def _(stypes, head, *, transpose_a, **_):
     if stypes[0] != "csr" or transpose_a:

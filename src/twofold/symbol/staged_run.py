@@ -6,19 +6,20 @@ from typing import Any
 from ..device import Device
 from ..executor.part import Key, Part
 from ..executor.transport import content_on, zeros_in
-from ..imperative.array import record_of
+from ..imperative.array import adopted, record_of
 from ..imperative.backward import run_backward
 from ..imperative.cell import Value, alias, wrap
-from ..imperative.invoke import data_of
+from ..imperative.invoke import data_of, host_of
 from ..imperative.row_gradients import gradient_array
 from ..imperative.scope import Scope
-from ..imperative.storage import CELLS, array_of, converted, dense_array, empty_array, sparse_array
+from ..imperative.storage import CELLS, SparseValue, array_of, converted, dense_array, empty_array, sparse_array
 from ..ndarray.array import NDArray
+from ..opdef.storage import Sparse
 from ..ops.storage_rules import stored_of
 from .inference import Inference
 from .node import Head, SymbolNode, names_of_inputs, topological
 from .stages import Staged
-from .storage_types import StorageTypes
+from .storage_types import StorageTypes, with_spare_rows
 
 
 class StagedRun:
@@ -55,6 +56,7 @@ class StagedRun:
         self._inference, self._heads, self._keys, self._bound = inference, tuple(heads), list(keys), bound
         self._types, self._wanted, self._device = types, wanted, device
         self._function = Staged("executor", heads, stored=types.stored)
+        self._spared = with_spare_rows(types, inference.order, heads)
         self._recorded: tuple[bool, dict[SymbolNode, Any], list[Any]] | None = None
 
     def parts(self, training: bool) -> list[Part]:
@@ -72,7 +74,7 @@ class StagedRun:
         if not keep:
             with Scope(False, training):
                 return self._delivered(self._function(self._arrays({}), self._device))
-        marked = {v: _marked(self._bound[v], stype) for v, stype in self._wanted.items()}
+        marked = {v: _marked(self._bound[v], stype, v in self._spared) for v, stype in self._wanted.items()}
         with Scope(False, None), Scope(True, training):  # on a tape of its own
             contents = self._function(self._arrays(marked), self._device)
         self._recorded = training, marked, [array_of(c) for c in contents]
@@ -98,7 +100,7 @@ class StagedRun:
             recs = [record_of(out, "backward") for out, _ in given]
             found = dict(run_backward(recs, [head for _, head in given], NDArray) if recs else [])
             variables = [(("arg", v.name), a._g) for v, a in marked.items()]
-            return {key: gradient_array(NDArray, g, found[g])._v for key, g in variables if g in found}
+            return {key: _own_rows(gradient_array(NDArray, g, found[g])._v) for key, g in variables if g in found}
         finally:
             self._release()
 
@@ -126,15 +128,20 @@ class StagedRun:
                 yield node.output_name(k), False, arrays[Head(node, k)]
 
 
-def _marked(array: NDArray, stype: str) -> Any:
+def _marked(array: NDArray, stype: str, spared: bool) -> Any:
     """An array with the content of another one, as a variable whose gradient has a storage type.
 
     They share memory: a write into the other array, before `backward` has read what was recorded, goes into a copy.
+    If it is ``spared`` that other rows lie behind its own, it is a copy with such rows: a weight of which each batch has another number
+    of rows has few different numbers then, and the programs of earlier batches.
     """
     if array.stype not in ("default", stype):
         array = dense_array(array)
     if array.stype == "default":
         twin = _twin(array)
+    elif spared and stype == "row_sparse":
+        array._v.hosts()  # raises for parts that do not fit together
+        twin = sparse_array(CELLS.spare_rows(array._v.sparse), checked=True)
     else:
         twin = sparse_array(array._v.sparse.with_values(_twin(array._v.sparse.values)), checked=array._v.checked)
     # `backward` takes the gradients from where they are found: the array for them is never written
@@ -145,6 +152,20 @@ def _marked(array: NDArray, stype: str) -> Any:
 def _twin(array: NDArray) -> NDArray:
     v = array._capture()
     return wrap(NDArray, alias(data_of(v), v))
+
+
+def _own_rows(content: Any) -> Any:
+    """A gradient without the rows that `_marked` has put behind those of the variable."""
+    if content.__class__ is not SparseValue or content.sparse.stype != "row_sparse":
+        return content
+    found = content.sparse
+    indices = host_of(found.indices)
+    count = int((indices < found.shape[0]).sum())
+    if count == len(indices):
+        return content
+    values = CELLS.take_slice(found.values, 0, count, 0)
+    rows = adopted(NDArray, indices[:count].copy(), content.device)
+    return SparseValue(Sparse("row_sparse", found.shape, values, rows), checked=True)
 
 
 def _detached(content: Any) -> Any:

@@ -99,6 +99,20 @@ def gradient_stypes(inference: Inference, types: StorageTypes, outputs: Iterable
     return {n.name: s for n, s in variables if s != "default" and is_float(inference.known[n][0].dtype or "float32")}
 
 
+def with_spare_rows(types: StorageTypes, order: Sequence[SymbolNode], outputs: Iterable[Head]) -> set[SymbolNode]:
+    """The row-sparse variables behind whose rows others may lie that belong to no row of the array: nothing reads those."""
+    read = {h for h in outputs if types.of(h) == "row_sparse"}  # values whose every row is read
+    for node in reversed(order):
+        stypes = [types.of(h) for h in node.inputs]
+        if "row_sparse" not in stypes:
+            continue
+        rule = None if node.op is None else node.op.spare_rows_rule
+        ignored = node in types.stored and rule is not None and rule(stypes, **node.stored_sig().params)
+        if not ignored or any(Head(node, k) in read for k in range(node.visible)):
+            read.update(h for h, s in zip(node.inputs, stypes, strict=True) if s == "row_sparse")
+    return {n for n in order if n.is_variable and types.of(Head(n, 0)) == "row_sparse" and Head(n, 0) not in read}
+
+
 def _common(stypes: set[str]) -> str:
     return next(iter(stypes)) if len(stypes) == 1 else "default"
 
