@@ -195,3 +195,11 @@ def test_an_iteration_of_training_runs_a_fixed_number_of_programs(deferred):
         counts.append(COUNTERS.as_dict())
     assert counts[2] == counts[3]
     assert counts[3]["windows"] >= 1
+
+
+@pytest.mark.parametrize(("size", "is_compiled"), [(1_003, False), (300_007, True)])
+def test_a_first_use_is_compiled_where_its_results_are_large(made, size, is_compiled):
+    """Interpreted, 25 intermediate results would exist at once: 20 times the memory of the draw."""
+    draw = nd.random.normal(shape=(size,)).asnumpy()
+    assert bool(made) == is_compiled
+    assert abs(draw.std() - 1) < 0.2

@@ -1,5 +1,6 @@
 """Interprets a graph, node by node through a backend's namespace: for the first use of a structure, when compiling does not pay yet.
 
+Every intermediate result is an array of its own until the end, where a compiled program computes in blocks and uses memory again.
 The results have the same bits as the compiled program's while both call the same functions of the backend: until a kernel is machine code.
 """
 
@@ -16,12 +17,17 @@ from ..scheduler.observers import LISTENERS, report, report_arrays, span
 from .kernels import operand_dtype
 from .profiling import Title, nbytes_of_nodes
 
+#: Bytes of all results, intermediate ones included, from which even a single use takes less time and memory in a compiled program.
+MOST_BYTES = 1 << 21
+
 
 def interpretable(outputs: Sequence[Node]) -> list[Node] | None:
-    """The lowered graph if it can be interpreted, else None: the setting ``jit_eager`` asks for machine code from the first use on."""
+    """The lowered graph if it is to be interpreted; else None, as for the setting ``jit_eager``: machine code from the first use on."""
     if SETTINGS.jit_eager:
         return None
     low = lower(outputs)
+    if nbytes_of_nodes([n for n in topological(low) if isinstance(n, Application)]) >= MOST_BYTES:
+        return None
     return None if any(op.run_by_program for op in operators_of(low)) else low
 
 
