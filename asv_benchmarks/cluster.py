@@ -80,7 +80,8 @@ def overlap(mx: Any) -> dict[str, float]:
     """How much of the sums' time is hidden behind a device that computes the gradients of layers one after the other."""
     store = mx.kv.create("dist_sync")
     grads = [mx.nd.ones((ELEMENTS,)) for _ in range(LAYERS)]
-    store.init(list(range(LAYERS)), [mx.nd.zeros((ELEMENTS,)) for _ in grads])
+    outs = [mx.nd.zeros((ELEMENTS,)) for _ in grads]
+    store.init(list(range(LAYERS)), outs)
 
     def step(seconds: float, sums: bool) -> None:
         for k in reversed(range(LAYERS)):
@@ -88,8 +89,7 @@ def overlap(mx: Any) -> dict[str, float]:
                 time.sleep(seconds)
             if sums:
                 store.push(k, grads[k])
-        outs = [mx.nd.zeros((ELEMENTS,)) for _ in grads] if sums else []
-        for k, out in enumerate(outs):
+        for k, out in enumerate(outs if sums else []):
             store.pull(k, out=out)
         for out in outs:
             out.wait_to_read()

@@ -51,7 +51,7 @@ class Request(NamedTuple):
     message: Message
     name: Key | None
     #: Where the reply's payload goes.
-    out: np.ndarray | None
+    out: memoryview | None
 
 
 class ServerClient:
@@ -418,6 +418,12 @@ class ServerClient:
 
     # messages
 
+    def memory_for(self, message: Message, size: int) -> memoryview | None:
+        """Where the payload of a reply belongs, for transports that can receive it there; None if it is not wanted."""
+        request = self._pending.get(message.seq)
+        wanted = request is not None and message.op == Op.OK and request.out is not None and request.out.nbytes == size
+        return request.out if request is not None and wanted else None
+
     def _tensor(self, name: Key) -> Tensor:
         tensor = self._tensors.get(name)
         if tensor is None:
@@ -462,7 +468,7 @@ class ServerClient:
             if op in (Op.PUSH, Op.PUSHPULL):
                 self._unconfirmed.setdefault((part.server, tensor.key, part.shard), []).append(message)
         if op != Op.PUSH:
-            self._pending[seq] = Request(part.server, message, tensor.name, out)
+            self._pending[seq] = Request(part.server, message, tensor.name, None if out is None else bytes_of(out))
         self._send(part.server, message)
 
     def _send(self, server: int, message: Message) -> None:
@@ -523,8 +529,8 @@ class ServerClient:
             self._texts[server] = bytes(payload)
         elif len(payload) != request.out.nbytes:
             self._failure = ClusterError(f"server {server}: a reply of the wrong size", f"{len(payload)} bytes", "see its log")
-        else:
-            bytes_of(request.out)[:] = payload
+        elif payload is not request.out:  # it was not received there
+            request.out[:] = payload
 
     def _send_again(self, place: tuple[int, int, int] | None = None) -> None:
         """Send all that was not answered, in its order: servers leave out what they have already carried out."""

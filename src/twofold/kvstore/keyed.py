@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from ..device import CPU, Device
 from ..errors import DTypeError, InvalidValue, MXNetError, ParameterError, ShapeError
 from ..imperative.array import Array
+from ..imperative.cell import Value
 from ..ndarray.array import NDArray
 from ..optimizer.base import Optimizer
 from .base import Key, Keys, KVStoreBase, Values
@@ -121,16 +122,15 @@ class KeyedStore(KVStoreBase, Generic[Stored]):
         ParameterError
             If the numbers of keys and values differ, or a key has no arrays.
         """
-        pairs = [(key, value)]
-        if isinstance(key, (list, tuple)):
-            if not isinstance(value, (list, tuple)) or len(key) != len(value):
-                count = len(value) if isinstance(value, (list, tuple)) else 1
-                raise ParameterError(
-                    "KVStore: the numbers of keys and values differ", f"{len(key)} keys, {count} values", "pass one per key"
-                )
-            pairs = list(zip(key, value, strict=True))
+        if not isinstance(key, (list, tuple)):
+            self._check_key(key)
+            yield key, _arrays(key, value)
+            return
+        if not isinstance(value, (list, tuple)) or len(key) != len(value):
+            count = len(value) if isinstance(value, (list, tuple)) else 1
+            raise ParameterError("KVStore: the numbers of keys and values differ", f"{len(key)} keys, {count} values", "pass one per key")
         found: dict[Key, list[NDArray]] = {}
-        for k, x in pairs:
+        for k, x in zip(key, value, strict=True):
             self._check_key(k)
             found.setdefault(k, []).extend(_arrays(k, x))
         yield from found.items()
@@ -196,3 +196,16 @@ def check_shapes(key: Key, values: list[NDArray], stored: NDArray) -> None:
             raise ShapeError(
                 f"KVStore.push: the array has the wrong shape for key {key!r}", f"shape {x.shape}", f"pass one of shape {stored.shape}"
             )
+
+
+def copy_shared(stored: NDArray, target: NDArray) -> None:
+    """Copy a stored array into another. A large one is shared until one of the two is written to."""
+    v, kind = stored._v, NDArray
+    if v.__class__ is Value and v.rec is None and stored.__class__ is kind and target.__class__ is kind and v.device is target.context:
+        # what a task computes cannot become the content of a variable yet
+        is_free = v.data is not None or getattr(target, "_g", None) is None
+        if is_free and stored.shape == target.shape and stored._dtype == target._dtype and not v.pinned:
+            v.share()
+            target._rebind(v)
+            return
+    stored.copyto(target)

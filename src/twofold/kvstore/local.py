@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any, cast
 from ..device import Device
 from ..errors import MXNetError, ParameterError
 from ..formats.files import read_file, write_file
-from ..imperative.cell import Value
 from ..ndarray.array import NDArray
 from ..ndarray.sparse_array import retained
 from ..optimizer.base import Optimizer
 from ..optimizer.updater import Updater, get_updater
 from .base import Key, Keys, Values
 from .compression import TwoBitCompression, compression_of
-from .keyed import KeyedStore, check_optimizer, check_shapes
+from .keyed import KeyedStore, check_optimizer, check_shapes, copy_shared
 
 if TYPE_CHECKING:
     from .cluster import Cluster
@@ -143,7 +142,7 @@ class KVStore(KeyedStore[NDArray]):
             stored = self._of_key(k)
             for target in outs:
                 if not (ignore_sparse and stored.stype == target.stype == "row_sparse"):
-                    _copy(stored, target)
+                    copy_shared(stored, target)
 
     def pushpull(self, key: Keys, value: Values, out: Values | None = None, priority: int = 0) -> None:
         """`push`, then `pull` into ``out``, or into the values themselves if ``out`` is None."""
@@ -274,16 +273,3 @@ class KVStore(KeyedStore[NDArray]):
 
     def _barrier(self) -> None:
         """Wait for all workers; there is only this one."""
-
-
-def _copy(stored: NDArray, target: NDArray) -> None:
-    """Copy a stored array into another. A large one is shared until one of the two is written to."""
-    v, kind = stored._v, NDArray
-    if v.__class__ is Value and v.rec is None and stored.__class__ is kind and target.__class__ is kind and v.device is target.context:
-        # what a task computes cannot become the content of a variable yet
-        is_free = v.data is not None or getattr(target, "_g", None) is None
-        if is_free and stored.shape == target.shape and stored._dtype == target._dtype and not v.pinned:
-            v.share()
-            target._rebind(v)
-            return
-    stored.copyto(target)

@@ -28,7 +28,7 @@ from .base import Key, Keys, Values
 from .client import ServerClient
 from .cluster import Cluster
 from .compression import compression_of
-from .keyed import KeyedStore, check_optimizer
+from .keyed import KeyedStore, check_optimizer, copy_shared
 from .messages import Message
 from .optimizer_json import optimizer_to_json
 from .server_core import ServerCore
@@ -126,11 +126,12 @@ class ServedStore(KeyedStore[OnServer]):
         super().__init__(kind, "device" in kind, cluster)
         assert cluster.messages is not None
         servers = range(cluster.workers, cluster.workers + cluster.servers)
-        transport = MpiTransport(cluster.messages, servers, SETTINGS.kv_timeout)
+        transport = MpiTransport(cluster.messages, servers, SETTINGS.kv_timeout, memory=lambda *reply: self._client.memory_for(*reply))
         bound = int(os.environ.get("MXNET_KVSTORE_BIGARRAY_BOUND", "1000000"))
         self._client = ServerClient(transport, cluster.workers, timeout=SETTINGS.kv_timeout, bound=bound)
         self._optimizer: Optimizer | None = None
-        self._sent: dict[str, float] = {}
+        #: What the servers were told last of their optimizer's changeable numbers.
+        self._sent: list[object] = []
         profiler.set_kvstore_handle(self)
         atexit.register(self._leave)
 
@@ -235,7 +236,7 @@ class ServedStore(KeyedStore[OnServer]):
         for host, targets in found:
             array = adopted(NDArray, host)
             for target in targets:
-                array.copyto(target)
+                copy_shared(array, target)
 
     def pushpull(self, key: Keys, value: Values, out: Values | None = None, priority: int = 0) -> None:
         """`push`, then `pull` into ``out``, or into the values themselves if ``out`` is None."""
@@ -251,7 +252,7 @@ class ServedStore(KeyedStore[OnServer]):
         found = adopted(NDArray, host)
         for _, targets in self._by_key(key, value if out is None else out):
             for target in targets:
-                found.copyto(target)
+                copy_shared(found, target)
 
     def pushpull_list(self, keys: Sequence[Key], values: Sequence[Any], outs: Sequence[Any] | None = None) -> None:
         """`pushpull` for several keys at once."""
@@ -286,7 +287,7 @@ class ServedStore(KeyedStore[OnServer]):
         """
         check_optimizer(optimizer)
         self._optimizer = optimizer
-        self._sent = self._changeable()
+        self._sent = [getattr(optimizer, name, None) for name in CHANGEABLE]
         self._client.set_optimizer(optimizer_to_json(optimizer))
 
     @property
@@ -294,18 +295,18 @@ class ServedStore(KeyedStore[OnServer]):
         """What trainers ask of MXNet's stores for the optimizer."""
         return None if self._optimizer is None else OnServers(self._optimizer)
 
-    def _changeable(self) -> dict[str, float]:
-        return {name: value for name in CHANGEABLE if isinstance(value := getattr(self._optimizer, name, None), (int, float))}
-
     def _update_optimizer(self) -> None:
         """Tell the servers of a learning rate that the program has changed."""
-        if self._optimizer is None or self.rank:
+        optimizer = self._optimizer
+        if optimizer is None or self.rank:
             return
-        now = self._changeable()
+        now: list[object] = [getattr(optimizer, name, None) for name in CHANGEABLE]
         if now != self._sent:
-            changed = {name: value for name, value in now.items() if self._sent.get(name) != value}
+            both = zip(CHANGEABLE, now, self._sent, strict=True)
+            changed = {name: value for name, value, sent in both if value != sent and isinstance(value, (int, float))}
             self._sent = now
-            self._client.change_optimizer(**changed)
+            if changed:
+                self._client.change_optimizer(**changed)
 
     def set_updater(self, updater: object) -> None:
         """Raise: the arrays are on servers, to which a function cannot be sent.

@@ -471,9 +471,11 @@ class ServerCore:
         self._advance(shard)
 
     def _apply(self, shard: Shard, message: Message, clock: int) -> None:
-        shard.add(message.worker, message, self._threshold)
+        alone = shard.gradient_in(message)
+        if alone is None:
+            shard.add(message.worker, message, self._threshold)
         try:
-            self._updates.apply(shard, shard.gradient())
+            self._updates.apply(shard, shard.gradient() if alone is None else alone)
         finally:
             shard.begin_sum()
         self._updated()

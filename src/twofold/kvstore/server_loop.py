@@ -31,6 +31,9 @@ class Intake:
             error = FormatError("server: the payload is larger than announced", f"{len(message.payload)} bytes", "call init first")
             yield [(source, reply_error(message, error))]
             return
+        if not self._waiting and self._core.takes(source, message, len(message.payload)):
+            yield self._core.handle(source, message)
+            return
         queue = self._waiting.setdefault(source, deque())
         queue.append(message)
         yield from self._take(source)

@@ -13,7 +13,7 @@ from ..ndarray.creation import from_numpy
 from ..ndarray.sparse import row_sparse_array
 from .base import Key
 from .compression import unpack_two_bit
-from .messages import DTYPE_OF, Flag, Message, bytes_of
+from .messages import DTYPE_OF, LARGE, Flag, Message, bytes_of
 
 if TYPE_CHECKING:
     from ..optimizer.base import State
@@ -222,6 +222,13 @@ class Shard:
         rows = np.frombuffer(message.payload, self.dtype, offset=8 * message.rows).reshape(message.rows, *self.row_shape)
         total[ids] += rows  # ids are distinct
         self._touched[ids] = True
+
+    def gradient_in(self, message: Message) -> NDArray | None:
+        """The gradient of a single worker where it lies in a large payload; None if it has to be unpacked or copied."""
+        payload = message.payload
+        if message.flags & (Flag.ROW_SPARSE | Flag.TWO_BIT) or len(payload) < LARGE or memoryview(payload).readonly:
+            return None
+        return from_numpy(np.frombuffer(payload, self.dtype).reshape(self.shape))
 
     def gradient(self) -> NDArray:
         """The sum, row-sparse if all pushes were."""

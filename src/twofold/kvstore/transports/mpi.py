@@ -49,6 +49,8 @@ def library_version() -> str:
 
 
 def _mpi() -> Any:
+    # MPI begins when it is imported. Without this Open MPI sends messages above 4 KB in two steps, for which both processes must be awake.
+    os.environ.setdefault("OMPI_MCA_btl_sm_eager_limit", str(2 * SMALL))
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:  # mpi4py raises RuntimeError if it finds no library
@@ -146,6 +148,8 @@ class MpiTransport:
         The largest payload that may follow a header; None for any.
     takes
         Whether to receive a large payload now, asked with the sender, the message and the size; until then it stays with the sender.
+    memory
+        Where to put the large payload of a message, asked with the message and the size; None for memory of the transport.
     """
 
     def __init__(
@@ -155,8 +159,10 @@ class MpiTransport:
         timeout: float,
         limit: Callable[[Message], int] | None = None,
         takes: Callable[[int, Message, int], bool] | None = None,
+        memory: Callable[[Message, int], memoryview | None] | None = None,
     ) -> None:
         self._comm, self._mpi, self._timeout, self._limit, self._takes = comm, _mpi(), timeout, limit, takes
+        self._memory = memory
         #: Headers, by place among the peers, whose payloads were not taken yet.
         self._deferred: dict[int, tuple[Message, int, int]] = {}
         self._rank, self._size = comm.rank, comm.size
@@ -294,7 +300,7 @@ class MpiTransport:
                 if header is None and not self._is_taken(k, message, size, check):
                     self._deferred[k] = message, size, check  # nothing else is received from there before
                     return None
-                return k, attach(message, self._payload(k, source, size, kept), check) if size else message
+                return k, attach(message, self._payload(k, source, message, size, kept), check) if size else message
             self._refuse(source, message, size)
         except FormatError as error:
             if self._limit is None:
@@ -306,14 +312,16 @@ class MpiTransport:
     def _is_taken(self, k: int, message: Message, size: int, _check: int) -> bool:
         return size <= SMALL or self._takes is None or self._takes(self._peers[k], message, size)
 
-    def _payload(self, k: int, source: int, size: int, kept: bool) -> Payload:
+    def _payload(self, k: int, source: int, message: Message, size: int, kept: bool) -> Payload:
         if size <= SMALL:
             payload = memoryview(self._inbox[k])[HEADER_SIZE : HEADER_SIZE + size]
             return bytes(payload) if kept else payload
-        memory = np.empty(size, np.uint8) if kept or self._large.size < size else self._large
-        if not kept:
-            self._large = memory
-        payload = memory[:size].data
+        payload = None if self._memory is None else self._memory(message, size)
+        if payload is None:
+            memory = np.empty(size, np.uint8) if kept or self._large.size < size else self._large
+            if not kept:
+                self._large = memory
+            payload = memory[:size].data
         self._comm.Recv([payload, size, self._mpi.BYTE], source, DATA)
         return payload
 
