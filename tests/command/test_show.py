@@ -344,6 +344,24 @@ def test_a_damaged_line_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[st
         assert "line 2 of a list of images" in shown["fault"]
 
 
+def test_queries_weights_and_comments_of_libsvm_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "a.svm").write_text("3:0.5 qid:1 0:1.5 7:2 # the best\n\n# nothing\n1 qid:2 4:1\n")
+    shown = found(tmp_path / "a.svm", capsys)
+    assert shown["facts"]["largest index"] == 7
+    assert shown["facts"]["values in a row"] == "1 to 2, 1.5 on average"
+    assert shown["tables"][0]["rows"] == [[0, "3:0.5 qid:1", "0:1.5 7:2"], [1, "1 qid:2", "4:1"]]
+
+
+def test_a_file_that_is_shortened_meanwhile_does_not_end_the_process(tmp_path: Path):
+    from twofold.command.contents.source import opened
+
+    (tmp_path / "a.params").write_bytes(bytes(100_000))
+    with opened(str(tmp_path / "a.params")) as source:
+        (tmp_path / "a.params").write_bytes(b"x")
+        whole = source.whole()
+        assert bytes(whole) == b"x"
+
+
 def test_lines_of_a_large_file_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "a.csv").write_text("1.25,2.5,3.75\n" * 100_000)
     assert found(tmp_path / "a.csv", capsys)["facts"]["lines"] == 100_000

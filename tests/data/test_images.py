@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import random
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import twofold as mx
+from twofold.config import SETTINGS
 from twofold.errors import FormatError, MissingFileError, MXNetError, ParameterError, ShapeError
 from twofold.gluon.data import vision
 
@@ -128,6 +130,15 @@ def test_labels_of_detection_that_are_wrong_raise(tmp_path: Path, label: list[fl
         mx.image.ImageDetIter(1, (3, 4, 4), path_imgrec=rec)
 
 
+@pytest.mark.parametrize("create", [mx.image.CreateAugmenter, mx.image.CreateDetAugmenter])
+def test_augmenters_of_what_is_no_shape(create: Any) -> None:
+    with pytest.raises(IndexError, match=r"data_shape is \(c, h, w\): given \(3, 32\)"):
+        create((3, 32))
+    for wrong in (32, None, "(3, 32, 32)"):
+        with pytest.raises(TypeError, match="data_shape is not a shape"):
+            create(wrong)
+
+
 # datasets
 
 
@@ -137,6 +148,7 @@ def cifar_rows(count: int, labels: int, seed: int, classes: tuple[int, ...]) -> 
     return np.concatenate([given, rng.integers(0, 256, (count, 3072))], 1).astype("uint8")
 
 
+@pytest.mark.filterwarnings("ignore:.* is not the published file")
 def test_cifar10_in_files(tmp_path: Path) -> None:
     rows = [cifar_rows(3, 1, k, (10,)) for k in range(6)]
     for k in range(5):
@@ -154,6 +166,7 @@ def test_cifar10_in_files(tmp_path: Path) -> None:
     assert vision.CIFAR10(tmp_path, train=False, transform=lambda image, label: int(label))[2] == rows[5][2, 0]
 
 
+@pytest.mark.filterwarnings("ignore:.* is not the published file")
 def test_cifar100_in_its_archive(tmp_path: Path) -> None:
     rows = cifar_rows(4, 2, 0, (20, 100))
     with tarfile.open(tmp_path / "cifar-100-binary.tar.gz", "w:gz") as archive:
@@ -169,8 +182,19 @@ def test_cifar100_in_its_archive(tmp_path: Path) -> None:
         vision.CIFAR100(tmp_path)
 
 
+def test_cifar_files_other_than_the_published_ones_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = cifar_rows(2, 1, 0, (10,)).tobytes()
+    (tmp_path / "test_batch.bin").write_bytes(content)
+    found = hashlib.sha1(content).hexdigest()
+    with pytest.warns(UserWarning, match=f"CIFAR10: test_batch.bin is not .*{found}, not 67eb016db431130d61cd03c7ad570b013799c88c"):
+        assert len(vision.CIFAR10(tmp_path, train=False)) == 2
+    monkeypatch.setitem(vision.CIFAR10._sums, "test_batch.bin", found)
+    monkeypatch.setattr(SETTINGS, "strict", True)
+    assert len(vision.CIFAR10(tmp_path, train=False)) == 2
+
+
 def test_cifar_files_that_are_missing_or_wrong_are_named(tmp_path: Path) -> None:
-    with pytest.raises(MissingFileError, match=r"cifar-10-binary\.tar\.gz"):
+    with pytest.raises(MissingFileError, match=r"put cifar-10-binary\.tar\.gz, or data_batch_1\.bin .SHA-1 aadd24acce27caa7"):
         vision.CIFAR10(tmp_path)
     for k in range(5):
         (tmp_path / f"data_batch_{k + 1}.bin").write_bytes(b"\x0b" + bytes(3072))

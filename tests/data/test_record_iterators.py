@@ -174,6 +174,40 @@ def test_unknown_parameters_are_named(path: str) -> None:
         make(path, rand_flip=True)
 
 
+def test_only_public_parameters_are_named(path: str) -> None:
+    with pytest.warns(UserWarning, match="there is no parameter: given colour, shape; it has aug_seq, batch_size, .* seed_aug, shuffle,"):
+        assert make(path, colour=1, shape=(3, 8, 8)).provide_data[0].shape == (4, 3, 16, 16)
+
+
+def test_an_image_without_opacity_is_named_where_it_is_asked_for(path: str) -> None:
+    with pytest.raises(FormatError, match=r"record 10: an image without a fourth channel: given pixels of kind RGB; ask for 3"):
+        next(make(path, data_shape=(4, 16, 16)))
+    with pytest.raises(ParameterError, match="with 1, 3 or 4 channels"):
+        make(path, data_shape=(2, 16, 16))
+    with pytest.raises(ParameterError, match="with 1 or 3 channels"):
+        mx.io.ImageDetRecordIter(path_imgrec=path, data_shape=(4, 16, 16), batch_size=1)
+
+
+@pytest.mark.parametrize("jit", [True, False])
+def test_opacity_is_a_channel_like_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jit: bool) -> None:
+    """Colors under an opacity of 0 keep their numbers in a resized image, and the opacity its own when colors change."""
+    if not jit:
+        monkeypatch.setattr("twofold.image.geometry.Map.writer", lambda change, method: None)
+    pixels = np.dstack([_pixels(12, 12), np.zeros((12, 12), "uint8")])
+    options = {"data_shape": (4, 6, 6), "batch_size": 1, "resize": 6}
+    clear = next(make(_records(mx, str(tmp_path), [pixels], [0.0]), **options)).data[0].asnumpy()[0]
+    solid = next(make(_records(mx, str(tmp_path), [pixels[..., :3]], [0.0]), **options | {"data_shape": (3, 6, 6)})).data[0].asnumpy()[0]
+    assert (clear[:3] == solid).all()
+    assert (clear[3] == 0).all()
+    half = np.dstack([_pixels(12, 12), np.full((12, 12), 99, "uint8")])
+    path = _records(mx, str(tmp_path), [half], [0.0])
+    for change in ("brightness", "contrast", "saturation", "pca_noise", "random_h", "random_s", "random_l"):
+        strength = 0.5 if "_" not in change else 30
+        changed = next(make(path, data_shape=(4, 12, 12), batch_size=1, **{change: strength})).data[0].asnumpy()[0]
+        assert (changed[3] == 99).all()
+        assert (changed[:3] != half[..., :3].transpose(2, 0, 1)).any(), change
+
+
 def test_threads_end_with_the_iterator(path: str) -> None:
     before = threading.active_count()
     it = make(path)

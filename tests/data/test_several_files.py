@@ -45,6 +45,28 @@ def indexes(paths: list[str]) -> str:
     return ";".join(path.replace(".rec", ".idx") for path in paths)
 
 
+def test_patterns_name_files_and_their_indexes(paths: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = Path(paths[0]).parent
+    assert seen(records(str(folder / r"[a-c]\.rec"))) == NUMBERS
+    assert seen(records(str(folder / r"[a-c]\..*"))) == NUMBERS  # not the indexes and lists beside them
+    assert seen(records(str(folder / r"[bc]\.rec"), path_imgidx=str(folder / r"[bc]\.idx"))) == NUMBERS[5:]
+    monkeypatch.chdir(folder)
+    assert seen(records(r"[ab]\.rec")) == NUMBERS[:8]
+    (folder / "a[1].rec").write_bytes((folder / "a.rec").read_bytes())
+    assert seen(records(str(folder / "a[1].rec"))) == NUMBERS[:5]  # a name that exists is a name
+    for wrong in (r"z.*\.rec", "[a.rec", "none/.*"):
+        with pytest.raises(MissingFileError, match="no such file"):
+            records(str(folder / wrong))
+
+
+def test_patterns_of_urls() -> None:
+    pytest.importorskip("fsspec")
+    for name, rows in (("a1.csv", b"1\n2\n"), ("a2.csv", b"3\n"), ("b1.csv", b"4\n")):
+        write_file(f"memory://patterns/{name}", [rows])
+    batches = mx.io.CSVIter("memory://patterns/a.*csv", (1,), batch_size=1)
+    assert [batch.data[0].asnumpy().tolist() for batch in batches] == [[[1]], [[2]], [[3]]]
+
+
 @pytest.mark.parametrize("index", ["beside", "none", "each", "joint"])
 def test_records_are_the_same_by_every_index(paths: list[str], index: str) -> None:
     given = {"each": indexes(paths), "joint": str(Path(paths[0]).parent / "joint.idx")}.get(index, "")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
+import subprocess
+import sys
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -13,6 +16,7 @@ import pytest
 
 import twofold as mx
 from twofold import nd
+from twofold.config import SETTINGS
 from twofold.errors import EngineError, FormatError, MissingFileError, ParameterError
 from twofold.gluon.data import ArrayDataset, BatchSampler, DataLoader, Dataset, RandomSampler, SimpleDataset, SplitSampler
 from twofold.gluon.data.vision import MNIST, FashionMNIST
@@ -70,6 +74,35 @@ def test_a_worker_that_takes_too_long_raises(thread_pool: bool) -> None:
     data = SimpleDataset([0.3]).transform(lambda x: time.sleep(x) or x)
     with pytest.raises(EngineError, match="longer than"):
         list(DataLoader(data, 1, num_workers=1, thread_pool=thread_pool, timeout=0.01))
+
+
+def test_a_thread_that_hangs_is_named_and_replaced() -> None:
+    calm = threading.Event()
+    data = SimpleDataset(list(range(6))).transform(lambda k: k if k != 3 or calm.wait(60) else -1)
+    loader = DataLoader(data, 2, num_workers=2, thread_pool=True, timeout=0.2)
+    with pytest.raises(EngineError, match=r"longer than 0.2 seconds: given thread DataLoader_[01] for sample 3"):
+        list(loader)
+    with pytest.raises(EngineError, match=r"for sample 3"):  # by a new thread
+        list(loader)
+    calm.set()
+    assert [b.asnumpy().tolist() for b in loader] == [[0, 1], [2, 3], [4, 5]]
+
+
+def test_a_program_ends_although_a_thread_hangs(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(
+        "import time\nfrom twofold.gluon.data import DataLoader, SimpleDataset\n"
+        "data = SimpleDataset([1, 2]).transform(lambda k: time.sleep(600))\n"
+        "list(DataLoader(data, 1, num_workers=1, thread_pool=True, timeout=0.1))\n"
+    )
+    found = subprocess.run([sys.executable, str(tmp_path / "script.py")], capture_output=True, text=True, timeout=60, check=False)
+    assert found.returncode == 1
+    assert "EngineError: DataLoader: a worker took longer than 0.1 seconds: given thread DataLoader_0 for sample 0" in found.stderr
+
+
+@pytest.mark.parametrize("wrong", ["2", 1.5, None])
+def test_a_number_of_workers_that_is_none_raises(wrong: Any) -> None:
+    with pytest.raises(TypeError, match="num_workers is not an integer"):
+        DataLoader(SimpleDataset([1]), 1, num_workers=wrong)
 
 
 @pytest.mark.parametrize("thread_pool", [False, True])
@@ -139,8 +172,29 @@ def test_images_are_arrays_of_bytes(digits: Path, kind: type[MNIST]) -> None:
     assert image.asnumpy()[..., 0].tolist() == [[4, 5], [6, 7]]
 
 
+@pytest.mark.filterwarnings("ignore:.* is not the published file")
 def test_compressed_files_are_read(digits: Path) -> None:
     assert len(MNIST(digits, train=False)) == 2
+
+
+def test_compressed_files_other_than_the_published_ones_are_named_once(digits: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = hashlib.sha1((digits / "t10k-images-idx3-ubyte.gz").read_bytes()).hexdigest()
+    sums = rf"t10k-images-idx3-ubyte\.gz is not .*SHA-1 {found}, not c3a25af1f52dad7f726cce8cacb138654b760d48"
+    with pytest.warns(UserWarning, match=r"t10k-labels-idx1-ubyte\.gz is not the published"), pytest.warns(UserWarning, match=sums):
+        assert len(MNIST(digits, train=False)) == 2
+    assert len(MNIST(digits, train=False)) == 2  # without a second warning
+    monkeypatch.setattr(SETTINGS, "strict", True)
+    with pytest.raises(FormatError, match=r"t10k-images-idx3-ubyte\.gz is not the published file") as error:
+        FashionMNIST(digits, train=False)
+    assert str(digits) in str(error.value)
+    assert len(MNIST(digits)) == 3  # published checksums are those of compressed files
+
+
+def test_a_cut_file_is_an_error_and_not_a_warning(digits: Path) -> None:
+    whole = (digits / "t10k-images-idx3-ubyte.gz").read_bytes()
+    (digits / "t10k-images-idx3-ubyte.gz").write_bytes(whole[:-16])
+    with pytest.raises(FormatError, match=r"t10k-images-idx3-ubyte\.gz"):
+        MNIST(digits, train=False)
 
 
 def test_a_transformation_is_applied_to_each_sample(digits: Path) -> None:
@@ -148,7 +202,7 @@ def test_a_transformation_is_applied_to_each_sample(digits: Path) -> None:
 
 
 def test_missing_files_are_named(tmp_path: Path) -> None:
-    with pytest.raises(MissingFileError, match="train-images-idx3-ubyte"):
+    with pytest.raises(MissingFileError, match=r"put train-images-idx3-ubyte\.gz .SHA-1 6c95f4b05d2bf285"):
         MNIST(tmp_path)
 
 

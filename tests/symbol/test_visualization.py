@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 import twofold as mx
+from twofold.formats.files import folder_entries, read_file
 
 sym = mx.sym
 
@@ -89,6 +90,27 @@ def test_a_drawing_with_graphviz_has_the_nodes_and_edges():
     assert "c_weight" not in drawing.source
     assert 'label="Pooling\nmax, 2x2/2x2"' in drawing.source
     assert "c_weight" in mx.viz.plot_network(network(), hide_weights=False).source
+
+
+def test_a_drawing_with_graphviz_is_rendered_to_a_url(tmp_path, monkeypatch):
+    pytest.importorskip("graphviz")
+    pytest.importorskip("fsspec")
+    dot = tmp_path / "dot"  # stands for graphviz's program: writes the source, with the format that it is asked for before it
+    dot.write_text('#!/bin/sh\nfor last; do :; done\n{ echo "$@"; cat "$last"; } > "$last.svg"\n')
+    dot.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.chdir(tmp_path)
+    drawing = mx.viz.plot_network(network(), save_format="svg")
+    assert drawing.render("memory://drawings/net") == "memory://drawings/net.svg"
+    rendered = read_file("memory://drawings/net.svg").decode()
+    assert "-Tsvg" in rendered
+    assert rendered.endswith(drawing.source)
+    assert drawing.render("memory://drawings/cleaned", cleanup=True) == "memory://drawings/cleaned.svg"
+    assert folder_entries("memory://drawings") == ["cleaned.svg", "net", "net.svg"]
+    assert drawing.save("plan.gv", "memory://drawings") == "memory://drawings/plan.gv"
+    assert read_file("memory://drawings/plan.gv").decode() == drawing.source
+    assert drawing.render(str(tmp_path / "local")) == str(tmp_path / "local.svg")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dot", "local", "local.svg"]
 
 
 def bound():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable
@@ -193,17 +194,18 @@ def folder_entries(path: Name) -> list[str]:
 
 
 def listed_files(names: Name, beside: tuple[str, ...] = ()) -> list[str]:
-    """The files that a parameter of an iterator names: one, several with semicolons between, or those in folders.
+    """The files that a parameter of an iterator names: one, several with semicolons between, those in folders, or those of a pattern.
 
-    Of a folder it is the files themselves, not those in its folders, sorted by name. Names of files that are missing stay: opening them
-    raises the error.
+    Of a folder it is the files themselves, not those in its folders, sorted by name. A name that neither a file nor a folder has is, as in
+    MXNet, a regular expression for whole paths of the files in its folder: ``data/train-.*[.]rec``. Names of files that are missing
+    stay: opening them raises the error.
 
     Parameters
     ----------
     names
         Paths or URLs.
     beside
-        Extensions of files to leave out of folders.
+        Extensions of files to leave out of folders and patterns.
 
     Raises
     ------
@@ -223,7 +225,7 @@ def listed_files(names: Name, beside: tuple[str, ...] = ()) -> list[str]:
         if not name:
             raise MissingFileError("a name of a file is empty", f"{given!r}", "write one semicolon between two names")
         if not folder_exists(name):
-            found.append(name)
+            found += _matching(name, beside) or [name]
             continue
         paths = [join_path(name, entry) for entry in folder_entries(name) if not entry.endswith(beside)]
         files = [path for path in paths if file_exists(path)]
@@ -231,6 +233,19 @@ def listed_files(names: Name, beside: tuple[str, ...] = ()) -> list[str]:
             raise MissingFileError(f"the folder {name} has no file to read", None, "check the path")
         found += files
     return found
+
+
+def _matching(name: str, beside: tuple[str, ...]) -> list[str]:
+    """The files in a folder whose paths match a regular expression; none if it is the name of a file, or no expression."""
+    folder, slash, _ = name.rpartition("/")
+    if file_exists(name) or not folder_exists(folder + slash or os.curdir):
+        return []
+    try:
+        matches = re.compile(name).fullmatch
+    except re.error:
+        return []
+    paths = [f"{folder}{slash}{entry}" for entry in folder_entries(folder + slash or os.curdir)]
+    return [path for path in paths if matches(path) and not path.endswith(beside) and file_exists(path)]
 
 
 def make_folder(path: Name) -> None:

@@ -22,6 +22,8 @@ __all__ = ["Picture", "converted", "decoding", "draw_text", "dump_image", "load_
 JPEG, PNG = (".jpg", ".jpeg", ".jpe"), (".png",)
 #: Channels of an image to Pillow's name of such pixels.
 MODES = {1: "L", 3: "RGB", 4: "RGBA"}
+#: Where pixels are changed, the fourth channel is one like the others: Pillow would weigh the colors of its RGBA by their opacity.
+CHANGED = MODES | {4: "CMYK"}
 #: Formats of which no file has more pixels per byte: a PNG compresses rows, which may have 8 pixels in a byte, to 1/1032 at best; a JPEG
 #: with Huffman codes needs a bit for each block of 8 x 8 numbers, each for up to 16 pixels. A damaged header allocates no more.
 DENSEST, PIXELS_PER_BYTE = ("JPEG", "PNG", "MPO"), 8 * 1032
@@ -77,7 +79,7 @@ class Picture:
     data
         The compressed image.
     channels
-        3 for colors and 1 for gray, turned upright as the image says.
+        3 for colors and 1 for gray, turned upright as the image says; 4 for colors and opacity, which the image must have.
 
     Attributes
     ----------
@@ -102,7 +104,9 @@ class Picture:
             self.height, self.width = (self._padded.shape or (0, 0))[:2]
             return
         with decoding(data) as image:
-            self._image = converted(image, channels)
+            if channels == 4 and not _has_opacity(image):
+                raise FormatError("an image without a fourth channel", f"pixels of kind {image.mode}", "ask for 3 channels")
+            self._image = _changeable(converted(image, channels))
         self.width, self.height = self._image.size
 
     @classmethod
@@ -111,7 +115,7 @@ class Picture:
         found = cls.__new__(cls)
         found.height, found.width, found.channels = (*(pixels.shape or ()), 1)[:3]
         found._padded = None
-        mode = MODES[found.channels]
+        mode = CHANGED[found.channels]
         found._image = _pillow("changing images").frombytes(mode, (found.width, found.height), bytes(pixels.data))
         return found
 
@@ -156,11 +160,11 @@ class Picture:
         nearest
             Whether to take the nearest pixel instead of interpolating linearly between four. Interpolated bytes are rounded down.
         fill
-            The number for what lies outside the part.
+            The number for what lies outside the part, whose opacity is 0.
         """
         pillow = _pillow("reading images")
         method = pillow.Resampling.NEAREST if nearest else pillow.Resampling.BILINEAR
-        color = (fill,) * self.channels if self.channels > 1 else fill
+        color = fill if self.channels == 1 else (fill, fill, fill, 0)[: self.channels]
         return self._record(self._cut(box).transform(size, pillow.Transform.AFFINE, tuple(inverse), method, fillcolor=color))
 
     def _record(self, image: Any) -> ArrayRecord:
@@ -203,8 +207,16 @@ def _stored(image: Any) -> Any:
         return image
     if image.mode in ("1", "L"):
         return image.convert("L")
-    alpha = image.mode in ("LA", "RGBA", "PA") or "transparency" in image.info
-    return image.convert("RGBA" if alpha else "RGB")
+    return image.convert("RGBA" if _has_opacity(image) else "RGB")
+
+
+def _has_opacity(image: Any) -> bool:
+    return image.mode in ("LA", "RGBA", "PA") or "transparency" in image.info
+
+
+def _changeable(image: Any) -> Any:
+    """An image of RGBA as one of four channels that do not depend on one another."""
+    return _pillow("reading images").frombytes(CHANGED[4], image.size, image.tobytes()) if image.mode == MODES[4] else image
 
 
 def converted(image: Any, channels: int) -> Any:
@@ -239,7 +251,7 @@ def _memory(image: Any) -> Buffer:
     try:
         _, capsule = image.__arrow_c_array__()
     except ValueError:
-        return image.tobytes("raw", "RGBX")
+        return image.tobytes() if image.mode == CHANGED[4] else image.tobytes("raw", "RGBX")
     numbers = _ArrowArray.from_address(_pointer_of(capsule, b"arrow_array")).children[0].contents
     content = (ctypes.c_ubyte * numbers.length).from_address(numbers.buffers[1])
     content.owner = image  # whose memory it is: lives as long as any view of it

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ndarray as nd
-from ..errors import ParameterError
+from ..errors import DTypeError, IndexingError, ParameterError
 from ..imperative.array import Array
 from .functions import (
     Size,
@@ -487,6 +487,8 @@ def CreateAugmenter(
     ------
     ParameterError
         If ``rand_resize`` is given without ``rand_crop``, or ``mean`` or ``std`` without 1 or 3 numbers.
+    IndexingError, DTypeError
+        If ``data_shape`` has fewer than three numbers, or is none.
 
     Examples
     --------
@@ -499,7 +501,7 @@ def CreateAugmenter(
     """
     if rand_resize and not rand_crop:
         raise ParameterError("CreateAugmenter: rand_resize needs rand_crop", "rand_crop=False", "pass rand_crop=True")
-    size = (data_shape[2], data_shape[1])
+    size = size_in("CreateAugmenter", data_shape)
     augmenters: list[Augmenter] = [ResizeAug(resize, inter_method)] if resize > 0 else []
     if rand_resize:
         augmenters.append(RandomSizedCropAug(size, 0.08, (3 / 4, 4 / 3), inter_method))
@@ -510,6 +512,15 @@ def CreateAugmenter(
     augmenters.append(CastAug())
     mean, std = (None if value is None else nd.array(value) for value in (statistic("mean", mean, MEAN), statistic("std", std, DEVIATION)))
     return augmenters + color_augmenters(brightness, contrast, saturation, hue, pca_noise, rand_gray, mean, std)
+
+
+def size_in(title: str, data_shape: Sequence[int]) -> Size:
+    """Width and height of images of shape (c, h, w)."""
+    if not isinstance(data_shape, (tuple, list)):
+        raise DTypeError(f"{title}: data_shape is not a shape", f"{data_shape!r}", "pass (c, h, w)")
+    if len(data_shape) < 3:
+        raise IndexingError(f"{title}: data_shape is (c, h, w)", f"{data_shape}", "name channels, height and width")
+    return data_shape[2], data_shape[1]
 
 
 def color_augmenters(

@@ -16,7 +16,7 @@ import numpy as np
 from .. import ndarray as nd
 from ..errors import DTypeError, FormatError, InvalidValue, ParameterError
 from ..origin import warn
-from .augmenters import DEVIATION, MEAN, Augmenter, CastAug, Described, ForceResizeAug, ResizeAug, color_augmenters, statistic
+from .augmenters import DEVIATION, MEAN, Augmenter, CastAug, Described, ForceResizeAug, ResizeAug, color_augmenters, size_in, statistic
 from .functions import copyMakeBorder, fixed_crop
 
 if TYPE_CHECKING:
@@ -380,6 +380,8 @@ def CreateDetAugmenter(
     ------
     ParameterError
         If ``mean`` or ``std`` is not 1 or 3 numbers, or lists differ in length.
+    IndexingError, DTypeError
+        If ``data_shape`` has fewer than three numbers, or is none.
     """
     augmenters: list[DetAugmenter] = [DetBorrowAug(ResizeAug(resize, inter_method))] if resize > 0 else []
     if rand_crop > 0:
@@ -390,7 +392,7 @@ def CreateDetAugmenter(
     if rand_pad > 0:
         padding = DetRandomPadAug(aspect_ratio_range, (1.0, area_range[1]), max_attempts, pad_val)
         augmenters.append(DetRandomSelectAug([padding], 1 - rand_pad))
-    augmenters.append(DetBorrowAug(ForceResizeAug((data_shape[2], data_shape[1]), inter_method)))
+    augmenters.append(DetBorrowAug(ForceResizeAug(size_in("CreateDetAugmenter", data_shape), inter_method)))
     augmenters.append(DetBorrowAug(CastAug()))
     mean, std = statistic("mean", mean, MEAN), statistic("std", std, DEVIATION)
     colors = color_augmenters(brightness, contrast, saturation, hue, pca_noise, rand_gray, mean, std)

@@ -284,5 +284,6 @@ class ImageDetRecordIter(ImageRecordIter):
     """
 
     _dtypes = ("float32",)
+    _channels = (1, 3)
     _groups: ClassVar[tuple[type, ...]] = (DetectionReading, DetectionAugmenter, DetectionNormalizing, Batching)
     _source_class: ClassVar[type] = DetectionSource

@@ -114,7 +114,7 @@ class Map:
         if self.matrix == IDENTITY:
             return _array(picture.part(self.source))
         method = self.method_of(method)
-        if picture.channels in (1, 3) and (write := self.writer(method)) is not None:
+        if (write := self.writer(method)) is not None:
             planes = np.empty((picture.channels, self.height, self.width), "uint8")
             self.write(write, picture, False, UNCHANGED, planes)
             return planes.transpose(1, 2, 0)

@@ -160,6 +160,9 @@ class RecordAugmenter:
         """Pixels (h, w, c), uint8, whose colors are changed at random."""
         if not self.colors:
             return pixels
+        opacity = pixels[..., 3:]
+        if opacity.size:
+            return np.concatenate([self.colored(pixels[..., :3], rng), opacity], axis=2)
         image = shifted(pixels.astype("float32"), (self.random_h, self.random_l, self.random_s), rng)
         steps = [step for step in ("brightness", "contrast", "saturation") if getattr(self, step) > 0]
         for step in rng.permutation(steps):

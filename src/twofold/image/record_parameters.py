@@ -90,13 +90,16 @@ class Batching:
     verbose: bool = True
 
 
-def parsed(title: str, options: Mapping[str, Any], *kinds: type) -> list[Any]:
-    """Objects of classes of parameters. Numbers and bools may be text, and unknown parameters are ignored."""
-    known = {field.name for kind in kinds for field in fields(kind)} | {"data_shape"}
+def parsed(title: str, options: Mapping[str, Any], shape: tuple[int, int, int], *kinds: type) -> list[Any]:
+    """Objects of classes of parameters. Numbers and bools may be text, and unknown parameters are ignored, with a warning.
+
+    ``shape``, a field of some classes, is what `image_shape` has made of ``data_shape``.
+    """
+    known = {field.name for kind in kinds for field in fields(kind)} - {"shape"} | {"data_shape"}
     unknown = [name for name in options if name not in known]
     if unknown:
         tolerate(f"{title}: there is no parameter", ", ".join(unknown), f"it has {', '.join(sorted(known))}")
-    return [_of_kind(title, options, kind) for kind in kinds]
+    return [_of_kind(title, {**options, "shape": shape}, kind) for kind in kinds]
 
 
 def _of_kind(title: str, options: Mapping[str, Any], kind: type[T]) -> T:
@@ -112,11 +115,12 @@ def _of_kind(title: str, options: Mapping[str, Any], kind: type[T]) -> T:
     return kind(**values)
 
 
-def image_shape(title: str, given: Any) -> tuple[int, int, int]:
-    """The shape (c, h, w) of an image in a batch."""
+def image_shape(title: str, given: Any, channels: tuple[int, ...]) -> tuple[int, int, int]:
+    """The shape (c, h, w) of an image in a batch, which may have some numbers of channels."""
     if given is None:
         raise ParameterError(f"{title}: needs data_shape", None, "pass data_shape=(c, h, w)")
     shape = Param("data_shape", kind_of(Shape), None, True).value(given, title)
-    if len(shape) != 3 or shape[0] not in (1, 3) or min(shape) < 1:
-        raise ParameterError(f"{title}: data_shape is (c, h, w) with 1 or 3 channels", f"{given}", "pass such a shape")
+    if len(shape) != 3 or shape[0] not in channels or min(shape) < 1:
+        counts = f"{', '.join(map(str, channels[:-1]))} or {channels[-1]}"
+        raise ParameterError(f"{title}: data_shape is (c, h, w) with {counts} channels", f"{given}", "pass such a shape")
     return tuple(shape)

@@ -237,10 +237,11 @@ class ImageRecordIter(LoadingIter):
     Parameters
     ----------
     path_imgrec
-        The file of records: a path, or a URL that fsspec opens. Several with semicolons between, or a folder, whose files are taken in the
-        order of their names, are read as one sequence.
+        The file of records: a path, or a URL that fsspec opens. Several with semicolons between, a folder, or a regular expression for
+        the paths of files in a folder (``data/train-.*[.]rec``), whose files are taken in the order of their names, are read as one
+        sequence.
     data_shape
-        Shape (c, h, w) of an image in a batch: 3 channels for colors, 1 for gray.
+        Shape (c, h, w) of an image in a batch: 3 channels for colors, 1 for gray, 4 for colors and opacity, which images must have then.
     batch_size
         Number of images in a batch.
     path_imglist
@@ -288,13 +289,13 @@ class ImageRecordIter(LoadingIter):
     min_img_size, max_img_size
         Limits of width and height after that.
     pad, fill_value
-        Pixels to add at each side, and the number that they, and what a rotation shows of the outside, consist of.
+        Pixels to add at each side, and the number that they, and what a rotation shows of the outside, consist of; their opacity is 0.
     inter_method
         0 nearest pixel, 1 linear, 2 cubic, 3 areas, 4 Lanczos, 9 automatic, 10 random; 0 and 1 are the fast ones. Linearly interpolated
         bytes are those of `mx.image.imresize` with the extra ``jit``. Without it, and where images are turned or padded, Pillow's: up to 1
         less.
     brightness, contrast, saturation
-        How far random factors of these may be from 1.
+        How far random factors of these may be from 1. Opacity keeps its numbers, also under the other changes of color.
     pca_noise
         Standard deviation of the noise along principal components of ImageNet's colors.
     random_h, random_s, random_l
@@ -346,15 +347,16 @@ class ImageRecordIter(LoadingIter):
 
     #: Dtypes of the data, of which the first is that of no ``dtype``.
     _dtypes: ClassVar[tuple[str, ...]] = ("float32", "uint8", "int8")
+    #: Numbers of channels that images may have.
+    _channels: ClassVar[tuple[int, ...]] = (1, 3, 4)
     #: The classes of parameters and what reads records by them.
     _groups: ClassVar[tuple[type, ...]] = (Reading, RecordAugmenter, Normalizing, Batching)
     _source_class: ClassVar[type] = Source
 
     def __init__(self, **kwargs: Any) -> None:
         title = type(self).__name__
-        shape = image_shape(title, kwargs.get("data_shape"))
-        options = {name: value for name, value in kwargs.items() if name != "data_shape"} | {"shape": shape}
-        reading, augmenter, normalizing, self._batching = parsed(title, options, *self._groups)
+        shape = image_shape(title, kwargs.get("data_shape"), self._channels)
+        reading, augmenter, normalizing, self._batching = parsed(title, kwargs, shape, *self._groups)
         super().__init__(self._batching.batch_size)
         if self.batch_size < 1 or reading.label_width in (0, None):
             raise ParameterError(f"{title}: batch_size and label_width are positive", f"{self.batch_size} and {reading.label_width}")

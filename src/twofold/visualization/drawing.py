@@ -1,8 +1,14 @@
-"""Drawings as text: Mermaid, for Markdown viewers, and SVG, for browsers and notebooks."""
+"""Drawings as text, Mermaid for Markdown viewers and SVG for browsers and notebooks, and by the package graphviz, if it is installed."""
 
-from ..formats.files import write_file
+import importlib
+import tempfile
+from pathlib import Path
+from typing import Any
 
-__all__ = ["Mermaid", "Svg"]
+from ..formats.files import join_path, write_file
+from ..formats.urls import is_url
+
+__all__ = ["Mermaid", "Svg", "digraph"]
 
 
 class _Text(str):
@@ -38,3 +44,39 @@ class Svg(_Text):
 
     def _repr_svg_(self) -> str:
         return str(self)
+
+
+def digraph(title: str, save_format: str) -> Any:
+    """An empty ``graphviz.Digraph``, whose files may be at URLs; None if the package graphviz is not installed.
+
+    Parameters
+    ----------
+    title, save_format
+        Its name, and the format in which graphviz renders it.
+    """
+    try:
+        graphviz = importlib.import_module("graphviz")
+    except ImportError:
+        return None
+
+    class Digraph(graphviz.Digraph):
+        def save(self, filename: Any = None, directory: Any = None, **options: Any) -> str:
+            """As ``graphviz.Digraph.save``. What is for a URL is written to a temporary folder and sent."""
+            return self._sent(super().save, filename, directory, **options)
+
+        def render(self, filename: Any = None, directory: Any = None, view: bool = False, **options: Any) -> str:
+            """As ``graphviz.Digraph.render``. What is for a URL is written to a temporary folder and sent."""
+            return self._sent(super().render, filename, directory, view=view, **options)
+
+        def _sent(self, write: Any, filename: Any, directory: Any, **options: Any) -> str:
+            whole = join_path(directory, str(filename or self.filename)) if directory else str(filename or "")
+            if not is_url(whole):
+                return write(filename, directory=directory, **options)
+            folder, _, name = whole.rpartition("/")
+            with tempfile.TemporaryDirectory() as local:
+                found = write(name, directory=local, **options)
+                for path in Path(local).iterdir():
+                    write_file(join_path(folder, path.name), [path.read_bytes()])
+            return join_path(folder, Path(found).name)
+
+    return Digraph(name=title, format=save_format)

@@ -1,7 +1,6 @@
 """Prints a symbol as a table of layers, and draws its graph with graphviz, or as Mermaid text if that is not installed."""
 
 import ast
-import importlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
@@ -13,7 +12,7 @@ from ..symbol.inference import Inference, inside_shape
 from ..symbol.node import Head, SymbolNode, variables
 from ..symbol.partial_types import PartialShape, PartialType
 from ..symbol.symbol import Symbol
-from .drawing import Mermaid
+from .drawing import Mermaid, digraph
 
 __all__ = ["plot_network", "print_summary"]
 
@@ -137,11 +136,9 @@ def plot_network(
     found = _infer(symbol, shape, dtype)
     shown = [n for n in found.order if not (n.is_variable and hide_weights and n.name.endswith(WEIGHTS))]
     edges = [(n, h, _per_sample(found.of(h).shape) if shape else "") for n in shown for h in n.inputs if h.node in set(shown)]
-    try:
-        graphviz = importlib.import_module("graphviz")
-    except ImportError:
+    drawing = digraph(title, save_format)
+    if drawing is None:
         return _as_mermaid(shown, edges)
-    drawing = graphviz.Digraph(name=title, format=save_format)
     for node in shown:
         look = {"shape": "oval" if node.is_variable else "box", "fixedsize": "true", "width": "1.3", "height": "0.8034", "style": "filled"}
         drawing.node(name=node.name, label=_label(node), fillcolor=_color(node), **look | dict(node_attrs or {}))

@@ -1,6 +1,5 @@
 """Draws the programs that an executor runs: their steps, fused kernels, and the data flow between them."""
 
-import importlib
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -9,7 +8,7 @@ from ..executor.executor import Executor
 from ..graph.fuse import Step
 from ..graph.ir import Leaf, Node, is_const
 from ..program.compile import Program
-from .drawing import Mermaid
+from .drawing import Mermaid, digraph
 
 __all__ = ["plot_program"]
 
@@ -57,11 +56,9 @@ def plot_program(executor: Executor, title: str = "program", save_format: str = 
     if not isinstance(executor, Executor):
         raise DTypeError("plot_program: not an executor", type(executor).__name__, "bind the symbol, or pass net.bind(x)")
     graphs = [_graph_of(name, program, f"p{k}") for k, (name, program) in enumerate(executor.programs())]
-    try:
-        graphviz = importlib.import_module("graphviz")
-    except ImportError:
+    drawing = digraph(title, save_format)
+    if drawing is None:
         return _as_mermaid(graphs)
-    drawing = graphviz.Digraph(name=title, format=save_format)
     for k, graph in enumerate(graphs):
         with drawing.subgraph(name=f"cluster_{k}") as part:
             part.attr(label=graph.title)

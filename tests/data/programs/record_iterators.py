@@ -68,6 +68,27 @@ def kinds_of_pixels(mx: Any) -> Any:
     )
 
 
+def opacity(mx: Any) -> Any:
+    clear = [_pixels(4, 4, k, 4) for k in range(2)]
+    return _with_records(
+        mx,
+        clear,
+        [1.0, 2.0],
+        {"data_shape": (4, 4, 4)},
+        {"data_shape": (4, 4, 4), "mean_r": 1, "mean_g": 2, "mean_b": 3, "mean_a": 4, "std_r": 2, "std_g": 4, "std_b": 8, "std_a": 16},
+        {"data_shape": (4, 4, 4), "cls": "ImageRecordUInt8Iter", "mirror": True},
+        {"data_shape": (4, 4, 4), "cls": "ImageRecordInt8Iter"},
+        {"data_shape": (4, 6, 6), "pad": 1, "fill_value": 7},
+        {"data_shape": (4, 2, 2), "resize": 2, "inter_method": 0},
+        {"data_shape": (3, 4, 4), "mean_a": 4},
+        {"data_shape": (1, 4, 4)},
+    )
+
+
+def images_without_opacity(mx: Any) -> Any:
+    return fails(lambda: _with_records(mx, FLAT[:2], [1.0, 2.0], {"data_shape": (4, 4, 4)}))
+
+
 def normalized(mx: Any) -> Any:
     return _with_records(
         mx,
@@ -292,4 +313,25 @@ def folder_of_files(mx: Any) -> Any:
             given = {"data_shape": (3, 4, 4), "batch_size": 1, "preprocess_threads": 1, "verbose": False}
             batches = mx.io.ImageRecordIter(path_imgrec=path, **given)
             found.append(sorted(int(batch.label[0].asnumpy()[0]) for batch in batches))
+    return found
+
+
+def patterns_of_files(mx: Any) -> Any:
+    """Regular expressions for the paths of the files in a folder; `_shards` has a.rec, b.rec, c.rec and an empty one."""
+    found: list[Any] = []
+    with tempfile.TemporaryDirectory() as folder:
+        a = _shards(mx, folder)[0]
+        for path in _shards(mx, folder):
+            os.remove(path.replace(".rec", ".idx"))
+        os.rename(a, os.path.join(folder, "axrec"))
+
+        def labels(name: str) -> list[int]:
+            given = {"data_shape": (3, 4, 4), "batch_size": 1, "preprocess_threads": 1, "verbose": False}
+            batches = mx.io.ImageRecordIter(path_imgrec=name, **given)
+            return sorted(int(batch.label[0].asnumpy()[0]) for batch in batches)
+
+        patterns = ([".*rec"], ["(a|b).rec"], [".*\\.rec"], ["b.+"], ["c.rec", ".*xrec"])
+        found += [labels(";".join(os.path.join(folder, part) for part in parts)) for parts in patterns]
+        wrong = ["a.rec", "z.*rec", "B.*rec", "b.re", "(a.rec"]
+        found.append([fails(lambda name=name: labels(os.path.join(folder, name))) for name in wrong])
     return found

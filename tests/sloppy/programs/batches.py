@@ -325,3 +325,7 @@ def data_described_in_another_order(mx: Any) -> Any:
     mod.init_params()
     mod.forward(mx.io.DataBatch([mx.nd.array([1, 2]), mx.nd.array([10, 20])]))
     return mod.get_outputs()[0]
+
+
+def loader_of_a_negative_number_of_workers(mx: Any) -> Any:
+    return list(mx.gluon.data.DataLoader(mx.gluon.data.ArrayDataset(ROWS), 4, num_workers=-1))

@@ -26,7 +26,7 @@ __all__ = ["read_idx_arrays", "read_npy", "read_npz", "read_parameters", "read_s
 
 def read_parameters(source: Source, content: Content, selection: Selection) -> None:
     """Arrays of an MXNet parameter file. Names come last in the file: those of a cut one stay unknown."""
-    reader = Reader(source.mapped())
+    reader = Reader(source.whole())
     unnamed: list[ArrayContent] = []
     is_numpy = False
     try:
@@ -49,7 +49,7 @@ def _renamed(array: ArrayContent, name: str) -> ArrayContent:
 
 def read_safetensors(source: Source, content: Content, selection: Selection) -> None:
     """Arrays and metadata of a safetensors file."""
-    reader = Reader(source.mapped())
+    reader = Reader(source.whole())
     header, metadata = read_header(reader)
     if metadata:
         content.tables.append(Table("Metadata", ("name", "text"), list(metadata.items())))
@@ -66,7 +66,7 @@ def read_safetensors(source: Source, content: Content, selection: Selection) -> 
 
 def read_idx_arrays(source: Source, content: Content, selection: Selection) -> None:
     """The array of an IDX file, as pictures if it holds images."""
-    record = load_idx(source.mapped())
+    record = load_idx(source.whole())
     content.facts["compressed"] = "gzip" if source.head.startswith(GZIP_MAGIC) else "no"
     content.arrays.append(array_content("[0]", record))
     shape = record.shape or ()

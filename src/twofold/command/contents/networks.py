@@ -73,7 +73,7 @@ def _shapes_beside(path: str, content: Content) -> dict[str, PartialShape]:
     file = max(found)[1]
     try:
         with opened(folder + slash + file) as source:
-            reader = Reader(source.mapped())
+            reader = Reader(source.whole())
             records = [record for record, _ in iterate_arrays(reader)]
             names = read_names(reader, len(records))
     except (FormatError, FileAccessError):

@@ -1,4 +1,4 @@
-"""A file whose content is looked at: read in parts, or mapped into memory."""
+"""A file whose content is looked at: read in parts or whole, or mapped into memory if it is large."""
 
 import contextlib
 import io
@@ -14,6 +14,8 @@ __all__ = ["Source", "opened"]
 
 #: Bytes by which the kind of a file is told.
 HEAD = 4096
+#: Bytes up to which a file is read instead of mapped: if somebody shortens a file, the system ends processes that look at lost pages.
+READ_WHOLE = 256 << 20
 
 
 class Source:
@@ -48,10 +50,10 @@ class Source:
         self.file.seek(start)
         return self.file.read(size)
 
-    def mapped(self) -> memoryview:
-        """All bytes, of which the system reads those that are looked at. A file at a URL is copied to a temporary one first."""
-        if not self.size:
-            return memoryview(b"")
+    def whole(self) -> memoryview:
+        """All bytes. Of a large file the system reads those that are looked at; one at a URL is copied to a temporary one for that."""
+        if self.size <= READ_WHOLE:
+            return memoryview(self.read(0, self.size))
         if self.is_local:
             return memoryview(mmap.mmap(self.file.fileno(), 0, access=mmap.ACCESS_READ))
         with open_copy(self.path) as copy:

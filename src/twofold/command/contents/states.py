@@ -16,7 +16,7 @@ SHOWN_PARTS = 20
 
 def read_states(source: Source, content: Content, selection: Selection) -> None:
     """States by index, and the optimizer if the file has it."""
-    value = load_states(source.mapped())
+    value = load_states(source.whole())
     match value:
         case (dict() as states, ObjectRecord() as optimizer):
             _describe(optimizer, content)

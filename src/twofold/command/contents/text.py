@@ -29,7 +29,8 @@ LISTED = 20
 NUMBER = rb"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|nan|inf)"
 INDEX_LINE = re.compile(rb"[^\t\r\n]+\t\d+[ \t]*\r?\n?")
 LIST_LINE = re.compile(rb"\d+(?:\t" + NUMBER + rb")+\t[^\t\r\n]+\r?\n?")
-LIBSVM_LINE = re.compile(NUMBER + rb"(?:[, ]" + NUMBER + rb")*(?:\s+\d+:" + NUMBER + rb")+\s*")
+LABELS = NUMBER + rb"(?::" + NUMBER + rb")?(?:[, ]" + NUMBER + rb")*"
+LIBSVM_LINE = re.compile(LABELS + rb"(?:\s+qid:\d+)?(?:\s+\d+:" + NUMBER + rb")+\s*(?:#.*\s*)?")
 CSV_LINE = re.compile(NUMBER + rb"(?:\s*,\s*" + NUMBER + rb")*\s*,?\s*", re.IGNORECASE)
 
 
@@ -118,12 +119,15 @@ def _is_number(field: str) -> bool:
 
 
 def read_libsvm(source: Source, content: Content, selection: Selection) -> None:
-    """Labels, and pairs of index and value."""
+    """Labels, with their weights and queries where there are any, and pairs of index and value. What follows ``#`` is left out."""
     rows: list[tuple[Fact, ...]] = []
     counts, largest = [], -1
     for number, line in enumerate(_lines(source, content), 1):
-        fields = line.decode(errors="replace").split()
-        pairs = [field for field in fields if ":" in field]
+        fields = line.partition(b"#")[0].decode(errors="replace").split()
+        if not fields:
+            continue
+        heads = [k for k, field in enumerate(fields) if k == 0 or ":" not in field or field.startswith("qid:")]
+        pairs = [field for k, field in enumerate(fields) if k not in heads]
         try:
             largest = max([largest, *(int(pair.partition(":")[0]) for pair in pairs)])
         except ValueError as error:
@@ -131,7 +135,9 @@ def read_libsvm(source: Source, content: Content, selection: Selection) -> None:
         counts.append(len(pairs))
         if len(rows) < selection.count:
             shown = pairs[:SHOWN_NUMBERS] + (["…"] if len(pairs) > SHOWN_NUMBERS else [])
-            rows.append((number - 1, " ".join(field for field in fields if ":" not in field), " ".join(shown)))
+            rows.append((len(counts) - 1, " ".join(fields[k] for k in heads), " ".join(shown)))
+    if not counts:
+        raise FormatError("a LibSVM file without a row", None)
     content.facts["largest index"] = largest
     content.facts["values in a row"] = f"{min(counts)} to {max(counts)}, {np.mean(counts):.1f} on average"
     content.tables.append(Table("First rows", ("row", "label", "values"), rows))

@@ -2,28 +2,27 @@
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from pickle import PicklingError
-from threading import current_thread
 from typing import Any
 from zlib import crc32
 
 import numpy as np
 
 from ...device import Device
-from ...errors import EngineError, InvalidValue, ParameterError
+from ...errors import DTypeError, InvalidValue, ParameterError
 from ...imperative.array import Array
 from ...io.skipped import SkippedSamples
-from ...numpy_extension import is_np_array, np_array
+from ...numpy_extension import is_np_array
 from ...origin import warn
+from ...strictness import tolerate
 from .batchify import default_batchify_fn
-from .loading import Loaded, loaded, what_was_loaded
+from .loading import Loaded, loaded
 from .processes import Pending, WorkerProcesses, can_start
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
+from .threads import ThreadJob, WorkerThreads
 
 __all__ = ["DataLoader", "DataLoaderV1"]
 
@@ -53,7 +52,7 @@ class DataLoader:
     batchify_fn
         The function that collates a list of samples into a batch; `default_batchify_fn` if None.
     num_workers
-        Number of workers that prefetch batches; 0 for none.
+        Number of workers that prefetch batches; 0 for none, and so is, with a warning, a negative one.
     pin_memory, pin_device_id
         Whether to copy batches to page-locked memory, for fast transfer to that GPU.
     prefetch
@@ -82,7 +81,8 @@ class DataLoader:
     ParameterError
         If parameters contradict one another.
     EngineError
-        In an iteration, if a worker takes longer than ``timeout`` or its process dies; the message names the worker and the sample.
+        In an iteration, if a worker takes longer than ``timeout`` or its process dies; the message names the worker and the sample. The
+        next iteration has new workers. A thread that hangs goes on hanging, until the program ends.
     Exception
         In an iteration, what the dataset or ``batchify_fn`` raises; a note names the worker and the sample.
 
@@ -124,11 +124,11 @@ class DataLoader:
         if timeout <= 0:
             raise InvalidValue("timeout must be positive", f"given {timeout}", "pass a number of seconds")
         self._timeout = timeout
-        self._num_workers = max(num_workers, 0)
+        self._num_workers = _worker_count(num_workers)
         self._prefetch = max(0, 2 * self._num_workers if prefetch is None else prefetch)
         self._thread_pool = thread_pool or not can_start()
         self._worker_init = worker_init
-        self._workers: ThreadPoolExecutor | WorkerProcesses | None = None
+        self._workers: WorkerThreads | WorkerProcesses | None = None
         self._auto_reload = auto_reload
         self._epoch = 0
         self._place: _Place | None = None  # of the last iteration
@@ -213,42 +213,32 @@ class DataLoader:
         self._place = None
         skipped.report()
 
-    def _running_workers(self) -> ThreadPoolExecutor | WorkerProcesses:
-        workers = self._workers
-        if isinstance(workers, WorkerProcesses) and not workers.are_alive:
-            workers = None
-        if workers is None:
-            workers = self._workers = self._new_workers()
-        return workers
+    def _running_workers(self) -> WorkerThreads | WorkerProcesses:
+        if self._workers is None or not self._workers.are_alive:
+            self._workers = self._new_workers()
+        return self._workers
 
-    def _new_workers(self) -> ThreadPoolExecutor | WorkerProcesses:
+    def _new_workers(self) -> WorkerThreads | WorkerProcesses:
         if not self._thread_pool:
             try:
                 return WorkerProcesses(self._num_workers, self._load, self._worker_init)
             except (AttributeError, TypeError, PicklingError) as error:
                 self._thread_pool = True
                 warn(f"DataLoader: workers are threads, since the dataset or a function cannot be pickled: {error}")
-        return ThreadPoolExecutor(self._num_workers, "DataLoader")
+        return WorkerThreads(self._num_workers)
 
     def _in_process(
         self, workers: WorkerProcesses, epoch: tuple[int, ...], numbers: Iterator[int], numpy: bool, indices: list[Any]
     ) -> Pending:
         return workers.submit(indices, (*epoch, next(numbers)), numpy)
 
-    def _in_thread(self, pool: ThreadPoolExecutor, numpy: bool, indices: list[Any]) -> Future[Any]:
-        return pool.submit(self._load_in_thread, numpy, indices)
+    def _in_thread(self, workers: WorkerThreads, numpy: bool, indices: list[Any]) -> ThreadJob:
+        return workers.submit(self._load_pinned, indices, numpy)
 
-    def _load_in_thread(self, numpy: bool, indices: list[Any]) -> Loaded:
-        """A batch loaded by a thread. ``npx.set_np`` is per thread, so its state is carried over from the consumer."""
-        places = [0]
-        try:
-            with np_array(numpy):
-                found = self._load(indices, began=partial(places.__setitem__, 0))
-                found.batch = _move(found.batch, self._pinned)
-                return found
-        except BaseException as error:
-            error.add_note(f"in thread {current_thread().name} {what_was_loaded(indices, places[0])}")
-            raise
+    def _load_pinned(self, indices: list[Any], began: Callable[[int], None]) -> Loaded:
+        found = self._load(indices, began=began)
+        found.batch = _move(found.batch, self._pinned)
+        return found
 
 
 class DataLoaderV1(DataLoader):
@@ -276,10 +266,10 @@ class _Prefetching(Iterator[Any]):
     """Batches in order, up to ``limit`` of them in flight."""
 
     def __init__(
-        self, submit: Callable[[list[Any]], Future[Any] | Pending], indices: Iterator[list[Any]], limit: int, timeout: float
+        self, submit: Callable[[list[Any]], ThreadJob | Pending], indices: Iterator[list[Any]], limit: int, timeout: float
     ) -> None:
         self._submit, self._indices, self._timeout = submit, indices, timeout
-        self._in_flight: deque[Future[Any] | Pending] = deque()
+        self._in_flight: deque[ThreadJob | Pending] = deque()
         for _ in range(limit):
             self._start()
 
@@ -293,17 +283,20 @@ class _Prefetching(Iterator[Any]):
             raise StopIteration
         first = self._in_flight.popleft()
         self._start()  # before waiting, so that the workers stay busy while the consumer computes
-        try:
-            return first.result(self._timeout)
-        except FutureTimeoutError:
-            raise EngineError(
-                f"DataLoader: a worker took longer than {self._timeout} seconds", None, "set a larger timeout, or more workers"
-            ) from None
+        return first.result(self._timeout)
 
     def __del__(self) -> None:
-        # An abandoned iteration must not keep the pool busy
-        for future in self._in_flight:
-            future.cancel()
+        # An abandoned iteration must not keep the workers busy
+        for job in self._in_flight:
+            job.cancel()
+
+
+def _worker_count(given: int) -> int:
+    if not isinstance(given, (int, np.integer)):
+        raise DTypeError("DataLoader: num_workers is not an integer", f"{given!r}", "pass the number of workers, or 0 for none")
+    if given < 0:
+        tolerate("DataLoader: num_workers is negative", f"{given}", "pass 0 for no workers")
+    return max(int(given), 0)
 
 
 def _batches_of(

@@ -17,6 +17,7 @@ from ....image.functions import imdecode, imread
 from ....origin import warn
 from ....recordio import unpack
 from ..dataset import Dataset, RecordFileDataset
+from .published import CIFAR10_SUMS, CIFAR100_SUMS, FASHION_MNIST_SUMS, MNIST_SUMS, check_published
 
 __all__ = ["CIFAR10", "CIFAR100", "MNIST", "FashionMNIST", "ImageFolderDataset", "ImageListDataset", "ImageRecordDataset"]
 
@@ -70,7 +71,8 @@ class MNIST(_LabeledImages):
     MissingFileError
         If a file is missing.
     FormatError
-        If they are damaged.
+        If they are damaged, or if the setting ``strict`` is on and a compressed file is not the published one. Otherwise a warning names
+        such a file, its checksum and the published one.
 
     Notes
     -----
@@ -81,12 +83,30 @@ class MNIST(_LabeledImages):
         True: ("train-images-idx3-ubyte", "train-labels-idx1-ubyte"),
         False: ("t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"),
     }
+    _sums: ClassVar[dict[str, str]] = MNIST_SUMS
 
     def __init__(self, root: Folder = f"{DATA}mnist", train: bool = True, transform: Transform | None = None) -> None:
-        images, labels = (_array_of(root, name) for name in self._files[train])
+        images, labels = (self._array_of(root, name) for name in self._files[train])
         if images.ndim != 3 or labels.ndim != 1 or len(images) != len(labels):
             raise FormatError(f"{type(self).__name__}: images and labels do not match", f"shapes {images.shape} and {labels.shape}")
         super().__init__(images[..., None], labels, transform)
+
+    def _array_of(self, folder: Folder, name: str) -> np.ndarray:
+        """The content of an IDX file, compressed or not."""
+        title = type(self).__name__
+        for file in (name, f"{name}.gz"):
+            path = join_path(folder, file)
+            if file_exists(path):
+                content = read_file(path)
+                try:
+                    record = load_idx(content)
+                except FormatError as error:
+                    raise error.at_path(path) from None
+                check_published(title, path, file, content, self._sums)
+                return np.frombuffer(record.data, NUMPY[record.dtype]).reshape(record.shape or ())
+        raise MissingFileError(
+            f"{title}: no file {name} or {name}.gz", f"folder {folder}", f"put {name}.gz (SHA-1 {self._sums[f'{name}.gz']}) into it"
+        )
 
 
 class FashionMNIST(MNIST):
@@ -96,6 +116,8 @@ class FashionMNIST(MNIST):
     -----
     Xiao, Rasul and Vollgraf, Fashion-MNIST, arXiv:1708.07747.
     """
+
+    _sums = FASHION_MNIST_SUMS
 
     def __init__(self, root: Folder = f"{DATA}fashion-mnist", train: bool = True, transform: Transform | None = None) -> None:
         super().__init__(root, train, transform)
@@ -119,7 +141,8 @@ class CIFAR10(_LabeledImages):
     MissingFileError
         If a file is missing.
     FormatError
-        If one is damaged.
+        If one is damaged, or if the setting ``strict`` is on and one is not the published one. Otherwise a warning names such a file, its
+        checksum and the published one.
 
     Notes
     -----
@@ -129,6 +152,7 @@ class CIFAR10(_LabeledImages):
 
     _archive, _folder = "cifar-10-binary.tar.gz", "cifar-10-batches-bin"
     _files: ClassVar[dict[bool, list[str]]] = {True: [f"data_batch_{k}.bin" for k in range(1, 6)], False: ["test_batch.bin"]}
+    _sums: ClassVar[dict[str, str]] = CIFAR10_SUMS
     #: Numbers of labels before the pixels of an image, which of them to use, and of classes.
     _labels, _chosen, _classes = 1, 0, 10
 
@@ -146,6 +170,7 @@ class CIFAR10(_LabeledImages):
         rows = np.frombuffer(data, np.uint8).reshape(-1, width)
         if rows[:, self._chosen].max() >= self._classes:
             raise FormatError(f"{type(self).__name__}: a label that is no class", f"{rows[:, self._chosen].max()}").at_path(path)
+        check_published(type(self).__name__, path, name, data, self._sums)
         return rows
 
     def _content(self, folder: Folder, name: str) -> tuple[str, bytes]:
@@ -155,7 +180,9 @@ class CIFAR10(_LabeledImages):
         archive = join_path(folder, self._archive)
         if not file_exists(archive):
             raise MissingFileError(
-                f"dataset: no file {name}, {self._folder}/{name} or {self._archive}", f"folder {folder}", "download it to that folder"
+                f"{type(self).__name__}: no file {name}, {self._folder}/{name} or {self._archive}",
+                f"folder {folder}",
+                f"put {self._archive}, or {name} (SHA-1 {self._sums[name]}), into it",
             )
         try:
             with open_file(archive, "rb") as file, tarfile.open(fileobj=file) as members:
@@ -184,6 +211,7 @@ class CIFAR100(CIFAR10):
 
     _archive, _folder = "cifar-100-binary.tar.gz", "cifar-100-binary"
     _files: ClassVar[dict[bool, list[str]]] = {True: ["train.bin"], False: ["test.bin"]}
+    _sums = CIFAR100_SUMS
     _labels = 2
 
     def __init__(
@@ -317,15 +345,3 @@ class ImageListDataset(Dataset):
     def __getitem__(self, idx: int) -> Any:
         _, labels, name = self._list[idx]
         return imread(join_path(self._root, name), self._flag), nd.array(labels)
-
-
-def _array_of(folder: Folder, name: str) -> np.ndarray:
-    """The content of an IDX file, compressed or not."""
-    for path in (join_path(folder, name), join_path(folder, f"{name}.gz")):
-        if file_exists(path):
-            try:
-                record = load_idx(read_file(path))
-            except FormatError as error:
-                raise error.at_path(path) from None
-            return np.frombuffer(record.data, NUMPY[record.dtype]).reshape(record.shape or ())
-    raise MissingFileError(f"dataset: no file {name} or {name}.gz", f"folder {folder}", "download it to that folder")
