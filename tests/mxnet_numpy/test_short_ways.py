@@ -54,6 +54,9 @@ FRAMES = {
     "np.ones_like(I)": (4, "np.ones_like(I)"),
     "np.empty_like(A)": (4, "np.zeros_like(A)"),
     "np.arange(4)": (2, "np.arange(4, dtype=np.float32)"),
+    "np.eye(3)": (4, "np.eye(3, dtype=np.float32)"),
+    "np.eye(2, 3, 1, 'int32')": (4, "np.eye(2, 3, 1, 'int32')"),
+    "np.linspace(0, 1, 5)": (4, "np.linspace(0, 1, 5, dtype=np.float32)"),
     "np.array([1, 2])": (3, "np.array([1, 2], np.float32)"),
     "A.__setitem__((0, 1), 5.0)": (1, "A.__setitem__((0, 1), 5.0)"),
 }  # fmt: skip
@@ -155,6 +158,9 @@ def test_what_the_short_ways_refuse_raises_as_before():
         "np.zeros_like(A, 'int32'{})", "np.ones_like(A > 0{})", "np.full_like(A, 2.7, 'int8'{})", "np.full_like(A, 300, 'uint8'{})",
         "np.full_like(A[1], -2{})", "np.full_like(A, True{})", "np.ones_like(A, bool{})",
         "np.ones((), 'int8'{})", "np.arange(0{})", "np.arange(5, dtype='int32'{})", "np.arange(3, dtype='float16'{})",
+        "np.eye(3{})", "np.eye(2, 4, -1, 'int8'{})", "np.eye(2, 0{})", "np.eye(2, 3, 5, bool{})", "np.linspace(0, 1, 7{})",
+        "np.linspace(-2.3, 5.1, 11, False, dtype='float64'{})", "np.linspace(1, 2, 1{})", "np.linspace(0, 1, 0{})",
+        "np.linspace(0.1, 9, 1000, dtype='float16'{})", "np.linspace(0, 9, 4, dtype='int32'{})",
         "np.array([[1, 2], [3, 4]]{})",
         "np.array([True, False]{})", "np.array([1.5, 2], 'int32'{})", "np.array([]{})", "np.array(N{})", "np.array(N, 'float32'{})",
         "np.array(N.T{})",
@@ -171,7 +177,7 @@ def test_arrays_are_created_alike_with_and_without_a_device(text):
 
 @pytest.mark.parametrize(
     "text",
-    ["np.zeros((-1,))", "np.zeros('x')", "np.ones((2,), 'no')", "np.zeros(2, order='F')"],
+    ["np.zeros((-1,))", "np.zeros('x')", "np.ones((2,), 'no')", "np.eye(2, -1)", "np.linspace(0, 1, -1)", "np.zeros(2, order='F')"],
 )
 def test_wrong_creations_raise_errors_of_the_library(text):
     with pytest.raises(MXNetError):

@@ -141,3 +141,42 @@ class ShortCreation(Creation):
             except _ELSEWHERE:
                 pass
         return super().arange(start, stop, step, dtype, ctx, device)
+
+    def linspace(
+        self,
+        start: float,
+        stop: float,
+        num: int = 50,
+        endpoint: bool = True,
+        retstep: bool = False,
+        dtype: Any = None,
+        axis: int = 0,
+        ctx: Any = None,
+        device: Any = None,
+    ) -> Any:
+        """``num`` evenly spaced values from ``start`` to ``stop``; with ``retstep`` the distance too."""
+        is_simple = start.__class__ in NUMBERS and stop.__class__ in NUMBERS and num.__class__ is int and num > 0 and axis == 0
+        if is_simple and not retstep and ctx is None and device is None and not (DEFAULTS.stack or LISTENERS):
+            try:
+                kind = TYPES[dtype]
+                if kind.kind == "f":
+                    return _cell(HOST.quick(_spaced, start, stop, num, num - 1 if endpoint else num).astype(kind))
+            except _ELSEWHERE:
+                pass
+        return super().linspace(start, stop, num, endpoint, retstep, dtype, axis, ctx, device)
+
+    def eye(self, N: int, M: int | None = None, k: int = 0, dtype: Any = None, ctx: Any = None, device: Any = None) -> Any:
+        """Ones on the diagonal ``k`` of an (N, M) matrix, square if ``M`` is None; zeros elsewhere."""
+        is_simple = N.__class__ is int and (M is None or M.__class__ is int) and k.__class__ is int
+        if is_simple and ctx is None and device is None and not (DEFAULTS.stack or LISTENERS):
+            try:
+                return _cell(np.eye(N, M, k, TYPES[dtype]))
+            except _ELSEWHERE:
+                pass
+        return super().eye(N, M, k, dtype, ctx, device)
+
+
+def _spaced(start: float, stop: float, num: int, parts: int) -> np.ndarray:
+    """The arithmetic of the operator ``_linspace``, operation by operation."""
+    weight = np.arange(num, dtype=np.float64) / max(1, parts)
+    return (1 - weight) * start + weight * stop

@@ -63,6 +63,8 @@ npi_arange.sample(lambda draw: draw(start=1.0, stop=3.0, step=0.25))
 @made("_npi_eye")
 def npi_eye(xp, *, N: int, M: int | None = None, k: int = 0, ctx: str = "", dtype: DType = "float32"):
     """Ones on the diagonal ``k`` of an (N, M) matrix, square if ``M`` is None; zeros elsewhere."""
+    if N < 0 or (M or 0) < 0:
+        raise ParameterError("eye: a size is negative", f"N={N}, M={M}", "pass sizes of 0 or more")
     if M == 0 or N == 0:
         return xp.zeros((N, N if M is None else M), dtype)
     return legacy_eye.rule(xp, N=N, M=M or 0, k=k, dtype=dtype)
