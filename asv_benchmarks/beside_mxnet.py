@@ -326,7 +326,11 @@ def page(rows: list[dict[str, Any]]) -> str:
         "numbers; their results agree. Twofold multiplies csr matrices by SciPy. NumPy's updates are fancy indexing. "
         "[Sparse data](../how-to/train-on-sparse-data.md) describes the factorization machine."
     )
-    wrapped = textwrap.fill(how, 140, break_on_hyphens=False, break_long_words=False)
+    eight_bits = (
+        "8-bit layers save memory in Twofold, not time: their products are exact, computed by the float32 routines of the BLAS library on "
+        "converted numbers, so that they take at least the time of a float32 layer. MXNet's use the processor's 8-bit instructions."
+    )
+    wrapped = "\n\n".join(textwrap.fill(part, 140, break_on_hyphens=False, break_long_words=False) for part in (how, eight_bits))
     failed = [f"* {row['name']}: {library}: `{why}`" for row in rows for library, why in row["failed"].items()]
     text = ["# Sparse data, boxes, 8-bit layers, recurrent networks\n", wrapped, "", *table(rows), ""]
     return "\n".join(text + (["What failed:", "", *failed, ""] if failed else []))
