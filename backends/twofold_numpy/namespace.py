@@ -225,6 +225,8 @@ class NumpyNamespace(Referenced):
 
     @staticmethod
     def full(*, shape, value, dtype):
+        if value == 0 and not np.signbit(value):  # the system hands out zeros when they are first touched
+            return np.zeros(shape, NUMPY[dtype])
         return np.full(shape, value, NUMPY[dtype])
 
     @staticmethod
