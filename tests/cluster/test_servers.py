@@ -34,6 +34,12 @@ def test_an_asynchronous_server_goes_on_without_a_worker_that_dies(run):
     assert sorted(done.stdout.split("\n")) == ["", "worker 0: 29 pushes, 1 dead", "worker 2: 29 pushes, 1 dead"]  # 12 + 12 + 5
 
 
+def test_what_arrives_while_a_server_sends_is_understood_after_what_came_before_it(run):
+    done = run(2, "announced")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert sorted(done.stdout.splitlines()) == ["server is done", "worker is done"]
+
+
 def test_only_asynchronous_stores_have_a_staleness():
     for kind in ("local", "dist_sync"):
         with pytest.raises(ParameterError, match="staleness"):

@@ -185,6 +185,19 @@ def test_a_worker_that_waits_for_one_key_before_it_pushes_another_is_not_waited_
     assert sorted((w, m.key) for w, m in answered) == [(0, 0), (1, 0), (2, 0), (3, 0)]
 
 
+def test_a_key_is_announced_while_pushes_of_its_worker_wait():
+    server, waiting = Server(2), floats(1).tobytes()
+    server.init(0, floats(0))
+    intake = Intake(server.core)
+    about = json.dumps({"name": "new", "shape": [1], "dtype": "float32"}).encode()
+    messages = [Message(Op.PUSH, 0, worker=0, clock=clock, payload=waiting) for clock in (1, 2, 3)]  # worker 1 has pushed nothing
+    messages += [Message(Op.INIT, 1, worker=0, seq=1, payload=about), Message(Op.BCAST, 1, worker=0, seq=2, payload=waiting)]
+    messages += [Message(Op.PUSH, 0, worker=1, clock=clock, payload=waiting) for clock in (1, 2, 3)]
+    answered = [m for message in messages for replies in intake.receive(message.worker, message) for _, m in replies]
+    assert answered
+    assert not any(m.op == Op.ERROR for m in answered), answered
+
+
 # damaged messages
 
 

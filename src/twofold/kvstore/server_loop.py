@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from time import monotonic
 
 from ..errors import ClusterError, FormatError, ProcessGone
-from .messages import Message, reply_error
+from .messages import Message, Op, reply_error
 from .server_core import Replies, ServerCore
 from .transports import Transport
 
@@ -31,7 +31,8 @@ class Intake:
             error = FormatError("server: the payload is larger than announced", f"{len(message.payload)} bytes", "call init first")
             yield [(source, reply_error(message, error))]
             return
-        if not self._waiting and self._core.takes(source, message, len(message.payload)):
+        # the announcement of a key is not kept behind pushes that wait: what follows it needs the key
+        if message.op == Op.INIT or (not self._waiting and self._core.takes(source, message, len(message.payload))):
             yield self._core.handle(source, message)
             return
         queue = self._waiting.setdefault(source, deque())

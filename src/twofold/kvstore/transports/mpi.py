@@ -296,8 +296,9 @@ class MpiTransport:
         source = self._peers[k]
         try:
             message, size, check = header or decode_header(memoryview(self._inbox[k])[:HEADER_SIZE])
-            if self._limit is None or size <= self._limit(message):
-                if header is None and not self._is_taken(k, message, size, check):
+            is_allowed = self._limit is None or size <= self._limit(message)
+            if is_allowed or any(sender == source for sender, _ in self._arrived):  # one that has arrived may announce this one's key
+                if not is_allowed or (header is None and not self._is_taken(k, message, size, check)):
                     self._deferred[k] = message, size, check  # nothing else is received from there before
                     return None
                 return k, attach(message, self._payload(k, source, message, size, kept), check) if size else message
@@ -337,8 +338,9 @@ class MpiTransport:
     def close(self) -> None:
         """Give up the connections."""
         for request in self._requests:
-            request.Cancel()
-            request.Free()
+            if request:  # not that of a message in use
+                request.Cancel()
+                request.Free()
         self._requests, self._peers = [], []
 
 
