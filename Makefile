@@ -141,7 +141,7 @@ bench-cluster: $(READY) ## Time sums over two workers and a server beside bare M
 	@$(PY) asv_benchmarks/cluster.py $(ARGS)
 
 bench-data: $(READY) ## Measure what feeds training against decoding alone, MXNet and torch (ARGS="--only images --rounds 5")
-	@$(PY) asv_benchmarks/feeding.py $(ARGS)
+	@$(PY) -m asv_benchmarks.feeding $(ARGS)
 
 bench-gpu: $(GPU)/ready ## Measure a real GPU against CuPy, and torch and JAX where installed (ARGS="--only chains,rows --json figures.json")
 	@$(GPU_PY) -m asv_benchmarks.gpu $(ARGS)

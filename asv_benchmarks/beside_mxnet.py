@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .model_zoo import ORACLE, ROOT, Worker
+from .workers import ORACLE, ROOT, Worker, answer_commands, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -247,21 +247,18 @@ def work(library: str) -> None:
     """Answer commands: a task's name prepares it and answers its result after three runs, an empty line runs it."""
     run: Task | None = None
     mx = None if library == "scipy" else __import__(library)
-    for line in sys.stdin:
-        try:
-            if line.strip():
-                run = None
-                function, given, _ = TASKS[line.strip()]
-                run = function(mx, *given)
-                answer: Any = result([run() for _ in range(3)][-1])
-            else:
-                assert run is not None
-                wall, cpu = time.perf_counter(), time.process_time()
-                run()
-                answer = [time.perf_counter() - wall, time.process_time() - cpu]
-        except Exception as error:
-            answer = f"{type(error).__name__}: {error}"[:300]
-        print("answer " + json.dumps(answer), flush=True)
+
+    def answer(line: str) -> Any:
+        nonlocal run
+        if not line:
+            assert run is not None
+            return seconds(run)
+        run = None
+        function, given, _ = TASKS[line]
+        run = function(mx, *given)
+        return result([run() for _ in range(3)][-1])
+
+    answer_commands(answer)
 
 
 # the parent
@@ -350,7 +347,7 @@ def main() -> int:
         return 0
     names = [name for name in TASKS if any(word in name for word in given.only.split(";"))]
     rows = []
-    workers = {k: Worker(k, given.threads, "asv_benchmarks.beside_mxnet") for k in LIBRARIES if k != "mxnet" or ORACLE.exists()}
+    workers = {k: Worker.of_library(k, given.threads, "asv_benchmarks.beside_mxnet") for k in LIBRARIES if k != "mxnet" or ORACLE.exists()}
     for name in names:
         rows.append(measure(workers, name))
         print(

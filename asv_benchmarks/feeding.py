@@ -14,7 +14,6 @@ import os
 import random
 import resource
 import struct
-import subprocess
 import sys
 import tempfile
 import time
@@ -24,13 +23,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .workers import ORACLE, ROOT, Worker, answer_commands
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-ROOT = Path(__file__).resolve().parent.parent
-#: Interpreters with MXNet 1.9.1, and with torch and torchvision.
-ORACLE = os.environ.get("TWOFOLD_ORACLE", str(ROOT.parent / "shared" / "tools" / "oracle"))
-TORCH = os.environ.get("TWOFOLD_TORCH", str(ROOT / ".venv-torch" / "bin" / "python"))
+#: An interpreter with torch and torchvision.
+TORCH = Path(os.environ.get("TWOFOLD_TORCH", ROOT / ".venv-torch" / "bin" / "python"))
 #: Contestants: library and decoder of JPEGs.
 CONTESTANTS = {
     "twofold": ("twofold", "simplejpeg"),
@@ -217,45 +216,29 @@ def work(contestant: str, folder: str) -> None:
     """Answer commands: each line names a task, which is run once; the answer is how many things took how long."""
     library, decoder = CONTESTANTS[contestant]
     tasks: dict[str, Callable[[], int]] = {}
-    for line in sys.stdin:
-        try:
-            if not tasks:
-                tasks = torch_tasks(folder) if library == "torch" else mxnet_tasks(__import__(library), folder)
-                tasks.update(decoding_tasks(decoder, folder) if decoder else {})
-            task = tasks.get(line.strip())
-            answer: Any = None
-            if task is not None:
-                wall, cpu = time.perf_counter(), _cpu_seconds()
-                done = task()
-                answer = [done, time.perf_counter() - wall, _cpu_seconds() - cpu]
-        except Exception as error:
-            answer = f"{type(error).__name__}: {error}"[:300]
-        print("answer " + json.dumps(answer), flush=True)
+
+    def answer(line: str) -> list[float] | None:
+        if not tasks:
+            tasks.update(torch_tasks(folder) if library == "torch" else mxnet_tasks(__import__(library), folder))
+            tasks.update(decoding_tasks(decoder, folder) if decoder else {})
+        if line not in tasks:
+            return None
+        wall, cpu = time.perf_counter(), _cpu_seconds()
+        done = tasks[line]()
+        return [done, time.perf_counter() - wall, _cpu_seconds() - cpu]
+
+    answer_commands(answer)
 
 
 # the parent
 
 
-class Worker:
+def worker_of(contestant: str, folder: Path) -> Worker:
     """A contestant's process."""
-
-    def __init__(self, contestant: str, folder: str) -> None:
-        library, decoder = CONTESTANTS[contestant]
-        environment = {k: v for k, v in os.environ.items() if k != "OPENBLAS_CORETYPE"}
-        if decoder:
-            environment["TWOFOLD_JPEG_DECODER"] = decoder
-        interpreter = {"mxnet": ORACLE, "torch": TORCH}.get(library, sys.executable)
-        command = [interpreter, str(Path(__file__).resolve()), "--worker", contestant, "--folder", folder]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-        self.child = subprocess.Popen(command, env=environment, text=True, **pipes)  # type: ignore[call-overload]
-
-    def ask(self, line: str) -> Any:
-        """Send a command and return the answer."""
-        print(line, file=self.child.stdin, flush=True)
-        for answer in self.child.stdout:
-            if answer.startswith("answer "):
-                return json.loads(answer[7:])
-        raise RuntimeError("the process has ended")
+    library, decoder = CONTESTANTS[contestant]
+    interpreter = {"mxnet": ORACLE, "torch": TORCH}.get(library, sys.executable)
+    variables = {"TWOFOLD_JPEG_DECODER": decoder} if decoder else {}
+    return Worker(interpreter, "asv_benchmarks.feeding", contestant, "--folder", str(folder.resolve()), variables=variables)
 
 
 TASKS = (
@@ -312,8 +295,8 @@ def main(arguments: list[str] | None = None) -> int:
         folder = Path(given.folder or temporary)
         if not (folder / "a.svm").exists():
             write_files(folder, given.images, given.text_bytes)
-        there = {"mxnet": Path(ORACLE).exists(), "torch": Path(TORCH).exists()}
-        workers = {name: Worker(name, str(folder)) for name, (library, _) in CONTESTANTS.items() if there.get(library, True)}
+        there = {"mxnet": ORACLE.exists(), "torch": TORCH.exists()}
+        workers = {name: worker_of(name, folder) for name, (library, _) in CONTESTANTS.items() if there.get(library, True)}
         figures: dict[str, dict[str, list[float]]] = {}
         for task in TASKS:
             if given.only in task:
@@ -325,9 +308,7 @@ def main(arguments: list[str] | None = None) -> int:
         if given.json:
             given.json.write_text(json.dumps(figures, indent=1) + "\n")
         for worker in workers.values():
-            assert worker.child.stdin is not None
-            worker.child.stdin.close()
-            worker.child.wait()
+            worker.close()
     return 0
 
 

@@ -11,7 +11,6 @@ import argparse
 import json
 import os
 import platform
-import subprocess
 import sys
 import tempfile
 import textwrap
@@ -22,11 +21,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .workers import ORACLE, ROOT, Worker, answer_commands, seconds
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-ROOT = Path(__file__).resolve().parent.parent
-ORACLE = Path(os.environ.get("TWOFOLD_ORACLE", ROOT.parent / "shared" / "tools" / "oracle"))
 PAGE = ROOT / "docs" / "inside" / "model-zoo.md"
 NETWORKS = (
     *("alexnet", "densenet121", "densenet161", "densenet169", "densenet201", "inception_v3"),
@@ -84,60 +83,26 @@ def _onnx(folder: str, images: np.ndarray, threads: int) -> Callable[[], np.ndar
 def work(library: str, threads: int) -> None:
     """Answer commands: a line ``name folder`` prepares a network, an empty one runs it."""
     run: Callable[[], np.ndarray] | None = None
-    for line in sys.stdin:
-        words = line.split()
-        try:
-            if words:
-                (name, folder), images, run = words, np.load(f"{words[1]}/images.npy"), None
-                if library == "onnxruntime":
-                    run = _onnx(folder, images, threads)
-                else:
-                    run = _gluon(__import__(library), name, folder, images, library == "twofold")
-                out = [run() for _ in range(WARM_UP)][-1]
-                np.save(f"{folder}/{library}.npy", out)
-                answer: Any = None
-            else:
-                assert run is not None
-                wall, cpu = time.perf_counter(), time.process_time()
-                run()
-                answer = [time.perf_counter() - wall, time.process_time() - cpu]
-        except Exception as error:
-            answer = f"{type(error).__name__}: {error}"[:300]
-        print("answer " + json.dumps(answer), flush=True)
+
+    def answer(line: str) -> list[float] | None:
+        nonlocal run
+        if not line:
+            assert run is not None
+            return seconds(run)
+        name, folder = line.split()
+        images, run = np.load(f"{folder}/images.npy"), None
+        if library == "onnxruntime":
+            run = _onnx(folder, images, threads)
+        else:
+            run = _gluon(__import__(library), name, folder, images, library == "twofold")
+        out = [run() for _ in range(WARM_UP)][-1]
+        np.save(f"{folder}/{library}.npy", out)
+        return None
+
+    answer_commands(answer)
 
 
 # the parent
-
-
-class Worker:
-    """A library's process, which runs a module of this package with ``--worker``; MXNet's in an environment of its own."""
-
-    def __init__(self, library: str, threads: int, module: str) -> None:
-        environment = {k: v for k, v in os.environ.items() if k != "OPENBLAS_CORETYPE"}
-        for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "TWOFOLD_THREADS"):
-            environment[variable] = str(threads)
-        interpreter = str(ORACLE) if library == "mxnet" else sys.executable
-        command = [interpreter, "-m", module, "--worker", library, "--threads", str(threads)]
-        self.child = subprocess.Popen(
-            command, cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
-
-    def ask(self, line: str) -> Any:
-        """Send a command and return the answer."""
-        assert self.child.stdin is not None
-        assert self.child.stdout is not None
-        self.child.stdin.write(line + "\n")
-        self.child.stdin.flush()
-        for answer in self.child.stdout:
-            if answer.startswith("answer "):
-                return json.loads(answer[7:])
-        raise RuntimeError("the process has ended")
-
-    def close(self) -> None:
-        """End the process."""
-        assert self.child.stdin is not None
-        self.child.stdin.close()
-        self.child.wait()
 
 
 def measure(workers: dict[str, Worker], name: str, batch: int, folder: str) -> dict[str, Any]:
@@ -222,7 +187,7 @@ def measured(libraries: list[str], names: list[str], batches: list[int], threads
     """Measure networks, and write the figures to a file as they come."""
     rows = []
     for name in names:
-        workers = {library: Worker(library, threads, "asv_benchmarks.model_zoo") for library in libraries}
+        workers = {library: Worker.of_library(library, threads, "asv_benchmarks.model_zoo") for library in libraries}
         with tempfile.TemporaryDirectory() as folder:
             for batch in batches:
                 rows.append(measure(workers, name, batch, folder))
