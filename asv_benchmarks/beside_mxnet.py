@@ -13,12 +13,14 @@ import platform
 import sys
 import textwrap
 import time
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import language_model as lstm
 from .workers import ORACLE, ROOT, Worker, answer_commands, seconds
 
 if TYPE_CHECKING:
@@ -181,33 +183,8 @@ def language_model(mx: Any, way: str) -> Task:
     words, hidden, draw = 500, 100, np.random.RandomState(0)
     sentences = [draw.randint(1, words, n).tolist() for n in draw.randint(5, 17, 600)]
     batches = mx.rnn.BucketSentenceIter(sentences, 32, buckets=[8, 12, 16], invalid_label=0)
-    fused = mx.rnn.FusedRNNCell(hidden, num_layers=2, mode="lstm", prefix="lstm_")
-    stack = fused if way == "fused" else fused.unfuse()
-
-    def network(length: int) -> Any:
-        embedded = mx.sym.Embedding(mx.sym.Variable("data"), input_dim=words, output_dim=hidden, name="embed")
-        stack.reset()
-        outputs, _ = stack.unroll(length, inputs=embedded, merge_outputs=True)
-        scores = mx.sym.FullyConnected(mx.sym.reshape(outputs, shape=(-1, hidden)), num_hidden=words, name="pred")
-        label = mx.sym.reshape(mx.sym.Variable("softmax_label"), shape=(-1,))
-        return mx.sym.SoftmaxOutput(scores, label, use_ignore=True, ignore_label=0, name="softmax"), ("data",), ("softmax_label",)
-
-    model = mx.mod.BucketingModule(network, default_bucket_key=batches.default_bucket_key)
-    model.bind(batches.provide_data, batches.provide_label)
-    model.init_params(mx.init.Xavier())
-    model.init_optimizer(optimizer="sgd", optimizer_params={"learning_rate": 0.1, "momentum": 0.9})
-
-    def run() -> int:
-        batches.reset()
-        count = 0
-        for batch in batches:
-            model.forward_backward(batch)
-            model.update()
-            count += batch.data[0].size
-        mx.nd.waitall()
-        return count
-
-    return run
+    model = lstm.language_model(mx, way, batches, words, hidden)
+    return partial(lstm.train, mx, model, batches)
 
 
 #: Tasks by name: the function that prepares one, its arguments, and the libraries that have it.
