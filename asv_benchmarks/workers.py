@@ -40,7 +40,7 @@ class Worker:
     @classmethod
     def of_library(cls, library: str, threads: int, module: str) -> Worker:
         """One that runs a library, MXNet's in an environment of its own, on so many threads."""
-        limits = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "TWOFOLD_THREADS"), str(threads))
+        limits = {variable: str(threads) for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "TWOFOLD_THREADS")}
         interpreter = ORACLE if library == "mxnet" else sys.executable
         return cls(interpreter, module, library, "--threads", str(threads), variables=limits)
 

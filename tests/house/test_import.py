@@ -54,6 +54,10 @@ def test_importing_twofold_loads_no_extra(added: set[str]):
     assert not {name.partition(".")[0] for name in added} & LATE
 
 
+def test_arrays_load_nothing_that_only_writing_files_needs():
+    assert not modules_of("import twofold as mx; mx.nd") & {"hashlib", "shutil", "tempfile"}
+
+
 def test_submodules_are_imported_by_their_short_names():
     modules_of(
         "import twofold.np as np, twofold.nd, twofold.sym, twofold.npx, twofold.mod, twofold.kv as kv, twofold.np.linalg as linalg; "

@@ -6,8 +6,6 @@ import contextlib
 import io
 import os
 import re
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
@@ -139,6 +137,9 @@ def open_copy(path: Name) -> BinaryIO:
     file = open_file(path, "rb")
     if not isinstance(file, RangedFile):
         return file
+    import shutil  # here, as few programs copy files, and these take longer to load than all of this package
+    import tempfile
+
     copy = tempfile.TemporaryFile()  # noqa: SIM115  the caller closes it
     with file:
         shutil.copyfileobj(file, copy, 1 << 20)

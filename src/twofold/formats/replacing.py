@@ -8,7 +8,6 @@ machine only.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import platform
 from collections.abc import Iterator
@@ -84,6 +83,8 @@ def remove_unlocked(name: str) -> None:
 
 def _prefix(path: Path) -> str:
     """What the names of temporary files for a path have in common on this machine."""
+    import hashlib  # loads OpenSSL, which programs that write no file need not
+
     return f".{path.name[:LONGEST]}.{hashlib.sha1(platform.node().encode()).hexdigest()[:8]}."
 
 

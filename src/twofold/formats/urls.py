@@ -6,7 +6,6 @@ import contextlib
 import io
 import os
 import re
-import tempfile
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -78,6 +77,8 @@ def send(url: str, chunks: Iterable[Buffer]) -> None:
     The bytes are collected in a temporary file of this machine and sent when all are there. Stores of objects then replace the old object
     by the new one; in the others the file is sent under another name and renamed.
     """
+    import tempfile  # takes longer to load than all of this package
+
     system, inner = filesystem(url)
     with tempfile.TemporaryDirectory(prefix="twofold-") as folder:
         local = os.path.join(folder, "content")

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import FormatError, ParameterError, ShapeError
-from ..formats.images import load_image
 from .array import NDArray
 from .creation import array
 
@@ -51,6 +50,8 @@ def imdecode(
     MissingDependency
         If Pillow is not installed.
     """
+    from ..formats.images import load_image  # here, as few programs decode images by this
+
     if channels not in (1, 3):
         raise ParameterError("imdecode: an image has 1 or 3 channels", f"channels={channels}", "pass 3 for colors, 1 for gray")
     data = bytes(str_img)
