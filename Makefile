@@ -10,6 +10,7 @@ GPU := .venv-gpu$(CUDA)
 GPU_PY := $(GPU)/bin/python
 PEERS := .venv-peers/ready
 TORCH := .venv-torch/ready
+VISION := .venv-torch/torchvision
 
 JOBS ?= 2
 ARGS ?=
@@ -140,7 +141,11 @@ bench-cliffs: $(READY) ## Measure operations and patterns at every size beside N
 bench-cluster: $(READY) ## Time sums over two workers and a server beside bare MPI and MXNet's ps-lite (ARGS="--tcp")
 	@$(PY) asv_benchmarks/cluster.py $(ARGS)
 
-bench-data: $(READY) ## Measure what feeds training against decoding alone, MXNet and torch (ARGS="--only images --rounds 5")
+$(VISION): asv_benchmarks/peers/environment.py
+	@$(PYTHON) asv_benchmarks/peers/environment.py $(@D) torchvision
+	@touch $@
+
+bench-data: $(READY) $(VISION) ## Measure what feeds training against decoding alone, MXNet and torch (ARGS="--only images --rounds 5")
 	@$(PY) -m asv_benchmarks.feeding $(ARGS)
 
 bench-gpu: $(GPU)/ready ## Measure a real GPU against CuPy, and torch and JAX where installed (ARGS="--only chains,rows --json figures.json")

@@ -14,6 +14,7 @@ import os
 import random
 import resource
 import struct
+import subprocess
 import sys
 import tempfile
 import time
@@ -36,6 +37,11 @@ CONTESTANTS = {
     "twofold, Pillow": ("twofold", "pillow"),
     "MXNet": ("mxnet", ""),
     "torch": ("torch", ""),
+}
+#: What makes the others' interpreters.
+INSTALLED = {
+    "MXNet": "TWOFOLD_ORACLE names a Python with MXNet 1.9.1",
+    "torch": "`make .venv-torch/torchvision` installs it, and prints why if it cannot; or TWOFOLD_TORCH names a Python with torchvision",
 }
 SIZES = {"500x375": (500, 375), "256x256": (256, 256)}
 BATCH, SIDE, SHORT, WORKERS = 50, 224, 256, 2
@@ -241,6 +247,18 @@ def worker_of(contestant: str, folder: Path) -> Worker:
     return Worker(interpreter, "asv_benchmarks.feeding", contestant, "--folder", str(folder.resolve()), variables=variables)
 
 
+def is_there(name: str, interpreter: str | Path, modules: str) -> bool:
+    """Whether an interpreter imports a contestant's modules; if it does not, say why it is left out, and what to do."""
+    try:
+        tried = subprocess.run([interpreter, "-c", f"import {modules}"], capture_output=True, text=True, check=False)
+        reason = tried.stderr.strip().rpartition("\n")[2] if tried.returncode else ""
+    except OSError as error:
+        reason = str(error)
+    if reason:
+        print(f"{name} is left out: {reason}. {INSTALLED[name]}")
+    return not reason
+
+
 TASKS = (
     *(f"{what} {name}" for name in SIZES for what in ("images", "decoding")),
     *(f"batches, {n} workers" for n in (0, WORKERS)),
@@ -295,7 +313,7 @@ def main(arguments: list[str] | None = None) -> int:
         folder = Path(given.folder or temporary)
         if not (folder / "a.svm").exists():
             write_files(folder, given.images, given.text_bytes)
-        there = {"mxnet": ORACLE.exists(), "torch": TORCH.exists()}
+        there = {"mxnet": is_there("MXNet", ORACLE, "mxnet"), "torch": is_there("torch", TORCH, "torch, torchvision")}
         workers = {name: worker_of(name, folder) for name, (library, _) in CONTESTANTS.items() if there.get(library, True)}
         figures: dict[str, dict[str, list[float]]] = {}
         for task in TASKS:

@@ -14,6 +14,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 LIBRARIES = ("jax", "numba", "numexpr", "torch")
+#: Those that have builds for CPUs and for CUDA.
+OF_TORCH = ("torch", "torchvision")
 #: File with the reasons why libraries are missing.
 NOTES = "absent.json"
 #: Free bytes required for the build of torch that depends on CUDA.
@@ -36,15 +38,16 @@ def cpu_version(listing: str) -> str | None:
     return found.group() if found else None
 
 
-def torch_requirement(folder: Path, system: str, free: int) -> str | None:
+def torch_requirement(folder: Path, library: str, system: str, free: int) -> str | None:
     """The requirement for pip: a CPU-only build if the index has one, otherwise the default one if there is enough disk space.
 
-    The default build for Linux on x86 depends on several gigabytes of CUDA libraries, without which it cannot be imported.
+    The default build for Linux on x86 depends on several gigabytes of CUDA libraries, without which it cannot be imported. That of
+    torchvision does not work with a CPU-only torch, which pip replaces then.
     """
-    version = cpu_version(_pip(folder, "index", "versions", "torch").stdout)
+    version = cpu_version(_pip(folder, "index", "versions", library).stdout)
     if version is not None:
-        return f"torch=={version}"
-    return "torch" if system != "Linux-x86_64" or free >= SPACE_FOR_CUDA else None
+        return f"{library}=={version}"
+    return library if system != "Linux-x86_64" or free >= SPACE_FOR_CUDA else None
 
 
 def reason_of(errors: str) -> str:
@@ -58,9 +61,9 @@ def install(folder: Path, libraries: Iterable[str]) -> dict[str, str]:
     absent = {}
     for library in libraries:
         requirement: str | None = library
-        if library == "torch":
+        if library in OF_TORCH:
             system = f"{platform.system()}-{platform.machine()}"
-            requirement = torch_requirement(folder, system, shutil.disk_usage(folder).free)
+            requirement = torch_requirement(folder, library, system, shutil.disk_usage(folder).free)
         if requirement is None:
             absent[library] = f"no build for CPUs, and less than {SPACE_FOR_CUDA >> 30} GB free for the default one"
             continue

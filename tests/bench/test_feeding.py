@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,6 +26,15 @@ def test_every_task_does_what_the_files_hold(tmp_path: Path) -> None:
     assert done["images 500x375"] == feeding.BATCH  # three images, padded to a batch
     assert done["records"] == 30
     assert done["CSV"] == done["LibSVM"] == 2
+
+
+def test_a_contestant_that_is_missing_is_named_with_the_remedy(capsys: pytest.CaptureFixture[str]) -> None:
+    assert feeding.is_there("MXNet", sys.executable, "numpy")
+    assert not feeding.is_there("MXNet", "/no/such/python", "mxnet")
+    assert not feeding.is_there("torch", sys.executable, "no_such_module")
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.endswith("'/no/such/python'. TWOFOLD_ORACLE names a Python with MXNet 1.9.1")
+    assert "No module named 'no_such_module'. `make .venv-torch/torchvision` installs it" in second
 
 
 def test_ratios_are_how_many_times_as_fast_twofold_is() -> None:

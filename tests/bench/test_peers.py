@@ -2,6 +2,7 @@
 
 import json
 import socket
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from asv_benchmarks.peers import __main__ as command
-from asv_benchmarks.peers import inputs, plot, quiet
+from asv_benchmarks.peers import environment, inputs, plot, quiet
 from asv_benchmarks.peers.contest import QUICK, Contest, distance, undisturbed
 from asv_benchmarks.peers.environment import cpu_version, reason_of
 from asv_benchmarks.peers.items import GROUPS, ITEMS, selected
@@ -138,6 +139,26 @@ def test_idle_ticks_are_those_of_waiting_too():
 def test_a_torch_for_cpus_is_found_among_the_versions():
     assert cpu_version("torch (2.15.0)\nAvailable versions: 2.15.0, 2.13.0+cpu, 2.13.0, 2.12.0+cpu") == "2.13.0+cpu"
     assert cpu_version("torch (2.15.0)\nAvailable versions: 2.15.0") is None
+
+
+@pytest.mark.parametrize(
+    ("listing", "free", "expected"),
+    [
+        ("Available versions: 0.29.2, 0.28.0+cpu, 0.28.0", 0, "torchvision==0.28.0+cpu"),
+        ("Available versions: 0.29.2", 30 << 30, "torchvision"),
+        ("Available versions: 0.29.2", 10 << 30, None),
+    ],
+)
+def test_torchvision_is_that_for_cpus_or_needs_much_space(monkeypatch, tmp_path, listing, free, expected):
+    asked = []
+
+    def pip(folder, *arguments):
+        asked.append(arguments)
+        return subprocess.CompletedProcess(arguments, 0, listing, "")
+
+    monkeypatch.setattr(environment, "_pip", pip)
+    assert environment.torch_requirement(tmp_path, "torchvision", "Linux-x86_64", free) == expected
+    assert asked == [("index", "versions", "torchvision")]
 
 
 def test_the_reason_of_a_failed_installation_is_pips_error():

@@ -125,6 +125,78 @@ def test_auto_reload_prefetches_the_next_epoch() -> None:
     assert [b.asscalar() for b in loader] == [1, 2]
 
 
+class OneByOne(ArrayDataset):
+    """The same samples, made one after another: only `ArrayDataset` itself is known to have no `__getitem__` of its own."""
+
+
+class Doubled(np.ndarray):
+    """An array whose elements are twice those in its memory."""
+
+    def __getitem__(self, key: Any) -> Any:
+        return 2 * np.asarray(self)[key]
+
+
+DATA = np.random.default_rng(0).normal(size=(11, 2, 3)) * 50
+ARRAYS = {
+    **{str(dtype): (DATA.astype(dtype), np.arange(11)) for dtype in ("float16", "float32", "float64", "uint8", "int64", "bool")},
+    "nd": (nd.array(DATA), nd.arange(11)),
+    "nd of one axis": (nd.arange(11),),
+    "np": (mx.np.array(DATA), np.arange(11)),
+    "views": (DATA.transpose(0, 2, 1)[::-1], np.arange(33)[::3]),
+    "other byte order": (DATA.astype(">f4"),),
+    "lists": (DATA.tolist(), list(range(11))),
+    "a list beside": (DATA, list(range(11))),
+    "a subclass": (DATA.view(Doubled),),
+    "no elements": (np.zeros((11, 0)),),
+}
+
+
+@pytest.mark.parametrize("set_np", [False, True])
+@pytest.mark.parametrize("arrays", ARRAYS.values(), ids=ARRAYS)
+def test_batches_of_arrays_are_those_of_their_samples(arrays: tuple[Any, ...], set_np: bool) -> None:
+    orders = {"keep": [3, 0, -1, np.int64(7), np.int32(2)], "discard": range(11), "rollover": range(11)}
+    for last_batch, order in orders.items():
+        with mx.npx.np_array(set_np):
+            options = {"batch_size": 4, "sampler": mx.gluon.data.SimpleDataset(list(order)), "last_batch": last_batch}
+            whole, single = (list(DataLoader(kind(*arrays), **options)) for kind in (ArrayDataset, OneByOne))
+        assert len(whole) == len(single) > 0
+        for found, expected in zip(whole, single, strict=True):
+            pairs = list(zip(found, expected, strict=True)) if isinstance(expected, list) else [(found, expected)]
+            assert isinstance(found, list) == isinstance(expected, list)
+            for a, b in pairs:
+                assert (type(a), a.dtype, a.shape, a.context) == (type(b), b.dtype, b.shape, b.context)
+                assert a.asnumpy().tobytes() == b.asnumpy().tobytes()
+
+
+def test_only_plain_sets_of_arrays_are_read_without_their_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    def sample(data: ArrayDataset, k: int) -> Any:
+        return f"sample {k}"
+
+    plain = ArrayDataset(DATA, np.arange(11))
+    expected = [b[1].asnumpy().tolist() for b in DataLoader(plain, 4, num_workers=1)]
+    monkeypatch.setattr(ArrayDataset, "__getitem__", sample)
+    assert [b[1].asnumpy().tolist() for b in DataLoader(plain, 4)] == expected == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10]]
+    others = [OneByOne(DATA), plain.transform(lambda x: x), plain.take(4), plain.filter(lambda x: True)]
+    for data in (*others, ArrayDataset(DATA.tolist()), ArrayDataset(DATA.astype(object))):
+        assert next(iter(DataLoader(data, 2, batchify_fn=list))) == ["sample 0", "sample 1"]
+        with pytest.raises(KeyError, match="cannot stack the samples: given samples of types str"):
+            next(iter(DataLoader(data, 2)))
+    assert next(iter(DataLoader(plain, 2, batchify_fn=list))) == ["sample 0", "sample 1"]
+
+
+def test_batches_of_arrays_have_memory_of_their_own() -> None:
+    data = np.arange(6.0)
+    batch = next(iter(DataLoader(ArrayDataset(data), 6)))
+    batch[:] = 0
+    assert data.tolist() == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("kind", [ArrayDataset, OneByOne])
+def test_indices_of_a_sampler_that_are_out_of_range_raise(kind: type[ArrayDataset]) -> None:
+    with pytest.raises(IndexError, match="6"):
+        list(DataLoader(kind(np.arange(6)), 2, sampler=SimpleDataset([0, 6])))
+
+
 def test_pinned_batches() -> None:
     batch = next(iter(DataLoader(ArrayDataset([1.0, 2.0], [3, 4]), 2, pin_memory=True)))
     assert [str(a.context) for a in batch] == ["cpu_pinned(0)", "cpu_pinned(0)"]

@@ -9,14 +9,17 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ... import ndarray as nd
+from ...device import current_device
 from ...dtype import NAME_OF
 from ...errors import DTypeError, InvalidValue, ShapeError
-from ...imperative.array import Array
+from ...imperative.array import Array, adopted
 from ...imperative.invoke import host_of
 from ..numpy_arrays import as_active_class, as_numpy, has_numpy
 
-__all__ = ["Append", "AsList", "Group", "Pad", "Stack", "default_batchify_fn", "default_mp_batchify_fn"]
+__all__ = ["Append", "AsList", "Group", "Pad", "Stack", "default_batchify_fn", "default_mp_batchify_fn", "stacked_rows"]
 
+#: Types of indices that samplers yield.
+INTEGERS = {int, np.int32, np.int64}
 #: An array, or nested lists of arrays for samples that are tuples.
 Batch: TypeAlias = "Array | list[Batch]"
 
@@ -104,7 +107,7 @@ class Pad:
         batch = np.full([len(rows), *shape], self._value, np.result_type(*rows) if self._dtype is None else self._dtype)
         for k, row in enumerate(rows):
             batch[(k, *map(slice, row.shape))] = row
-        return _of_the_samples_class(_array(batch, data), data)
+        return _of_the_samples_class(_adopted(batch, data), data)
 
 
 class Append:
@@ -202,21 +205,53 @@ def _stack(data: Sequence[Any]) -> Batch:
         raise _CannotStack(
             "DataLoader: cannot stack the samples", str(error), "use samples of equal shape, or pass a batchify_fn"
         ) from None
-    return _array(rows, data)
+    return _adopted(rows, data)
+
+
+def stacked_rows(arrays: Sequence[Any], indices: Sequence[Any]) -> Batch | None:
+    """What `default_batchify_fn` makes of some samples of an `ArrayDataset`, by one copy for each array instead of one for each sample.
+
+    Parameters
+    ----------
+    arrays
+        Its arrays.
+    indices
+        The samples.
+
+    Returns
+    -------
+    The batch; None if arrays are neither NumPy's own nor those of `mx.nd` on the CPU, or of dtypes that batches do not have, or indices are
+    not integers in range.
+    """
+    rows = [host_of(x) if type(x) is nd.NDArray and x.context.is_host else x for x in arrays]
+    if not all(type(x) is np.ndarray and x.dtype in NAME_OF for x in rows):
+        return None
+    if len(indices) == 0 or not set(map(type, indices)) <= INTEGERS:
+        return None
+    try:
+        batch = [_adopted(x.take(indices, axis=0), ()) for x in rows]
+    except IndexError:
+        return None
+    return as_active_class(batch[0] if len(batch) == 1 else batch)
 
 
 def _host(x: object) -> np.ndarray:
     return host_of(x) if isinstance(x, Array) else np.asarray(x)
 
 
-def _array(batch: np.ndarray, data: Sequence[object]) -> Array:
-    """An array of `mx.nd` that takes over a new NumPy array."""
+def _array(row: np.ndarray, data: Sequence[object]) -> Array:
+    """An array of `mx.nd` with a copy of one of NumPy's."""
+    return _adopted(row.copy(), data)
+
+
+def _adopted(batch: np.ndarray, data: Sequence[object]) -> Array:
+    """An array of `mx.nd` that takes over a new one of NumPy's."""
     if batch.dtype not in NAME_OF:
         kinds = ", ".join(sorted({type(x).__name__ for x in data}))
         raise _CannotStack(
             "DataLoader: cannot stack the samples", f"samples of types {kinds}", "use arrays or numbers, or pass a batchify_fn"
         )
-    return nd.array(batch, dtype=batch.dtype)
+    return adopted(nd.NDArray, batch, current_device())
 
 
 class _CannotStack(DTypeError, KeyError):

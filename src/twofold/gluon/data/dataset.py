@@ -135,6 +135,11 @@ class ArrayDataset(Dataset):
     def __len__(self) -> int:
         return self._length
 
+    @property
+    def arrays(self) -> Sequence[Any]:
+        """The arrays and lists."""
+        return self._data
+
 
 class RecordFileDataset(Dataset):
     """The records of a file as a dataset: sample k is the k-th record of the index, as bytes. See `mx.recordio.MXIndexedRecordIO`.
