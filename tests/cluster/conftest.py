@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from twofold.command.mpi import TOLERANT
+
 HERE = Path(__file__).parent
 MPIEXEC = Path(sys.executable).parent / "mpiexec"
 SOURCES = [str(HERE.parents[1] / name) for name in ("src", "backends")]
@@ -34,10 +36,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason=f"{missing}: pip install 'twofold[dist]'"))
 
 
-#: With these processes are told of one that has died, or does not answer for three seconds.
-TOLERANT = ("--with-ft", "ulfm", "--mca", "mpi_ft_detector", "1", "--mca", "mpi_ft_detector_timeout", "3")
-
-
 def command(processes: int, program: str, *arguments: object, options: Sequence[str] = ()) -> list[str]:
     """The command line of a program of ``programs``."""
     name = str(HERE / "programs" / f"{program}.py")
@@ -55,7 +53,9 @@ def run() -> Run:
     """Runs a program of ``programs`` in some processes, until all have ended."""
 
     def start(processes: int, program: str, *arguments: object, **more: str) -> subprocess.CompletedProcess[str]:
-        words = command(processes, program, *arguments, options=TOLERANT if more.get("TWOFOLD_FAULT_TOLERANT") == "1" else ())
+        is_tolerant = more.get("TWOFOLD_FAULT_TOLERANT") == "1"
+        words = command(processes, program, *arguments, options=TOLERANT if is_tolerant else ())
+        more |= {"MPI4PY_RC_FINALIZE": "false"} if is_tolerant else {}  # as the launcher does
         return subprocess.run(words, env=environment(more), capture_output=True, text=True, timeout=60, check=False)
 
     return start

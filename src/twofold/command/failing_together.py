@@ -5,6 +5,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ..frozen import end_if_stopped
+
 __all__ = ["failing_together"]
 
 
@@ -12,8 +14,11 @@ __all__ = ["failing_together"]
 def failing_together() -> Iterator[None]:
     """While it is entered, an error, or an exit with a status other than 0, ends all processes that `launch` has started.
 
-    Left to itself, MPI would wait at exit for those that have not failed, and they may wait for this one.
+    Left to itself, MPI would wait at exit for those that have not failed, and they may wait for this one. A process that is stopped
+    is ended, and fails by that.
     """
+    if "TWOFOLD_WORKERS" in os.environ:
+        end_if_stopped()
     try:
         yield
     except SystemExit as error:

@@ -227,6 +227,8 @@ def _variables(job: Job, threads: int, given: argparse.Namespace, folder: str) -
         "TWOFOLD_FAULT_TOLERANT": str(int(job.is_fault_tolerant)),
         FOLDER: folder,
         "PYTHONUNBUFFERED": "1",  # lines appear when they are printed
+        # Open MPI's MPI_Finalize may wait for ever for a process that has died
+        **({"MPI4PY_RC_FINALIZE": "false"} if given.ft else {}),
         **({"TWOFOLD_TRACE": folder} if given.trace else {}),
         **limits,
     }

@@ -13,13 +13,18 @@ from pathlib import Path
 from ..errors import LaunchError
 from .hosts import Host, is_local
 
-__all__ = ["Engine", "Job", "engine", "threads_each"]
+__all__ = ["TOLERANT", "Engine", "Job", "engine", "threads_each"]
 
 INSTALL = "pip install 'twofold[dist]'"
 #: Variables that say how many threads a process computes with.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TWOFOLD_THREADS")
 #: Variables of this process that processes on other hosts need too.
 FORWARDED = ("PATH", "PYTHONPATH", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
+#: Options with which Open MPI tells processes of one that has died (ULFM).
+TOLERANT = ("--with-ft", "ulfm")
+#: With these it also misses a machine that is gone: nothing has come from there for so many seconds. Within a machine its daemon sees who
+#: dies, and heartbeats would take a process for dead that holds the interpreter's lock for long.
+HEARTBEATS = ("--mca", "mpi_ft_detector", "1", "--mca", "mpi_ft_detector_period", "5", "--mca", "mpi_ft_detector_timeout", "30")
 
 
 @dataclass(frozen=True)
@@ -128,7 +133,8 @@ def _open_mpi(job: Job) -> Iterator[str]:
         if job.interface != "lo":  # Open MPI's daemons refuse the loopback interface when it is named
             yield from ("--prtemca", "prte_if_include", job.interface)
     if job.is_fault_tolerant:
-        yield from ("--with-ft", "ulfm", "--mca", "mpi_ft_detector", "1", "--mca", "mpi_ft_detector_timeout", "3")
+        yield from TOLERANT
+        yield from HEARTBEATS if job.is_remote else ()
     for name, value in _variables(job).items():
         yield from ("-x", f"{name}={value}")
 

@@ -2,21 +2,18 @@
 
 import atexit
 import os
-import signal
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
-from socket import gethostname
 from types import TracebackType
 from typing import Any, NamedTuple
-from zlib import crc32
 
 import numpy as np
 
 from ..config import SETTINGS
 from ..errors import ClusterError
+from ..frozen import end_if_stopped
 from ..scheduler.queue import QUEUE
 from .collectives import Collectives
 from .transports import mpi
@@ -103,6 +100,7 @@ def expected_processes(environment: Mapping[str, str]) -> int:
 
 
 def _connect(count: int, servers: int) -> Cluster:
+    end_if_stopped()
     everyone = mpi.world()
     if everyone.size != count:
         given = f"{count} processes were started, {everyone.size} found each other by {mpi.library_version()}"
@@ -118,11 +116,9 @@ def _connect(count: int, servers: int) -> Cluster:
     if rank >= workers:
         atexit.register(_leave_failed, control, f"server {rank - workers}")
         return Cluster(rank, workers, servers, None, messages)
-    places = mpi.MpiGroup(own).gather(np.array([crc32(gethostname().encode()), os.getpid()])).tolist()
     watch = Watch(control, SETTINGS.kv_timeout, lambda text: _end(control, f"worker {rank}", text))
     is_tolerant = os.environ.get("TWOFOLD_FAULT_TOLERANT") == "1"
-    group = mpi.MpiGroup(own)
-    collectives = Collectives(group, watch, is_tolerant, lambda lost: _end_frozen(places[rank], places[lost])) if workers > 1 else None
+    collectives = Collectives(mpi.MpiGroup(own), watch, is_tolerant) if workers > 1 else None
     cluster = Cluster(rank, workers, servers, collectives, messages)
     atexit.register(_leave, cluster, watch, control)
     return cluster
@@ -173,15 +169,6 @@ def _end(control: mpi.Control, name: str, reason: str) -> None:
     last = _last_checkpoint()
     print(f"twofold: {name}: {reason}{f'; last checkpoint: {last}' if last else ''}", file=sys.stderr, flush=True)
     control.abort(1)
-
-
-def _end_frozen(mine: list[int], lost: list[int]) -> None:
-    """End a worker on this machine that the others have given up: it may be stopped, and must not go on where it was."""
-    (machine, _), (its_machine, process) = mine, lost
-    status = Path(f"/proc/{process}/stat")
-    with suppress(OSError):
-        if machine == its_machine and status.read_text().rpartition(")")[2].split()[0] == "T":
-            os.kill(process, signal.SIGKILL)
 
 
 def _last_checkpoint() -> str:

@@ -96,15 +96,11 @@ class Collectives:
         Is told what runs.
     is_tolerant
         Whether the others go on without a worker that dies.
-    on_loss
-        Called with the number of each worker that has died.
     """
 
-    def __init__(
-        self, group: Workers, watch: Watch, is_tolerant: bool = False, on_loss: Callable[[int], object] = lambda worker: None
-    ) -> None:
+    def __init__(self, group: Workers, watch: Watch, is_tolerant: bool = False) -> None:
         self._group, self._watch = group, watch
-        self._survivors = Survivors(group, is_tolerant, lambda worker: (watch.lose(worker), on_loss(worker)))
+        self._survivors = Survivors(group, is_tolerant, watch.lose)
         self.rank, self.size = group.rank, group.size
         self._order = Var()
         self._lock = RLock()

@@ -5,6 +5,7 @@ import json
 import logging
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from ..backend.loader import backend_for
 from ..config import SETTINGS
 from ..device import CPU
 from ..dtype import NUMPY
-from ..errors import FormatError, MXNetError, ParameterError
+from ..errors import FormatError, MXNetError, ParameterError, ProcessGone
 from ..formats.files import read_file, write_file
 from ..imperative.array import adopted
 from ..imperative.invoke import host_of
@@ -137,7 +138,8 @@ class ServedStore(KeyedStore[OnServer]):
 
     def _leave(self) -> None:
         if self._cluster is not None and not self._cluster.is_failed:
-            self._client.stop()
+            with suppress(ProcessGone):  # who is gone needs not be left
+                self._client.stop()
 
     # values
 

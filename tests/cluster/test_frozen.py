@@ -1,0 +1,44 @@
+"""A stopped process of a cluster is ended from beside; one that only computes is not."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from twofold.frozen import LIMIT
+
+from .conftest import environment
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc, in which a stopped process is seen")
+
+BEGIN = "import ctypes, sys; from twofold.frozen import end_if_stopped; end_if_stopped(); print(flush=True)\n"
+#: Holds the interpreter's lock, so that no thread of the process can answer.
+SILENT = f"{BEGIN}ctypes.PyDLL(None).sleep({int(LIMIT) + 2})"
+WAITING = f"{BEGIN}sys.stdin.read()"
+
+
+def started(program: str) -> subprocess.Popen[str]:
+    words = [sys.executable, "-c", program]
+    found = subprocess.Popen(words, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert found.stdout is not None
+    found.stdout.readline()
+    return found
+
+
+def test_only_a_process_that_is_stopped_for_long_is_ended():
+    stopped, silent, continued = started(WAITING), started(SILENT), started(WAITING)
+    for process in (stopped, continued):
+        os.kill(process.pid, signal.SIGSTOP)
+    with pytest.raises(subprocess.TimeoutExpired):
+        stopped.wait(LIMIT / 2)
+    os.kill(continued.pid, signal.SIGCONT)
+    _, log = stopped.communicate(timeout=LIMIT + 5)
+    assert stopped.returncode == -signal.SIGKILL
+    assert "this process has been stopped for 5 s, and is ended" in log
+    assert [process.communicate(timeout=20) for process in (silent, continued)] == [("", "")] * 2
+    assert (silent.returncode, continued.returncode) == (0, 0)
