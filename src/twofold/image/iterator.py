@@ -128,7 +128,7 @@ class ImageIter(DataIter):
         self.path_root = path_root
         self.data_shape, self.label_width, self.shuffle = tuple(data_shape), label_width, shuffle
         self.dtype, self.last_batch_handle = dtype, last_batch_handle
-        self.seq = self._order(*part_of(type(self).__name__, num_parts, part_index))
+        self.seq = self._order(*part_of(title, num_parts, part_index))
         self.num_image = None if self.seq is None else len(self.seq)
         self.auglist = list(CreateAugmenter(data_shape, **kwargs)) if aug_list is None else list(aug_list)
         self.provide_data = [DataDesc(data_name, (batch_size, *data_shape), dtype)]

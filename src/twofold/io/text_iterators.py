@@ -1,6 +1,7 @@
 """Iterators over text files: comma-separated values, and LibSVM's sparse rows."""
 
 import io
+from collections.abc import Sequence
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -242,13 +243,15 @@ class LibSVMIter(MXDataIter):
         if not round_batch:
             raise ParameterError("LibSVMIter: round_batch must be true", "round_batch=False", "omit it")
         num_parts, part_index = part_of("LibSVMIter", num_parts, part_index)
-        self._rows = _SparseRows(data_libsvm, _columns("data_shape", data_shape))
-        self._labels = None if label_libsvm in NO_FILE else _SparseRows(label_libsvm, _columns("label_shape", label_shape))
+        columns = _columns("data_shape", data_shape)
+        contents = _contents(data_libsvm)
+        self._rows = _SparseRows(contents, columns)
+        self._labels = None if label_libsvm in NO_FILE else _SparseRows(_contents(label_libsvm), _columns("label_shape", label_shape))
         if self._labels is None and _shape(label_shape) != (1,):
             raise ShapeError("LibSVMIter: label_shape is expected to be (1,) without label_libsvm", f"{label_shape}", "omit it")
         count = len(self._rows.labels)
         _check_lengths("LibSVMIter", count, count if self._labels is None else len(self._labels.labels))
-        part = np.arange(count) if num_parts == 1 else _part_of([content for _, content in _contents(data_libsvm)], num_parts, part_index)
+        part = np.arange(count) if num_parts == 1 else _part_of([content for _, content in contents], num_parts, part_index)
         super().__init__(part, self._rows.labels[part], batch_size, data_name, label_name, round_batch=True)
         self.provide_data = [DataDesc(data_name, (batch_size, self._rows.columns))]
         if self._labels is not None:
@@ -273,9 +276,9 @@ def _columns(name: str, given: Any) -> int:
 class _SparseRows:
     """The rows of files in LibSVM's format: labels (n,), and values and columns of row k from ``starts[k]`` to ``starts[k + 1]``."""
 
-    def __init__(self, names: str, columns: int) -> None:
+    def __init__(self, contents: Sequence[tuple[str, bytes]], columns: int) -> None:
         self.columns = columns
-        found = [_sparse_rows_of(path, content, columns) for path, content in _contents(names)]
+        found = [_sparse_rows_of(path, content, columns) for path, content in contents]
         labels, values, indices, counts = zip(*found, strict=True)
         self.labels, self.values, self.indices = np.concatenate(labels), np.concatenate(values), np.concatenate(indices)
         self.starts = np.concatenate([[0], np.cumsum(np.concatenate(counts))])

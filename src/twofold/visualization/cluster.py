@@ -83,9 +83,7 @@ def plot_cluster(trace: str | PathLike[str], begin: float = 0.0, end: float | No
     for rank, name in enumerate(names):
         lines += _draw(name, axis, own[rank], their_sums[rank], names, TOP + rank * (2 * ROW + GAP))
     height = TOP + len(names) * (2 * ROW + GAP)
-    width = MARGIN + WIDTH + 50
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" font-size="11">'
-    return Svg("\n".join([head, *lines, "</svg>"]) + "\n")
+    return Svg.of(MARGIN + WIDTH + 50, height, lines)
 
 
 class _Axis(NamedTuple):

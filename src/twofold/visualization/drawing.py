@@ -2,6 +2,7 @@
 
 import importlib
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,14 @@ class Svg(_Text):
 
     __slots__ = ()
     _suffix = ".svg"
+
+    @classmethod
+    def of(cls, width: float, height: float, elements: Iterable[str], scales: bool = False) -> "Svg":
+        """A drawing of a size in pixels with small text, made of SVG's elements; whether all of it scales with its width on a page."""
+        box = f' viewBox="0 0 {width:.0f} {height:.0f}"' if scales else ""
+        size = f'width="{width:.0f}" height="{height:.0f}"{box}'
+        head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="11">'
+        return cls("\n".join([head, *elements, "</svg>"]) + "\n")
 
     def _repr_svg_(self) -> str:
         return str(self)

@@ -36,11 +36,10 @@ def plot_graph(outputs: Sequence[Node], steps: Sequence[Step] = ()) -> Svg:
     color: dict[Node, str] = {n: KERNELS[k % len(KERNELS)] for k, step in enumerate(kernels) for n in step.nodes}
     width = max(x for x, _ in place.values()) + WIDTH + BESIDE
     height = max(y for _, y in place.values()) + HEIGHT + BESIDE
-    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" font-size="11">']
-    lines += [_edge(place[i], place[n]) for n in nodes for i in dict.fromkeys(n.inputs) if i is not None]
+    lines = [_edge(place[i], place[n]) for n in nodes for i in dict.fromkeys(n.inputs) if i is not None]
     for n in nodes:
         lines += _box(n, place[n], color.get(n, _color(n)), n in outputs)
-    return Svg("\n".join([*lines, "</svg>"]) + "\n")
+    return Svg.of(width, height, lines)
 
 
 def _places(nodes: Sequence[Node]) -> dict[Node, tuple[int, int]]:

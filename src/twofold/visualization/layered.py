@@ -72,10 +72,7 @@ def plot_layers(boxes: Sequence[Box], edges: Sequence[Edge]) -> Svg:
     """
     forward = [e for e in edges if e.source < e.target]
     layout = _Layout(len(boxes), forward)
-    width, height = layout.width, layout.height
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}" '
-        'font-family="sans-serif" font-size="11">',
         '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
         '<path d="M0 0L8 4L0 8z" fill="#555"/></marker></defs>',
     ]
@@ -84,7 +81,7 @@ def plot_layers(boxes: Sequence[Box], edges: Sequence[Edge]) -> Svg:
     shared = _shared([box.name for box in boxes if not box.is_round])
     for k, box in enumerate(boxes):
         lines += _box(box, box.name if box.is_round else box.name[shared:] or box.name, *layout.place(k))
-    return Svg("\n".join([*lines, "</svg>"]) + "\n")
+    return Svg.of(layout.width, layout.height, lines, scales=True)
 
 
 class _Layout:

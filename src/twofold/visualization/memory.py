@@ -54,8 +54,7 @@ def plot_memory(executor: Executor) -> Svg:
         parts += lines
         top += height
         width = max(width, MARGIN + WIDTH * (len(program.steps) + 2))
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{top}" font-family="sans-serif" font-size="11">'
-    return Svg("\n".join([head, *parts, "</svg>"]) + "\n")
+    return Svg.of(width, top, parts)
 
 
 def _lives(program: Program) -> dict[Place | tuple[str, int, int], list[_Life]]:

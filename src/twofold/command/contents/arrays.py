@@ -4,6 +4,7 @@ import ast
 import math
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from tokenize import TokenError
 from typing import BinaryIO
 
@@ -40,11 +41,7 @@ def read_parameters(source: Source, content: Content, selection: Selection) -> N
     content.facts["shapes"] = "NumPy's semantics" if is_numpy else "MXNet's semantics"
     if reader.remaining:
         content.facts["bytes after the last name"] = reader.remaining
-    content.arrays += [_renamed(a, name) for a, name in zip(unnamed, names, strict=True)] if names else unnamed
-
-
-def _renamed(array: ArrayContent, name: str) -> ArrayContent:
-    return ArrayContent(name, array.shape, array.dtype, array.size, array.storage, array.statistics)
+    content.arrays += [replace(a, name=name) for a, name in zip(unnamed, names, strict=True)] if names else unnamed
 
 
 def read_safetensors(source: Source, content: Content, selection: Selection) -> None:

@@ -15,7 +15,7 @@ from ...visualization.network import DATA
 from .content import ArrayContent, Content, Network, Selection, Table
 from .networks import MOST_BOXES, operator_color
 from .source import Source
-from .statistics import PIECE, has_statistics, statistics_of
+from .statistics import has_statistics, statistics_of_array
 
 __all__ = ["read_onnx"]
 
@@ -79,9 +79,7 @@ def _array(tensor: Any) -> ArrayContent:
         if error.what.endswith("holds strings"):
             return ArrayContent(tensor.name, shape, "string", tensor.ByteSize())
         raise
-    flat = array.reshape(-1)
-    pieces = (flat[start : start + PIECE] for start in range(0, len(flat), PIECE))
-    found = statistics_of(pieces, len(flat)) if has_statistics(array.dtype) else None
+    found = statistics_of_array(array.reshape(-1)) if has_statistics(array.dtype) else None
     return ArrayContent(tensor.name, shape, NAME_OF.get(array.dtype, str(array.dtype)), array.nbytes, "default", found)
 
 

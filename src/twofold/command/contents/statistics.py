@@ -8,7 +8,7 @@ from ...dtype import HALVES, NAME_OF, NUMPY
 from ...formats.records import ArrayRecord
 from .content import ArrayContent, Statistics
 
-__all__ = ["PIECE", "array_content", "has_statistics", "statistics_of"]
+__all__ = ["PIECE", "array_content", "has_statistics", "statistics_of", "statistics_of_array"]
 
 #: Elements that are looked at together.
 PIECE = 1 << 20
@@ -38,6 +38,11 @@ def statistics_of(pieces: Iterable[np.ndarray], count: int) -> Statistics:
         for piece in pieces:
             found.add(_computable(piece))
     return found.statistics()
+
+
+def statistics_of_array(elements: np.ndarray) -> Statistics:
+    """The statistics of real numbers in memory, 1-d."""
+    return statistics_of((elements[start : start + PIECE] for start in range(0, len(elements), PIECE)), len(elements))
 
 
 class _Running:
@@ -103,7 +108,6 @@ def _computable(piece: np.ndarray) -> np.ndarray:
 def array_content(name: str, record: ArrayRecord) -> ArrayContent:
     """What a table shows of an array of a file, whose elements are looked at piece by piece."""
     elements = np.frombuffer(record.data, NUMPY[record.dtype])
-    pieces = (elements[start : start + PIECE] for start in range(0, len(elements), PIECE))
     size = elements.nbytes + sum(memoryview(index.data).nbytes for index in record.aux)
-    found = statistics_of(pieces, len(elements)) if record.shape is not None else None
+    found = statistics_of_array(elements) if record.shape is not None else None
     return ArrayContent(name, record.shape, record.dtype, size, record.stype, found)

@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...errors import EngineError
 from ...io.skipped import BAD_SAMPLE
 from .batchify import default_batchify_fn, stacked_rows
 from .dataset import ArrayDataset
 
-__all__ = ["Loaded", "loaded", "what_was_loaded"]
+__all__ = ["Loaded", "loaded", "took_too_long", "what_was_loaded"]
 
 
 @dataclass
@@ -74,3 +75,8 @@ def loaded(
 def what_was_loaded(indices: Sequence[Any], place: int) -> str:
     """What a worker was doing when it failed, by the place that ``began`` was told last."""
     return f"for sample {indices[place]!r}" if place < len(indices) else f"while collating the samples {indices}"
+
+
+def took_too_long(timeout: float, where: str) -> EngineError:
+    """The error for a worker that has not loaded a batch in so many seconds."""
+    return EngineError(f"DataLoader: a worker took longer than {timeout:g} seconds", where, "set a larger timeout, or more workers")

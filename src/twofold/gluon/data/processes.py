@@ -32,7 +32,7 @@ from ...imperative.array import Array, adopted
 from ...imperative.invoke import host_of
 from ...ndarray.sparse_array import BaseSparseNDArray
 from ...numpy_extension import np_array
-from .loading import Loaded, what_was_loaded
+from .loading import Loaded, took_too_long, what_was_loaded
 
 __all__ = ["Pending", "WorkerProcesses", "can_start"]
 
@@ -195,9 +195,7 @@ class WorkerProcesses:
             worker, indices = self._jobs.get(number, (0, ()))
             where = f"worker {worker} at {self._place(worker, indices)}"
             self.close()
-            raise EngineError(
-                f"DataLoader: a worker took longer than {timeout:g} seconds", where, "set a larger timeout, or more workers"
-            ) from None
+            raise took_too_long(timeout, where)
         for pipe in (p for p in ready if p not in sentinels):
             with contextlib.suppress(EOFError, OSError):
                 found, good, value = _receive_from(pipe)

@@ -13,9 +13,8 @@ from threading import Thread, current_thread
 from time import monotonic
 from typing import Any
 
-from ...errors import EngineError
 from ...numpy_extension import np_array
-from .loading import Loaded, what_was_loaded
+from .loading import Loaded, took_too_long, what_was_loaded
 
 __all__ = ["ThreadJob", "WorkerThreads"]
 
@@ -49,9 +48,7 @@ class ThreadJob:
                 raise
             self._workers.close()
             where = f"thread {self._thread} {self._what()}" if self._thread else f"no thread was free for the samples {self._indices}"
-            raise EngineError(
-                f"DataLoader: a worker took longer than {timeout:g} seconds", where, "set a larger timeout, or more workers"
-            ) from None
+            raise took_too_long(timeout, where) from None
 
     def cancel(self) -> None:
         """Drop the batch, unless a thread has begun it."""
