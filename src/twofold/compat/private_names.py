@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import symbol
 from ..errors import InvalidValue, MXNetError
+from ..gluon.loss.base import weighted
 from ..gluon.rnn.sequences import functions_for, merge, steps_of
 from ..gluon.scope import BlockScope
 from ..gluon.signatures import Functions, Operand
@@ -34,13 +35,9 @@ _Nesting = Any
 
 def _apply_weighting(F: Functions, loss: Operand, weight: float | None = None, sample_weight: Operand | None = None) -> Operand:
     """A loss times the weights of the samples, which broadcast to it, and times a number: what losses of scripts call."""
-    if sample_weight is not None:
-        loss = F.broadcast_mul(loss, sample_weight)
-    if weight is None:
-        return loss
-    if not isinstance(weight, Number):
+    if weight is not None and not isinstance(weight, Number):
         raise InvalidValue("weight must be a number", repr(weight), "pass weights of samples as sample_weight")
-    return loss * weight
+    return weighted(F, loss, weight, sample_weight)
 
 
 def _init_data(data: Any, allow_empty: bool, default_name: str) -> list[tuple[str, NDArray]]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..contrib.quantization.calibration import Histogram, HistogramCollector, RangeCollector, threshold_of
+from ..contrib.quantization.calibration import Histogram, HistogramCollector, RangeCollector, is_unsigned, threshold_of
 from ..ndarray import NDArray
 
 __all__: list[str] = []
@@ -89,7 +89,7 @@ def _get_optimal_thresholds(
     found: dict[str, tuple[Any, np.ndarray]] = {}
     for name in list(hist_dict):
         low, high, bound, divergence = _get_optimal_threshold(hist_dict.pop(name), quantized_dtype, num_quantized_bins)
-        found[name] = (0 if low >= 0 and quantized_dtype != "int8" else -bound), bound
+        found[name] = (0 if is_unsigned(low, quantized_dtype) else -bound), bound
         if logger is not None:
             logger.debug(f"layer={name}, min_val={low}, max_val={high}, th={bound}, divergence={divergence}")
     return found

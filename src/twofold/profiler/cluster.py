@@ -7,6 +7,7 @@ from typing import Any
 
 from ..errors import FormatError, ParameterError
 from ..formats.files import read_file, write_file
+from .trace import trace_chunks
 
 __all__ = ["PROCESSES_EACH", "merge_traces", "read_trace"]
 
@@ -52,8 +53,7 @@ def merge_traces(filenames: Sequence[Path], filename: Path, names: Sequence[str]
     sums = [_sums(trace) for trace in traces]
     offsets = [_offset(sums[0], own) for own in sums]
     lines = (json.dumps(e) for rank, trace in enumerate(traces) for e in _of_cluster(trace, rank, given[rank], offsets[rank]))
-    other = {"writer": "twofold", "processes": given, "clock_offsets_us": offsets}
-    write_file(filename, _chunks(lines, other))
+    write_file(filename, trace_chunks(lines, {"processes": given, "clock_offsets_us": offsets}))
 
 
 def read_trace(filename: Path) -> dict[str, Any]:
@@ -106,10 +106,3 @@ def _of_cluster(trace: dict[str, Any], rank: int, name: str, offset: float) -> I
         elif event["name"] == "process_sort_index":
             moved["args"] = {"sort_index": moved["pid"]}
         yield moved
-
-
-def _chunks(lines: Iterator[str], other: dict[str, Any]) -> Iterator[bytes]:
-    yield b'{"traceEvents": [\n'
-    for k, line in enumerate(lines):
-        yield f"{',' if k else ''}{line}\n".encode()
-    yield f'], "displayTimeUnit": "ms", "otherData": {json.dumps(other)}}}\n'.encode()

@@ -5,8 +5,9 @@ Each device and each domain is shown as a process, each Python thread as a threa
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 #: Maximum number of events in a trace; later ones are only counted.
@@ -83,14 +84,8 @@ class Trace:
 
     def chunks(self) -> Iterator[bytes]:
         """The file, in pieces."""
-        yield b'{"traceEvents": [\n'
-        separator = ""
-        for group in (list(self._names()), self._lines):
-            for k in range(0, len(group), 10_000):
-                yield (separator + ",\n".join(group[k : k + 10_000])).encode()
-                separator = ",\n"
-        other = {"writer": "twofold", "process": os.getpid(), "dropped_events": self.dropped}
-        yield f'\n], "displayTimeUnit": "ms", "otherData": {json.dumps(other)}}}\n'.encode()
+        lines = islice(self._lines, len(self._lines))  # not those that are recorded meanwhile
+        return trace_chunks(chain(list(self._names()), lines), {"process": os.getpid(), "dropped_events": self.dropped})
 
 
 @lru_cache(4096)
@@ -102,3 +97,21 @@ def _fields(values: Mapping[str, Any]) -> str:
     # objects are for listeners in this process, not for the file
     shown = {k: v for k, v in values.items() if isinstance(v, (str, int, float))}
     return ", ".join(f"{_quote(k)}: {v if v.__class__ is int else json.dumps(v)}" for k, v in shown.items())
+
+
+def trace_chunks(events: Iterable[str], other: Mapping[str, object]) -> Iterator[bytes]:
+    """A trace file in pieces.
+
+    Parameters
+    ----------
+    events
+        The events, as JSON.
+    other
+        What is noted besides them.
+    """
+    yield b'{"traceEvents": [\n'
+    rest, separator = iter(events), ""
+    while lines := list(islice(rest, 10_000)):
+        yield (separator + ",\n".join(lines)).encode()
+        separator = ",\n"
+    yield f'\n], "displayTimeUnit": "ms", "otherData": {json.dumps({"writer": "twofold", **other})}}}\n'.encode()

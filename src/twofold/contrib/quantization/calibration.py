@@ -11,7 +11,7 @@ from ...ndarray.array import NDArray
 from ...symbol import Group
 from ...symbol.symbol import Symbol
 
-__all__ = ["HistogramCollector", "RangeCollector", "combine_histogram", "threshold_of"]
+__all__ = ["HistogramCollector", "RangeCollector", "combine_histogram", "is_unsigned", "threshold_of"]
 
 Histogram = tuple[np.ndarray, np.ndarray, float, float, float]
 
@@ -53,11 +53,16 @@ def threshold_of(histogram: Histogram, dtype: str, bins: int = 255) -> tuple[NDA
         Number of levels.
     """
     hist, edges, low, _, _ = histogram
-    if low >= 0 and dtype != "int8":
+    if is_unsigned(low, dtype):
         # numbers that are not negative fill one half of the histogram, so that its levels are half as wide
         bins = 2 * bins + 1
     threshold, divergence = nd.contrib.calibrate_entropy(nd.array(hist), nd.array(edges), num_quantized_bins=bins)
     return threshold, divergence
+
+
+def is_unsigned(low: float, dtype: str) -> bool:
+    """Whether values of which ``low`` is the smallest are quantized without a sign; ``dtype`` as for `threshold_of`."""
+    return low >= 0 and dtype != "int8"
 
 
 class RangeCollector:
@@ -119,7 +124,7 @@ class HistogramCollector:
         found = {}
         for name, histogram in self.histograms.items():
             bound = float(threshold_of(histogram, dtype)[0].asscalar())
-            found[name] = 0.0 if histogram[2] >= 0 and dtype != "int8" else -bound, bound
+            found[name] = 0.0 if is_unsigned(histogram[2], dtype) else -bound, bound
         return found
 
 

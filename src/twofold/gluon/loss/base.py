@@ -5,7 +5,7 @@ from typing import Any
 from ..hybrid_block import HybridBlock
 from ..signatures import Functions, Operand
 
-__all__ = ["Loss"]
+__all__ = ["Loss", "weighted"]
 
 
 class Loss(HybridBlock):
@@ -31,10 +31,15 @@ class Loss(HybridBlock):
 
     def _weighted(self, F: Functions, loss: Operand, sample_weight: Operand | None, factor: float = 1.0) -> Operand:
         """Multiply the loss by the sample weights, which broadcast to it, and by the common weight."""
-        if sample_weight is not None:
-            loss = F.broadcast_mul(loss, sample_weight)
-        return loss if self._weight is None else loss * (self._weight * factor)
+        return weighted(F, loss, None if self._weight is None else self._weight * factor, sample_weight)
 
     def _mean(self, F: Functions, loss: Operand) -> Operand:
         """The mean over each sample."""
         return F.mean(loss, axis=self._batch_axis, exclude=True)
+
+
+def weighted(F: Functions, loss: Operand, weight: float | None, sample_weight: Operand | None) -> Operand:
+    """A loss times the weights of the samples, which broadcast to it, and times a number; None stands for ones."""
+    if sample_weight is not None:
+        loss = F.broadcast_mul(loss, sample_weight)
+    return loss if weight is None else loss * weight
