@@ -269,7 +269,7 @@ class FeedForward:
     ) -> None:
         """Train on ``epoch_size`` batches, resetting the data at its end, or on one pass through it."""
         eval_metric.reset()
-        nbatch = 0
+        nbatch, passes = 0, 0
         while True:
             for data_batch in train_data:
                 if monitor is not None:
@@ -285,7 +285,9 @@ class FeedForward:
                     return
             logger.info("Epoch[%d] Resetting Data Iterator", epoch)
             train_data.reset()
-            if self.epoch_size is None or nbatch == 0:
+            passes += 1
+            # an epoch may begin where the data ended; without a batch in a whole pass there are none
+            if self.epoch_size is None or (nbatch == 0 and passes > 1):
                 return
 
     # evaluation

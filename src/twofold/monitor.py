@@ -92,7 +92,7 @@ class Monitor:
     def toc_print(self) -> None:
         """Stop collecting, and log the statistics."""
         for step, name, text in self.toc():
-            logging.info("Batch: %7d %30s %s", step, name, text)
+            logging.info("Batch: %7d %-30s %s", step, name, text)
 
     def _arrays(self) -> Iterable[tuple[str, NDArray]]:
         """Parameters and auxiliary states of all executors by name."""
@@ -107,7 +107,7 @@ def _root_mean_square(array: NDArray) -> NDArray:
 
 def _text(value: object) -> str:
     values = value if isinstance(value, list) else [value]
-    return "".join(f"{_number(each)}\t" for each in values)
+    return "".join(f"{_number(each)!s}\t" for each in values)
 
 
 def _number(value: object) -> object:

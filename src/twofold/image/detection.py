@@ -35,6 +35,8 @@ __all__ = [
 
 #: Smallest area of an object that counts, and of a part that is cut out, in pixels.
 LEAST_AREA = 2
+#: Half a pixel, so that rounding up never exceeds the image.
+ALMOST_HALF = 0.4999999
 Range = tuple[float, float]
 
 
@@ -113,7 +115,8 @@ class DetRandomSelectAug(DetAugmenter):
         """The image and the label, changed or not."""
         if random.random() < self.skip_prob:
             return src, label
-        return random.choice(self.aug_list)(src, label)
+        random.shuffle(self.aug_list)
+        return self.aug_list[0](src, label)
 
 
 class DetHorizontalFlipAug(DetAugmenter):
@@ -181,7 +184,7 @@ class DetRandomCropAug(DetAugmenter):
             size = _random_size(h, w, self.aspect_ratio_range, self.area_range, inside=True)
             if size is None or size[0] * size[1] < LEAST_AREA:
                 continue
-            x, y = random.randint(0, w - size[0]), random.randint(0, h - size[1])
+            y, x = random.randint(0, h - size[1]), random.randint(0, w - size[0])
             box = np.array([x / w, y / h, (x + size[0]) / w, (y + size[1]) / h])
             if self._shows_enough(label, box, h * w):
                 rest = self._inside(label, box)
@@ -242,7 +245,7 @@ class DetRandomPadAug(DetAugmenter):
             if size is None or size[0] - w < LEAST_AREA or size[1] - h < LEAST_AREA:
                 continue
             width, height = size
-            x, y = random.randint(0, width - w), random.randint(0, height - h)
+            y, x = random.randint(0, height - h), random.randint(0, width - w)
             found = label.copy()
             found[:, [1, 3]] = (label[:, [1, 3]] * w + x) / width
             found[:, [2, 4]] = (label[:, [2, 4]] * h + y) / height
@@ -286,14 +289,19 @@ def _usable(augmenter: Any, area_is_valid: bool) -> bool:
 def _random_size(h: int, w: int, ratios: Range, areas: Range, inside: bool) -> tuple[int, int] | None:
     """A random width and height within limits of proportion and area, inside an image or around it; None if there are none."""
     ratio = random.uniform(*ratios)
-    least, most = (math.sqrt(area * h * w / ratio) for area in areas)
-    least, most = (least, min(most, h, w / ratio)) if inside else (max(least, h, w / ratio), most)
-    if most < least:
-        return None
-    height = random.randint(round(least), round(most))
+    low, high = (area * h * w for area in areas)
+    least, most = (round(math.sqrt(area / ratio)) for area in (low, high))  # heights
+    if inside:
+        most = min(most if round(most * ratio) <= w else int((w + ALMOST_HALF) / ratio), h)
+    else:
+        least = max(least if round(least * ratio) >= w else int((w + ALMOST_HALF) / ratio), h)
+    height = random.randint(least, most) if least < most else most
+    if not inside:
+        return round(height * ratio), height
+    height += height * round(height * ratio) < low  # rounding may have left the limits
+    height -= height * round(height * ratio) > high
     width = round(height * ratio)
-    fits = (0 < height <= h and 0 < width <= w) if inside else (height >= h and width >= w)
-    return (width, height) if fits else None
+    return (width, height) if low <= height * width <= high and height <= h and width <= w else None
 
 
 def cut(boxes: np.ndarray, box: np.ndarray) -> np.ndarray:

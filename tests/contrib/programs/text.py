@@ -77,6 +77,25 @@ def _embedding(mx: Any, name: str, *args: Any, **kwargs: Any) -> Any:
         return mx.contrib.text.embedding.CustomEmbedding(path, *args, **kwargs)
 
 
+def embeddings_of_users(mx: Any) -> Any:
+    """A class of the script's own, registered and created by name."""
+    text = mx.contrib.text
+
+    class Mine(text.embedding._TokenEmbedding):
+        def __init__(self, path: str, vocabulary: Any = None, **kwargs: Any) -> None:
+            super().__init__(**kwargs)
+            self._load_embedding(path, " ", init_unknown_vec=mx.nd.ones)
+            self._build_embedding_for_vocabulary(vocabulary)
+
+    text.embedding.register(Mine)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "vectors.txt")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("one 1 2\ntwo 3 4\n")
+        words = text.vocab.Vocabulary(Counter({"two": 2, "three": 1}))
+        return [_vectors(text.embedding.create("mine", path=path, **given)) for given in ({}, {"vocabulary": words})]
+
+
 def _vectors(embedding: Any) -> Any:
     return [_words(embedding), embedding.vec_len, embedding.idx_to_vec]
 

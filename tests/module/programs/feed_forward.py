@@ -54,6 +54,15 @@ def epochs_of_a_given_size(mx: Any) -> Any:
     return [told, [line for line in lines if "Reset" in line], model.arg_params]
 
 
+def epochs_that_begin_at_the_end_of_the_data(mx: Any) -> Any:
+    told: list[list[int]] = []
+    size = len(list(batches(mx)))
+    model = _model(mx, epoch_size=size, num_epoch=3)
+    with Log() as lines:
+        model.fit(batches(mx), batch_end_callback=lambda param: told.append([param.epoch, param.nbatch]))
+    return [told, [line for line in lines if "Reset" in line], model.arg_params]
+
+
 def fit_on_two_devices(mx: Any) -> Any:
     model = _model(mx, ctx=[mx.cpu(0), mx.cpu(1)])
     model.fit(batches(mx), work_load_list=[1, 3])

@@ -103,10 +103,13 @@ class _TokenEmbedding(Vocabulary):
                 raise ParameterError(f"Token {word} is unknown", None, todo)
         self._vectors()[array(self.to_indices(words), dtype="int32")] = new_vectors
 
-    def _load(self, path: str | PathLike[str], delimiter: str, init_unknown_vec: Init, encoding: str) -> None:
-        """Read a file, and add its words."""
+    def _load_embedding(
+        self, pretrained_file_path: str | PathLike[str], elem_delim: str, init_unknown_vec: Init, encoding: str = "utf8"
+    ) -> None:
+        """Read a file, and add its words; called by the constructors of subclasses, users' own too."""
+        path = pretrained_file_path
         vectors: dict[str, np.ndarray] = {}
-        for line, token, vector in _rows(path, delimiter, encoding):
+        for line, token, vector in _rows(path, elem_delim, encoding):
             if self._vec_len and len(vector) != self._vec_len:
                 raise _wrong_file(path, line, f"the vector of {token!r} has {len(vector)} elements, those before {self._vec_len}")
             self._vec_len = len(vector)
@@ -135,8 +138,13 @@ class _TokenEmbedding(Vocabulary):
         self._idx_to_token, self._token_to_idx = list(words), dict(vocabulary.token_to_idx)
         self._unknown_token, self._reserved_tokens = vocabulary.unknown_token, vocabulary.reserved_tokens
 
+    def _build_embedding_for_vocabulary(self, vocabulary: Vocabulary | None) -> None:
+        """Keep the words of a vocabulary only, if there is one."""
+        if vocabulary is not None:
+            self._restrict_to(vocabulary, [self])
+
     @classmethod
-    def _published(cls, name: str, root: str | PathLike[str]) -> str:
+    def _get_pretrained_file(cls, embedding_root: str | PathLike[str], pretrained_file_name: str) -> str:
         """The path of a published file, which must be there already.
 
         Raises
@@ -148,11 +156,11 @@ class _TokenEmbedding(Vocabulary):
         FormatError
             If it is there, but damaged.
         """
-        kind = cls.__name__.lower()
+        kind, name = cls.__name__.lower(), pretrained_file_name
         if name not in cls.pretrained_file_name_sha1:
             known = ", ".join(cls.pretrained_file_name_sha1)
             raise UnknownName(f"Cannot find pretrained file {name} for token embedding {kind}", None, f"there are {known:.300}")
-        path = join_path(join_path(root, kind), name)
+        path = join_path(join_path(embedding_root, kind), name)
         if not file_exists(path):
             todo = "unpack the published archive there, or read another file with CustomEmbedding"
             raise MissingFileError(f"{cls.__name__}: the file of word vectors is not there", path, todo)
@@ -286,11 +294,10 @@ class GloVe(_TokenEmbedding):
         vocabulary: Vocabulary | None = None,
         **kwargs: Any,
     ) -> None:
-        path = self._published(pretrained_file_name, embedding_root)
+        path = self._get_pretrained_file(embedding_root, pretrained_file_name)
         super().__init__(**kwargs)
-        self._load(path, " ", init_unknown_vec, "utf8")
-        if vocabulary is not None:
-            self._restrict_to(vocabulary, [self])
+        self._load_embedding(path, " ", init_unknown_vec, "utf8")
+        self._build_embedding_for_vocabulary(vocabulary)
 
 
 @register
@@ -314,11 +321,10 @@ class FastText(_TokenEmbedding):
         vocabulary: Vocabulary | None = None,
         **kwargs: Any,
     ) -> None:
-        path = self._published(pretrained_file_name, embedding_root)
+        path = self._get_pretrained_file(embedding_root, pretrained_file_name)
         super().__init__(**kwargs)
-        self._load(path, " ", init_unknown_vec, "utf8")
-        if vocabulary is not None:
-            self._restrict_to(vocabulary, [self])
+        self._load_embedding(path, " ", init_unknown_vec, "utf8")
+        self._build_embedding_for_vocabulary(vocabulary)
 
 
 class CustomEmbedding(_TokenEmbedding):
@@ -371,9 +377,8 @@ class CustomEmbedding(_TokenEmbedding):
         if not file_exists(path):
             what = "`pretrained_file_path` must be a valid path to the pre-trained token embedding file"
             raise ParameterError(what, str(pretrained_file_path), "check it")
-        self._load(path, elem_delim, init_unknown_vec, encoding)
-        if vocabulary is not None:
-            self._restrict_to(vocabulary, [self])
+        self._load_embedding(path, elem_delim, init_unknown_vec, encoding)
+        self._build_embedding_for_vocabulary(vocabulary)
 
 
 class CompositeEmbedding(_TokenEmbedding):
