@@ -1,17 +1,21 @@
 """Checkpoints in MXNet's format: the symbol in ``prefix-symbol.json``, the parameters in ``prefix-NNNN.params``."""
 
+from __future__ import annotations
+
 import logging
 import os
 from collections.abc import Mapping
 from os import PathLike, fspath
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import symbol as sym
 from .errors import FormatError
 from .formats.files import write_file
-from .metric.base import EvalMetric
 from .ndarray.array import NDArray
 from .ndarray.saving import load, save
+
+if TYPE_CHECKING:
+    from .metric.base import EvalMetric
+    from .symbol.symbol import Symbol
 
 __all__ = ["BatchEndParam", "load_checkpoint", "load_params", "note_checkpoint", "save_checkpoint"]
 
@@ -41,7 +45,7 @@ class BatchEndParam(NamedTuple):
 def save_checkpoint(
     prefix: Prefix,
     epoch: int,
-    symbol: sym.Symbol | None,
+    symbol: Symbol | None,
     arg_params: Mapping[str, NDArray],
     aux_params: Mapping[str, NDArray],
     remove_amp_cast: bool = True,
@@ -89,7 +93,7 @@ def note_checkpoint(path: str) -> None:
         write_file(os.path.join(folder, "last-checkpoint"), [path.encode()])
 
 
-def load_checkpoint(prefix: Prefix, epoch: int) -> tuple[sym.Symbol, Parameters, Parameters]:
+def load_checkpoint(prefix: Prefix, epoch: int) -> tuple[Symbol, Parameters, Parameters]:
     """Read a checkpoint written by `save_checkpoint` or MXNet.
 
     Parameters
@@ -109,8 +113,9 @@ def load_checkpoint(prefix: Prefix, epoch: int) -> tuple[sym.Symbol, Parameters,
     FormatError
         If a file is damaged.
     """
-    symbol = sym.load(f"{fspath(prefix)}-symbol.json")
-    return symbol, *load_params(prefix, epoch)
+    from .symbol import load as load_symbol  # here, as stores, whose programs may have no symbols, note their checkpoints by this module
+
+    return load_symbol(f"{fspath(prefix)}-symbol.json"), *load_params(prefix, epoch)
 
 
 def load_params(prefix: Prefix, epoch: int) -> tuple[Parameters, Parameters]:

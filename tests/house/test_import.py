@@ -58,6 +58,11 @@ def test_arrays_load_nothing_that_only_writing_files_needs():
     assert not modules_of("import twofold as mx; mx.nd") & {"hashlib", "shutil", "tempfile"}
 
 
+def test_stores_load_no_symbols():
+    loaded = modules_of("import twofold as mx; mx.kv")
+    assert not {name for name in loaded if name.startswith(("twofold.symbol", "twofold.metric", "twofold.executor"))}
+
+
 def test_submodules_are_imported_by_their_short_names():
     modules_of(
         "import twofold.np as np, twofold.nd, twofold.sym, twofold.npx, twofold.mod, twofold.kv as kv, twofold.np.linalg as linalg; "
