@@ -18,7 +18,7 @@ from .locks import is_locked_now, lock
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["remove_unlocked", "replacement"]
+__all__ = ["digits_of", "remove_unlocked", "replacement"]
 
 SUFFIX = ".tmp"
 LONGEST = 40  # letters of a name that are repeated in that of its temporary file; with all of them it could be too long
@@ -83,9 +83,14 @@ def remove_unlocked(name: str) -> None:
 
 def _prefix(path: Path) -> str:
     """What the names of temporary files for a path have in common on this machine."""
+    return f".{path.name[:LONGEST]}.{digits_of(platform.node())}."
+
+
+def digits_of(text: str) -> str:
+    """Eight digits that tell texts apart in names of files."""
     import hashlib  # loads OpenSSL, which programs that write no file need not
 
-    return f".{path.name[:LONGEST]}.{hashlib.sha1(platform.node().encode()).hexdigest()[:8]}."
+    return hashlib.sha1(text.encode()).hexdigest()[:8]
 
 
 def _sync_folder(folder: Path) -> None:

@@ -5,7 +5,6 @@ The name of a partial file says what it is a part of: the URL, and what the serv
 """
 
 import contextlib
-import hashlib
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -17,7 +16,7 @@ from urllib.request import Request, urlopen
 
 from ..errors import FileAccessError
 from .locks import is_locked_now
-from .replacing import LONGEST, remove_unlocked
+from .replacing import LONGEST, digits_of, remove_unlocked
 from .urls import RangedFile, is_url
 
 if TYPE_CHECKING:
@@ -186,8 +185,8 @@ def partial_file(target: str, url: str, source: Source) -> Iterator[PartialFile]
     of other contents for the target is removed once that is complete.
     """
     folder, name = os.path.split(target)
-    start = os.path.join(folder, f".{name[:LONGEST]}.{_digits(name)}.")
-    path = f"{start}{_digits(url + source.identity) if source.identity else os.urandom(4).hex()}{SUFFIX}"
+    start = os.path.join(folder, f".{name[:LONGEST]}.{digits_of(name)}.")
+    path = f"{start}{digits_of(url + source.identity) if source.identity else os.urandom(4).hex()}{SUFFIX}"
     file = _locked(path)
     if file is None:  # another process is writing it
         path = f"{start}{os.urandom(4).hex()}{SUFFIX}"
@@ -215,7 +214,3 @@ def _locked(path: str) -> BinaryIO | None:
             return file
     file.close()
     return None
-
-
-def _digits(text: str) -> str:
-    return hashlib.sha1(text.encode()).hexdigest()[:8]
