@@ -128,13 +128,47 @@ def _sum_of_windows(x: Tensor, data: Any, kernel: list[int], strides: list[int],
     return _by_slices(_padded(data, front, back), sizes, kernel, strides, dilations, lambda a, b: a + b)
 
 
+def _maxima_with_places(
+    graph: Any,
+    x: Tensor,
+    kernel: list[int],
+    strides: list[int],
+    dilations: list[int],
+    front: list[int],
+    back: list[int],
+    by_columns: int,
+) -> tuple[Any, Any]:
+    """The maximum of each window, and its place (int64), counted through the whole array (through its columns if so asked)."""
+    sizes, axes = x.known_sizes, range(len(kernel))
+    lowest = -float("inf") if x.is_float else float(np.iinfo(str(x.dtype)).min)
+    count = math.prod(sizes[2:])
+    places = np.arange(count).reshape(sizes[2:], order="F" if by_columns else "C")
+    places = np.pad(places, list(zip(front, back, strict=True)))
+    data = _padded(x.symbol, front, back, lowest)
+    room = [places.shape[k] - dilations[k] * (kernel[k] - 1) - 1 for k in axes]
+    best = place = None
+    for at in np.ndindex(*kernel):
+        begin = [at[k] * dilations[k] for k in axes]
+        end = [begin[k] + room[k] + 1 for k in axes]
+        part = F.slice(data, begin=(None, None, *begin), end=(None, None, *end), step=(None, None, *strides)).as_np_ndarray()
+        here = graph.constant(places[tuple(slice(*each) for each in zip(begin, end, strides, strict=True))], "int64").np
+        if best is None:
+            best, place = part, NP.zeros_like(part).astype("int64") + here
+        else:
+            is_better = NP.greater(part, best)
+            best, place = NP.where(is_better, part, best), NP.where(is_better, here, place)
+    first = np.arange(math.prod(sizes[:2])).reshape(*sizes[:2], *[1] * len(kernel)) * count
+    return best, place + graph.constant(first, "int64").np
+
+
 @reads
 def MaxPool(graph, x, *, kernel_shape, strides=None, pads=None, dilations=None, auto_pad="NOTSET", ceil_mode=0, storage_order=0):
-    """The maximum of each window."""
-    if graph.outputs > 1:
-        raise unsupported(graph, "the places of maxima are not supported", "2 outputs")
+    """The maximum of each window, and its place in the whole array."""
     strides, front, back, extra = _window(graph, x, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode)
     back = [b + e for b, e in zip(back, extra, strict=True)]
+    if graph.outputs > 1:
+        spread = dilations or [1] * len(strides)
+        return _maxima_with_places(graph, x, list(kernel_shape), strides, spread, front, back, storage_order)
     if not x.is_float or (dilations is not None and set(dilations) != {1}):
         lowest = -float("inf") if x.is_float else float(np.iinfo(str(x.dtype)).min)
         sizes = [x.size(k + 2) + a + b for k, (a, b) in enumerate(zip(front, back, strict=True))]

@@ -143,6 +143,26 @@ def RoiAlign(
 
 
 @reads
+def DeformConv(
+    graph, x, w, offset, b=None, mask=None, *, kernel_shape=None, strides=None, pads=None, dilations=None, group=1, offset_group=1
+):  # fmt: skip
+    """A convolution whose windows are deformed by offsets, and weighted by a mask."""
+    kernel = list(kernel_shape or w.known_sizes[2:])
+    pads = pads or [0] * (2 * len(kernel))
+    if len(kernel) != 2 or pads[:2] != pads[2:]:
+        raise unsupported(graph, "only images with equal padding on both sides are supported", f"kernel {kernel}, pads {pads}")
+    options = {"kernel": tuple(kernel), "stride": tuple(strides or (1, 1)), "dilate": tuple(dilations or (1, 1)), "pad": tuple(pads[:2])}
+    options |= {"num_filter": w.size(0), "num_group": group, "num_deformable_group": offset_group, "no_bias": b is None}
+    if mask is None:  # all of it counts; the operator without a mask extends the last row and column
+        size = math.prod(kernel) * offset_group
+        weights = NP.ones_like(F.slice_axis(offset.symbol, axis=1, begin=0, end=size).as_np_ndarray())
+    else:
+        weights = mask.symbol
+    bias = () if b is None else (b.symbol,)
+    return F.contrib.ModulatedDeformableConvolution(x.symbol, offset.symbol, weights, w.symbol, *bias, name=graph.label, **options)
+
+
+@reads
 def Col2Im(graph, x, image_shape, block_shape, *, dilations=None, pads=None, strides=None):
     """Blocks summed into an image, the transpose of cutting it into blocks."""
     size, kernel = image_shape.integers, block_shape.integers

@@ -373,12 +373,6 @@ def ReverseSequence(graph, data, sequence_lens, *, batch_axis=1, time_axis=0):
 
 
 @reads
-def NonZero(graph, data):
-    """The places of elements that are not 0, a row for each axis."""
-    return np.array(np.nonzero(data.constant), np.int64)
-
-
-@reads
 def ConstantOfShape(graph, shape, *, value=None):
     """An array filled with a value."""
     filler = np.zeros(1, np.float32) if value is None else value

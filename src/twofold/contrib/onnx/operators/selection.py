@@ -1,0 +1,75 @@
+"""What selects elements by value, so that the sizes of results depend on values: distinct elements, boxes without overlap."""
+
+from typing import Any
+
+import numpy as np
+
+from ..rules import reads, unsupported
+from ..values import Tensor
+from .functions import NP, NPX, F, cast
+
+
+@reads
+def NonZero(graph, data):
+    """The places of elements that are not 0, a row for each axis."""
+    if data.array is not None:
+        return np.array(np.nonzero(data.array), np.int64)
+    return NP.transpose(NPX.nonzero(data.np), (1, 0))
+
+
+@reads
+def Unique(graph, x, *, axis=None, sorted=1):
+    """The distinct elements (or slices along an axis), their first places, the place of each element among them, and their counts."""
+    options = {"return_index": True, "return_inverse": True, "return_counts": True}
+    data = x.np if axis is not None else NP.reshape(x.np, (-1,))
+    values, first, inverse, counts = NP.unique(data, axis=axis, **options)
+    if not sorted:  # in the order in which they first occur
+        order = cast(NP.argsort(first), "int64")
+        place = cast(NP.argsort(order), "int64")
+        values = NP.take(values, order, axis=0 if axis is None else x.axis(axis), mode="clip")
+        first, counts = (NP.take(part, order, mode="clip") for part in (first, counts))
+        inverse = NP.take(place, inverse, mode="clip")
+    return (values, first, inverse, counts)[: graph.outputs]
+
+
+@reads
+def NonMaxSuppression(graph, boxes, scores, max_output=None, iou_threshold=None, score_threshold=None, *, center_point_box=0):
+    """For each image and class the boxes that overlap no better one: rows (k, 3) of image, class and box, the best of a class first."""
+    classes, count = scores.size(1), scores.size(2)
+    most = 0 if max_output is None else max_output.integer
+    if most < 1:
+        return np.zeros((0, 3), np.int64)
+    if count > 1 << 24:
+        raise unsupported(graph, "the number of boxes is too large", count)
+    score = NP.reshape(scores.np, (-1, count, 1))
+    places = NPX.arange_like(score, axis=1)
+    rows = [score, _corners(boxes, center_point_box), NP.expand_dims(NP.expand_dims(places, 0), 2)]
+    each = NP.repeat(rows[1], classes, axis=0)
+    number = NP.zeros_like(score) + rows[2]
+    least = -float(np.finfo(np.float32).max) if score_threshold is None else score_threshold.number
+    found = F.contrib.box_nms(
+        NP.concatenate([score, each, number], axis=2),
+        overlap_thresh=0.0 if iou_threshold is None else iou_threshold.number,
+        valid_thresh=least,
+        coord_start=1,
+        score_index=0,
+        force_suppress=True,
+        in_format="center" if center_point_box else "corner",
+    ).as_np_ndarray()
+    number = NP.squeeze(F.slice_axis(found, axis=2, begin=5, end=6).as_np_ndarray(), 2)  # best first, -1 for those that are suppressed
+    kept = NP.greater_equal(number, 0.0)
+    kept = kept * NP.less_equal(NP.cumsum(cast(kept, "int64"), axis=1), most)
+    row = NPX.nonzero(kept)
+    chosen = cast(F.gather_nd(number, NP.transpose(row, (1, 0))), "int64")
+    group = NP.squeeze(F.slice_axis(row, axis=1, begin=0, end=1).as_np_ndarray(), 1)
+    kind = NP.mod(group, classes)
+    image = cast(cast(group - kind, "float64") / classes, "int64")
+    return NP.stack([image, kind, chosen], axis=1)
+
+
+def _corners(boxes: Tensor, is_center: int) -> Any:
+    """Boxes (images, n, 4) as the suppression takes them: centers and sizes, or the smaller corner and the larger one."""
+    if is_center:
+        return boxes.np
+    first, second = (F.slice_axis(boxes.symbol, axis=2, begin=k, end=k + 2).as_np_ndarray() for k in (0, 2))
+    return NP.concatenate([NP.minimum(first, second), NP.maximum(first, second)], axis=2)
