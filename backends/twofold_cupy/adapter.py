@@ -27,6 +27,7 @@ from .library import LIBRARIES, cuda_library, cuda_wheel, runtime
 from .library import memory as cupy_memory
 from .memory import Memory, does_not_fit
 from .namespace import CupyNamespace, device_of_first, single_step_program, typed_operands
+from .nccl import nccl_peering
 from .operands import constant, dtype_of, is_constant
 from .reductions import PART
 from .rows import row_kernel
@@ -59,6 +60,7 @@ TARGET = Target(
     fuses_from=lambda op, operands, dtype: 1,  # a launch costs as much as thousands of elements
     compute_capability=lambda device: int(cupy.cuda.Device(device.device_id).compute_capability),
     libraries=_libraries,
+    peering=nccl_peering,
 )
 
 

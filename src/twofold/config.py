@@ -133,6 +133,7 @@ TABLE = (
     Setting("jpeg_decoder", "auto", _decoder, "pillow, simplejpeg, or auto: simplejpeg if it is installed; both decode the same pixels"),
     Setting("gpu_memory_reserve", 0, _percent, "percentage of a GPU's memory to leave to other processes"),
     Setting("kv_timeout", 60.0, _seconds, "seconds that a worker waits for others; ten times as long in the first step"),
+    Setting("nccl", True, _switch, "sum arrays of GPUs of several processes with NCCL, if it is installed"),
     Setting("kv_checksum", 100, _count, "number of steps after which workers compare their weights by a checksum; 0: never"),
     Setting("strict", False, _switch, "raise an error where MXNet ignores an argument, instead of issuing a UserWarning"),
     Setting("verify", False, _switch, "check the invariants of every compiled graph", is_compiled_in=True),
@@ -183,6 +184,7 @@ class Settings:
     jpeg_decoder: str
     gpu_memory_reserve: int
     kv_timeout: float
+    nccl: bool
     kv_checksum: int
     strict: bool
     verify: bool

@@ -45,10 +45,11 @@ def test_a_killed_training_continues_bitwise(run, tmp_path):
     np.testing.assert_array_equal(found.arrays["0.weight"].asnumpy(), whole["0.weight"])
 
 
-def test_arrays_on_gpus(run):
-    done = run(2, "devices", TWOFOLD_FAKE_GPUS="2")
+@pytest.mark.parametrize(("workers", "how"), [(2, "by the host"), (3, "connected")])
+def test_arrays_on_gpus(run, workers, how):
+    done = run(workers, "devices", how, TWOFOLD_FAKE_GPUS="2", TWOFOLD_WORKERS=str(workers))
     assert done.returncode == 0, done.stdout + done.stderr
-    assert sorted(done.stdout.splitlines()) == ["worker 0 is done", "worker 1 is done"]
+    assert sorted(done.stdout.splitlines()) == [f"worker {k} is done" for k in range(workers)]
 
 
 def test_workers_train_as_one_with_the_joined_batch(run, tmp_path):

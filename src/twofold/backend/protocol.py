@@ -17,6 +17,7 @@ from ..dtype import NUMPY
 from ..errors import DeviceOutOfMemory, MXNetError, own_error
 from .host_code import NO_HOST_CODE, HostCode
 from .kernel import Array, ArrayType, Call, KernelEpilogue, Namespace, OperandType, Params, ProgramTraits, Ref, RowProgram, Run
+from .peers import Peering
 
 Result = TypeVar("Result")
 #: A stream of a library, or an event in one; None where all work is synchronous.
@@ -82,6 +83,8 @@ class Target:
     compute_capability: Callable[[Device], int | None] = lambda device: None
     #: ``() -> pairs``: each library that the adapter loads on demand, with its location, or with what does not work without it.
     libraries: Callable[[], Iterable[tuple[str, str]]] = tuple
+    #: What sums arrays over devices of several processes; None if nothing does.
+    peering: Callable[[], Peering | None] = lambda: None
 
 
 class Backend(ABC):

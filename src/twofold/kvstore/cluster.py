@@ -6,8 +6,10 @@ import sys
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
+from socket import gethostname
 from types import TracebackType
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 
@@ -118,7 +120,8 @@ def _connect(count: int, servers: int) -> Cluster:
         return Cluster(rank, workers, servers, None, messages)
     watch = Watch(control, SETTINGS.kv_timeout, lambda text: _end(control, f"worker {rank}", text))
     is_tolerant = os.environ.get("TWOFOLD_FAULT_TOLERANT") == "1"
-    collectives = Collectives(mpi.MpiGroup(own), watch, is_tolerant) if workers > 1 else None
+    machine = crc32(gethostname().encode())
+    collectives = Collectives(mpi.MpiGroup(own), watch, is_tolerant, machine) if workers > 1 else None
     cluster = Cluster(rank, workers, servers, collectives, messages)
     atexit.register(_leave, cluster, watch, control)
     return cluster

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..backend.kernel import ArrayType
 from ..backend.loader import backend_for
-from ..device import CPU
+from ..device import CPU, Device
 from ..dtype import NUMPY
 from ..errors import ClusterError
 from ..imperative.cell import PLAIN, Value, wrap
@@ -26,8 +26,10 @@ from ..imperative.transfer import on_device
 from ..ndarray.array import NDArray
 from ..scheduler.observers import LISTENERS, span
 from ..scheduler.queue import QUEUE
+from ..scheduler.streams import run_on
 from ..scheduler.variable import Lane, Var
-from .faults import Survivors, Workers
+from .device_sums import DeviceSums, Divisible, are_connectable, connect, facts_of
+from .faults import Survivors
 from .watch import Operation, Watch, in_words
 
 __all__ = ["Collectives", "buckets"]
@@ -40,7 +42,7 @@ SHORT = 1 << 16
 ALIGNED = 64
 LANE = Lane("cluster", "communicate")
 #: Kinds of `Operation`.
-SUM, COPY, GATHER, BARRIER = range(4)
+SUM, COPY, GATHER, BARRIER, DEVICE_SUM = range(5)
 NOTHING = np.empty(0, np.uint8)
 
 
@@ -96,10 +98,14 @@ class Collectives:
         Is told what runs.
     is_tolerant
         Whether the others go on without a worker that dies.
+    machine
+        A number that the workers of a machine share.
     """
 
-    def __init__(self, group: Workers, watch: Watch, is_tolerant: bool = False) -> None:
-        self._group, self._watch = group, watch
+    def __init__(self, group: Divisible, watch: Watch, is_tolerant: bool = False, machine: int = 0) -> None:
+        self._group, self._watch, self._is_tolerant, self._machine = group, watch, is_tolerant, machine
+        #: What sums arrays on GPUs without the host; None if the workers' devices are not connected.
+        self._devices: DeviceSums | None = None
         self._survivors = Survivors(group, is_tolerant, watch.lose)
         self.rank, self.size = group.rank, group.size
         self._order = Var()
@@ -158,6 +164,8 @@ class Collectives:
     def _summed(self, label: object, arrays: Sequence[NDArray], share: Share | None) -> list[NDArray]:
         """The sums of the arrays of a bucket."""
         device = arrays[0].context
+        if self._devices is not None and arrays[0]._dtype in self._devices.dtypes:
+            return self._summed_by_devices(self._devices, label, arrays, share)
         operands = [a._capture() if a.context.is_host else on_device(a, CPU) for a in arrays]
         types = [ArrayType(a.shape, a._dtype) for a in arrays]
 
@@ -168,6 +176,47 @@ class Collectives:
         if sum(t.nbytes for t in types) <= SHORT and device is CPU and self._is_idle() and all(_is_ready(v) for v in operands):
             return [wrap(NDArray, content(s, CPU)) for s in run([data_of(v) for v in operands])]
         return [wrap(NDArray, v) for v in issue(run, operands, types, device, float("inf"), LANE, order=self._order)]
+
+    def _summed_by_devices(self, devices: DeviceSums, label: object, arrays: Sequence[NDArray], share: Share | None) -> list[NDArray]:
+        """The sums of a bucket on GPUs, put together as one array."""
+        device, backend = devices.device, backend_for(devices.device)
+        parts = [data_of(a._capture() if a.context is device else on_device(a, device)) for a in arrays]
+        types = [ArrayType(a.shape, a._dtype) for a in arrays]
+        whole = run_on(device, lambda: backend.xp.concat(*[backend.xp.reshape(p, shape=(prod(p.shape),)) for p in parts], axis=0))
+        mark = backend.record(backend.stream(device))
+
+        def run(operands: list[Any]) -> list[Any]:
+            total = self._sum_on_devices(devices, label, operands[0], mark)
+            if share is not None and share.workers != self.size:
+                factor = backend.scalar(self.size / share.workers, types[0].dtype)
+                total = backend.as_array(backend.xp.multiply(total, factor))
+            ends = np.cumsum([prod(t.shape) for t in types]).tolist()
+            return [total[end - prod(t.shape) : end].reshape(t.shape) for end, t in zip(ends, types, strict=True)]
+
+        found = issue(run, [Value(whole, device=device)], types, device, float("inf"), LANE, order=self._order)
+        return [wrap(NDArray, v).as_in_context(a.context) for v, a in zip(found, arrays, strict=True)]
+
+    def _sum_on_devices(self, devices: DeviceSums, label: object, array: Any, mark: Any) -> Any:
+        with self._lock:
+            size, dtype = array.size, np.dtype(array.dtype)
+            number = self._watch.begin(label, Operation(DEVICE_SUM, dtype.num, size))
+            with span(in_words(label), "communication", nbytes=size * dtype.itemsize, details={"operation": number}):
+                total = devices.sum(array, mark)
+            self._watch.end()
+        return total
+
+    def connect_devices(self, device: Device) -> None:
+        """Let the workers' devices sum without the host from now on, if they can. All workers call this, once.
+
+        Workers that go on without those that die sum by MPI: NCCL cannot.
+        """
+        facts = self.gather(facts_of(device, self._machine), "devices")
+        if self._is_tolerant or not are_connectable(facts):
+            return
+        with self._lock:
+            self._watch.begin("connecting devices", Operation(BARRIER, np.dtype(np.int8).num))
+            self._devices = connect(self._group, device, facts)
+            self._watch.end()
 
     def _sum_one(self, label: object, array: np.ndarray, share: Share | None) -> list[np.ndarray]:
         out = backend_for(CPU).empty(array.shape, str(array.dtype)) if array.nbytes > SHORT else np.empty_like(array)
@@ -310,6 +359,11 @@ class Collectives:
     def take_part(self, operation: Operation) -> None:
         """Take part in an operation of the others, with nothing of its own."""
         kind, dtype, size = operation
+        if kind == DEVICE_SUM and self._devices is not None:
+            device, backend = self._devices.device, backend_for(self._devices.device)
+            zeros = run_on(device, backend.from_host, np.zeros(size, _dtype_of(dtype)), device)
+            self._devices.sum(zeros, backend.record(backend.stream(device)))
+            return
         array = np.zeros(size, _dtype_of(dtype))
         group = self._group
         own, out = array, np.zeros((self.size, size) if kind == GATHER else size, array.dtype)
@@ -360,4 +414,4 @@ def _is_ready(v: Any) -> bool:
 
 
 def _dtype_of(number: int) -> np.dtype:
-    return next(np.dtype(c) for c in np.typecodes["All"] if np.dtype(c).num == number)
+    return next(d for d in [*NUMPY.values(), *map(np.dtype, np.typecodes["All"])] if d.num == number)

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable
 from os import environ
 
+from ..config import launched
 from ..errors import DTypeError, ParameterError
 from ..ndarray.array import NDArray
 from ..strictness import tolerate
@@ -23,9 +24,9 @@ def create(name: str = "local", *, staleness: float | None = None) -> KVStoreBas
     Parameters
     ----------
     name
-        ``"local"``, ``"device"``, ``"nccl"`` (see `KVStore`); ``"dist_sync"``, ``"dist_device_sync"``, ``"horovod"`` (see
-        `DistributedStore`); or the name of a class registered with `KVStoreBase.register`. For any other name a local store is created,
-        with a warning.
+        ``"local"``, ``"device"``, ``"nccl"`` (see `KVStore`); ``"dist_sync"``, ``"dist_device_sync"``, ``"horovod"``, and ``"nccl"`` among
+        several workers (see `DistributedStore`); or the name of a class registered with `KVStoreBase.register`. For any other name a local
+        store is created, with a warning.
     staleness
         Of ``"dist_async"``: how many pushes of a key a worker may be ahead of the slowest before its pulls wait. 0 is as synchronous as
         ``"dist_sync"``; None is no limit.
@@ -44,16 +45,21 @@ def create(name: str = "local", *, staleness: float | None = None) -> KVStoreBas
     kind = name.lower()
     if kind in KVStoreBase.kv_registry:  # first: a user's store may replace a built-in kind
         return KVStoreBase.kv_registry[kind]()
-    if kind in KINDS and staleness is None:
-        return KVStore(kind)
-    if staleness is not None and not kind.startswith(MULTI_MACHINE):
-        raise ParameterError("kvstore.create: this kind of store has no staleness", repr(name), "create 'dist_async'")
-    if kind.startswith(MULTI_MACHINE):
+    if _spans(kind):
         return _spanning(kind, _staleness_of(kind, staleness))
+    if staleness is not None:
+        raise ParameterError("kvstore.create: this kind of store has no staleness", repr(name), "create 'dist_async'")
+    if kind in KINDS:
+        return KVStore(kind)
     like = "device" if "device" in kind else "local"
     known = ", ".join([*KINDS, *KVStoreBase.kv_registry])
     tolerate("kvstore.create: unknown kind of store", f"{name!r}, created as {like!r}", f"use one of {known}")
     return KVStore(name, like)
+
+
+def _spans(kind: str) -> bool:
+    """Whether a store spans several processes; one of NCCL does if each GPU has a process of its own."""
+    return kind.startswith(MULTI_MACHINE) or (kind == "nccl" and launched()[1] > 1)
 
 
 def _staleness_of(kind: str, given: float | None) -> float:
@@ -101,7 +107,7 @@ def store_for(
         Whether the optimizer must run in the store; if None it does where the store is capable of it, unless the environment
         variable ``MXNET_UPDATE_ON_KVSTORE`` is 0 or a large parameter would be updated on the CPU.
     """
-    store = create(kvstore) if isinstance(kvstore, str) and (devices > 1 or kvstore.lower().startswith(MULTI_MACHINE)) else kvstore
+    store = create(kvstore) if isinstance(kvstore, str) and (devices > 1 or _spans(kvstore.lower())) else kvstore
     if store is None or isinstance(store, str):
         return None, False
     if update_on_store is not None:

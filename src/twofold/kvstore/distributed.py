@@ -55,10 +55,12 @@ class DistributedStore(KVStore):
     """
 
     def __init__(self, kind: str = "dist_sync", cluster: Cluster | None = None) -> None:
-        super().__init__(kind, "device" if "device" in kind or kind == "horovod" else "local", join() if cluster is None else cluster)
+        is_on_device = "device" in kind or kind in ("horovod", "nccl")
+        super().__init__(kind, "device" if is_on_device else "local", join() if cluster is None else cluster)
         if "async" in kind and self.num_workers > 1:
             raise ParameterError("kvstore.create: asynchronous updates need a server", repr(kind), "start one: twofold launch -n 2 -s 1 …")
         self._steps = 0
+        self._is_connected = False
 
     @property
     def _all(self) -> Collectives | None:
@@ -123,6 +125,9 @@ class DistributedStore(KVStore):
             check_shapes(k, values, self._of_key(k))
         keys = [k for k, _ in pushed]
         merged = [self._own(k, values) for k, values in pushed]
+        if self._is_on_device and self._all is not None and not self._is_connected:
+            self._all.connect_devices(merged[0].context)
+            self._is_connected = True
         label = "push", tuple(keys)
         share = None
         if self._all is not None:

@@ -108,6 +108,10 @@ class MpiGroup:
         except self._failure as error:
             raise _failed(error) from None
 
+    def part(self, number: int) -> MpiGroup:
+        """The group of those that pass the same number. All workers call this."""
+        return MpiGroup(split(self._comm, number))
+
     # after a process has died, under an Open MPI that was started with ``--with-ft ulfm``
 
     @property

@@ -1,0 +1,109 @@
+"""`DeviceSums`: sums of arrays on GPUs over workers, by the devices themselves within a machine and by MPI between machines."""
+
+from typing import Any, Protocol
+from zlib import crc32
+
+import numpy as np
+
+from ..backend.loader import backend_for
+from ..backend.peers import DeviceGroup
+from ..config import SETTINGS
+from ..device import Device
+from .faults import Workers
+
+__all__ = ["DeviceSums", "are_connectable", "connect", "facts_of"]
+
+#: Bytes of the key that the members of a group share.
+KEY = 128
+
+
+class Divisible(Workers, Protocol):
+    """Workers of which some can form a group of their own."""
+
+    def part(self, number: int) -> Workers:
+        """The group of those that pass the same number. All workers call this."""
+        ...
+
+
+class DeviceSums:
+    """Sums over workers, each of which has one device. All workers make the same calls in the same order.
+
+    Parameters
+    ----------
+    device
+        This worker's device.
+    dtypes
+        The data types that can be summed.
+    peers
+        The devices of this machine.
+    leaders
+        The first worker of each machine, if this is one of them and there are several machines.
+    machines
+        The number of machines.
+    """
+
+    def __init__(self, device: Device, dtypes: frozenset[str], peers: DeviceGroup, leaders: Workers | None, machines: int) -> None:
+        self.device, self.dtypes = device, dtypes
+        self._peers, self._leaders, self._machines = peers, leaders, machines
+
+    def sum(self, array: Any, mark: Any) -> Any:
+        """The sum of a contiguous array, whose content may be overwritten. It is done when this returns.
+
+        Parameters
+        ----------
+        array
+            The array.
+        mark
+            An event after which the array has its content.
+        """
+        backend = backend_for(self.device)
+        queue = backend.stream(self.device, "sum")
+        with queue:  # beside what the device computes
+            backend.wait(queue, mark)
+            if self._machines == 1:
+                self._peers.allreduce(array)
+            else:
+                self._peers.reduce(array)
+                if self._leaders is not None:
+                    host = backend.to_host(array)  # in pinned memory
+                    self._leaders.allreduce(host)
+                    array = backend.from_host(host, self.device)
+                self._peers.broadcast(array)
+            backend.to_host(array[:1])  # waits for the stream: who waits for other workers must know when that ends
+        return array
+
+
+def facts_of(device: Device, machine: int) -> np.ndarray:
+    """What the workers tell each other of their devices: whether they can be connected, their machine, and which devices of it they are."""
+    peering = backend_for(device).target.peering() if SETTINGS.nccl else None
+    return np.array([peering is not None, machine, 0 if peering is None else crc32(peering.identity(device))])
+
+
+def are_connectable(facts: np.ndarray) -> bool:
+    """Whether all workers have devices of their own that can be connected."""
+    return bool(facts[:, 0].all()) and len(np.unique(facts, axis=0)) == len(facts)
+
+
+def connect(group: Divisible, device: Device, facts: np.ndarray) -> DeviceSums:
+    """Connect the devices of all workers, which call this together.
+
+    Parameters
+    ----------
+    group
+        The workers.
+    device
+        This worker's device.
+    facts
+        The facts of all workers, (size, 3), which `are_connectable`.
+    """
+    peering = backend_for(device).target.peering()
+    assert peering is not None
+    machines = facts[:, 1]
+    members = np.flatnonzero(machines == machines[group.rank]).tolist()
+    is_leader = members[0] == group.rank
+    own = np.frombuffer(peering.new_key() if is_leader else bytes(KEY), np.uint8)
+    key = group.gather(own)[members[0]].tobytes()
+    count = len(np.unique(machines))
+    leaders = group.part(int(is_leader)) if count > 1 else None
+    peers = peering.join(device, key, len(members), members.index(group.rank))
+    return DeviceSums(device, peering.dtypes, peers, leaders if is_leader else None, count)
