@@ -6,7 +6,6 @@ import math
 import operator
 import os
 import sys
-import tempfile
 import zlib
 from array import array
 from collections.abc import Sequence
@@ -120,6 +119,8 @@ def _unpacked(file: BinaryIO) -> BinaryIO:
     file.seek(0)
     if start != GZIP_MAGIC:
         return file
+    import tempfile  # here, as few files are compressed, and it takes longer to load than this package
+
     unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
     whole = cast("BinaryIO", tempfile.TemporaryFile())  # noqa: SIM115  the reader closes it
     with file:

@@ -1,7 +1,6 @@
 """Drawings as text, Mermaid for Markdown viewers and SVG for browsers and notebooks, and by the package graphviz, if it is installed."""
 
 import importlib
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -81,6 +80,8 @@ def digraph(title: str, save_format: str) -> Any:
             whole = join_path(directory, str(filename or self.filename)) if directory else str(filename or "")
             if not is_url(whole):
                 return write(filename, directory=directory, **options)
+            import tempfile  # here, as it takes long to load
+
             folder, _, name = whole.rpartition("/")
             with tempfile.TemporaryDirectory() as local:
                 found = write(name, directory=local, **options)
