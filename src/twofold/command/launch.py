@@ -10,6 +10,7 @@ import re
 import secrets
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -25,20 +26,9 @@ __all__ = ["add_arguments", "execute", "split"]
 
 #: Options that take the next word.
 VALUED = (
-    "-n",
-    "--workers",
-    "--num-workers",
-    "-s",
-    "--servers",
-    "--num-servers",
-    "--hosts",
-    "-H",
-    "--hostfile",
-    "--iface",
-    "--allow",
-    "--trace",
+    *("-n", "--workers", "--num-workers", "-s", "--servers", "--num-servers", "--hosts", "-H", "--hostfile", "--iface", "--allow"),
+    *("--trace", "--image", "--launcher", "--sync-dst-dir", "--network", "--model", "--bytes", "--shape", "--step-ms"),
 )
-VALUED += ("--launcher", "--image", "--sync-dst-dir", "--network", "--model", "--bytes", "--shape", "--step-ms")
 #: Sums over workers in the drawing: enough to see how steps repeat. The trace has all of them.
 DRAWN = 24
 PYTHON = re.compile(r"python[\d.]*(?:\.exe)?")
@@ -139,7 +129,7 @@ def execute(given: argparse.Namespace) -> int:
         job = Job(workers, servers, hosts, given.iface, given.ft)
         threads = threads_each(job)
         found = engine(hosts)
-        job = Job(workers, servers, hosts, given.iface, given.ft, _variables(job, threads, given, folder))
+        job = replace(job, variables=_variables(job, threads, given, folder))
         _say(f"{_described(job)}, {_of(threads, 'thread')} each; {found.kind} {found.version}".rstrip())
         ended = _run(found, job, [sys.executable, "-m", "twofold", "run", *program])
         if given.trace:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from ..backend.workers import available
 from ..errors import LaunchError
 from .hosts import Host, is_local
 
@@ -73,8 +74,7 @@ def threads_each(job: Job) -> int:
 
     Other machines are taken to have as many cores as this one.
     """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, cores // job.processes_here)
+    return max(1, available() // job.processes_here)
 
 
 @dataclass(frozen=True)
