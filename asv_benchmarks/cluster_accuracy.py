@@ -84,7 +84,7 @@ def train(row: Row, folder: str, epochs: int, seed: int, momentum: float) -> Non
                 time.sleep(row.delay)
     kv.barrier()
     seconds = time.perf_counter() - begun
-    for key, parameter in enumerate(net.collect_params().values()):
+    for key, (_, parameter) in enumerate(sorted(net.collect_params().items())):  # the trainer's order
         if row.staleness is not None:
             kv.pull(key, out=parameter.data())  # what the others have pushed since this worker's last step
     scores = net(mx.nd.array(data.held_out_images.reshape(-1, 784))).asnumpy()
@@ -100,7 +100,7 @@ def figures(number: int, given: argparse.Namespace, seed: int) -> list[float]:
     words += ["--work", number, "--seed", seed, "--folder", given.folder, "--epochs", given.epochs, "--momentum", given.momentum]
     path = os.pathsep.join([*(str(ROOT / name) for name in ("src", "backends")), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "TWOFOLD_THREADS": "1"}
-    done = subprocess.run([str(w) for w in words], env=environment, capture_output=True, text=True, timeout=600, check=False)
+    done = subprocess.run([str(w) for w in words], env=environment, capture_output=True, text=True, timeout=1200, check=False)
     line = next((text for text in done.stdout.splitlines() if "figures [" in text), None)
     if done.returncode or line is None:
         raise SystemExit(done.stdout + done.stderr)

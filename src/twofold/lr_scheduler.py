@@ -10,6 +10,9 @@ from .errors import MXNetError, ParameterError
 
 __all__ = ["CosineScheduler", "FactorScheduler", "LRScheduler", "MultiFactorScheduler", "PolyScheduler"]
 
+#: Changes of a `FactorScheduler` in one call that are made one by one, each rounded; a server would be busy for ever with 2**60 of them.
+MOST_CHANGES = 100_000
+
 
 class LRScheduler:
     """Base class of schedulers. Subclasses return the learning rate from ``__call__``.
@@ -119,15 +122,25 @@ class FactorScheduler(LRScheduler):
         """The learning rate of an update."""
         if num_update < self.warmup_steps:
             return self.get_warmup_lr(num_update)
-        while num_update > self.count + self.step:
-            self.count += self.step
-            self.base_lr *= self.factor
-            if self.base_lr < self.stop_factor_lr:
-                self.base_lr = self.stop_factor_lr
-                logging.info("Update[%d]: now learning rate arrived at %0.5e, will not change in the future", num_update, self.base_lr)
-            else:
-                logging.info("Update[%d]: Change learning rate to %0.5e", num_update, self.base_lr)
+        changes = (num_update - self.count - 1) // self.step
+        for _ in range(min(changes, MOST_CHANGES)):
+            before = self.base_lr
+            self._multiply(self.factor, num_update)
+            if self.base_lr == before:  # nor will it change later
+                break
+        else:
+            if changes > MOST_CHANGES:
+                self._multiply(self.factor ** (changes - MOST_CHANGES), num_update)
+        self.count += max(changes, 0) * self.step
         return self.base_lr
+
+    def _multiply(self, factor: float, num_update: int) -> None:
+        self.base_lr *= factor
+        if self.base_lr < self.stop_factor_lr:
+            self.base_lr = self.stop_factor_lr
+            logging.info("Update[%d]: now learning rate arrived at %0.5e, will not change in the future", num_update, self.base_lr)
+        else:
+            logging.info("Update[%d]: Change learning rate to %0.5e", num_update, self.base_lr)
 
 
 class MultiFactorScheduler(LRScheduler):

@@ -85,6 +85,33 @@ def test_every_byte_is_written_by_one_worker(tmp_path: Path) -> None:
     assert [path.read_bytes() for path in sorted(tmp_path.glob("*.states"))] == [b"012", b"345", b"6789"]
 
 
+def test_those_that_are_left_write_the_part_of_a_worker_that_dies(tmp_path: Path) -> None:
+    together = threading.Barrier(2)
+
+    class Left(Store):
+        """One of two workers that are left of three: worker 1 dies when it has been counted in once, before it has written anything."""
+
+        count = 0
+
+        @property
+        def num_workers(self) -> int:
+            return 3
+
+        def _live_workers(self) -> list[int]:
+            self._barrier()
+            self.count += 1
+            return [0, 1, 2] if self.count == 1 else [0, 2]
+
+    def one(rank: int) -> str:
+        return mx.kv.save_checkpoint(tmp_path, 1, Left(rank, together), ARRAYS, lambda name: Path(name).write_bytes(b"01234"), own=rank)
+
+    with ThreadPoolExecutor(2) as pool:
+        assert len(set(pool.map(one, (0, 2)))) == 1
+    found, states = states_of(tmp_path)
+    assert (found.arrays.keys(), found.all_own, states) == (ARRAYS.keys(), [0, 2], b"01234")
+    assert all((found.arrays[name].asnumpy() == a.asnumpy()).all() for name, a in ARRAYS.items())
+
+
 def test_older_checkpoints_go_when_a_newer_one_is_whole(tmp_path: Path) -> None:
     for step in range(4):
         saved(tmp_path, step, 2, keep=2)

@@ -18,6 +18,16 @@ def test_sums_are_computed_on_the_cpu_or_the_first_device(kind, home, gpus):
     assert seen == [(home, home, [11, 22])]
 
 
+@pytest.mark.parametrize("kind", ["local", "device", "dist_sync"])
+def test_a_store_without_servers_has_a_handle_and_takes_commands(kind):
+    store = mx.kv.create(kind)
+    mx.profiler.set_kvstore_handle(store.handle)
+    assert store._send_command_to_servers(1, "hello") is None  # as MXNet 1.9.1
+    for wrong in (("a", "x"), (1, 2)):
+        with pytest.raises(TypeError, match="a number and a text"):
+            store._send_command_to_servers(*wrong)
+
+
 @pytest.mark.parametrize("kind", ["local", "device"])
 def test_devices_train_together_as_one_would(kind, gpus):
     store = mx.kv.create(kind)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import time
+
 import numpy as np
 import pytest
 
@@ -83,6 +86,22 @@ def test_lars_corrects_the_momentum_of_all_weights_of_a_step():
     for _ in range(3):
         updater([0, 1, 2], [mx.nd.ones((2,))] * 3, weights)
     assert weights[0].asnumpy().tolist() == weights[1].asnumpy().tolist() == weights[2].asnumpy().tolist()
+
+
+@pytest.mark.parametrize("factor", [1, 1 - 2**-53, 0.999, 0.5, -1, math.nan])
+def test_a_schedule_catches_up_with_any_count_of_updates(factor):
+    def schedule():
+        return mx.lr_scheduler.FactorScheduler(3, factor, base_lr=0.7, stop_factor_lr=1e-3)
+
+    slow, fast = schedule(), schedule()
+    found = [slow(n) for n in range(400)]
+    assert str(fast(399)) == str(found[-1])  # a text, as NaN is not equal to itself
+    assert fast.count == slow.count == 396
+    assert str(fast(400)) == str(slow(400))
+    begin = time.process_time()
+    fast(2**60)
+    assert time.process_time() - begin < 10
+    assert 0 < 2**60 - fast.count <= 3
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])

@@ -47,6 +47,8 @@ class Workers(Protocol):
 
     def _barrier(self) -> None: ...
 
+    def _live_workers(self) -> list[int]: ...
+
 
 @dataclass(frozen=True)
 class ClusterCheckpoint:
@@ -112,6 +114,8 @@ def save_checkpoint(
 ) -> str:
     """Write a checkpoint of all workers, each of which calls this with the same step. Every byte is written by one of them.
 
+    Under ``twofold launch --ft`` those that are left write what a dead worker would have written.
+
     Parameters
     ----------
     folder
@@ -146,11 +150,23 @@ def save_checkpoint(
     """
     if step < 0 or keep < 1:
         raise ParameterError("save_checkpoint: no such step, or nothing to keep", f"step={step}, keep={keep}", "pass step >= 0, keep >= 1")
-    rank, workers = store.rank, store.num_workers
-    store._barrier()  # what others are still summing is part of the states
+    files, wrote, live = _Files(folder, step), list[int](), store._live_workers()  # what others are still summing is part of the states
     make_folder(folder)
+    while live != wrote:  # once, unless a worker has died: the others write its part
+        wrote = live
+        _write_part(files, live.index(store.rank), len(live), arrays, save_states, own)
+        live = store._live_workers()  # all their files are there
+    if store.rank == live[0]:
+        _commit(files, len(live), keep, save_states is not None)
+    store._barrier()  # nobody goes on, and dies, before it counts
+    return files.index_name
+
+
+def _write_part(
+    files: "_Files", rank: int, workers: int, arrays: Mapping[str, NDArray], save_states: Callable[[str], object] | None, own: object
+) -> None:
+    """Write the files of one worker."""
     mine = _shares(arrays, workers)[rank]
-    files = _Files(folder, step)
     if mine:
         save(files.arrays(rank, workers), {name: arrays[name] for name in mine})
     states = b"" if save_states is None else _states(save_states)
@@ -159,11 +175,6 @@ def save_checkpoint(
         write_file(files.states(rank, workers), [states[low:high]])
     about = {"arrays": mine, "states": [len(states), crc32(states)], "part": crc32(states[low:high])}
     write_file(files.own(rank, workers), [json.dumps({**about, "own": own, "random": get_state(), "numpy": _numpy_state()}).encode()])
-    store._barrier()  # all files are there
-    if rank == 0:
-        _commit(files, workers, keep, save_states is not None)
-    store._barrier()  # nobody goes on, and dies, before it counts
-    return files.index_name
 
 
 def load_checkpoint(folder: Folder, store: Workers | None = None, step: int | None = None) -> ClusterCheckpoint:

@@ -315,9 +315,9 @@ class ServerClient:
             self._ask_all(Op.SET_COMPRESSION, json.dumps(dict(params)).encode())
         self.barrier()
 
-    def barrier(self) -> None:
-        """Wait until all workers have called this."""
-        self._ask_all(Op.BARRIER)
+    def barrier(self) -> list[int]:
+        """Wait until all workers have called this; return the workers that then were live, the same list on all of them."""
+        return json.loads(self._ask_all(Op.BARRIER)[0])
 
     def end_epoch(self) -> None:
         """Wait until all workers have pushed their last batch; those that have more are not held up by those that have fewer."""

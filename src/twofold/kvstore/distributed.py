@@ -239,6 +239,12 @@ class DistributedStore(KVStore):
 
     barrier = _barrier
 
+    def _live_workers(self) -> list[int]:
+        """After a barrier: the workers that have called this, the same list on all of them."""
+        if self._all is None:
+            return [0]
+        return np.flatnonzero(self._all.gather(np.ones(1, np.int64), "barrier")).tolist()
+
     def get_num_dead_node(self, node_id: int = 0, timeout: float = 60) -> int:
         """The number of other workers that have died or do not answer.
 

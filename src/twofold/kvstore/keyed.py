@@ -1,7 +1,7 @@
 """What the stores share that keep arrays by key: their keys, and the sum over the devices of one process."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 from ..device import CPU, Device
 from ..errors import DTypeError, InvalidValue, MXNetError, ParameterError, ShapeError
@@ -68,6 +68,11 @@ class KeyedStore(KVStoreBase, Generic[Stored]):
     def num_workers(self) -> int:
         """The number of workers."""
         return 1 if self._cluster is None else self._cluster.workers
+
+    @property
+    def handle(self) -> Self:
+        """What `mx.profiler.set_kvstore_handle` takes: the store itself, as there is no C library."""
+        return self
 
     @staticmethod
     def is_capable(capability: str) -> bool:

@@ -5,7 +5,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, cast
 
 from ..device import Device
-from ..errors import MXNetError, ParameterError
+from ..errors import DTypeError, MXNetError, ParameterError
 from ..formats.files import read_file, write_file
 from ..ndarray.array import NDArray
 from ..ndarray.sparse_array import retained
@@ -271,5 +271,16 @@ class KVStore(KeyedStore[NDArray]):
             raise ParameterError("Gradient compression is not supported for this type of kvstore", self._kind, "create it as 'device'")
         self._compression = compression_of(compression_params)
 
+    def _send_command_to_servers(self, head: int, body: str) -> None:
+        """Do nothing, as in MXNet: there are no servers. Raises a `DTypeError` for what could not be sent to any."""
+        if not isinstance(head, int) or not isinstance(body, str):
+            given = f"{type(head).__name__} and {type(body).__name__}"
+            raise DTypeError("send_command_to_servers: a command is a number and a text", given, "pass an int and a str")
+
     def _barrier(self) -> None:
         """Wait for all workers; there is only this one."""
+
+    def _live_workers(self) -> list[int]:
+        """After a barrier: the numbers of the workers."""
+        self._barrier()
+        return list(range(self.num_workers))

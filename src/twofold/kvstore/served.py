@@ -355,6 +355,10 @@ class ServedStore(KeyedStore[OnServer]):
 
     barrier = _barrier
 
+    def _live_workers(self) -> list[int]:
+        """After a barrier: the workers that have called this, the same list on all of them."""
+        return self._client.barrier()
+
     def get_num_dead_node(self, node_id: int = 0, timeout: float = 60) -> int:
         """The number of workers that the servers consider dead; see `DistributedStore.get_num_dead_node`."""
         return len(self._client.dead_workers())

@@ -295,8 +295,9 @@ class ServerCore:
             self._advance(shard)
         if self._barrier and all(w in self._barrier for w in self._live):
             waiting, self._barrier = self._barrier, {}
+            live = json.dumps(self._live).encode()
             for worker, message in waiting.items():
-                self._answer(worker, reply(message))
+                self._answer(worker, reply(message, live))
         if self._finished and all(w in self._finished for w in self._live):
             self._begin_epoch()
 

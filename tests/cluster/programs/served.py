@@ -90,6 +90,7 @@ store.send_command_to_servers(1, "hello")
 # workers control the profiler of the servers
 with tempfile.TemporaryDirectory() as folder:
     if rank == 0:
+        mx.profiler.set_kvstore_handle(store.handle)
         mx.profiler.set_config(filename=f"{folder}/trace.json", profile_process="server")
         mx.profiler.set_state("run", profile_process="server")
     store.barrier()
