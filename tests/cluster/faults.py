@@ -145,7 +145,7 @@ def main() -> int:
     parser.add_argument("--roles", default="", help="only roles in whose names this text is")
     parser.add_argument("--signals", nargs="+", default=["SIGKILL", "SIGSTOP"])
     parser.add_argument("--jobs", type=int, default=2, help="runs at the same time")
-    parser.add_argument("--timeout", type=float, default=5, help="TWOFOLD_KV_TIMEOUT")
+    parser.add_argument("--timeout", type=float, default=60, help="TWOFOLD_KV_TIMEOUT; 60 is its default")
     parser.add_argument("--logs", action="store_true", help="print the logs of runs that did not go as promised")
     given = parser.parse_args()
     lines = ["| who | signal | the others | as promised | named | checkpoint whole | median s | most |", "|" + "---|" * 8]
