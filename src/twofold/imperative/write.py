@@ -178,8 +178,9 @@ def write(root: Cell, chain: Chain, key: Any, value: Any) -> None:
     if v.__class__ is Value and not tracked and (v.at is not None or v.data is None) and v.device is CPU:
         _settle(v, reads_first=v.borrow is None and _is_small_part(v, chain, key))
     if tracked or (v.__class__ is Value and not is_visible(v)):
-        if not all(sig.op.writes_through for sig in chain):
-            raise _read_only_error(root, chain)
+        for sig in chain:
+            if not sig.op.writes_through:
+                raise _read_only_error(root, chain)
         COUNTERS.rebound += 1
         root._rebind(_written(root, chain, key, value))
         return

@@ -39,15 +39,18 @@ def _function(name: str) -> Callable[..., Any]:
 
     @wraps(function)
     def call(*args: Any, **options: Any) -> Any:
-        front = next((FRONTS[a.__class__] for a in args if a.__class__ in FRONTS), None)
-        if front is None:
-            return function(*args, **options)
-        of_symbols = getattr(front, name, None)
-        if of_symbols is None:
-            raise Unsupported(f"{name}: symbols do not have this function", repr(args[0])[:60], "call it with arrays, without hybridizing")
-        return of_symbols(*args, **options)
+        for a in args:
+            if a.__class__ in FRONTS:
+                return _of_symbols(FRONTS[a.__class__], name, args[0])(*args, **options)
+        return function(*args, **options)
 
     return call
+
+
+def _of_symbols(front: Front, name: str, given: Any) -> Callable[..., Any]:
+    if not hasattr(front, name):
+        raise Unsupported(f"{name}: symbols do not have this function", repr(given)[:60], "call it with arrays, without hybridizing")
+    return getattr(front, name)
 
 
 def attribute_names() -> list[str]:
