@@ -428,9 +428,9 @@ class Module(BaseModule):
         devices = 1 if on_store else len(self._context)
         # an updater on the devices gives each device's copy of a weight an index of its own, in MXNet's order
         names = {devices * place + k: name for k in range(devices) for place, name in enumerate(self._param_names)}
-        is_synchronous = store is not None and "dist" in store.type and "_sync" in store.type
-        total = self._exec_group.batch_size * (store.num_workers if store is not None and is_synchronous else 1)
-        prepared = prepare_optimizer(optimizer, dict(optimizer_params), names, 1.0 / total, self._symbol)
+        workers = store.num_workers if store is not None and "dist" in store.type and "_sync" in store.type else 1
+        scale = 1.0 / (self._exec_group.batch_size * workers)
+        prepared = prepare_optimizer(optimizer, dict(optimizer_params), names, scale, self._symbol)
         updates = Updates(prepared, store, on_store, self._param_names)
         updates.start(self._exec_group, params, self._compression_params)
         self._updates, self.optimizer_initialized = updates, True

@@ -120,12 +120,15 @@ class Updates:
 
     def _sum(self, store: KVStoreBase, trained: Sequence[tuple[str, list[NDArray], list[Any]]]) -> None:
         """Sum the gradients, and update the weights where the store does."""
-        by_rows = [row for row in trained if self.on_store and row[1][0].stype == "row_sparse"]
-        for name, _, grads in by_rows:  # `prepare` pulls the rows of the next batch
-            store.push(name, grads)
-        whole = [row for row in trained if row not in by_rows] if by_rows else trained
-        names, all_grads = [name for name, _, _ in whole], [grads for _, _, grads in whole]
-        store.pushpull_list(names, all_grads, [weights for _, weights, _ in whole] if self.on_store else all_grads)
+        names, all_grads, outs = [], [], []
+        for name, weights, grads in trained:
+            if self.on_store and weights[0].stype == "row_sparse":  # `prepare` pulls the rows of the next batch
+                store.push(name, grads)
+            else:
+                names.append(name)
+                all_grads.append(grads)
+                outs.append(weights if self.on_store else grads)
+        store.pushpull_list(names, all_grads, outs)
 
     def pull_whole(self, params: Mapping[str, NDArray]) -> None:
         """Copy row-sparse weights with all their rows from the store."""
