@@ -198,11 +198,11 @@ def test_errors_in_rows_name_their_file(tmp_path: Path) -> None:
     ):
         (tmp_path / name).write_text(text)
     with pytest.raises(FormatError, match=r"b\.csv"):
-        mx.io.CSVIter(f"{tmp_path}/a.csv;{tmp_path}/b.csv", (2,))
-    with pytest.raises(ShapeError, match=r"c\.csv has rows of 1"):
-        mx.io.CSVIter(f"{tmp_path}/a.csv;{tmp_path}/c.csv", (2,))
+        list(mx.io.CSVIter(f"{tmp_path}/a.csv;{tmp_path}/b.csv", (2,)))
+    with pytest.raises(ShapeError, match=r"c\.csv: CSVIter: rows of 1 numbers"):
+        list(mx.io.CSVIter(f"{tmp_path}/a.csv;{tmp_path}/c.csv", (2,)))
     with pytest.raises(FormatError, match=r"b\.svm: row 2: a column out of range"):
-        mx.io.LibSVMIter(f"{tmp_path}/a.svm;{tmp_path}/b.svm", (3,))
+        list(mx.io.LibSVMIter(f"{tmp_path}/a.svm;{tmp_path}/b.svm", (3,)))
     with pytest.raises(FormatError, match="the file is empty"):
         mx.io.CSVIter(f"{tmp_path}/e;{tmp_path}/e", (2,))
     with pytest.raises(MissingFileError, match="missing"):

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable, Mapping
 from math import prod
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -26,26 +26,15 @@ __all__ = ["MNISTIter", "MXDataIter"]
 Init = TypeVar("Init", bound=Callable[..., None])
 
 
-class Rows(Protocol):
-    """Rows of equal shape: an array, or a file of which some are read."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of all of them."""
-        ...
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, numbers: np.ndarray, /) -> np.ndarray: ...
-
-
 class MXDataIter(LoadingIter):
     """Base class of iterators over rows that are converted, and perhaps read, batch by batch.
 
     Parameters
     ----------
-    data, label
-        The rows, of equal number.
+    data_shape, label_shape
+        Shapes of a row's data and label.
+    order
+        The numbers of the rows, in the order in which they are visited; None for rows of which `_rows_up_to` knows how many there are.
     batch_size
         Number of rows in a batch.
     data_name, label_name
@@ -59,8 +48,9 @@ class MXDataIter(LoadingIter):
 
     def __init__(
         self,
-        data: Rows,
-        label: np.ndarray,
+        data_shape: tuple[int, ...],
+        label_shape: tuple[int, ...],
+        order: np.ndarray | None,
         batch_size: int,
         data_name: str = "data",
         label_name: str = "softmax_label",
@@ -70,19 +60,18 @@ class MXDataIter(LoadingIter):
         super().__init__(batch_size)
         if batch_size < 1:
             raise ParameterError(f"{type(self).__name__}: a batch needs rows", f"batch_size={batch_size}", "pass 1 or more")
-        self._data, self._label = data, label
-        self._order = np.arange(len(data))
+        self._order = order
         self._dtype = NUMPY[dtype_name(dtype)]
         self._round = round_batch
         self._start = 0  # the first row of the epoch
         self._at = -batch_size
-        self.provide_data = [DataDesc(data_name, (batch_size, *data.shape[1:]), self._dtype.type)]
-        self.provide_label = [DataDesc(label_name, (batch_size, *label.shape[1:]))]
+        self.provide_data = [DataDesc(data_name, (batch_size, *data_shape), self._dtype.type)]
+        self.provide_label = [DataDesc(label_name, (batch_size, *label_shape))]
 
     def reset(self) -> None:
         """Start a new epoch."""
-        if self._round and len(self._order):
-            self._start = self.getpad() % len(self._order) if self._at >= self._start else 0
+        if self._round and (count := self._rows_up_to(self._at + self.batch_size)):
+            self._start = self.getpad() % count if self._at >= self._start else 0
         self._at = self._start - self.batch_size
 
     def _has_batch(self) -> bool:
@@ -92,31 +81,31 @@ class MXDataIter(LoadingIter):
         """Advance to the next batch; return whether there is one."""
         start = self._at + self.batch_size
         # at the end the position stays, so that `getdata` still returns the last batch, as in MXNet
-        if start + (self.batch_size if self._round is None else 1) > len(self._order):
+        stop = start + (self.batch_size if self._round is None else 1)
+        if stop > self._rows_up_to(stop):
             return False
         self._at = start
         return True
 
-    def getdata(self) -> NDArray:
-        """Data of the current batch."""
-        return array(self._convert(self._data[self.getindex()]), dtype=self._dtype)
-
-    def getlabel(self) -> NDArray:
-        """Labels of the current batch, float32."""
-        return array(self._label[self.getindex()])
+    def _rows_up_to(self, stop: int) -> int:
+        """How many rows there are, or ``stop`` if there are more."""
+        return min(len(self._order), stop) if self._order is not None else 0
 
     def getindex(self) -> np.ndarray:
         """Indices of the current batch's rows in the file."""
         if self._at < self._start:
             raise MXNetError(f"{type(self).__name__}: there is no current batch", None, "call iter_next() or next() first")
         places = np.arange(self._at, self._at + self.batch_size)
-        beyond = places >= len(self._order)
-        places[beyond] -= len(self._order) if self._round else self.batch_size
-        return self._order[np.maximum(places, 0) % len(self._order)]
+        count = self._rows_up_to(self._at + self.batch_size)
+        beyond = places >= count
+        places[beyond] -= count if self._round else self.batch_size
+        places = np.maximum(places, 0) % count
+        return places if self._order is None else self._order[places]
 
     def getpad(self) -> int:
         """Number of rows at the end of the current batch that are not the epoch's."""
-        return max(self._at + self.batch_size - len(self._order), 0)
+        stop = self._at + self.batch_size
+        return stop - self._rows_up_to(stop) if stop > 0 else 0
 
     def state_dict(self) -> dict[str, Any]:
         """As `DataIter.state_dict`: the order of the rows is the same in every epoch."""
@@ -125,10 +114,6 @@ class MXDataIter(LoadingIter):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """As `DataIter.load_state_dict`."""
         self._at, self._start = state["at"], state.get("start", 0)
-
-    def _convert(self, rows: np.ndarray) -> np.ndarray:
-        """The rows as inputs of a model."""
-        return rows
 
 
 def takes_text(init: Init) -> Init:
@@ -228,14 +213,21 @@ class MNISTIter(MXDataIter):
             )
         part = range(len(images) * part_index // num_parts, len(images) * (part_index + 1) // num_parts)
         rows = _IdxRows(image, images, part, _row_shape(images.shape[1:], flat, input_shape))
-        super().__init__(rows, labels[part.start : part.stop], batch_size, data_name, label_name, np.float32 if dtype is None else dtype)
+        order = np.arange(len(rows))
         if shuffle:  # a generator of its own: reading a file must not change what the program draws
-            np.random.RandomState(seed).shuffle(self._order)
+            np.random.RandomState(seed).shuffle(order)
+        super().__init__(rows.shape[1:], (), order, batch_size, data_name, label_name, np.float32 if dtype is None else dtype)
+        self._data, self._label = rows, labels[part.start : part.stop]
         if not silent:
             print(f"MNISTIter: load {len(rows)} images, shuffle={int(shuffle)}, shape={self.provide_data[0].shape}")
 
-    def _convert(self, rows: np.ndarray) -> np.ndarray:
-        return rows * np.float32(1 / 256)  # MXNet's scale, not 1 / 255
+    def getdata(self) -> NDArray:
+        """Data of the current batch."""
+        return array(self._data[self.getindex()] * np.float32(1 / 256), dtype=self._dtype)  # MXNet's scale, not 1 / 255
+
+    def getlabel(self) -> NDArray:
+        """Labels of the current batch, float32."""
+        return array(self._label[self.getindex()])
 
 
 def _row_shape(shape: tuple[int, ...], flat: bool, wanted: tuple[int, ...] | None) -> tuple[int, ...]:

@@ -175,3 +175,29 @@ def several_files(mx: Any) -> Any:
         wrong = ("a;;b", ";a", "missing")
         found += [[fails(lambda call=call, names=names: call(names)) for names in wrong] for call in (csv_rows, svm_rows)]
     return found
+
+
+def options_after_names(mx: Any) -> Any:
+    """What MXNet's reader is told after the name of a file, and the weights of labels, which it reads and drops."""
+    found: list[Any] = []
+    with _Files() as file:
+        comma, semicolon, tab = file("1,2,3\n4,5,6\n"), file("1;2;3\n4;5;6\n"), file("1\t2\t3\n4\t5\t6\n")
+        for name, columns in (
+            (f"{comma}?format=csv", 3),
+            (f"{comma}?label_column=0", 2),
+            (f"{comma}?format=csv&label_column=2&weight_column=0", 1),
+            (f"{comma}?label_column=7", 3),
+            (f"{semicolon}?delimiter=;", 3),
+            (f"{tab}?delimiter=\t", 3),
+            (f"{comma};{comma}?label_column=1", 2),
+            (f"{comma}#cache", 3),
+        ):
+            batches = mx.io.CSVIter(data_csv=name, data_shape=(columns,), batch_size=1)
+            found.append([[_read(batch.data[0]), _read(batch.label[0])] for batch in batches])
+        one, zero, weighted = file("1 1:5 2:6\n0 3:7\n"), file("1 0:5 2:6\n0 3:7\n"), file("1:0.5 1:5 2:6\n0:2 2:7\n")
+        for name in (f"{one}?indexing_mode=1", f"{one}?indexing_mode=-1", f"{zero}?indexing_mode=-1", f"{one}?format=libsvm", weighted):
+            batches = mx.io.LibSVMIter(data_libsvm=name, data_shape=(4,), batch_size=1)
+            found.append([[_read(batch.data[0]), _read(batch.label[0])] for batch in batches])
+        wrong = [f"{comma}?foo=1", f"{comma}?format=libsvm", f"{comma}?label_column=x"]
+        found.append([fails(lambda name=name: mx.io.CSVIter(data_csv=name, data_shape=(3,), batch_size=1)) for name in wrong])
+    return found

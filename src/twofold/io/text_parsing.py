@@ -1,0 +1,252 @@
+"""Parses text: comma-separated values, and LibSVM's sparse rows."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from ..backend.loader import backend_for
+from ..device import CPU
+from ..errors import FormatError, ShapeError
+
+__all__ = ["SparseParser", "SparseRows", "ValueParser"]
+
+#: What separates numbers.
+NEWLINE, BLANK, COMMA, COLON = b"\n ,:"
+Shape = tuple[int, ...]
+
+
+def _numbers(content: bytes) -> tuple[np.ndarray, np.ndarray] | None:
+    """The numbers and separators of a text, by the adapter's `NumberReader`; None if it has none, or the text is not so plain."""
+    read = backend_for(CPU).target.host_code.number_reader()
+    return None if read is None else read(content if content.endswith(b"\n") else content + b"\n")
+
+
+@dataclass(frozen=True)
+class ValueParser:
+    """Parses rows of numbers.
+
+    Attributes
+    ----------
+    title
+        Of the iterator, for errors.
+    shape, dtype
+        Of a row.
+    delimiter
+        What separates numbers.
+    dropped
+        Columns to leave out, where rows have them.
+    """
+
+    title: str
+    shape: Shape
+    dtype: str
+    delimiter: bytes = b","
+    dropped: Sequence[int] = ()
+
+    def __call__(self, content: bytes, is_first: bool) -> np.ndarray:
+        """The rows (n, *shape) of a text. If the first ones of a file are of another length, it is the shape that is wrong."""
+        if self.delimiter != b",":
+            content = content.replace(self.delimiter, b",")
+        try:
+            rows = self._quick(content) if self.dtype == "float32" else None
+            if rows is None:
+                lines = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in content else content
+                rows = np.loadtxt(io.BytesIO(lines), self.dtype, delimiter=",", ndmin=2, comments=None, encoding="utf-8")
+        except ValueError as error:
+            raise FormatError("not rows of numbers with commas between", str(error)) from None
+        columns = [k for k in set(self.dropped) if 0 <= k < rows.shape[1]]
+        if columns:
+            rows = np.delete(rows, columns, axis=1)
+        if rows.shape[1] != prod(self.shape):
+            wrong = f"rows of {rows.shape[1]} numbers"
+            if is_first:
+                raise ShapeError(f"{self.title}: {wrong}", f"shape {self.shape}", f"which needs {prod(self.shape)}")
+            raise FormatError(f"row 1: {wrong}", f"shape {self.shape}", f"which needs {prod(self.shape)}")
+        return rows.reshape(-1, *self.shape)
+
+    def placeholder(self) -> bytes:
+        """A line that stands for one that cannot be parsed."""
+        columns = prod(self.shape)
+        while columns - sum(0 <= k < columns for k in set(self.dropped)) < prod(self.shape):
+            columns += 1
+        return self.delimiter.join([b"0"] * columns)
+
+    def is_row(self, line: bytes) -> bool:
+        """Whether a line has something; blanks are no numbers."""
+        return bool(line)
+
+    def _quick(self, content: bytes) -> np.ndarray | None:
+        """Rows of plain numbers (n, columns), float32; None if they are something else."""
+        found = _numbers(content)
+        if found is None:
+            return None
+        numbers, separators = found
+        columns = int(np.argmax(separators == NEWLINE)) + 1
+        if len(numbers) % columns:
+            return None
+        table = separators.reshape(-1, columns)
+        if (table[:, :-1] != COMMA).any() or (table[:, -1] != NEWLINE).any():
+            return None
+        with np.errstate(over="ignore"):
+            return numbers.astype("float32").reshape(-1, columns)
+
+
+@dataclass(frozen=True)
+class SparseRows:
+    """Sparse rows.
+
+    Attributes
+    ----------
+    labels
+        Shape (n,), float32.
+    values, indices
+        The numbers of all rows one after another, and their columns.
+    starts
+        Shape (n + 1,): those of row k are from ``starts[k]`` to ``starts[k + 1]``.
+    """
+
+    labels: np.ndarray
+    values: np.ndarray
+    indices: np.ndarray
+    starts: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that they take."""
+        return self.labels.nbytes + self.values.nbytes + self.indices.nbytes + self.starts.nbytes
+
+    def places(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """How many numbers some rows have each, and where they all are."""
+        counts = self.starts[rows + 1] - self.starts[rows]
+        ends = np.cumsum(counts)
+        return counts, np.arange(counts.sum()) + np.repeat(self.starts[rows] - ends + counts, counts)
+
+
+@dataclass
+class SparseParser:
+    """Parses LibSVM's sparse rows.
+
+    Attributes
+    ----------
+    columns
+        How many columns there are.
+    first
+        Which number the first column has: 0 or 1; None for 1 unless some column of the first text is 0.
+    """
+
+    columns: int
+    first: int | None = 0
+
+    def __call__(self, content: bytes, is_first: bool) -> SparseRows:
+        """The rows of a text."""
+        labels, rest, counts = _quick_libsvm(content) or _slow_libsvm(content)
+        with np.errstate(invalid="ignore"):
+            indices = rest[:, 0].astype("int64")
+        if (indices != rest[:, 0]).any():
+            raise _wrong_line(_lines(content))
+        if self.first is None:
+            self.first = int(len(indices) > 0 and indices.min() > 0)
+        indices -= self.first
+        wrong = np.flatnonzero((indices < 0) | (indices >= self.columns))
+        if len(wrong):
+            row = int(np.searchsorted(np.cumsum(counts), wrong[0], "right")) + 1
+            given = f"{indices[wrong[0]] + self.first} of {self.columns}"
+            raise FormatError(f"row {row}: a column out of range", given, f"count columns from {self.first}")
+        with np.errstate(over="ignore"):
+            values = rest[:, 1].astype("float32")
+        return SparseRows(labels.astype("float32"), values, indices, np.concatenate([[0], np.cumsum(counts)]))
+
+    def placeholder(self) -> bytes:
+        """A line that stands for one that cannot be parsed."""
+        return b"0"
+
+    def is_row(self, line: bytes) -> bool:
+        """Whether a line has something besides a comment."""
+        return bool(line.partition(b"#")[0].strip())
+
+
+def _quick_libsvm(content: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Labels (n,), pairs of column and value (m, 2), float64, and the number of pairs of each row; None if rows are not plain numbers."""
+    found = _numbers(content)
+    if found is None or not len(found[0]):
+        return None
+    numbers, separators = found
+    ends = np.flatnonzero(separators == NEWLINE)
+    heads = np.concatenate([[0], ends[:-1] + 1])
+    is_pair = np.ones(len(numbers), bool)
+    is_pair[heads] = False
+    between = separators[is_pair]
+    # after a label comes a column or the next row, after a column its value, and after that no second value
+    wrong = len(between) % 2 or (between[::2] != COLON).any() or not np.isin(between[1::2], (BLANK, NEWLINE)).all()
+    if wrong or not np.isin(separators[heads], (BLANK, NEWLINE)).all():
+        return None
+    return numbers[heads], numbers[is_pair].reshape(-1, 2), (ends - heads) // 2
+
+
+def _lines(content: bytes) -> list[bytes]:
+    return [line for line in _without_comments(content).splitlines() if line.strip()]
+
+
+def _slow_libsvm(content: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """As `_quick_libsvm`, for every text. All numbers are read by one call of NumPy's parser."""
+    lines = _without_weights(_lines(content))
+    counts = np.array([line.count(b":") for line in lines], "int64")
+    text = b" ".join(lines).replace(b":", b" ").split()
+    ends = np.cumsum(1 + 2 * counts)
+    if len(text) != (ends[-1] if len(ends) else 0):
+        raise _wrong_line(lines)
+    try:
+        numbers = np.array(text, "S").astype("float64")
+    except ValueError:
+        raise _wrong_line(lines) from None
+    heads = ends - 1 - 2 * counts
+    return numbers[heads], np.delete(numbers, heads).reshape(-1, 2), counts
+
+
+def _without_comments(content: bytes) -> bytes:
+    """The text without queries and without what follows ``#``."""
+    if b"#" in content:
+        content = b"\n".join(line.partition(b"#")[0] for line in content.splitlines())
+    if b"qid:" in content:
+        content = b"\n".join(b" ".join(word for word in line.split() if not word.startswith(b"qid:")) for line in content.splitlines())
+    return content
+
+
+def _without_weights(lines: list[bytes]) -> list[bytes]:
+    """The lines without the weights that labels may have (``1:0.5``), which MXNet reads and has no use for."""
+    return [_without_weight(line) if b":" in line.split(None, 1)[0] else line for line in lines]
+
+
+def _without_weight(line: bytes) -> bytes:
+    label, *rest = line.split(None, 1)
+    name, _, weight = label.partition(b":")
+    try:
+        float(name), float(weight)
+    except ValueError:
+        return line
+    return b" ".join([name, *rest])
+
+
+def _wrong_line(lines: list[bytes]) -> FormatError:
+    """The error for the first row that is not in the format."""
+    for number, line in enumerate(lines, 1):
+        label, *pairs = line.split()
+        try:
+            float(label)
+            for pair in pairs:
+                column, _, value = pair.partition(b":")
+                int(column)
+                float(value)
+        except ValueError:
+            return FormatError(
+                f"row {number} is not in LibSVM's format", line[:100].decode(errors="replace"), "write: label column:number …"
+            )
+    return FormatError("not in LibSVM's format", None)
