@@ -128,8 +128,9 @@ def _(draw):
 
 
 def _reshaped_label(xp, name, data, label):
-    """The label in the data's shape; axes of size 1 are ignored."""
-    if [n for n in label.shape if n != 1] != [n for n in data.shape if n != 1]:
+    """The label in the data's shape: as many elements for each sample, or a shape that differs by axes of size 1 only."""
+    has_rows = label.shape[:1] == data.shape[:1] and math.prod(label.shape) == math.prod(data.shape)
+    if not has_rows and [n for n in label.shape if n != 1] != [n for n in data.shape if n != 1]:
         raise ShapeError(
             f"{name}: the label has the wrong size", f"label {label.shape} for data {data.shape}", "pass as many labels as outputs"
         )
@@ -214,7 +215,7 @@ for _op in (linear_regression_output, mae_regression_output, logistic_regression
 def make_loss_output(xp, data, *, grad_scale: float = 1.0, valid_thresh: float = 0.0, normalization: Normalization = "null"):
     """The data as a loss: its gradient is ``grad_scale``, regardless of the head gradient.
 
-    It is divided by the number of samples ("batch") or of values above ``valid_thresh`` ("valid", at least 1).
+    It is divided by the number of rows along the last axis ("batch"), or of values above ``valid_thresh`` ("valid", at least 1).
     """
     return data
 
@@ -225,7 +226,8 @@ def _(xp, dout, data, *, grad_scale, valid_thresh, normalization):
     if normalization == "valid":
         count = xp.sum(xp.upcast(xp.cast(xp.greater(data, valid_thresh), dtype)))
         return xp.broadcast_to(grad_scale / xp.maximum(count, 1), shape=data.shape)
-    return xp.full(shape=data.shape, value=grad_scale / (data.shape[0] if normalization == "batch" else 1), dtype=dtype)
+    rows = math.prod(data.shape[:-1]) if normalization == "batch" else 1
+    return xp.full(shape=data.shape, value=grad_scale / max(1, rows), dtype=dtype)
 
 
 make_loss_output.sample(lambda draw: draw(draw.real((3, 2)), normalization="valid", gradient=False))

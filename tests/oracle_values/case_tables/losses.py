@@ -21,6 +21,8 @@ def regression(op: str) -> list[CaseSpec]:
         case(op, real((3, 2)), real((3, 2)), train=False),
         case(op, real((3, 2), dtype="float64"), real((3, 2), dtype="float64")),
         case(op, real((3, 2)), real((2, 3)), note="sizes equal, shapes differ"),
+        case(op, real((2, 3, 4)), real((2, 12)), note="samples equal, shapes differ"),
+        case(op, real((2, 3, 4)), real((6, 4)), note="sizes equal, samples differ"),
         case(op, real((3, 2)), real((3,)), note="sizes differ"),
     ]
 
@@ -35,6 +37,8 @@ CASES = [
     case("MakeLoss", real((3, 2))),
     case("MakeLoss", real((3, 2)), grad_scale=2.0),
     case("MakeLoss", real((3, 2)), normalization="batch"),
+    case("MakeLoss", real((2, 3, 4)), normalization="batch", grad_scale=2.0),
+    case("MakeLoss", real((3,)), normalization="batch"),
     case("MakeLoss", real((3, 2)), normalization="valid"),
     case("MakeLoss", given([[0.5, -1, 2], [0, 3, 0.1]]), normalization="valid", valid_thresh=0.25, grad_scale=3.0),
     case("MakeLoss", given([[-1, -2]]), normalization="valid", note="nothing is valid"),
