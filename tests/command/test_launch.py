@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -21,6 +22,7 @@ import pytest
 from twofold.command import main
 from twofold.command.hosts import Host, hosts_of, hosts_of_file
 from twofold.command.launch import split
+from twofold.command.merged_log import run_labelled
 from twofold.command.mpi import Engine, Job, threads_each
 from twofold.errors import LaunchError
 
@@ -90,6 +92,17 @@ def test_a_trace_of_all_processes(tmp_path: Path) -> None:
     events = json.loads((tmp_path / "all.json").read_text())["traceEvents"]
     assert {e["pid"] // 1000 for e in events if e.get("cat") == "operator"} == {0, 1}
     assert "worker 1" in (tmp_path / "all.json.svg").read_text()
+
+
+def test_the_log_leaves_out_what_open_mpi_says_of_an_abort(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    rule = "-" * 74
+    abort = [rule, "MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD", "  Proc: [[1,1],1]", "  Errorcode: 1", "", rule]
+    lines = ["Traceback", *abort, "ValueError: boom", "", rule, "of the program", rule, rule, *abort, rule]
+    (tmp_path / "log").write_text("".join(f"[1]{line}\n" for line in lines))
+    ended = run_labelled(["cat", str(tmp_path / "log")], os.environ, re.compile(r"\[(?P<rank>\d)\]"), lambda rank: f"worker {rank}")
+    assert ended == (0, None)
+    kept = ["Traceback", "ValueError: boom", "", rule, "of the program", rule, rule, rule]
+    assert capfd.readouterr().out.splitlines() == [f"worker 1 | {line}" for line in kept]
 
 
 @needs_mpi

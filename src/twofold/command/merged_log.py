@@ -22,6 +22,14 @@ FIRST_ENDED = (
     re.compile(r"rank (?P<rank>\d+) in job \d+ "),
     re.compile(r"task (?P<rank>\d+): (?:Exited|Killed|Terminated)"),
 )
+#: What Open MPI says when a process ends the others: it cuts through the error of that process, and says less than the launcher.
+ABORT = re.compile(
+    r"MPI_ABORT was invoked on rank|  Proc: \[\[|  Errorcode: \d+$|NOTE: invoking MPI_ABORT causes|You may or may not see output from"
+    r"|exactly when Open MPI kills them\.|prterun has exited due to process rank|\"abort\"\. This may have caused other processes"
+    r"|terminated by signals sent by prterun"
+)
+#: The line above and below each message of Open MPI.
+RULE = "-" * 74
 
 
 class Ended(NamedTuple):
@@ -66,6 +74,7 @@ def run_labelled(command: Sequence[str], environment: Mapping[str, str], label: 
     )
     interrupts = _Interrupts(process)
     printing, found = threading.Lock(), list[int]()
+    logs: dict[tuple[int, str], _Log] = {}
     assert process.stdout is not None
     assert process.stderr is not None
 
@@ -74,13 +83,18 @@ def run_labelled(command: Sequence[str], environment: Mapping[str, str], label: 
             match = label.match(line)
             if match is None:
                 found.extend(int(m["rank"]) for pattern in FIRST_ENDED if (m := pattern.search(line)))
+            prefix = "" if match is None else f"{name(int(match['rank']))} | "
             own = line[match.end() if match else 0 :].rstrip("\n\0")  # Open MPI ends its messages with a zero byte
             if own or line.endswith("\n"):
                 with printing:
-                    print(own if match is None else f"{name(int(match['rank']))} | {own}", file=target, flush=True)
+                    for text in logs.setdefault((source.fileno(), prefix), _Log()).take(own):
+                        print(prefix + text, file=target, flush=True)
+        for (number, prefix), log in logs.items():
+            if number == source.fileno() and log.held:
+                print(prefix + log.held, file=target, flush=True)
 
     readers = [threading.Thread(target=show, args=pair) for pair in ((process.stdout, sys.stdout), (process.stderr, sys.stderr))]
-    with interrupts:
+    with interrupts, process.stdout, process.stderr:
         for reader in readers:
             reader.start()
         status = process.wait()
@@ -89,6 +103,27 @@ def run_labelled(command: Sequence[str], environment: Mapping[str, str], label: 
     if interrupts.number:
         return Ended(128 + interrupts.number, None)
     return Ended(status if status >= 0 else 128 - status, found[0] if found and status else None)
+
+
+class _Log:
+    """The lines of a process, less what Open MPI says of its end."""
+
+    def __init__(self) -> None:
+        #: A rule, which may begin such a message.
+        self.held = ""
+        self._is_inside = False
+
+    def take(self, line: str) -> list[str]:
+        """The lines to print once this one has come."""
+        if ABORT.match(line):
+            self.held, self._is_inside = "", True
+            return []
+        if self._is_inside and (not line or line == RULE):
+            self._is_inside = line != RULE
+            return []
+        before = [self.held] if self.held else []
+        self.held = line if line == RULE else ""
+        return before if self.held else [*before, line]
 
 
 class _Interrupts:
