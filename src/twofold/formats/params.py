@@ -41,6 +41,7 @@ __all__ = [
     "load_some_params",
     "params_chunks",
     "read_names",
+    "read_shapes",
 ]
 
 LIST_MAGIC = 0x112
@@ -134,6 +135,18 @@ def load_some_params(reader: Reader, wanted: Collection[str]) -> dict[str, Array
     return found
 
 
+def read_shapes(reader: Reader) -> dict[str, tuple[int, ...] | None]:
+    """The shapes of the arrays in a parameter file, by name. Only the headers are read.
+
+    Raises
+    ------
+    FormatError
+        If it is not a parameter file.
+    """
+    shapes = [skip_array(reader) for _ in range(_read_count(reader))]
+    return dict(zip(read_names(reader, len(shapes)), shapes, strict=False))  # arrays may have no names
+
+
 def read_names(reader: Reader, count: int) -> tuple[str, ...]:
     """The names after the last of so many arrays: as many, or none.
 
@@ -175,13 +188,15 @@ def read_array(reader: Reader) -> ArrayRecord:
     return ArrayRecord(header.dtype, header.shape, _read_elements(reader, header.dtype, header.shape), device=header.device)
 
 
-def skip_array(reader: Reader) -> None:
-    """Advance past an array block, of which only the header is read."""
+def skip_array(reader: Reader) -> tuple[int, ...] | None:
+    """Advance past an array block, of which only the header is read; return the array's shape, None without one."""
     header = _read_header(reader)
-    if header is not None:
-        stored = header.shape if header.stype == "default" else header.stored_shape
-        for dtype, shape in ((header.dtype, stored), *header.indices):
-            reader.skip(_size(reader, dtype, shape), f"{dtype} elements of shape {shape}")
+    if header is None:
+        return None
+    stored = header.shape if header.stype == "default" else header.stored_shape
+    for dtype, shape in ((header.dtype, stored), *header.indices):
+        reader.skip(_size(reader, dtype, shape), f"{dtype} elements of shape {shape}")
+    return header.shape
 
 
 def _read_header(reader: Reader) -> _Header | None:

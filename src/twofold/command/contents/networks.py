@@ -7,8 +7,8 @@ from math import prod
 
 from ...errors import FileAccessError, FormatError, MXNetError
 from ...formats.files import folder_entries
-from ...formats.params import iterate_arrays, read_names
-from ...formats.reader import Reader
+from ...formats.params import read_shapes
+from ...formats.reader import FileReader
 from ...formats.symbol_json import load_symbol
 from ...formats.symbol_records import GraphRecord, NodeRecord
 from ...opdef.registry import NAMES
@@ -73,14 +73,12 @@ def _shapes_beside(path: str, content: Content) -> dict[str, PartialShape]:
     file = max(found)[1]
     try:
         with opened(folder + slash + file) as source:
-            reader = Reader(source.whole())
-            records = [record for record, _ in iterate_arrays(reader)]
-            names = read_names(reader, len(records))
+            shapes = read_shapes(FileReader(source.file))
     except (FormatError, FileAccessError):
         content.facts["sizes of parameters"] = f"{file} beside it is damaged"
         return {}
     content.facts["sizes of parameters"] = f"from {file} beside it"
-    return {name.partition(":")[2] or name: record.shape for name, record in zip(names, records, strict=False)}
+    return {name.partition(":")[2] or name: shape for name, shape in shapes.items()}
 
 
 def _inferred(text: bytes, shapes: Shapes, content: Content) -> dict[str, PartialShape]:
