@@ -199,7 +199,7 @@ def test_errors_in_rows_name_their_file(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text)
     with pytest.raises(FormatError, match=r"b\.csv"):
         list(mx.io.CSVIter(f"{tmp_path}/a.csv;{tmp_path}/b.csv", (2,)))
-    with pytest.raises(ShapeError, match=r"c\.csv: CSVIter: rows of 1 numbers"):
+    with pytest.raises(ShapeError, match=r"c\.csv: CSVIter: rows of length 1"):
         list(mx.io.CSVIter(f"{tmp_path}/a.csv;{tmp_path}/c.csv", (2,)))
     with pytest.raises(FormatError, match=r"b\.svm: row 2: a column out of range"):
         list(mx.io.LibSVMIter(f"{tmp_path}/a.svm;{tmp_path}/b.svm", (3,)))

@@ -89,13 +89,16 @@ def fetch(url: str, target: str, verify_ssl: bool = True, sha1_hash: str | None 
             if sha1_hash is None or check_sha1(part.path, sha1_hash):
                 part.publish(target)
                 return
+            found = sha1_of(part.path)
             part.remove()
     except (OSError, ValueError, HTTPException) as error:  # URLError and HTTPError are OSErrors; ValueError is an unknown kind of URL
         text = str(error.reason) if isinstance(error, URLError) else str(error)
         name = Path(urlsplit(url).path).name
         todo = f"put {name} into {data_dir()} (or set MXNET_HOME), or connect to the network"
         raise FileAccessError(f"Failed downloading url {url}", text, todo) from error
-    raise FileAccessError(f"File {target} is downloaded but the content hash does not match", sha1_hash, "check url and sha1_hash")
+    raise FileAccessError(
+        f"File {target} is downloaded but the content hash does not match", f"SHA-1 {found}, not {sha1_hash}", "check url and sha1_hash"
+    )
 
 
 def retried(attempt: Callable[[], object], retries: int, say: Callable[[Exception, int], None]) -> None:

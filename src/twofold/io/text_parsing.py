@@ -52,21 +52,20 @@ class ValueParser:
         """The rows (n, *shape) of a text. If the first ones of a file are of another length, it is the shape that is wrong."""
         if self.delimiter != b",":
             content = content.replace(self.delimiter, b",")
-        try:
-            rows = self._quick(content) if self.dtype == "float32" else None
-            if rows is None:
-                lines = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in content else content
-                rows = np.loadtxt(io.BytesIO(lines), self.dtype, delimiter=",", ndmin=2, comments=None, encoding="utf-8")
-        except ValueError as error:
-            raise FormatError("not rows of numbers with commas between", str(error)) from None
+        rows = self._quick(content) if self.dtype == "float32" else None
+        if rows is None:
+            lines = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in content else content
+            try:
+                rows = self._any(lines)
+            except ValueError:
+                raise self._wrong_line(lines) from None
         columns = [k for k in set(self.dropped) if 0 <= k < rows.shape[1]]
         if columns:
             rows = np.delete(rows, columns, axis=1)
         if rows.shape[1] != prod(self.shape):
-            wrong = f"rows of {rows.shape[1]} numbers"
             if is_first:
-                raise ShapeError(f"{self.title}: {wrong}", f"shape {self.shape}", f"which needs {prod(self.shape)}")
-            raise FormatError(f"row 1: {wrong}", f"shape {self.shape}", f"which needs {prod(self.shape)}")
+                raise ShapeError(f"{self.title}: rows of length {rows.shape[1]}", f"shape {self.shape}", f"which needs {prod(self.shape)}")
+            raise FormatError(f"row 1 is of length {rows.shape[1]}", f"shape {self.shape}", f"which needs {prod(self.shape)}")
         return rows.reshape(-1, *self.shape)
 
     def placeholder(self) -> bytes:
@@ -79,6 +78,25 @@ class ValueParser:
     def is_row(self, line: bytes) -> bool:
         """Whether a line has something; blanks are no numbers."""
         return bool(line)
+
+    def _any(self, content: bytes) -> np.ndarray:
+        return np.loadtxt(io.BytesIO(content), self.dtype, delimiter=",", ndmin=2, comments=None, encoding="utf-8")
+
+    def _wrong_line(self, content: bytes) -> FormatError:
+        """The error for the first row that is something else, or has another length than the first."""
+        columns = None
+        for number, line in enumerate(filter(self.is_row, content.split(b"\n")), 1):
+            given = line[:100].decode(errors="replace")
+            try:
+                width = self._any(line).shape[1] if line.strip() else 0
+            except ValueError:
+                width = 0
+            if not width:
+                return FormatError(f"row {number} is not numbers with commas between", given, "write numbers, and no header")
+            columns = columns or width
+            if width != columns:
+                return FormatError(f"row {number} is of length {width}, and row 1 of length {columns}", given, "rows are of equal length")
+        return FormatError("not rows of numbers with commas between", None)
 
     def _quick(self, content: bytes) -> np.ndarray | None:
         """Rows of plain numbers (n, columns), float32; None if they are something else."""

@@ -19,6 +19,7 @@ __all__ = ["TextRows", "without_options"]
 
 #: Bytes of text that are parsed at once, and those up to which the parsed pieces of a sequence of files are kept.
 PIECE, KEPT = 1 << 20, 64 << 20
+ROW = re.compile(r"\brow (\d+)")
 LINE_END = re.compile(rb"\r\n|\n|\r")
 
 
@@ -221,11 +222,8 @@ class TextRows(Generic[P]):
             if self._mends:
                 return self._parser(self._mended(content, file, row, before), False)
             if isinstance(error, FormatError):
-                # rows are counted from 0 by NumPy, and from 1 otherwise: either way by so many more
-                what, given = (
-                    re.sub(r"\brow (\d+)", lambda n: f"row {int(n[1]) + before}", str(text)) for text in (error.what, error.given)
-                )
-                raise FormatError(what, None if error.given is None else given, error.todo).at_path(self._paths[file]) from None
+                what = ROW.sub(lambda found: f"row {int(found[1]) + before}", error.what)
+                raise FormatError(what, error.given, error.todo).at_path(self._paths[file]) from None
             raise ShapeError(f"{self._paths[file]}: {error.what}", error.given, error.todo) from None
 
     def _mended(self, content: bytes, file: int, row: int, before: int) -> bytes:
@@ -236,8 +234,8 @@ class TextRows(Generic[P]):
                 self._parser(line, False)
                 lines.append(line)
             except (FormatError, ShapeError) as error:
-                named = f"{self._paths[file]}: row {before + len(lines) + 1}"
-                self.damage[row + len(lines)] = f"{named}: {line[:40].decode(errors='replace')!r}: {error}"
+                reason = ROW.sub(f"row {before + len(lines) + 1}", str(error))
+                self.damage[row + len(lines)] = f"{self._paths[file]}: {reason}"
                 lines.append(self._parser.placeholder())
         return b"\n".join(lines)
 
