@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 import twofold as mx
@@ -18,13 +17,10 @@ def test_values(run, servers, arguments):
     assert sorted(done.stdout.splitlines()) == ["worker 0 of 2 is done", "worker 1 of 2 is done"]
 
 
-def test_servers_train_as_workers_do_without_them(run, tmp_path):
-    for servers in (0, 1):
-        done = run(2 + servers, "served_training", tmp_path, servers, TWOFOLD_SERVERS=str(servers))
-        assert done.returncode == 0, done.stdout + done.stderr
-    found = [np.load(tmp_path / f"{servers}-{rank}.npy") for servers in (0, 1) for rank in (0, 1)]
-    for other in found[1:]:
-        np.testing.assert_allclose(other, found[0], atol=1e-6)
+def test_servers_train_as_one_worker_with_the_joined_batch(run, tmp_path):
+    done = run(3, "served_training", tmp_path, TWOFOLD_SERVERS="1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert sorted(done.stdout.splitlines()) == ["worker 0 is done", "worker 1 is done"]
 
 
 def test_an_asynchronous_server_goes_on_without_a_worker_that_dies(run):

@@ -1,30 +1,47 @@
-"""Mistakes of one worker, which all workers are told of."""
+"""Mistakes of one worker. All workers are told of the first ones, and could go on; the last one of them ends all."""
 
 from __future__ import annotations
 
 import os
 import sys
 import time
+from collections.abc import Callable
+
+import pytest
 
 MISTAKE = sys.argv[1]
 if MISTAKE == "versions" and os.environ["OMPI_COMM_WORLD_RANK"] == "1":
     os.environ["TWOFOLD_KV_CHECKSUM"] = "7"
 
 import twofold as mx  # noqa: E402  reads its settings
+from twofold.errors import MXNetError  # noqa: E402
 
 store = mx.kv.create("dist_sync")
 rank = store.rank
-if MISTAKE == "shapes":
-    store.init("w", mx.nd.zeros((2, 3 + rank)))
-store.init(["a", "b", "c"], [mx.nd.zeros(2) for _ in range(3)])
-if MISTAKE == "skipped":
-    for step in range(3):
-        keys = ["a", "b", "c"] if rank == 0 or step == 0 else ["a", "c"]
-        store.push(keys, [mx.nd.ones(2) for _ in keys])
-elif MISTAKE == "drift":
+KEYS = ["a", "b", "c"]
+
+
+def told(call: Callable[[], object], text: str) -> None:
+    with pytest.raises(MXNetError, match=text):
+        call()
+
+
+def drifted() -> None:
     store.set_optimizer(mx.optimizer.SGD(learning_rate=0.1 + 0.1 * rank))
     for _ in range(3):
-        store.push(["a", "b"], [mx.nd.ones(2), mx.nd.ones(2)])
+        store.push(KEYS, [mx.nd.ones(2) for _ in KEYS])
+
+
+store.init(KEYS, [mx.nd.zeros(2) for _ in KEYS])
+if MISTAKE == "told":
+    shapes = r"init of key 'w': the workers do not do the same: given worker 0: .*\(2, 3\).*; worker 1: .*\(2, 4\)"
+    told(lambda: store.init("w", mx.nd.zeros((2, 3 + rank))), shapes)
+    store.push(KEYS, [mx.nd.ones(2) for _ in KEYS])
+    keys = KEYS if rank == 0 else ["a", "c"]
+    told(lambda: store.push(keys, [mx.nd.ones(2) for _ in keys]), r"push of keys .*: the workers do not do the same.*worker 1: .*'c'")
+    told(lambda: mx.kv.create("dist_async"), "asynchronous updates need a server")
+    told(drifted, "weights of keys 'a', 'b', 'c': the weights differ between workers")
+    print(f"worker {rank} was told")
 elif MISTAKE == "absent":
     store.push("a", mx.nd.ones(2))
     if rank == 1:
@@ -35,5 +52,3 @@ elif MISTAKE == "raises":
     if rank == 1:
         raise ValueError("a mistake of worker 1")
     store.push("a", mx.nd.ones(2))
-elif MISTAKE == "async":
-    mx.kv.create("dist_async")
