@@ -58,7 +58,7 @@ def train(data: Digits, epochs: int, batch_size: int, learning_rate: float) -> f
     part = slice(kv.rank, None, kv.num_workers)
     found = net(nd.array(data.held_out_images[part].reshape(-1, data.images[0].size))).asnumpy().argmax(axis=1)
     right = nd.array([np.count_nonzero(found == data.held_out_labels[part])])
-    counts = mx.kv.create("dist_sync")  # the trainer's store has its own keys
+    counts = mx.kv.create("dist_sync")  # the trainer's store has its own keys; servers would allow one store
     counts.init("right", nd.zeros((1,)))
     counts.pushpull("right", right)
     return float(right.asscalar()) / len(data.held_out_labels)

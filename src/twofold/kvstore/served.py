@@ -16,7 +16,7 @@ from ..backend.loader import backend_for
 from ..config import SETTINGS
 from ..device import CPU
 from ..dtype import NUMPY
-from ..errors import FormatError, MXNetError, ParameterError, ProcessGone
+from ..errors import ClusterError, FormatError, MXNetError, ParameterError, ProcessGone
 from ..formats.files import read_file, write_file
 from ..imperative.array import adopted
 from ..imperative.invoke import host_of
@@ -93,6 +93,29 @@ def _obey(server: int, head: int, body: str) -> None:
         raise FormatError("server: not a command of the profiler", body[:80], "send it with mx.profiler") from error
 
 
+#: The connection of this process to the servers, which its stores share, and the store that has keys there.
+_clients: list[ServerClient] = []
+_keeper: list["ServedStore"] = []
+
+
+def _client_of(cluster: Cluster) -> ServerClient:
+    if not _clients:
+        assert cluster.messages is not None
+        servers = range(cluster.workers, cluster.workers + cluster.servers)
+        transport = MpiTransport(cluster.messages, servers, SETTINGS.kv_timeout, memory=lambda *reply: client.memory_for(*reply))
+        bound = int(os.environ.get("MXNET_KVSTORE_BIGARRAY_BOUND", "1000000"))
+        client = ServerClient(transport, cluster.workers, timeout=SETTINGS.kv_timeout, bound=bound)
+        _clients.append(client)
+        atexit.register(_leave, cluster, client)
+    return _clients[0]
+
+
+def _leave(cluster: Cluster, client: ServerClient) -> None:
+    if not cluster.is_failed:
+        with suppress(ProcessGone):  # who is gone needs not be left
+            client.stop()
+
+
 class OnServers(NamedTuple):
     """An optimizer that servers run."""
 
@@ -125,21 +148,11 @@ class ServedStore(KeyedStore[OnServer]):
 
     def __init__(self, kind: str, cluster: Cluster) -> None:
         super().__init__(kind, "device" in kind, cluster)
-        assert cluster.messages is not None
-        servers = range(cluster.workers, cluster.workers + cluster.servers)
-        transport = MpiTransport(cluster.messages, servers, SETTINGS.kv_timeout, memory=lambda *reply: self._client.memory_for(*reply))
-        bound = int(os.environ.get("MXNET_KVSTORE_BIGARRAY_BOUND", "1000000"))
-        self._client = ServerClient(transport, cluster.workers, timeout=SETTINGS.kv_timeout, bound=bound)
+        self._client = _client_of(cluster)
         self._optimizer: Optimizer | None = None
         #: What the servers were told last of their optimizer's changeable numbers.
         self._sent: list[object] = []
         profiler.set_kvstore_handle(self)
-        atexit.register(self._leave)
-
-    def _leave(self) -> None:
-        if self._cluster is not None and not self._cluster.is_failed:
-            with suppress(ProcessGone):  # who is gone needs not be left
-                self._client.stop()
 
     # values
 
@@ -159,7 +172,14 @@ class ServedStore(KeyedStore[OnServer]):
             If a key exists already.
         ParameterError
             If the workers disagree on it.
+        ClusterError
+            If another store of this process has keys on the servers, which have one optimizer for all of them.
         """
+        if not _keeper:
+            _keeper.append(self)
+        elif _keeper[0] is not self:
+            todo = "initialize all keys in one store, or launch without servers"
+            raise ClusterError("KVStore.init: another store has its keys on the servers", f"key {key!r}", todo)
         for k, values in self._by_key(key, value):
             if len(values) > 1:
                 raise MXNetError(f"KVStore: duplicate init of key {k}", None, "init or broadcast each key once")

@@ -108,4 +108,11 @@ with tempfile.TemporaryDirectory() as folder:
             assert any(event["name"].startswith("sgd_update") for event in events), events
         assert mx.profiler.state() == "stop"
         refuses(lambda: store.send_command_to_servers(-1, '["remove", {}]'), "not a command of the profiler")
+
+# a second store shares the connection: only one has keys on the servers, which have one optimizer
+other = mx.kv.create("dist_sync")
+assert (other.rank, other.num_workers) == (rank, count)
+other.barrier()
+refuses(lambda: other.init("z", mx.nd.ones(1)), "another store has its keys")
+assert pulled("v", (400, 100)) is not None
 print(f"worker {rank} of {count} is done")
