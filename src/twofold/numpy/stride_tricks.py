@@ -70,6 +70,8 @@ def sliding_window_view(
 ) -> ndarray:
     """All windows of a size, along new last axes: a read-only view, so that of many windows only those that are used are copied.
 
+    On GPUs all of them are copied, also where a slice of them is used.
+
     Parameters
     ----------
     x
