@@ -185,3 +185,8 @@ def test_methods_that_mxnet_refuses_are_refused():
             getattr(x, name)()
     assert x.writable
     assert x.broadcast_to((3, 2, 2)).shape == (3, 2, 2)
+
+
+def test_places_in_column_major_order():
+    rows, columns = np.unravel_index(np.array([1, 2], dtype="int32"), (2, 3), order="F")
+    assert [rows.tolist(), columns.tolist(), str(rows.dtype)] == [[1, 0], [0, 1], "int32"]

@@ -184,11 +184,13 @@ class ArrayFunctions(Elementwise, Reductions, Shapes, ShortCreation, Products):
         return from_host(ndarray, counts, x.context), from_host(ndarray, edges.astype(np.float32), x.context)
 
     def unravel_index(self, indices: Any, shape: Any, order: str = "C") -> Any:
-        """The coordinates of places in a flattened array, an array for each axis."""
+        """The coordinates of places in a flattened array, an array for each axis, in the dtype of the places if they are integers."""
         if self.number(indices) is not None:
-            return np.unravel_index(int(indices), shape)
-        found = np.unravel_index(host_of(self.operand(indices)).astype(np.int64), shape)
-        return tuple(from_host(ndarray, np.ascontiguousarray(k)) for k in found)
+            return np.unravel_index(int(indices), shape, order)  # type: ignore[call-overload]  # any text; NumPy raises
+        places = host_of(self.operand(indices))
+        kind = places.dtype if places.dtype.kind in "iu" else np.dtype(np.int64)
+        found = np.unravel_index(places.astype(np.int64), shape, order)  # type: ignore[call-overload]
+        return tuple(from_host(ndarray, np.ascontiguousarray(k, kind)) for k in found)
 
     def _rows(self, found: Any) -> Any:
         return tuple(found)
