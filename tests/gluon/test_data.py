@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import hashlib
 import json
@@ -86,6 +87,23 @@ def test_a_thread_that_hangs_is_named_and_replaced() -> None:
         list(loader)
     calm.set()
     assert [b.asnumpy().tolist() for b in loader] == [[0, 1], [2, 3], [4, 5]]
+
+
+def test_threads_end_with_the_loader() -> None:
+    def threads() -> int:
+        return sum(thread.name.startswith("DataLoader") for thread in threading.enumerate())
+
+    before = threads()
+    loader = DataLoader(SimpleDataset(list(range(50))), 2, num_workers=3, thread_pool=True)
+    next(iter(loader))
+    assert threads() >= before + 3
+    del loader
+    gc.collect()
+    for _ in range(500):
+        if threads() <= before:
+            break
+        time.sleep(0.01)
+    assert threads() <= before
 
 
 def test_a_program_ends_although_a_thread_hangs(tmp_path: Path) -> None:

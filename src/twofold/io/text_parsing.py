@@ -247,10 +247,10 @@ def _without_weight(line: bytes) -> bytes:
     label, *rest = line.split(None, 1)
     name, _, weight = label.partition(b":")
     try:
-        float(name), float(weight)
+        given = float(name), float(weight)
     except ValueError:
-        return line
-    return b" ".join([name, *rest])
+        given = ()
+    return b" ".join([name, *rest]) if given else line
 
 
 def _wrong_line(lines: list[bytes]) -> FormatError:
