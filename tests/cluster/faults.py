@@ -109,7 +109,14 @@ def _end_group(process: int) -> None:
 def named(log: str, role: str, number: int, process: int | None = None) -> bool:
     """Whether a log says which process is at fault: by the launcher, or by those that have waited for it."""
     missing = f"missing {role}s: [{number if process is None else process}]"
-    said = f"{role} {number} failed", f"{role} {number} has not", f"from {role} {number}", f"{role} {number} has died", missing
+    said = (
+        f"{role} {number} failed",
+        f"{role} {number} has not",
+        f"from {role} {number}",
+        f"{role} {number} has died",
+        f"{role} {number} | twofold:",
+        missing,
+    )
     return any(text in log for text in said)
 
 
@@ -125,9 +132,9 @@ def _is_whole(folder: Path) -> bool:
 
 
 def _as_promised(role: Role, found: Outcome) -> bool:
-    if role.go_on and found.has_gone_on:
-        return True
-    return found.status != 0 and found.seconds is not None and found.seconds <= PROMISED and not role.go_on
+    if role.go_on and found.point != "before it connects":  # there is nothing yet with which the others could go on
+        return found.has_gone_on
+    return found.status != 0 and found.seconds is not None and found.seconds <= PROMISED
 
 
 def _row(role: Role, sign: str, found: list[Outcome]) -> str:

@@ -42,3 +42,15 @@ def test_only_a_process_that_is_stopped_for_long_is_ended():
     assert "this process has been stopped for 5 s, and is ended" in log
     assert [process.communicate(timeout=20) for process in (silent, continued)] == [("", "")] * 2
     assert (silent.returncode, continued.returncode) == (0, 0)
+
+
+def test_a_launcher_ends_whose_process_dies_before_it_connects():
+    """It would let the others wait for ever; a process that has connected, or ends of its own will, is nobody's loss."""
+    begin = "import os; from twofold.frozen import end_if_stopped, note_connected; end_if_stopped(); "
+    launcher = "import subprocess, sys, time; subprocess.run([sys.executable, '-c', sys.argv[1]]); time.sleep(2)"
+    endings = {"os.kill(os.getpid(), 9)": -signal.SIGTERM, "note_connected(); os.kill(os.getpid(), 9)": 0, "pass": 0}
+    started = [
+        subprocess.Popen([sys.executable, "-c", launcher, begin + ending], env=environment({"TWOFOLD_FAULT_TOLERANT": "1"}))
+        for ending in endings
+    ]
+    assert [process.wait(30) for process in started] == list(endings.values())

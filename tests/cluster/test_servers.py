@@ -26,6 +26,7 @@ def test_servers_train_as_one_worker_with_the_joined_batch(run, tmp_path):
 def test_an_asynchronous_server_goes_on_without_a_worker_that_dies(run):
     done = run(4, "served_surviving", 5, TWOFOLD_SERVERS="1", TWOFOLD_FAULT_TOLERANT="1")
     assert done.returncode == 0, done.stdout + done.stderr
+    assert "worker 1 has died; the others go on without it" in done.stderr
     assert sorted(done.stdout.split("\n")) == ["", "worker 0: 29 pushes, 1 dead", "worker 2: 29 pushes, 1 dead"]  # 12 + 12 + 5
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..config import SETTINGS
 from ..errors import ClusterError
-from ..frozen import end_if_stopped
+from ..frozen import end_if_stopped, note_connected
 from ..scheduler.queue import QUEUE
 from .collectives import Collectives
 from .transports import mpi
@@ -111,6 +111,7 @@ def _connect(count: int, servers: int) -> Cluster:
     if workers < 1:
         raise ClusterError("a cluster needs a worker", f"{count} processes, {servers} servers", "start more processes: twofold launch -n 2")
     _check_identities(mpi.MpiGroup(everyone))
+    note_connected()
     messages = everyone.Dup() if servers else None
     own = mpi.split(everyone, int(rank >= workers))  # the workers, or the servers
     control = mpi.Control(own.Dup())

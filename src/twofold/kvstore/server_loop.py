@@ -1,5 +1,6 @@
 """`serve`: the loop of a server over any transport; `Intake`: the order in which it takes messages."""
 
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from time import monotonic
@@ -96,6 +97,8 @@ def serve(core: ServerCore, transport: Transport, every: float = 0.5, now: Calla
         except ProcessGone as gone:
             if gone.process < 0:
                 raise
+            if gone.process in core.live:
+                print(f"twofold: worker {gone.process} has died; the others go on without it", file=sys.stderr, flush=True)
             send(core.drop(gone.process))
             continue
         if received is not None:
