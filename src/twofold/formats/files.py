@@ -217,8 +217,8 @@ def listed_files(names: Name, beside: tuple[str, ...] = ()) -> list[str]:
 
     Examples
     --------
-    >>> listed_files("a.rec;s3://bucket/b.rec")
-    ['a.rec', 's3://bucket/b.rec']
+    >>> listed_files("a.rec;memory://bucket/b.rec")
+    ['a.rec', 'memory://bucket/b.rec']
     """
     given = os.fspath(names)
     found: list[str] = []
