@@ -15,7 +15,7 @@ import pytest
 
 import twofold as mx
 from twofold.config import SETTINGS
-from twofold.errors import FormatError, MissingFileError, MXNetError, ParameterError, ShapeError
+from twofold.errors import DTypeError, FormatError, MissingFileError, MXNetError, ParameterError, ShapeError
 from twofold.gluon.data import vision
 
 from tests.data.programs.images import BOXES, _list_file, _pixels, _png, _records
@@ -81,6 +81,17 @@ def test_lines_of_lists_that_are_wrong_are_named(tmp_path: Path, line: str) -> N
     (tmp_path / "a.lst").write_text("0\t1\tb.png\n" + line)
     with pytest.raises(FormatError, match="line 2"):
         mx.image.ImageIter(1, (3, 4, 4), path_imglist=str(tmp_path / "a.lst"))
+
+
+def test_an_entry_without_a_label_is_named() -> None:
+    with pytest.raises(ParameterError, match="entry 2 of a list of images has no label"):
+        mx.image.ImageIter(1, (3, 8, 8), imglist=[[0, "a.png"], ["b.png"]])
+
+
+@pytest.mark.parametrize("given", ["text", 10])
+def test_what_is_no_buffer_is_not_decoded(given: Any) -> None:
+    with pytest.raises(DTypeError, match="must be bytes"):
+        mx.image.imdecode(given)
 
 
 def test_boxes_are_drawn(tmp_path: Path) -> None:

@@ -269,9 +269,10 @@ def test_a_url_without_content_is_a_missing_file(store: str):
 
 
 def test_a_scheme_whose_package_is_missing_says_which(monkeypatch: pytest.MonkeyPatch, store: str):
-    monkeypatch.setitem(sys.modules, "gcsfs", None)
-    with pytest.raises(MissingDependency, match="install gcsfs"):
-        read_file("gs://bucket/key")
+    for package, url in ("gcsfs", "gs://bucket/key"), ("s3fs", "s3://bucket/key"), ("pyarrow", "hdfs://host/key"):
+        monkeypatch.setitem(sys.modules, package, None)
+        with pytest.raises(MissingDependency, match=f"pip install {package}"):
+            read_file(url)
 
 
 def test_an_unknown_scheme_is_rejected(store: str):

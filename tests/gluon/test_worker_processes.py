@@ -198,6 +198,17 @@ def test_an_error_that_cannot_be_pickled_is_told() -> None:
         list(DataLoader(Made(fail), 2, num_workers=1))
 
 
+def test_a_worker_that_exits_is_named() -> None:
+    with pytest.raises(EngineError, match="SystemExit in worker 0 for sample 0: given 3"):
+        list(DataLoader(Made(lambda k: sys.exit(3)), 2, num_workers=1))
+
+
+@pytest.mark.parametrize("workers", [{"num_workers": 0}, {"num_workers": 1}, {"num_workers": 1, "thread_pool": True}])
+def test_the_end_of_an_iterator_within_a_dataset_does_not_end_the_epoch(workers: dict[str, Any]) -> None:
+    with pytest.raises(EngineError, match=r"StopIteration was raised for the samples \[2, 3\]"):
+        list(DataLoader(Made(lambda k: k if k < 2 else next(iter(()))), 2, **workers))
+
+
 def test_a_loader_goes_on_after_an_error() -> None:
     loader = DataLoader(Made(lambda k: 1 / (k - 5)), 2, num_workers=2)
     for _ in range(2):

@@ -119,3 +119,10 @@ def test_a_symbol_of_images():
 def test_wrong_images_are_named(call, text):
     with pytest.raises(mx.MXNetError, match=text):
         call()
+
+
+def test_nearest_pixels_are_those_of_opencv_where_a_new_pixel_begins_between_two():
+    row = nd.array(np.arange(56).reshape(1, 56, 1).repeat(3, 2), dtype="uint8")
+    enlarged = mx.image.imresize(row, 100, 1, 0).asnumpy()[0, :, 0]
+    # MXNet 1.9.1; 25 * 56 / 100 is 14
+    assert enlarged[[24, 25, 26, 50, 75]].tolist() == [13, 13, 14, 27, 41]

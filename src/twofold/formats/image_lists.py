@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from numbers import Number
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import FormatError
+from ..errors import FormatError, ParameterError
 from .files import read_file
 
 if TYPE_CHECKING:
@@ -53,7 +53,10 @@ def read_image_list(path: str | os.PathLike[str], damaged: Callable[[FormatError
 def listed_images(given: Iterable[Sequence[Any]]) -> list[ListedImage]:
     """The images in a list [label, …, name] of a program, counted from 1. The only label of an image may be an array or a list of them."""
     found = []
-    for number, (*labels, name) in enumerate(given, 1):
+    for number, entry in enumerate(given, 1):
+        if len(entry) < 2:
+            raise ParameterError(f"entry {number} of a list of images has no label", f"{entry!r}", "pass [label, …, name]")
+        *labels, name = entry
         found.append(ListedImage(number, labels if len(labels) > 1 or isinstance(labels[0], Number) else labels[0], name))
     return found
 

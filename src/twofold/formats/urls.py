@@ -21,6 +21,15 @@ __all__ = ["RangedFile", "filesystem", "is_url", "named_errors", "send"]
 URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(::|://)")  # at least two letters: "c:/data" is a path
 LOCAL = "file://"
 INSTALL = "twofold[remote]"
+#: What fsspec needs for some schemes.
+PACKAGES = {
+    **dict.fromkeys(("s3", "s3a"), "s3fs"),
+    **dict.fromkeys(("gs", "gcs"), "gcsfs"),
+    **dict.fromkeys(("hdfs", "arrow_hdfs"), "pyarrow"),
+    **dict.fromkeys(("http", "https"), "aiohttp requests"),
+    **dict.fromkeys(("abfs", "abfss", "adl", "az"), "adlfs"),
+    **dict.fromkeys(("sftp", "ssh"), "paramiko"),
+}
 #: Stores in which a file that is being written can be seen; the others show an object when all of it has arrived.
 SHOWING_PARTS = frozenset({"arrow_hdfs", "dbfs", "ftp", "hdfs", "memory", "sftp", "smb", "ssh", "webhdfs"})
 #: Bytes that are fetched at once: the first number for reads here and there, up to the second for reads in sequence.
@@ -50,7 +59,8 @@ def filesystem(url: str) -> tuple[Any, str]:
     try:
         return core.url_to_fs(url)
     except ImportError as error:  # fsspec is installed, but not the package that it needs for this scheme
-        raise MissingDependency(f"opening {scheme}:// URLs needs a package that is not installed", todo=str(error)) from error
+        todo = f"pip install {PACKAGES[scheme]}" if scheme in PACKAGES else str(error)
+        raise MissingDependency(f"opening {scheme}:// URLs needs a package that is not installed", todo=todo) from error
     except ValueError as error:
         raise FileAccessError(f"{url}: unknown file system", str(error), "use a path, or a scheme that fsspec knows") from error
 

@@ -77,6 +77,8 @@ def imdecode(buf: Any, flag: int = 1, to_rgb: bool | int = True, out: NDArray | 
     >>> mx.image.imdecode(data).shape
     (4, 6, 3)
     """
+    if not isinstance(buf, (Array, np.ndarray, bytes, bytearray, memoryview)):
+        raise DTypeError("imdecode: the buffer must be bytes or an array of bytes", f"{type(buf).__name__}", "read the file in mode 'rb'")
     data = bytes(buf.asnumpy()) if isinstance(buf, Array) else bytes(buf)
     if not data:
         raise FormatError("imdecode: the buffer is empty", None, "pass a compressed image")

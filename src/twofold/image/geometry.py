@@ -157,7 +157,7 @@ class Map:
 def _axis(size: int, scale: float, shift: float) -> Axis:
     """A scale and a shift the other way round. Whole sizes have the very scale of the operator that resizes images."""
     new = round(size * scale)
-    return (size / new if abs(new - size * scale) < 1e-6 else 1 / scale), 0.5 - shift
+    return (1 / (new / size) if abs(new - size * scale) < 1e-6 else 1 / scale), 0.5 - shift
 
 
 def _array(record: object) -> np.ndarray:

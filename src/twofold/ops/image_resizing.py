@@ -17,13 +17,18 @@ DTYPES = ("uint8", *FLOATS)
 COPIED = ("int8", "int32")
 
 
+def _scale(size, new):
+    """Pixels for each new one, rounded as OpenCV rounds it: where a new pixel begins between two, size / new may name the other one."""
+    return 1 / (new / size)
+
+
 def _nearest(np, size, new):
-    return np.minimum((np.arange(new) * (size / new)).astype("int64"), size - 1)[:, None], np.ones((new, 1))
+    return np.minimum((np.arange(new) * _scale(size, new)).astype("int64"), size - 1)[:, None], np.ones((new, 1))
 
 
 def _centers(np, size, new):
     """The pixel below each new one, and the distance from it: (new,) each."""
-    at = ((np.arange(new) + 0.5) * (size / new) - 0.5).astype("float32")
+    at = ((np.arange(new) + 0.5) * _scale(size, new) - 0.5).astype("float32")
     low = np.floor(at)
     return low.astype("int64"), (at - low).astype("float64")
 
@@ -37,7 +42,7 @@ def _linear(np, size, new):
 
 def _enlarged_area(np, size, new):
     """Enlargement by whole pixels, with a blend where a new pixel covers two."""
-    low = np.floor(np.arange(new) * (size / new))
+    low = np.floor(np.arange(new) * _scale(size, new))
     share = np.arange(1, new + 1) - (low + 1) * (new / size)
     share = np.where(share <= 0, 0, share - np.floor(share))
     share = np.where(low >= size - 1, 0, share)
@@ -67,7 +72,7 @@ def _lanczos(np, size, new):
 
 def _covered(np, size, new):
     """The share of each pixel in the new ones, as far as they cover it."""
-    scale = size / new
+    scale = _scale(size, new)
     first, last = np.arange(new) * scale, np.minimum((np.arange(new) + 1) * scale, size)
     low = np.floor(first + 1e-9).astype("int64")
     pixels = low[:, None] + np.arange(int(np.ceil(scale)) + 1)

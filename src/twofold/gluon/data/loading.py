@@ -51,6 +51,17 @@ def loaded(
     began
         Told the place of each sample before it is loaded, and the number of samples before they are collated.
     """
+    try:
+        return _loaded(dataset, indices, batchify, skips, began)
+    except StopIteration as error:  # which would end the epoch in silence
+        raise EngineError(
+            f"DataLoader: StopIteration was raised for the samples {list(indices)}", None, "give next() a default, or catch it"
+        ) from error
+
+
+def _loaded(
+    dataset: Any, indices: Sequence[Any], batchify: Callable[[list[Any]], Any], skips: bool, began: Callable[[int], None] | None
+) -> Loaded:
     if type(dataset) is ArrayDataset and batchify is default_batchify_fn:
         rows = stacked_rows(dataset.arrays, indices)
         if rows is not None:

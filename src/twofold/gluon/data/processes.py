@@ -301,9 +301,11 @@ def _seed(seed: Sequence[int]) -> None:
 
 
 def _told(error: BaseException, where: str) -> BaseException:
-    """An error for the parent, with the traceback as a note; an `EngineError` for one that cannot be pickled."""
+    """An error for the parent, with the traceback as a note; an `EngineError` for one that cannot be pickled, and for SystemExit."""
     note = f"{where}:\n{''.join(traceback.format_exception(error))}"
     try:
+        if not isinstance(error, Exception):
+            raise TypeError("it would end the parent without a message")
         copy = pickle.loads(pickle.dumps(error))
         copy.add_note(note)
         pickle.dumps(copy)
