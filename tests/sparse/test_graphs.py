@@ -149,7 +149,7 @@ def machine():
     x, w, v = mx.sym.Variable("x", stype="csr"), mx.sym.Variable("w", stype="row_sparse"), mx.sym.Variable("v", stype="row_sparse")
     squares = mx.sym.dot(mx.sym.square(x), mx.sym._internal._square_sum(v, axis=1, keepdims=True))
     symbol = mx.sym.dot(x, w) + mx.sym.sum(mx.sym.square(mx.sym.dot(x, v)), axis=1, keepdims=True) - squares
-    executor = symbol.simple_bind(mx.cpu(), grad_req={"w": "write", "v": "write"}, x=(4, 90), w=(90, 1), v=(90, 3))
+    executor = symbol.simple_bind(mx.current_context(), grad_req={"w": "write", "v": "write"}, x=(4, 90), w=(90, 1), v=(90, 3))
     draw = np.random.RandomState(0)
 
     def step(count):
@@ -172,7 +172,8 @@ def test_weights_with_another_number_of_rows_take_the_programs_of_earlier_batche
     found = [step(count) for count in counts[:2]]
     COUNTERS.reset()
     found += [step(count) for count in counts[2:]]
-    assert COUNTERS.compiled == 0
+    if mx.current_context() == mx.cpu():  # on GPUs also the rows' copies are programs
+        assert COUNTERS.compiled == 0
     monkeypatch.setattr(staged_run, "with_spare_rows", lambda *given: set())
     step = machine()
     for results, count in zip(found, counts, strict=True):
@@ -187,7 +188,7 @@ def test_rows_that_are_all_read_have_none_behind_them():
     x = mx.sym.dot(mx.sym.Variable("x", stype="csr"), sums(w, axis=1, keepdims=True))
     for symbol in (sums(w, axis=1, keepdims=True), sums(w, axis=0), mx.sym.square(w), mx.sym.Group([x, sums(w, axis=1)])):
         shapes = {"x": (2, 40), "w": (40, 3)}
-        executor = symbol.simple_bind(mx.cpu(), grad_req={"w": "write"}, **{k: shapes[k] for k in symbol.list_arguments()})
+        executor = symbol.simple_bind(mx.current_context(), grad_req={"w": "write"}, **{k: shapes[k] for k in symbol.list_arguments()})
         rows = np.arange(51, dtype="f").reshape(17, 3)
         mx.nd.sparse.row_sparse_array((rows, np.arange(0, 34, 2)), shape=(40, 3)).copyto(executor.arg_dict["w"])
         output = executor.forward(is_train=True)[-1]
