@@ -158,6 +158,7 @@ def main() -> int:
     lines = ["| who | signal | the others | as promised | named | checkpoint whole | median s | most |", "|" + "---|" * 8]
     print("\n".join(lines))
     faults: list[str] = []
+    runs = 0
     with ThreadPoolExecutor(given.jobs) as pool:
         for role in ROLES:
             points = list(SERVER if role.victim >= role.workers else WORKER)
@@ -165,6 +166,7 @@ def main() -> int:
             for sign in given.signals if given.roles in role.name else ():
                 found = list(pool.map(lambda point, role=role, sign=sign: outcome(role, sign, point, given.timeout), chosen))
                 lines.append(_row(role, sign, found))
+                runs += len(found)
                 print(lines[-1], flush=True)
                 for one in found:
                     if not _as_promised(role, one) or not one.is_whole:
@@ -172,7 +174,7 @@ def main() -> int:
                         faults.append(f"{role.name}, {sign}, {one.point}: {seconds}, status {one.status}")
                         print(faults[-1], one.log if given.logs else "", sep="\n", flush=True)
     date, load = time.strftime("%Y-%m-%d"), os.getloadavg()[0]
-    lines += ["", f"{date}, load {load:.0f} on {os.cpu_count()} cores, `TWOFOLD_KV_TIMEOUT={given.timeout:g}`."]
+    lines += ["", f"{date}, load {load:.0f} on {os.cpu_count()} cores, `TWOFOLD_KV_TIMEOUT={given.timeout:g}`: {runs} runs."]
     if given.points == 20 and not given.roles:
         _write(lines + ["", "Not as promised:", ""] * bool(faults) + [f"* {text}" for text in faults])
     return int(bool(faults))
