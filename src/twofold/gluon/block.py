@@ -322,8 +322,8 @@ class Block:
         )  # fmt: skip
 
     def save_params(self, filename: Path) -> None:
-        """MXNet's older name for `save_parameters`."""
-        self.save_parameters(filename)
+        """Write all parameters by their names without the block's prefix, as MXNet did before 1.0; `load_parameters` reads them too."""
+        self.collect_params().save(filename, strip_prefix=self.prefix)
 
     def save(self, prefix: Path) -> None:
         """Write the parameters, and the graphs of hybridized blocks so that `load` need not trace them.

@@ -169,7 +169,9 @@ class CustomMetric(EvalMetric):
             check_label_shapes(host_labels, host_preds)
         for label, pred in zip(host_labels, host_preds, strict=False):
             result = self._feval(label, pred)
-            self._add(*(result if isinstance(result, tuple) else (result, 1)))
+            total, count = result if isinstance(result, tuple) else (result, 1)
+            # sums of NumPy's float32 numbers would stay in single precision
+            self._add(total.item() if isinstance(total, numpy.floating) else total, count)
 
     def get_config(self) -> NoReturn:
         """Not supported: a function cannot be serialized.

@@ -1,6 +1,7 @@
 """NumPy's functions on `NDArray`: some run as operators, recorded ones as those of ``mx.np``, all others in NumPy itself."""
 
 import inspect
+import operator
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -44,6 +45,23 @@ FUNCTIONS: dict[Callable[..., Any], tuple[Op, dict[str, str]]] = {
 }
 
 
+#: Python's operators, which NumPy's scalars on the left of one turn into calls of ufuncs.
+PYTHON_OPERATORS: dict[np.ufunc, Callable[[Any, Any], Any]] = {
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.divide: operator.truediv,
+    np.remainder: operator.mod,
+    np.power: operator.pow,
+    np.equal: operator.eq,
+    np.not_equal: operator.ne,
+    np.less: operator.lt,
+    np.less_equal: operator.le,
+    np.greater: operator.gt,
+    np.greater_equal: operator.ge,
+}
+
+
 @cache
 def _primitives() -> dict[np.ufunc, Op]:
     """The primitives that are NumPy's ufuncs."""
@@ -62,11 +80,19 @@ def _array_ufunc(self: NDArray, ufunc: np.ufunc, method: str, *inputs: Any, **op
     is_plain_call = method == "__call__" and set(options) <= {"out"} and all(isinstance(o, NDArray) for o in out)
     if op is None or not is_plain_call or not all(isinstance(i, (NDArray, np.ndarray, np.generic, bool, int, float)) for i in inputs):
         return _without_operator(getattr(ufunc, method), inputs, options)
+    if ufunc in PYTHON_OPERATORS and not out and any(map(_is_number, inputs)):
+        # the number takes the array's dtype, and a comparison's result has it too: MXNet's rules for Python's numbers
+        return PYTHON_OPERATORS[ufunc](*(i.item() if _is_number(i) else i for i in inputs))
     result = applied(op.sig(True), operands(inputs))
     if out:
         out[0][:] = result
         return out[0]
     return result
+
+
+def _is_number(operand: Any) -> bool:
+    """Whether an operand is one of NumPy's numbers, which NumPy's own comparisons turn into arrays without axes."""
+    return isinstance(operand, np.number) or (isinstance(operand, np.ndarray) and operand.ndim == 0 and operand.dtype.kind in "iuf")
 
 
 def _array_function(self: NDArray, function: Callable[..., Any], types: object, args: tuple[Any, ...], options: dict[str, Any]) -> Any:

@@ -145,3 +145,13 @@ def whole_models(mx: Any) -> Any:
     other = _net(mx)
     other.load(os.path.join(folder, "whole"))
     return [sorted(f for f in os.listdir(folder) if f.startswith("whole")), (other(x) - want).abs().sum()]
+
+
+def names_in_files_of_save_params(mx: Any) -> Any:
+    net, folder = _saved(mx)
+    x = mx.nd.array(real(2, 4))
+    path = os.path.join(folder, "old")
+    net.save_params(path)
+    other = _net(mx, prefix="other_")
+    other.load_parameters(path)
+    return [sorted(mx.nd.load(path)), net(x), other(x)]

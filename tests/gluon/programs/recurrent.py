@@ -131,3 +131,15 @@ def invalid_calls(mx: Any) -> Any:
         fails(lambda: rnn.ZoneoutCell(rnn.BidirectionalCell(rnn.RNNCell(2), rnn.RNNCell(2)))),
         fails(lambda: layer(x[0])),
     ]
+
+
+def outputs_of_residual_cells(mx: Any) -> Any:
+    found = []
+    for lengths in (None, [1, 2]):
+        for merge in (None, True, False):
+            cell = mx.gluon.rnn.ResidualCell(mx.gluon.rnn.RNNCell(4, prefix="r_"))
+            cell.initialize(mx.init.One())
+            valid = None if lengths is None else mx.nd.array(lengths)
+            x = mx.nd.array(SEQUENCES)[:, :2]
+            found.append(cell.unroll(len(SEQUENCES), x, layout="TNC", merge_outputs=merge, valid_length=valid)[0])
+    return found

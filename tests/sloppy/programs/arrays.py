@@ -297,3 +297,14 @@ def upper_factors(mx: Any) -> Any:
 
 def unknown_keyword_of_a_regression_output(mx: Any) -> Any:
     return mx.nd.LinearRegressionOutput(_x(mx), _x(mx), foo=1)
+
+
+def numpy_number_before_an_operator(mx: Any) -> Any:
+    found = []
+    for number in (np.float64(1.5), np.int32(3)):
+        for dtype in ("int32", "uint8", "float16", "float32"):
+            x = mx.nd.array([1, 2, 3], dtype=dtype)
+            found += [number == x, number != x, number < x, number <= x, number > x, number >= x]
+            found += [number + x, number - x, number * x, number / x, number % x, number**x]
+    negative = mx.nd.array([-1, 2], dtype="int32")
+    return [*found, np.float64(1.5) ** negative, np.int32(3) ** negative]

@@ -256,3 +256,10 @@ def checks_of_lengths_and_shapes(mx: Any) -> Any:
     check, label, pred = mx.metric.check_label_shapes, mx.nd.array(CLASSES), mx.nd.array(SCORES)
     wrapped = [list(x) for x in check(label, label, wrap=True)]
     return [fails(lambda: check([1], [2, 3])), fails(lambda: check(label, pred)), fails(lambda: check(label, pred, shape=True)), wrapped]
+
+
+def sums_of_single_precision(mx: Any) -> Any:
+    metric = mx.metric.np(lambda label, pred: pred.sum(), name="sum")
+    for value in (2.0**24, 1.0, 1.0):
+        metric.update([mx.nd.ones((1,))], [mx.nd.full((1,), value)])
+    return [metric.get(), float(metric.sum_metric)]

@@ -205,4 +205,5 @@ class ResidualCell(ModifierCell, arrays="nd"):
             masked = F.SequenceMask(merge(F, inputs, layout), sequence_length=valid_length, use_sequence_length=True, axis=layout.find("T"))
             inputs = steps_of(length, masked, layout).values
         sums = [a + b for a, b in zip(outputs, inputs, strict=True)]
-        return (merge(F, sums, layout) if merge_outputs else sums), states
+        merged = valid_length is not None if merge_outputs is None else merge_outputs
+        return (merge(F, sums, layout) if merged else sums), states
