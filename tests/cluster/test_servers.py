@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import twofold as mx
@@ -34,6 +35,33 @@ def test_what_arrives_while_a_server_sends_is_understood_after_what_came_before_
     done = run(2, "announced")
     assert done.returncode == 0, done.stdout + done.stderr
     assert sorted(done.stdout.splitlines()) == ["server is done", "worker is done"]
+
+
+@pytest.mark.parametrize(("kind", "victim", "point"), [("dist_sync", 3, 4), ("dist_sync", 2, 30), ("dist_async", 3, 16)])
+def test_the_others_go_on_without_a_server_that_dies(run, kind, victim, point):
+    done = run(
+        4, "served_losing", kind, victim, point, TWOFOLD_SERVERS="2", TWOFOLD_FAULT_TOLERANT="1", MXNET_KVSTORE_BIGARRAY_BOUND="10000"
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = sorted(done.stdout.splitlines())
+    assert [line[:9] for line in lines] == ["worker 0:", "worker 1:"]
+    if kind == "dist_sync":  # no push is lost, none counts twice
+        shapes = [(5,), (3, 4), (300, 100), (7,)]
+        weights = [np.ones(shape) for shape in shapes]
+        for worker in range(2):
+            draw = np.random.RandomState(worker)
+            for _ in range(8):
+                for weight, shape in zip(weights, shapes, strict=True):
+                    weight -= 0.125 * draw.randint(-8, 8, shape)
+        for line in lines:
+            np.testing.assert_allclose([float(word) for word in line[9:].split()], [(w * w).sum() for w in weights], rtol=1e-6)
+
+
+def test_without_another_server_the_death_of_one_ends_all(run):
+    done = run(3, "served_losing", "dist_sync", 2, 30, TWOFOLD_SERVERS="1", TWOFOLD_FAULT_TOLERANT="1")
+    assert done.returncode != 0
+    assert "server 0 has died: given there is no other server" in done.stderr
+    assert "no answer within" not in done.stderr
 
 
 def test_only_asynchronous_stores_have_a_staleness():

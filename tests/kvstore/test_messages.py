@@ -80,7 +80,7 @@ def test_a_payload_above_the_limit_is_rejected_before_it_is_read():
 
 @pytest.mark.parametrize(
     "wrong",
-    [PUSH._replace(op=16), PUSH._replace(flags=8), PUSH._replace(dtype=13), PUSH._replace(rows=7)],
+    [PUSH._replace(op=16), PUSH._replace(flags=16), PUSH._replace(dtype=13), PUSH._replace(rows=7)],
     ids=["op", "flags", "dtype", "rows"],
 )
 def test_a_field_out_of_range_is_rejected(wrong):

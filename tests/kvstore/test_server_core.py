@@ -272,7 +272,7 @@ def test_a_request_that_waits_too_long_fails_and_names_what_is_missing():
 
 
 def test_states_survive_a_server_through_its_neighbour():
-    alone, dying, heir = Server(1), Server(1, rank=1, neighbour=2, snapshot_every=2), Server(1, rank=2)
+    alone, dying, heir = Server(1), Server(1, rank=1, following=[2], snapshot_every=2), Server(1, rank=2)
     for server in (alone, dying):
         server.init(0, floats(1, 2))
     for server in (alone, dying, heir):
@@ -286,7 +286,8 @@ def test_states_survive_a_server_through_its_neighbour():
     heir.core.handle(1, snapshot._replace(payload=bytes(snapshot.payload)))
     [(_, value)] = dying.pull(0, 0)
     about = {"name": 0, "shape": [2], "dtype": "float32", "clock": 2, "heir_of": 1}
-    heir.send(0, Op.INIT, 0, json.dumps(about).encode())
+    [(_, answer)] = heir.core.handle(0, Message(Op.INIT, 0, payload=json.dumps(about).encode()))
+    assert answer.flags == Flag.SEND_VALUE
     heir.send(0, Op.BCAST, 0, value, clock=2)
     heir.clocks[0, 0] = 2
     [(_, found)] = heir.push(0, 0, floats(3, 3), op=Op.PUSHPULL)

@@ -1,17 +1,19 @@
 """`ServerClient`: a worker's side of a store with servers. It divides tensors among servers, counts pushes, and waits with deadlines."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from time import monotonic
 from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
 
-from ..errors import ClusterError, ClusterTimeout, MessageLost, MXNetError, ParameterError, ShapeError
+from ..errors import ClusterError, ClusterTimeout, MessageLost, MXNetError, ParameterError, ProcessGone, ShapeError
 from ..ndarray.creation import from_numpy
+from .announcement import NO_VALUE
 from .base import Key
 from .compression import TwoBitCompression, compression_of, pack_two_bit
+from .kept import Kept
 from .messages import NO_KEY, Flag, Message, Op, Payload, bytes_of, dtype_code, error_in
 from .transports import Transport
 
@@ -52,6 +54,8 @@ class Request(NamedTuple):
     name: Key | None
     #: Where the reply's payload goes.
     out: memoryview | None
+    #: Whether it announces a part that another server had.
+    is_move: bool = False
 
 
 class ServerClient:
@@ -69,6 +73,8 @@ class ServerClient:
         Number of elements from which a tensor is divided among all servers; a smaller one is on a single server.
     attempts
         How often a request is sent before its deadline. More than once is for transports that lose messages.
+    is_tolerant
+        Whether to go on without a server that dies, if there is another: what is sent and received is kept for that.
 
     Notes
     -----
@@ -94,23 +100,35 @@ class ServerClient:
     ([2.0, 1.0], [2.0, 1.0])
     """
 
-    def __init__(self, transport: Transport, workers: int, *, timeout: float = 60.0, bound: int = 1_000_000, attempts: int = 1) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        workers: int,
+        *,
+        timeout: float = 60.0,
+        bound: int = 1_000_000,
+        attempts: int = 1,
+        is_tolerant: bool = False,
+    ) -> None:
         if transport.size <= workers:
             raise ParameterError("ServerClient: there is no server", f"{transport.size} processes, {workers} workers", "launch with -s 1")
         self._transport, self._rank, self._workers = transport, transport.rank, workers
-        self._servers = tuple(range(workers, transport.size))
+        #: Those that are left, and those that were there at first, by which tensors are divided.
+        self._servers = self._all_servers = tuple(range(workers, transport.size))
         self._timeout, self._bound, self._attempts = timeout, bound, attempts
         self._tensors: dict[Key, Tensor] = {}
         self._clocks: dict[Key, int] = {}
         self._seq = 0
         self._pending: dict[int, Request] = {}
         self._failure: MXNetError | None = None
-        #: Pushes that no reply has confirmed yet, by server, key and part, for transports that lose messages.
-        self._unconfirmed: dict[tuple[int, int, int], list[Message]] = {}
-        #: The last clock of each part of which this worker has the value.
-        self._pulled: dict[tuple[Key, int], int] = {}
-        #: Servers that could not be sent to, while what was sent is kept.
+        self._is_tolerant, self._keeps = is_tolerant, is_tolerant or attempts > 1
+        self._kept = Kept()
+        #: Servers that were found dead and are not replaced yet; which server has the parts of a dead one.
         self._gone: set[int] = set()
+        self._heirs: dict[int, int] = {}
+        #: Requests that wait while parts move to another server.
+        self._aside: dict[int, Request] = {}
+        self._is_moving = self._is_leaving = False
         self._compression: TwoBitCompression | None = None
         self._texts: dict[int, bytes] = {}
 
@@ -160,21 +178,28 @@ class ServerClient:
         about = {"name": tensor.name, "shape": shape, "dtype": tensor.dtype.name, "is_cut": len(tensor.parts) > 1, **more}
         if tensor.is_row_sparse:
             about["stype"] = "row_sparse"
-        self._ask(Op.INIT, tensor, part, json.dumps(about).encode())
+        self._ask(Op.INIT, tensor, part, json.dumps(about).encode(), is_move="heir_of" in more)
+
+    def _send_kept(self, tensor: Tensor, index: int) -> None:
+        """Send the value of a part that this worker has."""
+        found = self._kept.value(tensor.key, index)
+        assert found is not None
+        self._ask(Op.BCAST, tensor, tensor.parts[index], found[1], clock=found[0])
 
     def _divided(self, name: Key, value: np.ndarray, is_row_sparse: bool) -> Tensor:
         if not value.size or not value.ndim:
             raise ShapeError(f"init of key {name!r}: a key needs elements", f"shape {value.shape}", "pass an array with at least one")
-        count = len(self._servers)
+        servers = [self._home(server) for server in self._all_servers]
+        count = len(servers)
         by_rows = is_row_sparse or value.shape[0] >= count
         width = value.size // value.shape[0] if by_rows else 1
         length = value.size // width
         if value.size < self._bound or length < count:
-            home = self._servers[crc32(str(name).encode()) % count]
+            home = servers[crc32(str(name).encode()) % count]
             parts = (Part(0, home, 0, length),)
         else:
             ends = [length * k // count for k in range(count + 1)]
-            parts = tuple([Part(k, self._servers[k], ends[k], ends[k + 1]) for k in range(count)])
+            parts = tuple([Part(k, servers[k], ends[k], ends[k + 1]) for k in range(count)])
         return Tensor(len(self._tensors), name, value.shape, value.dtype, dtype_code(value.dtype), is_row_sparse, width, parts)
 
     def push(self, name: Key, array: np.ndarray) -> None:
@@ -340,6 +365,7 @@ class ServerClient:
 
     def stop(self) -> None:
         """Leave the servers; they stop when all workers have left."""
+        self._is_leaving = True
         self._ask_all(Op.STOP)
 
     def restore_optimizer_states(self, states: list[bytes]) -> None:
@@ -363,58 +389,66 @@ class ServerClient:
 
     # a server that died
 
-    def clocks_of(self, server: int) -> dict[tuple[Key, int], int]:
-        """How new this worker's values of a server's parts are: by key and number of the part, after how many pushes it was pulled."""
-        parts = [(name, part) for name, tensor in self._tensors.items() for part in tensor.parts if part.server == server]
-        return {(name, part.shard): self._pulled.get((name, part.shard), 0) for name, part in parts}
+    def _replace(self, dead: int) -> None:
+        """Go on without a server. The next one gets its parts of tensors; what is kept for it is sent there.
 
-    def replace_server(self, dead: int, newest: Mapping[tuple[Key, int], int], value_of: Callable[[Key], np.ndarray]) -> None:
-        """Go on without a server: the next one gets its parts of tensors. All workers call this.
-
-        Then `finish` completes what the dead server has not answered. The optimizer's states are those of its last snapshot.
-
-        Parameters
-        ----------
-        dead
-            The server.
-        newest
-            For each of its parts the worker with the newest value: one whose `clocks_of` is the largest.
-        value_of
-            The array into which a key was last pulled.
+        All workers do this, each when it finds out. The optimizer's states are those of the dead server's last snapshot.
 
         Raises
         ------
         ClusterError
-            If no server is left, or the client does not keep what it sends (``attempts=1``).
+            If this is not possible.
         """
-        others = [server for server in self._servers if server != dead]
-        if not others or self._attempts == 1:
-            given = f"{len(others)} servers left, attempts={self._attempts}"
-            raise ClusterError(f"server {dead} cannot be replaced", given, "continue from a checkpoint")
-        heir = next((server for server in others if server > dead), others[0])
-        self._servers = tuple(others)
         self._gone.discard(dead)
-        lost = {seq: request for seq, request in self._pending.items() if request.server == dead}
-        kept = {seq: self._pending.pop(seq) for seq in tuple(self._pending)}
+        if dead not in self._servers:  # that is known
+            return
+        self._servers = others = tuple([server for server in self._servers if server != dead])
+        # what was asked of all servers has no meaning for a single other one
+        waiting = {seq: r for seq, r in self._pending.items() if r.server != dead or (r.name is not None and not r.is_move)}
+        if self._is_leaving:
+            self._pending = {seq: request for seq, request in waiting.items() if request.server != dead}
+            return
+        self._check_replaceable(dead, others)
+        heir = self._heirs[dead] = next((server for server in others if server > dead), others[0])
+        self._pending = {seq: request for seq, request in waiting.items() if request.is_move}
+        self._aside |= {seq: request for seq, request in waiting.items() if not request.is_move}
         for name, tensor in self._tensors.items():
             moved = [part for part in tensor.parts if part.server == dead]
             parts = tuple([part._replace(server=heir) if part.server == dead else part for part in tensor.parts])
             self._tensors[name] = tensor = tensor._replace(parts=parts)
             for part in moved:
-                clock = self._pulled.get((name, part.shard), 0)
-                self._announce(tensor, part._replace(server=heir), clock=clock, heir_of=dead)
-                if newest[name, part.shard] == self._rank:
-                    value = bytes_of(self._slice(tensor, part, value_of(name)))
-                    self._ask(Op.BCAST, tensor, part._replace(server=heir), value, clock=clock)
-        self._wait()
-        for (server, key, shard), messages in tuple(self._unconfirmed.items()):
-            if server == dead:
-                del self._unconfirmed[server, key, shard]
-                self._unconfirmed[heir, key, shard] = messages
-        # requests to all servers have no meaning for a single other one
-        self._pending = {seq: r for seq, r in kept.items() if seq not in lost}
-        self._pending.update({seq: r._replace(server=heir) for seq, r in lost.items() if r.name is not None})
-        self._send_again()
+                self._announce(tensor, part._replace(server=heir), clock=self._kept_clock(tensor, part), heir_of=dead)
+        self._kept.move(dead, heir)
+        if not self._is_moving:
+            self._is_moving = True
+            try:
+                self._wait()  # if another server dies meanwhile, its parts are moved as well
+            finally:
+                self._is_moving = False
+            self._pending = {seq: r._replace(server=self._home(r.server)) for seq, r in self._aside.items()}
+            self._aside = {}
+            self._send_again()
+
+    def _check_replaceable(self, dead: int, others: Sequence[int]) -> None:
+        what, todo = f"server {dead - self._workers} has died", "continue from a checkpoint"
+        if not others:
+            raise ClusterError(what, "there is no other server", todo)
+        if not self._is_tolerant:
+            raise ClusterError(what, "what was sent to it is not kept", f"{todo}; twofold launch --ft replaces servers")
+        parts = [(tensor, part) for tensor in self._tensors.values() for part in tensor.parts if part.server == dead]
+        for tensor, part in parts:
+            if self._kept.has_rows_alone(tensor.key, part.shard):
+                raise ClusterError(f"{what}, and rows of key {tensor.name!r} were only there", "no worker pulls all of them", todo)
+
+    def _kept_clock(self, tensor: Tensor, part: Part) -> int:
+        found = self._kept.value(tensor.key, part.shard)
+        return NO_VALUE if found is None else found[0]
+
+    def _home(self, server: int) -> int:
+        """A server, or after its death the one that has its parts."""
+        while server in self._heirs:
+            server = self._heirs[server]
+        return server
 
     # messages
 
@@ -457,27 +491,25 @@ class ServerClient:
         flags: int = 0,
         rows: int = 0,
         clock: int | None = None,
+        is_move: bool = False,
     ) -> None:
         self._seq = seq = self._seq + 1
         clock = self._clocks[tensor.name] if clock is None else clock
         if op == Op.PUSH:
             flags |= Flag.QUIET
         message = Message(op, tensor.key, tensor.code, flags, part.shard, self._rank, clock, seq, rows, payload)
-        if self._attempts > 1:
+        if self._keeps:
             message = message._replace(payload=bytes(payload))
-            if op in (Op.PUSH, Op.PUSHPULL):
-                self._unconfirmed.setdefault((part.server, tensor.key, part.shard), []).append(message)
+            self._kept.sent(part.server, message)
         if op != Op.PUSH:
-            self._pending[seq] = Request(part.server, message, tensor.name, None if out is None else bytes_of(out))
+            self._pending[seq] = Request(part.server, message, tensor.name, None if out is None else bytes_of(out), is_move)
         self._send(part.server, message)
 
     def _send(self, server: int, message: Message) -> None:
         try:
             self._transport.send(server, message)
-        except ClusterError:
-            if self._attempts == 1:
-                raise
-            self._gone.add(server)  # the next wait says so, when all that was to be sent is kept
+        except ProcessGone:
+            self._gone.add(server)  # the next wait sees to it, when all that was to be sent is kept
 
     def _wait(self) -> None:
         """Receive the replies to all requests.
@@ -489,12 +521,20 @@ class ServerClient:
         ClusterTimeout
             If a reply does not arrive in time.
         """
-        if self._gone:
-            raise ClusterError("a server is gone", f"process {min(self._gone)}", "move its parts with replace_server")
         patience = (self._timeout + GRACE) / self._attempts
         until, attempts = monotonic() + patience, 1
-        while self._pending:
-            received = self._transport.receive(max(0.0, until - monotonic()))
+        while self._pending or self._gone:
+            if self._gone:
+                self._replace(min(self._gone))
+                until = monotonic() + patience
+                continue
+            try:
+                received = self._transport.receive(max(0.0, until - monotonic()))
+            except ProcessGone as gone:
+                if gone.process not in self._all_servers:
+                    raise
+                self._gone.add(gone.process)
+                continue
             if received is not None:
                 self._accept(*received)
             elif attempts < self._attempts:
@@ -507,7 +547,7 @@ class ServerClient:
             raise failure
 
     def _accept(self, server: int, message: Message) -> None:
-        op, key, _, _, index, _, clock, seq, _, payload = message
+        op, key, _, _, index, _, _, seq, _, payload = message
         request = self._pending.get(seq)
         if op == Op.ERROR:
             error = error_in(message)
@@ -520,11 +560,10 @@ class ServerClient:
         if request is None:
             return
         del self._pending[seq]
-        if request.out is not None and request.name is not None:
-            self._pulled[request.name, index] = max(clock, self._pulled.get((request.name, index), 0))
-        if self._attempts > 1 and key != NO_KEY:
-            place = server, key, index
-            self._unconfirmed[place] = [m for m in self._unconfirmed.get(place, ()) if m.clock > clock]
+        if self._keeps:
+            self._kept.received(server, request.message.op, message)
+        if message.flags & Flag.SEND_VALUE and request.name is not None:
+            self._send_kept(self._tensors[request.name], index)
         if request.out is None:
             self._texts[server] = bytes(payload)
         elif len(payload) != request.out.nbytes:
@@ -534,10 +573,8 @@ class ServerClient:
 
     def _send_again(self, place: tuple[int, int, int] | None = None) -> None:
         """Send all that was not answered, in its order: servers leave out what they have already carried out."""
-        for known, messages in self._unconfirmed.items():
-            if place in (None, known):
-                for message in messages:
-                    self._send(known[0], message)
+        for server, message in self._kept.pushes(place):
+            self._send(server, message)
         for request in tuple(self._pending.values()):
             if request.message.op != Op.PUSHPULL and place is None:
                 self._send(request.server, request.message)

@@ -56,6 +56,11 @@ class Cluster(NamedTuple):
         return self.rank >= self.workers
 
     @property
+    def is_tolerant(self) -> bool:
+        """Whether the others go on after a process has died."""
+        return os.environ.get("TWOFOLD_FAULT_TOLERANT") == "1"
+
+    @property
     def is_failed(self) -> bool:
         """Whether this process ends because of an error."""
         return bool(_failed)

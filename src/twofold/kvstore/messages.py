@@ -95,10 +95,12 @@ class Flag:
     TWO_BIT = 2
     #: A reply is only sent if the request fails.
     QUIET = 4
+    #: In a reply to an announcement: the worker is to send its value.
+    SEND_VALUE = 8
 
 
 OPS = len(Op)
-FLAGS = Flag.ROW_SPARSE | Flag.TWO_BIT | Flag.QUIET
+FLAGS = Flag.ROW_SPARSE | Flag.TWO_BIT | Flag.QUIET | Flag.SEND_VALUE
 
 
 class Message(NamedTuple):

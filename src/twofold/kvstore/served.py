@@ -5,7 +5,6 @@ import json
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -16,7 +15,7 @@ from ..backend.loader import backend_for
 from ..config import SETTINGS
 from ..device import CPU
 from ..dtype import NUMPY
-from ..errors import ClusterError, FormatError, MXNetError, ParameterError, ProcessGone
+from ..errors import ClusterError, FormatError, MXNetError, ParameterError
 from ..formats.files import read_file, write_file
 from ..imperative.array import adopted
 from ..imperative.invoke import host_of
@@ -57,15 +56,15 @@ def run_server(cluster: Cluster, staleness: float) -> None:
         How many pushes a worker may be ahead of the slowest; see `ServerCore`.
     """
     everyone = range(cluster.workers, cluster.workers + cluster.servers)
-    following = everyone[(cluster.rank - cluster.workers + 1) % cluster.servers]
+    own = cluster.rank - cluster.workers
     core = ServerCore(
         cluster.workers,
         staleness,
         timeout=SETTINGS.kv_timeout,
         allowed=[name for name in os.environ.get("TWOFOLD_ALLOW", "").split(",") if name],
-        on_command=lambda head, body: _obey(cluster.rank - cluster.workers, head, body),
+        on_command=lambda head, body: _obey(own, head, body),
         rank=cluster.rank,
-        neighbour=following if cluster.servers > 1 else None,
+        following=[*everyone[own + 1 :], *everyone[:own]],
     )
     assert cluster.messages is not None
     peers = [process for process in range(cluster.workers + cluster.servers) if process != cluster.rank]
@@ -104,7 +103,8 @@ def _client_of(cluster: Cluster) -> ServerClient:
         servers = range(cluster.workers, cluster.workers + cluster.servers)
         transport = MpiTransport(cluster.messages, servers, SETTINGS.kv_timeout, memory=lambda *reply: client.memory_for(*reply))
         bound = int(os.environ.get("MXNET_KVSTORE_BIGARRAY_BOUND", "1000000"))
-        client = ServerClient(transport, cluster.workers, timeout=SETTINGS.kv_timeout, bound=bound)
+        is_tolerant = cluster.is_tolerant and cluster.servers > 1
+        client = ServerClient(transport, cluster.workers, timeout=SETTINGS.kv_timeout, bound=bound, is_tolerant=is_tolerant)
         _clients.append(client)
         atexit.register(_leave, cluster, client)
     return _clients[0]
@@ -112,8 +112,7 @@ def _client_of(cluster: Cluster) -> ServerClient:
 
 def _leave(cluster: Cluster, client: ServerClient) -> None:
     if not cluster.is_failed:
-        with suppress(ProcessGone):  # who is gone needs not be left
-            client.stop()
+        client.stop()
 
 
 class OnServers(NamedTuple):

@@ -11,9 +11,8 @@ import math
 from bisect import insort
 from collections.abc import Callable, Collection, Iterable
 
-from ..dtype import MXNET_CODES
 from ..errors import ClusterError, ClusterTimeout, FormatError, MessageLost, MXNetError, ParameterError
-from .base import Key
+from .announcement import NO_VALUE, announcement_in, text_in
 from .compression import compression_of
 from .messages import DTYPE_OF, NO_KEY, Flag, Message, Op, Payload, reply, reply_error
 from .server_updates import ServerUpdates
@@ -52,8 +51,8 @@ class ServerCore:
         Classes and functions, as ``module:Class``, that workers may name as optimizers and updaters.
     on_command
         Called with the number and text of each `Op.COMMAND`.
-    rank, neighbour
-        The process that this server is, and the server that keeps a copy of its optimizer's states; None for no copies.
+    rank, following
+        The process that this server is, and the other servers, of which the first one that lives keeps a copy of its optimizer's states.
     snapshot_every
         Number of updates of each key between copies of the states.
 
@@ -85,7 +84,7 @@ class ServerCore:
         allowed: Collection[str] = (),
         on_command: Callable[[int, str], object] | None = None,
         rank: int = 0,
-        neighbour: int | None = None,
+        following: Iterable[int] = (),
         snapshot_every: int = 100,
     ) -> None:
         if not staleness >= 0:
@@ -106,7 +105,7 @@ class ServerCore:
         self._finished: dict[int, Message] = {}
         self._answered: dict[int, Message] = {}
         self._heard = dict.fromkeys(self._live, 0.0)
-        self._rank, self._neighbour, self._snapshot_every = rank, neighbour, snapshot_every
+        self._rank, self._following, self._snapshot_every = rank, list(following), snapshot_every
         self._until_snapshot = snapshot_every
         self._snapshots: dict[int, bytes] = {}
         self._refused: set[int] = set()
@@ -258,8 +257,10 @@ class ServerCore:
                 shard.parked = [p for p in shard.parked if now - p.since <= self._timeout]
                 for p in late:
                     missing = [w for w in self._live if shard.clocks.get(w, 0) < p.clock and w not in self._done]
+                    if shard.heir_of is not None and not shard.has_value:
+                        missing = [w for w in self._live if w not in shard.announced]
                     what = f"{Op(p.request.op).name} of key {shard.name!r} at clock {p.clock}"
-                    out.append((p.source, reply_error(p.request, self._late(what, missing if shard.has_value else "the initial value"))))
+                    out.append((p.source, reply_error(p.request, self._late(what, missing or "the initial value"))))
         if self._barrier and now - self._barrier_since > self._timeout:
             missing = [w for w in self._live if w not in self._barrier]
             out += [(w, reply_error(m, self._late("BARRIER", missing))) for w, m in self._barrier.items()]
@@ -271,8 +272,12 @@ class ServerCore:
         return ClusterTimeout(f"{what}: no answer within {self._timeout:g} s", f"missing workers: {missing}", todo)
 
     def drop(self, worker: int) -> Replies:
-        """Go on without a worker that died. What is already part of a sum stays in it; the sum then counts those who contributed."""
+        """Go on without a worker that died. What is already part of a sum stays in it; the sum then counts those who contributed.
+
+        Of a server that died nothing more is expected; the workers see to its keys.
+        """
         self._out = out = []
+        self._following = [server for server in self._following if server != worker]
         if worker in self._live:
             self._dead.add(worker)
             self._leave(worker)
@@ -292,6 +297,7 @@ class ServerCore:
     def _membership_changed(self) -> None:
         """Complete what no longer waits for anybody."""
         for shard in self._shards.values():
+            self._choose_sender(shard)
             self._advance(shard)
         if self._barrier and all(w in self._barrier for w in self._live):
             waiting, self._barrier = self._barrier, {}
@@ -325,16 +331,16 @@ class ServerCore:
         return ClusterError(f"server: worker {source} {state}", f"live workers: {self._live}", "join at the end of an epoch with DONE")
 
     def _on_set_optimizer(self, message: Message) -> None:
-        self._updates.configure(_text(message.payload), len(self._live), self._shards.values())
+        self._updates.configure(text_in(message.payload), len(self._live), self._shards.values())
         for shard in self._shards.values():
             shard.failure = None
         self._answer(message.worker, reply(message))
 
     def _on_set_compression(self, message: Message) -> None:
         try:
-            found = compression_of(json.loads(_text(message.payload)))
+            found = compression_of(json.loads(text_in(message.payload)))
         except (ValueError, TypeError, AttributeError) as error:
-            raise ParameterError("set_gradient_compression: wrong parameters", _text(message.payload)[:80], str(error)) from error
+            raise ParameterError("set_gradient_compression: wrong parameters", text_in(message.payload)[:80], str(error)) from error
         self._threshold = None if found is None else found.threshold
         self._answer(message.worker, reply(message))
 
@@ -372,14 +378,14 @@ class ServerCore:
     def _on_command_message(self, message: Message) -> None:
         if self._on_command is None:
             raise ClusterError("server: it has no commands", f"command {message.clock}", "start it with a function for commands")
-        self._on_command(message.clock, _text(message.payload))
+        self._on_command(message.clock, text_in(message.payload))
         self._answer(message.worker, reply(message))
 
     # keys
 
     def _on_init(self, message: Message) -> None:
         place = message.key << 16 | message.shard
-        name, shape, dtype, is_row_sparse, is_cut, clock, heir_of = _announcement(message.payload)
+        name, shape, dtype, is_row_sparse, is_cut, clock, heir_of = announcement_in(message.payload)
         shard = self._shards.get(place)
         if shard is None:
             shard = Shard(name, message.shard, shape, dtype, is_row_sparse, is_cut)
@@ -391,15 +397,35 @@ class ServerCore:
             given = f"{name!r} {shape} {DTYPE_OF[dtype]} for {shard.name!r} {shard.shape} {shard.dtype}"
             raise ParameterError("init: workers disagree on a key", given, "initialize the same keys in the same order on all workers")
         # of a part that another server had, a worker's clock is not 0; the part's may be that of a worker with a newer value
-        known = max(clock, shard.reached) if self._is_synchronous else clock
+        known = max(clock, shard.reached if self._is_synchronous else 0)
         if shard.clocks.setdefault(message.worker, known) == known and shard.has_value:
             self._advance(shard)
-        if not shard.has_value:
-            shard.heir_of = heir_of
-            if message.worker != self._live[0]:  # wait for the first worker's value
-                shard.parked.append(Parked(0, message.worker, message._replace(payload=b""), self._now))
-                return
-        self._out.append((message.worker, reply(message)))
+        if shard.has_value:
+            self._out.append((message.worker, reply(message)))
+        elif heir_of is None and message.worker == self._live[0]:  # the first worker sends its value next
+            shard.announced[message.worker], shard.sender = 0, message.worker
+            self._out.append((message.worker, reply(message)))
+        else:  # wait for that
+            shard.announced[message.worker] = NO_VALUE if heir_of is None else clock
+            shard.parked.append(Parked(0, message.worker, message._replace(payload=b""), self._now))
+            shard.heir_of = shard.heir_of if heir_of is None else heir_of
+            if shard.sender == message.worker:  # it asks again
+                shard.sender = None
+            self._choose_sender(shard)
+
+    def _choose_sender(self, shard: Shard) -> None:
+        """Ask the worker with the newest value for it, when all have said what they have of a part that a dead server had."""
+        if shard.heir_of is None or shard.has_value or shard.sender is not None:
+            return
+        if not self._live or any(w not in shard.announced for w in self._live):
+            return
+        newest = max(self._live, key=shard.announced.__getitem__)
+        if shard.announced[newest] == NO_VALUE:
+            error = ClusterError(f"no worker has the value of key {shard.name!r}", None, "continue from a checkpoint")
+            self._out += [(p.source, reply_error(p.request, error)) for p in shard.take_parked()]
+            return
+        shard.sender = newest
+        self._out += [(newest, reply(p.request)._replace(flags=Flag.SEND_VALUE)) for p in shard.take_parked(newest)]
 
     def _on_bcast(self, message: Message) -> None:
         shard = self._shard(message)
@@ -566,31 +592,9 @@ class ServerCore:
             self._out.append((message.worker, reply(message, self._updates.states(self._shards.values()))))
 
     def _updated(self) -> None:
-        """Send the states to the neighbour after so many updates of all keys."""
+        """Send the states to the next server after so many updates of all keys."""
         self._until_snapshot -= 1
-        if self._neighbour is not None and self._until_snapshot <= 0:
+        if self._following and self._until_snapshot <= 0:
             self._until_snapshot = self._snapshot_every * len(self._shards)
             own = Message(Op.STATE, NO_KEY, worker=self._rank, payload=self._updates.states(self._shards.values()))
-            self._out.append((self._neighbour, own))
-
-
-def _text(payload: Payload) -> str:
-    try:
-        return bytes(payload).decode()
-    except UnicodeDecodeError as error:
-        raise FormatError("server: this is not UTF-8", bytes(payload[:16]).hex(" "), "send text") from error
-
-
-def _announcement(payload: Payload) -> tuple[Key, tuple[int, ...], int, bool, bool, int, int | None]:
-    """Name, shape, data type, whether row-sparse, whether cut, clock, and the dead server that had it: the contents of an `Op.INIT`."""
-    try:
-        match json.loads(_text(payload)):
-            case {"name": int() | str() as name, "shape": [*sizes], "dtype": str(dtype), **more} if dtype in MXNET_CODES and sizes:
-                if all(type(n) is int and 0 < n < 1 << 48 for n in sizes) and len(sizes) <= 32:
-                    clock, heir_of = more.get("clock", 0), more.get("heir_of")
-                    if type(clock) is int and clock >= 0 and (heir_of is None or type(heir_of) is int):
-                        is_row_sparse, is_cut = more.get("stype") == "row_sparse", bool(more.get("is_cut"))
-                        return name, tuple(sizes), MXNET_CODES[dtype], is_row_sparse, is_cut, clock, heir_of
-    except (ValueError, RecursionError):
-        pass
-    raise FormatError("init: this does not describe a key", bytes(payload[:80]).decode(errors="replace"), "send name, shape and dtype")
+            self._out.append((self._following[0], own))

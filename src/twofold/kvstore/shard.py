@@ -84,6 +84,9 @@ class Shard:
         self.failure: MXNetError | None = None
         #: The server that had this part before it died.
         self.heir_of: int | None = None
+        #: Before there is a value: how many pushes each worker's own value includes, and who sends its value.
+        self.announced: dict[int, int] = {}
+        self.sender: int | None = None
         self._at: Counter[int] = Counter()
         # the sum being collected
         self.last_added = -1
@@ -289,9 +292,16 @@ class Shard:
                 self.clocks[w] = clock
         self.reached = clock
 
+    def take_parked(self, worker: int | None = None) -> list[Parked]:
+        """The parked requests, of one worker or of all, which are parked no longer."""
+        found = [p for p in self.parked if worker in (None, p.source)]
+        self.parked = [p for p in self.parked if worker not in (None, p.source)]
+        return found
+
     def forget(self, worker: int) -> None:
         """Drop what a worker has sent that is not part of a sum yet, and its requests."""
-        self.clocks.pop(worker, None)
-        self.lag.pop(worker, None)
+        for table in (self.clocks, self.lag, self.announced):
+            table.pop(worker, None)
+        self.sender = None if self.sender == worker else self.sender
         self.kept = {(clock, w): m for (clock, w), m in self.kept.items() if w != worker}
-        self.parked = [p for p in self.parked if p.source != worker]
+        self.take_parked(worker)

@@ -175,7 +175,6 @@ class MpiTransport:
         self._requests = [comm.Irecv(b, source, HEADER) for b, source in zip(self._inbox, self._peers, strict=True)]
         self._outbox = bytearray(HEADER_SIZE + SMALL)
         self._large = np.empty(0, np.uint8)
-        self._used: int | None = None
         self._arrived: deque[tuple[int, Message]] = deque()
         #: Processes that were found dead while a message was sent to another.
         self._lost: deque[ProcessGone] = deque()
@@ -215,7 +214,18 @@ class MpiTransport:
             if not self._mpi.Request.Testall(sent):
                 self._complete(sent, dest, message)
         except self._mpi.Exception as error:
-            raise _failed(error) from None
+            raise self._refused(error, dest) from None
+
+    def _refused(self, error: Exception, dest: int) -> ClusterError:
+        """The error of a message that was not sent; of two requests MPI says only that one has failed."""
+        found, code = _failed(error), cast("Any", error)
+        if code.Get_error_class() == self._mpi.ERR_IN_STATUS:
+            with suppress(NotImplementedError):  # by another MPI, which ends all processes when one dies
+                if dest in _numbers_of(self._comm.Get_failed(), self._comm):
+                    found = ProcessGone(f"MPI: process {dest} has died", str(error), "see the log")
+        if isinstance(found, ProcessGone):
+            found.process = dest
+        return found
 
     def _complete(self, sent: list[Any], dest: int, message: Message) -> None:
         wait = Waiting()
@@ -228,9 +238,7 @@ class MpiTransport:
                 self._lost.append(gone)  # `receive` says so; this message is for another
                 continue
             if found is not None:
-                k, received = found
-                self._arrived.append((self._peers[k], received))
-                self._listen(k)
+                self._arrived.append(found)
             elif wait.has_waited(self._timeout):
                 what = f"{Op(message.op).name} of key number {message.key}: not taken within {self._timeout:g} s"
                 raise ClusterTimeout(what, f"process {dest}", "see whether it still runs, or raise TWOFOLD_KV_TIMEOUT")
@@ -247,7 +255,7 @@ class MpiTransport:
             raise self._lost.popleft()
         wait, found = Waiting(), None
         try:
-            while not self._arrived and (found := self._next()) is None:
+            while not self._arrived and (found := self._poll(kept=False)) is None:
                 while self._owed:
                     self.send(*self._owed.popleft())
                 if wait.has_waited(timeout):
@@ -256,38 +264,23 @@ class MpiTransport:
             raise _failed(error) from None
         return self._arrived.popleft() if self._arrived else found
 
-    def _next(self) -> tuple[int, Message] | None:
-        """A message that has arrived. Its payload is in memory that the next call uses again."""
-        k = self._used
-        if k is not None:
-            self._listen(k)
-            self._used = None
-        found = self._poll(kept=False)
-        if found is None:
-            return None
-        self._used, message = found
-        return self._peers[self._used], message
-
-    def _gone(self, error: Exception) -> ClusterError:
-        """The error of a process that has died; no more is expected of it."""
+    def _gone(self, error: Exception, source: int | None = None) -> ClusterError:
+        """The error of a process that has died, which is known if it was received from; no more is expected of it."""
         found = _failed(error)
         if isinstance(found, ProcessGone):
-            found.process = next((p for p in _numbers_of(self._comm.Get_failed(), self._comm) if p in self._peers), -1)
+            failed = _numbers_of(self._comm.Get_failed(), self._comm) if source is None else [source]
+            found.process = next((p for p in failed if p in self._peers), -1)
             if found.process >= 0:
                 k = self._peers.index(found.process)
                 del self._peers[k], self._requests[k], self._inbox[k]
                 self._deferred = {j - (j > k): header for j, header in self._deferred.items() if j != k}  # places move up
-                # Another peer's message may be in use while a reply is being sent: it is listened to again afterwards.
-                used, self._used = self._used, None
-                if used is not None and used != k:
-                    self._used = used - (used > k)
         return found
 
     def _listen(self, k: int) -> None:
         self._requests[k] = self._comm.Irecv(self._inbox[k], self._peers[k], HEADER)
 
     def _poll(self, *, kept: bool) -> tuple[int, Message] | None:
-        """Which peer has sent a message, and the message; with ``kept`` in memory of its own."""
+        """A message that has arrived, and its sender. Its payload, unless it is ``kept``, is in memory that the next call uses again."""
         k = next((k for k, header in self._deferred.items() if self._is_taken(k, *header)), -1) if self._deferred and not kept else -1
         header = self._deferred.pop(k, None)
         if header is None:
@@ -305,7 +298,10 @@ class MpiTransport:
                 if not is_allowed or (header is None and not self._is_taken(k, message, size, check)):
                     self._deferred[k] = message, size, check  # nothing else is received from there before
                     return None
-                return k, attach(message, self._payload(k, source, message, size, kept), check) if size else message
+                if size:
+                    message = attach(message, self._payload(k, source, message, size, kept), check)
+                self._listen(k)  # at once: two processes that send each other much must both go on receiving
+                return source, message
             self._refuse(source, message, size)
         except FormatError as error:
             if self._limit is None:
@@ -319,15 +315,17 @@ class MpiTransport:
 
     def _payload(self, k: int, source: int, message: Message, size: int, kept: bool) -> Payload:
         if size <= SMALL:
-            payload = memoryview(self._inbox[k])[HEADER_SIZE : HEADER_SIZE + size]
-            return bytes(payload) if kept else payload
+            return bytes(memoryview(self._inbox[k])[HEADER_SIZE : HEADER_SIZE + size])
         payload = None if self._memory is None else self._memory(message, size)
         if payload is None:
             memory = np.empty(size, np.uint8) if kept or self._large.size < size else self._large
             if not kept:
                 self._large = memory
             payload = memory[:size].data
-        self._comm.Recv([payload, size, self._mpi.BYTE], source, DATA)
+        try:
+            self._comm.Recv([payload, size, self._mpi.BYTE], source, DATA)
+        except self._mpi.Exception as error:
+            raise self._gone(error, source) from None
         return payload
 
     def _refuse(self, source: int, message: Message, size: int) -> None:

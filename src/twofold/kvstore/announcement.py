@@ -1,0 +1,73 @@
+"""`Announcement`: what a worker says of a part of a key before it sends its value."""
+
+import json
+from typing import NamedTuple
+
+from ..dtype import MXNET_CODES
+from ..errors import FormatError
+from .base import Key
+from .messages import Payload
+
+__all__ = ["NO_VALUE", "Announcement", "announcement_in", "text_in"]
+
+#: The clock of a worker that does not have the value.
+NO_VALUE = -1
+
+
+class Announcement(NamedTuple):
+    """The contents of an `Op.INIT`.
+
+    Attributes
+    ----------
+    name, shape, dtype, is_row_sparse
+        The key, and the part's shape, MXNet's code of its data type, and whether it is row-sparse.
+    is_cut
+        Whether other servers have other parts.
+    clock
+        Of a part that another server had: how many pushes of the worker are in the last value that it has; `NO_VALUE` if it has none.
+    heir_of
+        The dead server that had the part, or None.
+    """
+
+    name: Key
+    shape: tuple[int, ...]
+    dtype: int
+    is_row_sparse: bool
+    is_cut: bool
+    clock: int
+    heir_of: int | None
+
+
+def announcement_in(payload: Payload) -> Announcement:
+    """The announcement in a payload.
+
+    Raises
+    ------
+    FormatError
+        If it is not one.
+    """
+    try:
+        match json.loads(text_in(payload)):
+            case {"name": int() | str() as name, "shape": [*sizes], "dtype": str(dtype), **more} if dtype in MXNET_CODES and sizes:
+                if all(type(n) is int and 0 < n < 1 << 48 for n in sizes) and len(sizes) <= 32:
+                    clock, heir_of = more.get("clock", 0), more.get("heir_of")
+                    if type(clock) is int and clock >= NO_VALUE and (heir_of is None or type(heir_of) is int):
+                        is_row_sparse, is_cut = more.get("stype") == "row_sparse", bool(more.get("is_cut"))
+                        return Announcement(name, tuple(sizes), MXNET_CODES[dtype], is_row_sparse, is_cut, clock, heir_of)
+    except (ValueError, RecursionError):
+        pass
+    raise FormatError("init: this does not describe a key", bytes(payload[:80]).decode(errors="replace"), "send name, shape and dtype")
+
+
+def text_in(payload: Payload) -> str:
+    """The text in a payload.
+
+    Raises
+    ------
+    FormatError
+        If it is not UTF-8.
+    """
+    try:
+        return bytes(payload).decode()
+    except UnicodeDecodeError as error:
+        raise FormatError("server: this is not UTF-8", bytes(payload[:16]).hex(" "), "send text") from error
