@@ -58,6 +58,11 @@ RANDOM = {
 }
 
 
+def test_a_border_that_the_crop_removes_changes_nothing(path: str) -> None:
+    plain, padded = (next(make(path, pad=pad)).data[0].asnumpy() for pad in (0, 3))
+    np.testing.assert_array_equal(padded, plain)
+
+
 def test_results_do_not_depend_on_the_threads(path: str) -> None:
     one, many = ([[b.data[0].asnumpy(), b.label[0].asnumpy()] for b in make(path, preprocess_threads=n, **RANDOM)] for n in (1, 5))
     for a, b in zip(one, many, strict=True):

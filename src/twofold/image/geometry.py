@@ -52,6 +52,11 @@ class Map:
     def __post_init__(self) -> None:
         self.source = (0, 0, self.width, self.height)
 
+    @property
+    def is_source(self) -> bool:
+        """Whether the map only crops. A border that a later crop removes leaves the identity too, of another size."""
+        return self.matrix == IDENTITY and (self.width, self.height) == self.source[2:]
+
     def resize(self, width: int, height: int) -> None:
         """Resize to another width and height."""
         if (width, height) == (self.width, self.height):
@@ -64,7 +69,7 @@ class Map:
 
     def crop(self, left: int, top: int, width: int, height: int) -> None:
         """Keep a part."""
-        if self.matrix == IDENTITY:
+        if self.is_source:
             self.source = (self.source[0] + left, self.source[1] + top, width, height)
             self.width, self.height = width, height
             return
@@ -111,7 +116,7 @@ class Map:
         fill
             The number for what lies outside it.
         """
-        if self.matrix == IDENTITY:
+        if self.is_source:
             return _array(picture.part(self.source))
         method = self.method_of(method)
         if (write := self.writer(method)) is not None:
