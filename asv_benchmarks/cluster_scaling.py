@@ -2,7 +2,8 @@
 
 Run it by hand, on a quiet machine with two cores or more: ``python asv_benchmarks/cluster_scaling.py``. "weak" are two workers with as
 large a batch each as one worker has; "strong" are two with half of it. All configurations take turns; the best of several rounds counts,
-which is what a run takes that nothing else disturbs. The data is random: only the time matters.
+which is what a run takes that nothing else disturbs. "CPU" are the seconds of processor for an image in all workers, beside those of one
+worker alone: what sums and waiting for them cost, which depends less on what else runs. The data is random: only the time matters.
 """
 
 from __future__ import annotations
@@ -86,17 +87,22 @@ def work(name: str, way: str, batch: int) -> None:
         step()
     mx.nd.waitall()
     store.barrier()
-    start = time.perf_counter()
+    start, used = time.perf_counter(), time.process_time()
     for _ in range(STEPS[name]):
         step()
     mx.nd.waitall()
     store.barrier()
+    seconds, used = time.perf_counter() - start, time.process_time() - used
+    counts = mx.kv.create("dist_sync")
+    counts.init("seconds of processor", mx.nd.zeros(1))
+    counts.pushpull("seconds of processor", total := mx.nd.array([used]))
     if store.rank == 0:
-        print("figures", json.dumps(STEPS[name] * batch * store.num_workers / (time.perf_counter() - start)), flush=True)
+        count = STEPS[name] * batch * store.num_workers
+        print("figures", json.dumps([count / seconds, total.asscalar().item() / count]), flush=True)
 
 
-def speed(name: str, way: str, configuration: str) -> float:
-    """Images per second of a configuration."""
+def measured(name: str, way: str, configuration: str) -> tuple[float, float]:
+    """Images per second of a configuration, and seconds of processor per image."""
     workers, part = CONFIGURATIONS[configuration]
     words = [sys.executable, "-m", "twofold", "launch", "-n", str(workers), __file__]
     words += ["--work", name, way, str(round(BATCH[name] * part))]
@@ -108,7 +114,8 @@ def speed(name: str, way: str, configuration: str) -> float:
     line = next((text for text in done.stdout.splitlines() if "figures " in text), None)
     if done.returncode or line is None:
         raise SystemExit(done.stdout + done.stderr)
-    return float(line.partition("figures ")[2])
+    speed, used = json.loads(line.partition("figures ")[2])
+    return speed, used
 
 
 def main() -> None:
@@ -121,15 +128,17 @@ def main() -> None:
         name, way, batch = given.work
         work(name, way, int(batch))
         return
-    print("| | batch | one worker, images/s | weak | strong |\n|---|---|---|---|---|")
+    print("| | batch | one worker, images/s | weak | strong | CPU, weak | CPU, strong |\n|---|---|---|---|---|---|---|")
     for name in BATCH:
         for way in ("Trainer", "Module"):
-            best = dict.fromkeys(CONFIGURATIONS, 0.0)
+            found: dict[str, list[tuple[float, float]]] = {configuration: [] for configuration in CONFIGURATIONS}
             for _ in range(given.rounds):
                 for configuration in CONFIGURATIONS:
-                    best[configuration] = max(best[configuration], speed(name, way, configuration))
-            ratios = [f"{best[configuration] / best['one']:.2f}" for configuration in ("weak", "strong")]
-            print(f"| {name}, {way} | {BATCH[name]} | {best['one']:,.0f} | {ratios[0]} | {ratios[1]} |", flush=True)
+                    found[configuration].append(measured(name, way, configuration))
+            speeds = {configuration: max(speed for speed, _ in some) for configuration, some in found.items()}
+            costs = {configuration: min(used for _, used in some) for configuration, some in found.items()}
+            ratios = [f"{best[c] / best['one']:.2f}" for best in (speeds, costs) for c in ("weak", "strong")]
+            print(f"| {name}, {way} | {BATCH[name]} | {speeds['one']:,.0f} | {' | '.join(ratios)} |", flush=True)
     print(f"best of {given.rounds} rounds, one thread per worker; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
 
 
