@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+import sys
 from time import perf_counter
 
 import numpy as np
@@ -12,6 +14,8 @@ import pytest
 import twofold as mx
 from twofold.errors import ClusterError
 from twofold.kvstore import cluster
+
+from .conftest import environment
 
 pytestmark = pytest.mark.mpi
 
@@ -96,6 +100,14 @@ def test_workers_go_on_without_one_that_dies(run, tmp_path, sign, point):
     for name in first:
         np.testing.assert_array_equal(first[name], np.full_like(first[name], 1 - 10 * 0.125))  # the mean of ones, whoever is left
         np.testing.assert_array_equal(other[name], first[name])
+
+
+def test_the_deaths_of_all_workers_are_a_failure():
+    program = "import os, mxnet as mx; mx.kv.create('dist_sync'); os.kill(os.getpid(), 9)"
+    words = [sys.executable, "-m", "twofold", "launch", "-n", "2", "--ft", "-c", program]
+    done = subprocess.run(words, env=environment(), capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "launch: no worker has finished (status 1)" in done.stderr
 
 
 def test_two_clusters_of_one_are_an_error(run):

@@ -7,7 +7,10 @@ from contextlib import contextmanager
 
 from ..frozen import end_if_stopped
 
-__all__ = ["failing_together"]
+__all__ = ["FINISHED", "failing_together"]
+
+#: The file that a worker writes into the launcher's folder when it has finished.
+FINISHED = "finished"
 
 
 @contextmanager
@@ -21,18 +24,29 @@ def failing_together() -> Iterator[None]:
         end_if_stopped()
     try:
         yield
+        _note_success()
     except SystemExit as error:
         status = error.code if isinstance(error.code, int) else int(error.code is not None)
         if _is_one_of_several() and status:
             if not isinstance(error.code, int):
                 print(error.code, file=sys.stderr)
             _end_all(status & 255 or 1)
+        if not status:
+            _note_success()
         raise
     except BaseException as error:
         if _is_one_of_several():
             sys.excepthook(type(error), error, error.__traceback__)
             _end_all(1)
         raise
+
+
+def _note_success() -> None:
+    """Tell a launcher on this machine that a worker has finished: with ``--ft`` no status says so if others have died."""
+    folder, rank = os.environ.get("TWOFOLD_RUN_FOLDER", ""), os.environ.get("OMPI_COMM_WORLD_RANK")
+    if rank is not None and os.path.isdir(folder) and int(rank) < int(os.environ.get("TWOFOLD_WORKERS", "0")):
+        with open(os.path.join(folder, FINISHED), "w", encoding="utf-8"):
+            pass
 
 
 def _is_one_of_several() -> bool:

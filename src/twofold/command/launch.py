@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 
 from ..errors import LaunchError, ParameterError
 from .arguments import count, positive_integer, positive_number
+from .failing_together import FINISHED
 from .hosts import Host, check_names, hosts_of, hosts_of_file
 from .main_module import of_script, split_at_program
 from .merged_log import Ended, run_labelled
@@ -134,6 +135,8 @@ def execute(given: argparse.Namespace) -> int:
         ended = _run(found, job, [sys.executable, "-m", "twofold", "run", *program])
         if given.trace:
             _write_trace(job, Path(folder), given.trace)
+        if given.ft and not (ended.status or job.is_remote or Path(folder, FINISHED).is_file()):
+            ended = Ended(1, None)  # Open MPI's status is 0 even if all have died
         if ended.status:
             _say(_failure(job, ended, Path(folder)))
         return ended.status
@@ -264,7 +267,8 @@ def _write_trace(job: Job, folder: Path, filename: str) -> None:
 
 def _failure(job: Job, ended: Ended, folder: Path) -> str:
     others = "went on" if job.is_fault_tolerant else "were ended"
-    who = f"the processes {others}" if ended.rank is None else f"{_role(job, ended.rank)} failed, and the others {others}"
+    nobody = "no worker has finished" if job.is_fault_tolerant else "the processes were ended"
+    who = nobody if ended.rank is None else f"{_role(job, ended.rank)} failed, and the others {others}"
     note = folder / LAST_CHECKPOINT
     last = f"last checkpoint: {note.read_text(encoding='utf-8').strip()}" if note.is_file() else "no checkpoint was written"
     return f"{who} (status {ended.status}); {last}"
