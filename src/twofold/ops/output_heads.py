@@ -8,7 +8,7 @@ from typing import Literal
 
 from ..errors import ShapeError
 from ..opdef.declare import op
-from ..opdef.partial_shapes import along_axis, expected_shape, product_of
+from ..opdef.partial_shapes import expected_shape, product_of
 from .softmax import softmax
 
 Normalization = Literal["batch", "null", "valid"]
@@ -41,7 +41,8 @@ def softmax_output(
     """Softmax of logits; its gradient is that of the cross-entropy with the label, ``probability - label``.
 
     Each sample (n, k…) is one row of logits; with ``multi_output`` axis 1 holds the classes of each position (n, k, d…), with
-    ``preserve_shape`` the last axis does. Labels are class indices (one per row), or probabilities in the data's shape.
+    ``preserve_shape`` the last axis does. Labels are class indices (one per row), or probabilities in the data's shape. Without these
+    options labels of data's shape but for the last axis are taken too, as in MXNet; the first n of them are those of the rows.
 
     The gradient is ``grad_scale`` times the difference: divided by the number of samples ("batch"), of labels that are not
     ignored ("valid"), or neither ("null"); with ``multi_output``, except for "valid", also by the number of positions. Rows with
@@ -50,7 +51,7 @@ def softmax_output(
     """
     if label.shape != data.shape:
         expected = _label_shape(data.shape, multi_output, preserve_shape)
-        if math.prod(label.shape) != math.prod(expected):
+        if math.prod(label.shape) not in _label_counts(data.shape, multi_output, preserve_shape):
             given = f"label {label.shape} for data {data.shape}"
             raise ShapeError("SoftmaxOutput: the label has the wrong shape", given, f"pass one of shape {expected} or {data.shape}")
     rows = _rows(xp, data, multi_output, preserve_shape)
@@ -63,12 +64,18 @@ def _label_shape(shape, multi_output, preserve_shape):
     return shape[:-1] if preserve_shape else shape[:1]
 
 
+def _label_counts(shape, multi_output, preserve_shape):
+    """The numbers of labels that are taken: one for each row, or, as MXNet infers them where rows are samples, more."""
+    count = math.prod(_label_shape(shape, multi_output, preserve_shape))
+    return (count,) if multi_output else (count, math.prod(shape[:-1]))
+
+
 @softmax_output.infer
 def _(shapes, *, multi_output, preserve_shape, **_):
     data, label = shapes
     if data is None:
         return shapes
-    positions = (data[0], product_of(data[2:])) if multi_output else data[:-1] if preserve_shape else data[:1]
+    positions = (data[0], product_of(data[2:])) if multi_output else data[:-1]
     return [data, expected_shape(label, positions)]
 
 
@@ -79,14 +86,17 @@ def _(xp, dout, out, label, *, multi_output, preserve_shape, grad_scale, out_gra
         grad = (out - label) * grad_scale
     else:
         rows = _rows(xp, out, multi_output, preserve_shape)
+        count = math.prod(label.shape)
+        if not multi_output and count > rows.shape[0]:
+            label = xp.slice(xp.reshape(label, shape=(count,)), key=((0, rows.shape[0], None),))
         labels = xp.reshape(label, shape=(rows.shape[0], 1, *rows.shape[2:]))
-        grad = _class_gradient(xp, rows, labels, multi_output, grad_scale, **options)
+        grad = _class_gradient(xp, rows, labels, count, multi_output, grad_scale, **options)
         grad = xp.reshape(grad, shape=out.shape)
     return grad * dout if out_grad else grad, None
 
 
-def _class_gradient(xp, rows, labels, multi_output, grad_scale, *, use_ignore, ignore_label, normalization, smooth_alpha):
-    """The gradient for class indices: rows (n, k) or (n, k, d), labels (n, 1) or (n, 1, d)."""
+def _class_gradient(xp, rows, labels, count, multi_output, grad_scale, *, use_ignore, ignore_label, normalization, smooth_alpha):
+    """The gradient for class indices: rows (n, k) or (n, k, d), labels (n, 1) or (n, 1, d); ``count`` labels were given."""
     grad = rows - _target(xp, rows, labels, 0 if multi_output else smooth_alpha)
     if use_ignore:
         valid = xp.cast(xp.not_equal(labels, ignore_label), xp.dtype_of(rows))
@@ -95,10 +105,11 @@ def _class_gradient(xp, rows, labels, multi_output, grad_scale, *, use_ignore, i
             return grad * (grad_scale / xp.maximum(xp.sum(xp.upcast(valid)), 1))
     # without ignored labels all of them are valid
     elif normalization == "valid":
-        return grad * (grad_scale / math.prod(labels.shape))
+        return grad * (grad_scale / count)
     # MXNet divides by the positions with multi_output, even with normalization null
     positions = rows.shape[2] if multi_output else 1
-    return grad * (grad_scale / (positions * (rows.shape[0] if normalization == "batch" else 1)))
+    samples = rows.shape[0] if multi_output else count
+    return grad * (grad_scale / (positions * (samples if normalization == "batch" else 1)))
 
 
 def _target(xp, rows, labels, smooth_alpha):
@@ -237,22 +248,28 @@ make_loss_output.sample(lambda draw: draw(draw.real((3, 2)), normalization="vali
 def svm_output(xp, data, label, *, margin: float = 1.0, regularization_coefficient: float = 1.0, use_linear: bool = False):
     """The scores (n, k); their gradient is that of the squared hinge loss of a one-against-all SVM, or of the plain hinge loss.
 
+    Scores may have more axes: with a label for each position the last one holds the classes, with a label for each sample all others do.
+
     Source: Tang, "Deep learning using linear support vector machines", 2013.
     """
-    if label.shape != data.shape[:1]:
+    if label.shape not in (data.shape[:1], data.shape[:-1]):
         raise ShapeError(
             "SVMOutput: the label has the wrong shape", f"label {label.shape} for data {data.shape}", "pass one label for each row"
         )
     return data
 
 
-svm_output.infer(lambda shapes, **_: along_axis(shapes, 0))
+@svm_output.infer
+def _(shapes, **_):
+    data, label = shapes
+    return shapes if data is None else [data, expected_shape(label, data[:-1])]
 
 
 @svm_output.grad
 def _(xp, dout, data, label, *, margin, regularization_coefficient, use_linear):
-    rows = xp.reshape(data, shape=(data.shape[0], -1))
-    here = xp.cast(_target(xp, rows, xp.reshape(label, shape=(-1, 1)), 0), xp.dtype_of(data))
+    count = math.prod(label.shape)
+    rows = xp.reshape(data, shape=(count, math.prod(data.shape) // max(1, count)))
+    here = xp.cast(_target(xp, rows, xp.reshape(label, shape=(count, 1)), 0), xp.dtype_of(data))
     side = 2 * xp.reshape(here, shape=data.shape) - 1  # 1 for the label's class, -1 for the others
     slack = margin - side * data
     slope = xp.cast(slack > 0, xp.dtype_of(data)) if use_linear else 2 * xp.maximum(slack, 0)
