@@ -146,6 +146,23 @@ def test_the_index_is_not_needed(path: str) -> None:
     assert labels(make(path, num_parts=2, part_index=1)) == expected
 
 
+def test_an_empty_file_and_an_empty_part_are_errors(path: str, tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match=r"a\.rec has no records: given part_index=19 of num_parts=20 with 11 records in all; pass a"):
+        make(path, path_imgidx=path[:-3] + "idx", num_parts=20, part_index=19)
+    empty = _records(mx, str(tmp_path), [], [])
+    with pytest.raises(FormatError, match=r"a\.rec: ImageRecordIter: there are no records; name a file"):
+        make(empty)
+
+
+def test_limits_of_crops_are_numbers(path: str) -> None:
+    for text, message in (
+        ("(a,)", "min_crop_scales must be a tuple of floats: given '\\(a,\\)'"),
+        ("()", "min_crop_scales has no numbers"),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            mx.io.ImageDetRecordIter(path_imgrec=path, data_shape=(3, 4, 4), batch_size=1, min_crop_scales=text)
+
+
 def test_parts_have_all_images(path: str) -> None:
     parts = [labels(make(path, num_parts=3, part_index=k, round_batch=False)) for k in range(3)]
     assert [x for part in parts for x in part] == list(range(11))

@@ -123,3 +123,12 @@ def test_files_changed_at_random_load_or_raise(tmp_path: Path, kind: str) -> Non
         except (MXNetError, FormatError, ShapeError):
             raised += 1
     assert 100 < raised < 1000
+
+
+def test_exponents_in_integers_are_ignored_with_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path, b"1,2\n3.5,-4e2\n")
+    with pytest.warns(UserWarning, match="exponents of numbers are ignored in int32: given -4e2; pass dtype='float32'"):
+        assert next(mx.io.CSVIter(path, (2,), batch_size=2, dtype="int32")).data[0].asnumpy().tolist() == [[1, 2], [3, -4]]
+    monkeypatch.setattr(SETTINGS, "strict", True)
+    with pytest.raises(ParameterError, match="exponents"):
+        next(mx.io.CSVIter(path, (2,), batch_size=2, dtype="int32"))

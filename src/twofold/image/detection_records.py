@@ -84,6 +84,9 @@ class DetectionAugmenter:
         for name, known in (("resize_mode", RESIZE_MODES), ("crop_emit_mode", EMIT_MODES)):
             if getattr(self, name) not in known:
                 raise ParameterError(f"ImageDetRecordIter: {name}", getattr(self, name), f"use {' or '.join(known)}")
+        for name, numbers in vars(self).items():
+            if numbers == ():
+                raise ParameterError(f"ImageDetRecordIter: {name} has no numbers", "()", "pass one for all samplers, or one for each")
 
     def __call__(self, data: Buffer, objects: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """The pixels (h, w, c), uint8, of a compressed image, and the objects (n, width) that it shows."""
@@ -278,9 +281,10 @@ class ImageDetRecordIter(ImageRecordIter):
     MissingFileError, FileAccessError
         If a file cannot be read.
     FormatError
-        If a file is damaged; while iterating, if a record is no image or has another label. The message names the record.
+        If a file is damaged or there are no records; while iterating, if a record is no image or has another label. The message names the
+        record.
     ParameterError
-        If a parameter is missing or has a value that it cannot have.
+        If a parameter is missing or has a value that it cannot have, or there are no records in the part to read.
     """
 
     _dtypes = ("float32",)

@@ -103,7 +103,7 @@ def parsed(title: str, options: Mapping[str, Any], shape: tuple[int, int, int], 
 
 
 def _of_kind(title: str, options: Mapping[str, Any], kind: type[T]) -> T:
-    values, hints = {}, get_type_hints(kind)
+    values, hints = {}, get_type_hints(kind, include_extras=True)  # without the extras `Floats` is any tuple
     for field in fields(kind):  # type: ignore[arg-type]
         given = options.get(field.name)
         if field.name in options and given not in (None, "None"):

@@ -325,9 +325,10 @@ class ImageRecordIter(LoadingIter):
     MissingFileError, FileAccessError
         If a file cannot be read.
     FormatError
-        If a file is damaged; while iterating, if a record is no image, or if all records were skipped. The message names the record.
+        If a file is damaged or there are no records; while iterating, if a record is no image, or if all records were skipped. The message
+        names the record.
     ParameterError
-        If a parameter is missing or has a value that it cannot have.
+        If a parameter is missing or has a value that it cannot have, or there are no records in the part to read.
     ShapeError
         While iterating, if a record does not have as many labels as ``label_width``.
 
@@ -366,6 +367,8 @@ class ImageRecordIter(LoadingIter):
             raise ParameterError(f"{title}: the dtype is not supported", name, f"use {' or '.join(self._dtypes)}")
         self._source = self._source_class(title, reading, augmenter, normalizing, np.dtype(name))
         self._keys = self._source.keys_of(part, parts)
+        if not self._keys and not self._source.damage:
+            raise self._nothing_to_read(part, parts)
         self._labels = self._source.label_shape()
         self.provide_data = [DataDesc(self._batching.data_name, (self.batch_size, *shape), np.dtype(name).type)]
         self.provide_label = [DataDesc(self._batching.label_name, (self.batch_size, *self._labels))]
@@ -379,6 +382,14 @@ class ImageRecordIter(LoadingIter):
         self._orders: dict[int, np.ndarray] = {}
         if normalizing.mean_img:
             self._source.mean = self._mean_image(normalizing.mean_img)
+
+    def _nothing_to_read(self, part: int, parts: int) -> MXNetError:
+        title, path, count = type(self).__name__, self._source.reading.path_imgrec, len(self._source.records.keys)
+        if not count:
+            return FormatError(f"{title}: there are no records", None, "name a file that has some").at_path(path)
+        given = f"part_index={part} of num_parts={parts} with {count} records in all"
+        todo = "pass a smaller num_parts, or path_imgidx for parts of equal size"
+        return ParameterError(f"{title}: a part of {path} has no records", given, todo)
 
     def reset(self) -> None:
         """Start a new epoch, after the images that the last one was padded with."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
@@ -12,11 +13,15 @@ import numpy as np
 from ..backend.loader import backend_for
 from ..device import CPU
 from ..errors import FormatError, ShapeError
+from ..strictness import tolerate
 
 __all__ = ["SparseParser", "SparseRows", "ValueParser"]
 
 #: What separates numbers.
 NEWLINE, BLANK, COMMA, COLON = b"\n ,:"
+#: The whole part of a number, and a fraction or an exponent behind it.
+DECIMAL = re.compile(rb"((?:^|,)[ \t]*[+-]?\d+)(?:\.\d*)?(?:[eE][+-]?\d+)?(?=[ \t]*(?:,|$))", re.MULTILINE)
+EXPONENTIAL = re.compile(rb"[+-]?\d+(?:\.\d*)?[eE][+-]?\d+")
 Shape = tuple[int, ...]
 
 
@@ -55,6 +60,7 @@ class ValueParser:
         rows = self._quick(content) if self.dtype == "float32" else None
         if rows is None:
             lines = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in content else content
+            self._warn_of_exponents(lines)
             try:
                 rows = self._any(lines)
             except ValueError:
@@ -80,7 +86,15 @@ class ValueParser:
         return bool(line)
 
     def _any(self, content: bytes) -> np.ndarray:
+        if self.dtype != "float32" and any(sign in content for sign in (b".", b"e", b"E")):
+            content = DECIMAL.sub(rb"\1", content)
         return np.loadtxt(io.BytesIO(content), self.dtype, delimiter=",", ndmin=2, comments=None, encoding="utf-8")
+
+    def _warn_of_exponents(self, content: bytes) -> None:
+        """MXNet ignores the exponents of integers, which nobody can have meant."""
+        if self.dtype != "float32" and (b"e" in content or b"E" in content) and (number := EXPONENTIAL.search(content)) is not None:
+            given = number[0].decode()
+            tolerate(f"{self.title}: exponents of numbers are ignored in {self.dtype}", given, "pass dtype='float32'")
 
     def _wrong_line(self, content: bytes) -> FormatError:
         """The error for the first row that is something else, or has another length than the first."""

@@ -241,6 +241,15 @@ def detection_in_larger_batches(mx: Any) -> Any:
     return found
 
 
+def texts_of_limits_of_crops(mx: Any) -> Any:
+    """Numbers of batches: what is in them is random."""
+    crops = {"rand_crop_prob": 1, "num_crop_sampler": 1}
+    others = {"min_crop_overlaps": "(0.1,)", "max_crop_trials": "(50,)"}
+    limits = [{"min_crop_scales": text, **others} for text in ("(0.3,)", "[0.3]", "0.3", 0.3)]
+    wrong = [fails(lambda text=text: _detection(mx, {**crops, "min_crop_scales": text})) for text in ("(a,)", "(0.3", "()")]
+    return [[len(found) for found in _detection(mx, *({**crops, **one} for one in limits))], wrong]
+
+
 def wrong_detection(mx: Any) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         path = _records(mx, folder, FLAT[:4], BOXES)
@@ -254,6 +263,22 @@ def wrong_detection(mx: Any) -> Any:
         ]
         _records(mx, folder, FLAT[:1], [[2, 5, 0, 0.1, 0.1]])
         return [*found, fails(lambda: list(make(**given)))]
+
+
+def nothing_to_read(mx: Any) -> Any:
+    """An empty file, and more parts than records."""
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for cls in ("ImageRecordIter", "ImageRecordUInt8Iter", "ImageRecordInt8Iter", "ImageRecordIter_v1", "ImageDetRecordIter"):
+            given = {"path_imgrec": _records(mx, folder, [], []), "data_shape": (3, 4, 4), "batch_size": 2, "verbose": False}
+            found.append(fails(lambda cls=cls, given=given: getattr(mx.io, cls)(**given)))
+        records = mx.gluon.data.vision.ImageRecordDataset(os.path.join(folder, "a.rec"))
+        found.append([len(records), list(mx.gluon.data.DataLoader(records, 2))])
+        path = _records(mx, folder, FLAT[:3], [0.0, 1.0, 2.0])
+        for index in ("", path[:-3] + "idx"):
+            given = {"path_imgrec": path, "path_imgidx": index, "data_shape": (3, 4, 4), "batch_size": 2, "verbose": False, "num_parts": 6}
+            found.append([fails(lambda k=k, given=given: mx.io.ImageRecordIter(part_index=k, **given)) for k in range(6)])
+    return found
 
 
 def _shards(mx: Any, folder: str) -> list[str]:

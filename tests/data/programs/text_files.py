@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import warnings
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,19 @@ def texts_of_values(mx: Any) -> Any:
         make = lambda text: mx.io.CSVIter(data_csv=file(text), data_shape=(2,), batch_size=2, round_batch=False)  # noqa: E731
         good = [[_read(batch.data[0]) for batch in make(text)] for text in texts]
         return [good, [fails(lambda text=text: [b.data[0].asnumpy() for b in make(text)]) for text in wrong]]
+
+
+def decimals_as_integers(mx: Any) -> Any:
+    """Also exponents, which MXNet ignores."""
+    found = []
+    with _Files() as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        data, label = file("0.24136,1.9,-1.9\n-0.5, +4.7 ,7.\n1,-2,2.5e-3\n"), file("1.9\n-2.6\n16777217\n")
+        powers = file("1e3,-1.5E1,3\n2.5e+2,3e9,-3\n")
+        for dtype in ("int32", "int64"):
+            found.append(_epochs(mx.io.CSVIter(data_csv=data, data_shape=(3,), label_csv=label, batch_size=3, dtype=dtype), 1))
+            found.append(_epochs(mx.io.CSVIter(data_csv=powers, data_shape=(3,), batch_size=2, dtype=dtype), 1))
+        return [found, fails(lambda: next(mx.io.CSVIter(data_csv=file("1.2.x,2\n1,b\n"), data_shape=(2,), batch_size=2, dtype="int32")))]
 
 
 def wrong_iterators_over_values(mx: Any) -> Any:
