@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from ..formats.image_lists import listed_images, read_image_list
 from ..io.iterator import DataBatch, DataDesc, DataIter
 from ..io.parts import part_of
 from ..io.skipped import BAD_SAMPLE, SkippedSamples
+from ..io.states import checked_state, is_flag, whole_number
 from ..recordio import IRHeader, MXIndexedRecordIO, MXRecordIO, unpack
 from .augmenters import Augmenter, CreateAugmenter
 from .functions import imdecode
@@ -352,19 +354,45 @@ class ImageIter(DataIter):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """As `DataIter.load_state_dict`."""
-        self._to_start()
-        self._rolled = None
-        if state["rolled"] is not None:
-            count, *texts = state["rolled"]
-            batch = self._empty_batch()
-            for array, text in zip(batch, texts, strict=True):
-                array[:count] = np.frombuffer(b64decode(text), array.dtype).reshape(count, *array.shape[1:])
-            self._rolled = *batch, count
+        title, count = type(self).__name__, inf if self.seq is None else len(self.seq)
+        checked_state(title, state, cur=whole_number(0, count), seq=self._is_order, at_end=is_flag, rolled=self._is_rolled)
+        before = self.cur
+        if not self._go_to(state["cur"]):
+            self._go_to(before)
+            raise ParameterError(f"{title}: the state of another iterator: its cur is beyond the end", state["cur"], "pass the same file")
+        self._rolled = None if state["rolled"] is None else self._unrolled(*state["rolled"])
         self.seq, self._at_end = None if state["seq"] is None else list(state["seq"]), state["at_end"]
+
+    def _go_to(self, cur: int) -> bool:
+        """Go to a position in the epoch; return whether there is one."""
+        self._to_start()
         if self.seq is None and self.imgrec is not None:
-            for _ in range(state["cur"]):
-                self._next_record(self.imgrec)
-        self.cur = state["cur"]
+            for _ in range(cur):
+                if self._next_record(self.imgrec) is None:
+                    return False
+        self.cur = cur
+        return True
+
+    def _is_order(self, value: Any) -> bool:
+        if self.seq is None or not isinstance(value, (list, tuple)):
+            return value is self.seq is None
+        return sorted(map(repr, value)) == sorted(map(repr, self.seq))
+
+    def _is_rolled(self, value: Any) -> bool:
+        if value is None:
+            return True
+        try:
+            self._unrolled(*value)
+        except (TypeError, ValueError):
+            return False
+        return 0 < value[0] < self.batch_size
+
+    def _unrolled(self, count: int, *texts: str) -> tuple[NDArray, NDArray, int]:
+        """The images that rolled over from the last epoch, from their text."""
+        data, label = self._empty_batch()
+        for array, text in zip((data, label), texts, strict=True):
+            array[:count] = np.frombuffer(b64decode(text), array.dtype).reshape(count, *array.shape[1:])
+        return data, label, count
 
 
 def _labels(

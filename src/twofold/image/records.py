@@ -23,6 +23,7 @@ from ..imperative.array import adopted
 from ..io.iterator import DataDesc, LoadingIter, register_iterator
 from ..io.parts import part_of
 from ..io.skipped import BAD_SAMPLE, SkippedSamples
+from ..io.states import checked_state, whole_number
 from ..ndarray.array import NDArray
 from ..recordio import IRHeader, MXIndexedRecordIO, pack_img, unpack_view
 from ..scheduler.observers import LISTENERS, span
@@ -531,7 +532,12 @@ class ImageRecordIter(LoadingIter):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """As `DataIter.load_state_dict`."""
-        self._restart(state["epoch"], state["start"], state["at"])
+        title, count = type(self).__name__, len(self._keys)
+        start = checked_state(title, state, epoch=whole_number(), start=whole_number(0, max(count - 1, 0)))["start"]
+        # the last batch may go on with the next epochs' images, and of each of them only one may be good
+        passes = self.batch_size * (count if self.skipped.are_wanted else 1) if self._batching.round_batch else 0
+        checked_state(title, state, at=whole_number(start, count + passes))
+        self._restart(state["epoch"], start, state["at"])
 
     def _mean_image(self, path: str) -> np.ndarray:
         """The mean of all images, from a file or computed and written to it."""

@@ -14,6 +14,7 @@ from ..ndarray.creation import array
 from ..ndarray.sparse_array import BaseSparseNDArray
 from ..strictness import tolerate
 from .iterator import DataBatch, DataDesc, DataIter, register_iterator
+from .states import checked_state, rows_below, whole_number
 
 __all__ = ["NDArrayIter", "sample_of_arrays"]
 
@@ -161,7 +162,7 @@ class NDArrayIter(DataIter):
     def state_dict(self) -> dict[str, Any]:
         """As `DataIter.state_dict`, with the order of the rows if they are shuffled."""
         order = {"idx": self.idx.tolist(), "order": self._order.tolist()} if self.shuffle else {}
-        return {"cursor": int(self.cursor), "rolled_over": self._rolled_over.tolist(), **order}
+        return {"cursor": min(int(self.cursor), self._last_cursor), "rolled_over": self._rolled_over.tolist(), **order}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """As `DataIter.load_state_dict`.
@@ -171,13 +172,22 @@ class NDArrayIter(DataIter):
         ParameterError
             If the state is that of an iterator over another number of rows, or over rows that are not shuffled alike.
         """
-        if ("order" in state) != self.shuffle or len(state.get("order", self._order)) != self.num_data:
-            given = f"{len(state.get('order', ()))} shuffled rows for {self.num_data if self.shuffle else 0}"
+        rolled = checked_state("NDArrayIter", state, rolled_over=rows_below(self.num_data))["rolled_over"]
+        if ("order" in state) != self.shuffle:
+            given = f"shuffle={not self.shuffle}"
             raise ParameterError("NDArrayIter: the state of another iterator", given, "create it with the same data and shuffle")
+        in_order = rows_below(self.num_data, is_order=True)
+        orders = {"idx": in_order, "order": in_order} if self.shuffle else {}
+        checked_state("NDArrayIter", state, cursor=whole_number(-self.batch_size - len(rolled), self._last_cursor), **orders)
         self.cursor = state["cursor"]
         self._rolled_over = np.array(state["rolled_over"], self._order.dtype)
         if self.shuffle:
             self.idx, self._order = (np.array(state[name], self._order.dtype) for name in ("idx", "order"))
+
+    @property
+    def _last_cursor(self) -> int:
+        """The greatest position that `state_dict` tells: at the end, whatever is asked for there."""
+        return self.num_data + self.batch_size - 1
 
     def _rows(self, sources: list[tuple[str, NDArray]]) -> list[NDArray]:
         """The rows of the current batch; a view if they are contiguous and not shuffled."""

@@ -20,6 +20,7 @@ from ..opdef.params import Param, kind_of
 from ..strictness import tolerate
 from .iterator import DataDesc, DataIter, LoadingIter, register_iterator
 from .parts import part_of
+from .states import checked_state, whole_number
 
 __all__ = ["MNISTIter", "MXDataIter"]
 
@@ -113,7 +114,11 @@ class MXDataIter(LoadingIter):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """As `DataIter.load_state_dict`."""
-        self._at, self._start = state["at"], state.get("start", 0)
+        title = type(self).__name__
+        at = checked_state(title, state, at=whole_number(-self.batch_size))["at"]
+        last = max(self._rows_up_to(at + 1) - 1, 0)  # reads no further in a text than the next batch does
+        checked_state(title, {"start": 0, **state}, at=whole_number(-self.batch_size, last), start=whole_number(0, last))
+        self._at, self._start = at, state.get("start", 0)
 
 
 def takes_text(init: Init) -> Init:

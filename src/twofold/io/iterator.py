@@ -244,6 +244,8 @@ class DataIter:
 
         Raises
         ------
+        ParameterError
+            If it is not that of such an iterator; nothing has changed then.
         MXNetError
             If the class does not define it.
         """

@@ -9,6 +9,7 @@ from ..errors import MXNetError, ParameterError
 from ..ndarray.array import NDArray
 from .array_iterator import sample_of_arrays
 from .iterator import DataBatch, DataDesc, DataIter, Indices, register_iterator
+from .states import checked_state, is_state, whole_number
 
 __all__ = ["PrefetchingIter", "ResizeIter"]
 
@@ -104,8 +105,9 @@ class ResizeIter(OneBatchAhead):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """As `DataIter.load_state_dict`."""
-        self.cur = state["cur"]
+        checked_state("ResizeIter", state, cur=whole_number(0, self.size), data_iter=is_state)
         self.data_iter.load_state_dict(state["data_iter"])
+        self.cur = state["cur"]
 
 
 @register_iterator(sample=lambda folder: PrefetchingIter(sample_of_arrays(folder)), rows=range(5))
@@ -183,12 +185,26 @@ class PrefetchingIter(OneBatchAhead):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """As `DataIter.load_state_dict`. The batches since the beginning of the epoch are read again."""
+        before, batch = self.state_dict(), self.current_batch
+        checked_state("PrefetchingIter", state, batches=whole_number(), iters=self._are_states)
+        try:
+            self._go_to(state)
+        except BaseException:
+            self._go_to(before)
+            self.current_batch = batch
+            raise
+
+    def _are_states(self, value: Any) -> bool:
+        return isinstance(value, (list, tuple)) and len(value) == self.n_iter and all(map(is_state, value))
+
+    def _go_to(self, state: Mapping[str, Any]) -> None:
         wait(self._pending)
         for x, began in zip(self.iters, state["iters"], strict=True):
             x.load_state_dict(began)
         self._begin_epoch()
-        for _ in range(state["batches"]):
-            self.iter_next()
+        for k in range(state["batches"]):
+            if not self.iter_next():
+                checked_state("PrefetchingIter", state, batches=whole_number(0, k))
 
     def iter_next(self) -> bool:
         """Advance to the next batch; return whether there is one.

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
+from math import inf
 from pickle import PicklingError
 from typing import Any
 from zlib import crc32
@@ -15,6 +16,7 @@ from ...device import Device
 from ...errors import DTypeError, InvalidValue, ParameterError
 from ...imperative.array import Array
 from ...io.skipped import SkippedSamples
+from ...io.states import checked_state, whole_number
 from ...numpy_extension import is_np_array
 from ...origin import warn
 from ...strictness import tolerate
@@ -178,7 +180,15 @@ class DataLoader:
         ----------
         state
             A result of `state_dict`.
+
+        Raises
+        ------
+        ParameterError
+            If it is not that of such a loader.
         """
+        # samples that rolled over may have made one batch more; the batches of samplers of your own may differ in number
+        last = len(self._batches) + 1 if isinstance(self._batches, BatchSampler) else inf
+        checked_state(type(self).__name__, state, epoch=whole_number(), batches=whole_number(0, last), numpy=_is_numpy_state)
         self._epoch = state["epoch"]
         begun = state["numpy"] is not None
         self._place = self._resumed = _Place(state["epoch"], tuple(state["numpy"]), state["batches"]) if begun else None
@@ -316,6 +326,16 @@ def _batches_of(
     elif shuffle:
         raise ParameterError("shuffle must not be specified if sampler is specified", None, "omit one of them")
     return BatchSampler(sampler, batch_size, last_batch or "keep")
+
+
+def _is_numpy_state(value: Any) -> bool:
+    """Whether a value is None or what `np.random.get_state` has returned, perhaps as lists."""
+    try:
+        if value is not None:
+            np.random.RandomState().set_state(tuple(value))
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 @dataclass

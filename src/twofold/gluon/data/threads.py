@@ -13,6 +13,7 @@ from threading import Thread, current_thread
 from time import monotonic
 from typing import Any
 
+from ...errors import EngineError
 from ...numpy_extension import np_array
 from .loading import Loaded, took_too_long, what_was_loaded
 
@@ -37,8 +38,9 @@ class ThreadJob:
         Raises
         ------
         EngineError
-            If it takes longer than ``timeout`` seconds; its message names the thread and the sample.
-        BaseException
+            If it takes longer than ``timeout`` seconds, or the dataset raised SystemExit or alike; its message names the thread and the
+            sample.
+        Exception
             What the dataset or the function that collates raised, with a note that names the thread and the sample.
         """
         try:
@@ -67,9 +69,20 @@ class ThreadJob:
             with np_array(self._numpy):
                 future.set_result(self._load(self._indices, began=partial(self._places.__setitem__, 0)))
         except BaseException as error:
-            error.add_note(f"in thread {self._thread} {self._what()}")
+            where = f"in thread {self._thread} {self._what()}"
+            if isinstance(error, Exception):
+                error.add_note(where)
+            else:
+                error = _instead_of(error, where)
             future.set_exception(error)
             del future, self  # the error holds this frame, which would hold the error
+
+
+def _instead_of(error: BaseException, where: str) -> EngineError:
+    """The error for SystemExit and alike, which would end the program without a message."""
+    found = EngineError(f"DataLoader: {type(error).__name__} {where}", str(error), "raise an Exception instead")
+    found.__cause__ = error
+    return found
 
 
 class WorkerThreads:
