@@ -53,10 +53,24 @@ def test_an_iterator_continues_where_another_was(records: tuple[str, str], last:
         resumed.reset()
 
 
+def test_an_image_with_other_labels_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(_png(_pixels(4, 4)))
+    file = mx.recordio.MXRecordIO(str(tmp_path / "a.rec"), "w")
+    for numbers in (1.0, [1.0, 2.0]):
+        file.write(mx.recordio.pack(mx.recordio.IRHeader(0, numbers, 0, 0), (tmp_path / "a.png").read_bytes()))
+    file.close()
+    with pytest.raises(ShapeError, match=r"ImageIter: .*a\.rec: record 1 has 2 labels: given label_width=1; pass"):
+        list(mx.image.ImageIter(2, (3, 4, 4), path_imgrec=str(tmp_path / "a.rec")))
+    with pytest.raises(ShapeError, match=r"ImageIter: file a\.png has 2 labels: given label_width=3"):
+        next(mx.image.ImageIter(1, (3, 4, 4), 3, imglist=[[[1.0, 2.0], "a.png"]], path_root=str(tmp_path)))
+    both = mx.image.ImageIter(2, (3, 4, 4), 2, path_imgrec=str(tmp_path / "a.rec"))
+    assert next(both).label[0].asnumpy().tolist() == [[1, 1], [1, 2]]
+
+
 def test_a_damaged_image_is_named(tmp_path: Path, records: tuple[str, str]) -> None:
     content = Path(records[0]).read_bytes()
     Path(records[0]).write_bytes(content.replace(b"IDAT", b"XDAT", 1))
-    with pytest.raises(FormatError, match="record 0"):
+    with pytest.raises(FormatError, match=r"a\.rec: record 0: "):
         list(mx.image.ImageIter(2, (3, 4, 4), path_imgrec=records[0]))
     (tmp_path / "a.png").write_bytes(b"nothing")
     with pytest.raises(FormatError, match=r"a\.png"):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ndarray as nd
-from ..errors import FormatError, InvalidValue, MXNetError, ParameterError
+from ..errors import FormatError, InvalidValue, MXNetError, ParameterError, ShapeError
 from ..formats.files import join_path, read_file
 from ..formats.image_lists import listed_images, read_image_list
 from ..io.iterator import DataBatch, DataDesc, DataIter
@@ -84,7 +84,9 @@ class ImageIter(DataIter):
     ParameterError
         If no images are named, a parameter has another value than the above, or an index is needed.
     MissingFileError, FileAccessError, FormatError
-        If a file cannot be read, or is not what it should be.
+        If a file cannot be read, or is not what it should be. The message names the record.
+    ShapeError
+        While iterating, if an image has neither one label nor ``label_width``.
     """
 
     def __init__(
@@ -214,7 +216,7 @@ class ImageIter(DataIter):
         try:
             return unpack(record)
         except FormatError as error:
-            raise FormatError(f"{self._place()}: {error.what}", error.given, error.todo) from None
+            raise self._placed(error) from None
 
     def _next_record(self, records: MXRecordIO) -> bytes | None:
         """The next record of a file without an index, behind places where it is damaged if these are to be skipped."""
@@ -300,6 +302,10 @@ class ImageIter(DataIter):
 
     def _write(self, batch_data: NDArray, batch_label: NDArray, row: int, image: NDArray, label: Any) -> None:
         """Write a sample to a row of a batch."""
+        if np.size(label) not in (1, self.label_width):  # as in MXNet, one number stands for as many as are wanted
+            file = "" if self.imgrec is None else f"{self.imgrec.uri}: "
+            what = f"{type(self).__name__}: {file}{self._place()} has {np.size(label)} labels"
+            raise ShapeError(what, f"label_width={self.label_width}", "pass the number that the samples have")
         batch_data[row] = self.postprocess_data(self.augmentation_transform(image))
         batch_label[row] = label
 
@@ -320,7 +326,12 @@ class ImageIter(DataIter):
         try:
             return imdecode(s)
         except FormatError as error:
-            raise FormatError(f"{self._place()}: {error.what}", error.given) from None
+            raise self._placed(error) from None
+
+    def _placed(self, error: FormatError) -> FormatError:
+        """An error that names where the last sample is."""
+        placed = FormatError(f"{self._place()}: {error.what}", error.given, error.todo)
+        return placed if self.imgrec is None else placed.at_path(self.imgrec.uri)
 
     def _place(self) -> str:
         """Where the last sample is, in words."""
