@@ -181,11 +181,17 @@ def test_wrong_labels_of_objects_are_skipped(tmp_path: Path, cls: str) -> None:
             return mx.io.ImageDetRecordIter(path_imgrec=path, data_shape=(3, 8, 8), batch_size=4, round_batch=False, **options)
         return mx.image.ImageDetIter(4, (3, 8, 8), path_imgrec=path, path_imgidx=index, last_batch_handle="discard", **options)
 
-    with pytest.raises(FormatError, match="Label shape"):
+    with pytest.raises(FormatError, match=r"a\.rec: record 2: Label shape"):
         list(make())
     it = make(on_bad_sample="skip")
     with pytest.warns(UserWarning, match="skipped 4 samples"):
         assert len(list(it)) == 4
+
+
+def test_an_object_of_another_width_is_named(tmp_path: Path) -> None:
+    path = written(tmp_path, {}, 3, label=lambda k: [2, 6, k, 0, 0, 1, 1, 7] if k == 1 else [2, 5, k, 0, 0, 1, 1])
+    with pytest.raises(FormatError, match=r"a\.rec: record 1: an object .*: given 6 numbers, and label_shape=\(1, 5\)"):
+        list(mx.image.ImageDetIter(3, (3, 8, 8), path_imgrec=path))
 
 
 def test_damage_between_records_is_skipped(tmp_path: Path) -> None:

@@ -116,9 +116,13 @@ class ImageDetIter(ImageIter):
     def _parse_label(self, label: Any) -> np.ndarray:
         """The objects (n, numbers of an object) of an image that have a width and a height."""
         numbers = np.ravel(label.asnumpy() if isinstance(label, Array) else label)
-        _, objects = split_label(numbers)
+        try:
+            _, objects = split_label(numbers)
+        except FormatError as error:
+            raise self._placed(error) from None
         if not len(objects):
-            raise FormatError("Encounter sample with no valid label.", f"{numbers.tolist()}", "boxes are left, top, right, bottom")
+            todo = "boxes are left, top, right, bottom"
+            raise self._placed(FormatError("Encounter sample with no valid label.", f"{numbers.tolist()}", todo))
         return objects
 
     def reshape(self, data_shape: Sequence[int] | None = None, label_shape: Sequence[int] | None = None) -> None:
@@ -160,6 +164,11 @@ class ImageDetIter(ImageIter):
 
     def _write(self, batch_data: NDArray, batch_label: NDArray, row: int, image: NDArray, label: Any) -> None:
         image, objects = self.augmentation_transform(image, self._parse_label(label).copy())
+        if objects.shape[1] != self.label_shape[1]:
+            given = f"{objects.shape[1]} numbers, and label_shape={self.label_shape}"
+            raise self._placed(
+                FormatError("an object has another width than those of other images", given, "give all objects as many numbers")
+            )
         batch_data[row] = self.postprocess_data(image)
         batch_label[row, : len(objects)] = nd.array(objects)
         batch_label[row, len(objects) :] = NO_OBJECT
