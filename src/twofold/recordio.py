@@ -278,7 +278,8 @@ class MXIndexedRecordIO(MXRecordIO):
         try:
             entries = [(self.key_type(number), offset) for number, offset in enumerate(reader.offsets(tell))]
         except FormatError as error:
-            raise error.at_path(self.uri) from None
+            todo = "pack the file anew (python -m twofold im2rec), or read the rest by mx.io.ImageRecordIter(…, on_bad_sample='skip')"
+            raise FormatError(error.what, error.given, todo, offset=error.offset, path=self.uri) from None
         reader.offset = 0
         return entries
 
@@ -467,7 +468,7 @@ def pack_img(header: HEADER | Sequence[Any], img: Any, quality: int = 95, img_fm
 
 
 def unpack_img(s: bytes, iscolor: int = -1) -> tuple[HEADER, np.ndarray | None]:
-    """Return the header and the image of a record that `pack_img` made.
+    """Return the header and the image of a record that `pack_img` made. The image is None if it cannot be decoded, as in MXNet.
 
     Parameters
     ----------
@@ -479,7 +480,7 @@ def unpack_img(s: bytes, iscolor: int = -1) -> tuple[HEADER, np.ndarray | None]:
     Returns
     -------
     The header, and the pixels (h, w), (h, w, 3) or (h, w, 4) as a NumPy array, uint8, channels in OpenCV's order: blue, green, red, alpha.
-    None for data that are no image, or a damaged one.
+    For data that are no image, or a damaged one, None instead of the pixels: no error is raised.
 
     Raises
     ------

@@ -442,3 +442,7 @@ def test_colors_of_scenes_change_as_often_as_asked(scene: bytes) -> None:
     assert 30 < sum(shade != 50 for shade in shades) < 65
     assert min(shades) < 42
     assert max(shades) > 58
+
+
+def test_batches_have_the_numbers_of_their_records_with_any_number_of_threads(path: str) -> None:
+    assert [make(path, preprocess_threads=count).next().index.tolist() for count in (0, 1, 3)] == [[10, 11, 12, 13]] * 3

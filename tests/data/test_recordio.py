@@ -264,3 +264,9 @@ def test_gray_images_of_16_bits_keep_them_as_stored():
     np.testing.assert_array_equal(found[0], pixels)  # type: ignore[arg-type]
     np.testing.assert_array_equal(found[1], pixels >> 8)  # type: ignore[arg-type]
     np.testing.assert_array_equal(found[2][..., 0], pixels >> 8)  # type: ignore[index]
+
+
+def test_a_cut_file_without_an_index_says_what_to_do(tmp_path: Path):
+    (tmp_path / "a.rec").write_bytes(written(tmp_path / "whole.rec")[:-3])
+    with pytest.warns(UserWarning, match="there is no index"), pytest.raises(FormatError, match=r"a\.rec: byte .*im2rec.*ImageRecordIter"):
+        mx.gluon.data.vision.ImageRecordDataset(tmp_path / "a.rec")

@@ -136,3 +136,21 @@ def test_the_contrast_of_an_image_does_not_depend_on_its_batch():
         together = block(batch, min_factor=0.7, max_factor=0.7).asnumpy()
         for k in (0, 1):
             np.testing.assert_allclose(together[k], block(batch[k], min_factor=0.7, max_factor=0.7).asnumpy(), rtol=1e-5, atol=1e-3)
+
+
+@pytest.mark.parametrize("pad", [(1, 2, 3, 4), (1, 2), "x", 2.5, ((1, 2, 3),), ((-1, 0),)])
+def test_padding_that_is_none_is_named(pad: object):
+    with pytest.raises(ParameterError, match=r"RandomCrop: pad: given .*; pass a number, three pairs"):
+        transforms.RandomCrop(20, pad=pad)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("size", ["x", (1, 2, 3), (20, "x"), None])
+def test_sizes_of_parts_that_are_none_are_named(size: object):
+    with pytest.raises(ParameterError, match=r"the size of a part: given .*; pass a number, or width and height"):
+        transforms.CenterCrop(size)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("size", ["x", "(2,"])
+def test_text_that_is_no_size_is_named_in_words(size: str):
+    with pytest.raises(ParameterError, match=r"parameter size .*; this text is neither a number nor a tuple of numbers$"):
+        transforms.Resize(size)(images())  # type: ignore[arg-type]

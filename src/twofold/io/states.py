@@ -50,7 +50,7 @@ def checked_state(title: str, state: Any, **checks: Check) -> Mapping[str, Any]:
 
 def whole_number(first: float = 0, last: float = inf) -> Check:
     """Whether a value is an integer within limits, which are possible themselves."""
-    return lambda value: isinstance(value, (int, np.integer)) and not isinstance(value, bool) and first <= value <= last
+    return lambda value: isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(first <= value <= last)
 
 
 def rows_below(count: int, is_order: bool = False) -> Check:

@@ -101,7 +101,10 @@ def _literal(value: Any) -> Any:
     """The Python value of a string such as ``"(2, 2)"``, ``"[1,2]"`` or ``"None"``; other strings unchanged."""
     if not isinstance(value, str):
         return value
-    return ast.literal_eval(value.strip().replace("L", "") or "None")
+    try:
+        return ast.literal_eval(value.strip().replace("L", "") or "None")
+    except (ValueError, SyntaxError):  # whose messages are about Python's parser
+        raise ValueError("this text is neither a number nor a tuple of numbers") from None
 
 
 def _int(value: Any) -> int:

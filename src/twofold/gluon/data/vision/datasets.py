@@ -240,6 +240,9 @@ class ImageRecordDataset(RecordFileDataset):
     Notes
     -----
     A sample is an image, an NDArray of shape (h, w, 3) or (h, w, 1) and dtype uint8, and its label, a number or a NumPy array.
+
+    ``DataLoader(…, on_bad_sample="skip")`` leaves out images that cannot be read, but a damaged file without an index has no numbered
+    samples: creating its dataset raises `FormatError`. An `ImageRecordIter` with ``on_bad_sample="skip"`` reads what is left of it.
     """
 
     def __init__(self, filename: str | os.PathLike[str], flag: int = 1, transform: Transform | None = None) -> None:

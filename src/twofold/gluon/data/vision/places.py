@@ -1,7 +1,7 @@
 """Transformations that choose the part of an image that is seen: crops and rotations."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Number
 from typing import Any
 
@@ -123,19 +123,24 @@ class RandomResizedCrop(Block):
 def _both(size: Size) -> tuple[int, int]:
     if isinstance(size, Number):
         return int(size), int(size)  # type: ignore[arg-type]
-    width, height = size  # type: ignore[misc]
-    return width, height
+    numbers = tuple(size) if isinstance(size, Iterable) else ()
+    if len(numbers) != 2 or not all(isinstance(n, Number) for n in numbers):
+        raise ParameterError("the size of a part", repr(size), "pass a number, or width and height")
+    return numbers
 
 
 def _widths(pad: int | Sequence[tuple[int, int]] | None) -> tuple[tuple[int, int], ...]:
     """Pixels before and after, along the axes of an image (h, w, c)."""
     if not pad:
         return ()
-    if isinstance(pad, int):
-        pad = ((pad, pad), (pad, pad), (0, 0))
-    pairs = tuple((int(before), int(after)) for before, after in pad)
+    given = ((pad, pad), (pad, pad), (0, 0)) if isinstance(pad, (int, np.integer)) else pad
+    try:
+        pairs = tuple((int(before), int(after)) for before, after in given)
+    except (TypeError, ValueError):
+        pairs = ()
     if len(pairs) not in (1, 3) or min(min(pair) for pair in pairs) < 0:
-        raise ParameterError("RandomCrop: pad", f"{pad!r}", "pass a number, a pair for all axes, or three pairs, of at least 0")
+        todo = "pass a number, three pairs ((before, after), …) of at least 0 for height, width and channels, or one for all"
+        raise ParameterError("RandomCrop: pad", f"{pad!r}", todo)
     return pairs * 3 if len(pairs) == 1 else pairs
 
 
