@@ -46,6 +46,8 @@ def test_files_of_different_lengths_raise(tmp_path: Path) -> None:
 def test_the_line_with_no_number_is_named(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="row 2 is not numbers with commas between: given 3,x"):
         mx.io.CSVIter(written(tmp_path, "1,2\n3,x\n"), (2,), batch_size=1)
+    with pytest.raises(FormatError, match="row 2 has a number that int32 cannot hold: given 3,99999999999"):
+        mx.io.CSVIter(written(tmp_path, "1,2\n3,99999999999\n"), (2,), batch_size=1, dtype="int32")
 
 
 def test_loading_is_left_out_on_request(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -101,16 +101,22 @@ class ValueParser:
         columns = None
         for number, line in enumerate(filter(self.is_row, content.split(b"\n")), 1):
             given = line[:100].decode(errors="replace")
-            try:
-                width = self._any(line).shape[1] if line.strip() else 0
-            except ValueError:
-                width = 0
+            width = self._width(line)
+            if not width and replace(self, dtype="float32")._width(line):
+                return FormatError(f"row {number} has a number that {self.dtype} cannot hold", given, "pass dtype='float32'")
             if not width:
                 return FormatError(f"row {number} is not numbers with commas between", given, "write numbers, and no header")
             columns = columns or width
             if width != columns:
                 return FormatError(f"row {number} is of length {width}, and row 1 of length {columns}", given, "rows are of equal length")
         return FormatError("not rows of numbers with commas between", None)
+
+    def _width(self, line: bytes) -> int:
+        """How many numbers a line has; 0 if it has something else."""
+        try:
+            return self._any(line).shape[1] if line.strip() else 0
+        except ValueError:
+            return 0
 
     def _quick(self, content: bytes) -> np.ndarray | None:
         """Rows of plain numbers (n, columns), float32; None if they are something else."""
