@@ -197,8 +197,9 @@ def test_parts_cover_the_whole_file(digits):
     assert sorted(number for part in parts for number in part) == list(range(20))
 
 
-def test_images_have_the_requested_shape_and_dtype(digits):
-    data = mx.io.MNISTIter(**digits, batch_size=5, input_shape=(2, 6), dtype="float64").next().data[0]
+@pytest.mark.parametrize("shape", [(2, 6), "(2, 6)"], ids=["tuple", "text"])
+def test_images_have_the_requested_shape_and_dtype(digits, shape):
+    data = mx.io.MNISTIter(**digits, batch_size=5, input_shape=shape, dtype="float64").next().data[0]
     assert (data.shape, data.dtype) == ((5, 2, 6), np.float64)
 
 

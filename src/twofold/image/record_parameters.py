@@ -2,19 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import Any, get_type_hints
 
 import numpy as np
 
 from ..errors import ParameterError
-from ..opdef.params import Floats, Param, Shape, kind_of
-from ..strictness import tolerate
+from ..io.parameters import parsed
+from ..opdef.params import SHAPE, Param
 
-__all__ = ["Batching", "Normalizing", "Reading", "image_shape", "parsed"]
-
-T = TypeVar("T")
-#: Kinds of parameters that may be text.
-PARSED = (bool, int, float, Floats, Shape)
+__all__ = ["Batching", "Normalizing", "Reading", "groups_of", "image_shape"]
 
 
 @dataclass(frozen=True)
@@ -90,36 +86,32 @@ class Batching:
     verbose: bool = True
 
 
-def parsed(title: str, options: Mapping[str, Any], shape: tuple[int, int, int], *kinds: type) -> list[Any]:
-    """Objects of classes of parameters. Numbers and bools may be text, and unknown parameters are ignored, with a warning.
+def groups_of(title: str, options: Mapping[str, Any], shape: tuple[int, int, int], *kinds: type) -> list[Any]:
+    """Objects of classes of parameters; see `twofold.io.parameters.parsed` for what may be text. None and ``"None"`` stand for the default.
 
     ``shape``, a field of some classes, is what `image_shape` has made of ``data_shape``.
     """
-    known = {field.name for kind in kinds for field in fields(kind)} - {"shape"} | {"data_shape"}
-    unknown = [name for name in options if name not in known]
-    if unknown:
-        tolerate(f"{title}: there is no parameter", ", ".join(unknown), f"it has {', '.join(sorted(known))}")
-    return [_of_kind(title, {**options, "shape": shape}, kind) for kind in kinds]
+    hints: dict[str, Any] = {"data_shape": Any}
+    for kind in kinds:
+        hints |= get_type_hints(kind, include_extras=True)  # without the extras `Floats` is any tuple
+    hints.pop("shape", None)
+    given = {name: value for name, value in options.items() if name not in hints or not _is_none(value)}
+    values = parsed(title, given, hints) | {"shape": shape}
+    missing = [f.name for kind in kinds for f in fields(kind) if f.default is MISSING and f.name not in values]
+    if missing:
+        raise ParameterError(f"{title}: needs {missing[0]}", None, f"pass {missing[0]}=…")
+    return [kind(**{f.name: values[f.name] for f in fields(kind) if f.name in values}) for kind in kinds]
 
 
-def _of_kind(title: str, options: Mapping[str, Any], kind: type[T]) -> T:
-    values, hints = {}, get_type_hints(kind, include_extras=True)  # without the extras `Floats` is any tuple
-    for field in fields(kind):  # type: ignore[arg-type]
-        given = options.get(field.name)
-        if field.name in options and given not in (None, "None"):
-            hint = hints[field.name]
-            one = next((t for t in PARSED if hint == t or (type(None) in get_args(hint) and t in get_args(hint))), None)
-            values[field.name] = Param(field.name, kind_of(one), None, True).value(given, title) if one else given
-        elif field.default is MISSING:
-            raise ParameterError(f"{title}: needs {field.name}", None, f"pass {field.name}=…")
-    return kind(**values)
+def _is_none(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and value == "None")
 
 
 def image_shape(title: str, given: Any, channels: tuple[int, ...]) -> tuple[int, int, int]:
     """The shape (c, h, w) of an image in a batch, which may have some numbers of channels."""
     if given is None:
         raise ParameterError(f"{title}: needs data_shape", None, "pass data_shape=(c, h, w)")
-    shape = Param("data_shape", kind_of(Shape), None, True).value(given, title)
+    shape = Param("data_shape", SHAPE, None, True).value(given, title)
     if len(shape) != 3 or shape[0] not in channels or min(shape) < 1:
         counts = f"{', '.join(map(str, channels[:-1]))} or {channels[-1]}"
         raise ParameterError(f"{title}: data_shape is (c, h, w) with {counts} channels", f"{given}", "pass such a shape")

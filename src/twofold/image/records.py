@@ -30,7 +30,7 @@ from ..scheduler.observers import LISTENERS, span
 from .geometry import HOST, UNCHANGED
 from .record_augmenter import RecordAugmenter
 from .record_files import RecordFiles, RecordKey
-from .record_parameters import Batching, Normalizing, Reading, image_shape, parsed
+from .record_parameters import Batching, Normalizing, Reading, groups_of, image_shape
 
 __all__ = ["ImageRecordInt8Iter", "ImageRecordIter", "ImageRecordIter_v1", "ImageRecordUInt8Iter", "ImageRecordUInt8Iter_v1"]
 
@@ -358,7 +358,7 @@ class ImageRecordIter(LoadingIter):
     def __init__(self, **kwargs: Any) -> None:
         title = type(self).__name__
         shape = image_shape(title, kwargs.get("data_shape"), self._channels)
-        reading, augmenter, normalizing, self._batching = parsed(title, kwargs, shape, *self._groups)
+        reading, augmenter, normalizing, self._batching = groups_of(title, kwargs, shape, *self._groups)
         super().__init__(self._batching.batch_size)
         if self.batch_size < 1 or reading.label_width in (0, None):
             raise ParameterError(f"{title}: batch_size and label_width are positive", f"{self.batch_size} and {reading.label_width}")

@@ -1,12 +1,10 @@
 """Iterators over datasets in files."""
 
-import functools
-import inspect
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from math import prod
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
 
@@ -16,15 +14,14 @@ from ..formats.datasets import IdxReader
 from ..formats.files import open_copy
 from ..ndarray.array import NDArray
 from ..ndarray.creation import array
-from ..opdef.params import Param, kind_of
+from ..opdef.params import Shape
 from ..strictness import tolerate
-from .iterator import DataDesc, DataIter, LoadingIter, register_iterator
+from .iterator import DataDesc, LoadingIter, register_iterator
+from .parameters import takes_text
 from .parts import part_of
 from .states import checked_state, whole_number
 
 __all__ = ["MNISTIter", "MXDataIter"]
-
-Init = TypeVar("Init", bound=Callable[..., None])
 
 
 class MXDataIter(LoadingIter):
@@ -121,27 +118,6 @@ class MXDataIter(LoadingIter):
         self._at, self._start = at, state.get("start", 0)
 
 
-def takes_text(init: Init) -> Init:
-    """Decorate the ``__init__`` of an iterator over files: numbers and bools may be text, and unknown parameters are ignored.
-
-    MXNet's iterators over files receive all parameters as text.
-    """
-    parameters = inspect.signature(init).parameters
-    kinds = {name: kind_of(p.annotation) for name, p in parameters.items() if p.annotation in (int, float, bool)}
-
-    @functools.wraps(init)
-    def parsed(self: DataIter, *args: Any, **options: Any) -> None:
-        title = type(self).__name__
-        unknown = [name for name in options if name not in parameters]
-        if unknown:
-            tolerate(f"{title}: there is no parameter", ", ".join(unknown), f"it has {', '.join(list(parameters)[1:])}")
-        for name in set(options) & set(kinds):
-            options[name] = Param(name, kinds[name], None, True).value(options[name], title)
-        init(self, *args, **{name: value for name, value in options.items() if name in parameters})
-
-    return cast("Init", parsed)
-
-
 def _sample(folder: Path) -> "MNISTIter":
     """Five images of 2 x 3 pixels in the order of seed 0, of which the last is dropped."""
     (folder / "images").write_bytes(struct.pack(">4I", 2051, 5, 2, 3) + bytes(range(30)))
@@ -208,7 +184,7 @@ class MNISTIter(MXDataIter):
         dtype: DTypeLike | None = None,
         data_name: str = "data",
         label_name: str = "softmax_label",
-        input_shape: tuple[int, ...] | None = None,
+        input_shape: Shape | None = None,
     ) -> None:
         num_parts, part_index = part_of("MNISTIter", num_parts, part_index)
         images, labels = _opened(image, 3), _labels(label)

@@ -13,11 +13,13 @@ from ..errors import ParameterError, ShapeError
 from ..imperative.array import adopted
 from ..ndarray.array import NDArray
 from ..ndarray.sparse import CSRNDArray, csr_matrix
-from .file_iterators import MXDataIter, takes_text
+from ..opdef.params import Shape
+from .file_iterators import MXDataIter
 from .iterator import DataDesc, register_iterator
+from .parameters import takes_text
 from .parts import part_of
 from .skipped import SkippedSamples
-from .text_parsing import Shape, SparseParser, SparseRows, ValueParser
+from .text_parsing import SparseParser, SparseRows, ValueParser
 from .text_rows import TextRows, without_options
 
 __all__ = ["CSVIter", "LibSVMIter"]
@@ -187,12 +189,11 @@ class CSVIter(_TextIter):
     ) -> None:
         name = _checked_dtype("CSVIter", dtype, CSV_DTYPES)
         skipped = SkippedSamples("CSVIter", on_bad_sample)
-        shape = _shape(data_shape)
-        single = () if prod(_shape(label_shape)) == 1 else _shape(label_shape)
-        rows = _value_rows(data_csv, shape, name, skipped)
+        single = () if prod(label_shape) == 1 else label_shape
+        rows = _value_rows(data_csv, data_shape, name, skipped)
         labels = None if label_csv in NO_FILE else _value_rows(label_csv, single, name, skipped)
         given = {"batch_size": batch_size, "data_name": data_name, "label_name": label_name, "dtype": name, "round_batch": round_batch}
-        super().__init__(rows, labels, skipped, data_shape=shape, label_shape=single, **given)
+        super().__init__(rows, labels, skipped, data_shape=data_shape, label_shape=single, **given)
         self.provide_label = [DataDesc(label_name, (batch_size, *single), self._dtype.type)]
 
     def getdata(self) -> NDArray:
@@ -311,7 +312,7 @@ class LibSVMIter(_TextIter):
             label_columns = _columns("label_shape", label_shape)
             labels = _sparse_rows(label_libsvm, label_columns, skipped)
             before = sum(_sparse_rows(data_libsvm, columns, skipped, (parts, k)).count for k in range(part))
-        elif _shape(label_shape) != (1,):
+        elif label_shape != (1,):
             raise ShapeError("LibSVMIter: label_shape is expected to be (1,) without label_libsvm", f"{label_shape}", "omit it")
         shapes = {"data_shape": (columns,), "label_shape": () if labels is None else (label_columns,)}
         given = {"batch_size": batch_size, "data_name": data_name, "label_name": label_name, "round_batch": True}
@@ -352,14 +353,7 @@ def _checked_dtype(title: str, dtype: DTypeLike | None, known: tuple[str, ...]) 
     return name
 
 
-def _shape(given: Any) -> Shape:
-    """A shape, which MXNet's iterators receive as text."""
-    numbers = given.strip("()[] ").split(",") if isinstance(given, str) else given if isinstance(given, (tuple, list)) else [given]
-    return tuple(int(n) for n in numbers if str(n).strip())
-
-
-def _columns(name: str, given: Any) -> int:
-    shape = _shape(given)
+def _columns(name: str, shape: Shape) -> int:
     if len(shape) != 1:
         raise ShapeError(f"LibSVMIter: {name} has one axis", f"{shape}", "pass (columns,)")
     return shape[0]
