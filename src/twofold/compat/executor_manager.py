@@ -7,10 +7,10 @@ from typing import Any
 from ..device import Device
 from ..errors import InvalidValue, ParameterError
 from ..executor.executor import Executor
-from ..io.iterator import BatchLike, DataIter
+from ..io.iterator import BatchLike, DataIter, describe
 from ..metric.base import EvalMetric
 from ..module.device_group import DeviceGroup, Plan
-from ..module.shapes import batch_size_of, describe, split_rows
+from ..module.shapes import batch_size_of, split_rows
 from ..monitor import Monitor
 from ..ndarray.array import NDArray
 from ..symbol.symbol import Symbol

@@ -13,10 +13,10 @@ from ..gluon.signatures import Functions, Operand
 from ..gluon.structure import ARRAY, NOTHING, flatten
 from ..imperative.array import Array
 from ..io.array_iterator import named_arrays
-from ..io.iterator import DataDesc
+from ..io.iterator import DataDesc, Shapes, describe
 from ..kvstore.base import KVStoreBase
 from ..kvstore.create import store_for
-from ..module.shapes import Shapes, check_data, check_inputs, describe
+from ..module.shapes import check_data, check_inputs
 from ..ndarray import NDArray
 from ..origin import warn
 from ..symbol.symbol import Symbol

@@ -14,7 +14,6 @@ from ..errors import FormatError, InvalidValue, MissingDependency, ParameterErro
 from ..formats.images import draw_text
 from ..formats.records import ArrayRecord
 from ..imperative.array import Array
-from ..io.iterator import DataDesc
 from ..io.skipped import BAD_SAMPLE
 from .augmenters import DEVIATION, MEAN
 from .detection import CreateDetAugmenter, DetAugmenter, split_label
@@ -94,7 +93,7 @@ class ImageDetIter(ImageIter):
         )
         self.auglist: list[Any] = list(CreateDetAugmenter(data_shape, **kwargs) if aug_list is None else aug_list)
         self.label_shape = self._estimate_label_shape()
-        self.provide_label = [DataDesc(label_name, (batch_size, *self.label_shape))]
+        self.provide_label = [(label_name, (batch_size, *self.label_shape))]
 
     def _estimate_label_shape(self) -> tuple[int, int]:
         """The most objects of an image, and the numbers of an object."""
@@ -137,11 +136,11 @@ class ImageDetIter(ImageIter):
         """
         if data_shape is not None:
             self.check_data_shape(data_shape)
-            self.provide_data = [DataDesc(self.provide_data[0].name, (self.batch_size, *data_shape))]
+            self.provide_data = [(self.provide_data[0][0], (self.batch_size, *data_shape))]
             self.data_shape = tuple(data_shape)
         if label_shape is not None:
             self.check_label_shape(label_shape)
-            self.provide_label = [DataDesc(self.provide_label[0].name, (self.batch_size, *label_shape))]
+            self.provide_label = [(self.provide_label[0][0], (self.batch_size, *label_shape))]
             self.label_shape = tuple(label_shape)  # type: ignore[assignment]
 
     def check_label_shape(self, label_shape: Sequence[int]) -> None:
@@ -160,7 +159,7 @@ class ImageDetIter(ImageIter):
         return data, label
 
     def _empty_batch(self) -> tuple[NDArray, NDArray]:
-        return nd.zeros(self.provide_data[0].shape), nd.full(self.provide_label[0].shape, NO_OBJECT)
+        return nd.zeros(self.provide_data[0][1]), nd.full(self.provide_label[0][1], NO_OBJECT)
 
     def _write(self, batch_data: NDArray, batch_label: NDArray, row: int, image: NDArray, label: Any) -> None:
         image, objects = self.augmentation_transform(image, self._parse_label(label).copy())

@@ -14,7 +14,7 @@ from .. import ndarray as nd
 from ..errors import FormatError, InvalidValue, MXNetError, ParameterError, ShapeError
 from ..formats.files import join_path, read_file
 from ..formats.image_lists import listed_images, read_image_list
-from ..io.iterator import DataBatch, DataDesc, DataIter
+from ..io.iterator import DataBatch, DataIter
 from ..io.parts import part_of
 from ..io.skipped import BAD_SAMPLE, SkippedSamples
 from ..io.states import checked_state, is_flag, whole_number
@@ -135,9 +135,9 @@ class ImageIter(DataIter):
         self.seq = self._order(*part_of(title, num_parts, part_index))
         self.num_image = None if self.seq is None else len(self.seq)
         self.auglist = list(CreateAugmenter(data_shape, **kwargs)) if aug_list is None else list(aug_list)
-        self.provide_data = [DataDesc(data_name, (batch_size, *data_shape), dtype)]
-        labels = (batch_size, label_width) if label_width > 1 else (batch_size,)
-        self.provide_label = [DataDesc(label_name, labels, dtype)]
+        # pairs, not descriptions, as in MXNet
+        self.provide_data = [(data_name, (batch_size, *data_shape))]
+        self.provide_label = [(label_name, (batch_size, label_width) if label_width > 1 else (batch_size,))]
         self.cur = 0
         self._at_end = False
         self._rolled: tuple[NDArray, NDArray, int] | None = None
@@ -158,17 +158,19 @@ class ImageIter(DataIter):
 
     def reset(self) -> None:
         """Start a new epoch, with the images that the last one left for it."""
-        if self.seq is not None and self.shuffle:
-            random.shuffle(self.seq)
+        self._shuffle()
         if self.last_batch_handle != "roll_over" or self._rolled is None:
             self._to_start()
 
     def hard_reset(self) -> None:
         """Start a new epoch, without the images that the last one left for it."""
-        if self.seq is not None and self.shuffle:
-            random.shuffle(self.seq)
+        self._shuffle()
         self._rolled = None
         self._to_start()
+
+    def _shuffle(self) -> None:
+        if self.seq is not None and self.shuffle:
+            random.shuffle(self.seq)
 
     def _to_start(self) -> None:
         if self.imgrec is not None:
@@ -271,7 +273,7 @@ class ImageIter(DataIter):
         return DataBatch([data], [label], self.batch_size - rolled if rolled else pad)
 
     def _empty_batch(self) -> tuple[NDArray, NDArray]:
-        return nd.zeros(self.provide_data[0].shape), nd.zeros(self.provide_label[0].shape)
+        return nd.zeros(self.provide_data[0][1]), nd.zeros(self.provide_label[0][1])
 
     def _batchify(self, batch_data: NDArray, batch_label: NDArray, start: int = 0) -> int:
         """Fill a batch from a row on; return the number of its rows."""

@@ -20,6 +20,7 @@ __all__ = [
     "DataIter",
     "Registered",
     "Shapes",
+    "describe",
     "register_iterator",
 ]
 
@@ -78,6 +79,11 @@ class DataDesc(_NameAndShape):
 
 #: Descriptions, or (name, shape) pairs.
 Shapes = Sequence[DataDesc | tuple[str, tuple[int, ...]]]
+
+
+def describe(shapes: Shapes | None) -> list[DataDesc]:
+    """Convert (name, shape) pairs to descriptions, float32 by default; descriptions are kept."""
+    return [x if isinstance(x, DataDesc) else DataDesc(x[0], tuple(x[1]), *x[2:]) for x in shapes or ()]
 
 
 class DataBatch:

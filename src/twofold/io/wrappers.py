@@ -8,7 +8,7 @@ from ..device import Device, current_device
 from ..errors import MXNetError, ParameterError
 from ..ndarray.array import NDArray
 from .array_iterator import sample_of_arrays
-from .iterator import DataBatch, DataDesc, DataIter, Indices, register_iterator
+from .iterator import DataBatch, DataDesc, DataIter, Indices, describe, register_iterator
 from .states import checked_state, is_state, whole_number
 
 __all__ = ["PrefetchingIter", "ResizeIter"]
@@ -247,9 +247,5 @@ def _next_of(source: Any, device: Device) -> DataBatch | None:
 def _rename(descriptions: Sequence[Sequence[Any]], names: Names | None) -> list[DataDesc]:
     if names is None:
         return [each for listed in descriptions for each in listed]
-    found = []
-    for listed, new in zip(descriptions, names, strict=True):
-        for each in listed:
-            desc = each if isinstance(each, DataDesc) else DataDesc(*each)
-            found.append(DataDesc(new.get(desc.name, desc.name), desc.shape, desc.dtype, desc.layout))
-    return found
+    pairs = [(new, desc) for listed, new in zip(descriptions, names, strict=True) for desc in describe(listed)]
+    return [DataDesc(new.get(desc.name, desc.name), desc.shape, desc.dtype, desc.layout) for new, desc in pairs]

@@ -12,7 +12,7 @@ from ..checkpoint import load_params, save_checkpoint
 from ..device import CPU
 from ..errors import InvalidValue, MXNetError, ParameterError
 from ..initializer.base import Initializer
-from ..io.iterator import DataDesc
+from ..io.iterator import DataDesc, Shapes, describe
 from ..metric.base import EvalMetric
 from ..monitor import Monitor
 from ..ndarray.array import NDArray
@@ -20,7 +20,7 @@ from ..symbol.naming import NameManager
 from ..symbol.symbol import Symbol
 from .base_module import LEARNING_RATE, UNIFORM, BaseModule, Kwargs, Logger, OptimizerLike, Params, RowIds, Store
 from .module import Contexts, Groups, Module
-from .shapes import Arrays, Batch, Labels, NamedShapes, Requests, Shapes, as_batch, describe
+from .shapes import Arrays, Batch, Labels, NamedShapes, Requests, as_batch
 
 __all__ = ["BucketingModule"]
 

@@ -6,12 +6,12 @@ from typing import cast
 
 from ..errors import MXNetError, ParameterError
 from ..initializer.base import Initializer
-from ..io.iterator import DataBatch, DataDesc
+from ..io.iterator import DataBatch, DataDesc, Shapes, describe
 from ..metric.base import EvalMetric
 from ..monitor import Monitor
 from ..ndarray.array import NDArray
 from .base_module import LEARNING_RATE, UNIFORM, BaseModule, Kwargs, Logger, OptimizerLike, Params, Store
-from .shapes import Arrays, Batch, Labels, NamedShapes, Requests, Shapes, as_batch, describe
+from .shapes import Arrays, Batch, Labels, NamedShapes, Requests, as_batch
 
 __all__ = ["SequentialModule"]
 

@@ -8,12 +8,12 @@ from .. import ndarray as nd
 from ..device import CPU, Device
 from ..errors import MXNetError, ParameterError, ShapeError
 from ..executor.executor import Executor
-from ..io.iterator import DataBatch, DataDesc
+from ..io.iterator import DataBatch, DataDesc, describe
 from ..metric.base import EvalMetric
 from ..monitor import Monitor
 from ..ndarray.array import NDArray
 from ..symbol.symbol import Symbol
-from .shapes import Arrays, Batch, NamedShapes, Requests, as_batch, batch_axis, batch_size_of, describe, shapes_of_batch, split_rows
+from .shapes import Arrays, Batch, NamedShapes, Requests, as_batch, batch_axis, batch_size_of, shapes_of_batch, split_rows
 
 __all__ = ["DeviceGroup", "Groups", "Plan", "groups_by_device"]
 

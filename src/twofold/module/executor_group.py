@@ -6,9 +6,10 @@ from types import ModuleType
 from typing import Any
 
 from ..device import Device
+from ..io.iterator import Shapes, describe
 from ..symbol.symbol import Symbol
 from .device_group import DeviceGroup, Groups, Plan, groups_by_device
-from .shapes import Arrays, Requests, Shapes, describe
+from .shapes import Arrays, Requests
 
 __all__ = ["DataParallelExecutorGroup"]
 

@@ -9,7 +9,7 @@ from ..checkpoint import load_checkpoint, save_checkpoint
 from ..device import CPU, Device
 from ..errors import MXNetError, NotReady, ParameterError
 from ..initializer.base import Initializer
-from ..io.iterator import DataDesc
+from ..io.iterator import DataDesc, Shapes, describe
 from ..kvstore.create import check_kvstore, store_for
 from ..metric.base import EvalMetric
 from ..monitor import Monitor
@@ -20,7 +20,7 @@ from ..symbol.symbol import Symbol
 from .base_module import LEARNING_RATE, UNIFORM, BaseModule, Kwargs, Logger, OptimizerLike, Params, RowIds, Store
 from .device_group import DeviceGroup, Groups, Plan, groups_by_device
 from .parameters import ParameterFiller, check_loaded, check_names
-from .shapes import Arrays, Batch, Labels, Requests, Shapes, check_data, check_inputs, check_labels, describe
+from .shapes import Arrays, Batch, Labels, Requests, check_data, check_inputs, check_labels
 from .updates import Updates, prepare_optimizer, pull_rows
 
 __all__ = ["Module"]

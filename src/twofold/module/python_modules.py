@@ -6,13 +6,13 @@ from typing import Any, cast
 
 from ..errors import DTypeError, MXNetError, ParameterError
 from ..initializer.base import Initializer
-from ..io.iterator import DataDesc
+from ..io.iterator import DataDesc, Shapes, describe
 from ..metric.base import EvalMetric
 from ..monitor import Monitor
 from ..ndarray.array import NDArray
 from ..ndarray.creation import array
 from .base_module import LEARNING_RATE, UNIFORM, BaseModule, Kwargs, Logger, OptimizerLike, Params, Store
-from .shapes import Arrays, Batch, Labels, NamedShapes, Requests, Shapes, as_batch, check_data, describe
+from .shapes import Arrays, Batch, Labels, NamedShapes, Requests, as_batch, check_data
 
 __all__ = ["PythonLossModule", "PythonModule"]
 

@@ -3,12 +3,12 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from ..errors import DTypeError, ParameterError, ShapeError
-from ..io.iterator import BatchLike, DataBatch, DataDesc, Shapes
+from ..io.iterator import BatchLike, DataBatch, DataDesc, describe
 from ..ndarray.array import NDArray
 from ..origin import warn
 from ..strictness import tolerate
 
-__all__ = ["batch_axis", "batch_size_of", "describe", "shapes_of_batch", "split_rows"]
+__all__ = ["batch_axis", "batch_size_of", "shapes_of_batch", "split_rows"]
 
 
 NamedShapes = Sequence[tuple[str, tuple[int, ...]]]
@@ -35,11 +35,6 @@ def as_batch(batch: Batch) -> DataBatch:
         raise DTypeError("module: expected one batch", f"a list of {len(batch)}", "pass a DataBatch")
     optional = ("label", "pad", "index", "bucket_key", "provide_data", "provide_label")
     return DataBatch(batch.data, *(getattr(batch, name, None) for name in optional))
-
-
-def describe(shapes: Shapes | None) -> list[DataDesc]:
-    """Convert (name, shape) pairs to descriptions, float32 by default; descriptions are kept."""
-    return [x if isinstance(x, DataDesc) else DataDesc(x[0], tuple(x[1]), *x[2:]) for x in shapes or ()]
 
 
 def check_inputs(what: str, names: Sequence[str], arguments: Sequence[str]) -> None:

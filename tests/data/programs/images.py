@@ -276,7 +276,7 @@ def _epochs(iterator: Any, epochs: int = 2) -> Any:
 
 
 def _layout(iterator: Any) -> Any:
-    return [list(d[:2]) for d in (*iterator.provide_data, *iterator.provide_label)]
+    return str(iterator.provide_data), str(iterator.provide_label)
 
 
 def iterators_over_lists(mx: Any) -> Any:

@@ -13,7 +13,7 @@ from ...gluon.data.loader import DataLoader
 from ...gluon.hybrid_block import HybridBlock
 from ...gluon.symbol_block import SymbolBlock
 from ...imperative.array import Array
-from ...io import DataBatch, DataDesc, DataIter
+from ...io.iterator import DataBatch, DataDesc, DataIter, describe
 from ...ndarray.array import NDArray
 from ...symbol.node import topological
 from .calibration import run_layers
@@ -147,7 +147,7 @@ def _traced(network: HybridBlock, inputs: Sequence[NDArray]) -> Any:
 
 def _inputs(network: HybridBlock, data: Samples | None, shapes: Sequence[Any] | None, ctx: Device) -> list[NDArray]:
     """Inputs of the network: zeros of the shapes that are given, or those of the iterator, or a batch of the loader."""
-    described: Sequence[Any] | None = data.provide_data if shapes is None and isinstance(data, DataIter) else shapes
+    described: Sequence[Any] | None = describe(data.provide_data) if shapes is None and isinstance(data, DataIter) else shapes
     if described is None:
         first = next(iter(_batches(data, None)), None)
         if first is None:

@@ -6,12 +6,12 @@ from typing import Any
 
 from ...device import CPU
 from ...errors import DTypeError, NotReady, ParameterError
-from ...io.iterator import BatchSource
+from ...io.iterator import BatchSource, Shapes
 from ...metric.base import EvalMetric
 from ...module.base_module import BaseModule, Callbacks, Logger, RowIds
 from ...module.device_group import Groups
 from ...module.module import Contexts, Module
-from ...module.shapes import Batch, Requests, Shapes
+from ...module.shapes import Batch, Requests
 from ...monitor import Monitor
 from ...ndarray.array import NDArray
 from ...symbol.symbol import Symbol
