@@ -10,11 +10,16 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 # Compiled kernels differ from NumPy's ufuncs in the last bits, and most tests ask for equal ones; tests/backend/test_jit.py turns them on.
 os.environ["TWOFOLD_JIT"] = "0"
 # Smaller arrays than fold by default, so that tests of folding arrays are quick.
 os.environ.setdefault("TWOFOLD_FOLD_ELEMENTS", "65536")
+
+# Time decides no test: beside other processes an example may take any number of milliseconds.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 SHARED = Path(__file__).parents[1] / "../shared"
 ORACLE_IMPOSSIBLE = 2  # exit status of the tool where no Python is old enough for MXNet 1.9.1

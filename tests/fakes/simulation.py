@@ -281,7 +281,14 @@ GXX = ("-std=c++17", "-fPIC")
 
 
 def _hash(*parts: str) -> str:
-    return hashlib.sha256("\0".join([*parts, _compiler()]).encode()).hexdigest()[:32]
+    """The name of what is compiled. Headers count by content, not by path: every checkout uses what another has compiled."""
+    text = "\0".join([*parts, _compiler(), _headers(SOURCES)])
+    return hashlib.sha256(text.replace(str(SOURCES), "").encode()).hexdigest()[:32]
+
+
+@cache
+def _headers(folder: Path) -> str:
+    return "\0".join(path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*.h")))
 
 
 @cache

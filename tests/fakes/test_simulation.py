@@ -1,5 +1,7 @@
 """The simulated CUDA is strict: errors that a GPU shows now and then show every time, and what CUDA rejects is rejected."""
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -32,6 +34,20 @@ def chained(cp, *, waits):
             second.wait_event(first.record())
         increment(cp, y, z)
         return z.get(stream=second).tolist()
+
+
+def test_checkouts_share_what_they_compile_while_their_headers_are_equal(monkeypatch, tmp_path):
+    def name(folder):
+        monkeypatch.setattr(simulation, "SOURCES", folder)
+        return simulation._hash("int main;", f"-I{folder / 'stub'}")
+
+    sources = simulation.SOURCES
+    ours = name(sources)
+    for other in ("equal", "another"):
+        shutil.copytree(sources, tmp_path / other)
+    (tmp_path / "another" / "device.h").write_text("// changed")
+    assert name(tmp_path / "equal") == ours
+    assert name(tmp_path / "another") != ours
 
 
 def test_late_streams_expose_a_missing_wait(cp):

@@ -87,7 +87,7 @@ def at_least_1d(host):
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_a_basic_index_reads_as_in_numpy(data):
     x, host = numbered(data.draw(SHAPES))
     index = data.draw(basic_items(x.shape))
@@ -97,7 +97,7 @@ def test_a_basic_index_reads_as_in_numpy(data):
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_a_basic_index_shares_memory_where_it_is_contiguous(data):
     x, host = numbered(data.draw(SHAPES))
     index = data.draw(basic_items(x.shape))
@@ -110,7 +110,7 @@ def test_a_basic_index_shares_memory_where_it_is_contiguous(data):
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_an_index_with_arrays_reads_as_in_numpy(data):
     x, host = numbered(data.draw(SHAPES))
     index = data.draw(array_items(x.shape))
@@ -121,7 +121,7 @@ def test_an_index_with_arrays_reads_as_in_numpy(data):
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_assignment_writes_as_in_numpy(data):
     x, host = numbered(data.draw(SHAPES))
     given = data.draw(st.one_of(basic_items(x.shape), array_items(x.shape)))
@@ -135,7 +135,7 @@ def test_assignment_writes_as_in_numpy(data):
 
 
 @given(st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_recorded_assignment_has_numpys_values_and_the_right_gradients(data):
     x, host = numbered(data.draw(SHAPES))
     given = data.draw(st.one_of(basic_items(x.shape), array_items(x.shape)))
@@ -164,7 +164,7 @@ def test_recorded_assignment_has_numpys_values_and_the_right_gradients(data):
 
 
 @given(st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_gradients_flow_through_every_index(data):
     x, host = numbered(data.draw(SHAPES))
     index = data.draw(st.one_of(basic_items(x.shape), array_items(x.shape)))

@@ -94,7 +94,7 @@ def test_a_copy_shares_nothing(text):
 
 
 @given(st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_chains_of_views_match_numpys_values_and_sharing(data):
     a, host = np.arange(24.0), numpy.arange(24.0)
     root, host_root = a, host
@@ -118,7 +118,7 @@ def test_chains_of_views_match_numpys_values_and_sharing(data):
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_views_and_pending_arrays_read_and_write_at_every_index_as_numpy(data):
     """Plain arrays use NumPy's indexing, all others our own."""
     host = numbered(numpy).transpose(2, 0, 1)
