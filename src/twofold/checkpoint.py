@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Mapping
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .errors import FormatError
 from .formats.files import write_file
+from .launcher_notes import LAST_CHECKPOINT, notes_folder
 from .ndarray.array import NDArray
 from .ndarray.saving import load, save
 
@@ -88,9 +88,9 @@ def note_checkpoint(path: str) -> None:
     path
         The name of the checkpoint, which is whole.
     """
-    folder = os.environ.get("TWOFOLD_RUN_FOLDER")
-    if folder and os.path.isdir(folder):  # on other machines there is none, and nobody who would read it
-        write_file(os.path.join(folder, "last-checkpoint"), [path.encode()])
+    folder = notes_folder()
+    if folder is not None:
+        write_file(folder / LAST_CHECKPOINT, [path.encode()])
 
 
 def load_checkpoint(prefix: Prefix, epoch: int) -> tuple[Symbol, Parameters, Parameters]:

@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ..frozen import end_if_stopped
+from ..launcher_notes import FINISHED, notes_folder
 
-__all__ = ["FINISHED", "failing_together"]
-
-#: The file that a worker writes into the launcher's folder when it has finished.
-FINISHED = "finished"
+__all__ = ["failing_together"]
 
 
 @contextmanager
@@ -43,10 +41,9 @@ def failing_together() -> Iterator[None]:
 
 def _note_success() -> None:
     """Tell a launcher on this machine that a worker has finished: with ``--ft`` no status says so if others have died."""
-    folder, rank = os.environ.get("TWOFOLD_RUN_FOLDER", ""), os.environ.get("OMPI_COMM_WORLD_RANK")
-    if rank is not None and os.path.isdir(folder) and int(rank) < int(os.environ.get("TWOFOLD_WORKERS", "0")):
-        with open(os.path.join(folder, FINISHED), "w", encoding="utf-8"):
-            pass
+    folder, rank = notes_folder(), os.environ.get("OMPI_COMM_WORLD_RANK")
+    if folder is not None and rank is not None and int(rank) < int(os.environ.get("TWOFOLD_WORKERS", "0")):
+        (folder / FINISHED).touch()
 
 
 def _is_one_of_several() -> bool:

@@ -15,8 +15,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ..errors import LaunchError, ParameterError
+from ..launcher_notes import FINISHED, FOLDER, last_checkpoint
 from .arguments import count, positive_integer, positive_number
-from .failing_together import FINISHED
 from .hosts import Host, check_names, hosts_of, hosts_of_file
 from .main_module import of_script, split_at_program
 from .merged_log import Ended, run_labelled
@@ -34,8 +34,6 @@ VALUED = (
 DRAWN = 24
 PYTHON = re.compile(r"python[\d.]*(?:\.exe)?")
 CLASS = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
-#: A file, of the folder whose name the processes get in `FOLDER`, that holds the name of the last checkpoint.
-FOLDER, LAST_CHECKPOINT = "TWOFOLD_RUN_FOLDER", "last-checkpoint"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -269,9 +267,8 @@ def _failure(job: Job, ended: Ended, folder: Path) -> str:
     others = "went on" if job.is_fault_tolerant else "were ended"
     nobody = "no worker has finished" if job.is_fault_tolerant else "the processes were ended"
     who = nobody if ended.rank is None else f"{_role(job, ended.rank)} failed, and the others {others}"
-    note = folder / LAST_CHECKPOINT
-    last = f"last checkpoint: {note.read_text(encoding='utf-8').strip()}" if note.is_file() else "no checkpoint was written"
-    return f"{who} (status {ended.status}); {last}"
+    last = last_checkpoint(folder)
+    return f"{who} (status {ended.status}); {f'last checkpoint: {last}' if last else 'no checkpoint was written'}"
 
 
 def _say(text: str) -> None:

@@ -5,7 +5,6 @@ import os
 import sys
 from collections.abc import Mapping
 from importlib.metadata import version
-from pathlib import Path
 from socket import gethostname
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -16,6 +15,7 @@ import numpy as np
 from ..config import SETTINGS
 from ..errors import ClusterError
 from ..frozen import end_if_stopped, note_connected
+from ..launcher_notes import last_checkpoint, notes_folder
 from ..scheduler.queue import QUEUE
 from .collectives import Collectives
 from .transports import mpi
@@ -175,13 +175,6 @@ def _leave(cluster: Cluster, watch: Watch, control: mpi.Control) -> None:
 
 
 def _end(control: mpi.Control, name: str, reason: str) -> None:
-    last = _last_checkpoint()
+    last = last_checkpoint(notes_folder())
     print(f"twofold: {name}: {reason}{f'; last checkpoint: {last}' if last else ''}", file=sys.stderr, flush=True)
     control.abort(1)
-
-
-def _last_checkpoint() -> str:
-    """The file that was last written as a checkpoint, as the launcher knows it."""
-    folder = os.environ.get("TWOFOLD_RUN_FOLDER")
-    note = Path(folder) / "last-checkpoint" if folder else None
-    return note.read_text(encoding="utf-8").strip() if note is not None and note.is_file() else ""

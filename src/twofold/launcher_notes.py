@@ -1,0 +1,23 @@
+"""What the processes of a cluster tell ``twofold launch`` by files in its folder: that a worker has finished, and the last checkpoint."""
+
+import os
+from pathlib import Path
+
+__all__ = ["FINISHED", "FOLDER", "LAST_CHECKPOINT", "last_checkpoint", "notes_folder"]
+
+#: The environment variable by which processes learn of the folder.
+FOLDER = "TWOFOLD_RUN_FOLDER"
+#: The file that a worker writes when it has finished, and the one that holds the name of the last checkpoint.
+FINISHED, LAST_CHECKPOINT = "finished", "last-checkpoint"
+
+
+def notes_folder() -> Path | None:
+    """The folder; None where nobody would read it: outside a cluster, and on machines other than the launcher's."""
+    name = os.environ.get(FOLDER)
+    return Path(name) if name and os.path.isdir(name) else None
+
+
+def last_checkpoint(folder: Path | None) -> str:
+    """The name of the last checkpoint; empty if none was noted."""
+    note = None if folder is None else folder / LAST_CHECKPOINT
+    return note.read_text(encoding="utf-8").strip() if note is not None and note.is_file() else ""
