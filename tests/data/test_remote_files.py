@@ -512,6 +512,10 @@ def test_urls_are_names_of_files(entry: Callable[[str], None], store: str):
     entry(store)
 
 
+#: Modules whose functions are public under the name of another one.
+PUBLIC = {"twofold.formats.downloads": "gluon.utils", "twofold.formats.replacing": "gluon.utils"}
+
+
 def callables() -> Iterator[tuple[str, Callable[..., object]]]:
     """The public functions, classes and methods of the package by the modules that define them."""
     for info in pkgutil.walk_packages(mx.__path__, "twofold."):
@@ -520,12 +524,8 @@ def callables() -> Iterator[tuple[str, Callable[..., object]]]:
             continue
         module = importlib.import_module(info.name)
         for each, found in list(vars(module).items()):
-            place = {"twofold.formats.downloads": "gluon.utils"}.get(getattr(found, "__module__", ""), name)
-            if (
-                each.startswith("_")
-                or not callable(found)
-                or getattr(found, "__module__", "") not in (info.name, "twofold.formats.downloads")
-            ):
+            place = PUBLIC.get(getattr(found, "__module__", ""), name)
+            if each.startswith("_") or not callable(found) or getattr(found, "__module__", "") not in (info.name, *PUBLIC):
                 continue
             yield f"{place}.{each}", found
             if inspect.isclass(found):

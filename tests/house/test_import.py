@@ -59,6 +59,14 @@ def test_arrays_load_nothing_that_only_writing_files_needs():
     assert "hashlib" not in modules_of("import twofold as mx; mx.nd")
 
 
+def test_networks_load_nothing_that_only_downloads_need():
+    assert not modules_of("import twofold as mx; mx.gluon") & {"http.client", "ssl", "urllib.request"}
+
+
+def test_stores_load_nothing_that_only_their_checkpoints_need():
+    assert "tempfile" not in modules_of("import twofold as mx; mx.kv")
+
+
 def test_stores_load_no_symbols():
     loaded = modules_of("import twofold as mx; mx.kv")
     assert not {name for name in loaded if name.startswith(("twofold.symbol", "twofold.metric", "twofold.executor"))}

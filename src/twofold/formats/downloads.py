@@ -2,23 +2,18 @@
 
 import hashlib
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
-from http.client import HTTPException
 from pathlib import Path
 from typing import Any, cast
-from urllib.error import URLError
 from urllib.parse import unquote, urlsplit
-from urllib.request import url2pathname
 
 from ..errors import FileAccessError, ParameterError
 from ..origin import warn
 from .files import file_exists, folder_exists, join_path, make_folder, open_file, write_file
-from .resuming import CHUNK, opened_source, partial_file, replace_file
 from .urls import is_url
 
-__all__ = ["check_sha1", "data_dir", "download", "fetch", "local_copy", "replace_file", "retried", "sha1_of"]
+__all__ = ["check_sha1", "data_dir", "download", "fetch", "local_copy", "retried", "sha1_of"]
 
 
 def data_dir() -> str:
@@ -42,6 +37,8 @@ def local_copy(url: str) -> Path | None:
     """
     parts = urlsplit(url)
     if parts.scheme == "file":
+        from urllib.request import url2pathname  # here, as it loads HTTP and OpenSSL, which few programs need
+
         return Path(url2pathname(unquote(parts.path)))
     name = Path(unquote(parts.path)).name
     return next((folder / name for folder in _caches() if name and (folder / name).is_file()), None)
@@ -75,6 +72,12 @@ def fetch(url: str, target: str, verify_ssl: bool = True, sha1_hash: str | None 
     FileAccessError
         If there is neither a local copy nor an answer from the server, or the content has another checksum.
     """
+    import tempfile  # here and below, as they take longer to load than arrays do, and few programs download
+    from http.client import HTTPException
+    from urllib.error import URLError
+
+    from .resuming import CHUNK, opened_source, partial_file
+
     if is_url(target):
         with tempfile.TemporaryDirectory(prefix="twofold-") as folder:
             local = os.path.join(folder, "content")

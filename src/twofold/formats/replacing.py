@@ -13,12 +13,13 @@ import platform
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
+from ..errors import FileAccessError
 from .locks import is_locked_now, lock
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["digits_of", "remove_unlocked", "replacement"]
+__all__ = ["digits_of", "remove_unlocked", "replace_file", "replacement"]
 
 SUFFIX = ".tmp"
 LONGEST = 40  # letters of a name that are repeated in that of its temporary file; with all of them it could be too long
@@ -51,6 +52,20 @@ def replacement(path: Path) -> Iterator[BinaryIO]:
         temporary.unlink(missing_ok=True)
         raise
     _sync_folder(path.parent)
+
+
+def replace_file(src: str | os.PathLike[str], dst: str | os.PathLike[str]) -> None:
+    """Move a file over another one, atomically if both are on one file system.
+
+    Raises
+    ------
+    FileAccessError
+        If the file cannot be moved.
+    """
+    try:
+        os.replace(src, dst)
+    except OSError as error:
+        raise FileAccessError(f"Moving downloaded temp file - {src}, to {dst} failed.", str(error), "Please retry the download.") from error
 
 
 def _created(path: Path) -> tuple[Path, BinaryIO]:

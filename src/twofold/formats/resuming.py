@@ -16,13 +16,13 @@ from urllib.request import Request, urlopen
 
 from ..errors import FileAccessError
 from .locks import is_locked_now
-from .replacing import LONGEST, digits_of, remove_unlocked
+from .replacing import LONGEST, digits_of, remove_unlocked, replace_file
 from .urls import RangedFile, is_url
 
 if TYPE_CHECKING:
     from ssl import SSLContext
 
-__all__ = ["CHUNK", "opened_source", "partial_file", "replace_file"]
+__all__ = ["CHUNK", "opened_source", "partial_file"]
 
 #: Bytes that are copied at once.
 CHUNK = 1 << 20
@@ -32,20 +32,6 @@ SUFFIX = ".part"
 PARTIAL_CONTENT, RANGE_NOT_SATISFIABLE = 206, 416
 #: Schemes that Python itself opens.
 OWN = ("http://", "https://", "ftp://")
-
-
-def replace_file(src: str | os.PathLike[str], dst: str | os.PathLike[str]) -> None:
-    """Move a file over another one, atomically if both are on one file system.
-
-    Raises
-    ------
-    FileAccessError
-        If the file cannot be moved.
-    """
-    try:
-        os.replace(src, dst)
-    except OSError as error:
-        raise FileAccessError(f"Moving downloaded temp file - {src}, to {dst} failed.", str(error), "Please retry the download.") from error
 
 
 # ---------------------------------------------------------------------------------------------------------------------- sources

@@ -10,7 +10,8 @@ import numpy as np
 from .. import ndarray as nd
 from ..device import Device
 from ..errors import InvalidValue, ParameterError
-from ..formats.downloads import check_sha1, download, replace_file
+from ..formats.downloads import check_sha1, download
+from ..formats.replacing import replace_file
 from ..imperative.array import Array
 from ..ndarray.array import NDArray
 from ..origin import warn

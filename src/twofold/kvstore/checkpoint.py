@@ -6,8 +6,8 @@ not there, whatever dies in between.
 
 import json
 import re
-import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -97,8 +97,7 @@ class ClusterCheckpoint:
             if crc32(own) != checksum:
                 raise FormatError("the file is damaged", None, "use an older checkpoint", path=name)
             states += own
-        with tempfile.TemporaryDirectory() as local:
-            name = str(Path(local) / "states")
+        with _states_file() as name:
             write_file(name, [states])
             load_states(name)
 
@@ -257,10 +256,18 @@ def _shares(arrays: Mapping[str, NDArray], workers: int) -> list[list[str]]:
 
 
 def _states(save_states: Callable[[str], object]) -> bytes:
-    with tempfile.TemporaryDirectory() as local:
-        name = str(Path(local) / "states")
+    with _states_file() as name:
         save_states(name)
         return read_file(name)
+
+
+@contextmanager
+def _states_file() -> Iterator[str]:
+    """The name of a temporary file for the states of an optimizer, which stores write and read by name."""
+    import tempfile  # here, as it takes long to load, and few programs write checkpoints of clusters
+
+    with tempfile.TemporaryDirectory() as local:
+        yield str(Path(local) / "states")
 
 
 def _numpy_state() -> list[Any]:

@@ -13,7 +13,6 @@ import os
 import pickle
 import random
 import signal
-import tempfile
 import traceback
 import warnings
 import weakref
@@ -375,6 +374,8 @@ def _memory_file(size: int) -> int:
     if hasattr(os, "memfd_create"):
         file = os.memfd_create("DataLoader", os.MFD_CLOEXEC)
     else:
+        import tempfile  # here, as it takes long to load, and Linux does without
+
         with tempfile.TemporaryFile() as named:
             file = os.dup(named.fileno())
     os.truncate(file, size)
