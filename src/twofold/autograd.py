@@ -5,7 +5,7 @@ from typing import Any
 
 from .backend.loader import backend_for
 from .errors import DTypeError, InvalidValue, MXNetError, ParameterError
-from .imperative.array import Array, apply_op, check_gradient, record_of
+from .imperative.array import Array, apply_op, check_gradient, record_of, stored_heads
 from .imperative.array import backward as _backward
 from .imperative.backward import run_backward
 from .imperative.cell import Cell, Value, wrap
@@ -161,6 +161,7 @@ def grad(
             )
     retain = create_graph if retain_graph is None else retain_graph
     cls = type(wanted[0])._root or type(wanted[0])
+    outputs, grads = stored_heads(outputs, grads)
     with Scope(True if create_graph else None, None):
         got = run_backward([record_of(h, "grad") for h in outputs], grads, cls, retain=retain, create_graph=create_graph)
     found = {id(variable): gradient_array(cls, variable, g) for variable, g in got}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import cos, pi
 
-from .errors import MXNetError, ParameterError
+from .errors import InvalidValue, ParameterError, Undefined
 
 __all__ = ["CosineScheduler", "FactorScheduler", "LRScheduler", "MultiFactorScheduler", "PolyScheduler"]
 
@@ -37,7 +37,7 @@ class LRScheduler:
     def __init__(self, base_lr: float = 0.01, warmup_steps: int = 0, warmup_begin_lr: float = 0, warmup_mode: str = "linear") -> None:
         self.base_lr = base_lr
         if not isinstance(warmup_steps, int) or warmup_steps < 0:
-            raise ParameterError("LRScheduler: Warmup steps has to be positive or 0", repr(warmup_steps), "pass a whole number of updates")
+            raise InvalidValue("LRScheduler: Warmup steps has to be positive or 0", repr(warmup_steps), "pass a whole number of updates")
         self.warmup_steps = warmup_steps
         self.warmup_final_lr = base_lr
         self.warmup_begin_lr = warmup_begin_lr
@@ -59,7 +59,15 @@ class LRScheduler:
         """
 
     def get_warmup_lr(self, num_update: int) -> float:
-        """The learning rate of an update during the warm-up."""
+        """The learning rate of an update during the warm-up.
+
+        Raises
+        ------
+        InvalidValue
+            If the warm-up is over.
+        """
+        if num_update >= self.warmup_steps:
+            raise InvalidValue("LRScheduler: the warm-up is over", f"update {num_update} of {self.warmup_steps}", "call the scheduler")
         if self.warmup_mode == "constant":
             return self.warmup_begin_lr
         return self.warmup_begin_lr + (self.warmup_final_lr - self.warmup_begin_lr) * num_update / self.warmup_steps
@@ -72,7 +80,7 @@ class LRScheduler:
         num_update
             The highest update count of any weight.
         """
-        raise MXNetError(f"{type(self).__name__} returns no learning rate", None, "define __call__(self, num_update) in it")
+        raise Undefined(f"{type(self).__name__} returns no learning rate", None, "define __call__(self, num_update) in it")
 
 
 class FactorScheduler(LRScheduler):
@@ -219,7 +227,7 @@ class _Descent(LRScheduler, ABC):
     def check(self) -> None:
         """Check the number of updates; see `LRScheduler.check`."""
         if not isinstance(self.max_update, int) or self.max_update < 1:
-            raise ParameterError(
+            raise InvalidValue(
                 f"{type(self).__name__}: maximum number of updates must be strictly positive", repr(self.max_update), "pass a whole number"
             )
 
@@ -296,7 +304,7 @@ class CosineScheduler(_Descent):
 
 def _check_steps(step: Sequence[int]) -> None:
     if not isinstance(step, list) or not step or not all(s >= 1 for s in step) or any(b <= a for a, b in pairwise(step)):
-        raise ParameterError(
+        raise InvalidValue(
             "LRScheduler: Schedule step must be an increasing integer list, each greater or equal than 1", repr(step), "pass such a list"
         )
 

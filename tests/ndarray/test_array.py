@@ -354,10 +354,10 @@ def test_onehot_encode_writes_rows():
 
 def test_histogram():
     a = nd.array([0, 1, 2, 1])
-    for bins, limits in [(3, None), (2, (0, 4))]:
+    for bins, limits, dtype in [(3, None, "float32"), (2, (0, 4), "int64")]:
         counts, edges = nd.histogram(a, bins, limits)
         expected = np.histogram([0, 1, 2, 1], bins, limits)
-        same(counts, expected[0], "int64")
+        same(counts, expected[0], dtype)
         same(edges, expected[1])
     counts, edges = nd.histogram(a, nd.array([0, 1, 3]))
     same(counts, [1, 3], "int64")

@@ -43,6 +43,7 @@ DIFFERENCES = [
         Difference("Saturation of images", f"_image_random_saturation.{k}", "result", expression.format(factor=factor))
         for k, (expression, factor) in enumerate(((SATURATED, 1.3), (BYTES, 1.3), (SATURATED, 0.5), (BYTES, 0.5)))
     ],
+    Difference("Even numbers of channels", "LRN.4", "accepted", "x[0] / (2 + 0.5e-4 * x[0] ** 2) ** 0.75"),
     Difference("Shapes of images", "_image_normalize.4", "accepted", "x[0]"),
     Difference("Shapes of images", "_image_random_brightness.4", "accepted", "x[0]"),
     Difference("Shapes of images", "_image_flip_left_right.2", "accepted", "x[0][:, :, ::-1]"),

@@ -1,6 +1,5 @@
 """``gluon.utils``: splitting batches over devices, clipping gradients by their global norm, and files named by URLs."""
 
-import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -100,7 +99,7 @@ def split_and_load(data: object, ctx_list: Sequence[Device], batch_axis: int = 0
 
 
 @through_legacy
-def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite: bool = True) -> float | NDArray:
+def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite: bool = True) -> np.floating | NDArray:
     """Scale arrays in place so that their joint 2-norm is at most ``max_norm``.
 
     Parameters
@@ -114,8 +113,8 @@ def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite:
 
     Returns
     -------
-    float or NDArray
-        The norm before scaling; an array of shape (1,) if ``check_isfinite`` is false.
+    np.float32 or NDArray
+        The norm before scaling, np.float64 for arrays of that dtype; an array of shape (1,) if ``check_isfinite`` is false.
 
     Notes
     -----
@@ -137,10 +136,10 @@ def clip_global_norm(arrays: Sequence[NDArray], max_norm: float, check_isfinite:
         for array in arrays:
             array *= scale.astype(array._dtype).as_in_context(array.context)
         return norm
-    value = float(norm.asscalar())
-    if not math.isfinite(value):
+    value = norm.asscalar()
+    if not np.isfinite(value):
         warn("nan or inf is detected. Clipping results will be undefined.")
-    scale = max_norm / (value + 1e-8)
+    scale = max_norm / (float(value) + 1e-8)
     if scale < 1.0:
         for array in arrays:
             array *= scale

@@ -41,6 +41,8 @@ class Array(Cell):
     #: Whether operators follow MXNet's ``nd`` convention.
     _legacy: ClassVar[bool]
     _root: ClassVar[Any] = None
+    #: Whether only some of the elements are stored.
+    _is_sparse: ClassVar[bool] = False
     #: The class's `Indexer`.
     _indexer: ClassVar[Any]
 
@@ -318,7 +320,7 @@ def check_gradient(what: str, gradient: object, variable: object) -> None:
 
 
 def record_of(array: Cell, what: str) -> Rec:
-    """An array's record.
+    """An array's record: of an operation on a variable, also where its result is of integers or bools, which carry no gradient.
 
     Raises
     ------
@@ -326,13 +328,18 @@ def record_of(array: Cell, what: str) -> Rec:
         If it was not computed from a variable while recording.
     """
     v = array._read_recorded() if isinstance(array, ViewMixin) else array._v
-    if v.__class__ is not Value or v.rec is None or not v.rec.node.tracked:
-        raise AutogradError(
-            f"{what}: this array is not part of a recorded graph",
-            "an array not computed from one with attach_grad() inside autograd.record()",
-            "call attach_grad() on the variables first and compute inside record()",
-        )
-    return v.rec
+    if v.__class__ is Value and v.rec is not None:
+        if v.rec.node.tracked:
+            return v.rec
+        if any(i is not None and i.node.tracked for i in v.rec.inputs):
+            todo = "leave it out of the heads: its gradients are 0"
+            tolerate(f"{what}: this array carries no gradient", f"dtype {v.rec.node.dtype}", todo, AutogradError)
+            return v.rec
+    raise AutogradError(
+        f"{what}: this array is not part of a recorded graph",
+        "an array not computed from one with attach_grad() inside autograd.record()",
+        "call attach_grad() on the variables first and compute inside record()",
+    )
 
 
 def backward(heads: Sequence[Array], head_grads: Sequence[Array | None] | None, retain_graph: bool = False) -> None:
@@ -351,10 +358,22 @@ def backward(heads: Sequence[Array], head_grads: Sequence[Array | None] | None, 
         raise ParameterError("backward: the numbers of heads and head_grads differ", given, "pass one (or None) for each head")
     if not heads:
         raise AutogradError("backward: there are no heads", "an empty list", "pass the arrays to differentiate")
+    heads, grads = stored_heads(heads, grads)
     recs = [record_of(h, "backward") for h in heads]
     if len(heads) > 1 or grads[0] is not None:
         grads = [None if g is None else _fitting_head(h, g) for h, g in zip(heads, grads, strict=True)]
     assign(run_backward(recs, grads, Cell, retain=retain_graph))
+
+
+def stored_heads(heads: Sequence[Array], grads: Sequence[Any]) -> tuple[Sequence[Array], Sequence[Any]]:
+    """Heads and head gradients, with what sparse heads store in place of these."""
+    for h in heads:
+        if h._is_sparse:
+            break
+    else:
+        return heads, grads
+    pairs = [h._stored_head(g) if h._is_sparse else (h, g) for h, g in zip(heads, grads, strict=True)]
+    return [h for h, _ in pairs], [g for _, g in pairs]
 
 
 def _fitting_head(head: Array, grad: object) -> Cell:

@@ -60,7 +60,8 @@ class Backward(Entry):
         variables = {r.node: names[id(r)] for r in order if isinstance(r.node, Leaf) and r.node.tracked}
         seeds = [leaf(("head", k), h.node.shape, h.node.dtype) for k, h in enumerate(heads)]
         heads_in = [s if g else ones_head(h.node) for s, g, h in zip(seeds, given, heads, strict=True)]
-        found = accumulate([h.node for h in heads], heads_in)
+        carrying = [(h.node, grad) for h, grad in zip(heads, heads_in, strict=True) if h.node.tracked]
+        found = accumulate([node for node, _ in carrying], [grad for _, grad in carrying])
         self.wrt = list(variables)  # those behind a blocked gradient too: it is 0
         self.raw = self._results(found)
         self.heads = tuple([h.node for h in heads])

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import ndarray as nd
 from .. import random, registry
-from ..errors import DTypeError, MXNetError, ParameterError, ShapeError
+from ..errors import DTypeError, InvalidValue, ParameterError, ShapeError, Undefined, WrongShape, WrongType
 from ..ndarray.array import NDArray
 
 __all__ = ["InitDesc", "Initializer", "Load", "Mixed", "alias", "bilinear_kernel", "create", "register"]
@@ -125,7 +125,7 @@ class Initializer:
             logging.info("Initialized %s as %s: %s", desc, how, self._print_func(arr))
 
     def _init_weight(self, name: str, arr: NDArray) -> None:
-        raise MXNetError(f"{type(self).__name__} has no _init_weight method", str(name), "define _init_weight(self, name, arr) in it")
+        raise Undefined(f"{type(self).__name__} has no _init_weight method", str(name), "define _init_weight(self, name, arr) in it")
 
     def _init_default(self, name: str, arr: NDArray) -> None:
         raise ParameterError(
@@ -224,7 +224,7 @@ class Load:
     ) -> None:
         loaded = nd.load(param) if isinstance(param, (str, PathLike)) else param
         if not isinstance(loaded, Mapping):
-            raise DTypeError("Load: not a dict from names to arrays", type(loaded).__name__, "pass a dict, or a file saved from one")
+            raise WrongType("Load: not a dict from names to arrays", type(loaded).__name__, "pass a dict, or a file saved from one")
         self.param = {name.removeprefix("arg:").removeprefix("aux:"): array for name, array in loaded.items()}
         self.default_init = default_init
         self.verbose = verbose
@@ -242,14 +242,14 @@ class Load:
         if name in self.param:
             loaded = self.param[name]
             if loaded.shape != arr.shape:
-                raise ShapeError(
+                raise WrongShape(
                     f"Load: Parameter {name} cannot be initialized from loading: Shape mismatch",
                     f"target {arr.shape}, loaded {loaded.shape}",
                     "load the file of this model",
                 )
             arr[:] = loaded
         elif self.default_init is None:
-            raise ParameterError(
+            raise InvalidValue(
                 f"Load: Cannot Initialize {name}", f"{len(self.param)} loaded arrays, none of that name", "pass default_init"
             )
         else:
@@ -271,7 +271,7 @@ class Mixed:
 
     def __init__(self, patterns: Sequence[str], initializers: Sequence[Callable[[str, NDArray], None]]) -> None:
         if len(patterns) != len(initializers):
-            raise ParameterError(
+            raise InvalidValue(
                 "Mixed: the numbers of patterns and initializers differ",
                 f"{len(patterns)} and {len(initializers)}",
                 "pass one initializer per pattern",

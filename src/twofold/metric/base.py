@@ -7,7 +7,7 @@ import numpy
 
 from .. import registry
 from ..dtype import ITEMSIZE, dtype_name, is_float
-from ..errors import MXNetError, ShapeError, UnboundArgumentError
+from ..errors import UnboundArgumentError, Undefined, WrongShape
 from ..imperative.array import Array
 from ..ndarray.array import NDArray
 
@@ -99,7 +99,7 @@ class EvalMetric:
         labels, preds
             Lists of arrays, one of each per device or output, on any devices; or single arrays.
         """
-        raise MXNetError(f"{type(self).__name__} has no update method", None, "define update(self, labels, preds) in it")
+        raise Undefined(f"{type(self).__name__} has no update method", None, "define update(self, labels, preds) in it")
 
     num_inst: float
     sum_metric: float
@@ -187,7 +187,7 @@ def check_label_shapes(labels: Arrays, preds: Arrays, wrap: bool = False, shape:
     """
     label, pred = (_shape(labels), _shape(preds)) if shape else (_shape(labels)[0], _shape(preds)[0])
     if label != pred:
-        raise ShapeError(
+        raise WrongShape(
             f"metric: Shape of labels {label} does not match shape of predictions {pred}", None, "pass one label per prediction"
         )
     return (_as_list(labels), _as_list(preds)) if wrap else (labels, preds)

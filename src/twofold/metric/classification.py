@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..errors import InvalidValue, ShapeError
+from ..errors import InvalidValue, ShapeError, WrongShape
 from .base import Arrays, EvalMetric, alias, check_label_shapes, host_pairs, register
 
 __all__ = ["Accuracy", "TopKAccuracy"]
@@ -79,7 +79,7 @@ class TopKAccuracy(EvalMetric):
         """Update the metric with labels (n,) and scores (n, classes), or classes (n,)."""
         for label, pred in host_pairs(labels, preds):
             if pred.ndim > 2:
-                raise ShapeError("TopKAccuracy: Predictions should be no more than 2 dims", f"{pred.shape}", "reshape them to (n, classes)")
+                raise WrongShape("TopKAccuracy: Predictions should be no more than 2 dims", f"{pred.shape}", "reshape them to (n, classes)")
             scores = pred.reshape(len(pred), -1)
             expected = label.astype("int32").ravel()
             check_label_shapes(expected, scores)

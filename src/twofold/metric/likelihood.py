@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..errors import ShapeError
+from ..errors import WrongShape
 from .base import Arrays, EvalMetric, alias, host_pairs, register
 
 __all__ = ["CrossEntropy", "NegativeLogLikelihood", "Perplexity"]
@@ -30,7 +30,7 @@ class _LogLoss(EvalMetric):
         for label, pred in host_pairs(labels, preds):
             classes = label.ravel().astype("int64")
             if pred.ndim != 2 or len(classes) != len(pred):
-                raise ShapeError(
+                raise WrongShape(
                     f"{type(self).__name__}: one label per row of probabilities is needed",
                     f"labels {label.shape}, probabilities {pred.shape}",
                     "pass labels (n,) and probabilities (n, classes)",
@@ -104,7 +104,7 @@ class Perplexity(EvalMetric):
         for label, pred in host_pairs(labels, preds):
             scores = np.moveaxis(pred, self.axis, -1)
             if label.size != scores[..., 0].size:
-                raise ShapeError(
+                raise WrongShape(
                     "Perplexity: one label per distribution is needed", f"{label.shape} vs. {pred.shape}", "check shapes and axis"
                 )
             classes = label.reshape(scores.shape[:-1]).astype("int64")

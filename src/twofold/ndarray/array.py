@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..device import Device
 from ..dtype import NUMPY, dtype_name
-from ..errors import DTypeError, ParameterError, ShapeError
+from ..errors import DTypeError, InvalidValue, ParameterError, ShapeError
 from ..extension_points import LOADERS
 from ..imperative import items
 from ..imperative.array import VIEW_SLOTS, Array, ViewMixin, view_of
@@ -158,11 +158,12 @@ class NDArray(Array):
         codes = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
         reverse = False
         if options:
-            codes, reverse = options.pop("shape", codes), bool(options.pop("reverse", False))
-            if options:
-                raise DTypeError("reshape: unknown keywords", ", ".join(options), "the keywords are 'shape' and 'reverse'")
+            named, reverse = options.pop("shape", codes), bool(options.pop("reverse", False))
+            codes = codes if shape else named
         if codes == () and not (shape or self.size == 1):
-            raise ParameterError("reshape: Shape must be provided", None, "pass the sizes")
+            raise InvalidValue("reshape: Shape must be provided", None, "pass the sizes")
+        if options:
+            raise DTypeError("reshape: unknown keywords", ", ".join(options), "the keywords are 'shape' and 'reverse'")
         return self._view(_reshape_sig(self.shape, codes, reverse))
 
     def expand_dims(self, axis: int, inplace: bool = False) -> "NDArray":

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..backend.loader import backend_for
 from ..device import Device
-from ..errors import BackendUnavailable, DTypeError, ParameterError
+from ..errors import BackendUnavailable, DTypeError, InvalidValue, ParameterError
 from ..imperative.fast import specialise
 from ..imperative.invoke import host_of
 from ..imperative.storage import applied
@@ -188,7 +188,7 @@ def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
     return call(gathering.one_hot, (indices,), {"depth": out.shape[1], "dtype": out._dtype}, out)
 
 
-def histogram(a: NDArray, bins: int | NDArray = 10, range: tuple[float, float] | None = None) -> tuple[NDArray, NDArray]:
+def histogram(a: NDArray, bins: int | NDArray = 10, range: tuple[float, float] | None = None) -> list[NDArray] | tuple[NDArray, NDArray]:
     """Count the elements in each bin. Computed on the host, without a gradient.
 
     Parameters
@@ -203,13 +203,23 @@ def histogram(a: NDArray, bins: int | NDArray = 10, range: tuple[float, float] |
     Returns
     -------
     counts : NDArray
-        int64, one fewer than edges.
+        One fewer than edges.
     edges : NDArray
-        In the dtype of ``a``, or of ``bins``.
+        In the dtype of ``a``, or of ``bins``. As in MXNet, both are float32 and in a tuple if there is neither a range nor an array
+        of edges; otherwise counts are int64, and both are in a list.
+
+    Raises
+    ------
+    InvalidValue
+        If ``bins`` is neither an integer nor an array.
     """
+    given = isinstance(bins, NDArray)
+    if not given and not isinstance(bins, (int, np.integer)):
+        raise InvalidValue("histogram: bins argument should be either an integer or an NDArray", repr(bins), "pass one of these")
     counts, edges = np.histogram(host_of(a), host_of(bins) if isinstance(bins, NDArray) else bins, range)
-    dtype = bins._dtype if isinstance(bins, NDArray) else a._dtype
-    return array(counts, a.context, "int64"), array(edges, a.context, dtype)
+    if not given and range is None:
+        return array(counts, a.context, "float32"), array(edges, a.context, "float32")
+    return [array(counts, a.context, "int64"), array(edges, a.context, bins._dtype if isinstance(bins, NDArray) else a._dtype)]
 
 
 def to_dlpack_for_read(data: NDArray) -> object:

@@ -16,7 +16,8 @@ from ..opdef.storage import Sparse
 from . import creation
 from .array import NDArray
 from .creation import shape_of
-from .functions import add, divide, subtract
+from .functions import add, subtract
+from .functions import divide as quotient
 from .functions import multiply as broadcast_product
 from .namespace import call, function_in, names_in
 from .sparse_array import BaseSparseNDArray, CSRNDArray, RowSparseNDArray
@@ -38,8 +39,8 @@ __all__ = [
     "zeros",
 ]
 
-#: The product of two arrays of one shape.
-_PRODUCT = next(op for op in OPS.values() if op.variant == ("mul", "pair"))
+#: The product and the quotient of two arrays of one shape.
+_PRODUCT, _QUOTIENT = (next(op for op in OPS.values() if op.variant == (name, "pair")) for name in ("mul", "div"))
 
 
 def __getattr__(name: str) -> Any:
@@ -146,6 +147,13 @@ def multiply(lhs: Any, rhs: Any) -> NDArray:
     if isinstance(lhs, NDArray) and isinstance(rhs, BaseSparseNDArray) and lhs.shape == rhs.shape:
         return call(_PRODUCT, (lhs, rhs), {})
     return broadcast_product(lhs, rhs)
+
+
+def divide(lhs: Any, rhs: Any) -> NDArray:
+    """The quotient of two arrays, or of an array and a number. That of two arrays of one shape is dense, and NaN where both are 0."""
+    if isinstance(lhs, NDArray) and isinstance(rhs, NDArray) and lhs.shape == rhs.shape:
+        return call(_QUOTIENT, (lhs, rhs), {})
+    return quotient(lhs, rhs)
 
 
 def zeros(stype: str, shape: Shape, ctx: DeviceLike = None, dtype: DTypeLike = None, **kwargs: Any) -> Any:

@@ -12,11 +12,12 @@ from ..imperative.array import adopted, from_host
 from ..imperative.cell import Value, wrap
 from ..imperative.record import Variable
 from ..imperative.row_gradients import GradientCell, RowVariable
-from ..imperative.storage import CELLS, CLASSES, SparseValue, by_storage, converted, dense_array, sparse_array
+from ..imperative.storage import CELLS, CLASSES, SparseValue, by_storage, converted, dense_array, densified, sparse_array
 from ..imperative.transfer import on_device
 from ..imperative.write import mark
 from ..opdef.storage import Sparse
 from ..ops import sparse_storage
+from ..ops.storage_rules import stored_of
 from .array import NDArray
 from .creation import full, zeros
 from .types import DTypeLike
@@ -27,6 +28,7 @@ class BaseSparseNDArray(NDArray):
 
     __slots__ = ()
     _stype: ClassVar[str]
+    _is_sparse = True
     _v: SparseValue
 
     def __init_subclass__(cls) -> None:
@@ -105,6 +107,16 @@ class BaseSparseNDArray(NDArray):
         kind = RowVariable if self._stype == "row_sparse" else Variable
         self._g = kind(GradientCell(self, grad), grad_req)
         _mark_values(self._v, self._g)
+
+    def _stored_head(self, grad: Any) -> tuple[Any, Any]:
+        """What is stored, as a head of `backward`, and its head gradient; None stands for ones."""
+        stored = self._v.sparse
+        if grad is None:
+            return stored.values, None
+        if grad.shape != self.shape:
+            given = f"{grad.shape} for {self.shape}"
+            raise ShapeError("backward: the head gradient's shape differs", given, "pass one of the head's shape")
+        return stored.values, stored_of(CELLS, densified(grad), stored)
 
     @property
     def grad(self) -> Any:

@@ -198,6 +198,32 @@ for _name in (*ARITHMETIC, *RELATIONS):
         declare_scalar(_name, _reversed)
 
 
+@elementwise("_scatter_plus_scalar", storage_rule=storage_rules.stored_with_scalar)
+def scatter_plus_scalar(xp, data, *, scalar: Scalar = 1.0, is_int: bool = True):
+    """Sum of an array and a scalar; of a sparse array, what is stored and a scalar. ``is_int`` as in `_plus_scalar`."""
+    return (data if is_int else real(xp, data)) + scalar
+
+
+@elementwise("_scatter_minus_scalar", storage_rule=storage_rules.stored_with_scalar)
+def scatter_minus_scalar(xp, data, *, scalar: Scalar = 1.0, is_int: bool = True):
+    """Difference of an array and a scalar; of a sparse array, what is stored less a scalar. ``is_int`` as in `_minus_scalar`."""
+    return (data if is_int else real(xp, data)) - scalar
+
+
+for _op in (scatter_plus_scalar, scatter_minus_scalar):
+    _op.sample(lambda draw: draw(draw.real((3, 4)), scalar=1.25))
+
+
+@elementwise("_scatter_elemwise_div", equal_shapes=True, storage_rule=storage_rules.of_stored_rows)
+def scatter_elemwise_div(xp, lhs, rhs):
+    """Quotient of two arrays of one shape; of row-sparse ``lhs``, in the rows that it stores."""
+    check_same_shape("_scatter_elemwise_div", lhs, rhs)
+    return lhs / rhs
+
+
+scatter_elemwise_div.sample(lambda draw: draw(draw.real((3, 4)), draw.real((3, 4), 0.75, 2)))
+
+
 @elementwise("_grad_add", equal_shapes=True, storage_rule=storage_rules.of_pair)
 def grad_add(xp, lhs, rhs):
     """The sum of two gradients of one array."""

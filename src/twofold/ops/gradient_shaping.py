@@ -94,6 +94,7 @@ def _(xp, out, data, moving_avg, *, momentum, **_):
     return {"moving_avg": _moved(xp, data, moving_avg, momentum)}
 
 
+identity_attach_kl_sparse_reg.assumes(lambda names, **_: ["float32"] * len(names))
 identity_attach_kl_sparse_reg.infer(lambda shapes, **_: [shapes[0], shapes[1] if shapes[0] is None else shapes[0][1:]])
 
 

@@ -107,6 +107,7 @@ def instance_norm(xp, data, gamma, beta, *, eps: float = 1e-3):
     return xp.cast_like(xp.reshape(out, shape=data.shape), data)
 
 
+instance_norm.assumes(lambda names, **_: ["float32"] * len(names))
 instance_norm.infer(lambda shapes, **_: along_axis(shapes, 1))
 
 
@@ -213,22 +214,24 @@ def _(draw):
 
 
 def _sum_of_neighbors(xp, x, nsize):
-    """Sums over ``nsize`` channels (axis 1) around each; channels beyond the ends count as 0."""
-    half = nsize // 2
+    """Sums over ``nsize`` channels (axis 1) around each, or ``nsize - 1`` if it is even; channels beyond the ends count as 0."""
+    half = (nsize - 1) // 2
     wide = xp.pad(x, width=((0, 0), (half, half), *[(0, 0)] * (len(x.shape) - 2)))
-    parts = [xp.take_slice(wide, k, k + x.shape[1], 1) for k in range(nsize)]
+    parts = [xp.take_slice(wide, k, k + x.shape[1], 1) for k in range(2 * half + 1)]
     return sum(parts[1:], parts[0])
 
 
 def _response(xp, data, alpha, knorm, nsize):
-    if nsize % 2 == 0:
-        raise ParameterError("LRN: nsize must be odd", nsize, "pass an odd number of channels")
+    if nsize < 1:
+        raise ParameterError("LRN: nsize must be positive", nsize, "pass a number of channels")
     return _sum_of_neighbors(xp, data * data, nsize) * (alpha / nsize) + knorm
 
 
 @op("LRN", real=True, keeps_shape=True)
 def local_response_norm(xp, data, *, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0, nsize: int):
     """``data / (knorm + alpha / nsize · Σ data²)^beta``, with the sum over ``nsize`` channels around each.
+
+    If ``nsize`` is even, over one channel less, but still divided by ``nsize``.
 
     Source: Krizhevsky, Sutskever & Hinton, "ImageNet classification with deep convolutional neural networks", NeurIPS 2012.
     """

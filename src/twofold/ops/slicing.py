@@ -110,6 +110,7 @@ def crop_image(xp, *data, offset: Shape = (0, 0), h_w: Shape = (0, 0), center_cr
     return xp.slice(image, key=(FULL, FULL, *[(f, f + m, None) for f, m in zip(first, size, strict=True)]))
 
 
+crop_image.assumes(lambda names, **_: ["float32"] * len(names))
 crop_image.sample(lambda draw: draw(draw.real((1, 2, 4, 5)), h_w=(2, 3), offset=(1, 2)))
 
 

@@ -25,6 +25,11 @@ def with_scalar(keeps):
     return rule
 
 
+def stored_with_scalar(xp, dense, data, **params):
+    """A function of an array and a scalar is applied to what is stored, whatever f(0, scalar) is."""
+    return data.with_values(dense(data.values))
+
+
 def of_pair(xp, dense, lhs, rhs):
     """The rule of a function of two arrays of one shape with f(0, 0) = 0: of two of one storage type the union is computed."""
     if stype_of(lhs) != stype_of(rhs):
@@ -54,6 +59,13 @@ def of_sum(xp, dense, *args):
     if all(stype_of(a) == "row_sparse" for a in args):
         return args[0].with_values(dense(args[0].values)) if len(args) == 1 else of_union(xp, dense, *args)
     return _dense(xp, dense, *args) if any(stype_of(a) == "default" for a in args) else None
+
+
+def of_stored_rows(xp, dense, lhs, rhs):
+    """A function of two arrays of one shape, in the rows that a row-sparse first one stores."""
+    if stype_of(lhs) != "row_sparse" or lhs.shape != rhs.shape:
+        return _dense(xp, dense, lhs, rhs)
+    return lhs.with_values(dense(lhs.values, stored_of(xp, xp.convert(rhs, "default") if isinstance(rhs, Sparse) else rhs, lhs)))
 
 
 def _dense(xp, dense, *arrays):
@@ -86,14 +98,14 @@ def stored_of(xp, x, like):
     return xp.take(x, like.indices, axis=0)
 
 
-def of_operator(keeps, pair):
-    """The rule of Python's operator: a number on the right as by `with_scalar`, two arrays as by ``pair``."""
+def of_operator(keeps, pair, left=None):
+    """The rule of Python's operator: a number on the right, or by ``left`` on the left, as by `with_scalar`, two arrays as by ``pair``."""
 
     def rule(xp, dense, lhs, rhs):
         if isinstance(rhs, (bool, int, float)):
             return lhs.with_values(dense(lhs.values, rhs)) if keeps(rhs) else None
         if isinstance(lhs, (bool, int, float)):
-            return rhs.with_values(dense(lhs, rhs.values)) if pair is times and isinstance(rhs, Sparse) else None
+            return rhs.with_values(dense(lhs, rhs.values)) if left is not None and left(lhs) else None
         return None if pair is None else pair(xp, dense, lhs, rhs)
 
     return rule
@@ -132,9 +144,9 @@ PAIRS = {"add": of_pair, "sub": of_pair, "mul": of_product, "hypot": of_pair, "m
 BROADCAST = {"mul": of_quotient, "div": of_quotient}
 #: Rules of Python's operators.
 OPERATORS = {
-    "add": of_operator(_zero, of_pair),
+    "add": of_operator(_zero, of_pair, _zero),
     "sub": of_operator(_zero, of_pair),
-    "mul": of_operator(_always, times),
+    "mul": of_operator(_always, times, _always),
     "div": of_operator(_always, of_quotient),
     **{name: of_operator(KEEPS[name], None) for name in ("equal", "not_equal", "greater", "lesser", "greater_equal", "lesser_equal")},
 }

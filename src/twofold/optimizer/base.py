@@ -6,7 +6,7 @@ from typing import Any, ClassVar, TypeAlias
 from .. import ndarray as nd
 from .. import registry
 from ..dtype import HALVES
-from ..errors import MXNetError, ParameterError
+from ..errors import InvalidValue, MXNetError, ParameterError, Undefined
 from ..lr_scheduler import LRScheduler
 from ..ndarray.array import NDArray
 from ..origin import warn
@@ -83,7 +83,7 @@ class Optimizer:
         param_dict: Mapping[Any, Any] | None = None,
     ) -> None:
         if param_idx2name is not None and not isinstance(param_idx2name, Mapping):
-            raise ParameterError("Optimizer: param_idx2name should be a dict of param indexes to names", repr(param_idx2name), "pass one")
+            raise InvalidValue("Optimizer: param_idx2name should be a dict of param indexes to names", repr(param_idx2name), "pass one")
         self.rescale_grad = rescale_grad
         self.lr_scheduler = lr_scheduler
         self.lr = self._initial_rate(learning_rate)
@@ -160,7 +160,7 @@ class Optimizer:
             self._update_one(i, w, g if g.__class__ is NDArray or self.takes_rows else g.tostype("default"), s)
 
     def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
-        raise MXNetError(f"{type(self).__name__} does not update weights", None, "define update(self, index, weight, grad, state) in it")
+        raise Undefined(f"{type(self).__name__} does not update weights", None, "define update(self, index, weight, grad, state) in it")
 
     def _updates_all_at_once(self) -> bool:
         """Whether `update` accepts all weights of one dtype in a single call, regardless of `aggregate_num`."""

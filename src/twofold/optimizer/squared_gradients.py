@@ -3,7 +3,7 @@
 from typing import Any
 
 from .. import ndarray as nd
-from ..errors import ParameterError, ShapeError
+from ..errors import InvalidValue, WrongShape
 from ..ndarray.array import NDArray
 from .base import Index, Optimizer, register, zeros_like
 
@@ -73,14 +73,14 @@ class GroupAdaGrad(Optimizer):
     def create_state(self, index: Index, weight: NDArray) -> NDArray:
         """The sums (rows, 1) of the rows' mean squared gradients."""
         if weight.ndim != 2:
-            raise ShapeError("GroupAdaGrad: the weight must have two axes", f"shape {weight.shape}", "use AdaGrad for it")
+            raise WrongShape("GroupAdaGrad: the weight must have two axes", f"shape {weight.shape}", "use AdaGrad for it")
         return nd.zeros((weight.shape[0], 1), ctx=weight.context, dtype=weight._dtype)
 
     def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         lr, wd, _ = self._begin(index)
         if wd:
             # MXNet's operator has no term for it
-            raise ParameterError("GroupAdaGrad: Weight decay is not supported", f"wd {wd} of {index!r}", "set wd to 0")
+            raise InvalidValue("GroupAdaGrad: Weight decay is not supported", f"wd {wd} of {index!r}", "set wd to 0")
         nd.contrib.group_adagrad_update(weight, grad, state, out=weight, lr=lr, epsilon=self.float_stable_eps, **self._scaling())
 
 

@@ -1,0 +1,94 @@
+"""The built-in exceptions that a program may catch, by the class that MXNet raises."""
+
+
+def _raises(actions, kind):
+    found = []
+    for action in actions:
+        try:
+            action()
+        except kind:
+            found.append(True)
+        except Exception as error:
+            found.append(type(error).__name__)
+        else:
+            found.append(False)
+    return found
+
+
+def of_schedules(mx):
+    schedules = mx.lr_scheduler
+    asserted = [
+        lambda: schedules.MultiFactorScheduler(3),
+        lambda: schedules.MultiFactorScheduler([]),
+        lambda: schedules.PolyScheduler(2.5),
+        lambda: schedules.CosineScheduler(2.5),
+        lambda: schedules.LRScheduler(warmup_steps=2.5),
+        lambda: schedules.LRScheduler().get_warmup_lr(1),
+    ]
+    valued = [
+        lambda: schedules.MultiFactorScheduler([5, 3]),
+        lambda: schedules.PolyScheduler(0),
+        lambda: schedules.FactorScheduler(0),
+        lambda: schedules.LRScheduler(warmup_steps=-1),
+    ]
+    return [
+        *_raises(asserted, AssertionError),
+        *_raises(valued, ValueError),
+        *_raises([lambda: schedules.LRScheduler()(3)], NotImplementedError),
+    ]
+
+
+def of_reshape(mx):
+    x = mx.nd.arange(6)
+    return _raises([lambda: x.reshape(), lambda: x.reshape(a=1)], AssertionError) + _raises([lambda: x.reshape((3, 2), a=1)], TypeError)
+
+
+def of_metrics(mx):
+    def update(name, label, pred, **options):
+        return lambda: mx.metric.create(name, **options).update(label, pred)
+
+    labels, scores = mx.nd.array([0, 1]), mx.nd.array([[0.1, 0.9], [0.2, 0.8]])
+    longer, cubes = mx.nd.array([0, 1, 1]), mx.nd.ones((2, 2, 2))
+    asserted = [
+        update("ce", [longer], [scores]),
+        update("perplexity", [longer], [scores], ignore_label=None),
+        update("perplexity", [labels], [scores] * 2, ignore_label=None),
+        update("top_k_accuracy", [labels], [cubes], top_k=2),
+    ]
+    valued = [update("acc", [labels], [scores] * 2), update("acc", [longer], [scores]), update("mse", [labels], [scores] * 2)]
+    base = [lambda: mx.metric.EvalMetric("x").update([labels], [scores])]
+    return [*_raises(asserted, AssertionError), *_raises(valued, ValueError), *_raises(base, NotImplementedError)]
+
+
+def of_initializers(mx):
+    init = mx.init
+    asserted = [
+        lambda: init.Load({"a": mx.nd.ones((2,))})("a", mx.nd.zeros((3,))),
+        lambda: init.Load({"a": mx.nd.ones((2,))})("b", mx.nd.zeros((3,))),
+        lambda: init.Load(3),
+        lambda: init.Mixed(["a", "b"], [init.One()]),
+    ]
+    return [*_raises(asserted, AssertionError), *_raises([lambda: init.Initializer()("a_weight", mx.nd.zeros((3,)))], NotImplementedError)]
+
+
+def of_optimizers(mx):
+    def decayed():
+        optimizer = mx.optimizer.create("groupadagrad", wd=0.1)
+        weight = mx.nd.ones((2, 2))
+        optimizer.update(0, weight, weight, optimizer.create_state(0, weight))
+
+    vector = mx.nd.ones(2)
+    asserted = [
+        decayed,
+        lambda: mx.optimizer.create("groupadagrad").create_state(0, vector),
+        lambda: mx.optimizer.SGD(param_idx2name=3),
+    ]
+    return [
+        *_raises(asserted, AssertionError),
+        *_raises([lambda: mx.optimizer.Optimizer().update(0, vector, vector, None)], NotImplementedError),
+    ]
+
+
+def of_histograms(mx):
+    x = mx.nd.arange(6)
+    return _raises([lambda: mx.nd.histogram(x, bins=3.0), lambda: mx.nd.histogram(x, bins=[1, 2])], ValueError)
