@@ -18,7 +18,7 @@ from twofold.device import Device
 from twofold.dtype import NAME_OF, NUMPY
 from twofold.errors import MXNetError
 
-from . import direct, threads
+from . import direct, integer_products, threads
 from .blas import Blas
 from .blocked import compile_kernel
 from .calls import call_for
@@ -59,8 +59,19 @@ def _convolutions_in_machine_code() -> direct.Binder | None:
     return binder()
 
 
+def _integer_products_in_machine_code() -> integer_products.IntegerProducts | None:
+    """What multiplies 8-bit integers in machine code; None if kernels are not compiled, or the processor lacks the instructions."""
+    if not _compiles():
+        return None
+    with IMPORTING:
+        from .jit.integer_products import integer_products
+
+    return integer_products()
+
+
 IN_MACHINE_CODE.append(_product_in_machine_code)
 direct.IN_MACHINE_CODE.append(_convolutions_in_machine_code)
+integer_products.IN_MACHINE_CODE.append(_integer_products_in_machine_code)
 
 
 def _fuses_from(op: str, operands: Sequence[str], dtype: str) -> int | None:

@@ -51,8 +51,18 @@ def convolve(
     With ``channels_last``, here and below, data and results are (n, d…, c).
     """
     data = _channels_first(data, channels_last)
+    return _run("forward", geometry_of(data, weight, **params), (data, weight), out, channels_last)
+
+
+def convolve_without_transforms(data: np.ndarray, weight: np.ndarray, **params: Unpack[Steps]) -> np.ndarray:
+    """`convolve` by sums of products alone, which are exact for integers."""
+    return _run("forward", geometry_of(data, weight, **params), (data, weight), None, False, False)
+
+
+def geometry_of(data: np.ndarray, weight: np.ndarray, **params: Unpack[Steps]) -> Geometry:
+    """The geometry of a convolution of data (n, c, d…)."""
     (n, c, *size), (f, _, *kernel) = data.shape, weight.shape
-    return _run("forward", _geometry(n, c, f, tuple(size), tuple(kernel), **params), (data, weight), out, channels_last)
+    return _geometry(n, c, f, tuple(size), tuple(kernel), **params)
 
 
 def convolve_data(
@@ -90,14 +100,16 @@ def _geometry(n: int, c: int, f: int, size: Sizes, kernel: Sizes, *, stride: Siz
     return Geometry(n, c, f, groups, size, kernel, stride, dilate, pad)
 
 
-def _run(kind: Kind, g: Geometry, operands: Operands, out: np.ndarray | None, channels_last: bool) -> np.ndarray:
+def _run(
+    kind: Kind, g: Geometry, operands: Operands, out: np.ndarray | None, channels_last: bool, with_transforms: bool = True
+) -> np.ndarray:
     """Run the algorithm; 16-bit floats are computed in float32 and rounded once."""
     common = np.result_type(*operands)
     computed = np.dtype(np.float32) if common.itemsize == 2 and common.kind in "fV" else common
     if out is None:
         n, c, *size = shape_of(kind, g)
         out = POOL.empty((n, *size, c) if channels_last else (n, c, *size), common)
-    target, compute = _channels_first(out, channels_last), chosen(kind, g, computed, SETTINGS.winograd)
+    target, compute = _channels_first(out, channels_last), chosen(kind, g, computed, with_transforms and SETTINGS.winograd)
     plain = target.dtype == computed and _is_accepted(target, compute)
     into = target if plain else POOL.empty(target.shape, computed)
     first, second = (x if x.dtype == computed and _is_accepted(x, compute) else np.ascontiguousarray(x, computed) for x in operands)

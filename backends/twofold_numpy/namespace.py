@@ -15,7 +15,7 @@ from twofold.backend.kernel import ELEMENTWISE, REFERENCES, Array
 from twofold.backend.namespace import Referenced, array_key, checked_places
 from twofold.dtype import NAME_OF, NUMPY, scalar_dtype
 
-from . import sparse_products
+from . import integer_products, sparse_products
 from .products import is_small, multiply
 from .sorting import stable_order
 from .special import erf, erfinv, gammaln, polygamma
@@ -287,6 +287,14 @@ class NumpyNamespace(Referenced):
     convolve = staticmethod(_convolution("convolve"))
     convolve_data = staticmethod(_convolution("convolve_data"))
     convolve_weight = staticmethod(_convolution("convolve_weight"))
+
+    @staticmethod
+    def integer_matmul(rows, weight):
+        return integer_products.matmul(NumpyNamespace(), rows, weight)
+
+    @staticmethod
+    def integer_convolve(data, weight, **params):
+        return integer_products.convolve(NumpyNamespace(), data, weight, **params)
 
     # gathers
     take, take_along_axis = staticmethod(np.take), staticmethod(np.take_along_axis)

@@ -53,6 +53,8 @@ class Compiler:
         self._llvm = llvm
         self.triple = llvm.get_default_triple()
         self.machine = Machine(_vector_bits(self.triple, features))
+        #: Whether one instruction adds four products of 8-bit integers to each lane of a vector.
+        self.has_integer_products = bool(features.get("avx512vnni" if self.machine.vector_bits == 512 else "avxvnni"))
         _check_fields(self.machine.head)
         cpu, flat = llvm.get_host_cpu_name(), features.flatten()
         self._target = llvm.Target.from_triple(self.triple).create_target_machine(cpu=cpu, features=flat, opt=3, jit=True)

@@ -4,6 +4,7 @@
 """
 
 import ctypes
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache, partial
 
@@ -16,7 +17,7 @@ from twofold.backend.ledger import HAND_OFFS
 
 from ..blas import Blas, blas
 from ..direct import Binder, Bound
-from ..direct_plan import WORDS, plan_of, plane_of
+from ..direct_plan import WORDS, Plane, plan_of, plane_of
 from ..geometry import Geometry, Kind
 from ..memory import POOL
 from .callables import KEEP_GIL, builtin_of
@@ -40,6 +41,62 @@ BLOCKS = {
 #: of their offsets and its length, results with the bytes from filter to filter, and the number of places.
 _PARAMETERS = "ptr %source, ptr %weights, i64 %weight.step, ptr %table, i64 %taps, ptr %target, i64 %target.step, i64 %run"
 _ARGUMENTS = _PARAMETERS.replace("%run", "%left").replace("%source", "%source.now").replace("%target,", "%target.now,")
+
+
+class Arithmetic(ABC):
+    """What a convolution computes with elements of four bytes, which its code moves as floats.
+
+    Attributes
+    ----------
+    lane
+        The LLVM type of its sums.
+    """
+
+    lane: str
+
+    @abstractmethod
+    def declarations(self, lanes: int) -> str:
+        """The functions that the instructions call."""
+
+    @abstractmethod
+    def first(self, filters: int, lanes: int) -> Iterator[str]:
+        """Define ``%first.f``, what the sums of a filter begin with; ``%filter.f`` has its weights, a row of ``%weight.step`` bytes."""
+
+    @abstractmethod
+    def loaded(self, name: str, lanes: int) -> Iterator[str]:
+        """Define ``<name>.now``: a vector of the image as `multiplied` takes it."""
+
+    @abstractmethod
+    def multiplied(self, result: str, weight: str, x: str, total: str, lanes: int) -> Iterator[str]:
+        """Define ``result``: the sum and the product of ``x`` with a weight, which is in all lanes of a vector."""
+
+
+class Floats(Arithmetic):
+    """Sums of products of float32 numbers, each rounded once."""
+
+    lane = "float"
+
+    def declarations(self, lanes: int) -> str:
+        """Fused multiply-add."""
+        vector = f"<{lanes} x float>"
+        return f"declare {vector} @llvm.fma.v{lanes}f32({vector}, {vector}, {vector})"
+
+    def first(self, filters: int, lanes: int) -> Iterator[str]:
+        """Zeros."""
+        for f in range(filters):
+            yield f"  %first.{f} = bitcast <{lanes} x i32> zeroinitializer to <{lanes} x float>"
+
+    def loaded(self, name: str, lanes: int) -> Iterator[str]:
+        """As it is."""
+        yield f"  {name}.now = bitcast <{lanes} x float> {name} to <{lanes} x float>"
+
+    def multiplied(self, result: str, weight: str, x: str, total: str, lanes: int) -> Iterator[str]:
+        """A fused multiply-add."""
+        vector = f"<{lanes} x float>"
+        yield f"  {result} = call {vector} @llvm.fma.v{lanes}f32({vector} {weight}, {vector} {x}, {vector} {total})"
+
+
+FLOATS = Floats()
 
 
 def binder() -> Binder | None:
@@ -67,9 +124,14 @@ def with_kernel(g: Geometry, program: RowProgram, place: int) -> Callable[..., N
 
 def _bound(own: Compiler, library: Blas, epilogue: Epilogue | None, kind: Kind, g: Geometry) -> Bound:
     """A function of image, weight, result, scratch and further inputs of an epilogue, all as planned: it checks nothing."""
+    return bound_plane(own, library, plane_of(kind, g), FLOATS, epilogue)
+
+
+def bound_plane(own: Compiler, library: Blas, plane: Plane, arithmetic: Arithmetic, epilogue: Epilogue | None = None) -> Bound:
+    """A convolution of planes with elements of four bytes; see `_bound`."""
     bits = own.machine.vector_bits
-    plan = plan_of(plane_of(kind, g), BLOCKS[bits][0][0], bits // 8, workers.count(), epilogue is not None)
-    code, steps = _code(own), None if epilogue is None else _steps(own, epilogue)
+    plan = plan_of(plane, BLOCKS[bits][0][0], bits // 8, workers.count(), epilogue is not None)
+    code, steps = _code(own, arithmetic), None if epilogue is None else _steps(own, epilogue)
     shares = workers.count() > 1 and plan.pieces > 1
     if shares:
         start(own)
@@ -80,9 +142,9 @@ def _bound(own: Compiler, library: Blas, epilogue: Epilogue | None, kind: Kind, 
 
 
 @cache
-def _code(own: Compiler) -> Code:
-    """The machine code of all convolutions."""
-    return _built(own, module("direct", own.triple.startswith("x86"), **_words(own)))
+def _code(own: Compiler, arithmetic: Arithmetic) -> Code:
+    """The machine code of all convolutions of an arithmetic."""
+    return _built(own, module("direct", own.triple.startswith("x86"), **_words(own, arithmetic)))
 
 
 @lru_cache(256)
@@ -96,7 +158,7 @@ def _built(own: Compiler, text: str) -> Code:
         return own.loaded(own.stored_object_code(text)[0])
 
 
-def _words(own: Compiler) -> dict[str, str | int]:
+def _words(own: Compiler, arithmetic: Arithmetic) -> dict[str, str | int]:
     """What the code depends on."""
     bits = own.machine.vector_bits
     lanes, blocks = bits // FLOAT, BLOCKS[bits]
@@ -105,8 +167,8 @@ def _words(own: Compiler) -> dict[str, str | int]:
     words |= {"LAST_LANE": lanes - 1, "SECONDS": seconds, "LANE_NUMBERS": _lane_numbers(lanes), "DATA": own.machine.head + FIELDS["data"]}
     words |= {"WORDS": "\n".join(_loaded_words()), "BLOCKS": "\n".join(_choice(blocks))}
     words["SIZES"] = ", ".join(f"[ {filters}, %block.{filters} ]" for filters, _ in blocks)
-    functions = [line for filters, most in blocks for line in _block(filters, most, lanes)]
-    return words | {"FUNCTIONS": "\n".join(functions)}
+    functions = [line for filters, most in blocks for line in _block(arithmetic, filters, most, lanes)]
+    return words | {"ARITHMETIC": arithmetic.declarations(lanes), "FUNCTIONS": "\n".join(functions)}
 
 
 def _lane_numbers(lanes: int) -> str:
@@ -138,10 +200,10 @@ def _choice(blocks: Iterable[tuple[int, int]]) -> Iterator[str]:
             yield f"below.{filters}:"
 
 
-def _block(filters: int, most: int, lanes: int) -> Iterator[str]:
+def _block(arithmetic: Arithmetic, filters: int, most: int, lanes: int) -> Iterator[str]:
     """The function that computes a run of results of some filters, and the functions for its tiles of 1 to ``most`` vectors."""
     for vectors in range(1, most + 1):
-        yield from _tile(filters, vectors, lanes)
+        yield from _tile(arithmetic, filters, vectors, lanes)
     yield f"define internal void @block_{filters}({_PARAMETERS}) noinline nounwind {{"
     yield "entry:\n  br label %look\nlook:"
     yield "  %place = phi i64 [ 0, %entry ]" + "".join(f", [ %place.{v}, %tile.{v} ]" for v in range(1, most + 1))
@@ -155,9 +217,10 @@ def _block(filters: int, most: int, lanes: int) -> Iterator[str]:
     yield "done:\n  ret void\n}"
 
 
-def _tile(filters: int, vectors: int, lanes: int) -> Iterator[str]:
+def _tile(arithmetic: Arithmetic, filters: int, vectors: int, lanes: int) -> Iterator[str]:
     """The function that accumulates some filters by some vectors in registers; of the last vector it uses what is in the run."""
     vector, mask, overload = f"<{lanes} x float>", f"<{lanes} x i1>", f"v{lanes}f32"
+    sums = f"<{lanes} x {arithmetic.lane}>"
     cells = [(f, v) for f in range(filters) for v in range(vectors)]
     yield f"define internal void @tile_{filters}_{vectors}({_PARAMETERS}) noinline nounwind {{\nentry:"
     yield f"  %last = sub i64 %run, {(vectors - 1) * lanes}"
@@ -165,8 +228,9 @@ def _tile(filters: int, vectors: int, lanes: int) -> Iterator[str]:
     yield f"  %mask = icmp slt <{lanes} x i64> <{_lane_numbers(lanes)}>, %last.all"
     for f in range(filters):
         yield f"  %filter.{f}.from = mul i64 %weight.step, {f}\n  %filter.{f} = getelementptr i8, ptr %weights, i64 %filter.{f}.from"
+    yield from arithmetic.first(filters, lanes)
     yield "  br label %tap\ntap:\n  %t = phi i64 [ 0, %entry ], [ %t.next, %tap ]"
-    yield from (f"  %sum.{f}.{v} = phi {vector} [ zeroinitializer, %entry ], [ %next.{f}.{v}, %tap ]" for f, v in cells)
+    yield from (f"  %sum.{f}.{v} = phi {sums} [ %first.{f}, %entry ], [ %next.{f}.{v}, %tap ]" for f, v in cells)
     yield "  %record = getelementptr [2 x i32], ptr %table, i64 %t\n  %run.from.32 = load i32, ptr %record"
     yield "  %weight.at = getelementptr i32, ptr %record, i64 1\n  %weight.from.32 = load i32, ptr %weight.at"
     yield "  %run.from = sext i32 %run.from.32 to i64\n  %weight.from = sext i32 %weight.from.32 to i64"
@@ -175,18 +239,19 @@ def _tile(filters: int, vectors: int, lanes: int) -> Iterator[str]:
         yield f"  %run.{v} = getelementptr float, ptr %run.first, i64 {v * lanes}"
         load = f"call {vector} @llvm.masked.load.{overload}.p0(ptr %run.{v}, i32 4, {mask} %mask, {vector} zeroinitializer)"
         yield f"  %x.{v} = " + (load if v == vectors - 1 else f"load {vector}, ptr %run.{v}, align 4")
+        yield from arithmetic.loaded(f"%x.{v}", lanes)
     for f in range(filters):
         yield f"  %w.{f}.at = getelementptr i8, ptr %filter.{f}, i64 %weight.from\n  %w.{f} = load float, ptr %w.{f}.at, align 4"
         yield from (f"  {line}" for line in splat(f"%w.{f}.all", f"%w.{f}", "float", lanes))
         for v in range(vectors):
-            operands = f"{vector} %w.{f}.all, {vector} %x.{v}, {vector} %sum.{f}.{v}"
-            yield f"  %next.{f}.{v} = call {vector} @llvm.fma.{overload}({operands})"
+            yield from arithmetic.multiplied(f"%next.{f}.{v}", f"%w.{f}.all", f"%x.{v}.now", f"%sum.{f}.{v}", lanes)
     yield "  %t.next = add i64 %t, 1\n  %more = icmp ult i64 %t.next, %taps\n  br i1 %more, label %tap, label %store\nstore:"
     for f, v in cells:
         yield f"  %to.{f}.{v}.row = mul i64 %target.step, {f}\n  %to.{f}.{v}.first = getelementptr i8, ptr %target, i64 %to.{f}.{v}.row"
         yield f"  %to.{f}.{v} = getelementptr float, ptr %to.{f}.{v}.first, i64 {v * lanes}"
+        yield f"  %done.{f}.{v} = bitcast {sums} %next.{f}.{v} to {vector}"
         if v == vectors - 1:
-            yield f"  call void @llvm.masked.store.{overload}.p0({vector} %next.{f}.{v}, ptr %to.{f}.{v}, i32 4, {mask} %mask)"
+            yield f"  call void @llvm.masked.store.{overload}.p0({vector} %done.{f}.{v}, ptr %to.{f}.{v}, i32 4, {mask} %mask)"
         else:
-            yield f"  store {vector} %next.{f}.{v}, ptr %to.{f}.{v}, align 4"
+            yield f"  store {vector} %done.{f}.{v}, ptr %to.{f}.{v}, align 4"
     yield "  ret void\n}"

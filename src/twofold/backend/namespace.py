@@ -17,7 +17,7 @@ import numpy as np
 
 from ..dtype import NAME_OF, NUMPY, float_of
 from ..errors import IndexingError
-from . import convolution
+from . import convolution, integer_products
 from .convolution import in_either_order
 from .kernel import ELEMENTWISE, PRIMITIVES, REFERENCES, Array
 from .special_functions import FORMULAS
@@ -149,6 +149,12 @@ class PortableNamespace(Referenced):
     @in_either_order(images=(0, 1), gives_image=False)
     def convolve_weight(self, data, result, *, kernel, stride, dilate, pad, groups):
         return convolution.convolve_weight(self, data, result, kernel, stride, dilate, pad, groups)
+
+    def integer_matmul(self, rows, weight):
+        return integer_products.matmul(self, rows, weight)
+
+    def integer_convolve(self, data, weight, **params):
+        return integer_products.convolve(self, data, weight, **params)
 
     def einsum(self, *arrays, subscripts):
         left, right = subscripts.split("->")

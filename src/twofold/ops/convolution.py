@@ -28,6 +28,19 @@ def _check_groups(name, channels, num_filter, num_group):
         raise ParameterError(f"{name}: the groups do not divide the channels", given, "pass a divisor of both")
 
 
+def check_operands(name, data, weight, bias, kernel, num_filter, num_group, no_bias):
+    """Check the operands of a convolution, channels first.
+
+    Raises
+    ------
+    ParameterError, ShapeError
+        If the groups do not divide the channels, or weight or bias do not fit.
+    """
+    channels = data.shape[1]
+    _check_groups(name, channels, num_filter, num_group)
+    _check(name, data, weight, bias, (num_filter, channels // num_group, *kernel), num_filter, no_bias)
+
+
 def _with_bias(xp, out, bias):
     """``out`` (n, c, …) plus a bias (c,)."""
     return out if bias is None else out + xp.reshape(bias, shape=(-1, *[1] * (len(out.shape) - 2)))
@@ -59,9 +72,7 @@ def convolution(
     """
     x, w = channels_first(xp, data, layout), channels_first(xp, weight, layout)
     kernel, stride, dilate, pad = per_axis("Convolution", len(x.shape), DEFAULTS, kernel=kernel, stride=stride, dilate=dilate, pad=pad)
-    channels = x.shape[1]
-    _check_groups("Convolution", channels, num_filter, num_group)
-    _check("Convolution", x, w, bias, (num_filter, channels // num_group, *kernel), num_filter, no_bias)
+    check_operands("Convolution", x, w, bias, kernel, num_filter, num_group, no_bias)
     y = xp.convolve(x, w, stride=stride, dilate=dilate, pad=pad, groups=num_group)
     return from_channels_first(xp, _with_bias(xp, y, bias), layout)
 

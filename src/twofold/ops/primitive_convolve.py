@@ -19,14 +19,11 @@ def convolve(xp, data, weight, *, stride: Shape, dilate: Shape, pad: Shape, grou
 
 
 @convolve.type
-def _(data, weight, *, stride, dilate, pad, groups, channels_last):
-    n, c, size = _image(data.shape, channels_last)
-    _check_channels(c, weight.shape, groups)
-    out = _windows(size, weight.shape[2:], stride, dilate, pad)
-    return _shape(n, weight.shape[0], out, channels_last), _common(data, weight)
+def _(data, weight, **params):
+    return convolved_shape(data.shape, weight.shape, **params), _common(data, weight)
 
 
-convolve.cost(lambda result, data, weight: _products(result, weight))
+convolve.cost(lambda result, data, weight: multiplications(result, weight))
 
 
 @convolve.grad
@@ -49,7 +46,7 @@ def _(result, weight, *, size, stride, dilate, pad, groups, channels_last):
     return _shape(n, weight.shape[1] * groups, size, channels_last), _common(result, weight)
 
 
-convolve_data.cost(lambda data, result, weight: _products(result, weight))
+convolve_data.cost(lambda data, result, weight: multiplications(result, weight))
 
 
 # the three primitives are bilinear forms of the same sum, so each gradient is one of the two others
@@ -70,7 +67,7 @@ def _(data, result, *, kernel, stride, dilate, pad, groups, channels_last):
     return (f, c // groups, *kernel), _common(data, result)
 
 
-convolve_weight.cost(lambda weight, data, result: _products(data, weight))
+convolve_weight.cost(lambda weight, data, result: multiplications(data, weight))
 
 
 @convolve_weight.grad
@@ -78,7 +75,7 @@ def _(xp, dout, data, result, *, kernel, **params):
     return xp.convolve_data(result, dout, size=_image(data.shape, params["channels_last"])[2], **params), xp.convolve(data, dout, **params)
 
 
-def _convolved(np, windows, x, w, *, stride, dilate, pad, groups):
+def convolved(np, windows, x, w, *, stride, dilate, pad, groups):
     """The convolution by its definition: products of windows with filters."""
     x = np.pad(x, [(0, 0), (0, 0), *[(p, p) for p in pad]])
     cut = windows(x, w.shape[2:], stride, dilate)
@@ -111,7 +108,7 @@ def _samples(make):
         ((0, 2, 3, 4), (2, 2, 3, 3), dense, "float32"),
     ):
         x, w = make.numbers(data, dtype), make.numbers(weight, dtype)
-        yield x, w, make.numbers(_convolved(make.np, make.windows, x, w, **params).shape, dtype), params
+        yield x, w, make.numbers(convolved(make.np, make.windows, x, w, **params).shape, dtype), params
 
 
 def _in_both_orders(make, images, gives_image, want, operands, params):
@@ -129,7 +126,7 @@ def _in_both_orders(make, images, gives_image, want, operands, params):
 @convolve.cases
 def _(make):
     def want(x, w, **params):
-        return _convolved(make.np, make.windows, x, w, **params)
+        return convolved(make.np, make.windows, x, w, **params)
 
     for x, w, _, params in _samples(make):
         yield from _in_both_orders(make, (0,), True, want, (x, w), params)
@@ -139,7 +136,7 @@ def _(make):
 def _(make):
     def want(y, w, size, groups, **params):
         def forward(x):
-            return _convolved(make.np, make.windows, x, w, groups=groups, **params)
+            return convolved(make.np, make.windows, x, w, groups=groups, **params)
 
         return _transposed(make.np, forward, (len(y), w.shape[1] * groups, *size), y, make.np.result_type(y, w))
 
@@ -151,7 +148,7 @@ def _(make):
 def _(make):
     def want(x, y, kernel, groups, **params):
         def forward(w):
-            return _convolved(make.np, make.windows, x, w, groups=groups, **params)
+            return convolved(make.np, make.windows, x, w, groups=groups, **params)
 
         return _transposed(make.np, forward, (y.shape[1], x.shape[1] // groups, *kernel), y, make.np.result_type(x, y))
 
@@ -163,7 +160,14 @@ for _op in (convolve, convolve_data, convolve_weight):
     _op.channels_last(lambda last, *operands, **params: {"channels_last": True})
 
 
-def _products(result, weight):
+def convolved_shape(data, weight, *, stride, dilate, pad, groups, channels_last=False):
+    """The shape of a convolution's result, from those of the operands."""
+    n, c, size = _image(data, channels_last)
+    _check_channels(c, weight, groups)
+    return _shape(n, weight[0], _windows(size, weight[2:], stride, dilate, pad), channels_last)
+
+
+def multiplications(result, weight):
     """The multiplications of a convolution: one per element of the result and element of a filter."""
     return result.size * weight.size // max(weight.shape[0], 1)
 

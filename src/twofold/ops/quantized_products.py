@@ -1,8 +1,4 @@
-"""Products of 8-bit integers with exact int32 sums: fully connected layers and convolutions.
-
-Libraries have fast products of floats. A float32 sum of products of 8-bit integers is exact up to 2²⁴, which bounds the number of terms;
-longer sums are int32 sums of such parts. The results are those of integer arithmetic, bit for bit.
-"""
+"""Fully connected layers and convolutions of 8-bit integers, with exact int32 sums."""
 
 import math
 
@@ -11,24 +7,10 @@ from ..opdef.declare import op
 from ..opdef.inputs import Index
 from ..opdef.params import Shape
 from ..opdef.quantized_form import Quantizes
-from .convolution import Tuning, convolution, convolution_shapes
+from .convolution import DEFAULTS, Tuning, check_operands, convolution, convolution_shapes
 from .fully_connected import fully_connected, fully_connected_shapes
 from .quantization import HALF_LEVELS, LEVELS, Bias, Limit, assuming, kind_of, largest, vector
-from .windows import Layout
-
-#: How many products of two dtypes a float32 holds the sum of, exactly.
-TERMS = {("int8", "int8"): 2**24 // 2**14, ("uint8", "int8"): 2**24 // (255 * 128)}
-
-
-def product(xp, rows, weight):
-    """Rows (m, k) · weightᵀ (n, k) as int32; rows are int8 or uint8, the weight int8."""
-    most = TERMS[xp.dtype_of(rows), "int8"]
-    total = None
-    for start in range(0, rows.shape[1], most):
-        a, b = (xp.astype(xp.take_slice(x, start, start + most, 1), dtype="float32") for x in (rows, weight))
-        part = xp.astype(xp.matmul(a, xp.matrix_transpose(b)), dtype="int32")
-        total = part if total is None else total + part
-    return total
+from .windows import Layout, channels_first, from_channels_first, per_axis
 
 
 def _without_bias(name, arrays, no_bias):
@@ -98,7 +80,7 @@ def quantized_fully_connected(
     kind, data, weight, bias, data_bound, weight_bound, bias_bound = _operands(xp, "quantized_fully_connected", arrays, no_bias)
     lead = data.shape[:1] if flatten else data.shape[:-1]
     rows = xp.reshape(data, shape=(math.prod(lead), math.prod(data.shape[len(lead) :])))
-    out = product(xp, rows, weight)
+    out = xp.integer_matmul(rows, weight)
     if bias is not None:
         out = out + _scaled_bias(xp, kind, bias, data_bound, weight_bound, bias_bound)
     return _with_range(xp, kind, xp.reshape(out, shape=(*lead, num_hidden)), data_bound, weight_bound)
@@ -135,29 +117,14 @@ def quantized_conv(
     """
     arrays = (data, weight, bias, min_data, max_data, min_weight, max_weight, min_bias, max_bias)
     kind, data, weight, bias, data_bound, weight_bound, bias_bound = _operands(xp, "quantized_conv", arrays, no_bias)
-    last = layout is not None and layout.endswith("C")
-    settings = {"kernel": kernel, "stride": stride, "dilate": dilate, "pad": pad, "num_filter": num_filter, "layout": layout}
-    out = _convolved(xp, kind, data, weight, len(data.shape) - 1 if last else 1, num_group, settings)
+    x, w = channels_first(xp, data, layout), channels_first(xp, weight, layout)
+    kernel, stride, dilate, pad = per_axis("quantized_conv", len(x.shape), DEFAULTS, kernel=kernel, stride=stride, dilate=dilate, pad=pad)
+    check_operands("quantized_conv", x, w, bias, kernel, num_filter, num_group, no_bias)
+    out = xp.integer_convolve(x, w, stride=stride, dilate=dilate, pad=pad, groups=num_group)
     if bias is not None:
         own = _scaled_bias(xp, kind, bias, data_bound, weight_bound, bias_bound)
-        out = out + (own if last else xp.reshape(own, shape=(num_filter, *[1] * len(kernel))))
-    return _with_range(xp, kind, out, data_bound, weight_bound)
-
-
-def _convolved(xp, kind, data, weight, axis, num_group, settings):
-    """The convolution as int32, of as many channels at a time as float32 sums allow."""
-    window = math.prod(settings["kernel"])
-    most = TERMS[kind, "int8"] // window
-    wide = "float32" if num_group * most >= data.shape[axis] else "float64"  # a sum of float64 numbers is exact in any case
-    if num_group > 1 or most == 0:
-        a, b = (xp.astype(x, dtype=wide if most else "float64") for x in (data, weight))
-        return xp.astype(convolution(xp, a, b, None, num_group=num_group, no_bias=True, **settings), dtype="int32")
-    total = None
-    for start in range(0, data.shape[axis], most):
-        a, b = (xp.astype(xp.take_slice(x, start, start + most, axis), dtype="float32") for x in (data, weight))
-        part = xp.astype(convolution(xp, a, b, None, no_bias=True, **settings), dtype="int32")
-        total = part if total is None else total + part
-    return total
+        out = out + xp.reshape(own, shape=(num_filter, *[1] * len(kernel)))
+    return _with_range(xp, kind, from_channels_first(xp, out, layout), data_bound, weight_bound)
 
 
 def _with_ranges(shapes, no_bias):

@@ -4,7 +4,6 @@ from ..errors import ParameterError
 from ..opdef.declare import op
 from ..opdef.inputs import Index
 from .quantization import LEVELS, Limit, assuming, kind_of, to_integers
-from .quantized_products import product
 from .recurrent import CellState, Mode, Net, outputs_of
 from .recurrent_cells import StateClip
 
@@ -33,7 +32,7 @@ class Products:
     def __call__(self, rows, weight):
         """Rows (m, k) times a quantized weightᵀ, as float32 (m, n)."""
         integers, scale, shifted = weight
-        return (self.xp.astype(product(self.xp, rows, integers), dtype="float32") - shifted) / scale
+        return (self.xp.astype(self.xp.integer_matmul(rows, integers), dtype="float32") - shifted) / scale
 
 
 def _step_of(xp, sequence, t):

@@ -304,5 +304,5 @@ end:
 }
 declare $VECTOR @llvm.masked.load.$OVERLOAD.p0(ptr, i32 immarg, $MASK, $VECTOR)
 declare void @llvm.masked.store.$OVERLOAD.p0($VECTOR, ptr, i32 immarg, $MASK)
-declare $VECTOR @llvm.fma.$OVERLOAD($VECTOR, $VECTOR, $VECTOR)
+$ARITHMETIC
 $FUNCTIONS

@@ -3,6 +3,7 @@
 import math
 
 from .. import primitive_convolve as convolve
+from .. import primitive_integer_products as integers
 from ..activation import SELU_ALPHA, SELU_SCALE, activation, leaky_relu
 from ..batch_norm import batch_norm
 from ..convolution import convolution, deconvolution
@@ -78,6 +79,20 @@ def _(onnx, node, result, weight):
         return None
     window = {"strides": list(params["stride"]), "dilations": list(params["dilate"]), "group": params["groups"], "output_padding": beyond}
     return onnx.ConvTranspose(*onnx.in_dtype(node.dtype, result, weight), **window, **_both_sides(params["pad"]))
+
+
+@integers.integer_matmul.onnx
+def _(onnx, node, rows, weight):
+    return onnx.MatMulInteger(rows, onnx.Transpose(weight, perm=[1, 0]))
+
+
+@integers.integer_convolve.onnx
+def _(onnx, node, data, weight):
+    # ONNX has ConvInteger, which ONNX Runtime computes for uint8 weights only; sums of floats are exact up to 2^24
+    params = node.sig.params
+    window = {"strides": list(params["stride"]), "dilations": list(params["dilate"]), "group": params["groups"]}
+    sums = onnx.Conv(*onnx.in_dtype("float32", data, weight), **window, **_both_sides(params["pad"]))
+    return onnx.in_dtype("int32", sums)[0]
 
 
 @embedding.onnx
