@@ -301,8 +301,9 @@ def page(rows: list[dict[str, Any]]) -> str:
         "[Sparse data](../how-to/train-on-sparse-data.md) describes the factorization machine."
     )
     eight_bits = (
-        "8-bit layers use the processor's 8-bit instructions, in Twofold those of x86 (VNNI) by machine code of its own; on other processors, "
-        "and without llvmlite, their products are computed by float32 routines on converted numbers, in at least the time of a float32 layer."
+        "8-bit layers use the processor's 8-bit instructions, in Twofold those of x86 (VNNI) by machine code of its own; on other "
+        "processors, and without llvmlite, their products are computed by float32 routines on converted numbers, in at least the time of "
+        "a float32 layer."
     )
     wrapped = "\n\n".join(textwrap.fill(part, 140, break_on_hyphens=False, break_long_words=False) for part in (how, eight_bits))
     failed = [f"* {row['name']}: {library}: `{why}`" for row in rows for library, why in row["failed"].items()]
