@@ -57,6 +57,7 @@ OPTIONAL = {
     ("matplotlib", "matplotlib"): "the figures in the demo's report",
     ("nvidia-cudnn-frontend", "cudnn"): "convolutions on GPUs with cuDNN",
     ("mpi4py", "mpi4py"): "stores that span processes and machines; openmpi starts them",
+    ("ray", "ray"): "jobs that are started again on the machines of a cluster, by `launch --ray`",
     ("rich", "rich"): "progress bars, and the tables of `show`",
     ("simplejpeg", "simplejpeg"): "JPEGs decoded faster than by Pillow, to the same pixels",
     ("scikit-learn", "sklearn"): "the demo's digits, if MNIST's files are missing",

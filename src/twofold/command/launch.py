@@ -8,14 +8,20 @@ import argparse
 import os
 import re
 import secrets
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Thread
 
+from ..config import SETTINGS
 from ..errors import LaunchError, ParameterError
 from ..launcher_notes import FINISHED, FOLDER, last_checkpoint
+from . import elastic
 from .arguments import count, positive_integer, positive_number
 from .hosts import Host, check_names, hosts_of, hosts_of_file
 from .main_module import of_script, split_at_program
@@ -29,6 +35,7 @@ __all__ = ["add_arguments", "execute", "split"]
 VALUED = (
     *("-n", "--workers", "--num-workers", "-s", "--servers", "--num-servers", "--hosts", "-H", "--hostfile", "--iface", "--allow"),
     *("--trace", "--image", "--launcher", "--sync-dst-dir", "--network", "--model", "--bytes", "--shape", "--step-ms"),
+    *("--supervised", *elastic.VALUED),
 )
 #: Sums over workers in the drawing: enough to see how steps repeat. The trace has all of them.
 DRAWN = 24
@@ -53,6 +60,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--image", metavar="NAME", help="with --k8s: the image of the containers")
     add("--launcher", choices=["local", "ssh", "mpi", "slurm", "sge", "yarn"], help=argparse.SUPPRESS)
     add("--sync-dst-dir", help=argparse.SUPPRESS)
+    add("--supervised", metavar="FOLDER", help=argparse.SUPPRESS)  # an elastic job's notes; ends when standard input does
+    elastic.add_arguments(parser)
     _add_plan_arguments(parser)
     what = parser.add_mutually_exclusive_group()
     what.add_argument("-m", dest="module", metavar="MODULE", help="run a module, as python -m does")
@@ -110,6 +119,7 @@ def execute(given: argparse.Namespace) -> int:
         If nothing can be started.
     """
     _answer_old_launchers(given)
+    elastic.check(given)
     if given.plan:
         from .plan import print_plan  # here, as symbols and stores take longer to load than the rest
 
@@ -120,13 +130,15 @@ def execute(given: argparse.Namespace) -> int:
     if given.k8s:
         print(mpi_job(workers, servers, given.image, ["twofold", "launch", *_options(given), *program]), end="")
         return 0
+    if given.ray:
+        return elastic.execute(given, workers, servers, partial(_command, given, servers, program))
     check_names(hosts)
     for name in given.allow:
         if not CLASS.fullmatch(name):
             raise LaunchError("launch: --allow: not a class", repr(name), "write module:Class")
-    with TemporaryDirectory(prefix="twofold-launch-") as folder:
+    with _folder_of_notes(given) as folder:
         job = Job(workers, servers, hosts, given.iface, given.ft)
-        threads = threads_each(job)
+        threads = SETTINGS.threads or threads_each(job)
         found = engine(hosts)
         job = replace(job, variables=_variables(job, threads, given, folder))
         _say(f"{_described(job)}, {_of(threads, 'thread')} each; {found.kind} {found.version}".rstrip())
@@ -205,6 +217,30 @@ def _options(given: argparse.Namespace) -> list[str]:
     """The options to repeat on a command line that runs elsewhere."""
     pairs = [("-n", given.workers), ("-s", given.servers), ("--iface", given.iface), *(("--allow", name) for name in given.allow)]
     return [str(word) for pair in pairs if pair[1] for word in pair] + ["--ft"] * given.ft
+
+
+def _command(given: argparse.Namespace, servers: int, program: list[str], folder: Path, workers: int, hosts: Sequence[Host]) -> list[str]:
+    """The command line that runs an elastic job once, on the machines that it has now."""
+    now = argparse.Namespace(**{**vars(given), "workers": workers, "servers": servers})
+    places = ",".join(f"{host.name}:{host.slots}" for host in hosts)
+    options = [*_options(now), *(["--trace", given.trace] if given.trace else []), "--hosts", places, "--supervised", str(folder)]
+    return [sys.executable, "-m", "twofold", "launch", *options, *program]
+
+
+@contextmanager
+def _folder_of_notes(given: argparse.Namespace) -> Iterator[str]:
+    if not given.supervised:
+        with TemporaryDirectory(prefix="twofold-launch-") as folder:
+            yield folder
+        return
+
+    def end_with_supervisor() -> None:
+        while os.read(0, 1):
+            pass
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    Thread(target=end_with_supervisor, daemon=True).start()
+    yield given.supervised
 
 
 def _variables(job: Job, threads: int, given: argparse.Namespace, folder: str) -> dict[str, str]:

@@ -1,0 +1,404 @@
+"""Elastic training: when a job is started and with how many workers, when it is started again from its checkpoint, and when given up.
+
+`Policy` only decides: it is told what is the case and what time it is. `supervise` does what it decides. A slot is what one process needs,
+CPUs and perhaps GPUs; where slots come from is not this file's business (see `ray_slots`).
+"""
+
+import argparse
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import FrameType
+from typing import NamedTuple, Protocol
+
+from ..launcher_notes import last_checkpoint
+from .arguments import count, positive_integer, positive_number
+from .hosts import Host
+
+__all__ = [
+    "VALUED",
+    "Action",
+    "End",
+    "Limits",
+    "Policy",
+    "Slots",
+    "Start",
+    "Stop",
+    "View",
+    "add_arguments",
+    "check",
+    "execute",
+    "supervise",
+]
+
+#: Options that take the next word.
+VALUED = ("--ray", "--min", "--retries", "--wait", "--cpus", "--gpus")
+
+#: Seconds between looks.
+EVERY = 0.1
+#: Seconds that a job has to end after it was asked to. The launcher itself gives its processes eight.
+PATIENCE = 20.0
+#: How many times as long to wait for the fewest workers as for all of them.
+LONGER = 10
+#: The defaults of `Limits`.
+RETRIES, WAIT = 3, 60.0
+#: Exit statuses from here on are of processes that a signal has killed.
+KILLED = 128
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What is asked for.
+
+    Attributes
+    ----------
+    workers
+        The number of workers to train with.
+    fewest
+        The smallest number to train with if there are no slots for all.
+    servers
+        The number of servers.
+    retries
+        How many times in a row the job is started again without having written a new checkpoint.
+    wait
+        Seconds to wait for slots for all workers before going on with fewer; ten times as long for the fewest.
+    """
+
+    workers: int
+    fewest: int
+    servers: int = 0
+    retries: int = RETRIES
+    wait: float = WAIT
+
+
+class View(NamedTuple):
+    """What is the case.
+
+    Attributes
+    ----------
+    slots
+        How many slots there are.
+    is_lost
+        Whether one of those that the job uses is gone.
+    status
+        The job's exit status; None while it runs, or if there is none.
+    checkpoint
+        The name of the last checkpoint; empty if none has been written.
+    """
+
+    slots: int
+    is_lost: bool = False
+    status: int | None = None
+    checkpoint: str = ""
+
+
+class Start(NamedTuple):
+    """Start the job."""
+
+    workers: int
+
+
+class Stop(NamedTuple):
+    """End the job's processes, and wait until they have ended."""
+
+    reason: str
+
+
+class End(NamedTuple):
+    """Nothing more is to be done."""
+
+    status: int
+    reason: str = ""
+
+
+Action = Start | Stop | End | None
+
+
+class Policy:
+    """Decides what to do next.
+
+    Examples
+    --------
+    >>> policy = Policy(Limits(workers=4, fewest=2, wait=60))
+    >>> policy.decide(0, View(slots=3))  # waits for the fourth
+    >>> policy.decide(60, View(slots=3))
+    Start(workers=3)
+    >>> policy.decide(100, View(slots=2, is_lost=True, checkpoint="step-1"))
+    Stop(reason='a slot is lost')
+    >>> policy.decide(101, View(slots=2, status=143, checkpoint="step-1"))  # waits for the third
+    >>> policy.decide(161, View(slots=2, checkpoint="step-1"))
+    Start(workers=2)
+    >>> policy.decide(170, View(slots=4, checkpoint="step-1"))  # more are used from the next checkpoint on
+    >>> policy.decide(180, View(slots=4, checkpoint="step-2"))
+    Stop(reason='4 workers can go on instead of 2')
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        #: The number of workers that run; 0 if none does.
+        self._workers = 0
+        #: The number to wait for, and since when.
+        self._wanted = limits.workers
+        self._since: float | None = None
+        #: The checkpoint that was the last when the job was started, and when there were no more slots than it uses.
+        self._at_start, self._before_growth = "", ""
+        self._failures = 0
+        self._is_stopping = self._is_growing = False
+
+    def decide(self, now: float, view: View) -> Action:
+        """The next thing to do, None to wait.
+
+        Parameters
+        ----------
+        now
+            The time in seconds, which only grows.
+        view
+            What is the case. After a `Start`, ``status`` is that of the job started last.
+        """
+        if not self._workers:
+            return self._start(now, view)
+        if view.status is None:
+            return None if self._is_stopping else self._interrupt(view)
+        return self._go_on(now, view)
+
+    def _start(self, now: float, view: View) -> Action:
+        limits = self._limits
+        if self._since is None:
+            self._since = now
+        waited, workers = now - self._since, min(view.slots - limits.servers, limits.workers)
+        if workers >= self._wanted or (workers >= limits.fewest and waited >= limits.wait):
+            self._workers, self._since = workers, None
+            self._is_stopping = self._is_growing = False
+            self._at_start = self._before_growth = view.checkpoint
+            return Start(workers)
+        if waited >= LONGER * limits.wait:
+            places = limits.fewest + limits.servers
+            return End(1, f"given up: in {waited:.0f} seconds only {view.slots} of at least {places} slots were found")
+        return None
+
+    def _interrupt(self, view: View) -> Action:
+        """What ends a job that runs: a lost slot, or slots for more workers as soon as a checkpoint has been written."""
+        if view.is_lost:
+            self._is_stopping = True
+            return Stop("a slot is lost")
+        more = min(view.slots - self._limits.servers, self._limits.workers)
+        if more <= self._workers:
+            self._before_growth = view.checkpoint
+            return None
+        if view.checkpoint == self._before_growth:
+            return None
+        self._is_stopping = self._is_growing = True
+        return Stop(f"{more} workers can go on instead of {self._workers}")
+
+    def _go_on(self, now: float, view: View) -> Action:
+        """What to do now that the job has ended."""
+        status, limits = view.status or 0, self._limits
+        self._wanted, self._workers = self._workers, 0
+        if not status:
+            return End(0)
+        if self._is_growing:
+            return self._start(now, view)
+        self._failures = 1 if view.checkpoint != self._at_start else self._failures + 1
+        if not view.checkpoint and status < KILLED and not view.is_lost:
+            return End(status, "the program failed before its first checkpoint, so it is not started again")
+        if self._failures > limits.retries:
+            return End(status, f"given up: it failed {self._failures} times in a row without a new checkpoint")
+        return self._start(now, view)
+
+
+class Slots(Protocol):
+    """Where processes can run."""
+
+    def hosts(self) -> list[Host]:
+        """The machines with the numbers of their slots that are there now. The first one has worker 0."""
+        ...
+
+    def use(self, count: int) -> tuple[list[Host], Mapping[str, str]]:
+        """Take so many of the slots for a job: their machines, and the variables that its launcher needs."""
+        ...
+
+    def is_lost(self) -> bool:
+        """Whether one of the slots in use is gone."""
+        ...
+
+    def check(self) -> None:
+        """Find out which slots are gone, also if nobody has noticed yet."""
+        ...
+
+    def attend(self) -> None:
+        """Do what the job asks for: start processes on other machines, bring notes of the last checkpoint into its folder."""
+        ...
+
+
+def supervise(limits: Limits, slots: Slots, folder: Path, command: Callable[[int, Sequence[Host]], list[str]]) -> int:
+    """Run a job until it has succeeded or is given up.
+
+    Parameters
+    ----------
+    limits
+        What is asked for.
+    slots
+        Where its processes can run.
+    folder
+        The folder of notes to the launcher.
+    command
+        The command line that starts so many workers on such machines. It ends all of them after SIGTERM, and when its standard input ends.
+
+    Returns
+    -------
+    int
+        0, or the status of the last failure; 128 plus the signal's number after an interrupt.
+    """
+    policy, job, has_run = Policy(limits), _Job(), False
+    with job:
+        while True:
+            slots.attend()
+            status = job.status()
+            if status and not job.interrupt:
+                slots.check()
+            checkpoint = last_checkpoint(folder)
+            view = View(sum(host.slots for host in slots.hosts()), job.is_there and slots.is_lost(), status, checkpoint)
+            if job.interrupt and (status is not None or not job.is_there):
+                return KILLED + job.interrupt
+            action = None if job.interrupt else policy.decide(time.monotonic(), view)
+            if isinstance(action, End):
+                if action.reason:
+                    _say(f"{action.reason}; {f'last checkpoint: {checkpoint}' if checkpoint else 'no checkpoint was written'}")
+                return action.status
+            if isinstance(action, Stop):
+                _say(f"{action.reason}: the job is ended, and started again from {checkpoint or 'the beginning'}")
+                job.stop(signal.SIGTERM)
+            elif isinstance(action, Start):
+                hosts, variables = slots.use(action.workers + limits.servers)
+                if has_run:
+                    _say(f"started again with {action.workers} of {limits.workers} workers")
+                has_run = True
+                job.start(command(action.workers, hosts), variables)
+            time.sleep(EVERY)
+
+
+class _Job:
+    """The launcher of the processes, which are started and ended many times. While it is entered, interrupts of this process end them."""
+
+    SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+    def __init__(self) -> None:
+        #: The number of the signal that has interrupted this process, or 0.
+        self.interrupt = 0
+        self._process: subprocess.Popen[bytes] | None = None
+        self._deadline: float | None = None
+
+    @property
+    def is_there(self) -> bool:
+        """Whether a job has been started whose status was not yet told."""
+        return self._process is not None
+
+    def start(self, command: Sequence[str], variables: Mapping[str, str]) -> None:
+        # a session of its own, so that an interrupt from a keyboard reaches it once; a pipe, so that it ends when this process does
+        self._deadline = None
+        self._process = subprocess.Popen(command, env=dict(variables), stdin=subprocess.PIPE, start_new_session=True)
+
+    def status(self) -> int | None:
+        """The exit status of a job that has ended, told once."""
+        process = self._process
+        if process is None:
+            return None
+        if self._deadline is not None and time.monotonic() > self._deadline:
+            process.kill()
+        status = process.poll()
+        if status is None:
+            return None
+        assert process.stdin is not None
+        process.stdin.close()
+        self._process = None
+        return status if status >= 0 else KILLED - status
+
+    def stop(self, number: int) -> None:
+        if self._process is not None and self._process.poll() is None:
+            self._process.send_signal(number)
+            self._deadline = time.monotonic() + PATIENCE
+
+    def __enter__(self) -> None:
+        is_main = threading.current_thread() is threading.main_thread()  # only there can signals be handled
+        self._before = {number: signal.signal(number, self._interrupted) for number in self.SIGNALS} if is_main else {}
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        if self._process is not None:  # an error ended the loop
+            self._process.terminate()
+            self._process.communicate()
+
+    def _interrupted(self, number: int, _: FrameType | None) -> None:
+        self.interrupt = number
+        self.stop(signal.SIGTERM)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of elastic jobs."""
+    add = parser.add_argument_group("elastic", "start the job again from its last checkpoint if it fails").add_argument
+    add("--ray", metavar="ADDRESS", help="run on a Ray cluster: auto for the one of this machine, local to start one here, or HOST:PORT")
+    add("--min", dest="fewest", type=positive_integer, metavar="N", help="go on with as few workers as this (default: with all only)")
+    add("--retries", type=count, metavar="N", help=f"give up after so many restarts in a row without a new checkpoint (default: {RETRIES})")
+    add(
+        "--wait",
+        type=positive_number,
+        metavar="S",
+        help=f"seconds to wait for all workers before going on with fewer (default: {WAIT:.0f})",
+    )
+    add("--cpus", type=positive_integer, metavar="N", help="CPUs of each process (default: 1)")
+    add("--gpus", type=count, metavar="N", help="GPUs of each process (default: none)")
+
+
+def execute(given: argparse.Namespace, workers: int, servers: int, command: Callable[[Path, int, Sequence[Host]], list[str]]) -> int:
+    """Run a job on a Ray cluster.
+
+    Parameters
+    ----------
+    given
+        The parsed arguments.
+    workers, servers
+        The numbers of processes.
+    command
+        The command line that starts so many workers on such machines, with a folder for notes.
+
+    Returns
+    -------
+    int
+        See `supervise`.
+    """
+    from .ray_slots import RaySlots, Request, connected
+
+    fewest = given.fewest or workers
+    if fewest > workers:
+        given.usage_error(f"--min {fewest} is more than -n {workers}")
+    limits = Limits(workers, fewest, servers, RETRIES if given.retries is None else given.retries, given.wait or WAIT)
+    request = Request(workers + servers, given.cpus or 1, given.gpus or 0)
+    with connected(given.ray, request) as ray, TemporaryDirectory(prefix="twofold-launch-") as folder:
+        slots = RaySlots(ray, request, Path(folder))
+        try:
+            return supervise(limits, slots, Path(folder), lambda count, hosts: command(Path(folder), count, hosts))
+        finally:
+            slots.close()
+
+
+def check(given: argparse.Namespace) -> None:
+    """Refuse options that have no meaning together."""
+    if given.ray:
+        for name in ("hosts", "hostfile", "ft", "k8s", "plan"):
+            if getattr(given, name):
+                given.usage_error(f"--ray and --{name} exclude each other")
+        return
+    for option in VALUED:
+        if getattr(given, "fewest" if option == "--min" else option.lstrip("-")) is not None:
+            given.usage_error(f"{option} needs --ray")
+
+
+def _say(text: str) -> None:
+    print(f"launch: {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,283 @@
+"""Slots of a Ray cluster: each is an actor without state that holds the CPUs and GPUs of one process for as long as it lives.
+
+Ray carries no data of the training and keeps none: it says which machines there are, and starts Open MPI's daemons on them, so that they
+need no ssh. An actor that has died is asked for anew; Ray starts it once a machine has room, or lets its autoscaler add one.
+"""
+
+import os
+import secrets
+import shutil
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..errors import LaunchError, MissingDependency
+from ..launcher_notes import LAST_CHECKPOINT
+from .hosts import Host
+from .mpi import THREADS
+
+__all__ = ["LOCAL", "RaySlots", "Request", "connected"]
+
+#: The address of a cluster that is started on this machine for the job.
+LOCAL = "local"
+#: Variables that Ray reads when it is imported: nothing is reported to its makers.
+PRIVATE = {"RAY_USAGE_STATS_ENABLED": "0"}
+#: For a cluster of one's own also: it kills no actor because other programs fill the memory, and only who has the token may use it.
+OWN = {"RAY_memory_monitor_refresh_ms": "0", "RAY_AUTH_MODE": "token"}
+#: Bytes of its object store, which nothing is put into: the least that Ray accepts.
+STORE = 80_000_000
+#: Seconds in which an actor that lives answers.
+ANSWER = 5.0
+#: What Open MPI runs instead of ssh, with the machine's name and the words of a command: it leaves them in a file for `RaySlots.attend`.
+STARTER = """\
+#!/bin/sh
+host=$1; shift
+printf '%s\\n%s' "$host" "$*" > "$0.new.$$" && mv "$0.new.$$" "$0.ask.$$"
+"""
+
+
+class Request(NamedTuple):
+    """What is asked of Ray.
+
+    Attributes
+    ----------
+    slots
+        The number of slots.
+    cpus, gpus
+        What each of them has.
+    """
+
+    slots: int
+    cpus: int = 1
+    gpus: int = 0
+
+
+class Holder:
+    """The actor. Its methods run on the machine of the slot."""
+
+    def __init__(self) -> None:
+        self._daemons: list[subprocess.Popen[bytes]] = []
+
+    def where(self) -> tuple[str, list[str]]:
+        """The address of the machine, and the GPUs that this slot has there."""
+        ray: Any = import_module("ray")
+        return ray.util.get_node_ip_address(), [str(k) for k in ray.get_gpu_ids()]
+
+    def hold(self) -> None:
+        """Never returns, so that its result is there only if this actor has died."""
+        threading.Event().wait()
+
+    def run(self, command: str, variables: Mapping[str, str], folder: str) -> None:
+        """Start a daemon of Open MPI, which ends when it loses the connection with the launcher."""
+        os.makedirs(folder, exist_ok=True)
+        self._daemons = [process for process in self._daemons if process.poll() is None]
+        self._daemons.append(subprocess.Popen(["/bin/sh", "-c", command], env={**os.environ, **variables}, stdin=subprocess.DEVNULL))
+
+    def read(self, path: str) -> str:
+        """The text of a file; empty if there is none."""
+        return Path(path).read_text(encoding="utf-8") if os.path.isfile(path) else ""
+
+    def remove(self, folder: str) -> None:
+        """Remove the folder of notes."""
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def connected(address: str, request: Request) -> Iterator[Any]:
+    """Connect with a Ray cluster while it is entered; the value is the module `ray`.
+
+    Parameters
+    ----------
+    address
+        ``"auto"`` for the cluster that this machine belongs to, ``"local"`` to start one here, or ``"host:port"``.
+    request
+        What a cluster that is started here must have.
+
+    Raises
+    ------
+    MissingDependency
+        If Ray is not installed.
+    LaunchError
+        If there is no such cluster.
+    """
+    os.environ.update({name: os.environ.get(name, value) for name, value in PRIVATE.items()})
+    with tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as folder:  # short: Ray's sockets lie deep in it
+        options: dict[str, Any] = {"address": address, "log_to_driver": False, "logging_level": "ERROR", "namespace": "twofold"}
+        if address == LOCAL:
+            token = {"RAY_AUTH_TOKEN": secrets.token_hex(32)}  # in the environment alone: otherwise Ray writes one into the home
+            os.environ.update({name: os.environ.get(name, value) for name, value in (OWN | token).items()})
+            options |= {"num_cpus": request.slots * request.cpus, "num_gpus": request.slots * request.gpus}
+            options |= {"include_dashboard": False, "object_store_memory": STORE, "_temp_dir": folder}
+        try:
+            ray: Any = import_module("ray")
+        except ImportError as error:
+            raise MissingDependency.of("ray", "launch --ray", "twofold[ray]") from error
+        try:
+            ray.init(**options)
+        except (ConnectionError, ValueError, RuntimeError) as error:
+            todo = "start one with: ray start --head, or pass --ray local"
+            raise LaunchError(f"launch: --ray: no Ray cluster: {error}", address, todo) from error
+        try:
+            yield ray
+        finally:
+            ray.shutdown()
+
+
+@dataclass(eq=False)
+class _Slot:
+    """A slot that is asked for.
+
+    Attributes
+    ----------
+    actor
+        Its handle.
+    answer, death
+        The promised results of ``where``, and of ``hold``, which comes only as an error.
+    address, gpus
+        Where it is; an empty address until it is known.
+    is_used
+        Whether the job has it.
+    """
+
+    actor: Any
+    answer: Any
+    death: Any
+    address: str = ""
+    gpus: list[str] = field(default_factory=list)
+    is_used: bool = False
+
+
+class RaySlots:
+    """The slots of a job.
+
+    Parameters
+    ----------
+    ray
+        The module, connected.
+    request
+        How many slots are asked for, and what each has.
+    folder
+        The folder of notes to the launcher, which is made on each machine. Worker 0's note of the last checkpoint is brought here.
+    """
+
+    def __init__(self, ray: Any, request: Request, folder: Path) -> None:
+        self._ray, self._request, self._folder = ray, request, folder
+        self._here: str = ray.util.get_node_ip_address()
+        self._actor = ray.remote(Holder).options(
+            num_cpus=request.cpus, num_gpus=request.gpus, max_restarts=0, max_concurrency=2, scheduling_strategy="DEFAULT"
+        )
+        self._slots = [self._asked() for _ in range(request.slots)]
+        self._reading: Any = None
+        self._is_lost = False
+        self._starter = folder / "starter"
+        self._starter.write_text(STARTER, encoding="utf-8")
+        self._starter.chmod(0o700)
+
+    def _asked(self) -> _Slot:
+        actor = self._actor.remote()
+        return _Slot(actor, actor.where.remote(), actor.hold.remote())
+
+    def hosts(self) -> list[Host]:
+        """The machines with the numbers of their slots, this one first."""
+        self._look()
+        counts: dict[str, int] = {}
+        for slot in self._slots:
+            if slot.address:
+                counts[slot.address] = counts.get(slot.address, 0) + 1
+        return [Host(name, counts[name]) for name in sorted(counts, key=lambda name: name != self._here)]
+
+    def use(self, count: int) -> tuple[list[Host], Mapping[str, str]]:
+        """Take so many slots for a job: their machines, and the variables of its launcher."""
+        order = [host.name for host in self.hosts()]
+        there = sorted((slot for slot in self._slots if slot.address), key=lambda slot: order.index(slot.address))
+        for k, slot in enumerate(there):
+            slot.is_used = k < count
+        self._is_lost = False
+        used = [slot.address for slot in there[:count]]
+        hosts = [Host(name, used.count(name)) for name in order if name in used]
+        if [host.name for host in hosts] == [self._here]:
+            hosts = [Host("localhost", count)]
+        starter = {"PRTE_MCA_plm": "ssh", "PRTE_MCA_plm_ssh_agent": str(self._starter), "PRTE_MCA_plm_ssh_no_tree_spawn": "1"}
+        threads = {name: os.environ.get(name, str(self._request.cpus)) for name in THREADS}
+        return hosts, {**os.environ, **threads, **starter, **self._gpus(self._here)}
+
+    def is_lost(self) -> bool:
+        """Whether a slot in use is gone."""
+        return self._is_lost
+
+    def check(self) -> None:
+        """Ask all actors, and give up those that do not answer: Ray itself takes up to a minute to miss a machine."""
+        there = {slot.actor.read.remote(""): slot for slot in self._slots if slot.address}
+        if there:
+            _, silent = self._ray.wait(list(there), num_returns=len(there), timeout=ANSWER)
+            for answer in silent:
+                self._replace(there[answer])
+        self._look()
+
+    def attend(self) -> None:
+        """Start the daemons that Open MPI has asked for, and bring the note of the last checkpoint here."""
+        for asked in sorted(self._folder.glob(f"{self._starter.name}.ask.*")):
+            address, command = asked.read_text(encoding="utf-8").split("\n", 1)
+            asked.unlink()
+            first = next((slot for slot in self._slots if slot.address == address), None)
+            if first is None:
+                self._is_lost = True  # its machine has gone meanwhile
+            else:
+                first.actor.run.remote(command, self._gpus(address), str(self._folder))
+        self._bring_note()
+
+    def close(self) -> None:
+        """Give all slots back, and remove the folder of notes from other machines."""
+        for address in {slot.address for slot in self._slots} - {"", self._here}:
+            slot = next(slot for slot in self._slots if slot.address == address)
+            self._ray.wait([slot.actor.remove.remote(str(self._folder))], timeout=ANSWER)
+        for slot in self._slots:
+            self._ray.kill(slot.actor)
+
+    def _gpus(self, address: str) -> dict[str, str]:
+        """The variable that shows the processes on a machine its GPUs: those of all slots in use there."""
+        if not self._request.gpus:
+            return {}
+        return {"CUDA_VISIBLE_DEVICES": ",".join(k for slot in self._slots if slot.address == address and slot.is_used for k in slot.gpus)}
+
+    def _bring_note(self) -> None:
+        first = next((slot for slot in self._slots if slot.is_used), None)
+        if first is None or any(slot.is_used and slot.address == self._here for slot in self._slots):
+            return  # worker 0 runs here
+        if self._reading is None:
+            self._reading = first.actor.read.remote(str(self._folder / LAST_CHECKPOINT))
+        text = self._result(self._reading, "")
+        if text is not None:
+            self._reading = None
+            if text:
+                (self._folder / LAST_CHECKPOINT).write_text(text, encoding="utf-8")
+
+    def _look(self) -> None:
+        """Learn where slots are that have been found, and replace those that have died."""
+        for slot in list(self._slots):
+            if self._ray.wait([slot.death], timeout=0)[0]:
+                self._replace(slot)
+            elif not slot.address:
+                found = self._result(slot.answer, None)
+                if found is not None:
+                    slot.address, slot.gpus = found
+
+    def _replace(self, slot: _Slot) -> None:
+        self._is_lost |= slot.is_used
+        self._ray.kill(slot.actor)
+        self._slots[self._slots.index(slot)] = self._asked()
+
+    def _result(self, promised: Any, after_death: Any) -> Any:
+        """What an actor has answered; None if it has not yet."""
+        if not self._ray.wait([promised], timeout=0)[0]:
+            return None
+        try:
+            return self._ray.get(promised)
+        except self._ray.exceptions.RayActorError:
+            return after_death
