@@ -6,7 +6,7 @@ import re
 from itertools import combinations
 from xml.etree import ElementTree
 
-from twofold.visualization.layered import HEIGHT, WIDTH, Box, Edge, plot_layers
+from twofold.visualization.layered import HEIGHT, WIDTH, Box, Edge, plot_layers, without_shared_prefix
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -72,7 +72,7 @@ def test_text_is_escaped_and_shortened():
 
 def test_what_all_names_begin_with_is_left_out():
     boxes = [Box("data", "input", "#fff", True), Box("net0_conv0_fwd", "op", "#fff"), Box("net0_conv1_fwd", "op", "#fff")]
-    svg = plot_layers(boxes, [Edge(0, 1), Edge(1, 2)])
+    svg = plot_layers(without_shared_prefix(boxes), [Edge(0, 1), Edge(1, 2)])
     assert list(re.findall(r'bold">([^<]+)<', svg)) == ["data", "conv0_fwd", "conv1_fwd"]
     assert list(boxes_of(svg)) == ["data", "net0_conv0_fwd", "net0_conv1_fwd"], "whole under the mouse"
-    assert 'bold">net0_conv0_fwd<' in plot_layers(boxes[:2], [])
+    assert 'bold">net0_conv0_fwd<' in plot_layers(without_shared_prefix(boxes[:2]), [])

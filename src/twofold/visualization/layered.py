@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from itertools import pairwise
 from statistics import fmean
 
 from .drawing import Svg
 
-__all__ = ["Box", "Edge", "plot_layers"]
+__all__ = ["Box", "Edge", "plot_layers", "without_shared_prefix"]
 
 #: Sizes in pixels of a box, of the place of an edge that passes a layer, and of the gaps beside and below.
 WIDTH, HEIGHT, PASSING, BESIDE, BELOW = 168, 40, 12, 18, 30
@@ -36,7 +36,9 @@ class Box:
     is_round
         Whether it is an input rather than an operator.
     detail
-        What a browser shows of it under the mouse.
+        What a browser shows of it under the mouse; its name if empty.
+    is_output
+        Whether it has a thick frame.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Box:
     color: str
     is_round: bool = False
     detail: str = ""
+    is_output: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +81,8 @@ def plot_layers(boxes: Sequence[Box], edges: Sequence[Edge]) -> Svg:
     ]
     for edge, path in zip(forward, layout.paths, strict=True):
         lines += _edge(layout.points(path), edge.text)
-    shared = _shared([box.name for box in boxes if not box.is_round])
     for k, box in enumerate(boxes):
-        lines += _box(box, box.name if box.is_round else box.name[shared:] or box.name, *layout.place(k))
+        lines += _box(box, *layout.place(k))
     return Svg.of(layout.width, layout.height, lines, scales=True)
 
 
@@ -178,18 +180,26 @@ def _edge(points: Sequence[tuple[float, float]], text: str) -> list[str]:
     return lines
 
 
-def _box(box: Box, name: str, x: float, top: float) -> list[str]:
+def _box(box: Box, x: float, top: float) -> list[str]:
     radius = HEIGHT / 2 if box.is_round else 4
+    size = f'width="{WIDTH}" height="{HEIGHT}" rx="{radius}"'
+    frame = ' stroke-width="3"' if box.is_output else ""
     return [
         f"<g><title>{escape(box.detail or box.name)}</title>",
-        f'<rect x="{x - WIDTH / 2:.1f}" y="{top:.1f}" width="{WIDTH}" height="{HEIGHT}" rx="{radius}" fill="{box.color}" stroke="#555"/>',
-        f'<text x="{x:.1f}" y="{top + 17:.1f}" text-anchor="middle" font-weight="bold">{escape(_short(name))}</text>',
+        f'<rect x="{x - WIDTH / 2:.1f}" y="{top:.1f}" {size} fill="{box.color}" stroke="#555"{frame}/>',
+        f'<text x="{x:.1f}" y="{top + 17:.1f}" text-anchor="middle" font-weight="bold">{escape(_short(box.name))}</text>',
         f'<text x="{x:.1f}" y="{top + 32:.1f}" text-anchor="middle">{escape(_short(box.text))}</text></g>',
     ]
 
 
+def without_shared_prefix(boxes: Sequence[Box]) -> list[Box]:
+    """The boxes with operators' names as short as in the block whose name they all begin with; whole ones are shown under the mouse."""
+    shared = _shared([box.name for box in boxes if not box.is_round])
+    return [b if b.is_round else replace(b, name=b.name[shared:] or b.name, detail=b.detail or b.name) for b in boxes]
+
+
 def _shared(names: Sequence[str]) -> int:
-    """The number of characters up to an underscore with which all names begin, as those of the layers of a block do."""
+    """The number of characters up to an underscore with which all names begin."""
     if len(names) < 2:
         return 0
     first, last = min(names), max(names)

@@ -4,7 +4,7 @@ from base64 import b64encode
 from collections.abc import Sequence
 from html import escape
 
-from ...visualization.layered import plot_layers
+from ...visualization.layered import plot_layers, without_shared_prefix
 from ..page import page
 from .content import ArrayContent, Content, Fact, Sample, Table
 from .wording import arrays_table, fact_text, samples_table, size_in_bytes
@@ -37,7 +37,8 @@ def content_page(content: Content) -> str:
     if content.arrays:
         sections.append(_arrays(content.arrays))
     if content.network is not None:
-        sections.append(f'<h2>Network</h2><div class="wide">{plot_layers(content.network.boxes, content.network.edges)}</div>')
+        drawing = plot_layers(without_shared_prefix(content.network.boxes), content.network.edges)
+        sections.append(f'<h2>Network</h2><div class="wide">{drawing}</div>')
     if content.samples and not pictured:
         sections.append(_table(samples_table(content)))
     return page(f"Twofold: {content.path}", "\n".join(sections), STYLE)
