@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import operator
 import os
@@ -22,7 +23,7 @@ ELEMENT_TYPES = {8: "uint8", 9: "int8", 11: "int16", 12: "int32", 13: "float32",
 SWAP_FORMATS = {2: "h", 4: "i", 8: "q"}
 GZIP_MAGIC = b"\x1f\x8b"
 LARGEST_HEADER = 4 + 4 * 255
-CHUNK = 1 << 20  # bytes that are unpacked at once
+CHUNK = 1 << 20  # bytes that are read or unpacked at once
 LARGEST_RATIO = 1032  # the limit of deflate: a header that promises more is damaged
 
 
@@ -38,11 +39,15 @@ def load_idx(data: Buffer) -> ArrayRecord:
     FormatError
         If it is not an IDX file, or its length contradicts the header.
     """
-    source = _Gzipped(data) if bytes(memoryview(data).cast("B")[:2]) == GZIP_MAGIC else _Plain(data)
-    reader = Reader(source.head)
+    view = memoryview(data).cast("B").toreadonly()
+    if view[: len(GZIP_MAGIC)] == GZIP_MAGIC:
+        whole = io.BytesIO()
+        _unpack(io.BytesIO(data), whole)
+        view = whole.getbuffer().toreadonly()
+    reader = Reader(view)
     dtype, shape = _parsed_header(reader)
-    elements = source.elements(reader.offset, math.prod(shape) * ITEM_SIZES[dtype])
-    return ArrayRecord(dtype, shape, _little_endian(elements, ITEM_SIZES[dtype]))
+    _check_size(len(view), reader.offset, math.prod(shape) * ITEM_SIZES[dtype])
+    return ArrayRecord(dtype, shape, _little_endian(view[reader.offset :], ITEM_SIZES[dtype]))
 
 
 class IdxReader:
@@ -71,9 +76,7 @@ class IdxReader:
         self.dtype, self.shape = _parsed_header(reader)
         self._start = reader.offset
         self._row = math.prod(self.shape[1:]) * ITEM_SIZES[self.dtype]
-        size = self._file.seek(0, os.SEEK_END)
-        if size != self._start + len(self) * self._row:
-            raise _wrong_size(f"{size - self._start}", len(self) * self._row, self._start)
+        _check_size(self._file.seek(0, os.SEEK_END), self._start, len(self) * self._row)
 
     def __len__(self) -> int:
         return self.shape[0] if self.shape else 1
@@ -114,31 +117,17 @@ def _parsed_header(reader: Reader) -> tuple[str, tuple[int, ...]]:
 
 
 def _unpacked(file: BinaryIO) -> BinaryIO:
-    """A file itself, or a temporary one with what it has compressed: what its header calls for, and at least a byte more if there is."""
+    """A file itself, or a temporary one with what it has compressed."""
     start = file.read(len(GZIP_MAGIC))
     file.seek(0)
     if start != GZIP_MAGIC:
         return file
     import tempfile  # here, as few files are compressed, and it takes longer to load than this package
 
-    unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
     whole = cast("BinaryIO", tempfile.TemporaryFile())  # noqa: SIM115  the reader closes it
     with file:
         try:
-            head = unpacker.decompress(file.read(CHUNK), LARGEST_HEADER)
-            reader = Reader(head)
-            dtype, shape = _parsed_header(reader)
-            size = reader.offset + math.prod(shape) * ITEM_SIZES[dtype]
-            packed = file.seek(0, os.SEEK_END)
-            if size > LARGEST_HEADER + LARGEST_RATIO * packed:
-                raise _wrong_size("fewer", size, reader.offset)
-            file.seek(min(CHUNK, packed))
-            while head and whole.tell() <= size:
-                whole.write(head)
-                head = unpacker.decompress(unpacker.unconsumed_tail or file.read(CHUNK), CHUNK)
-        except zlib.error as error:
-            whole.close()
-            raise FormatError("the gzip data is damaged", str(error), offset=0) from None
+            _unpack(file, whole)
         except FormatError:
             whole.close()
             raise
@@ -146,38 +135,35 @@ def _unpacked(file: BinaryIO) -> BinaryIO:
     return whole
 
 
-class _Plain:
-    """The contents of an uncompressed file."""
+def _unpack(file: BinaryIO, whole: BinaryIO) -> None:
+    """Write what a file has compressed to another one.
 
-    def __init__(self, data: Buffer) -> None:
-        self.head = memoryview(data).cast("B").toreadonly()
+    No more is unpacked than about what the header calls for: a small file may expand without bound.
+    """
+    unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+    try:
+        head = unpacker.decompress(file.read(CHUNK), LARGEST_HEADER)
+        reader = Reader(head)
+        dtype, shape = _parsed_header(reader)
+        expected = math.prod(shape) * ITEM_SIZES[dtype]
+        size = reader.offset + expected
+        packed = file.seek(0, os.SEEK_END)
+        if size > LARGEST_HEADER + LARGEST_RATIO * packed:
+            raise _wrong_size("fewer", expected, reader.offset)
+        file.seek(min(CHUNK, packed))
+        while head and whole.tell() <= size:
+            whole.write(head)
+            head = unpacker.decompress(unpacker.unconsumed_tail or file.read(CHUNK), CHUNK)
+    except zlib.error as error:
+        raise FormatError("the gzip data is damaged", str(error), offset=0) from None
+    if whole.tell() != size:
+        raise _wrong_size("fewer" if whole.tell() < size else "more", expected, reader.offset)
 
-    def elements(self, start: int, size: int) -> Buffer:
-        if len(self.head) != start + size:
-            raise _wrong_size(f"{len(self.head) - start}", size, start)
-        return self.head[start:]
 
-
-class _Gzipped:
-    """The contents of a compressed file. No more is decompressed than the header calls for: a small file may expand without bound."""
-
-    def __init__(self, data: Buffer) -> None:
-        self.packed = data
-        self.head = self.unpack(LARGEST_HEADER)
-
-    def elements(self, start: int, size: int) -> Buffer:
-        if size > LARGEST_RATIO * memoryview(self.packed).nbytes:
-            raise _wrong_size("fewer", size, start)
-        unpacked = memoryview(self.unpack(start + size + 1))
-        if len(unpacked) != start + size:
-            raise _wrong_size("fewer" if len(unpacked) < start + size else "more", size, start)
-        return unpacked[start:]
-
-    def unpack(self, limit: int) -> bytes:
-        try:
-            return zlib.decompressobj(wbits=16 + zlib.MAX_WBITS).decompress(self.packed, limit)
-        except zlib.error as error:
-            raise FormatError("the gzip data is damaged", str(error), offset=0) from None
+def _check_size(found: int, start: int, expected: int) -> None:
+    """Raise if the elements that begin at an offset are not as many bytes as the header declares."""
+    if found != start + expected:
+        raise _wrong_size(f"{found - start}", expected, start)
 
 
 def _wrong_size(found: str, expected: int, start: int) -> FormatError:
