@@ -1,9 +1,9 @@
-"""Numbers as arguments of the command line."""
+"""Numbers and shapes as arguments of the command line."""
 
 import argparse
 import math
 
-__all__ = ["count", "positive_integer", "positive_number"]
+__all__ = ["count", "named_shape", "positive_integer", "positive_number"]
 
 
 def count(text: str) -> int:
@@ -29,3 +29,12 @@ def positive_number(text: str) -> float:
     if not 0 < value < math.inf:
         raise argparse.ArgumentTypeError(f"must be a number above 0, not {text!r}")
     return value
+
+
+def named_shape(text: str) -> tuple[str, tuple[int, ...]]:
+    """A name and a shape, such as ``data=32,3,224,224``."""
+    name, _, sizes = text.rpartition("=")
+    fields = [field.strip() for field in sizes.strip("() ").rstrip(",").split(",")]
+    if not name or not all(field.isdecimal() for field in fields):
+        raise argparse.ArgumentTypeError(f"must be a name and sizes, such as data=32,3,224,224, not {text!r}")
+    return name, tuple(map(int, fields))

@@ -22,7 +22,7 @@ from ..config import SETTINGS
 from ..errors import LaunchError, ParameterError
 from ..launcher_notes import FINISHED, FOLDER, last_checkpoint
 from . import elastic
-from .arguments import count, positive_integer, positive_number
+from .arguments import count, named_shape, positive_integer, positive_number
 from .hosts import Host, check_names, hosts_of, hosts_of_file
 from .main_module import of_script, split_at_program
 from .merged_log import Ended, run_labelled
@@ -78,7 +78,14 @@ def _add_plan_arguments(parser: argparse.ArgumentParser) -> None:
     size = plan.add_mutually_exclusive_group()
     size.add_argument("--model", metavar="FILE", help="the model: its .params file, or its -symbol.json with --shape")
     size.add_argument("--bytes", type=positive_number, metavar="N", help="or the bytes of its gradients, such as 102e6")
-    plan.add_argument("--shape", action="append", default=[], metavar="NAME=N,N", help="with a -symbol.json: shape of an input; repeatable")
+    plan.add_argument(
+        "--shape",
+        type=named_shape,
+        action="append",
+        default=[],
+        metavar="NAME=N,N",
+        help="with a -symbol.json: shape of an input; repeatable",
+    )
     plan.add_argument(
         "--step-ms", type=positive_number, metavar="MS", help="what one worker computes in a step, forward and backward, in milliseconds"
     )

@@ -2,7 +2,7 @@
 
 import argparse
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 
 from .. import symbol
 from ..dtype import ITEMSIZE, dtype_name
@@ -89,7 +89,7 @@ def _nbytes(given: argparse.Namespace) -> int:
         return int(given.bytes)
     if not given.model:
         raise LaunchError("launch: --plan: the size of the model is missing", None, "pass --model FILE or --bytes N")
-    return _of_symbol(given.model, given.shape) if given.model.endswith(".json") else _of_parameters(given.model)
+    return _of_symbol(given.model, dict(given.shape)) if given.model.endswith(".json") else _of_parameters(given.model)
 
 
 def _of_parameters(path: str) -> int:
@@ -98,30 +98,21 @@ def _of_parameters(path: str) -> int:
     return sum(a.size * ITEMSIZE[dtype_name(a.dtype)] for name, a in named if not str(name).startswith("aux:"))
 
 
-def _of_symbol(path: str, shapes: Sequence[str]) -> int:
+def _of_symbol(path: str, shapes: Mapping[str, tuple[int, ...]]) -> int:
     net = symbol.load(path)
-    given = dict(_shape(text) for text in shapes)
-    unknown = set(given) - set(net.list_arguments())
+    unknown = set(shapes) - set(net.list_arguments())
     if unknown:
         raise LaunchError(
             "launch: --shape: the model has no such input",
             ", ".join(sorted(unknown)),
             f"its inputs and parameters: {', '.join(net.list_arguments()[:5])} …",
         )
-    found, _, _ = net.infer_shape_partial(**given)
+    found, _, _ = net.infer_shape_partial(**shapes)
     if found is None or not all(shape and all(shape) for shape in found):
         raise LaunchError("launch: --plan: shapes of inputs are missing", path, "pass --shape data=32,3,224,224")
-    kinds, _, _ = net.infer_type(**dict.fromkeys(given or net.list_arguments(), "float32"))
+    kinds, _, _ = net.infer_type(**dict.fromkeys(shapes or net.list_arguments(), "float32"))
     return sum(
         math.prod(shape) * ITEMSIZE[dtype_name(kind)]
         for name, shape, kind in zip(net.list_arguments(), found, kinds or [], strict=True)
-        if name not in given and not name.endswith("label")
+        if name not in shapes and not name.endswith("label")
     )
-
-
-def _shape(text: str) -> tuple[str, tuple[int, ...]]:
-    name, _, sizes = text.partition("=")
-    parts = sizes.strip("()").split(",")
-    if not name or not all(part.strip().isdecimal() for part in parts):
-        raise LaunchError("launch: --shape: not a shape", repr(text), "write data=32,3,224,224")
-    return name, tuple(map(int, parts))

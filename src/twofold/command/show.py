@@ -11,6 +11,7 @@ from tempfile import mkdtemp
 
 from ..errors import FileAccessError
 from ..formats.files import write_file
+from .arguments import count, named_shape
 from .contents.as_json import json_text
 from .contents.content import Selection
 from .contents.reading import content_of
@@ -25,26 +26,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--html", metavar="OUT", help="write a page with pictures to this file, and print nothing")
     parser.add_argument("--open", action="store_true", help="open the page in a browser")
     parser.add_argument("--json", action="store_true", help="print what was found as JSON")
-    parser.add_argument("--count", type=_count, default=24, metavar="N", help="number of samples or rows; 24 if not given")
+    parser.add_argument("--count", type=count, default=24, metavar="N", help="number of samples or rows; 24 if not given")
     parser.add_argument("--seed", type=int, help="show samples at random, chosen with this seed, instead of the first")
     parser.add_argument("--boxes", action="store_true", help="draw labels as boxes, even if they do not look so")
     parser.add_argument(
-        "--shape", type=_shape, action="append", default=[], metavar="NAME=N,N,…", help="shape of an input of a network; may be repeated"
+        "--shape",
+        type=named_shape,
+        action="append",
+        default=[],
+        metavar="NAME=N,N,…",
+        help="shape of an input of a network; may be repeated",
     )
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"given {text!r}; pass a number of at least 0")
-    return int(text)
-
-
-def _shape(text: str) -> tuple[str, tuple[int, ...]]:
-    name, _, sizes = text.rpartition("=")
-    fields = [field.strip() for field in sizes.strip("() ").rstrip(",").split(",")]
-    if not name or not all(field.isdecimal() for field in fields):
-        raise argparse.ArgumentTypeError(f"given {text!r}; pass a name and sizes, such as data=1,3,224,224")
-    return name, tuple(map(int, fields))
 
 
 def execute(given: argparse.Namespace) -> int:
