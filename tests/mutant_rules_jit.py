@@ -47,7 +47,7 @@ MACHINE_CODE_MUTANTS = (
     ),
     _machine_code("what both halves refuse is computed", "llvm/split.ll", "label %full, label %alone\n", "label %full, label %full\n"),
     _machine_code("a fork waits for a compilation", "tiering", "        with BUILDING:\n", "        if True:\n"),
-    _machine_code("a fork waits for code between threads", "handoff", "    with BUILDING:\n", "    if True:\n"),
+    _machine_code("a fork waits for code between threads", "compiler", "        with BUILDING:\n", "        if True:\n"),
     Mutant(
         "machine code: a fork takes locks when no lane is at work",
         "src/twofold/imperative/forks.py",
@@ -77,7 +77,7 @@ MACHINE_CODE_MUTANTS = (
     _machine_code(
         "inputs that lie where results do are copied",
         "strided",
-        "_address(array) == _address(o) or not np.may_share_memory(array, o)",
+        "address_of(array) == address_of(o) or not np.may_share_memory(array, o)",
         "True",
     ),
     _machine_code("what is left of eight columns is added last", "row_pass_printer", "= and i64 %{n}.left, -8", "= and i64 %{n}.left, -1"),

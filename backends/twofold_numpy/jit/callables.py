@@ -48,6 +48,11 @@ class _Owner:
         self.objects = objects
 
 
+def address_of(array: np.ndarray) -> int:
+    """The address of an array's first element."""
+    return array.__array_interface__["data"][0]
+
+
 def builtin_of(address: int, library: object, numbers: Iterable[int], refused: Callable[..., None], lock: int) -> BuiltinFunctionType:
     """A built-in function of arrays.
 

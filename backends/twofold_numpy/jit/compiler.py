@@ -4,9 +4,12 @@ import ctypes
 import functools
 import hashlib
 import itertools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from twofold.backend.forks import BUILDING
 
 from . import cache
 from .callables import CONTENT
@@ -98,6 +101,18 @@ class Compiler:
         library = self._llvm.JITLibraryBuilder().add_object_img(code).add_current_process().export_symbol("kernel")
         loaded = library.link(self._linker, name)
         return Code(loaded["kernel"], loaded)
+
+    def built(self, text: str) -> Code:
+        """The machine code of some IR, compiled or from the cache on disk."""
+        with BUILDING:
+            return self.loaded(self.stored_object_code(text)[0])
+
+    def function(self, text: str, result: type | None, *arguments: type) -> Callable[..., Any]:
+        """The kernel of some IR as a function of ctypes, which releases the GIL."""
+        code = self.built(text)
+        run: Any = ctypes.CFUNCTYPE(result, *arguments)(code.address)
+        run.library = code.library  # stays loaded as long as the function
+        return run
 
 
 def _vector_bits(triple: str, features: Any) -> int:

@@ -11,7 +11,6 @@ from functools import cache, lru_cache, partial
 import numpy as np
 
 from twofold.backend import workers
-from twofold.backend.forks import BUILDING
 from twofold.backend.kernel import RowProgram
 from twofold.backend.ledger import HAND_OFFS
 
@@ -144,18 +143,13 @@ def bound_plane(own: Compiler, library: Blas, plane: Plane, arithmetic: Arithmet
 @cache
 def _code(own: Compiler, arithmetic: Arithmetic) -> Code:
     """The machine code of all convolutions of an arithmetic."""
-    return _built(own, module("direct", own.triple.startswith("x86"), **_words(own, arithmetic)))
+    return own.built(module("direct", own.triple.startswith("x86"), **_words(own, arithmetic)))
 
 
 @lru_cache(256)
 def _steps(own: Compiler, epilogue: Epilogue) -> Code:
     """The machine code of an epilogue."""
-    return _built(own, epilogue_ir(epilogue, own.machine))
-
-
-def _built(own: Compiler, text: str) -> Code:
-    with BUILDING:
-        return own.loaded(own.stored_object_code(text)[0])
+    return own.built(epilogue_ir(epilogue, own.machine))
 
 
 def _words(own: Compiler, arithmetic: Arithmetic) -> dict[str, str | int]:

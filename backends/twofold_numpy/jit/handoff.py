@@ -32,7 +32,6 @@ from functools import cache
 from types import BuiltinFunctionType
 
 from twofold.backend import workers
-from twofold.backend.forks import BUILDING
 from twofold.backend.ledger import HAND_OFFS
 
 from .callables import CONTENT, HEAD, KEEP_GIL, builtin_of
@@ -81,8 +80,7 @@ def module(function: str, x86: bool, **more: str | int) -> str:
 @cache
 def code_of(own: Compiler, function: str, **more: str | int) -> Code:
     """The machine code of a `module`."""
-    with BUILDING:
-        return own.loaded(own.stored_object_code(module(function, own.triple.startswith("x86"), **more))[0])
+    return own.built(module(function, own.triple.startswith("x86"), **more))
 
 
 def _nothing() -> None:

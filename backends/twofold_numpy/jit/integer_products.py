@@ -9,14 +9,13 @@ sum of the weights is subtracted from the sums.
 """
 
 import ctypes
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache, partial
 from itertools import pairwise, product
 
 import numpy as np
 
 from twofold.backend import workers
-from twofold.backend.forks import BUILDING
 from twofold.backend.workers import run_all
 
 from ..blas import Blas, blas
@@ -26,6 +25,7 @@ from ..geometry import Geometry
 from ..integer_products import LEAST_COLUMNS, in_quads
 from ..memory import POOL
 from ..products import THREADED
+from .callables import address_of
 from .compiler import Compiler, compiler
 from .direct import Arithmetic, bound_plane
 from .ir import splat
@@ -64,8 +64,8 @@ class VectorProducts:
         address, integer = ctypes.c_void_p, ctypes.c_int64
         sizes = [integer] * 3
         self._own, self._library = own, library
-        self._multiply = _function(own, _product_text(own.machine.vector_bits), *[address, integer] * 3, *sizes, ctypes.c_int8)
-        self._interleave = _function(own, _interleaving_text(), address, integer, address, *sizes)
+        self._multiply = own.function(_product_text(own.machine.vector_bits), None, *[address, integer] * 3, *sizes, ctypes.c_int8)
+        self._interleave = own.function(_interleaving_text(), None, address, integer, address, *sizes)
         self._convolution = cache(self._bound)
 
     def matmul(self, rows: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -82,19 +82,19 @@ class VectorProducts:
     def _columns(self, rows: np.ndarray, weight: np.ndarray, out: np.ndarray, start: int, stop: int) -> None:
         """Some columns of a product."""
         (m, k), flip = rows.shape, OFFSET - 256 if rows.dtype == np.int8 else 0
-        chosen, target = _address(weight) + start * weight.strides[0], _address(out) + start * INT32.itemsize
-        self._multiply(_address(rows), rows.strides[0], chosen, weight.strides[0], target, out.strides[0], m, stop - start, k, flip)
+        chosen, target = address_of(weight) + start * weight.strides[0], address_of(out) + start * INT32.itemsize
+        self._multiply(address_of(rows), rows.strides[0], chosen, weight.strides[0], target, out.strides[0], m, stop - start, k, flip)
 
     def convolve(self, g: Geometry, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """The convolution of contiguous arrays, as int32."""
         quads, depth = in_quads(g), g.channels // g.groups
         per = quads.channels // g.groups
         image, filters = POOL.empty((g.n, quads.channels, *g.size), WORD), POOL.empty((g.filters, per * g.taps + 1), WORD)
-        self._interleave(_address(data), g.n * g.groups, _address(image), 0, depth, image[0, 0].size)
+        self._interleave(address_of(data), g.n * g.groups, address_of(image), 0, depth, image[0, 0].size)
         if g.taps == 1 and depth % QUAD == 0:  # channels are neighbors already
             np.copyto(filters.view(np.int8)[:, :-QUAD], weight.reshape(g.filters, depth))
         else:
-            self._interleave(_address(weight), g.filters, _address(filters), 1, depth, g.taps)
+            self._interleave(address_of(weight), g.filters, address_of(filters), 1, depth, g.taps)
         filters.view(INT32)[:, -1] = self._offsets(weight.reshape(g.filters, -1)) if data.dtype == np.int8 else 0
         compute, scratch = self._convolution(quads, data.dtype == np.int8)
         out = POOL.empty((g.n, g.filters, *g.out), WORD)
@@ -166,19 +166,6 @@ def _dot(total: str, numbers: str, weights: str, lanes: int) -> str:
     """The call that adds to each lane of the sums four products."""
     sums, parts = f"<{lanes} x i32>", f"<{QUAD * lanes} x i8>"
     return f"call {sums} @llvm.x86.avx512.vpdpbusd.{32 * lanes}({sums} {total}, {parts} {numbers}, {parts} {weights})"
-
-
-def _address(array: np.ndarray) -> int:
-    return array.__array_interface__["data"][0]
-
-
-def _function(own: Compiler, text: str, *arguments: type) -> Callable[..., None]:
-    """The function of a module's kernel, which releases the GIL."""
-    with BUILDING:
-        code = own.loaded(own.stored_object_code(text)[0])
-    run = ctypes.CFUNCTYPE(None, *arguments)(code.address)
-    run.keeps = code  # type: ignore[attr-defined]
-    return run
 
 
 def _listed(places: Iterable[int], kind: str = "i32") -> str:

@@ -10,7 +10,6 @@ from functools import cache
 
 import numpy as np
 
-from twofold.backend.forks import BUILDING
 from twofold.backend.text import NumberReader
 
 from .compiler import Compiler, compiler
@@ -29,12 +28,10 @@ def number_reader() -> NumberReader | None:
 @cache
 def _reader(own: Compiler) -> NumberReader:
     powers = ", ".join(f"double 0x{struct.unpack('<Q', struct.pack('<d', 10.0**k))[0]:016X}" for k in range(EXACT + 1))
-    with BUILDING:
-        code = own.loaded(own.stored_object_code(llvm_text("numbers", POWERS=powers))[0])
-    run = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_char_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)(code.address)
+    address, integer, content = ctypes.c_void_p, ctypes.c_int64, ctypes.c_char_p
+    run = own.function(llvm_text("numbers", POWERS=powers), integer, content, integer, address, address)
 
     def read(text: bytes) -> tuple[np.ndarray, np.ndarray] | None:
-        assert code.library  # stays loaded as long as the function
         most = len(text) // 2 + 1
         numbers, separators = np.empty(most, "float64"), np.empty(most, "uint8")  # of which only pages that are written take memory
         count = run(text, len(text), numbers.ctypes.data, separators.ctypes.data)  # releases the GIL

@@ -8,15 +8,15 @@ The planes are stored past the caches if they can be, since the batch is far lar
 
 import ctypes
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cache
 
 import numpy as np
 
-from twofold.backend.forks import BUILDING
 from twofold.backend.pictures import Axis, PictureWriter
 
-from .compiler import Code, Compiler, compiler
+from .callables import address_of
+from .compiler import Compiler, compiler
 from .ir import splat
 from .llvm_text import llvm_text
 
@@ -39,21 +39,16 @@ def picture_writer() -> PictureWriter | None:
 
 @cache
 def _writer(own: Compiler) -> PictureWriter:
-    with BUILDING:
-        code = own.loaded(own.stored_object_code(_text(own))[0])
     address, integer, content = ctypes.c_void_p, ctypes.c_int64, ctypes.c_char_p
-    return _write_with(code, ctypes.CFUNCTYPE(None, address, integer, content, content, address)(code.address))
+    run = own.function(_text(own), None, address, integer, content, content, address)
 
-
-def _write_with(code: Code, run: Callable[..., None]) -> PictureWriter:
     def write(image: np.ndarray, across: Axis, down: Axis, mirror: bool, normal: tuple[float, ...], out: np.ndarray) -> None:
-        assert code.library  # stays loaded as long as the function
         (source_height, source_width, _), (channels, height, width) = image.shape, out.shape
         whole = _is_whole(across, source_width, width) and _is_whole(down, source_height, height)
         sizes = source_width, source_height, width, height, mirror, out.itemsize == 1, channels, bool(whole)
         numbers = _NUMBERS.pack(*sizes, *across, *down, *normal)
         scratch = ctypes.create_string_buffer(SCRATCH * -(-width // MULTIPLE) * MULTIPLE)
-        run(_address(image), image.strides[0], numbers, scratch, _address(out))  # releases the GIL
+        run(address_of(image), image.strides[0], numbers, scratch, address_of(out))  # releases the GIL
 
     return write
 
@@ -62,10 +57,6 @@ def _is_whole(axis: Axis, size: int, new: int) -> bool:
     """Whether pixels are neither resized nor shifted by a fraction, and all lie in the image: then they are only copied."""
     scale, start = axis
     return scale == 1 and (start - 0.5).is_integer() and 0.5 <= start <= size - new + 0.5
-
-
-def _address(array: np.ndarray) -> int:
-    return array.__array_interface__["data"][0]
 
 
 def _text(own: Compiler) -> str:

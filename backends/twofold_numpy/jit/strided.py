@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .callables import address_of
 from .structure import STRIDED, Extents, Structure
 
 #: Where each element of a row is on a cache line of its own (of LINE bytes), rows are processed in blocks of COLUMNS elements: all rows of
@@ -35,10 +36,6 @@ def _span(array: np.ndarray, is_output: bool) -> tuple[int, int]:
 def as_kernel_input(array: np.ndarray, outputs: Sequence[np.ndarray]) -> np.ndarray:
     """An array that any kernel can read while it writes these outputs: the array itself, or a copy."""
     is_packed = type(array) is np.ndarray and array.flags.c_contiguous and array.flags.aligned
-    if is_packed and all(_address(array) == _address(o) or not np.may_share_memory(array, o) for o in outputs):
+    if is_packed and all(address_of(array) == address_of(o) or not np.may_share_memory(array, o) for o in outputs):
         return array
     return np.array(array, order="C", subok=False)
-
-
-def _address(array: np.ndarray) -> int:
-    return array.__array_interface__["data"][0]
