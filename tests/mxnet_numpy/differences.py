@@ -44,6 +44,14 @@ a[1.5]
 a @ v[:2]
 np.random.choice(3, 5, replace=False)
 np.linalg.inv(v)
+np.sin(v, where=v > 1)
+np.exp(v, foo=1)
+np.sin(0.5, foo=1)
+np.add(v, v, dtype='float64')
+np.matmul(a, v, order='C')
+np.around(v, foo=1)
+np.broadcast_arrays(v, a, subok=True)
+np.random.multinomial(3, [0.5, 0.5], foo=1)
 np.no_such_function
 npx.no_such_function
 np.dtype

@@ -6,6 +6,7 @@ import sys
 import warnings
 from pathlib import Path
 
+import numpy
 import pytest
 
 import twofold as mx
@@ -65,6 +66,16 @@ def test_what_mxnet_refuses_is_refused(text):
     names = namespace(mx, np, npx) | {"nd": nd.ones((2, 2))}
     with pytest.raises((MXNetError, TypeError, ValueError, IndexError, AttributeError)):
         eval(text, names)
+
+
+@pytest.mark.parametrize("indexing", ["xy", "ij"])
+def test_sparse_grids_broadcast_to_dense_ones(indexing):
+    vectors = np.arange(3), np.arange(2)
+    found = np.meshgrid(*vectors, sparse=True, indexing=indexing)
+    wanted = numpy.meshgrid([0, 1, 2], [0, 1], sparse=True, indexing=indexing)
+    assert [a.tolist() for a in found] == [a.tolist() for a in wanted]
+    with pytest.raises(ValueError, match="pass 'xy' or 'ij'"):
+        np.meshgrid(*vectors, indexing="yx")
 
 
 def test_views_are_of_contiguous_memory_only():

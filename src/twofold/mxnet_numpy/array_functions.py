@@ -195,16 +195,18 @@ class ArrayFunctions(Elementwise, Reductions, Shapes, ShortCreation, Products):
     def _rows(self, found: Any) -> Any:
         return tuple(found)
 
-    def meshgrid(self, *xi: Any, **kwargs: Any) -> list[Any]:
-        """Coordinate matrices from vectors."""
-        indexing = kwargs.get("indexing", "xy")
+    def meshgrid(self, *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Any]:
+        """Coordinate matrices from vectors; with ``sparse`` arrays that broadcast to them. They are new arrays even without ``copy``."""
+        if indexing not in ("xy", "ij"):
+            raise ParameterError("meshgrid: unknown indexing", repr(indexing), "pass 'xy' or 'ij'")
         vectors = self.operands(xi)
         shape = tuple(v.size for v in vectors)
         order = (1, 0, *range(2, len(shape))) if indexing == "xy" and len(shape) > 1 else tuple(range(len(shape)))
         full = tuple(shape[k] for k in order)
-        return [self.broadcast_to(v.reshape([-1 if order[j] == k else 1 for j in range(len(shape))]), full) for k, v in enumerate(vectors)]
+        found = [v.reshape([-1 if order[j] == k else 1 for j in range(len(shape))]) for k, v in enumerate(vectors)]
+        return found if sparse else [self.broadcast_to(v, full) for v in found]
 
-    def broadcast_arrays(self, *args: Any, **kwargs: Any) -> list[Any]:
+    def broadcast_arrays(self, *args: Any) -> list[Any]:
         """Arrays broadcast to their common shape."""
         arrays = self.operands(args)
         shape = np.broadcast_shapes(*[a.shape for a in arrays])

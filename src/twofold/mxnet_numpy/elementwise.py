@@ -9,7 +9,8 @@ from ..opdef.frontend import named
 from ..opdef.registry import OPS
 from ..opdef.spec import Op
 from ..ops import dialect_arithmetic, dynamic_shapes, elementwise_math, numpy_elementwise
-from .front import Front, Unsupported
+from ..strictness import tolerate
+from .front import Front, Unsupported, check_options
 
 __all__ = ["BINARY", "UNARY", "Elementwise"]
 
@@ -76,7 +77,7 @@ class Elementwise(Front):
         low, high = -np.inf if a_min is None else a_min, np.inf if a_max is None else a_max
         return self.apply(elementwise_math.clip_range, (self.operand(a),), {"a_min": low, "a_max": high}, out)
 
-    def around(self, x: Any, decimals: int = 0, out: Any = None, **kwargs: Any) -> Any:
+    def around(self, x: Any, decimals: int = 0, out: Any = None) -> Any:
         """Elements rounded to a number of decimals, halves to even."""
         if self.number(x) is not None:
             return np.around(x, decimals)
@@ -88,6 +89,8 @@ class Elementwise(Front):
         self, x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None, **kwargs: Any
     ) -> Any:
         """NaN and infinities replaced by numbers; in place unless ``copy``."""
+        if kwargs:
+            tolerate("nan_to_num: there is no parameter", ", ".join(kwargs), "omit it")
         if self.number(x) is not None:
             return np.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
         params = {"copy": copy, "nan": nan, "posinf": posinf, "neginf": neginf}
@@ -132,6 +135,7 @@ def _scalar(number: Any, is_int: bool) -> dict[str, Any]:
 def _unary(name: str, op: Op, label: str) -> Callable[..., Any]:
     @named(name, f"NumPy's ``{name}`` of each element, in the array's dtype; of a number NumPy's result.")
     def function(self: Front, x: Any, out: Any = None, **kwargs: Any) -> Any:
+        check_options(name, kwargs)
         if self.number(x) is not None:
             return getattr(np, name)(x)
         return self.apply(op, (self.operand(x),), None, out, label)
@@ -142,6 +146,7 @@ def _unary(name: str, op: Op, label: str) -> Callable[..., Any]:
 def _binary(name: str) -> Callable[..., Any]:
     @named(name, f"NumPy's ``{name}`` of two arrays that broadcast, or of an array and a number; of two numbers NumPy's result.")
     def function(self: Elementwise, x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
+        check_options(name, kwargs)
         return self.combined(name, x1, x2, out)
 
     return function

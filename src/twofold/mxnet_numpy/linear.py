@@ -10,7 +10,7 @@ from ..errors import ParameterError
 from ..ops import dialect_creation, dialect_shapes, einsum, linear_algebra
 from ..ops import dialect_linear as ops
 from ..ops import dialect_reduction as norms
-from .front import Front, without_none
+from .front import Front, check_options, without_none
 
 __all__ = ["LinearAlgebra", "Products"]
 
@@ -24,6 +24,7 @@ class Products(Front):
 
     def matmul(self, a: Any, b: Any, out: Any = None, **kwargs: Any) -> Any:
         """Matrix products over the last two axes."""
+        check_options("matmul", kwargs)
         return self.apply(ops.npi_matmul, (self.operand(a), self.operand(b)), None, out)
 
     def tensordot(self, a: Any, b: Any, axes: Any = 2) -> Any:

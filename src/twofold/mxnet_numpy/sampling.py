@@ -142,7 +142,7 @@ class Random:
         places = front.apply(ops.npi_choice, [*arrays, *[None] * (2 - len(arrays))], params, out if count is not None else None)
         return places if count is not None else front.apply(gathering.take_places, (front.operand(a), places), {}, out)
 
-    def multinomial(self, n: int, pvals: Any, size: Any = None, **kwargs: Any) -> Any:
+    def multinomial(self, n: int, pvals: Any, size: Any = None) -> Any:
         """How often (int64) each class occurs in ``n`` draws with the given probabilities."""
         front = self._front
         params = {"n": n, **without_none(size=as_sizes(size))}
