@@ -196,6 +196,3 @@ class Derived:
     def dtype_of(self, x: Operand) -> str:
         """The name of an array's dtype; a namespace whose arrays say it otherwise overrides this."""
         return x.dtype
-
-
-DERIVED = tuple(name for name in vars(Derived) if not name.startswith("_"))

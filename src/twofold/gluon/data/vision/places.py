@@ -197,9 +197,13 @@ class Rotate(Block):
 
     def forward(self, x: Any) -> Any:
         """The rotated images, with the same shape."""
-        if np.dtype(x.dtype) != np.float32:
-            raise DTypeError("This transformation only supports float32. Consider calling it after ToTensor", f"{np.dtype(x.dtype)}")
+        _check_float32(x)
         return through_legacy(imrotate)(x, *self._args)
+
+
+def _check_float32(x: Any) -> None:
+    if np.dtype(x.dtype) != np.float32:
+        raise DTypeError("This transformation only supports float32. Consider calling it after ToTensor", f"{np.dtype(x.dtype)}")
 
 
 class RandomRotation(Block):
@@ -237,6 +241,5 @@ class RandomRotation(Block):
         """The rotated images, with the same shape."""
         if np.random.random() > self._probability:  # noqa: NPY002  (what MXNet draws from)
             return x
-        if np.dtype(x.dtype) != np.float32:
-            raise DTypeError("This transformation only supports float32. Consider calling it after ToTensor", f"{np.dtype(x.dtype)}")
+        _check_float32(x)
         return through_legacy(random_rotate)(x, self._limits, *self._zoom)
