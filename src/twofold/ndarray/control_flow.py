@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias, TypeVar
 
-from ..errors import ParameterError, ShapeError
+from ..errors import InvalidValue, ParameterError, ShapeError
 from ..imperative.array import apply_op
 from ..ops import primitive_shape
 from .array import NDArray
@@ -46,7 +46,7 @@ def _nest(items: Iterator[T], form: Structure) -> Any:
 
 def _flatten(nested: object) -> tuple[list[NDArray], Structure]:
     what = "control flow: expected an NDArray or (nested) lists of them"
-    return flatten(nested, NDArray, lambda given: ParameterError(what, given, "return NDArrays"))
+    return flatten(nested, NDArray, lambda given: InvalidValue(what, given, "pass or return NDArrays"))
 
 
 def pair_of(result: object, what: str) -> tuple[Any, Any]:
@@ -85,6 +85,7 @@ def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states:
         The outputs, each stacked to (steps, …), and the final states.
     """
     arrays, form = _flatten(data)
+    _flatten(init_states)  # raises for what is no array
     if not arrays:
         raise ParameterError("foreach: no data to loop over", repr(data), "pass at least one array")
     states, rows, out_form = init_states, [], None

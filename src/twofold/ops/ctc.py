@@ -5,6 +5,7 @@ Source: Graves, Fernández, Gomez & Schmidhuber, "Connectionist temporal classif
 
 from typing import Annotated, Any, Literal, NamedTuple
 
+from ..dtype import FLOATS
 from ..errors import ShapeError
 from ..opdef.declare import op
 from ..opdef.inputs import Input
@@ -48,24 +49,31 @@ def _penalty(xp, allowed):
     return xp.where(allowed, xp.zeros(allowed.shape), LOW)
 
 
+def _rounded(xp, x):
+    """Labels or lengths, which may be floats, as MXNet rounds them."""
+    return xp.cast(xp.floor(x + 0.5) if xp.dtype_of(x) in FLOATS else x, "int64")
+
+
 def _problem(xp, data, label, data_lengths, label_lengths, blank_label):
     steps, n, classes = data.shape
     # with the blank first, MXNet pads labels with 0, which no symbol can be; with it last, 0 is a symbol and the padding is -1
     blank, padding = (0, 0) if blank_label == "first" else (classes - 1, -1)
-    label = xp.cast(label, "int64")
-    lengths = _label_lengths(xp, label, padding) if label_lengths is None else xp.cast(label_lengths, "int64")
+    label = _rounded(xp, label)
+    lengths = _label_lengths(xp, label, padding) if label_lengths is None else _rounded(xp, label_lengths)
     symbols = _interleaved(xp, xp.clip(label, 0, classes - 1), blank)
     before = xp.slice(xp.pad(symbols, width=((0, 0), (2, 0)), value=blank), key=((None, None, None), (0, symbols.shape[1], None)))
     # a path may skip a blank unless it separates two equal symbols, which would then be read as one
     skip = _penalty(xp, xp.logical_and(xp.not_equal(symbols, blank), xp.not_equal(symbols, before)))
     place, stop = xp.iota(size=symbols.shape[1], dtype="int64"), 2 * xp.reshape(lengths, shape=(n, 1))
     ends = _penalty(xp, xp.logical_or(xp.equal(place, stop), xp.equal(place, stop - 1)))
-    last = xp.full(shape=(n, 1), value=steps, dtype="int64") if data_lengths is None else xp.reshape(data_lengths, shape=(n, 1))
+    last = (
+        xp.full(shape=(n, 1), value=steps, dtype="int64") if data_lengths is None else xp.reshape(_rounded(xp, data_lengths), shape=(n, 1))
+    )
     # log probabilities of many steps are added up: 16 bits would not hold them
     wide = xp.cast(data, "float64" if xp.dtype_of(data) == "float64" else "float32")
     log_probabilities = log_softmax_of(xp, wide, 2)
     emissions = xp.take_along_axis(log_probabilities, xp.reshape(symbols, shape=(1, *symbols.shape)), axis=2)
-    return Problem(emissions, symbols, skip, ends, xp.cast(last, "int64") - 1, log_probabilities)
+    return Problem(emissions, symbols, skip, ends, last - 1, log_probabilities)
 
 
 def _log_sum(xp, a, b, c):

@@ -97,6 +97,7 @@ def _(xp, dout, out, label, *, multi_output, preserve_shape, grad_scale, out_gra
 
 def _class_gradient(xp, rows, labels, count, multi_output, grad_scale, *, use_ignore, ignore_label, normalization, smooth_alpha):
     """The gradient for class indices: rows (n, k) or (n, k, d), labels (n, 1) or (n, 1, d); ``count`` labels were given."""
+    labels, ignore_label = xp.trunc(labels), math.trunc(ignore_label)
     grad = rows - _target(xp, rows, labels, 0 if multi_output else smooth_alpha)
     if use_ignore:
         valid = xp.cast(xp.not_equal(labels, ignore_label), xp.dtype_of(rows))
@@ -113,7 +114,7 @@ def _class_gradient(xp, rows, labels, count, multi_output, grad_scale, *, use_ig
 
 
 def _target(xp, rows, labels, smooth_alpha):
-    """The target probabilities: 1 at the label (0 for all classes if it is out of bounds), optionally smoothed."""
+    """The target probabilities: 1 at the label, a whole number (0 for all classes if it is out of bounds), optionally smoothed."""
     classes = rows.shape[1]
     places = xp.reshape(xp.iota(size=classes, dtype=xp.dtype_of(labels)), shape=(1, classes, *[1] * (len(rows.shape) - 2)))
     here = xp.equal(labels, places)
@@ -269,7 +270,7 @@ def _(shapes, **_):
 def _(xp, dout, data, label, *, margin, regularization_coefficient, use_linear):
     count = math.prod(label.shape)
     rows = xp.reshape(data, shape=(count, math.prod(data.shape) // max(1, count)))
-    here = xp.cast(_target(xp, rows, xp.reshape(label, shape=(count, 1)), 0), xp.dtype_of(data))
+    here = xp.cast(_target(xp, rows, xp.trunc(xp.reshape(label, shape=(count, 1))), 0), xp.dtype_of(data))
     side = 2 * xp.reshape(here, shape=data.shape) - 1  # 1 for the label's class, -1 for the others
     slack = margin - side * data
     slope = xp.cast(slack > 0, xp.dtype_of(data)) if use_linear else 2 * xp.maximum(slack, 0)

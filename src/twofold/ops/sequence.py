@@ -20,10 +20,10 @@ def _along(ndim, axis):
 
 
 def _times(xp, data, length, axis):
-    """Time steps and lengths, reshaped to broadcast over the data, in the lengths' dtype."""
+    """Time steps and whole lengths, reshaped to broadcast over the data, in the lengths' dtype."""
     steps = xp.iota(size=data.shape[axis], dtype=xp.dtype_of(length))
     ndim = len(data.shape)
-    return xp.reshape(steps, shape=_along(ndim, axis)), xp.reshape(length, shape=_along(ndim, 1 - axis))
+    return xp.reshape(steps, shape=_along(ndim, axis)), xp.reshape(xp.trunc(length), shape=_along(ndim, 1 - axis))
 
 
 def _lengths_shape(shapes, *, use_sequence_length, axis, **_):

@@ -92,3 +92,9 @@ def of_optimizers(mx):
 def of_histograms(mx):
     x = mx.nd.arange(6)
     return _raises([lambda: mx.nd.histogram(x, bins=3.0), lambda: mx.nd.histogram(x, bins=[1, 2])], ValueError)
+
+
+def of_loops(mx):
+    one = mx.nd.ones(1)
+    asserted = [lambda: mx.nd.contrib.foreach(lambda d, s: (d, s), 3, one), lambda: mx.nd.contrib.foreach(lambda d, s: (d, s), one, 3)]
+    return _raises(asserted, AssertionError)

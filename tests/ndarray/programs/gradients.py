@@ -57,3 +57,24 @@ def of_sparse_results(mx):
                 y.backward(*([] if head is None else [head]))
                 found.append([x.grad.stype, x.grad.asnumpy()])
     return found
+
+
+def of_labels_with_fractions(mx):
+    """Labels and lengths that are no whole numbers are truncated, those of `ctc_loss` rounded."""
+    nd = mx.nd
+    x = nd.sin(nd.arange(12)).reshape((4, 3))
+    labels = nd.array([0, 1.9, 0.84, 1.2])
+    functions = [
+        lambda x: nd.SoftmaxOutput(x, labels),
+        lambda x: nd.SoftmaxOutput(x, labels, use_ignore=True, ignore_label=1.5, normalization="valid"),
+        lambda x: nd.SoftmaxOutput(x, labels, smooth_alpha=0.1),
+        lambda x: nd.SoftmaxOutput(x.reshape((2, 3, 2)), nd.array([[0, 1.7], [0.3, 2.2]]), multi_output=True),
+        lambda x: nd.SVMOutput(x, labels),
+        lambda x: nd.SequenceMask(x.reshape((4, 3, 1)), nd.array([1.9, 2.5, 3]), use_sequence_length=True),
+        lambda x: nd.SequenceLast(x.reshape((4, 3, 1)), nd.array([1.9, 2.5, 3]), use_sequence_length=True),
+        lambda x: nd.SequenceReverse(x.reshape((4, 3, 1)), nd.array([1.9, 2.5, 3]), use_sequence_length=True),
+        lambda x: nd.ctc_loss(x.reshape((4, 1, 3)), nd.array([[1.6, 0.7]])),
+        lambda x: nd.pick(x, labels),
+        lambda x: nd.take(x, labels),
+    ]
+    return [_gradient(mx, x, f) for f in functions]
