@@ -22,6 +22,7 @@ from twofold.formats.files import (
     make_folder,
     open_file,
     read_file,
+    reading_at,
     remove_file,
     with_suffix,
     write_file,
@@ -100,6 +101,16 @@ def test_a_link_stays_and_its_target_is_replaced(tmp_path: Path):
 
 
 @posix
+@pytest.mark.skipif(not hasattr(os, "pread"), reason="this system reads files at a position only")
+def test_a_read_that_the_system_cuts_is_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "a").write_bytes(bytes(range(10)))
+    read = os.pread  # of which one call returns 2 GiB at most on Linux
+    monkeypatch.setattr(os, "pread", lambda descriptor, size, offset: read(descriptor, min(size, 3), offset))
+    with open_file(tmp_path / "a", "rb") as file:
+        assert reading_at(file)(7, 1) == bytes(range(1, 8))
+        assert reading_at(file)(7, 8) == bytes([8, 9]), "fewer at the end"
+
+
 def test_a_device_is_written_and_not_replaced():
     write_file(os.devnull, [b"x"])
     assert stat.S_ISCHR(os.stat(os.devnull).st_mode)

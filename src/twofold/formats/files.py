@@ -149,15 +149,25 @@ def open_copy(path: Name) -> BinaryIO:
 
 
 def reading_at(file: BinaryIO) -> Callable[[int, int], bytes]:
-    """A function that reads some bytes of a file from an offset; of a local one, several threads and processes can at the same time."""
+    """A function that reads some bytes of a file from an offset, fewer only at its end.
+
+    Of a local file, several threads and processes can call it at the same time.
+    """
     if isinstance(file, (io.BufferedReader, io.BufferedRandom)) and hasattr(os, "pread"):
-        return partial(os.pread, file.fileno())
+        return partial(_read_at, file.fileno())
 
     def read(size: int, offset: int) -> bytes:
         file.seek(offset)
         return file.read(size)
 
     return read
+
+
+def _read_at(descriptor: int, size: int, offset: int) -> bytes:
+    found = os.pread(descriptor, size, offset)
+    while len(found) < size and (more := os.pread(descriptor, size - len(found), offset + len(found))):
+        found += more  # Linux reads at most 2 GiB at once
+    return found
 
 
 def file_exists(path: Name) -> bool:

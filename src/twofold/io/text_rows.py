@@ -150,10 +150,7 @@ class TextRows(Generic[P]):
         if self._open is None or self._open[0] != file:
             self.close()
             self._open = file, open_file(self._paths[file], "rb")
-        read, found = reading_at(self._open[1]), b""
-        while len(found) < size and (more := read(size - len(found), start + len(found))):
-            found += more
-        return found
+        return reading_at(self._open[1])(size, start)
 
     def close(self) -> None:
         """Close the file that is open, if any; it is opened again when it is needed."""

@@ -14,7 +14,7 @@ from ...errors import FormatError, MissingDependency
 from ...formats.datasets import GZIP_MAGIC, load_idx
 from ...formats.images import dump_image
 from ...formats.params import iterate_arrays, read_names
-from ...formats.reader import Reader
+from ...formats.reader import FileReader
 from ...formats.records import ArrayRecord, shape_fault
 from ...formats.safetensors import array_of_entry, check_gaps, read_header
 from .content import ArrayContent, Content, Sample, Selection, Table
@@ -27,7 +27,7 @@ __all__ = ["read_idx_arrays", "read_npy", "read_npz", "read_parameters", "read_s
 
 def read_parameters(source: Source, content: Content, selection: Selection) -> None:
     """Arrays of an MXNet parameter file. Names come last in the file: those of a cut one stay unknown."""
-    reader = Reader(source.whole())
+    reader = FileReader(source.file)  # not the file mapped into memory: if somebody shortened it, the system would end this process
     unnamed: list[ArrayContent] = []
     is_numpy = False
     try:
@@ -46,7 +46,7 @@ def read_parameters(source: Source, content: Content, selection: Selection) -> N
 
 def read_safetensors(source: Source, content: Content, selection: Selection) -> None:
     """Arrays and metadata of a safetensors file."""
-    reader = Reader(source.whole())
+    reader = FileReader(source.file)
     header, metadata = read_header(reader)
     if metadata:
         content.tables.append(Table("Metadata", ("name", "text"), list(metadata.items())))

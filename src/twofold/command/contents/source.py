@@ -1,21 +1,18 @@
-"""A file whose content is looked at: read in parts or whole, or mapped into memory if it is large."""
+"""A file whose content is looked at, in parts or whole."""
 
 import contextlib
 import io
-import mmap
 import os
 from collections.abc import Iterator
 from typing import BinaryIO
 
 from ...errors import FileAccessError, FormatError, MissingFileError
-from ...formats.files import open_copy, open_file, read_file
+from ...formats.files import open_file, read_file
 
 __all__ = ["Source", "opened"]
 
 #: Bytes by which the kind of a file is told.
 HEAD = 4096
-#: Bytes up to which a file is read instead of mapped: if somebody shortens a file, the system ends processes that look at lost pages.
-READ_WHOLE = 256 << 20
 
 
 class Source:
@@ -50,14 +47,9 @@ class Source:
         self.file.seek(start)
         return self.file.read(size)
 
-    def whole(self) -> memoryview:
-        """All bytes. Of a large file the system reads those that are looked at; one at a URL is copied to a temporary one for that."""
-        if self.size <= READ_WHOLE:
-            return memoryview(self.read(0, self.size))
-        if self.is_local:
-            return memoryview(mmap.mmap(self.file.fileno(), 0, access=mmap.ACCESS_READ))
-        with open_copy(self.path) as copy:
-            return memoryview(mmap.mmap(copy.fileno(), 0, access=mmap.ACCESS_READ))
+    def whole(self) -> bytes:
+        """All bytes."""
+        return self.read(0, self.size)
 
     def beside(self, old: str, new: str) -> bytes | None:
         """The content of the file whose name has another part in place of the last ``old``; None if there is none."""
