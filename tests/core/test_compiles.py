@@ -1,5 +1,7 @@
 """A structure is compiled once: nothing that changes between iterations recompiles it."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -197,9 +199,19 @@ def test_an_iteration_of_training_runs_a_fixed_number_of_programs(deferred):
     assert counts[3]["windows"] >= 1
 
 
-@pytest.mark.parametrize(("size", "is_compiled"), [(1_003, False), (300_007, True)])
+@pytest.mark.parametrize(("size", "is_compiled"), [(1_003, False), (300_007, False), (1_000_003, True)])
 def test_a_first_use_is_compiled_where_its_results_are_large(made, size, is_compiled):
-    """Interpreted, 25 intermediate results would exist at once: 20 times the memory of the draw."""
     draw = nd.random.normal(shape=(size,)).asnumpy()
     assert bool(made) == is_compiled
     assert abs(draw.std() - 1) < 0.2
+
+
+def test_a_first_use_of_many_small_results_is_interpreted_and_drops_them(made):
+    """Compiling the hundreds of operations of a gamma draw takes longer than running them; together their results are 13 MB."""
+    nd.random.gamma(2.0, shape=(7,)).asnumpy()
+    tracemalloc.start()
+    nd.random.gamma(2.0, shape=(10_007,)).asnumpy()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert not made
+    assert peak < 1.5e6

@@ -1,6 +1,6 @@
 """Interprets a graph, node by node through a backend's namespace: for the first use of a structure, when compiling does not pay yet.
 
-Every intermediate result is an array of its own until the end, where a compiled program computes in blocks and uses memory again.
+Every intermediate result is an array of its own until its last use, where a compiled program computes in blocks and uses memory again.
 The results have the same bits as the compiled program's while both call the same functions of the backend: until a kernel is machine code.
 """
 
@@ -17,7 +17,8 @@ from ..scheduler.observers import LISTENERS, report, report_arrays, span
 from .kernels import operand_dtype
 from .profiling import Title, nbytes_of_nodes
 
-#: Bytes of all results, intermediate ones included, from which even a single use takes less time and memory in a compiled program.
+#: Mean bytes of a result, intermediate ones included, from which even a single use takes less time in a compiled program, which
+#: computes in blocks and on all cores. Compiling takes 50 to 100 us for each result.
 MOST_BYTES = 1 << 21
 
 
@@ -26,7 +27,8 @@ def interpretable(outputs: Sequence[Node]) -> list[Node] | None:
     if SETTINGS.jit_eager:
         return None
     low = lower(outputs)
-    if nbytes_of_nodes([n for n in topological(low) if isinstance(n, Application)]) >= MOST_BYTES:
+    results = [n for n in topological(low) if isinstance(n, Application)]
+    if nbytes_of_nodes(results) > MOST_BYTES * len(results):
         return None
     return None if any(op.run_by_program for op in operators_of(low)) else low
 
@@ -45,9 +47,10 @@ def _interpret(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend
     # `operand_dtype` and `scalar` as in `printer`: where these differ, a second use would give other bits than the first
     xp = backend.xp
     value: dict[Node, Any] = dict(zip(leaves, arrays, strict=True))
-    for n in topological(outputs):
-        if n in value or not isinstance(n, Application):
-            continue
+    order = [n for n in topological(outputs) if isinstance(n, Application) and n not in value]
+    last_use = {i: n for n in order for i in n.operands}
+    last_use |= dict.fromkeys(outputs)
+    for n in order:
         dtype = operand_dtype(n) if n.inputs else n.dtype
         operands = [_operand(backend, i, value, dtype) for i in n.operands]
         start = perf_counter_ns() if watched else 0
@@ -58,6 +61,9 @@ def _interpret(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend
         value[n] = result if backend.type_of(result).dtype == n.dtype else xp.astype(result, dtype=n.dtype)
         if watched and not n.sig.op.view:
             report(n.sig.op.name, "operator", start, nbytes_of_nodes([*n.inputs, *n.parts]))
+        for i in n.operands:
+            if last_use[i] is n:
+                value.pop(i, None)
     return [xp.contiguous(_operand(backend, o, value, o.dtype if o.dtype not in WEAK else promote(o.dtype))) for o in outputs]
 
 
