@@ -151,3 +151,28 @@ def test_a_write_to_exported_memory_copies_nothing(key):
     expected[key] = 2.0
     assert seen.tolist() == expected.tolist()
     assert (COUNTERS.in_place, COUNTERS.copied) == (1, 0)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_an_equal_result_does_not_see_writes_from_outside(size):
+    """Two equal operations in a window are computed once; an exported result must not share its memory with the other."""
+    x = nd.ones((size,))
+    exported, other = x + x, x + x
+    np.from_dlpack(exported)[:] = 7
+    exported[:1] = 9
+    np.testing.assert_array_equal(exported.asnumpy(), [9] + [7] * (size - 1))
+    np.testing.assert_array_equal(other.asnumpy(), np.full(size, 2))
+
+
+@pytest.mark.parametrize("saved", ["an input", "the output"])
+@pytest.mark.parametrize("size", SIZES)
+def test_backward_does_not_see_writes_from_outside(size, saved):
+    x = nd.ones((size,))
+    x.attach_grad()
+    with autograd.record():
+        y = x * 3 if saved == "an input" else nd.sqrt(x)
+        z = y * y if saved == "an input" else y * 2
+    np.from_dlpack(y)[:] = 99
+    z.backward()
+    np.testing.assert_array_equal(x.grad.asnumpy(), np.full(size, 18 if saved == "an input" else 1))
+    np.testing.assert_array_equal(y.asnumpy(), np.full(size, 99))

@@ -272,6 +272,9 @@ class Array(Cell):
         data = data_of(v)
         flush_all()  # windows and tasks that read the memory, through any Value, do not expect writes from outside
         QUEUE.settle()
+        if v.is_lent and (v.rec is None or isinstance(v.rec.node, Application)):  # a variable stays the Value that its tape knows
+            data = backend_for(v.device).copy(data, v.device)
+            v = self._v = Value(data, v.rec, None, v.device)
         v.pin()
         return data
 

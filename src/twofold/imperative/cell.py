@@ -110,6 +110,15 @@ class Value:
         return b is PINNED
 
     @property
+    def is_lent(self) -> bool:
+        """Whether Values that are no aliases share the buffer: equal results, or what a tape has saved. They must not see writes to it."""
+        b = self.borrow
+        if b.__class__ is ref:
+            held = b()
+            return held is not None and not (held.__class__ is Value and held.borrow is self)
+        return b is ALWAYS
+
+    @property
     def exclusive(self) -> bool:
         """Whether only one cell sees the buffer, so that it may be written in place."""
         at = self.at
