@@ -85,6 +85,28 @@ def test_every_byte_is_written_by_one_worker(tmp_path: Path) -> None:
     assert [path.read_bytes() for path in sorted(tmp_path.glob("*.states"))] == [b"012", b"345", b"6789"]
 
 
+@pytest.mark.parametrize("attempts", [2, 4])
+def test_states_that_differ_are_written_again(tmp_path: Path, attempts: int) -> None:
+    """A server that dies may have sent its states to some workers only; states that still differ after three attempts are an error."""
+    together, counts = threading.Barrier(2), [0, 0]
+
+    def one(rank: int) -> str:
+        def save_states(name: str) -> None:
+            counts[rank] += 1
+            Path(name).write_bytes(b"same" if counts[rank] >= attempts else bytes([rank]) * 4)
+
+        return mx.kv.save_checkpoint(tmp_path, 1, Store(rank, together), ARRAYS, save_states)
+
+    with ThreadPoolExecutor(2) as pool:
+        futures = [pool.submit(one, rank) for rank in range(2)]
+        errors = [future.exception() for future in futures]
+    if attempts == 2:
+        assert (errors, counts, states_of(tmp_path)[1]) == ([None, None], [2, 2], b"same")
+    else:
+        assert all("states of the optimizer differ" in str(error) for error in errors)
+        assert not list(tmp_path.glob("step-0000001.json"))
+
+
 def test_those_that_are_left_write_the_part_of_a_worker_that_dies(tmp_path: Path) -> None:
     together = threading.Barrier(2)
 

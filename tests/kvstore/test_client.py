@@ -299,3 +299,21 @@ def test_what_is_sent_may_be_changed_afterwards():
     assert second.receive(0) is None
     with pytest.raises(ClusterError, match="no such process"):
         first.send(2, message)
+
+
+def test_all_begin_without_a_first_worker_that_died_before():
+    """Its initial value and its optimizer are the next one's, and none waits until the time is over."""
+    *workers, transport = connected(4)
+    core = ServerCore(3, timeout=20)
+    core.drop(0)
+
+    def work(rank):
+        client = ServerClient(workers[rank], 3, timeout=20)
+        client.init("w", np.full(4, float(rank)))
+        client.set_optimizer(optimizer_to_json(mx.optimizer.SGD(learning_rate=1.0)))
+        client.pushpull("w", np.ones(4), out := np.empty(4))
+        client.stop()
+        return out.tolist()
+
+    first, second, _ = run_threads([lambda: work(1), lambda: work(2), lambda: serve(core, transport, every=0.05)])
+    assert first == second == [-1.0] * 4

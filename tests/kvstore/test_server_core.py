@@ -38,6 +38,26 @@ def test_the_first_workers_value_is_the_initial_one_and_the_others_wait_for_it()
     same(server.send(0, Op.BCAST, 0, floats(5, 6)), (0, None), (1, None), (1, [5, 6]))
 
 
+@pytest.mark.parametrize("dies", ["before it announces the key", "before it sends the value", "before the others announce it"])
+def test_the_next_workers_value_is_the_initial_one_if_the_first_has_died(dies):
+    """At once: nobody waits until the time is over."""
+    server = Server(3)
+    about = json.dumps({"name": 0, "shape": [2], "dtype": "float32"}).encode()
+    if dies != "before it announces the key":
+        server.send(0, Op.INIT, 0, about)
+    if dies == "before the others announce it":
+        server.core.drop(0)
+    assert server.send(2, Op.INIT, 0, about) == []
+    asked = server.core.handle(1, Message(Op.INIT, 0, worker=1, seq=9, payload=about))
+    if dies != "before the others announce it":
+        assert asked == []
+        asked = server.core.drop(0)
+    assert [(dest, message.seq, message.flags) for dest, message in asked] == [(1, 9, Flag.SEND_VALUE)]
+    answers = server.send(1, Op.BCAST, 0, floats(3, 4))
+    assert sorted(dest for dest, _ in answers) == [1, 2]
+    assert [value.tolist() for _, value in server.pull(2, 0)] == [[3, 4]]
+
+
 def test_workers_that_disagree_on_a_key_are_told():
     server = Server(2)
     server.init(0, floats(1, 2))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from contextlib import suppress
+from functools import cache
 from time import monotonic
 
 import numpy as np
@@ -81,15 +82,18 @@ def gone(process):
     return error
 
 
-def trained(staleness, lives, *, is_tolerant=True):
+def trained(staleness, lives, *, is_tolerant=True, mortals=None):
     """The weights after some steps, in which servers die after so many messages, and the servers that have died."""
     transports, dead = connected(WORKERS + len(SERVERS)), set()
 
     def run_server(rank):
         following = [*range(rank + 1, SERVERS[-1] + 1), *range(SERVERS[0], rank)]
         core = ServerCore(WORKERS, staleness, rank=rank, following=following, snapshot_every=1)
+        mortal = Mortal(transports[rank], lives.get(rank, 1 << 60), dead)
+        if mortals is not None:
+            mortals.append(mortal)
         with suppress(Death):
-            serve(core, Mortal(transports[rank], lives.get(rank, 1 << 60), dead), every=0.05)
+            serve(core, mortal, every=0.05)
 
     def work(rank):
         client = ServerClient(Attentive(transports[rank], dead), WORKERS, timeout=20, bound=12, is_tolerant=is_tolerant)
@@ -103,13 +107,22 @@ def trained(staleness, lives, *, is_tolerant=True):
             for name, value in weights.items():
                 client.start_pull(name, value)
             client.finish()
-        client.barrier()
+        for _ in range(3):
+            assert client.barrier() == [0, 1]
         client.stop()
         return weights
 
     works = [lambda rank=rank: work(rank) for rank in range(WORKERS)]
     servers = [lambda rank=rank: run_server(rank) for rank in SERVERS]
     return run_threads(works + servers, on_failure=lambda: dead.update(SERVERS))[:WORKERS], dead
+
+
+@cache
+def messages_of(server):
+    """How many messages a server sends and receives in a run."""
+    mortals = []
+    trained(0, {server: 1 << 30}, mortals=mortals)
+    return next((1 << 30) - mortal.life for mortal in mortals if mortal.rank == server)
 
 
 @pytest.fixture(scope="module")
@@ -125,6 +138,14 @@ def test_a_synchronous_run_is_not_changed_by_the_death_of_a_server(expected, lif
     for weights in found:
         for name in SHAPES:
             np.testing.assert_array_equal(weights[name], expected[name], err_msg=name)
+
+
+@pytest.mark.parametrize("messages_left", [3, 5, 7, 10, 14])
+def test_a_barrier_ends_though_a_server_dies_in_it(expected, messages_left):
+    """The last messages of a server are three barriers' and those with which two workers leave, four each."""
+    found, dead = trained(0, {2: messages_of(2) - messages_left})
+    assert dead == {2}
+    assert all((weights[name] == expected[name]).all() for weights in found for name in SHAPES)
 
 
 @pytest.mark.parametrize("lives", [{3: 40, 4: 40}, {4: 90, 2: 60}, {2: 2, 4: 100}, {3: 70, 4: 80}])

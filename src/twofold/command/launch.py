@@ -307,9 +307,13 @@ def _write_trace(job: Job, folder: Path, filename: str) -> None:
 
 
 def _failure(job: Job, ended: Ended, folder: Path) -> str:
-    others = "went on" if job.is_fault_tolerant else "were ended"
-    nobody = "no worker has finished" if job.is_fault_tolerant else "the processes were ended"
-    who = nobody if ended.rank is None else f"{_role(job, ended.rank)} failed, and the others {others}"
+    if not job.is_fault_tolerant:
+        others, alone = "the others were ended", "the processes were ended"
+    elif job.is_remote:  # where workers leave no note that they have finished
+        others = alone = "all processes have ended"
+    else:
+        others = alone = "others have finished" if (folder / FINISHED).is_file() else "no worker has finished"
+    who = alone if ended.rank is None else f"{_role(job, ended.rank)} failed, and {others}"
     last = last_checkpoint(folder)
     return f"{who} (status {ended.status}); {f'last checkpoint: {last}' if last else 'no checkpoint was written'}"
 

@@ -27,6 +27,8 @@ from ..random import get_state, set_state
 __all__ = ["ClusterCheckpoint", "load_checkpoint", "save_checkpoint"]
 
 VERSION = 1
+#: How often a checkpoint is written until all workers have the same states of the optimizer.
+ATTEMPTS = 3
 INDEX = re.compile(r"step-(\d{7,})\.json")
 
 Folder = str | PathLike[str]
@@ -149,22 +151,27 @@ def save_checkpoint(
     """
     if step < 0 or keep < 1:
         raise ParameterError("save_checkpoint: no such step, or nothing to keep", f"step={step}, keep={keep}", "pass step >= 0, keep >= 1")
-    files, wrote, live = _Files(folder, step), list[int](), store._live_workers()  # what others are still summing is part of the states
+    files, states = _Files(folder, step), [0, 0]
     make_folder(folder)
-    while live != wrote:  # once, unless a worker has died: the others write its part
-        wrote = live
-        _write_part(files, live.index(store.rank), len(live), arrays, save_states, own)
-        live = store._live_workers()  # all their files are there
-    if store.rank == live[0]:
-        _commit(files, len(live), keep, save_states is not None)
-    store._barrier()  # nobody goes on, and dies, before it counts
-    return files.index_name
+    for _ in range(ATTEMPTS):  # once, unless a process has died: the states of a server that dies may have reached some workers only
+        wrote, live = list[int](), store._live_workers()  # what others are still summing is part of the states
+        while live != wrote:  # once, unless a worker has died: the others write its part
+            wrote = live
+            states = _write_part(files, live.index(store.rank), len(live), arrays, save_states, own)
+            live = store._live_workers()  # all their files are there
+        if store.rank == live[0]:
+            _commit(files, len(live), keep, save_states is not None)
+        store._barrier()  # nobody goes on, and dies, before it counts
+        if files.step in _steps(folder) and _json(files.index_name, set()).get("states") == states:
+            return files.index_name
+    given = f"{states[0]} bytes with checksum {states[1]} on worker {store.rank}"
+    raise ClusterError("save_checkpoint: the states of the optimizer differ between workers", given, "give all the same updates")
 
 
 def _write_part(
     files: "_Files", rank: int, workers: int, arrays: Mapping[str, NDArray], save_states: Callable[[str], object] | None, own: object
-) -> None:
-    """Write the files of one worker."""
+) -> list[int]:
+    """Write the files of one worker; size and checksum of the optimizer's states."""
     mine = _shares(arrays, workers)[rank]
     if mine:
         save(files.arrays(rank, workers), {name: arrays[name] for name in mine})
@@ -172,8 +179,10 @@ def _write_part(
     low, high = (len(states) * k // workers for k in (rank, rank + 1))
     if save_states is not None:
         write_file(files.states(rank, workers), [states[low:high]])
-    about = {"arrays": mine, "states": [len(states), crc32(states)], "part": crc32(states[low:high])}
+    whole = [len(states), crc32(states)]
+    about = {"arrays": mine, "states": whole, "part": crc32(states[low:high])}
     write_file(files.own(rank, workers), [json.dumps({**about, "own": own, "random": get_state(), "numpy": _numpy_state()}).encode()])
+    return whole
 
 
 def load_checkpoint(folder: Folder, store: Workers | None = None, step: int | None = None) -> ClusterCheckpoint:
@@ -276,12 +285,12 @@ def _numpy_state() -> list[Any]:
 
 
 def _commit(files: _Files, workers: int, keep: int, has_states: bool) -> None:
-    """Check what all have written, make it count, and remove older checkpoints."""
+    """If all have written the same states, make the checkpoint count, and remove older ones."""
     said = [_json(files.own(k, workers), {"states"})["states"] for k in range(workers)]
     if any(s != said[0] for s in said):
-        given = f"sizes and checksums {said}"
-        raise ClusterError("save_checkpoint: the states of the optimizer differ between workers", given, "give all the same updates")
-    write_file(files.index_name, [json.dumps({"version": VERSION, "workers": workers, "has_states": has_states}).encode()])
+        return
+    about = {"version": VERSION, "workers": workers, "has_states": has_states, "states": said[0]}
+    write_file(files.index_name, [json.dumps(about).encode()])
     note_checkpoint(files.index_name)
     steps = _steps(files.folder)
     for old in steps[: max(0, steps.index(files.step) + 1 - keep)]:

@@ -1,10 +1,10 @@
 """`ServerClient`: a worker's side of a store with servers. It divides tensors among servers, counts pushes, and waits with deadlines."""
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from time import monotonic
 from typing import NamedTuple
-from zlib import crc32
 
 import numpy as np
 
@@ -14,36 +14,14 @@ from .announcement import NO_VALUE
 from .base import Key
 from .compression import TwoBitCompression, compression_of, pack_two_bit
 from .kept import Kept
-from .messages import NO_KEY, Flag, Message, Op, Payload, bytes_of, dtype_code, error_in
+from .messages import NO_KEY, Flag, Message, Op, Payload, bytes_of, error_in
+from .parts import Part, Tensor, divided
 from .transports import Transport
 
 __all__ = ["ServerClient"]
 
 #: Seconds by which a server, which knows the workers that are missing, fails a request before its client does.
 GRACE = 5.0
-
-
-class Part(NamedTuple):
-    """A part of a tensor: its number, its server, and the rows, or elements of a tensor with few rows, that it has."""
-
-    shard: int
-    server: int
-    start: int
-    stop: int
-
-
-class Tensor(NamedTuple):
-    """What a client knows of a key."""
-
-    key: int
-    name: Key
-    shape: tuple[int, ...]
-    dtype: np.dtype
-    code: int
-    is_row_sparse: bool
-    #: Elements of a row, or 1 if the tensor is divided by elements.
-    width: int
-    parts: tuple[Part, ...]
 
 
 class Request(NamedTuple):
@@ -123,6 +101,8 @@ class ServerClient:
         self._failure: MXNetError | None = None
         self._is_tolerant, self._keeps = is_tolerant, is_tolerant or attempts > 1
         self._kept = Kept()
+        #: The value of the key that is being initialized: the servers ask for it if the workers before this one have died.
+        self._initial: np.ndarray | None = None
         #: Servers that were found dead and are not replaced yet; which server has the parts of a dead one.
         self._gone: set[int] = set()
         self._heirs: dict[int, int] = {}
@@ -165,13 +145,16 @@ class ServerClient:
         """
         if name in self._tensors:
             raise MXNetError(f"KVStore: duplicate init of key {name}", None, "init or broadcast each key once")
-        self._tensors[name] = tensor = self._divided(name, value, is_row_sparse)
+        servers = [self._home(server) for server in self._all_servers]
+        self._tensors[name] = tensor = divided(len(self._tensors), name, value, is_row_sparse, servers, self._bound)
         self._clocks[name] = 0
+        self._initial = value
         for part in tensor.parts:
             self._announce(tensor, part)
             if self._rank == 0:
-                self._ask(Op.BCAST, tensor, part, bytes_of(self._slice(tensor, part, value)))
+                self._send_value(tensor, part.shard)
         self._wait()
+        self._initial = None
 
     def _announce(self, tensor: Tensor, part: Part, **more: int) -> None:
         shape = [part.stop - part.start, *(tensor.shape[1:] if tensor.width > 1 else ())]
@@ -180,27 +163,13 @@ class ServerClient:
             about["stype"] = "row_sparse"
         self._ask(Op.INIT, tensor, part, json.dumps(about).encode(), is_move="heir_of" in more)
 
-    def _send_kept(self, tensor: Tensor, index: int) -> None:
-        """Send the value of a part that this worker has."""
-        found = self._kept.value(tensor.key, index)
-        assert found is not None
-        self._ask(Op.BCAST, tensor, tensor.parts[index], found[1], clock=found[0])
-
-    def _divided(self, name: Key, value: np.ndarray, is_row_sparse: bool) -> Tensor:
-        if not value.size or not value.ndim:
-            raise ShapeError(f"init of key {name!r}: a key needs elements", f"shape {value.shape}", "pass an array with at least one")
-        servers = [self._home(server) for server in self._all_servers]
-        count = len(servers)
-        by_rows = is_row_sparse or value.shape[0] >= count
-        width = value.size // value.shape[0] if by_rows else 1
-        length = value.size // width
-        if value.size < self._bound or length < count:
-            home = servers[crc32(str(name).encode()) % count]
-            parts = (Part(0, home, 0, length),)
-        else:
-            ends = [length * k // count for k in range(count + 1)]
-            parts = tuple([Part(k, servers[k], ends[k], ends[k + 1]) for k in range(count)])
-        return Tensor(len(self._tensors), name, value.shape, value.dtype, dtype_code(value.dtype), is_row_sparse, width, parts)
+    def _send_value(self, tensor: Tensor, index: int) -> None:
+        """Send the last value that this worker has of a part, or the initial one."""
+        clock, value = self._kept.value(tensor.key, index) or (0, b"")
+        part = tensor.parts[index]
+        if self._initial is not None and not value:
+            value = bytes_of(self._slice(tensor, part, self._initial))
+        self._ask(Op.BCAST, tensor, part, value, clock=clock)
 
     def push(self, name: Key, array: np.ndarray) -> None:
         """Send a value or gradient. It may be changed when this returns; errors of the server are raised by the next pull.
@@ -325,9 +294,7 @@ class ServerClient:
 
     def set_optimizer(self, text: str) -> None:
         """Update stored values with an optimizer, see `optimizer_to_json`. All workers call this; the first one's is used."""
-        if self._rank == 0:
-            self._ask_all(Op.SET_OPTIMIZER, text.encode())
-        self.barrier()
+        self._ask_by_first(Op.SET_OPTIMIZER, text.encode())
 
     def change_optimizer(self, **values: float) -> None:
         """Change numbers of the servers' optimizer, such as ``lr``, from the next update on."""
@@ -336,9 +303,16 @@ class ServerClient:
     def set_gradient_compression(self, params: Mapping[str, str | float]) -> None:
         """Compress what is pushed. All workers call this."""
         self._compression = compression_of(params)
-        if self._rank == 0:
-            self._ask_all(Op.SET_COMPRESSION, json.dumps(dict(params)).encode())
-        self.barrier()
+        self._ask_by_first(Op.SET_COMPRESSION, json.dumps(dict(params)).encode())
+
+    def _ask_by_first(self, op: Op, payload: bytes) -> None:
+        """Send a request of the first worker, and wait until it is carried out: another one sends it if that one has died before."""
+        first, live = 0, list[int]()
+        while first not in live:
+            first = live[0] if live else first
+            if self._rank == first:
+                self._ask_all(op, payload)
+            live = self.barrier()
 
     def barrier(self) -> list[int]:
         """Wait until all workers have called this; return the workers that then were live, the same list on all of them."""
@@ -402,6 +376,7 @@ class ServerClient:
         self._gone.discard(dead)
         if dead not in self._servers:  # that is known
             return
+        logging.warning("server %d has died", dead - self._workers)
         self._servers = others = tuple([server for server in self._servers if server != dead])
         # what was asked of all servers has no meaning for a single other one
         waiting = {seq: r for seq, r in self._pending.items() if r.server != dead or (r.name is not None and not r.is_move)}
@@ -563,12 +538,12 @@ class ServerClient:
         if self._keeps:
             self._kept.received(server, request.message.op, message)
         if message.flags & Flag.SEND_VALUE and request.name is not None:
-            self._send_kept(self._tensors[request.name], index)
-        if request.out is None:
+            self._send_value(self._tensors[request.name], index)
+        if request.name is None:
             self._texts[server] = bytes(payload)
-        elif len(payload) != request.out.nbytes:
+        elif request.out is not None and len(payload) != request.out.nbytes:
             self._failure = ClusterError(f"server {server}: a reply of the wrong size", f"{len(payload)} bytes", "see its log")
-        elif payload is not request.out:  # it was not received there
+        elif request.out is not None and payload is not request.out:  # it was not received there
             request.out[:] = payload
 
     def _send_again(self, place: tuple[int, int, int] | None = None) -> None:

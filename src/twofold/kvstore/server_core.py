@@ -8,12 +8,12 @@ has made.
 import json
 import logging
 import math
-from bisect import insort
 from collections.abc import Callable, Collection, Iterable
 
 from ..errors import ClusterError, ClusterTimeout, FormatError, MessageLost, MXNetError, ParameterError
 from .announcement import NO_VALUE, announcement_in, text_in
 from .compression import compression_of
+from .membership import Membership
 from .messages import DTYPE_OF, NO_KEY, Flag, Message, Op, Payload, reply, reply_error
 from .server_updates import ServerUpdates
 from .shard import Parked, Shard
@@ -89,9 +89,7 @@ class ServerCore:
     ) -> None:
         if not staleness >= 0:
             raise ParameterError("server: staleness must not be negative", str(staleness), "use 0, a number of pushes, or math.inf")
-        self._live = sorted(range(workers) if isinstance(workers, int) else workers)
-        self._dead: set[int] = set()
-        self._done: set[int] = set()
+        self._members = Membership(workers)
         self._staleness = staleness
         self._is_synchronous = staleness == 0
         self._timeout, self._silence, self._capacity = timeout, silence, capacity
@@ -99,12 +97,7 @@ class ServerCore:
         self._updates = ServerUpdates(allowed)
         self._threshold: float | None = None
         self._shards: dict[int, Shard] = {}
-        self._barrier: dict[int, Message] = {}
-        self._barrier_since = 0.0
-        #: Workers at the end of their epoch, and those that wait to join at it.
-        self._finished: dict[int, Message] = {}
         self._answered: dict[int, Message] = {}
-        self._heard = dict.fromkeys(self._live, 0.0)
         self._rank, self._following, self._snapshot_every = rank, list(following), snapshot_every
         self._until_snapshot = snapshot_every
         self._snapshots: dict[int, bytes] = {}
@@ -135,12 +128,12 @@ class ServerCore:
     @property
     def is_stopped(self) -> bool:
         """Whether all workers have stopped or died."""
-        return not self._live
+        return not self._members.live
 
     @property
     def live(self) -> tuple[int, ...]:
         """The workers that are neither stopped nor dead."""
-        return tuple(self._live)
+        return tuple(self._members.live)
 
     @property
     def held_bytes(self) -> int:
@@ -166,13 +159,12 @@ class ServerCore:
         self._out = out
         self._refused.discard(source)
         try:
-            if source in self._heard:
-                self._heard[source] = self._now
+            self._members.hear(source, self._now)
             if message.worker != source:
                 raise ClusterError("server: a process speaks for another", f"{source} for worker {message.worker}", "send from the worker")
             if message.op in ONCE:
                 self._once(source, message)
-            elif source in self._heard or message.op == Op.STATE:
+            elif source in self._members or message.op == Op.STATE:
                 self._handlers[message.op](message)
             else:
                 raise self._stranger(source)
@@ -212,8 +204,8 @@ class ServerCore:
         if not self._is_synchronous or shard is None or message.op not in (Op.PUSH, Op.PUSHPULL):
             return True
         clock = message.clock + shard.lag.get(source, 0)
-        is_next = clock == shard.reached + 1 and shard.next_contributor(self._live, self._done) == source
-        if is_next or clock <= shard.reached or self._kept_bytes + size <= self._value_bytes or source not in self._heard:
+        is_next = clock == shard.reached + 1 and self._next_contributor(shard) == source
+        if is_next or clock <= shard.reached or self._kept_bytes + size <= self._value_bytes or source not in self._members:
             self._refused.discard(source)
             return True
         self._refused.add(source)
@@ -222,7 +214,10 @@ class ServerCore:
     def next_contributor(self, message: Message) -> int | None:
         """The worker whose push is added next to the sum of a message's key; None in an asynchronous store."""
         shard = self._shards.get(message.key << 16 | message.shard)
-        return None if shard is None or not self._is_synchronous else shard.next_contributor(self._live, self._done)
+        return None if shard is None or not self._is_synchronous else self._next_contributor(shard)
+
+    def _next_contributor(self, shard: Shard) -> int | None:
+        return shard.next_contributor(self._members.live, self._members.done)
 
     @property
     def is_stuck(self) -> bool:
@@ -233,7 +228,7 @@ class ServerCore:
         if not self._refused:
             return False
         stuck = {p.source for s in self._shards.values() for p in s.parked if self._now - p.since > 1.0} | self._refused
-        return all(s.next_contributor(self._live, self._done) in stuck for s in self._shards.values() if s.contributors or s.kept)
+        return all(self._next_contributor(s) in stuck for s in self._shards.values() if s.contributors or s.kept)
 
     def tick(self, now: float) -> Replies:
         """Let time pass: fail requests that have waited too long, and drop workers that were silent for too long.
@@ -245,10 +240,10 @@ class ServerCore:
         """
         out: Replies = []
         if self._now == 0.0:
-            self._heard = dict.fromkeys(self._heard, now)
+            self._members.hear_all(now)
         self._now = now
         if self._silence is not None:
-            for worker in [w for w in self._live if now - self._heard[w] > self._silence]:
+            for worker in self._members.silent(now, self._silence):
                 out += self.drop(worker)
         self._out = out
         for shard in self._shards.values():
@@ -256,15 +251,13 @@ class ServerCore:
             if late:
                 shard.parked = [p for p in shard.parked if now - p.since <= self._timeout]
                 for p in late:
-                    missing = [w for w in self._live if shard.clocks.get(w, 0) < p.clock and w not in self._done]
+                    missing = [w for w in self._members.live if shard.clocks.get(w, 0) < p.clock and w not in self._members.done]
                     if shard.heir_of is not None and not shard.has_value:
-                        missing = [w for w in self._live if w not in shard.announced]
+                        missing = [w for w in self._members.live if w not in shard.announced]
                     what = f"{Op(p.request.op).name} of key {shard.name!r} at clock {p.clock}"
                     out.append((p.source, reply_error(p.request, self._late(what, missing or "the initial value"))))
-        if self._barrier and now - self._barrier_since > self._timeout:
-            missing = [w for w in self._live if w not in self._barrier]
-            out += [(w, reply_error(m, self._late("BARRIER", missing))) for w, m in self._barrier.items()]
-            self._barrier = {}
+        waiting, missing = self._members.late_at_barrier(now, self._timeout)
+        out += [(w, reply_error(m, self._late("BARRIER", missing))) for w, m in waiting.items()]
         return out
 
     def _late(self, what: str, missing: object) -> ClusterTimeout:
@@ -278,16 +271,12 @@ class ServerCore:
         """
         self._out = out = []
         self._following = [server for server in self._following if server != worker]
-        if worker in self._live:
-            self._dead.add(worker)
-            self._leave(worker)
+        if worker in self._members:
+            self._leave(worker, has_died=True)
         return out
 
-    def _leave(self, worker: int) -> None:
-        self._live.remove(worker)
-        for table in (self._heard, self._barrier, self._finished):
-            table.pop(worker, None)
-        self._done.discard(worker)
+    def _leave(self, worker: int, *, has_died: bool = False) -> None:
+        self._members.remove(worker, has_died=has_died)
         self._refused.discard(worker)
         for shard in self._shards.values():
             self._kept_bytes -= sum(len(m.payload) for (_, w), m in shard.kept.items() if w == worker)
@@ -299,13 +288,15 @@ class ServerCore:
         for shard in self._shards.values():
             self._choose_sender(shard)
             self._advance(shard)
-        if self._barrier and all(w in self._barrier for w in self._live):
-            waiting, self._barrier = self._barrier, {}
-            live = json.dumps(self._live).encode()
-            for worker, message in waiting.items():
-                self._answer(worker, reply(message, live))
-        if self._finished and all(w in self._finished for w in self._live):
-            self._begin_epoch()
+        live = json.dumps(self._members.live).encode()
+        for worker, message in self._members.open_barrier().items():
+            self._answer(worker, reply(message, live))
+        finished = self._members.begin_epoch(self._now)
+        if finished:
+            for shard in self._shards.values():
+                shard.equalize(self._members.live)
+            for worker, message in finished.items():
+                self._answer(worker, reply(message))
 
     def _on_reply(self, message: Message) -> None:
         raise FormatError("server: this is a reply", Op(message.op).name, "send requests to servers")
@@ -318,7 +309,7 @@ class ServerCore:
             if message.seq == last.seq:
                 self._out.append((source, last))
             return
-        if source not in self._heard and message.op != Op.DONE:
+        if source not in self._members and message.op != Op.DONE:
             raise self._stranger(source)
         self._handlers[message.op](message)
 
@@ -327,11 +318,12 @@ class ServerCore:
         self._out.append((worker, message))
 
     def _stranger(self, source: int) -> ClusterError:
-        state = "was considered dead" if source in self._dead else "has stopped" if source in self._answered else "is unknown"
-        return ClusterError(f"server: worker {source} {state}", f"live workers: {self._live}", "join at the end of an epoch with DONE")
+        state = "was considered dead" if source in self._members.dead else "has stopped" if source in self._answered else "is unknown"
+        given, todo = f"live workers: {self._members.live}", "join at the end of an epoch with DONE"
+        return ClusterError(f"server: worker {source} {state}", given, todo)
 
     def _on_set_optimizer(self, message: Message) -> None:
-        self._updates.configure(text_in(message.payload), len(self._live), self._shards.values())
+        self._updates.configure(text_in(message.payload), len(self._members.live), self._shards.values())
         for shard in self._shards.values():
             shard.failure = None
         self._answer(message.worker, reply(message))
@@ -345,31 +337,13 @@ class ServerCore:
         self._answer(message.worker, reply(message))
 
     def _on_barrier(self, message: Message) -> None:
-        if not self._barrier:
-            self._barrier_since = self._now
-        self._barrier[message.worker] = message
+        self._members.wait(message, self._now)
         self._membership_changed()
 
     def _on_done(self, message: Message) -> None:
         """A worker has pushed all batches of its epoch, or one that is not live asks to join: both go on when all live ones are done."""
-        worker = message.worker
-        self._finished[worker] = message
-        if worker in self._heard:
-            self._done.add(worker)
+        self._members.end_epoch(message)
         self._membership_changed()
-
-    def _begin_epoch(self) -> None:
-        finished, self._finished = self._finished, {}
-        self._done.clear()
-        for worker in finished:
-            if worker not in self._heard:
-                insort(self._live, worker)
-                self._heard[worker] = self._now
-                self._dead.discard(worker)
-        for shard in self._shards.values():
-            shard.equalize(self._live)
-        for worker, message in finished.items():
-            self._answer(worker, reply(message))
 
     def _on_stop(self, message: Message) -> None:
         self._answer(message.worker, reply(message))
@@ -402,9 +376,9 @@ class ServerCore:
             self._advance(shard)
         if shard.has_value:
             self._out.append((message.worker, reply(message)))
-        elif heir_of is None and message.worker == self._live[0]:  # the first worker sends its value next
+        elif heir_of is None and message.worker == self._members.live[0]:  # the first worker sends its value next
             shard.announced[message.worker], shard.sender = 0, message.worker
-            self._out.append((message.worker, reply(message)))
+            self._out.append((message.worker, self._wanted(message)))
         else:  # wait for that
             shard.announced[message.worker] = NO_VALUE if heir_of is None else clock
             shard.parked.append(Parked(0, message.worker, message._replace(payload=b""), self._now))
@@ -414,18 +388,33 @@ class ServerCore:
             self._choose_sender(shard)
 
     def _choose_sender(self, shard: Shard) -> None:
-        """Ask the worker with the newest value for it, when all have said what they have of a part that a dead server had."""
-        if shard.heir_of is None or shard.has_value or shard.sender is not None:
+        """Ask the worker with the newest value for it, when all have said what they have of a part that a dead server had.
+
+        If the worker has died whose initial value was to come, ask the next one.
+        """
+        if shard.has_value or shard.sender is not None or not self._members.live:
             return
-        if not self._live or any(w not in shard.announced for w in self._live):
+        if shard.heir_of is None:
+            first = self._members.live[0]
+            for parked in shard.take_parked(first):
+                shard.sender = first
+                self._out.append((first, self._wanted(parked.request)))
             return
-        newest = max(self._live, key=shard.announced.__getitem__)
+        if any(w not in shard.announced for w in self._members.live):
+            return
+        newest = max(self._members.live, key=shard.announced.__getitem__)
         if shard.announced[newest] == NO_VALUE:
             error = ClusterError(f"no worker has the value of key {shard.name!r}", None, "continue from a checkpoint")
             self._out += [(p.source, reply_error(p.request, error)) for p in shard.take_parked()]
             return
         shard.sender = newest
         self._out += [(newest, reply(p.request)._replace(flags=Flag.SEND_VALUE)) for p in shard.take_parked(newest)]
+
+    @staticmethod
+    def _wanted(announcement: Message) -> Message:
+        """The reply to the worker whose initial value is stored. Worker 0 sends it without being asked, which saves a message each way."""
+        found = reply(announcement)
+        return found._replace(flags=Flag.SEND_VALUE) if announcement.worker else found
 
     def _on_bcast(self, message: Message) -> None:
         shard = self._shard(message)
@@ -477,7 +466,7 @@ class ServerCore:
         clock, last = message.clock + shard.lag.get(worker, 0), shard.clocks.get(worker, 0)
         if clock <= last:
             return
-        if worker in self._done:
+        if worker in self._members.done:
             what = f"push of key {shard.name!r} by worker {worker}, which has said that its epoch has ended"
             raise ClusterError(what, None, "wait for the end of the epoch")
         if clock != last + 1:
@@ -490,7 +479,7 @@ class ServerCore:
             self._apply(shard, message, clock)
             return
         shard.clocks[worker] = clock
-        if clock == shard.reached + 1 and shard.next_contributor(self._live, self._done) == worker:
+        if clock == shard.reached + 1 and self._next_contributor(shard) == worker:
             shard.add(worker, message, self._threshold)
         else:
             shard.kept[clock, worker] = message._replace(payload=bytes(message.payload))
@@ -513,9 +502,9 @@ class ServerCore:
     def _advance(self, shard: Shard) -> None:
         """Add the pushes whose turn has come, finish sums that are complete, and answer pulls that waited for them."""
         if not self._is_synchronous:
-            shard.count_clocks([w for w in self._live if w not in self._done])
+            shard.count_clocks([w for w in self._members.live if w not in self._members.done])
         while self._is_synchronous:
-            worker = shard.next_contributor(self._live, self._done)
+            worker = self._next_contributor(shard)
             if worker is None and shard.contributors:
                 self._finish(shard)
                 continue
@@ -578,12 +567,12 @@ class ServerCore:
     # states
 
     def _on_heartbeat(self, message: Message) -> None:
-        found = {"live": self._live, "dead": sorted(self._dead), "done": sorted(self._done)}
+        found = {"live": self._members.live, "dead": sorted(self._members.dead), "done": sorted(self._members.done)}
         self._out.append((message.worker, reply(message, json.dumps(found).encode())))
 
     def _on_state(self, message: Message) -> None:
         """A worker asks for the states, or sends them; a server sends its own, in case it dies."""
-        if message.worker not in self._heard:
+        if message.worker not in self._members:
             self._snapshots = {message.worker: bytes(message.payload)}
         elif message.payload:
             self._updates.restore(bytes(message.payload), self._shards.values())
