@@ -138,8 +138,8 @@ MUTANTS = (
     Mutant(
         "data before window",
         WINDOW,
-        "            v.data = results[k]\n            v.at = None\n",
-        "            v.at = None\n            v.data = results[k]\n",
+        "                v.data = results[k]\n                v.at = None\n",
+        "                v.at = None\n                v.data = results[k]\n",
     ),
     Mutant(
         "a closed window takes no operation",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import Any
 
@@ -13,6 +14,7 @@ from twofold.kvstore.cluster import Cluster
 from twofold.kvstore.collectives import FIRST, MOST, Collectives, buckets
 from twofold.kvstore.distributed import DistributedStore
 from twofold.kvstore.watch import Watch
+from twofold.program.compile import Program
 
 
 class Alone:
@@ -70,9 +72,16 @@ def made():
 
 def test_buckets_are_filled_from_the_last_array():
     sizes = [5 * MOST, 300, MOST // 2, MOST // 2, MOST // 2, FIRST // 2, FIRST // 2]
-    assert buckets(sizes, ["float32"] * 7) == [[6, 5], [4, 3], [2, 1], [0]]
+    assert buckets(sizes, ["float32"] * 7) == [[6, 5], [4], [3], [2, 1], [0]]
+    assert buckets([5 * MOST, *[FIRST - 1] * 7], ["float32"] * 8) == [[7], [6, 5, 4, 3], [2, 1], [0]]
     assert buckets([8, 8, 8], ["float32", "float64", "float64"]) == [[2, 1], [0]]
     assert buckets([], []) == []
+
+
+def test_what_backward_makes_last_has_a_small_bucket_of_its_own():
+    assert buckets([FIRST // 2, 300, MOST // 2, 300], ["float32"] * 4) == [[3], [2], [1, 0]]
+    assert buckets([300, MOST // 2, 300], ["float32"] * 3) == [[2], [1, 0]]  # too little for a message
+    assert buckets([FIRST // 2, FIRST // 4], ["float32"] * 2) == [[1, 0]]
 
 
 def test_a_list_of_keys_travels_in_buckets_of_4_mb(made):
@@ -85,6 +94,95 @@ def test_a_list_of_keys_travels_in_buckets_of_4_mb(made):
     assert [float(out.asnumpy().max()) for out in outs] == [0, 2, 4, 6, 8]
     # 0.4 MB of the last two and 2 MB, which start a new bucket, then 6 MB in two messages
     assert [round(size / 1e5) for size in group.sizes] == [4, 20, 42, 18]
+
+
+class Meeting(Alone):
+    """Tells when each sum of gradients begins."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun: list[int] = []
+        self.changed = threading.Condition()
+
+    def allreduce(self, array: np.ndarray, source: np.ndarray | None = None) -> None:
+        if array.nbytes > 1000:
+            with self.changed:
+                self.begun.append(array.nbytes)
+                self.changed.notify_all()
+        super().allreduce(array, source)
+
+    def await_sum(self, number: int) -> bool:
+        """Wait until so many sums have begun."""
+        with self.changed:
+            return self.changed.wait_for(lambda: len(self.begun) >= number, 20)
+
+
+def train(how: str, store: Any, steps: int = 4, **options: Any) -> list[np.ndarray]:
+    """The weights after some steps of a perceptron whose gradients fill three buckets."""
+    draw = np.random.RandomState(1)
+    images, labels = mx.nd.array(draw.rand(128, 600)), mx.nd.array(draw.randint(0, 10, 128))
+    mx.random.seed(5)
+    momentum = {"learning_rate": 0.1, "momentum": 0.5}
+    if how == "Module":
+        x = mx.sym.var("data")
+        for k, units in enumerate((500, 600)):
+            x = mx.sym.Activation(mx.sym.FullyConnected(x, num_hidden=units, name=f"fc{k}"), act_type="relu")
+        x = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(x, num_hidden=10, name="scores"), name="softmax")
+        module = mx.mod.Module(x)
+        module.bind([("data", images.shape)], [("softmax_label", labels.shape)])
+        module.init_params(mx.init.Uniform(0.05))
+        module.init_optimizer(store, "sgd", momentum)
+        for _ in range(steps):
+            module.forward_backward(mx.io.DataBatch([images], [labels]))
+            module.update()
+        return [a.asnumpy() for a in module.get_params()[0].values()]
+    net = mx.gluon.nn.HybridSequential()
+    net.add(*[mx.gluon.nn.Dense(units, "relu") for units in (500, 600)], mx.gluon.nn.Dense(10))
+    net.initialize(mx.init.Uniform(0.05))
+    net.hybridize()
+    trainer = mx.gluon.Trainer(net.collect_params(), "sgd", momentum, kvstore=store, **options)
+    loss = mx.gluon.loss.SoftmaxCrossEntropyLoss()
+    for _ in range(steps):
+        with mx.autograd.record():
+            losses = loss(net(images), labels)
+        losses.backward()
+        trainer.step(128 * (1 if store is None else 2))
+    return [p.data().asnumpy() for p in net.collect_params().values()]
+
+
+@pytest.fixture
+def programs(monkeypatch):
+    """The stages and ends of programs, in order; after each stage the program waits until the sum of that bucket has begun."""
+    found: list[object] = []
+    original = Program.run_in_stages
+
+    def run_in_stages(self: Program, arrays: Any, groups: Any, tell: Any) -> list[Any]:
+        started = len(groups_of.begun)
+
+        def told(k: int, results: Any) -> None:
+            tell(k, results)
+            found.append((k, groups_of.await_sum(started + k + 1)))
+
+        results = original(self, arrays, groups, told)
+        found.append("end")
+        return results
+
+    groups_of = Meeting()
+    monkeypatch.setattr(Program, "run_in_stages", run_in_stages)
+    return groups_of, found
+
+
+@pytest.mark.parametrize("how", ["Trainer", "Module"])
+def test_a_bucket_is_summed_before_backward_has_ended(made, programs, how):
+    group, found = programs
+    store = made(group)
+    weights = train(how, store)
+    step = [(0, True), (1, True), (2, True), "end"]  # all of backward in one program, which waits for each sum to begin
+    assert found[-len(step) :] == step
+    assert len(set(group.begun)) == 3
+    if how == "Trainer":  # a module divides by the batch of one worker
+        for ours, alone in zip(weights, train(how, None), strict=True):
+            np.testing.assert_array_equal(ours, alone)
 
 
 def test_sums_pass_while_a_device_computes(made):

@@ -76,9 +76,13 @@ def _in_child() -> None:
     QUEUE.in_child()
     for w in windows():
         if w.closed and not w.is_done and w.runner:
+            stages = w.stages
             w.forget()
             what = "this array was being computed by another thread when the process forked"
-            QUEUE.abandon(w, EngineError(what, None, "wait for it before fork()"))
+            error = EngineError(what, None, "wait for it before fork()")
+            QUEUE.abandon(w, error)
+            if stages is not None:
+                stages.end(error)
             OPEN.pop(w.serial, None)  # only readers of its results are told
 
 

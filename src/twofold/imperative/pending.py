@@ -70,7 +70,7 @@ class Arriving:
 def is_pending(v: Value) -> bool:
     """Whether a task is to compute the Value, and has not done so yet."""
     at = v.at  # read before data: they are written in the opposite order
-    return v.data is None and at is not None and at[0].__class__ is Pending
+    return v.data is None and at is not None and isinstance(at[0], Pending)
 
 
 def steady(v: Value) -> Value:
@@ -140,7 +140,7 @@ def issue(
         if isinstance(v, Value) and v.data is not None:
             _lend(v, made)
     earlier = [at[0] for at in [v.at for v in waits] if at is not None]
-    QUEUE.submit(made, [e.var for e in earlier if e.__class__ is Pending], [made.var] if order is None else [made.var, order])
+    QUEUE.submit(made, [e.var for e in earlier if isinstance(e, Pending)], [made.var] if order is None else [made.var, order])
     return results
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from threading import get_ident
-from typing import Any
+from typing import Any, Protocol
 from weakref import ref
 
 from ..backend.kernel import Array
@@ -63,6 +63,18 @@ class _Known(Entry):
     where: list[tuple[int, bool]]
 
 
+class Staged(Protocol):
+    """Runs a window's program and hands out some results early, see `stages`."""
+
+    def run(self, program: Program, arrays: Sequence[Any], numbers: dict[Value, int]) -> list[Any]:
+        """The program's results, given its inputs and the number of each Value's result."""
+        ...
+
+    def end(self, error: BaseException) -> None:
+        """Fail what has not been handed out."""
+        ...
+
+
 #: Windows of all threads that may still be open or have failed, by serial number, and the devices that ever had one.
 OPEN: "dict[int, ref[Window]]" = {}
 USED: set[Device] = set()
@@ -99,12 +111,14 @@ class Window(Task):
     taken
         Locked by the one call that closes the window.
     work
-        What `_close` leaves for the run: live results, their nodes, and inputs whose memory may take results.
+        What `close` leaves for the run: live results, their nodes, and inputs whose memory may take results.
+    stages
+        What hands out some results before the others; None if all of them exist once it has run (see `stages`).
     """
 
     __slots__ = (
         "aliases", "complete", "cuts", "data", "device", "held", "holders", "inner", "issued", "outs", "records", "saved",
-        "taken", "tape", "work",
+        "stages", "taken", "tape", "work",
     )  # fmt: skip
     reports = False  # readers of the results find the error in their Values
 
@@ -125,6 +139,7 @@ class Window(Task):
         self.complete = False
         self.taken = threading.Lock()  # by the one call that closes it
         self.work: Any = None
+        self.stages: Staged | None = None
 
     @property
     def closed(self) -> bool:
@@ -142,7 +157,7 @@ class Window(Task):
         self.data = self.holders = self.held = self.aliases = self.inner = self.saved = nothing
         nothing = []
         self.outs = self.cuts = self.records = self.issued = nothing
-        self.work = None
+        self.work = self.stages = None
 
     def finish(self) -> None:
         """Run it, or wait until it has run."""
@@ -263,7 +278,7 @@ class Window(Task):
             found = PROGRAMS.get(_key(self, wanted, dead))
             name_origin(self.issued, self.device, error, found.program if found is not None else None)
             if found is not None and not found.program.overwrites:
-                for v, data in salvaged(live, self.device, self.data, _replacing(self)):
+                for v, data in salvaged([v for v in live if v.data is None], self.device, self.data, _replacing(self)):
                     hand_out(v, data)
             raise
         finally:
@@ -335,18 +350,23 @@ def flush_complete() -> None:
 
 def flush(w: Window) -> None:
     """Run a window, or wait for the thread that runs it. An error stays with the window: reads of its results raise it."""
-    if _close(w):
-        try:
-            _launch_others(w)
-        finally:
-            QUEUE.run_here(w)
+    if close(w):
+        run_closed(w)
     elif w.runner == get_ident() and not w.is_done:
         raise EngineError("an array is read while it is being computed", "a signal handler or finalizer of this thread", "read it later")
     else:
         QUEUE.wait(w)
 
 
-def _close(w: Window, launch: bool = False) -> bool:
+def run_closed(w: Window) -> None:
+    """Run a window that this thread has closed."""
+    try:
+        _launch_others(w)
+    finally:
+        QUEUE.run_here(w)
+
+
+def close(w: Window, launch: bool = False) -> bool:
     """Close a window so that this thread, or with ``launch`` any thread, can run it; False if it was closed already.
 
     A signal handler may interrupt this thread anywhere in here, `LOCK` being reentrant. If it reads one of the results it must raise
@@ -380,7 +400,7 @@ def _launch_others(w: Window) -> None:
     if not HERE.by_device or SETTINGS.engine == "naive" or not w.device.is_host:
         return
     for other in list(HERE.by_device.values()):
-        if other.device.is_host and other.nbytes >= LAUNCHED and _close(other, launch=True):
+        if other.device.is_host and other.nbytes >= LAUNCHED and close(other, launch=True):
             QUEUE.submit(other)
 
 
@@ -423,7 +443,7 @@ def _run(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[Nod
     program = found.program
     arrays = [w.data[n] for n in found.reads]
     if w.device.is_host:
-        results = program.run(arrays)
+        results = program.run(arrays) if w.stages is None else _in_stages(w.stages, found, arrays, live)
     else:
         if program.overwrites:
             before_overwriting(w.device)
@@ -436,8 +456,18 @@ def _run(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[Nod
         for v, (k, shared) in zip(live, found.where, strict=True):
             if shared:  # two Values share the result: neither may be written
                 v.borrow = ALWAYS
-            v.data = results[k]
-            v.at = None
+            if v.data is None:
+                v.data = results[k]
+                v.at = None
+            elif v.at is not None and v.at[0] is w:  # handed out by a stage; another window may have entered it since
+                v.at = None
+
+
+def _in_stages(stages: Staged, known: _Known, arrays: Sequence[Any], live: Sequence[Value]) -> list[Array]:
+    for v, (_, shared) in zip(live, known.where, strict=True):
+        if shared:  # before anybody sees it
+            v.borrow = ALWAYS
+    return stages.run(known.program, arrays, {v: k for v, (k, _) in zip(live, known.where, strict=True)})
 
 
 def hand_out(v: Value, data: Array) -> None:

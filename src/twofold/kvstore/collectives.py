@@ -7,6 +7,7 @@ as that bucket is done.
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import accumulate
 from math import prod
 from threading import RLock
 from typing import Any, NamedTuple
@@ -19,9 +20,10 @@ from ..backend.loader import backend_for
 from ..device import CPU, Device
 from ..dtype import NUMPY
 from ..errors import ClusterError
-from ..imperative.cell import PLAIN, Value, wrap
+from ..imperative.cell import PLAIN, Content, Value, wrap
 from ..imperative.invoke import content, data_of, host_of
 from ..imperative.pending import issue
+from ..imperative.stages import in_stages
 from ..imperative.transfer import on_device
 from ..ndarray.array import NDArray
 from ..scheduler.observers import LISTENERS, span
@@ -34,8 +36,11 @@ from .watch import Operation, Watch, in_words
 
 __all__ = ["Collectives", "buckets"]
 
-#: Bytes of the first bucket, which is to start early, and of the others. One large message is slower than several of 4 MB.
+#: Bytes of the first bucket, which is to start early, and of the last, which is to end early; and of the others. One large message is
+#: slower than several of 4 MB.
 FIRST, MOST = 1 << 20, 1 << 22
+#: Bytes from which the arrays before the first large one are worth a message of their own.
+LEAST = 1 << 14
 #: Bytes up to which a sum takes less time than a hand-over to the communication thread.
 SHORT = 1 << 16
 #: Arrays in a bucket begin at multiples of so many bytes.
@@ -59,18 +64,23 @@ def buckets(sizes: Sequence[int], kinds: Sequence[object]) -> list[list[int]]:
     Returns
     -------
     list
-        Lists of numbers of arrays. A list exceeds the limit only if it is a single array.
+        Lists of numbers of arrays. A list exceeds the limit only if it is a single array. Two large arrays never share one: each is sent
+        as soon as it is there, without being copied. What is made last, the arrays before the first large one, has a list of its own,
+        so that little is left to send after backward.
 
     Examples
     --------
     >>> from twofold.kvstore.collectives import buckets
-    >>> buckets([100, 3_000_000, 800_000, 500_000], ["float32"] * 4)
-    [[3], [2, 1], [0]]
+    >>> buckets([100_000, 1_500_000, 100, 2_000_000, 800_000, 500_000], ["float32"] * 6)
+    [[5], [4, 3, 2], [1], [0]]
     """
     found: list[list[int]] = []
     filled = limit = 0
+    sums = list(accumulate(sizes))
+    last = sum(total <= FIRST for total in sums)
+    end = last - 1 if last and sums[last - 1] >= LEAST else -1
     for k in reversed(range(len(sizes))):
-        if found and kinds[k] == kinds[k + 1] and filled + sizes[k] <= limit:
+        if found and kinds[k] == kinds[k + 1] and k != end and filled + sizes[k] <= limit and (filled < FIRST or sizes[k] < FIRST):
             found[-1].append(k)
             filled += sizes[k]
         else:
@@ -155,18 +165,27 @@ class Collectives:
                 return [([0], [wrap(NDArray, out)])]
         kinds = [(a._dtype, a.context) for a in arrays]
         found = buckets([_nbytes(a) for a in arrays], kinds)
-        return [(numbers, self._summed(label, [arrays[k] for k in numbers], share)) for numbers in found]
+        operands = [self._operand(a) for a in arrays]
+        parts = [[operands[k] for k in numbers] for numbers in found]
+        with in_stages([[v for v in part if isinstance(v, Value)] for part in parts]):
+            totals = [self._summed(label, [arrays[k] for k in n], part, share) for n, part in zip(found, parts, strict=True)]
+        return list(zip(found, totals, strict=True))
+
+    def _operand(self, array: NDArray) -> Content | None:
+        """What is summed by the host; None for an array that the workers' devices sum."""
+        if self._devices is not None and array._dtype in self._devices.dtypes:
+            return None
+        return array._capture() if array.context.is_host else on_device(array, CPU)
 
     def _is_idle(self) -> bool:
         last = self._order.writer
         return last is None or last.is_done
 
-    def _summed(self, label: object, arrays: Sequence[NDArray], share: Share | None) -> list[NDArray]:
+    def _summed(self, label: object, arrays: Sequence[NDArray], operands: Sequence[Any], share: Share | None) -> list[NDArray]:
         """The sums of the arrays of a bucket."""
         device = arrays[0].context
-        if self._devices is not None and arrays[0]._dtype in self._devices.dtypes:
+        if self._devices is not None and operands[0] is None:
             return self._summed_by_devices(self._devices, label, arrays, share)
-        operands = [a._capture() if a.context.is_host else on_device(a, CPU) for a in arrays]
         types = [ArrayType(a.shape, a._dtype) for a in arrays]
 
         def run(values: list[Any]) -> list[Any]:

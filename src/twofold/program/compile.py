@@ -110,12 +110,10 @@ class Program:
         printer = Printer(plan, backend)
         code = printer.code()
         self.kernels, self._forms, self._code = printer.kernels, printer.forms, code
-        # the text that runs differs from `source` by one statement, so that a program without observers pays one test of a global
-        details = {"program": self} if title.category == "program" else NOTHING
-        env = code.env | {"__name__": __name__, "listeners": LISTENERS, "profiled": Profiled(details, title, plan, code)}
-        exec(code_of(code.source(ENTRY), FILE), env)
-        self._scratch: list[Any] = env.get("pool", [])  # the list itself: the program checks instances out of it
-        self._function: Callable[[Sequence[Any]], list[Any]] = env["program"]
+        self._scratch: list[Any] = code.env.get("pool", [])  # the list itself: the program checks instances out of it
+        self._title, self._plan = title, plan
+        self._staged: dict[tuple[tuple[int, ...], ...], Callable[[Sequence[Any]], list[Any]]] = {}
+        self._function = self._compiled(code)
         self._launch_by(backend.prepare(self._function, partial(self._traits, plan, set(donated), code, device)))
         self.overwrites = bool(self.plan.donated) or (self.launcher is not None and not set(donated).isdisjoint(self.leaves))
         if LISTENERS:
@@ -126,6 +124,39 @@ class Program:
         run = self._function if launcher is None else partial(launch_or_step, launcher, self._function)
         self.launcher = launcher
         self.run: Callable[[Sequence[Any]], list[Any]] = partial(self.backend.quietly, run)
+
+    def _compiled(self, code: Code) -> Callable[[Sequence[Any]], list[Any]]:
+        # the text that runs differs from `source` by one statement, so that a program without observers pays one test of a global
+        details = {"program": self} if self._title.category == "program" else NOTHING
+        profiled = Profiled(details, self._title, self._plan, code)
+        env = code.env | {"__name__": __name__, "listeners": LISTENERS, "profiled": profiled}
+        exec(code_of(code.source(ENTRY), FILE), env)
+        return env["program"]
+
+    def run_in_stages(
+        self, arrays: Sequence[Any], groups: tuple[tuple[int, ...], ...], tell: Callable[[int, Sequence[Any]], object]
+    ) -> list[Any]:
+        """`run`, on a backend that computes in the calling thread, which hands out results as soon as they are complete.
+
+        Parameters
+        ----------
+        arrays
+            The inputs.
+        groups
+            Numbers of results that are handed out together.
+        tell
+            Called, in this thread, with the number of a group and its arrays. They are not written any more, but may still be read.
+            It is not called for a group with a result that only exists at the end, such as a copy of an input.
+
+        Returns
+        -------
+        list
+            All results.
+        """
+        function = self._staged.get(groups)
+        if function is None:
+            function = self._staged[groups] = self._compiled(self._code.in_stages(groups))
+        return self.backend.quietly(function, (arrays, tell))
 
     def for_owner(self) -> "Program":
         """The program with captured forms of its own; itself if the backend captures nothing.

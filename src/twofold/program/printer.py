@@ -1,7 +1,8 @@
 """Prints a plan as Python: first each step as data (`StepCode`: its statements and the variables that they read and write), then source.
 
-The same steps give three forms of source: plain (`Code.source`), with timing around each step (`program.profiling`), and with a note
-of what each step reads and writes (`Code.in_steps`, for adapters that capture a program).
+The same steps give four forms of source: plain (`Code.source`), with timing around each step (`program.profiling`), with a note
+of what each step reads and writes (`Code.in_steps`, for adapters that capture a program), and with calls that hand out results as soon
+as they are complete (`Code.in_stages`).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -73,6 +74,8 @@ class Code(NamedTuple):
         The objects that the code refers to, by name.
     allocators
         Names of the functions among them that allocate memory.
+    results
+        For each result its variable and the step that completes it; None if it is copied at the end.
     """
 
     leaves: list[str]
@@ -82,6 +85,7 @@ class Code(NamedTuple):
     scratch: tuple[list[str], list[str]]
     env: dict[str, Any]
     allocators: list[str]
+    results: list[tuple[str, int] | None]
 
     def source(self, entry: str = "", notes: Callable[[int, StepCode], Notes] | None = None) -> str:
         """The source text.
@@ -122,6 +126,26 @@ class Code(NamedTuple):
         if names:
             lines += ["def fresh():", *[" " + line for line in statements], f" return ({', '.join(names)},)"]
         return lines
+
+    def in_stages(self, groups: Sequence[Sequence[int]]) -> "Code":
+        """The code of a program of the pair (leaves, function), which calls the function for each group once its results are complete.
+
+        Every result has memory of its own, into which no later step writes.
+
+        Parameters
+        ----------
+        groups
+            Numbers of results. The function is not called for a group of which a result is copied at the end.
+        """
+        lines = [list(step.lines) for step in self.steps]
+        for number, group in enumerate(groups):
+            found = [self.results[k] for k in group]
+            complete = [result for result in found if result is not None]
+            if complete and len(complete) == len(found):
+                # on the step's last line, so that lines have the numbers that they have without stages
+                lines[max(step for _, step in complete)][-1] += f"; tell({number}, {_tuple(name for name, _ in complete)})"
+        steps = [step._replace(lines=new) for step, new in zip(self.steps, lines, strict=True)]
+        return self._replace(leaves=[_tuple(self.leaves), "tell"], steps=steps)
 
     def in_steps(self, steps: Steps, leaves: Sequence[object]) -> list[object]:
         """Run the program while telling an adapter, before each step, what the step reads and writes."""
@@ -181,11 +205,11 @@ class Printer:
             self._name[node] = self._bind(array)
         releases = self._releases()
         steps = [self._step(step, releases.get(t, ())) for t, step in enumerate(plan.steps)]
-        end = self._results()
+        end, results = self._results()
         touched = {name for s in steps for name in (*s.reads, *s.writes)}.union(self._read)
         used = [name for name in self._static_names if name in touched]
         checkout = self._checkout(", ".join(used), end) if used else []
-        return Code(leaves, checkout, steps, end, (self._static, used), self.env, self._allocators)
+        return Code(leaves, checkout, steps, end, (self._static, used), self.env, self._allocators, results)
 
     def _step(self, step: Step, dead: Sequence[Node]) -> StepCode:
         if step.epilogue == "kernel":
@@ -246,10 +270,16 @@ class Printer:
                 out.setdefault(t, []).append(n)
         return out
 
-    def _results(self) -> list[str]:
-        """The return statement. Leaves, constants, repeated outputs and views of those are copied, so that callers never share memory."""
+    def _results(self) -> tuple[list[str], list[tuple[str, int] | None]]:
+        """The return statement, and the variable of each result with its step.
+
+        Leaves, constants, repeated outputs and views of those are copied, so that callers never share memory.
+        """
         # without the copy, a later write by the caller would change a constant, an argument or another result
-        texts, taken = [], set()
+        step_of = {n: t for t, step in enumerate(self.plan.steps) for n in step.nodes}
+        texts: list[str] = []
+        results: list[tuple[str, int] | None] = []
+        taken = set()
         copy = self._bind(self.backend.xp.contiguous, "copy")
         for o in self.plan.outputs:
             place = self.memory.place.get(o, Place("constant"))
@@ -258,7 +288,8 @@ class Printer:
             taken.add(o)
             text = self._operand(o, o.dtype if o.dtype not in WEAK else promote(o.dtype))
             texts.append(text if own else f"{copy}({text})")
-        return [*self._lines, f"return [{', '.join(texts)}]"]
+            results.append((text, step_of[o]) if own else None)  # type: ignore[index]
+        return [*self._lines, f"return [{', '.join(texts)}]"], results
 
     # names
 

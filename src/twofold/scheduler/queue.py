@@ -98,6 +98,10 @@ class Queue:
         """Fail a task that will never run: threads waiting for it wake up and find the error."""
         self._finish(task, error, True)
 
+    def has_room(self, count: int, nbytes: int) -> bool:
+        """Whether so many tasks, which hold so many bytes, could be submitted now without waiting."""
+        return len(self._open) + count <= SETTINGS.lane_operations and self._nbytes + nbytes <= SETTINGS.lane_bytes
+
     def _make_room(self, nbytes: int) -> None:
         """Back-pressure: at the limit, the submitting thread first waits for the oldest task."""
         while len(self._open) >= SETTINGS.lane_operations or (self._open and self._nbytes + nbytes > SETTINGS.lane_bytes):
