@@ -14,6 +14,8 @@ import pytest
 from twofold.command.mpi import TOLERANT
 
 HERE = Path(__file__).parent
+#: After which a run that hangs has failed: much more than one takes beside other processes.
+SECONDS = 200
 MPIEXEC = Path(sys.executable).parent / "mpiexec"
 SOURCES = [str(HERE.parents[1] / name) for name in ("src", "backends")]
 #: One thread each, on this machine only, also for root in a container.
@@ -56,6 +58,6 @@ def run() -> Run:
         is_tolerant = more.get("TWOFOLD_FAULT_TOLERANT") == "1"
         words = command(processes, program, *arguments, options=TOLERANT if is_tolerant else ())
         more |= {"MPI4PY_RC_FINALIZE": "false"} if is_tolerant else {}  # as the launcher does
-        return subprocess.run(words, env=environment(more), capture_output=True, text=True, timeout=60, check=False)
+        return subprocess.run(words, env=environment(more), capture_output=True, text=True, timeout=SECONDS, check=False)
 
     return start

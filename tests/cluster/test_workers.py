@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-from time import perf_counter
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ import twofold as mx
 from twofold.errors import ClusterError
 from twofold.kvstore import cluster
 
-from .conftest import environment
+from .conftest import SECONDS, environment
 
 pytestmark = pytest.mark.mpi
 
@@ -83,10 +82,9 @@ def test_all_workers_are_told_of_a_mistake_of_one(run):
     ],
 )
 def test_a_mistake_of_one_worker_ends_all(run, mistake, message):
-    start = perf_counter()
-    done = run(2, "mistakes", mistake, TWOFOLD_KV_TIMEOUT="0.8" if mistake == "absent" else "20")
+    """Long before the longest wait for a message is over, after which `run` would have given up, too."""
+    done = run(2, "mistakes", mistake, TWOFOLD_KV_TIMEOUT="0.8" if mistake == "absent" else "600")
     assert done.returncode != 0
-    assert perf_counter() - start < 15
     assert re.search(message, done.stderr), done.stderr
 
 
@@ -105,7 +103,7 @@ def test_workers_go_on_without_one_that_dies(run, tmp_path, sign, point):
 def test_the_deaths_of_all_workers_are_a_failure():
     program = "import os, mxnet as mx; mx.kv.create('dist_sync'); os.kill(os.getpid(), 9)"
     words = [sys.executable, "-m", "twofold", "launch", "-n", "2", "--ft", "-c", program]
-    done = subprocess.run(words, env=environment(), capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(words, env=environment(), capture_output=True, text=True, timeout=SECONDS, check=False)
     assert done.returncode == 1, done.stderr
     assert "launch: no worker has finished (status 1)" in done.stderr
 

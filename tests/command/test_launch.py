@@ -44,7 +44,7 @@ def launched(folder: Path, text: str, *words: str, **variables: str) -> subproce
     """Run a program given as text by ``twofold launch``."""
     (folder / "program.py").write_text(text)
     command = [sys.executable, "-m", "twofold", "launch", *words]
-    return subprocess.run(command, cwd=folder, env={**os.environ, **variables}, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, cwd=folder, env={**os.environ, **variables}, capture_output=True, text=True, timeout=200, check=False)
 
 
 @needs_mpi

@@ -288,6 +288,32 @@ def test_a_request_that_waits_too_long_fails_and_names_what_is_missing():
     assert "[0, 2]" in str(error)
 
 
+def test_only_requests_that_wait_too_long_fail():
+    server = Server(3, timeout=10)
+    server.init(0, floats(0))
+    for now, worker in ((100, 0), (106, 1)):
+        server.core.tick(now)
+        server.push(worker, 0, floats(1))
+        server.pull(worker, 0)
+    assert [worker for worker, _ in server.answers(server.core.tick(111))] == [0]
+    [(worker, value)] = server.push(2, 0, floats(1))
+    assert (worker, value.tolist()) == (1, [3])
+
+
+def test_a_pull_of_rows_that_waits_keeps_its_indices():
+    """The transport receives the next message into the same memory."""
+    server = Server(2)
+    numbers = np.arange(6, dtype="float32").reshape(3, 2)
+    server.init(0, numbers)
+    server.push(0, 0, numbers)
+    received = bytearray(np.array([2, 0], np.int64).tobytes())
+    ask = Message(Op.RSP_PULL, 0, worker=0, clock=1, seq=99, rows=2, payload=memoryview(received))
+    assert server.core.handle(0, ask) == []
+    received[:] = np.array([1, 1], np.int64).tobytes()
+    [(worker, rows)] = server.push(1, 0, numbers)
+    assert (worker, rows.tolist()) == (0, [8, 10, 0, 2])
+
+
 # states
 
 
