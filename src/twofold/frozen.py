@@ -2,7 +2,7 @@
 
 A stopped process answers nobody, and to the others it looks like one that computes for long: they would wait for `TWOFOLD_KV_TIMEOUT`
 seconds. Its state in ``/proc`` tells the two apart. Once it has ended the others deal with it as with any process that dies. They cannot
-if it dies before it has connected: a launcher that lets the others go on lets them wait in MPI_Init for ever, so it is ended too.
+if it dies before it has connected: a launcher that lets the others go on lets them wait in MPI_Init forever, so it is ended too.
 
 This file is also the program of the small process, so it imports little.
 """

@@ -10,7 +10,7 @@ from .errors import InvalidValue, ParameterError, Undefined
 
 __all__ = ["CosineScheduler", "FactorScheduler", "LRScheduler", "MultiFactorScheduler", "PolyScheduler"]
 
-#: Changes of a `FactorScheduler` in one call that are made one by one, each rounded; a server would be busy for ever with 2**60 of them.
+#: Changes of a `FactorScheduler` in one call that are made one by one, each rounded; a server would be busy forever with 2**60 of them.
 MOST_CHANGES = 100_000
 
 

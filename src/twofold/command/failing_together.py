@@ -1,4 +1,4 @@
-"""A program that fails in one process of a cluster ends the others too, instead of leaving them to wait for it for ever."""
+"""A program that fails in one process of a cluster ends the others too, instead of leaving them to wait for it forever."""
 
 import os
 import sys

@@ -108,7 +108,7 @@ class RecordAugmenter:
         return rng.uniform(low, 1 + self.max_aspect_ratio if self.min_aspect_ratio is None else self.max_aspect_ratio)
 
     def _cut(self, change: Map, rng: np.random.Generator) -> bool:
-        """Cut out a part of a random size, if so asked, and resize it; return whether that was done."""
+        """Cut out a part of a random size, if asked to, and resize it; return whether that was done."""
         _, h, w = self.shape
         if self.random_resized_crop:
             for _ in range(10):

@@ -138,7 +138,7 @@ def _maxima_with_places(
     back: list[int],
     by_columns: int,
 ) -> tuple[Any, Any]:
-    """The maximum of each window, and its place (int64), counted through the whole array (through its columns if so asked)."""
+    """The maximum of each window, and its place (int64), counted through the whole array (through its columns if ``by_columns``)."""
     sizes, axes = x.known_sizes, range(len(kernel))
     lowest = -float("inf") if x.is_float else float(np.iinfo(str(x.dtype)).min)
     count = math.prod(sizes[2:])
