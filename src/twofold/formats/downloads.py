@@ -105,7 +105,7 @@ def fetch(url: str, target: str, verify_ssl: bool = True, sha1_hash: str | None 
 
 
 def retried(attempt: Callable[[], object], retries: int, say: Callable[[Exception, int], None]) -> None:
-    """Call a function until it raises no FileAccessError, at most ``retries`` times more; ``say`` is called with each failure but the last."""
+    """Call a function until it raises no FileAccessError, at most ``retries`` times more; ``say`` gets each failure but the last."""
     for left in range(retries, -1, -1):
         try:
             attempt()
