@@ -1,7 +1,8 @@
 """``mx.contrib.quantization``: models with 8-bit weights and values, whose products are those of integers.
 
-Their files and weights take a quarter of the memory. They are not faster than float32 models: the products are computed as exact sums of
-float32 numbers by the BLAS library, which has no routine for 8-bit integers.
+Their files and weights take a quarter of the memory. With the extra ``jit`` on x86 processors with instructions for 8-bit integers (VNNI)
+their layers take a half to a sixth of the time of float32 layers. Elsewhere the products are exact sums of float32 numbers, which save no
+time.
 """
 
 from .calibration import combine_histogram
