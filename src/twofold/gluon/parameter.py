@@ -516,31 +516,29 @@ class Parameter:
         MXNetError
             If the parameter is dense, not initialized, or belongs to no `Trainer`.
         """
-        self._check_rows("row_sparse_data", "a copy")
-        return self._initialized().rows_on(row_id.context, row_id, self.name)
+        return self._row_copies("row_sparse_data", "a copy").rows_on(row_id.context, row_id, self.name)
+
+    def row_sparse_copy(self, ctx: Device) -> NDArray:
+        """The row-sparse array on a device itself, with every stored row; raises as `row_sparse_data`."""
+        copies = self._row_copies("row_sparse_data", "a copy")
+        return copies.arrays[copies.place(ctx, self.name)]
 
     def list_row_sparse_data(self, row_id: NDArray) -> list[NDArray]:
         """`row_sparse_data` on all devices."""
-        self._check_rows("list_row_sparse_data", "copies")
-        copies = self._initialized()
+        copies = self._row_copies("list_row_sparse_data", "copies")
         return [copies.rows_on(device, row_id, self.name) for device in copies.contexts]
 
-    def _check_rows(self, method: str, what: str) -> None:
+    def _row_copies(self, method: str, what: str) -> Copies:
         if self._stype != "row_sparse":
             reason = f"Cannot return {what} of Parameter {self.name} via {method}() because its storage type is {self._stype}"
             raise MXNetError(reason, None, "use data() instead")
         if self._trainer is None or self._trainer() is None:
             reason = f"Cannot get row_sparse data for Parameter '{self.name}' when no Trainer is created with it"
             raise MXNetError(reason, None, "create the Trainer first")
+        return self._initialized()
 
     def _set_trainer(self, trainer: Any) -> None:
-        """Remember the trainer that updates it, by a weak reference.
-
-        Raises
-        ------
-        MXNetError
-            If a row-sparse parameter has one already.
-        """
+        """Remember the trainer that updates it, by a weak reference; a row-sparse parameter can have only one."""
         if self._stype != "default" and self._trainer is not None and self._trainer() not in (None, trainer):
             what = f"Failed to set the trainer for Parameter '{self.name}' because it was already set"
             raise MXNetError(what, None, "More than one trainers for a row_sparse Parameter is not supported")

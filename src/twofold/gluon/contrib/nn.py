@@ -128,7 +128,8 @@ class SparseEmbedding(Block):
 
     def forward(self, x: Any) -> Any:
         """The rows (…, output_dim) of the integers x (…)."""
-        return nd.Embedding(x, self.weight.row_sparse_data(x), **self._kwargs)
+        # of the whole table: rows that are retained first are of another number in each batch, and each number has programs of its own
+        return nd.Embedding(x, self.weight.row_sparse_copy(x.context), **self._kwargs)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._kwargs['input_dim']} -> {self._kwargs['output_dim']}, {self._kwargs['dtype']})"
