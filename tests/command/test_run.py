@@ -244,6 +244,23 @@ print(trainer._update_on_kvstore, trainer._kv_initialized)
     )
 
 
+def test_internal_names_of_image_decoding_are_found(run, tmp_path):
+    """Expected values are those of MXNet 1.9.1."""
+    image = pytest.importorskip("PIL.Image")
+    pixels = bytes(range(24))
+    image.frombytes("RGB", (4, 2), pixels).save(tmp_path / "a.png")
+    text = f"""
+import mxnet as mx
+from mxnet.ndarray.numpy import _internal as npi
+name = {str(tmp_path / "a.png")!r}
+data = mx.nd.array(list(open(name, "rb").read()), dtype="uint8")
+for found in (mx.nd._internal._cvimdecode(data, flag=0), mx.nd._internal._cvimdecode(data, 1, 0), mx.nd._internal._cvimread(name)):
+    print(found.shape, found.dtype.__name__, found.asnumpy().ravel()[:4].tolist())
+print(type(npi.cvimdecode(data.as_np_ndarray())).__module__ == mx.np.ndarray.__module__, npi.cvimread(name)[0, 1].tolist())
+"""
+    assert run(text) == ("(2, 4, 1) uint8 [0, 3, 6, 9]\n(2, 4, 3) uint8 [2, 1, 0, 5]\n(2, 4, 3) uint8 [0, 1, 2, 3]\nTrue [3, 4, 5]\n")
+
+
 def test_private_names_of_quantization_collect_histograms_and_choose_thresholds(run):
     """Expected values are those of MXNet 1.9.1."""
     text = """
