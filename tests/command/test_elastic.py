@@ -125,6 +125,7 @@ def test_growing_is_no_failure() -> None:
         (View(2, status=1), True),  # an error in the program, which it would raise again
         (View(2, status=1, checkpoint="a"), False),
         (View(2, status=137), False),
+        (View(2, status=14), False),  # Open MPI's, after a process of another machine was killed
         (View(2, is_lost=True, status=1), False),
     ],
 )

@@ -50,6 +50,8 @@ LONGER = 10
 RETRIES, WAIT = 3, 60.0
 #: Exit statuses from here on are of processes that a signal has killed.
 KILLED = 128
+#: Those of a Python program that raises an error, and of one that is given wrong arguments.
+WRONG = (1, 2)
 
 
 @dataclass(frozen=True)
@@ -205,7 +207,7 @@ class Policy:
         if self._is_growing:
             return self._start(now, view)
         self._failures = 1 if view.checkpoint != self._at_start else self._failures + 1
-        if not view.checkpoint and status < KILLED and not view.is_lost:
+        if not view.checkpoint and status in WRONG and not view.is_lost:
             return End(status, "the program failed before its first checkpoint, so it is not started again")
         if self._failures > limits.retries:
             return End(status, f"given up: it failed {self._failures} times in a row without a new checkpoint")

@@ -26,8 +26,9 @@ __all__ = ["LOCAL", "RaySlots", "Request", "connected"]
 
 #: The address of a cluster that is started on this machine for the job.
 LOCAL = "local"
-#: Variables that Ray reads when it is imported: nothing is reported to its makers.
-PRIVATE = {"RAY_USAGE_STATS_ENABLED": "0"}
+#: Variables that Ray reads when it is imported: nothing is reported to its makers, and it prints nothing, such as a page about each machine
+#: that dies, between the lines of the job.
+QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LOGS_SKIP_REGEX": "^"}
 #: For a cluster of one's own also: it kills no actor because other programs fill the memory, and only who has the token may use it.
 OWN = {"RAY_memory_monitor_refresh_ms": "0", "RAY_AUTH_MODE": "token"}
 #: Bytes of its object store, which nothing is put into: the least that Ray accepts.
@@ -106,7 +107,7 @@ def connected(address: str, request: Request) -> Iterator[Any]:
     LaunchError
         If there is no such cluster.
     """
-    os.environ.update({name: os.environ.get(name, value) for name, value in PRIVATE.items()})
+    os.environ.update({name: os.environ.get(name, value) for name, value in QUIET.items()})
     with tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as folder:  # short: Ray's sockets lie deep in it
         options: dict[str, Any] = {"address": address, "log_to_driver": False, "logging_level": "ERROR", "namespace": "twofold"}
         if address == LOCAL:
