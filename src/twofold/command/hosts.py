@@ -2,6 +2,7 @@
 
 import re
 import socket
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -10,6 +11,8 @@ from ..errors import LaunchError
 
 __all__ = ["Host", "check_names", "hosts_of", "hosts_of_file", "is_local"]
 
+#: Seconds between looks for a name.
+EVERY = 0.5
 #: A host's line of a file: MPICH's ``name:2``, Open MPI's ``name slots=2``, ps-lite's ``name``.
 LINE = re.compile(r"(?P<name>[\w.-]+)(?::(?P<count>\d+)|\s+slots\s*=\s*(?P<slots>\d+))?(?:\s+max[_-]slots\s*=\s*\d+)?")
 
@@ -66,19 +69,35 @@ def _host(text: str, where: str) -> Host:
     return Host(found["name"], slots)
 
 
-def check_names(hosts: Iterable[Host]) -> None:
+def check_names(hosts: Iterable[Host], seconds: float = 0) -> None:
     """Look every name up, so that a wrong one is found at once and named.
+
+    Parameters
+    ----------
+    hosts
+        The machines.
+    seconds
+        How long to wait for names that are not known yet.
 
     Raises
     ------
     LaunchError
         If there is no such host.
     """
+    deadline = time.monotonic() + seconds
     for host in hosts:
-        try:
-            socket.getaddrinfo(host.name, None)
-        except OSError as error:
+        while (error := _unknown(host)) and time.monotonic() < deadline:
+            time.sleep(EVERY)
+        if error:
             raise LaunchError("launch: unknown host", repr(host.name), "check its name with: getent hosts NAME") from error
+
+
+def _unknown(host: Host) -> OSError | None:
+    try:
+        socket.getaddrinfo(host.name, None)
+    except OSError as error:
+        return error
+    return None
 
 
 def is_local(host: Host) -> bool:

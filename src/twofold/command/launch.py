@@ -23,7 +23,7 @@ from ..errors import LaunchError, ParameterError
 from ..launcher_notes import FINISHED, FOLDER, last_checkpoint
 from . import elastic
 from .arguments import count, named_shape, positive_integer, positive_number
-from .hosts import Host, check_names, hosts_of, hosts_of_file
+from .hosts import Host, check_names, hosts_of, hosts_of_file, is_local
 from .main_module import of_script, split_at_program
 from .merged_log import Ended, run_labelled
 from .mpi import THREADS, Engine, Job, engine, threads_each
@@ -39,6 +39,8 @@ VALUED = (
 )
 #: Sums over workers in the drawing: enough to see how steps repeat. The trace has all of them.
 DRAWN = 24
+#: Seconds to wait for the names of pods, which Kubernetes makes at the same time as the launcher's.
+PODS = 300.0
 PYTHON = re.compile(r"python[\d.]*(?:\.exe)?")
 CLASS = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
@@ -139,7 +141,7 @@ def execute(given: argparse.Namespace) -> int:
         return 0
     if given.ray:
         return elastic.execute(given, workers, servers, partial(_command, given, servers, program))
-    check_names(hosts)
+    check_names(hosts, PODS if "KUBERNETES_SERVICE_HOST" in os.environ else 0)
     for name in given.allow:
         if not CLASS.fullmatch(name):
             raise LaunchError("launch: --allow: not a class", repr(name), "write module:Class")
@@ -314,8 +316,10 @@ def _failure(job: Job, ended: Ended, folder: Path) -> str:
     else:
         others = alone = "others have finished" if (folder / FINISHED).is_file() else "no worker has finished"
     who = alone if ended.rank is None else f"{_role(job, ended.rank)} failed, and {others}"
+    # worker 0 notes it on its own machine
+    none = "no checkpoint was written" if all(map(is_local, job.hosts[:1])) else "no checkpoint is known on this machine"
     last = last_checkpoint(folder)
-    return f"{who} (status {ended.status}); {f'last checkpoint: {last}' if last else 'no checkpoint was written'}"
+    return f"{who} (status {ended.status}); {f'last checkpoint: {last}' if last else none}"
 
 
 def _say(text: str) -> None:

@@ -13,14 +13,14 @@ __all__ = ["Ended", "run_labelled"]
 
 #: Seconds that processes have to end after an interrupt.
 PATIENCE = 8.0
-#: What Open MPI says of the process that ended first: its rank, and its status or signal.
+#: What Open MPI, MPICH and Slurm say of the process that ended first.
 FIRST_ENDED = (
     re.compile(r"MPI_ABORT was invoked on rank (?P<rank>\d+)"),
     re.compile(r"application called MPI_Abort\(.*\) - process (?P<rank>\d+)"),
     re.compile(r"Process name: *\[.*,(?P<rank>\d+)\]"),
     re.compile(r"process rank (?P<rank>\d+) with PID \d+ .*"),
     re.compile(r"rank (?P<rank>\d+) in job \d+ "),
-    re.compile(r"task (?P<rank>\d+): (?:Exited|Killed|Terminated)"),
+    re.compile(r"srun: error: \S+ tasks? (?P<rank>\d+)[-,\d]*: "),
 )
 #: What Open MPI says when a process ends the others: it cuts through the error of that process, and says less than the launcher.
 ABORT = re.compile(

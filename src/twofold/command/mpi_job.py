@@ -26,8 +26,10 @@ spec:
           - name: launcher
             image: {image}
             command: {command}
+            env: [{{"name": "PRTE_MCA_plm_ssh_args", "value": "{ssh}"}}]
     Worker:
       replicas: {processes}
+      restartPolicy: Never
       template:
         spec:
           containers:
@@ -35,6 +37,8 @@ spec:
             image: {image}
             command: ["/usr/sbin/sshd", "-De"]
 """
+#: What Open MPI adds to ssh: the launcher may be there before the servers of ssh are, and nobody has seen the pods' new keys before.
+SSH = "-o ConnectionAttempts=60 -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"
 #: The operator writes the names of the workers' pods there.
 HOSTFILE = "/etc/mpi/hostfile"
 
@@ -59,4 +63,4 @@ def mpi_job(workers: int, servers: int, image: str | None, words: Sequence[str])
     if not image:
         raise LaunchError("launch: --k8s needs the image of the containers", None, "pass --image NAME")
     command = ["python", "-m", words[0], words[1], "--hostfile", HOSTFILE, *words[2:]]
-    return TEMPLATE.format(image=json.dumps(image), command=json.dumps(command), processes=workers + servers)
+    return TEMPLATE.format(image=json.dumps(image), command=json.dumps(command), ssh=SSH, processes=workers + servers)

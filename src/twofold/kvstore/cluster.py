@@ -111,7 +111,8 @@ def _connect(count: int, servers: int) -> Cluster:
     everyone = mpi.world()
     if everyone.size != count:
         given = f"{count} processes were started, {everyone.size} found each other by {mpi.library_version()}"
-        raise ClusterError("the processes are not one cluster", given, "start them with the mpiexec of that library: twofold launch")
+        mpiexec, pmix = "start them with the mpiexec of that library: twofold launch", "srun --mpi=list must name pmix: or pass --hosts"
+        raise ClusterError("the processes are not one cluster", given, pmix if "SLURM_PROCID" in os.environ else mpiexec)
     rank, workers = everyone.rank, count - servers
     if workers < 1:
         raise ClusterError("a cluster needs a worker", f"{count} processes, {servers} servers", "start more processes: twofold launch -n 2")
