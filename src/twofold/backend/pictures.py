@@ -23,7 +23,7 @@ class PictureWriter(Protocol):
         across, down
             Where the result's columns and rows lie. What lies outside the image is its edge.
         mirror
-            Whether the result's left and right are exchanged.
+            Whether the result is flipped horizontally.
         normal
             Twelve numbers for results of float32: for each of four channels what is subtracted, by what that is multiplied, and what is
             added then.

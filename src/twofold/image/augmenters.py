@@ -159,7 +159,7 @@ class ResizeAug(Augmenter):
 
 
 class ForceResizeAug(_Sized):
-    """Resizes images, whatever their proportions.
+    """Resizes images, regardless of their aspect ratio.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ class RandomCropAug(_Sized):
 
 
 class RandomSizedCropAug(Augmenter):
-    """Cuts out a part of a random size and proportion; see `random_size_crop`.
+    """Cuts out a part of a random size and aspect ratio; see `random_size_crop`.
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ class CenterCropAug(_Sized):
 
 
 class HorizontalFlipAug(Augmenter):
-    """Exchanges left and right with a probability.
+    """Flips images horizontally with a probability.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ class HorizontalFlipAug(Augmenter):
         self.p = p
 
     def __call__(self, src: NDArray) -> NDArray:
-        """The image, turned or not."""
+        """The image, flipped or not."""
         return nd.flip(src, axis=1) if random.random() < self.p else src
 
 
@@ -469,9 +469,9 @@ def CreateAugmenter(
     rand_crop
         Whether to cut out a part at a random place, instead of the center.
     rand_resize
-        Whether the part has a random size and proportion; needs ``rand_crop``.
+        Whether the part has a random size and aspect ratio; needs ``rand_crop``.
     rand_mirror
-        Whether to exchange left and right with a probability of one half.
+        Whether to flip images horizontally with a probability of one half.
     mean, std
         To be subtracted from the colors, and to divide them by; True for those of ImageNet.
     brightness, contrast, saturation, hue

@@ -120,7 +120,7 @@ class DetRandomSelectAug(DetAugmenter):
 
 
 class DetHorizontalFlipAug(DetAugmenter):
-    """Exchanges left and right with a probability.
+    """Flips images horizontally with a probability.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ class DetHorizontalFlipAug(DetAugmenter):
         self.p = p
 
     def __call__(self, src: NDArray, label: np.ndarray) -> tuple[NDArray, np.ndarray]:
-        """The image and the label, turned or not."""
+        """The image and the label, flipped or not."""
         if random.random() < self.p:
             src = nd.flip(src, axis=1)
             label[:, [1, 3]] = 1 - label[:, [3, 1]]
@@ -141,7 +141,7 @@ class DetHorizontalFlipAug(DetAugmenter):
 
 
 class DetRandomCropAug(DetAugmenter):
-    """Cuts out a part of a random size and proportion that shows enough of some object.
+    """Cuts out a part of a random size and aspect ratio that shows enough of some object.
 
     Parameters
     ----------
@@ -287,7 +287,7 @@ def _usable(augmenter: Any, area_is_valid: bool) -> bool:
 
 
 def _random_size(h: int, w: int, ratios: Range, areas: Range, inside: bool) -> tuple[int, int] | None:
-    """A random width and height within limits of proportion and area, inside an image or around it; None if there are none."""
+    """A random width and height within limits of aspect ratio and area, inside an image or around it; None if there are none."""
     ratio = random.uniform(*ratios)
     low, high = (area * h * w for area in areas)
     least, most = (round(math.sqrt(area / ratio)) for area in (low, high))  # heights

@@ -249,7 +249,7 @@ class ImageDetRecordIter(ImageRecordIter):
     on_bad_sample
         As for `ImageRecordIter`.
     mean_r, mean_g, mean_b, mean_a, std_r, std_g, std_b, std_a
-        What is subtracted from each channel, and by what it is divided then, unless 0.
+        Mean that is subtracted from each channel, and standard deviation by which it is then divided, unless 0.
     label_width
         How many numbers each label has; -1 for any.
     label_pad_width, label_pad_value
@@ -261,7 +261,7 @@ class ImageDetRecordIter(ImageRecordIter):
     rand_crop_prob, num_crop_sampler
         With which probability a part is cut out, and the number of samplers, of which each proposes one.
     min_crop_scales, max_crop_scales, min_crop_aspect_ratios, max_crop_aspect_ratios
-        Limits of the parts' sides as shares of the image's, and of their proportions: one for all samplers, or that of each.
+        Limits of the parts' sides as shares of the image's, and of their aspect ratios: one for all samplers, or that of each.
     min_crop_overlaps, max_crop_overlaps, min_crop_sample_coverages, max_crop_sample_coverages, min_crop_object_coverages,
     max_crop_object_coverages, max_crop_trials
         Limits that some object must meet: what it shares with the part, over all of both, over the part, and over the object; and after how
@@ -269,7 +269,7 @@ class ImageDetRecordIter(ImageRecordIter):
     crop_emit_mode, emit_overlap_thresh
         Which objects stay: ``"center"`` for those whose center is in the part, ``"overlap"`` for those of which it has more than a share.
     rand_mirror_prob
-        The probability that left and right are exchanged.
+        The probability that images are flipped horizontally.
     max_random_hue, max_random_saturation, max_random_illumination, max_random_contrast, random_hue_prob, random_saturation_prob,
     random_illumination_prob, random_contrast_prob
         Limits of random changes of color, and their probabilities.

@@ -183,7 +183,7 @@ def copyMakeBorder(src: NDArray, top: int, bot: int, left: int, right: int, *arg
 
 
 def scale_down(src_size: Sequence[float], size: Sequence[float]) -> Size:
-    """Shrink a size so that it fits into an image, with the same proportions.
+    """Shrink a size so that it fits into an image, with the same aspect ratio.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def resize_short(src: NDArray, size: int, interp: int = 2) -> NDArray:
 
 
 def with_short_side(w: int, h: int, size: int) -> Size:
-    """Width and height of the same proportions whose shorter one is ``size``."""
+    """Width and height with the same aspect ratio, of which the shorter is ``size``."""
     return (size, size * h // w) if h > w else (size * w // h, size)
 
 
@@ -240,7 +240,7 @@ def fixed_crop(src: NDArray, x0: int, y0: int, w: int, h: int, size: Size | None
 def random_crop(src: NDArray, size: Size, interp: int = 2) -> tuple[NDArray, Part]:
     """Cut a part of a size (width, height) out of an image (h, w, c) at a random place.
 
-    Of a smaller image the part is as large as its proportions allow, and enlarged; see `imresize` for ``interp``.
+    Of a smaller image the part is as large as its aspect ratio allows, and enlarged; see `imresize` for ``interp``.
 
     Returns
     -------
@@ -263,7 +263,7 @@ def center_crop(src: NDArray, size: Size, interp: int = 2) -> tuple[NDArray, Par
 def random_size_crop(
     src: NDArray, size: Size, area: float | tuple[float, float], ratio: tuple[float, float], interp: int = 2, **kwargs: Any
 ) -> tuple[NDArray, Part]:
-    """Cut a part of a random size and proportion out of an image (h, w, c) at a random place, and resize it.
+    """Cut a part of a random size and aspect ratio out of an image (h, w, c) at a random place, and resize it.
 
     Parameters
     ----------
@@ -295,8 +295,8 @@ def random_part(h: int, w: int, area: tuple[float, float], ratio: tuple[float, f
     """A random part of an image: corner, width and height; None if ten attempts do not fit."""
     for _ in range(10):
         pixels = random.uniform(*area) * h * w
-        proportion = math.exp(random.uniform(math.log(ratio[0]), math.log(ratio[1])))
-        width, height = round(math.sqrt(pixels * proportion)), round(math.sqrt(pixels / proportion))
+        aspect = math.exp(random.uniform(math.log(ratio[0]), math.log(ratio[1])))
+        width, height = round(math.sqrt(pixels * aspect)), round(math.sqrt(pixels / aspect))
         if 0 < width <= w and 0 < height <= h:
             return random.randint(0, w - width), random.randint(0, h - height), width, height
     return None

@@ -140,7 +140,7 @@ class RecordAugmenter:
             change.crop(right // 2, bottom // 2, width, height)
 
     def _enlarge(self, change: Map) -> None:
-        """Enlarge an image that is smaller than the results, with its proportions."""
+        """Enlarge an image that is smaller than the results, keeping its aspect ratio."""
         _, h, w = self.shape
         if change.height < h:
             change.resize(int(change.width * h / change.height), h)

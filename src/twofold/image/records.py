@@ -277,40 +277,40 @@ class ImageRecordIter(LoadingIter):
     resize
         Length of the shorter side to which images are resized first; -1 leaves them.
     rand_crop
-        Whether to cut out the part at a random place instead of the center.
+        Whether to crop images at a random place instead of the center.
     random_resized_crop
-        Whether the part has a share of the area from ``min_random_area`` to ``max_random_area`` and a proportion from ``min_aspect_ratio``
-        to ``max_aspect_ratio``.
+        Whether the crop has a random share of the area, from ``min_random_area`` to ``max_random_area``, and a random aspect ratio, from
+        ``min_aspect_ratio`` to ``max_aspect_ratio``.
     max_crop_size, min_crop_size
-        Limits of the side of a square part, which is resized then; -1 for a part of the final size.
+        Limits of the side of a random square crop, which is then resized; -1 to crop to the final size.
     rotate, max_rotate_angle
         An angle in degrees, or the largest random one if ``rotate`` is -1.
     max_shear_ratio, min_random_scale, max_random_scale, max_aspect_ratio, min_aspect_ratio
-        Limits of a random shear, scale and proportion. Proportions are around 1 if ``min_aspect_ratio`` is None.
+        Limits of a random shear, scale and aspect ratio. Aspect ratios are around 1 if ``min_aspect_ratio`` is None.
     min_img_size, max_img_size
         Limits of width and height after that.
     pad, fill_value
-        Pixels to add at each side, and the number that they, and what a rotation shows of the outside, consist of; their opacity is 0.
+        Pixels to add at each side, and their value, which is also that of what lies outside a rotated image; their opacity is 0.
     inter_method
         0 nearest pixel, 1 linear, 2 cubic, 3 areas, 4 Lanczos, 9 automatic, 10 random; 0 and 1 are the fast ones. Linearly interpolated
-        bytes are those of `mx.image.imresize` with the extra ``jit``. Without it, and where images are turned or padded, Pillow's: up to 1
+        bytes are those of `mx.image.imresize` with the extra ``jit``. Without it, and where images are rotated or padded, Pillow's: up to 1
         less.
     brightness, contrast, saturation
-        How far random factors of these may be from 1. Opacity keeps its numbers, also under the other changes of color.
+        How far random factors of these may be from 1. No change of color changes opacity.
     pca_noise
         Standard deviation of the noise along principal components of ImageNet's colors.
     random_h, random_s, random_l
         Limits of random numbers added to hue (of 180), saturation and lightness (of 255).
     mirror, rand_mirror
-        Whether to exchange left and right: always, or with a probability of one half.
+        Whether to flip images horizontally: always, or with a probability of one half.
     mean_r, mean_g, mean_b, mean_a, std_r, std_g, std_b, std_a
-        What is subtracted from each channel, and by what it is divided then.
+        Mean that is subtracted from each channel, and standard deviation by which it is then divided.
     mean_img
         A file with the mean of all images, which is subtracted instead. Where it does not exist it is computed and written.
     scale
-        A factor of the results.
+        A factor of the normalized values.
     max_random_contrast, max_random_illumination
-        How far a random factor of the differences from the mean may be from 1, and a random number added to them from 0.
+        How far a random factor of the differences from the mean may be from 1, and a random number that is added to them, from 0.
     data_name, label_name
         Names of the two arrays.
     aug_seq, ctx, device_id, verbose

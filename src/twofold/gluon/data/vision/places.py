@@ -19,7 +19,7 @@ Size = int | tuple[int, int]
 
 
 class CenterCrop(Block):
-    """Cuts the center out of images (h, w, c) or (n, h, w, c). Of smaller images it is as large as its proportions allow, and enlarged.
+    """Cuts the center out of images (h, w, c) or (n, h, w, c). Of smaller images it is as large as its aspect ratio allows, and enlarged.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class CenterCrop(Block):
 class RandomCrop(Block):
     """Cuts a part at a random place out of images (h, w, c) or (n, h, w, c), the same of a batch.
 
-    Of smaller images it is as large as its proportions allow, and enlarged.
+    Of smaller images it is as large as its aspect ratio allows, and enlarged.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class RandomCrop(Block):
 
 
 class RandomResizedCrop(Block):
-    """Cuts a part of a random size and proportion out of images (h, w, c) or (n, h, w, c), the same of a batch, and resizes it.
+    """Cuts a part of a random size and aspect ratio out of images (h, w, c) or (n, h, w, c), the same of a batch, and resizes it.
 
     Parameters
     ----------

@@ -242,7 +242,7 @@ class RandomFlipLeftRight(HybridBlock, arrays="nd"):
         super().__init__()
 
     def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
-        """The image, turned or not."""
+        """The image, flipped or not."""
         return F.image.random_flip_left_right(x)
 
 
@@ -253,7 +253,7 @@ class RandomFlipTopBottom(HybridBlock, arrays="nd"):
         super().__init__()
 
     def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
-        """The image, turned or not."""
+        """The image, flipped or not."""
         return F.image.random_flip_top_bottom(x)
 
 
