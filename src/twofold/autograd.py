@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .backend.loader import backend_for
-from .errors import DTypeError, InvalidValue, MXNetError, ParameterError
+from .errors import DTypeError, InvalidValue, MXNetError, ParameterError, Undefined
 from .imperative.array import Array, apply_op, check_gradient, record_of, stored_heads
 from .imperative.array import backward as _backward
 from .imperative.backward import run_backward
@@ -208,11 +208,11 @@ class Function:
 
     def forward(self, *inputs: Any) -> Any:
         """Compute the results. Runs with recording off."""
-        raise ParameterError(f"{type(self).__name__}: forward is not defined", None, "override forward()")
+        raise Undefined(f"{type(self).__name__}: forward is not defined", None, "override forward()")
 
     def backward(self, *output_grads: Any) -> Any:
         """Compute the gradients of the inputs from those of the results."""
-        raise ParameterError(f"{type(self).__name__}: backward is not defined", None, "override backward()")
+        raise Undefined(f"{type(self).__name__}: backward is not defined", None, "override backward()")
 
     def __call__(self, *inputs: Any) -> Any:
         """Run forward, and record the call if recording is on."""

@@ -114,7 +114,7 @@ class ImageIter(DataIter):
         title = type(self).__name__
         self.skipped = SkippedSamples(title, on_bad_sample)
         if not (path_imgrec or path_imglist or isinstance(imglist, list)):
-            raise ParameterError(f"{title}: no images", None, "pass path_imgrec, path_imglist or imglist")
+            raise InvalidValue(f"{title}: no images", None, "pass path_imgrec, path_imglist or imglist")
         if dtype not in DTYPES:
             raise ParameterError(f"{title}: labels cannot have this dtype", dtype, f"use one of {', '.join(DTYPES)}")
         if last_batch_handle not in LAST_BATCHES:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from ..dtype import DTypeLike
-from ..errors import DTypeError, MXNetError
+from ..errors import MXNetError, WrongType
 from ..ndarray.array import NDArray
 
 __all__ = [
@@ -120,7 +120,7 @@ class DataBatch:
     ) -> None:
         for what, arrays in (("Data", data), ("Label", label)):
             if arrays is not None and not isinstance(arrays, (list, tuple)):
-                raise DTypeError(f"DataBatch: {what} must be list of NDArrays", type(arrays).__name__, "put it into a list")
+                raise WrongType(f"DataBatch: {what} must be list of NDArrays", type(arrays).__name__, "put it into a list")
         self.data = data
         self.label = label
         self.pad = pad

@@ -133,7 +133,7 @@ class KeyedStore(KVStoreBase, Generic[Stored]):
             return
         if not isinstance(value, (list, tuple)) or len(key) != len(value):
             count = len(value) if isinstance(value, (list, tuple)) else 1
-            raise ParameterError("KVStore: the numbers of keys and values differ", f"{len(key)} keys, {count} values", "pass one per key")
+            raise InvalidValue("KVStore: the numbers of keys and values differ", f"{len(key)} keys, {count} values", "pass one per key")
         found: dict[Key, list[NDArray]] = {}
         for k, x in zip(key, value, strict=True):
             self._check_key(k)

@@ -5,7 +5,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, cast
 
 from ..device import Device
-from ..errors import DTypeError, MXNetError, ParameterError
+from ..errors import DTypeError, InvalidValue, MXNetError, NotReady, ParameterError
 from ..formats.files import read_file, write_file
 from ..ndarray.array import NDArray
 from ..ndarray.sparse_array import retained
@@ -137,7 +137,7 @@ class KVStore(KeyedStore[NDArray]):
             If an array does not have the shape of the stored one.
         """
         if out is None:
-            raise ParameterError("KVStore.pull: out is missing", f"key {key!r}", "pass the arrays to copy into as out")
+            raise InvalidValue("KVStore.pull: out is missing", f"key {key!r}", "pass the arrays to copy into as out")
         for k, outs in self._by_key(key, out):
             stored = self._of_key(k)
             for target in outs:
@@ -251,7 +251,7 @@ class KVStore(KeyedStore[NDArray]):
 
     def _optimizer_updater(self, action: str) -> Updater:
         if not isinstance(self._updater, Updater):
-            raise MXNetError(f"KVStore: there are no optimizer states to {action}", None, "call set_optimizer first")
+            raise NotReady(f"KVStore: there are no optimizer states to {action}", None, "call set_optimizer first")
         return self._updater
 
     def set_gradient_compression(self, compression_params: Mapping[str, str | float]) -> None:

@@ -216,7 +216,7 @@ class BaseModule:
         """Set the values that persist between batches; there are none by default."""
         self._require("set_states", params=True)
         if states or value:
-            raise ParameterError(f"{type(self).__name__}.set_states: there are no states", f"{states!r:.60}, {value!r}", "pass none")
+            raise InvalidValue(f"{type(self).__name__}.set_states: there are no states", f"{states!r:.60}, {value!r}", "pass none")
 
     def prepare(self, data_batch: Batch, sparse_row_id_fn: RowIds | None = None) -> None:
         """Prepare for the next batch.

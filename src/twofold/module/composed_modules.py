@@ -4,7 +4,7 @@ import logging
 from collections.abc import Sequence
 from typing import cast
 
-from ..errors import MXNetError, ParameterError
+from ..errors import InvalidValue, NotReady, ParameterError
 from ..initializer.base import Initializer
 from ..io.iterator import DataBatch, DataDesc, Shapes, describe
 from ..metric.base import EvalMetric
@@ -58,7 +58,7 @@ class SequentialModule(BaseModule):
         known = (self.META_TAKE_LABELS, self.META_AUTO_WIRING)
         for key in kwargs:
             if key not in known:
-                raise ParameterError(f'Unknown meta "{key}", a typo?', None, f"use {' or '.join(known)}")
+                raise InvalidValue(f'Unknown meta "{key}", a typo?', None, f"use {' or '.join(known)}")
         self._modules.append(module)
         self._metas.append(kwargs)
         self.binded = self.params_initialized = self.optimizer_initialized = False
@@ -131,9 +131,9 @@ class SequentialModule(BaseModule):
             self.logger.warning("Already bound, ignoring bind()")
             return
         if shared_module is not None:
-            raise ParameterError("Shared module is not supported", type(shared_module).__name__, "omit it")
+            raise InvalidValue("Shared module is not supported", type(shared_module).__name__, "omit it")
         if not self._modules:
-            raise MXNetError("Attempting to bind an empty SequentialModule", None, "add modules first")
+            raise NotReady("Attempting to bind an empty SequentialModule", None, "add modules first")
         inputs: Shapes = data_shapes
         for place, (module, meta) in enumerate(zip(self._modules, self._metas, strict=True)):
             if meta.get(self.META_AUTO_WIRING):
@@ -297,7 +297,7 @@ class SequentialModule(BaseModule):
         """
         self._require("get_input_grads", params=True)
         if not self.inputs_need_grad:
-            raise MXNetError("SequentialModule.get_input_grads: they are not computed", None, "bind with inputs_need_grad=True")
+            raise NotReady("SequentialModule.get_input_grads: they are not computed", None, "bind with inputs_need_grad=True")
         return self._modules[0].get_input_grads(merge_multi_context)
 
     def update_metric(self, eval_metric: EvalMetric, labels: Labels, pre_sliced: bool = False) -> None:

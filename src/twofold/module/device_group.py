@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import ndarray as nd
 from ..device import CPU, Device
-from ..errors import MXNetError, ParameterError, ShapeError
+from ..errors import InvalidValue, MXNetError, ParameterError, ShapeError
 from ..executor.executor import Executor
 from ..io.iterator import DataBatch, DataDesc, describe
 from ..metric.base import EvalMetric
@@ -371,7 +371,7 @@ class DeviceGroup:
     def set_states(self, states: Sequence[Sequence[NDArray]] | None = None, value: float | None = None) -> None:
         """Set the states to arrays in the form that `get_states` returns, or to a number."""
         if (states is None) == (value is None):
-            raise ParameterError("set_states: exactly one of states and value is needed", f"{states!r:.60}, {value!r}", "pass one of them")
+            raise InvalidValue("set_states: exactly one of states and value is needed", f"{states!r:.60}, {value!r}", "pass one of them")
         for k, name in enumerate(self.plan.state_names):
             for place, executor in enumerate(self.execs):
                 new: Any = value if states is None else states[k][place]

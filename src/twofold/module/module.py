@@ -7,7 +7,7 @@ from typing import Any
 
 from ..checkpoint import load_checkpoint, save_checkpoint
 from ..device import CPU, Device
-from ..errors import MXNetError, NotReady, ParameterError
+from ..errors import InvalidValue, NotReady, ParameterError
 from ..initializer.base import Initializer
 from ..io.iterator import DataDesc, Shapes, describe
 from ..kvstore.create import check_kvstore, store_for
@@ -77,7 +77,7 @@ class Module(BaseModule):
         self._context = [context] if isinstance(context, Device) else list(context)
         self._work_load_list = [1] * len(self._context) if work_load_list is None else list(work_load_list)
         if not self._context or len(self._work_load_list) != len(self._context):
-            raise ParameterError(
+            raise InvalidValue(
                 "Module: work_load_list and context must have the same, non-zero length",
                 f"{self._work_load_list} for {self._context}",
                 "pass one work load per device",
@@ -490,7 +490,7 @@ class Module(BaseModule):
     def _require_training(self, action: str) -> None:
         self._require(action)
         if not self.for_training:
-            raise MXNetError(f"Module.{action}: the module is not bound for training", None, "re-bind with for_training=True")
+            raise NotReady(f"Module.{action}: the module is not bound for training", None, "re-bind with for_training=True")
 
     def forward(self, data_batch: Batch, is_train: bool | None = None) -> None:
         """Compute the outputs of a batch, whose shapes may differ from those of previous batches.
@@ -544,7 +544,7 @@ class Module(BaseModule):
         """
         self._require("get_input_grads", params=True)
         if not self.inputs_need_grad:
-            raise MXNetError("Module.get_input_grads: they are not computed", None, "bind with inputs_need_grad=True")
+            raise NotReady("Module.get_input_grads: they are not computed", None, "bind with inputs_need_grad=True")
         return self._exec_group.get_input_grads(merge_multi_context)
 
     def get_states(self, merge_multi_context: bool = True) -> list[list[NDArray]]:
@@ -557,7 +557,7 @@ class Module(BaseModule):
         """
         self._require("get_states", params=True)
         if merge_multi_context:
-            raise ParameterError("Module.get_states: states of devices are not merged", None, "pass merge_multi_context=False")
+            raise InvalidValue("Module.get_states: states of devices are not merged", None, "pass merge_multi_context=False")
         return self._exec_group.get_states()
 
     def set_states(self, states: Sequence[Sequence[NDArray]] | None = None, value: float | None = None) -> None:

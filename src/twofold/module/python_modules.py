@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from ..errors import DTypeError, MXNetError, ParameterError
+from ..errors import InvalidValue, NotReady, ParameterError, WrongType
 from ..initializer.base import Initializer
 from ..io.iterator import DataDesc, Shapes, describe
 from ..metric.base import EvalMetric
@@ -102,7 +102,7 @@ class PythonModule(BaseModule):
             self.logger.warning("Already bound, ignoring bind()")
             return
         if grad_req != "write":
-            raise ParameterError("Python module only support write gradient", repr(grad_req), "pass grad_req='write'")
+            raise InvalidValue("Python module only support write gradient", repr(grad_req), "pass grad_req='write'")
         data, label = describe(data_shapes), describe(label_shapes)
         check_data(data, self._data_names)
         if label and [x.name for x in label] != self._label_names:
@@ -203,9 +203,9 @@ class PythonLossModule(PythonModule):
         super().__init__(data_names, label_names, [f"{name}_output"], logger)
         self._name = name
         if len(data_names) != 1 or len(label_names) != 1:
-            raise ParameterError("PythonLossModule: takes one array and one label", f"{data_names}, {label_names}", "name one of each")
+            raise InvalidValue("PythonLossModule: takes one array and one label", f"{data_names}, {label_names}", "name one of each")
         if grad_func is not None and not callable(grad_func):
-            raise DTypeError("PythonLossModule: grad_func is not a function", type(grad_func).__name__, "pass a function")
+            raise WrongType("PythonLossModule: grad_func is not a function", type(grad_func).__name__, "pass a function")
         self._grad_func = grad_func
         self._scores: Any = None
         self._labels: Any = None
@@ -250,10 +250,10 @@ class PythonLossModule(PythonModule):
             If the module is not bound for training.
         """
         if out_grads is not None:
-            raise ParameterError("For a loss module, out_grads should be None", type(out_grads).__name__, "leave it out")
+            raise InvalidValue("For a loss module, out_grads should be None", type(out_grads).__name__, "leave it out")
         self._require("backward")
         if not self.for_training:
-            raise MXNetError("PythonLossModule.backward: the module is not bound for training", None, "re-bind with for_training=True")
+            raise NotReady("PythonLossModule.backward: the module is not bound for training", None, "re-bind with for_training=True")
         self._backward_impl()
 
     def _backward_impl(self) -> None:

@@ -7,7 +7,7 @@ from time import perf_counter
 from warnings import warn
 
 from ..config import launched
-from ..errors import MXNetError, ParameterError
+from ..errors import InvalidValue, MXNetError, ParameterError
 from ..formats.files import write_file
 from .config import Config, process
 from .recorder import RECORDER
@@ -184,7 +184,7 @@ def dumps(reset: bool = False, format: str = "table", sort_by: str = "total", as
     """
     for given, known, what in ((format, ("table", "json"), "format"), (sort_by, SORTS, "sort_by")):
         if given not in known:
-            raise ParameterError(f"dumps: Invalid value provided for {what}", repr(given), f"use one of {', '.join(known)}")
+            raise InvalidValue(f"dumps: Invalid value provided for {what}", repr(given), f"use one of {', '.join(known)}")
     found = RECORDER.take_statistics(reset)
     return found.table(sort_by, ascending) if format == "table" else found.json(sort_by, ascending)
 

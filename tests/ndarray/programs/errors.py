@@ -98,3 +98,44 @@ def of_loops(mx):
     one = mx.nd.ones(1)
     asserted = [lambda: mx.nd.contrib.foreach(lambda d, s: (d, s), 3, one), lambda: mx.nd.contrib.foreach(lambda d, s: (d, s), one, 3)]
     return _raises(asserted, AssertionError)
+
+
+def of_modules(mx):
+    symbol = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2), name="softmax")
+    batch = mx.io.DataBatch([mx.nd.ones((4, 3))], [mx.nd.zeros(4)])
+
+    def ready(for_training=True):
+        module = mx.mod.Module(symbol)
+        module.bind([("data", (4, 3))], [("softmax_label", (4,))], for_training=for_training)
+        module.init_params()
+        module.forward(batch)
+        return module
+
+    asserted = [
+        lambda: ready().get_input_grads(),
+        lambda: ready(for_training=False).backward(),
+        lambda: ready().get_states(),
+        lambda: ready().set_states(),
+        lambda: mx.mod.Module(symbol, context=[mx.cpu(0)], work_load_list=[1, 2]),
+        lambda: mx.mod.SequentialModule().bind([("data", (1, 3))]),
+        lambda: mx.mod.SequentialModule().add(mx.mod.Module(symbol), foo=1),
+        lambda: mx.mod.PythonLossModule(grad_func=3),
+        lambda: mx.mod.PythonLossModule(data_names=["a", "b"]),
+    ]
+    return _raises(asserted, AssertionError)
+
+
+def of_stores_iterators_and_others(mx):
+    store = mx.kv.create("local")
+    store.init(1, mx.nd.ones(2))
+    asserted = [
+        lambda: store.init([2, 3], [mx.nd.ones(2)]),
+        lambda: store.pull(1),
+        lambda: store.save_optimizer_states("nowhere"),
+        lambda: mx.io.DataBatch(3),
+        lambda: mx.io.DataBatch([mx.nd.ones(2)], 3),
+        lambda: mx.image.ImageIter(1, (3, 2, 2)),
+        lambda: mx.profiler.dumps(format="other"),
+    ]
+    undefined = [lambda: mx.autograd.Function()(mx.nd.ones(2))]
+    return [*_raises(asserted, AssertionError), *_raises(undefined, NotImplementedError)]
