@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -102,15 +103,13 @@ def test_retries_are_counted_from_the_last_new_checkpoint() -> None:
         assert policy.decide(k, View(2, status=137, checkpoint=f"step-{k}")) == Start(2)  # it gets on
     assert policy.decide(11, View(2, status=137, checkpoint="step-9")) == Start(2)
     assert policy.decide(12, View(2, status=1, checkpoint="step-9")) == End(
-        1, "given up: it failed 3 times in a row without a new checkpoint"
+        1, "given up after 3 failures in a row without a new checkpoint"
     )
 
 
 def test_no_retries() -> None:
     policy = running(Limits(2, 2, retries=0), 2)
-    assert policy.decide(1, View(2, status=137, checkpoint="a")) == End(
-        137, "given up: it failed 1 times in a row without a new checkpoint"
-    )
+    assert policy.decide(1, View(2, status=137, checkpoint="a")) == End(137, "given up after 1 failure in a row without a new checkpoint")
 
 
 def test_growing_is_no_failure() -> None:
@@ -185,7 +184,7 @@ if done < 3: os.kill(os.getpid(), 9)
 def test_a_failure_for_good_says_which_checkpoint_there_is(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     text = f"open('{tmp_path}/last-checkpoint', 'w').write('step-7'); raise SystemExit(3)"
     assert supervise(Limits(1, 1, retries=1), FakeSlots(1), tmp_path, job(text)) == 3
-    last = "launch: given up: it failed 2 times in a row without a new checkpoint; last checkpoint: step-7"
+    last = "launch: given up after 2 failures in a row without a new checkpoint; last checkpoint: step-7"
     assert capfd.readouterr().err.splitlines()[-1] == last
 
 
@@ -199,6 +198,21 @@ def test_a_lost_slot_ends_the_job_that_runs(tmp_path: Path, capfd: pytest.Captur
         "launch: a slot is lost: the job is ended, and started again from the beginning",
         "launch: started again with 1 of 2 workers",
     ]
+
+
+class LosesOne(FakeSlots):
+    """Slots one of which is lost, which is found out only when they are checked."""
+
+    def check(self) -> None:
+        super().check()
+        self.count = 1
+
+
+def test_an_error_that_a_lost_slot_has_caused_is_not_the_programs_own(tmp_path: Path) -> None:
+    text = "import sys; sys.exit(sys.argv[1] == '2')"
+    slots = LosesOne(2)
+    assert supervise(Limits(2, 1, wait=0.2), slots, tmp_path, job(text)) == 0
+    assert (slots.checks, slots.used) == (1, 1)
 
 
 def test_an_interrupt_ends_the_job(tmp_path: Path) -> None:
@@ -235,6 +249,18 @@ def test_without_ray_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "program.py").touch()
     assert main(["launch", "--ray", "auto", "-n", "2", "program.py"]) != 0
     assert capsys.readouterr().err.endswith("run: pip install 'twofold[ray]'\n")
+
+
+def test_an_address_at_which_nobody_listens_is_an_error_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "ray", object())  # it is not asked
+    (tmp_path / "program.py").touch()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))  # and does not listen
+        assert main(["launch", "--ray", f"127.0.0.1:{free.getsockname()[1]}", "-n", "2", "program.py"]) == 2
+    assert "--ray: nobody listens there" in capsys.readouterr().err
 
 
 class FakeRay:

@@ -210,7 +210,7 @@ class Policy:
         if not view.checkpoint and status in WRONG and not view.is_lost:
             return End(status, "the program failed before its first checkpoint, so it is not started again")
         if self._failures > limits.retries:
-            return End(status, f"given up: it failed {self._failures} times in a row without a new checkpoint")
+            return End(status, f"given up after {self._failures} failure{'s' * (self._failures > 1)} in a row without a new checkpoint")
         return self._start(now, view)
 
 
@@ -265,7 +265,7 @@ def supervise(limits: Limits, slots: Slots, folder: Path, command: Callable[[int
             if status and not job.interrupt:
                 slots.check()
             checkpoint = last_checkpoint(folder)
-            view = View(sum(host.slots for host in slots.hosts()), job.is_there and slots.is_lost(), status, checkpoint)
+            view = View(sum(host.slots for host in slots.hosts()), slots.is_lost(), status, checkpoint)
             if job.interrupt and (status is not None or not job.is_there):
                 return KILLED + job.interrupt
             action = None if job.interrupt else policy.decide(time.monotonic(), view)

@@ -7,6 +7,7 @@ need no ssh. An actor that has died is asked for anew; Ray starts it once a mach
 import os
 import secrets
 import shutil
+import socket
 import subprocess
 import tempfile
 import threading
@@ -119,6 +120,7 @@ def connected(address: str, request: Request) -> Iterator[Any]:
             ray: Any = import_module("ray")
         except ImportError as error:
             raise MissingDependency.of("ray", "launch --ray", "twofold[ray]") from error
+        _check_reachable(address)
         try:
             ray.init(**options)
         except (ConnectionError, ValueError, RuntimeError) as error:
@@ -128,6 +130,18 @@ def connected(address: str, request: Request) -> Iterator[Any]:
             yield ray
         finally:
             ray.shutdown()
+
+
+def _check_reachable(address: str) -> None:
+    """Find out soon that nobody listens at ``host:port``: Ray itself tries for minutes."""
+    host, _, port = address.rpartition(":")
+    if host and port.isdecimal():
+        try:
+            socket.create_connection((host, int(port)), ANSWER).close()
+        except (OSError, OverflowError) as error:
+            raise LaunchError(
+                f"launch: --ray: nobody listens there: {error}", address, "check the address that ray start has printed"
+            ) from error
 
 
 @dataclass(eq=False)
