@@ -185,6 +185,76 @@ def test_a_bucket_is_summed_before_backward_has_ended(made, programs, how):
             np.testing.assert_array_equal(ours, alone)
 
 
+class Patient(Alone):
+    """The sum of a large array after the first waits until a weight of the first bucket has been updated."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight: Any = None
+        self.before: Any = None
+        self.waits: list[bool] = []
+        self.count = 0
+
+    def allreduce(self, array: np.ndarray, source: np.ndarray | None = None) -> None:
+        self.count += array.nbytes > 1000
+        if array.nbytes > 1000 and self.count == 2 and self.weight is not None:
+            deadline = time.monotonic() + 20
+            while not (is_new := self.weight._v is not self.before) and time.monotonic() < deadline:
+                time.sleep(0.001)
+            self.waits.append(is_new)
+        super().allreduce(array, source)
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_an_update_on_devices_waits_for_its_bucket_alone(made, optimizer):
+    group = Patient()
+    store = made(group)
+    images, labels = mx.nd.ones((64, 600)), mx.nd.zeros(64)
+    nets, trainers = [], []
+    for kvstore in (store, None):
+        mx.random.seed(5)
+        net = mx.gluon.nn.HybridSequential()
+        for inside, units in ((600, 500), (500, 600), (600, 10)):
+            net.add(mx.gluon.nn.Dense(units, in_units=inside))
+        net.initialize(mx.init.Uniform(0.05))
+        net.hybridize()
+        nets.append(net)
+        options = {"update_on_kvstore": False} if kvstore is not None else {}
+        trainers.append(mx.gluon.Trainer(net.collect_params(), optimizer, {"learning_rate": 0.5}, kvstore=kvstore, **options))
+    loss = mx.gluon.loss.SoftmaxCrossEntropyLoss()
+    for k in range(3):
+        for net, trainer, workers in zip(nets, trainers, (2, 1), strict=True):
+            with mx.autograd.record():
+                losses = loss(net(images), labels)
+            losses.backward()
+            group.count = 0
+            if k:  # the first step replaces it by worker 0's
+                group.weight = nets[0][2].weight.data()
+                group.before = group.weight._v
+            trainer.step(64 * workers)
+    assert group.waits == [True] * 2
+    for ours, alone in zip(*[net.collect_params().values() for net in nets], strict=True):
+        np.testing.assert_array_equal(ours.data().asnumpy(), alone.data().asnumpy())
+
+
+def test_updates_whose_order_matters_keep_it(made):
+    store = made(Alone())
+    updater = mx.optimizer.get_updater(mx.optimizer.create("nadam"))
+    assert not updater.takes_any_order
+    assert mx.optimizer.get_updater(mx.optimizer.create("sgd")).takes_any_order
+    grads = [mx.nd.ones((1 << 19,)) for _ in range(2)]
+    store.init([0, 1], grads)
+    store.pushpull_list([0, 1], grads, grads)
+    called = []
+
+    class Spy(type(updater)):
+        def __call__(self, index, grad, weight):
+            called.append(index)
+
+    store.update_with(Spy(updater.optimizer), [0, 1], grads, grads)
+    assert called == [[0, 1]]
+
+
 def test_sums_pass_while_a_device_computes(made):
     store, layers, seconds = made(Alone(0.02)), 12, 0.02
     keys = list(range(layers))

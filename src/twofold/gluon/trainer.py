@@ -297,9 +297,10 @@ class Trainer:
         works = self._cache[1] if self._cache[0] == RENEWALS.count else self._new_works()
         if not all([(g := w._g) is not None and g.fresh for work in works for w in work.weights]):  # noqa: C419  one frame, not one each
             works = [self._fresh_part(work, ignore_stale_grad) for work in works]
+        store = self._kvstore
         for updater, work in zip(self._updaters, works, strict=True):
             if work.indices:
-                updater(work.indices, work.grads, work.weights)
+                updater(*work) if store is None else store.update_with(updater, *work)
             for weight in work.weights:
                 weight._g.fresh = False
 

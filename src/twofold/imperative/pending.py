@@ -15,7 +15,7 @@ from ..origin import frame_of_user, text_of
 from ..scheduler.queue import QUEUE
 from ..scheduler.streams import Arrival, run_on
 from ..scheduler.variable import Lane, Task, Var
-from .cell import Value
+from .cell import Content, Value
 from .invoke import data_of
 from .way import runs_here
 from .window import LOCK, force, hand_out
@@ -71,6 +71,15 @@ def is_pending(v: Value) -> bool:
     """Whether a task is to compute the Value, and has not done so yet."""
     at = v.at  # read before data: they are written in the opposite order
     return v.data is None and at is not None and isinstance(at[0], Pending)
+
+
+def by_task(contents: Sequence[Content]) -> list[list[int]]:
+    """Positions of contents: first of those that no task is computing, then of those of each task, in the order of their submission."""
+    found: dict[int, list[int]] = {}
+    for k, v in enumerate(contents):
+        at = v.at if isinstance(v, Value) and is_pending(v) else None
+        found.setdefault(-1 if at is None else at[0].serial, []).append(k)
+    return [found[serial] for serial in sorted(found)]
 
 
 def steady(v: Value) -> Value:

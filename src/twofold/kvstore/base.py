@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 
 from ..errors import ParameterError, Undefined
 from ..ndarray.array import NDArray
-from ..optimizer.base import Optimizer
+from ..optimizer.base import Index, Optimizer
+from ..optimizer.updater import Updater
 
 __all__ = ["KVStoreBase", "Key", "Keys", "TestStore", "Values"]
 
@@ -44,6 +45,10 @@ class KVStoreBase:
                 self.pushpull(key, values[k], priority=-k)
             else:
                 self.pushpull(key, values[k], outs[k], priority=-k)
+
+    def update_with(self, updater: Updater, indices: Sequence[Index], grads: Sequence[NDArray], weights: Sequence[NDArray]) -> None:
+        """Update weights of a device with gradients that the store has summed."""
+        updater(indices, grads, weights)
 
     def push(self, key: Keys, value: Values, priority: int = 0) -> None:
         """Sum values over devices and workers, and store the sum or update the stored array with it."""

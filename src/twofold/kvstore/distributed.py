@@ -15,10 +15,12 @@ from ..errors import ParameterError
 from ..imperative.array import adopted
 from ..imperative.cell import Value
 from ..imperative.invoke import host_of
+from ..imperative.pending import by_task
 from ..imperative.storage import sparse_array
 from ..imperative.window import flush_all
 from ..ndarray.array import NDArray
 from ..opdef.storage import Sparse
+from ..optimizer.base import Index
 from ..optimizer.updater import Updater
 from .base import Key, Keys, Values
 from .cluster import Cluster, join
@@ -211,6 +213,16 @@ class DistributedStore(KVStore):
         """`pushpull` of the gradients of several keys at once."""
         self._push(keys, values, True)
         self.pull(keys, values if outs is None else outs, ignore_sparse=False)
+
+    def update_with(self, updater: Updater, indices: Sequence[Index], grads: Sequence[NDArray], weights: Sequence[NDArray]) -> None:
+        """Update weights of a device with summed gradients: those of a bucket as soon as that bucket is summed."""
+        groups = by_task([g._v for g in grads]) if updater.takes_any_order else []
+        if len(groups) < 2:
+            updater(indices, grads, weights)  # the same tuples in each step, for which the updater has a plan
+            return
+        for numbers in groups:
+            updater(*[[column[n] for n in numbers] for column in (indices, grads, weights)])
+            flush_all()  # the first ones wait for nothing, the others for their bucket only
 
     def _check_weights(self, keys: Sequence[Key]) -> None:
         """Every so many steps, that all workers have the same weights."""

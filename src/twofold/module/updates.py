@@ -115,8 +115,11 @@ class Updates:
         if self.store is not None:
             self._sum(self.store, known.trained)
         if self.updater is not None:
-            for indices, grads, weights in known.by_device:
-                self.updater(indices, grads, weights)
+            for work in known.by_device:
+                if self.store is None:
+                    self.updater(*work)
+                else:
+                    self.store.update_with(self.updater, *work)
 
     def _sum(self, store: KVStoreBase, trained: Sequence[tuple[str, list[NDArray], list[Any]]]) -> None:
         """Sum the gradients, and update the weights where the store does."""

@@ -59,6 +59,11 @@ class Updater:
             else:
                 optimizer.update_multi_precision(indices[0], weights[0], grads[0], states[indices[0]])
 
+    @property
+    def takes_any_order(self) -> bool:
+        """Whether the order of weights does not matter: it may if an optimizer draws random numbers, or counts weights as Nadam does."""
+        return self.optimizer._updates_all_at_once()
+
     def _call(self, index: Sequence[Index], grad: Sequence[NDArray], weight: Sequence[NDArray], size: int) -> "_Call":
         """Create missing states, and group the weights. Kept for the next call with the same tuples: their arrays keep their types."""
         for i, w in zip(index, weight, strict=True):
