@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
-from ..errors import FileAccessError, ParameterError
+from ..errors import FileAccessError, InvalidValue, ParameterError
 from ..origin import warn
 from .files import file_exists, folder_exists, join_path, make_folder, open_file, write_file
 from .urls import is_url
@@ -166,7 +166,7 @@ def download(
     '1 2 3'
     """
     if retries < 0:
-        raise ParameterError("Number of retries should be at least 0", str(retries), "pass 0 for a single attempt")
+        raise InvalidValue("Number of retries should be at least 0", str(retries), "pass 0 for a single attempt")
     name = url.rsplit("/", 1)[-1]
     if path is None and not name:
         raise ParameterError("Can't construct file-name from this URL.", url, "Please set the `path` option manually.")

@@ -5,7 +5,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
 from ..device import Device, current_device
-from ..errors import MXNetError, ParameterError
+from ..errors import InvalidValue, MXNetError
 from ..ndarray.array import NDArray
 from .array_iterator import sample_of_arrays
 from .iterator import DataBatch, DataDesc, DataIter, Indices, describe, register_iterator
@@ -133,7 +133,7 @@ class PrefetchingIter(OneBatchAhead):
         self.n_iter = len(self.iters)
         for what, names in (("rename_data", rename_data), ("rename_label", rename_label)):
             if not self.n_iter or (names is not None and len(names) != self.n_iter):
-                raise ParameterError(f"PrefetchingIter: one {what} per iterator is needed", f"{self.n_iter} iterators", "pass equally many")
+                raise InvalidValue(f"PrefetchingIter: one {what} per iterator is needed", f"{self.n_iter} iterators", "pass equally many")
         self.rename_data = rename_data
         self.rename_label = rename_label
         self.batch_size = self.provide_data[0][1][0]
@@ -217,11 +217,11 @@ class PrefetchingIter(OneBatchAhead):
         batches = [future.result() for future in self._pending]
         found = [batch for batch in batches if batch is not None]
         if len(found) not in (0, self.n_iter):
-            raise MXNetError("PrefetchingIter: iterators differ in length", f"{len(found)} of {self.n_iter} go on", "use equal lengths")
+            raise InvalidValue("PrefetchingIter: iterators differ in length", f"{len(found)} of {self.n_iter} go on", "use equal lengths")
         if not found:
             return False
         if len({batch.pad for batch in found}) > 1:
-            raise MXNetError("PrefetchingIter: Different pad in the data batches", str([b.pad for b in found]), "use equal lengths")
+            raise InvalidValue("PrefetchingIter: Different pad in the data batches", str([b.pad for b in found]), "use equal lengths")
         self.current_batch = DataBatch(
             [x for batch in found for x in batch.data],
             [x for batch in found for x in batch.label or ()],

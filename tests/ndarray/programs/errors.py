@@ -134,6 +134,9 @@ def of_stores_iterators_and_others(mx):
         lambda: store.save_optimizer_states("nowhere"),
         lambda: mx.io.DataBatch(3),
         lambda: mx.io.DataBatch([mx.nd.ones(2)], 3),
+        lambda: mx.io.PrefetchingIter([]),
+        lambda: list(mx.io.PrefetchingIter([mx.io.NDArrayIter(mx.nd.ones((n, 3)), batch_size=2) for n in (4, 3)])),
+        lambda: mx.gluon.utils.download("file:///nowhere", path="nowhere", retries=-1),
         lambda: mx.image.ImageIter(1, (3, 2, 2)),
         lambda: mx.profiler.dumps(format="other"),
     ]
