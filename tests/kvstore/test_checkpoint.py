@@ -186,6 +186,14 @@ def test_damage_is_found(tmp_path: Path, suffix: str) -> None:
         states_of(tmp_path)
 
 
+def test_arrays_of_another_checkpoint_are_found(tmp_path: Path) -> None:
+    saved(tmp_path, 1, 2)
+    [path] = tmp_path.glob("*1-of-2.params")
+    mx.nd.save(str(path), {"other": mx.nd.ones((2,))})
+    with pytest.raises(FormatError, match="not the arrays of the index"):
+        mx.kv.load_checkpoint(tmp_path)
+
+
 def test_what_cannot_be_saved_or_loaded(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="step=-1"):
         saved(tmp_path, -1, 1)

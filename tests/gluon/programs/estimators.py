@@ -35,13 +35,13 @@ def _estimator(mx: Any, metrics: Any = None, **options: Any) -> tuple[Any, list[
 
     class Handler(logging.Handler):
         def emit(self, record: Any) -> None:
-            lines.append(re.sub(r"\d+\.\d+s|/\S*/", "T", record.getMessage()))
+            lines.append(re.sub(r"\d+(\.\d+)?s\b|/\S*/", "T", record.getMessage()))
 
     net = _net(mx)
     trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1, "momentum": 0.9})
     metrics = mx.metric.Accuracy() if metrics is None else metrics
     loss = mx.gluon.loss.SoftmaxCrossEntropyLoss()
-    found = mx.gluon.contrib.estimator.Estimator(net, loss, train_metrics=metrics, trainer=trainer, context=mx.cpu(), **options)
+    found = mx.gluon.contrib.estimator.Estimator(net, loss, train_metrics=metrics, trainer=trainer, context=mx.current_context(), **options)
     found.logger.handlers[:] = [Handler()]
     return found, lines
 
