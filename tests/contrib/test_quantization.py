@@ -94,6 +94,17 @@ def test_a_quantized_gluon_network_computes_nearly_the_same(calib_mode, loader):
     assert weights["net_dense0_weight_quantize"].data().dtype == weights["net_conv0_weight_quantize"].dtype == np.int8
 
 
+def test_an_iterator_may_describe_its_batches_by_pairs():
+    class Pairs(mx.io.NDArrayIter):  # as ImageIter does
+        @property
+        def provide_data(self):
+            return [tuple(description) for description in super().provide_data]
+
+    net, x = network()
+    small = quantization.quantize_net(net, calib_mode="naive", calib_data=Pairs(x, batch_size=4))
+    assert small(x).shape == (8, 3)
+
+
 @pytest.mark.parametrize(
     ("options", "kept"),
     [
