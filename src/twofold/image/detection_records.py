@@ -14,8 +14,9 @@ from ..opdef.params import Floats, Shape
 from .detection import areas, cut, split_label
 from .geometry import Map
 from .record_augmenter import shifted
+from .record_loader import RecordLoader
 from .record_parameters import Batching, Normalizing, Reading
-from .records import ImageRecordIter, Source
+from .records import ImageRecordIter
 
 __all__ = ["ImageDetRecordIter"]
 
@@ -199,8 +200,8 @@ class DetectionAugmenter:
         return np.rint(np.clip(image, 0, 255)).astype("uint8")
 
 
-class DetectionSource(Source):
-    """Records as pixels and padded labels. Threads use it at the same time."""
+class DetectionLoader(RecordLoader):
+    """Loads records as pixels and padded labels. Threads use it at the same time."""
 
     reading: DetectionReading
     augmenter: Any
@@ -290,4 +291,4 @@ class ImageDetRecordIter(ImageRecordIter):
     _dtypes = ("float32",)
     _channels = (1, 3)
     _groups: ClassVar[tuple[type, ...]] = (DetectionReading, DetectionAugmenter, DetectionNormalizing, Batching)
-    _source_class: ClassVar[type] = DetectionSource
+    _loader_class: ClassVar[type] = DetectionLoader

@@ -2,11 +2,10 @@
 
 import os
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -15,148 +14,22 @@ import numpy as np
 from .. import ndarray as nd
 from ..backend.loader import backend_for
 from ..dtype import dtype_name
-from ..errors import FileAccessError, FormatError, MXNetError, ParameterError, ShapeError
+from ..errors import FormatError, MXNetError, ParameterError, ShapeError
 from ..formats.files import file_exists
-from ..formats.image_lists import read_image_list
-from ..formats.records import Buffer
 from ..imperative.array import adopted
 from ..io.iterator import DataDesc, LoadingIter, register_iterator
 from ..io.parts import part_of
-from ..io.skipped import BAD_SAMPLE, SkippedSamples
+from ..io.skipped import BAD_SAMPLE
 from ..io.states import checked_state, whole_number
 from ..ndarray.array import NDArray
-from ..recordio import IRHeader, MXIndexedRecordIO, pack_img, unpack_view
-from ..scheduler.observers import LISTENERS, span
-from .geometry import HOST, UNCHANGED
+from ..recordio import IRHeader, MXIndexedRecordIO, pack_img
+from .geometry import HOST
 from .record_augmenter import RecordAugmenter
-from .record_files import RecordFiles, RecordKey
+from .record_files import RecordKey
+from .record_loader import RecordLoader, timed
 from .record_parameters import Batching, Normalizing, Reading, groups_of, image_shape
 
 __all__ = ["ImageRecordInt8Iter", "ImageRecordIter", "ImageRecordIter_v1", "ImageRecordUInt8Iter", "ImageRecordUInt8Iter_v1"]
-
-
-class Source:
-    """Records as pixels and labels. Threads use it at the same time.
-
-    Attributes
-    ----------
-    skipped
-        The samples that were skipped in the current epoch.
-    damage
-        Errors for files that cannot be read, for places in them without a whole record, and for wrong lines of the list.
-    """
-
-    def __init__(self, title: str, reading: Reading, augmenter: RecordAugmenter, normalizing: Normalizing, dtype: np.dtype) -> None:
-        self.title, self.reading, self.augmenter, self.normalizing, self.dtype = title, reading, augmenter, normalizing, dtype
-        self.skipped = SkippedSamples(title, reading.on_bad_sample)
-        self.damage: list[FormatError | FileAccessError] = []
-        damaged = self.damage.append if self.skipped.are_wanted else None
-        self.records = RecordFiles(title, reading.path_imgrec, reading.path_imgidx, damaged)
-        listed = read_image_list(reading.path_imglist, damaged) if reading.path_imglist else ()
-        self.labels = {image.number: image.labels for image in listed}
-        self.mean = normalizing.mean(augmenter.shape[0])
-
-    @cached_property
-    def _normal(self) -> tuple[float, ...] | None:
-        """The normalization as `PictureWriter` takes it, if it is the same for all images."""
-        return None if self.normalizing.varies else self._numbers(np.random.default_rng(0))
-
-    def keys_of(self, part: int, parts: int) -> list[RecordKey]:
-        """Keys of a part's records: equally many for each part where an index is named, else those in its share of the bytes."""
-        keys, reading = self.records.keys, self.reading
-        places = np.arange(len(keys)) if reading.path_imgidx else np.array([self.records.offset_of(key) for key in keys], "int64")
-        step = -(-(len(keys) if reading.path_imgidx else self.records.size) // parts)
-        if not reading.path_imgidx:
-            step = -(-step // 4) * 4
-        first = part * step
-        return [keys[k] for k in np.flatnonzero((places >= first) & (places < first + step))]
-
-    def label_shape(self) -> tuple[int, ...]:
-        """Shape of the label of an image in a batch."""
-        return (self.reading.label_width,) if self.reading.label_width > 1 else ()
-
-    def content(self, key: RecordKey) -> tuple[IRHeader, memoryview]:
-        """The header and the compressed image of a record."""
-        record = self.records.read(key)
-        with self.naming(key):
-            return unpack_view(memoryview(record))
-
-    def load(self, key: RecordKey, seed: tuple[int, ...], data: np.ndarray, label: np.ndarray) -> int:
-        """Write the pixels and the label of a record to their places in a batch; return the number in its header."""
-        rng = np.random.default_rng(seed)
-        with timed("read record"):
-            header, image = self.content(key)
-        with self.naming(key):
-            self._write(image, rng, data)
-        label[...] = self._label(key, header)
-        return header.id
-
-    def _write(self, image: Buffer, rng: np.random.Generator, data: np.ndarray) -> None:
-        """Write the pixels of a compressed image."""
-        with timed("decode"):
-            picture, change, method = self.augmenter.placed(image, rng)
-        with timed("resize and normalize"):
-            write = None if self.augmenter.colors else change.writer(change.method_of(method))
-            if write is None:
-                found = change.applied(picture, method, self.augmenter.fill_value)
-                pixels = self.augmenter.colored(found, rng).transpose(2, 0, 1)
-                self._finish(pixels[..., ::-1] if self._mirrors(rng) else pixels, rng, data)
-            elif self.dtype.kind == "f" and self.mean.size == len(data):
-                change.write(write, picture, self._mirrors(rng), self._normal or self._numbers(rng), data)
-            else:
-                target = data if self.dtype.kind == "f" else data.view("uint8")
-                change.write(write, picture, self._mirrors(rng), UNCHANGED, target)
-                self._finish(target, rng, data)
-
-    def _mirrors(self, rng: np.random.Generator) -> bool:
-        return self.normalizing.mirror or (self.normalizing.rand_mirror and rng.random() < 0.5)
-
-    def _numbers(self, rng: np.random.Generator) -> tuple[float, ...]:
-        """The normalization as `PictureWriter` takes it."""
-        numbers = np.zeros((3, 4), "float32")
-        for row, found in zip(numbers, (self.mean, *self.normalizing.factors(len(self.mean), rng)), strict=True):
-            row[: len(found)] = found[:, 0, 0]
-        return tuple(numbers.ravel().tolist())
-
-    def _finish(self, pixels: np.ndarray, rng: np.random.Generator, data: np.ndarray) -> None:
-        """Write pixels (c, h, w), uint8 or already in their place, as the numbers of a batch."""
-        if self.dtype.kind == "f":
-            self.normalize(pixels, rng, data)
-        else:
-            np.minimum(pixels, np.iinfo(self.dtype).max, out=data, casting="unsafe")
-
-    @contextmanager
-    def naming(self, key: RecordKey) -> Iterator[None]:
-        """Name the record in errors about its content."""
-        try:
-            yield
-        except FormatError as error:
-            raise FormatError(f"record {key}: {error.what}", error.given, error.todo).at_path(self.records.path_of(key)) from None
-
-    def normalize(self, pixels: np.ndarray, rng: np.random.Generator, out: np.ndarray) -> None:
-        """Write pixels (c, h, w) with the mean subtracted, divided by the deviation and scaled."""
-        factor, shift = self.normalizing.factors(len(pixels), rng)
-        if pixels is not out:
-            np.copyto(out, pixels)
-        out -= self.mean
-        if (factor != 1).any():
-            out *= factor
-        if shift.any():
-            out += shift
-
-    def _label(self, key: RecordKey, header: Any) -> Any:
-        found = self.labels_of(key, header)
-        if np.size(found) != self.reading.label_width:
-            raise ShapeError(f"{self.title}: record {key} has {np.size(found)} labels", f"label_width={self.reading.label_width}")
-        return found if self.reading.label_width > 1 else np.ravel(found)[0]
-
-    def labels_of(self, key: RecordKey, header: Any) -> Any:
-        """The label of a record: its own, or that in the list."""
-        if self.reading.path_imglist:
-            if header.id not in self.labels:
-                raise FormatError(f"record {key} has a number that the list lacks", f"{header.id}").at_path(self.reading.path_imglist)
-            return self.labels[header.id]
-        return header.label
 
 
 class Row(NamedTuple):
@@ -169,23 +42,18 @@ class Row(NamedTuple):
     loaded: "tuple[np.ndarray, np.ndarray, int] | None"
 
 
-def timed(name: str) -> AbstractContextManager[object]:
-    """A step that the profiler shows, if it runs."""
-    return span(name, "data") if LISTENERS else nullcontext()
-
-
-def _load_rows(source: Source, rows: list[Row], data: np.ndarray, label: np.ndarray) -> list[Any]:
+def _load_rows(loader: RecordLoader, rows: list[Row], data: np.ndarray, label: np.ndarray) -> list[Any]:
     """What one thread does for a batch: the numbers of the images, or, for those to be skipped, errors."""
     found: list[Any] = []
     for row in rows:
         try:
             if row.loaded is None:
-                found.append(source.load(row.key, row.seed, data[row.place], label[row.place, ...]))
+                found.append(loader.load(row.key, row.seed, data[row.place], label[row.place, ...]))
             else:
                 data[row.place], label[row.place, ...], number = row.loaded
                 found.append(number)
         except BAD_SAMPLE as error:
-            if not source.skipped.are_wanted:
+            if not loader.skipped.are_wanted:
                 raise
             found.append(error)
     return found
@@ -353,7 +221,7 @@ class ImageRecordIter(LoadingIter):
     _channels: ClassVar[tuple[int, ...]] = (1, 3, 4)
     #: The classes of parameters and what reads records by them.
     _groups: ClassVar[tuple[type, ...]] = (Reading, RecordAugmenter, Normalizing, Batching)
-    _source_class: ClassVar[type] = Source
+    _loader_class: ClassVar[type] = RecordLoader
 
     def __init__(self, **kwargs: Any) -> None:
         title = type(self).__name__
@@ -366,11 +234,11 @@ class ImageRecordIter(LoadingIter):
         name = self._dtypes[0] if self._batching.dtype == "None" else dtype_name(self._batching.dtype)
         if name not in self._dtypes:
             raise ParameterError(f"{title}: the dtype is not supported", name, f"use {' or '.join(self._dtypes)}")
-        self._source = self._source_class(title, reading, augmenter, normalizing, np.dtype(name))
-        self._keys = self._source.keys_of(part, parts)
-        if not self._keys and not self._source.damage:
+        self._loader = self._loader_class(title, reading, augmenter, normalizing, np.dtype(name))
+        self._keys = self._loader.keys_of(part, parts)
+        if not self._keys and not self._loader.damage:
             raise self._nothing_to_read(part, parts)
-        self._labels = self._source.label_shape()
+        self._labels = self._loader.label_shape()
         self.provide_data = [DataDesc(self._batching.data_name, (self.batch_size, *shape), np.dtype(name).type)]
         self.provide_label = [DataDesc(self._batching.label_name, (self.batch_size, *self._labels))]
         self._pool: ThreadPoolExecutor | None = None
@@ -378,14 +246,14 @@ class ImageRecordIter(LoadingIter):
         self._in_flight: deque[InFlight] = deque()
         self._bad: dict[int, str] = {}  # why images cannot be read, by their positions in the epoch
         self._loaded: dict[int, tuple[np.ndarray, np.ndarray, int]] = {}  # images that have lost their places in batches
-        self.skipped = self._source.skipped
+        self.skipped = self._loader.skipped
         self._restart(epoch=0, start=0)  # of the batch to return next: its epoch, and where that begins
         self._orders: dict[int, np.ndarray] = {}
         if normalizing.mean_img:
-            self._source.mean = self._mean_image(normalizing.mean_img)
+            self._loader.mean = self._mean_image(normalizing.mean_img)
 
     def _nothing_to_read(self, part: int, parts: int) -> MXNetError:
-        title, path, count = type(self).__name__, self._source.reading.path_imgrec, len(self._source.records.keys)
+        title, path, count = type(self).__name__, self._loader.reading.path_imgrec, len(self._loader.records.keys)
         if not count:
             return FormatError(f"{title}: there are no records", None, "name a file that has some").at_path(path)
         given = f"part_index={part} of num_parts={parts} with {count} records in all"
@@ -408,7 +276,7 @@ class ImageRecordIter(LoadingIter):
         self._loaded.clear()
         self._current = None
         self.skipped.begin(any_read=start > 0)
-        for error in self._source.damage:
+        for error in self._loader.damage:
             self.skipped.add(str(error), error)
         self._epoch, self._start = epoch, start
         self._at = self._ahead = start if at is None else at
@@ -464,12 +332,12 @@ class ImageRecordIter(LoadingIter):
             position += 1
         shape = self.provide_data[0].shape
         backend = backend_for(HOST)
-        data = backend.to_host(backend.empty(shape, self._source.dtype.name))  # from its pool: new memory costs as much as filling it
+        data = backend.to_host(backend.empty(shape, self._loader.dtype.name))  # from its pool: new memory costs as much as filling it
         data[len(rows) :] = 0
         label = np.zeros(self.provide_label[0].shape, "float32")
         size = max(-(-len(rows) // max(self._batching.preprocess_threads, 1)), 1)
         pool = self._running_pool()
-        parts = [pool.submit(_load_rows, self._source, rows[k : k + size], data, label) for k in range(0, len(rows), size)]
+        parts = [pool.submit(_load_rows, self._loader, rows[k : k + size], data, label) for k in range(0, len(rows), size)]
         return InFlight(rows, data, label, self.batch_size - sum(row.position < count for row in rows), position, skipped, parts)
 
     def _running_pool(self) -> ThreadPoolExecutor:
@@ -479,7 +347,7 @@ class ImageRecordIter(LoadingIter):
         return self._pool
 
     def _seed(self, epoch: int, number: int) -> tuple[int, ...]:
-        reading = self._source.reading
+        reading = self._loader.reading
         return abs(reading.seed if reading.seed_aug is None else reading.seed_aug), epoch, number
 
     def _order(self, epoch: int) -> np.ndarray:
@@ -490,13 +358,13 @@ class ImageRecordIter(LoadingIter):
         return self._orders[epoch]
 
     def _new_order(self, epoch: int) -> np.ndarray:
-        reading, count = self._source.reading, len(self._keys)
+        reading, count = self._loader.reading, len(self._keys)
         if not reading.shuffle:
             return np.arange(count)
         rng = np.random.default_rng((abs(reading.seed), epoch))
         if reading.shuffle_chunk_size <= 0:
             return rng.permutation(count)
-        offsets = np.array([self._source.records.offset_of(key) for key in self._keys])
+        offsets = np.array([self._loader.records.offset_of(key) for key in self._keys])
         chunks = np.split(np.arange(count), np.flatnonzero(np.diff((offsets - offsets[0]) // (reading.shuffle_chunk_size << 20))) + 1)
         order = np.random.default_rng((abs(reading.shuffle_chunk_seed), epoch)).permutation(len(chunks))
         return np.concatenate([rng.permutation(chunks[k]) for k in order])
@@ -543,10 +411,10 @@ class ImageRecordIter(LoadingIter):
         """The mean of all images, from a file or computed and written to it."""
         if not file_exists(path):
             total, count = np.zeros(self.provide_data[0].shape[1:], "float64"), 0
-            self._source.mean = np.zeros_like(self._source.mean)
+            self._loader.mean = np.zeros_like(self._loader.mean)
             for k, key in enumerate(self._keys):
                 with suppress(*BAD_SAMPLE if self.skipped.are_wanted else ()):
-                    pixels = self._source.augmenter(self._source.content(key)[1], np.random.default_rng(k))
+                    pixels = self._loader.augmenter(self._loader.content(key)[1], np.random.default_rng(k))
                     total += pixels.transpose(2, 0, 1)
                     count += 1
             nd.save(path, {"mean_img": nd.array(total / max(count, 1), dtype="float32")})
