@@ -72,6 +72,6 @@ def shapes_of_volumes(mx):
         mx.sym.contrib.BilinearResize2D(data, height=3, width=7),
     ]
     inferred = [fails(lambda s=symbol: s.infer_shape(x=(2, 3, 4, 5, 6))) for symbol in symbols]
-    run = [fails(lambda s=symbol: s.eval(x=mx.nd.ones((2, 3, 4, 5, 6)))[0].asnumpy()) for symbol in symbols]
+    run = [fails(lambda s=symbol: s.eval(mx.current_context(), x=mx.nd.ones((2, 3, 4, 5, 6)))[0].asnumpy()) for symbol in symbols]
     penalty = mx.sym.IdentityAttachKLSparseReg(data)
     return [inferred, run, penalty.infer_shape(x=(2, 3, 4))[2]]

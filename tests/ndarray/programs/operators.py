@@ -31,7 +31,7 @@ def scattered_sums_of_symbols(mx):
     found = []
     for stype in ("default", "row_sparse", "csr"):
         symbol = mx.sym._internal._scatter_plus_scalar(mx.sym.Variable("x", stype=stype), scalar=2.0)
-        out = symbol.bind(mx.cpu(), {"x": _matrix(mx).tostype(stype)}).forward()[0]
+        out = symbol.bind(mx.current_context(), {"x": _matrix(mx).tostype(stype)}).forward()[0]
         found.append([out.stype, out.asnumpy()])
     return found
 
