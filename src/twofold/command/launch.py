@@ -33,7 +33,20 @@ __all__ = ["add_arguments", "execute", "split"]
 
 #: Options that take the next word.
 VALUED = (
-    *("-n", "--workers", "--num-workers", "-s", "--servers", "--num-servers", "--hosts", "-H", "--hostfile", "--iface", "--allow"),
+    *(
+        "-n",
+        "--workers",
+        "--num-workers",
+        "-s",
+        "--servers",
+        "--num-servers",
+        "--spares",
+        "--hosts",
+        "-H",
+        "--hostfile",
+        "--iface",
+        "--allow",
+    ),
     *("--trace", "--image", "--launcher", "--sync-dst-dir", "--network", "--model", "--bytes", "--shape", "--step-ms"),
     *("--supervised", *elastic.VALUED),
 )
@@ -56,6 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     where.add_argument("-H", "--hostfile", metavar="FILE", help="a file of machines, one a line: name, name:2 or name slots=2")
     add("--iface", metavar="NAME", help="network interface that carries the data, such as eth1")
     add("--ft", action="store_true", help="go on after a process has died, where the store can (Open MPI only)")
+    add("--spares", type=count, default=0, metavar="N", help="with --ft: processes that take the places of dead workers at epoch ends")
     add("--allow", action="append", default=[], metavar="MODULE:CLASS", help="an optimizer of your own that servers may run; repeatable")
     add("--trace", metavar="FILE", help="write a trace of all processes, for ui.perfetto.dev, and a drawing beside it: FILE.svg")
     add("--k8s", action="store_true", help="print an MPIJob for Kubernetes instead of starting anything")
@@ -136,6 +150,7 @@ def execute(given: argparse.Namespace) -> int:
     program = _program(given)
     hosts = _hosts(given)
     workers, servers = _counts(given, hosts)
+    _check_spares(given, workers, servers)
     if given.k8s:
         print(mpi_job(workers, servers, given.image, ["twofold", "launch", *_options(given), *program]), end="")
         return 0
@@ -146,7 +161,7 @@ def execute(given: argparse.Namespace) -> int:
         if not CLASS.fullmatch(name):
             raise LaunchError("launch: --allow: not a class", repr(name), "write module:Class")
     with _folder_of_notes(given) as folder:
-        job = Job(workers, servers, hosts, given.iface, given.ft)
+        job = Job(workers, servers, hosts, given.iface, given.ft, spares=given.spares)
         threads = SETTINGS.threads or threads_each(job)
         found = engine(hosts)
         job = replace(job, variables=_variables(job, threads, given, folder))
@@ -206,13 +221,22 @@ def _counts(given: argparse.Namespace, hosts: Sequence[Host]) -> tuple[int, int]
     workers = given.workers or _from_environment("DMLC_NUM_WORKER", room - servers if room > servers else 0)
     if not workers:
         given.usage_error("pass the number of workers: -n 2")
-    if slots and workers + servers > slots:
+    if slots and workers + servers + given.spares > slots:
         raise LaunchError(
             "launch: the hosts have too few places",
-            f"{workers} workers and {servers} servers for {slots} places",
+            f"{workers} workers and {servers} servers{f' and {given.spares} spares' if given.spares else ''} for {slots} places",
             "raise the numbers of --hosts",
         )
     return workers, servers
+
+
+def _check_spares(given: argparse.Namespace, workers: int, servers: int) -> None:
+    if not given.spares:
+        return
+    if not given.ft or servers or workers < 2 or given.ray or given.k8s:
+        with_what = f"--spares {given.spares}" + " without --ft" * (not given.ft) + f", {workers} workers and {servers} servers"
+        todo = "use them with --ft and two workers or more, without servers, --ray and --k8s"
+        raise LaunchError("launch: spares take the places of dead workers that sum among themselves", with_what, todo)
 
 
 def _from_environment(name: str, default: int) -> int:
@@ -258,6 +282,7 @@ def _variables(job: Job, threads: int, given: argparse.Namespace, folder: str) -
     return {
         "TWOFOLD_WORKERS": str(job.workers),
         "TWOFOLD_SERVERS": str(job.servers),
+        "TWOFOLD_SPARES": str(job.spares),
         "TWOFOLD_JOB": secrets.token_hex(8),
         "TWOFOLD_ALLOW": ",".join(given.allow),
         "TWOFOLD_FAULT_TOLERANT": str(int(job.is_fault_tolerant)),
@@ -279,11 +304,15 @@ def _run(found: Engine, job: Job, words: Sequence[str]) -> Ended:
 
 
 def _role(job: Job, rank: int) -> str:
-    return f"worker {rank}" if rank < job.workers else f"server {rank - job.workers}"
+    if rank < job.workers:
+        return f"worker {rank}"
+    number = rank - job.workers
+    return f"server {number}" if number < job.servers else f"spare {number - job.servers}"
 
 
 def _described(job: Job) -> str:
     roles = _of(job.workers, "worker") + (f" and {_of(job.servers, 'server')}" if job.servers else "")
+    roles += f" and {_of(job.spares, 'spare')}" if job.spares else ""
     return f"{roles} on {', '.join(host.name for host in job.hosts) or 'this machine'}"
 
 

@@ -34,8 +34,8 @@ class Job:
 
     Attributes
     ----------
-    workers, servers
-        Number of processes in each role. Workers have the lower ranks.
+    workers, servers, spares
+        Number of processes in each role. Workers have the lowest ranks, then come the servers.
     hosts
         The machines; none for this one alone.
     interface
@@ -52,11 +52,12 @@ class Job:
     interface: str | None = None
     is_fault_tolerant: bool = False
     variables: Mapping[str, str] | None = None
+    spares: int = 0
 
     @property
     def processes(self) -> int:
         """Number of processes."""
-        return self.workers + self.servers
+        return self.workers + self.servers + self.spares
 
     @property
     def is_remote(self) -> bool:

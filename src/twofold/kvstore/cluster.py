@@ -15,9 +15,10 @@ import numpy as np
 from ..config import SETTINGS
 from ..errors import ClusterError
 from ..frozen import end_if_stopped, note_connected
-from ..launcher_notes import last_checkpoint, notes_folder
+from ..launcher_notes import FINISHED, last_checkpoint, notes_folder
 from ..scheduler.queue import QUEUE
 from .collectives import Collectives
+from .spares import Pool
 from .transports import mpi
 from .watch import Watch
 
@@ -42,6 +43,10 @@ class Cluster(NamedTuple):
         What the workers compute together; None if there is only one, or this is a server.
     messages
         The communicator of messages between workers and servers; None without servers.
+    pool
+        The workers and spares; None without spares.
+    is_newcomer
+        Whether this worker is a spare that has taken the place of a dead one.
     """
 
     rank: int = 0
@@ -49,6 +54,8 @@ class Cluster(NamedTuple):
     servers: int = 0
     collectives: Collectives | None = None
     messages: Any = None
+    pool: Pool | None = None
+    is_newcomer: bool = False
 
     @property
     def is_server(self) -> bool:
@@ -77,6 +84,8 @@ def join() -> Cluster:
     ------
     ClusterError
         If there are not as many processes as the launcher says, or they run different versions.
+    SystemExit
+        In a spare process that was not needed, when the workers have finished.
     MissingDependency
         If there is no MPI.
     """
@@ -95,7 +104,7 @@ def expected_processes(environment: Mapping[str, str]) -> int:
         If the process was started for MXNet's parameter server.
     """
     if "TWOFOLD_WORKERS" in environment:
-        return int(environment["TWOFOLD_WORKERS"]) + int(environment.get("TWOFOLD_SERVERS", "0"))
+        return sum(int(environment.get(name, "0")) for name in ("TWOFOLD_WORKERS", "TWOFOLD_SERVERS", "TWOFOLD_SPARES"))
     found = next((environment[name] for name in SIZES if name in environment), None)
     if found is None and "DMLC_ROLE" in environment:
         raise ClusterError(
@@ -113,15 +122,19 @@ def _connect(count: int, servers: int) -> Cluster:
         given = f"{count} processes were started, {everyone.size} found each other by {mpi.library_version()}"
         mpiexec, pmix = "start them with the mpiexec of that library: twofold launch", "srun --mpi=list must name pmix: or pass --hosts"
         raise ClusterError("the processes are not one cluster", given, pmix if "SLURM_PROCID" in os.environ else mpiexec)
-    rank, workers = everyone.rank, count - servers
+    spares = int(os.environ.get("TWOFOLD_SPARES", "0"))
+    rank, workers = everyone.rank, count - servers - spares
     if workers < 1:
         raise ClusterError("a cluster needs a worker", f"{count} processes, {servers} servers", "start more processes: twofold launch -n 2")
     _check_identities(mpi.MpiGroup(everyone))
     note_connected()
     messages = everyone.Dup() if servers else None
-    own = mpi.split(everyone, int(rank >= workers))  # the workers, or the servers
+    pool = Pool(everyone.Dup(), workers) if spares else None
+    own = mpi.split(everyone, int(rank >= workers))  # the workers, or the servers, or the spares
     control = mpi.Control(own.Dup())
     _end_together()
+    if pool is not None and rank >= workers:
+        return _newcomer(pool, control, workers)
     if rank >= workers:
         atexit.register(_leave_failed, control, f"server {rank - workers}")
         return Cluster(rank, workers, servers, None, messages)
@@ -129,7 +142,28 @@ def _connect(count: int, servers: int) -> Cluster:
     is_tolerant = os.environ.get("TWOFOLD_FAULT_TOLERANT") == "1"
     machine = crc32(gethostname().encode())
     collectives = Collectives(mpi.MpiGroup(own), watch, is_tolerant, machine) if workers > 1 else None
-    cluster = Cluster(rank, workers, servers, collectives, messages)
+    if collectives is not None and pool is not None:
+        collectives.connect_spares(pool)
+    cluster = Cluster(rank, workers, servers, collectives, messages, pool)
+    atexit.register(_leave, cluster, watch, control)
+    return cluster
+
+
+def _newcomer(pool: Pool, control: mpi.Control, workers: int) -> Cluster:
+    """A spare: it waits until it takes the place of a dead worker. Does not return if that isn't needed."""
+    joined = None
+    while joined is None:
+        if not pool.wait():
+            raise SystemExit(0)
+        joined = pool.regroup(0, 0)
+    rank = joined.members[joined.comm.rank]
+    print(f"twofold: this spare goes on as worker {rank}", file=sys.stderr, flush=True)
+    control.replace(joined.notices, joined.members, workers)
+    watch = Watch(control, SETTINGS.kv_timeout, lambda text: _end(control, f"worker {rank}", text))
+    collectives = Collectives(mpi.MpiGroup(joined.comm), watch, True, workers=workers)
+    collectives.regroup(joined)
+    collectives.connect_spares(pool)
+    cluster = Cluster(rank, workers, 0, collectives, None, pool, True)
     atexit.register(_leave, cluster, watch, control)
     return cluster
 
@@ -168,11 +202,16 @@ def _leave_failed(control: mpi.Control, name: str) -> None:
 def _leave(cluster: Cluster, watch: Watch, control: mpi.Control) -> None:
     """At exit: wait until all workers have finished, and take part in what the others still do."""
     _leave_failed(control, f"worker {cluster.rank}")
+    folder = notes_folder()
+    if cluster.is_newcomer and folder is not None:  # the launcher takes it for a spare that was not needed
+        (folder / FINISHED).touch()
     QUEUE.settle()
     if cluster.collectives is None:
         watch.stop()
     else:
         watch.finish(cluster.collectives.take_part, cluster.collectives.look)
+    if cluster.pool is not None and cluster.rank == min(set(range(cluster.workers)) - watch.lost):
+        cluster.pool.release()
 
 
 def _end(control: mpi.Control, name: str, reason: str) -> None:

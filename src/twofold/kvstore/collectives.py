@@ -10,7 +10,7 @@ from functools import partial
 from itertools import accumulate
 from math import prod
 from threading import RLock
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -33,6 +33,9 @@ from ..scheduler.variable import Lane, Var
 from .device_sums import DeviceSums, Divisible, are_connectable, connect, facts_of
 from .faults import Survivors
 from .watch import Operation, Watch, in_words
+
+if TYPE_CHECKING:
+    from .spares import Joined, Pool
 
 __all__ = ["Collectives", "buckets"]
 
@@ -110,14 +113,17 @@ class Collectives:
         Whether the others go on without a worker that dies.
     machine
         A number that the workers of a machine share.
+    workers
+        How many there were at the start; as many as there are in the group if None.
     """
 
-    def __init__(self, group: Divisible, watch: Watch, is_tolerant: bool = False, machine: int = 0) -> None:
+    def __init__(self, group: Divisible, watch: Watch, is_tolerant: bool = False, machine: int = 0, workers: int | None = None) -> None:
         self._group, self._watch, self._is_tolerant, self._machine = group, watch, is_tolerant, machine
         #: What sums arrays on GPUs without the host; None if the workers' devices are not connected.
         self._devices: DeviceSums | None = None
         self._survivors = Survivors(group, is_tolerant, watch.lose)
-        self.rank, self.size = group.rank, group.size
+        self.rank, self.size = group.rank, group.size if workers is None else workers
+        self._pool: Pool | None = None
         self._order = Var()
         self._lock = RLock()
         self._agreed: set[object] = set()
@@ -372,6 +378,55 @@ class Collectives:
             if task.error is not None:
                 raise task.error
         return contributors[0]
+
+    # spares
+
+    def connect_spares(self, pool: "Pool") -> None:
+        """From now on spares can take the places of workers that die."""
+        self._pool = pool
+
+    def admit(self, label: object, facts: Iterable[object]) -> bool:
+        """Let spares take the places of workers that have died, unless a worker has finished; whether some did. All workers call this."""
+        share = self.agree(label, facts, always=True)
+        pool = self._pool
+        if pool is None or share is None or share.workers != share.of or share.of == self.size or not pool.has_spares:
+            return False
+        with self._lock:
+            if self.rank == self._group.members[0]:
+                pool.call()
+            self._watch.begin("spares joining", Operation(BARRIER, np.dtype(np.int8).num))
+            joined = pool.regroup(self._watch.count, self._survivors.completed)
+            assert joined is not None
+            self.regroup(joined)
+            self._watch.end()
+        return joined.has_newcomers
+
+    def regroup(self, joined: "Joined") -> None:
+        """Go on, or begin, with the workers that there are after spares have joined."""
+        self._group.replace(joined.comm, joined.members)
+        self.rank = joined.members[joined.comm.rank]
+        count, self._survivors.completed = joined.facts
+        self._watch.regroup(joined.notices, joined.members, self.size, count)
+        self._agreed.clear()  # newcomers have agreed on nothing yet
+
+    def handed_over(self, state: Callable[[], bytes] | None) -> bytes:
+        """The bytes that the first worker with a state makes, on all workers: newcomers have none."""
+        label = "state for newcomers"
+        while True:
+            has = self.gather(np.array([state is not None], np.int64), label).reshape(-1)
+            if not has.any():
+                raise ClusterError("no worker is left that has the state of the training", None, "continue from a checkpoint")
+            is_sender = self.rank == int(has.argmax())
+            own = np.frombuffer(state() if state is not None and is_sender else b"", np.uint8)
+            size, check = self.gather(np.array([own.size, crc32(own.data)]), label).max(axis=0).tolist()
+            out = np.empty(size, np.uint8)
+            for start in range(0, size, MOST):
+                piece = out[start : start + MOST]
+                source = own[start : start + MOST] if is_sender else np.zeros(piece.size, np.uint8)
+                operation = Operation(SUM, out.dtype.num, piece.size)
+                self._in_order(label, operation, partial(self._group.allreduce, piece, np.ascontiguousarray(source)), piece)
+            if crc32(out.data) == check:  # else the sender has died
+                return out.tobytes()
 
     # for others, after this worker has finished
 

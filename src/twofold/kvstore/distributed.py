@@ -4,14 +4,15 @@ Without servers the copies stay equal because all workers do the same to them: a
 then over the workers, and every copy is updated with that sum.
 """
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..config import SETTINGS
 from ..device import CPU
-from ..errors import ParameterError
+from ..errors import ClusterError, ParameterError
 from ..imperative.array import adopted
 from ..imperative.cell import Value
 from ..imperative.invoke import host_of
@@ -20,12 +21,13 @@ from ..imperative.storage import sparse_array
 from ..imperative.window import flush_all
 from ..ndarray.array import NDArray
 from ..opdef.storage import Sparse
-from ..optimizer.base import Index
+from ..optimizer.base import Index, Optimizer
 from ..optimizer.updater import Updater
 from .base import Key, Keys, Values
 from .cluster import Cluster, join
 from .collectives import Collectives, Share
 from .compression import compression_of, pack_two_bit, sum_of_packed
+from .joins import TrainingState
 from .keyed import check_shapes
 from .local import KVStore
 
@@ -62,7 +64,12 @@ class DistributedStore(KVStore):
         if "async" in kind and self.num_workers > 1:
             raise ParameterError("kvstore.create: asynchronous updates need a server", repr(kind), "start one: twofold launch -n 2 -s 1 …")
         self._steps = 0
-        self._is_connected = False
+        #: What a spare that has joined begins with, less what it has used.
+        self._inherited: TrainingState | None = None
+        if self._cluster is not None and self._cluster.is_newcomer and self._all is not None:
+            self._inherited = TrainingState.of_bytes(self._all.handed_over(None))
+            self._steps = self._inherited.steps
+        self._is_connected = self._cluster is not None and self._cluster.pool is not None  # those that go on after a death sum by MPI
 
     @property
     def _all(self) -> Collectives | None:
@@ -84,11 +91,22 @@ class DistributedStore(KVStore):
         if self._all is None:
             return
         keys = [k for k, _ in self._by_key(key, value)]
+        if self._inherited is not None and self._inherited.stored:
+            self._inherit(keys, self._inherited.stored)
+            return
         stored = [self._stored[k] for k in keys]
         label = "init", tuple(keys)
         self._all.agree(label, [(k, x.shape, x._dtype, x.stype) for k, x in zip(keys, stored, strict=True)])
         for k, x in zip(keys, stored, strict=True):
             self._stored[k] = self._of_first(("init", (k,)), x)
+
+    def _inherit(self, keys: Sequence[Key], newest: dict[Key, NDArray]) -> None:
+        """Begin with the newest arrays of the workers that have trained on, which do not initialize them again."""
+        for k in keys:
+            if k not in newest or newest[k].shape != self._stored[k].shape:
+                given = f"{k!r} of shape {self._stored[k].shape}; they have {list(newest)[:8]}"
+                raise ClusterError("init in a spare: the workers that it joins have no such key", given, "run the same program")
+            self._stored[k] = newest.pop(k).as_in_context(self._stored[k].context)
 
     def _of_first(self, label: object, array: NDArray) -> NDArray:
         """Worker 0's array."""
@@ -239,8 +257,83 @@ class DistributedStore(KVStore):
             If the compression is unknown.
         """
         self._compression = compression_of(compression_params)
-        if self._all is not None:
+        if self._all is not None and not (self._inherited is not None and self._inherited.stored):
             self._all.agree("set_gradient_compression", sorted(compression_params.items()), always=True)
+
+    def set_optimizer(self, optimizer: Optimizer) -> None:
+        """Update stored arrays with an optimizer; see `KVStore.set_optimizer`. In a spare it goes on where those of the others are."""
+        super().set_optimizer(optimizer)
+        if self._inherited is not None and self._inherited.updates is not None:
+            self._optimizer_updater("load").set_states(self._inherited.updates)
+            self._inherited = self._inherited._replace(updates=None)
+
+    # epochs
+
+    def epochs(self, count: int, arrays: Mapping[str, NDArray] | None = None) -> Iterator[int]:
+        """The numbers of the epochs of a training, ``range(count)``, between which spares take the places of dead workers.
+
+        Under ``twofold launch --ft --spares 1`` a spare waits in `mx.kv.create` until a worker has died and the others are at the end of
+        their epoch. It then goes on with that worker's rank: its program runs from `create` on, gets the newest values in `init` and
+        `broadcast` and the optimizer's states in `set_optimizer`, and begins here with the epoch of the others. Without spares, and in
+        stores with servers, this is ``range(count)``.
+
+        Parameters
+        ----------
+        count
+            The number of epochs.
+        arrays
+            Arrays by name whose newest values a spare needs before its first step, which are written into them: the parameters,
+            ``{name: p.data() for name, p in net._collect_params_with_prefix().items()}``, with the moving statistics of batch
+            normalization, which no store has. The same names on all workers.
+
+        Raises
+        ------
+        ClusterError
+            If the workers are not in the same epoch, or have other arrays.
+
+        Examples
+        --------
+        >>> import twofold as mx
+        >>> kv = mx.kv.create("dist_sync")
+        >>> list(kv.epochs(3))
+        [0, 1, 2]
+        """
+        arrays = {} if arrays is None else arrays
+        epoch = self._begin(arrays)
+        while epoch < count:
+            yield epoch
+            epoch += 1
+            self._admit(epoch, arrays)
+
+    def _begin(self, arrays: Mapping[str, NDArray]) -> int:
+        """The first epoch; in a spare, that of the others, with their arrays."""
+        state = self._inherited
+        if state is None:
+            return 0
+        if state.epoch and {name: a.shape for name, a in arrays.items()} != {name: a.shape for name, a in state.arrays.items()}:
+            given = f"{list(arrays)[:8]}, they have {list(state.arrays)[:8]}"
+            raise ClusterError("epochs in a spare: the workers that it joins have other arrays", given, "run the same program")
+        for name, array in state.arrays.items():
+            array.copyto(arrays[name])
+        self._inherited = state._replace(epoch=0, arrays={})
+        return state.epoch
+
+    def _admit(self, epoch: int, arrays: Mapping[str, NDArray]) -> None:
+        """At the end of an epoch: let spares take the places of workers that have died."""
+        if self._all is None or self._cluster is None or self._cluster.pool is None:
+            return
+        updater = self._updater
+        if not isinstance(updater, Updater):
+            logging.warning("epochs: no spare joins a training whose optimizer is not in the store: it would lack the optimizer's states")
+            return
+        if not self._all.admit("end of an epoch", (epoch, *((name, a.shape) for name, a in arrays.items()))):
+            return
+
+        def state() -> bytes:
+            updates = updater.get_states(dump_progress=True)
+            return TrainingState(epoch, self._steps, dict(self._stored), arrays, updates).to_bytes()
+
+        self._all.handed_over(state)
 
     # workers
 

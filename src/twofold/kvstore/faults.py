@@ -5,8 +5,8 @@ agree on which one it was. If one of them has its result, the others get that; o
 """
 
 import sys
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -35,6 +35,10 @@ class Workers(Group, Protocol):
         """Whether another worker has found that one has died."""
         ...
 
+    def replace(self, comm: Any, members: Sequence[int]) -> None:
+        """Go on with another communicator, whose processes have these numbers."""
+        ...
+
     def shrink(self) -> list[int]:
         """Go on without those that have died; their numbers at the start. All that are left call this."""
         ...
@@ -55,7 +59,8 @@ class Survivors:
 
     def __init__(self, group: Workers, are_tolerant: bool, lose: Callable[[int], object]) -> None:
         self._group, self._are_tolerant, self._lose = group, are_tolerant, lose
-        self._completed = 0
+        #: How many operations have been completed, as many as on the others.
+        self.completed = 0
         #: The result of the last operation, which the others may lack, and the number of workers that have contributed to it.
         self._last = np.empty(0, np.uint8), 0
 
@@ -88,7 +93,7 @@ class Survivors:
                     raise
                 contributors = self._recover(out)
             if contributors:
-                self._completed += 1
+                self.completed += 1
                 if self._are_tolerant:
                     self._last = out.reshape(-1).view(np.uint8).copy(), contributors
                 return contributors
@@ -98,7 +103,7 @@ class Survivors:
         if not self._are_tolerant or not self._group.is_broken:
             return False
         if self._recover(None):
-            self._completed += 1
+            self.completed += 1
             return True
         return False
 
@@ -116,7 +121,7 @@ class Survivors:
             self._lose(number)
             if not group.rank:
                 print(f"twofold: worker {number} has died; {group.size} go on without it", file=sys.stderr, flush=True)
-        completed = group.gather(np.array([self._completed])).reshape(-1)
+        completed = group.gather(np.array([self.completed])).reshape(-1)
         most = int(completed.max())
         if int(completed.min()) == most:
             return 0
@@ -124,9 +129,9 @@ class Survivors:
         data, contributors = self._last
         about = np.array([data.size, contributors])
         group.broadcast(about, root)
-        result = data if self._completed == most else np.empty(int(about[0]), np.uint8)
+        result = data if self.completed == most else np.empty(int(about[0]), np.uint8)
         group.broadcast(result, root)
-        if self._completed == most:
+        if self.completed == most:
             return 0
         self._last = result, int(about[1])
         if out is not None:

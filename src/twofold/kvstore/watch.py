@@ -6,9 +6,9 @@ what the rest still do, with nothing of its own: workers may have different numb
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import monotonic
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 __all__ = ["Channel", "Operation", "Watch", "in_words"]
 
@@ -27,6 +27,10 @@ class Channel(Protocol):
     size: int
     #: Processes that have died.
     dead: set[int]
+
+    def replace(self, comm: Any, members: Sequence[int], size: int) -> None:
+        """Go on with another communicator, whose processes have these numbers, of ``size`` in all; the rest are dead."""
+        ...
 
     def send(self, dest: int, *words: int) -> None:
         """Send a notice of at most 8 integers."""
@@ -115,6 +119,31 @@ class Watch:
         with self._lock:
             self._finished[worker] = FOREVER
             self._lost.add(worker)
+
+    def regroup(self, notices: Any, members: Sequence[int], workers: int, count: int) -> None:
+        """Go on with other workers, of which none has finished, after so many operations.
+
+        Parameters
+        ----------
+        notices
+            The communicator for notices.
+        members
+            The numbers of the workers that there are, of ``workers`` in all.
+        count
+            The number of operations of those that have done the most; newcomers have done none.
+        """
+        with self._lock:
+            self._channel.replace(notices, members, workers)
+            self._count = count
+            self._lost = set(range(workers)) - set(members)
+            self._finished = dict.fromkeys(self._lost, FOREVER)
+            self._figures = {rank: told for rank, told in self._figures.items() if rank in members}
+            self._begun.clear()  # newcomers do everything for the first time
+
+    @property
+    def count(self) -> int:
+        """The number of operations so far."""
+        return self._count
 
     def finish(self, take_part: Callable[[Operation], None], look: Callable[[], bool]) -> None:
         """Tell the others that this worker has finished, and take part in what they still do until all have.

@@ -10,6 +10,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from threading import RLock
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,7 +22,7 @@ from ..messages import HEADER_SIZE, Message, Op, Payload, attach, decode_header,
 if TYPE_CHECKING:
     from mpi4py.MPI import Comm, Group, Intracomm
 
-__all__ = ["Control", "MpiGroup", "MpiTransport", "library_version", "split", "world"]
+__all__ = ["Control", "MpiGroup", "MpiTransport", "all_agree", "library_version", "shrunk", "split", "world"]
 
 #: A notice of the control channel: eight 64-bit integers.
 WORDS = 8
@@ -38,9 +39,25 @@ def world() -> Intracomm:
     return _mpi().COMM_WORLD.Dup()
 
 
-def split(comm: Intracomm, part: int) -> Intracomm:
-    """A communicator with the processes that pass the same number as this one."""
-    return cast("Intracomm", comm.Split(part, comm.rank))
+def split(comm: Intracomm, part: int, order: int | None = None) -> Intracomm:
+    """A communicator with the processes that pass the same number as this one, in the order of another number, or as they are."""
+    try:
+        return cast("Intracomm", comm.Split(part, comm.rank if order is None else order))
+    except _mpi().Exception as error:
+        raise _failed(error) from None
+
+
+def shrunk(comm: Intracomm) -> Intracomm:
+    """A communicator with those that are left. All of them call this."""
+    return cast("Intracomm", comm.Shrink())
+
+
+def all_agree(comm: Intracomm, is_well: bool) -> bool:
+    """Whether all pass True, and none has died: the same answer on all that are left, even if some have heard of a death and others not."""
+    try:
+        return bool(comm.Agree(int(is_well)))
+    except _mpi().Exception:
+        return False
 
 
 def library_version() -> str:
@@ -108,6 +125,13 @@ class MpiGroup:
         except self._failure as error:
             raise _failed(error) from None
 
+    def copy(self) -> Intracomm:
+        """A communicator of the same processes for something else. All call this."""
+        try:
+            return self._comm.Dup()
+        except self._failure as error:
+            raise _failed(error) from None
+
     def part(self, number: int) -> MpiGroup:
         """The group of those that pass the same number. All workers call this."""
         return MpiGroup(split(self._comm, number))
@@ -118,6 +142,11 @@ class MpiGroup:
     def is_broken(self) -> bool:
         """Whether another worker has found that one has died."""
         return self._comm.Is_revoked()
+
+    def replace(self, comm: Intracomm, members: Sequence[int]) -> None:
+        """Go on with another communicator, whose processes have these numbers."""
+        self._comm, self.members = comm, list(members)
+        self.rank, self.size = comm.rank, comm.size
 
     def shrink(self) -> list[int]:
         """Go on without those that have died; their numbers at the start. All that are left call this."""
@@ -374,30 +403,43 @@ class Control:
     """
 
     def __init__(self, comm: Comm) -> None:
-        self._comm, self._mpi = comm, _mpi()
+        self._comm, self._mpi, self._lock = comm, _mpi(), RLock()
         self.rank, self.size = comm.rank, comm.size
+        #: The number of each process of the communicator.
+        self._members = list(range(comm.size))
         #: Processes that have died.
         self.dead: set[int] = set()
 
+    def replace(self, comm: Comm, members: Sequence[int], size: int) -> None:
+        """Go on with another communicator, whose processes have these numbers, of ``size`` in all; the rest are dead."""
+        with self._lock:
+            self._comm, self._members, self.rank, self.size = comm, list(members), members[comm.rank], size
+            self.dead = set(range(size)) - set(members)
+
     def send(self, dest: int, *words: int) -> None:
         """Send a notice of at most 8 integers. It is short enough to leave at once."""
-        with suppress(self._mpi.Exception):  # who has died needs no notice
-            self._comm.Isend(np.array([*words, *[0] * (WORDS - len(words))], np.int64), dest).Free()
+        with self._lock, suppress(self._mpi.Exception, ValueError):  # who has died needs no notice
+            place = self._members.index(dest)
+            self._comm.Isend(np.array([*words, *[0] * (WORDS - len(words))], np.int64), place).Free()
 
     def poll(self) -> tuple[int, list[int]] | None:
         """A notice that has arrived, and who sent it."""
+        with self._lock:
+            return self._polled()
+
+    def _polled(self) -> tuple[int, list[int]] | None:
         status = self._mpi.Status()
         try:
             is_there = self._comm.Iprobe(status=status)
         except self._mpi.Exception:  # some process has died; from now on the others are heard again
             self._comm.Ack_failed()
-            self.dead.update(_numbers_of(self._comm.Get_failed(), self._comm))
+            self.dead.update(self._members[k] for k in _numbers_of(self._comm.Get_failed(), self._comm))
             is_there = self._comm.Iprobe(status=status)
         if not is_there:
             return None
         words = np.empty(WORDS, np.int64)
         self._comm.Recv(words, status.Get_source())
-        return status.Get_source(), words.tolist()
+        return self._members[status.Get_source()], words.tolist()
 
     def abort(self, status: int) -> None:
         """End all processes at once."""

@@ -1,0 +1,69 @@
+"""`TrainingState`: what a spare that joins a training gets from the workers that are left, and how it travels."""
+
+import json
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from ..errors import FormatError
+from ..formats.files import read_file
+from ..ndarray.array import NDArray
+from ..ndarray.saving import load_frombuffer, save
+from .base import Key
+
+__all__ = ["TrainingState"]
+
+
+class TrainingState(NamedTuple):
+    """The state of a training at the end of an epoch.
+
+    Attributes
+    ----------
+    epoch, steps
+        The epoch that begins, and the number of lists of keys that were pushed.
+    stored
+        The arrays of the store by key.
+    arrays
+        Other arrays by name.
+    updates
+        The optimizer's states and counts; None if the store has no optimizer.
+    """
+
+    epoch: int
+    steps: int
+    stored: dict[Key, NDArray]
+    arrays: Mapping[str, NDArray]
+    updates: bytes | None = None
+
+    def to_bytes(self) -> bytes:
+        """The state as bytes: a line of JSON, the optimizer's states, and the arrays in MXNet's format."""
+        both = [*self.stored.values(), *self.arrays.values()]
+        updates = self.updates or b""
+        about = {"epoch": self.epoch, "steps": self.steps, "keys": list(self.stored), "names": list(self.arrays)}
+        head = json.dumps({**about, "updates": None if self.updates is None else len(updates)}).encode()
+        with tempfile.TemporaryDirectory() as folder:
+            name = str(Path(folder) / "arrays")
+            save(name, {f"{k:08}": array for k, array in enumerate(both)})
+            return head + b"\n" + updates + read_file(name)
+
+    @classmethod
+    def of_bytes(cls, data: bytes) -> "TrainingState":
+        """The state that `to_bytes` has written.
+
+        Raises
+        ------
+        FormatError
+            If it is damaged.
+        """
+        head, _, rest = data.partition(b"\n")
+        try:
+            about = json.loads(head)
+            keys, names, size = about["keys"], about["names"], about["updates"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise FormatError("not the state of a training", f"{len(data)} bytes", "run the same version on all machines") from error
+        found = load_frombuffer(rest[size or 0 :])
+        both = [found[name] for name in sorted(found)] if isinstance(found, dict) else []
+        stored = dict(zip(keys, both[: len(keys)], strict=True))
+        updates = None if size is None else rest[:size]
+        return cls(about["epoch"], about["steps"], stored, dict(zip(names, both[len(keys) :], strict=True)), updates)
