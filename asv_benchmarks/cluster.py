@@ -26,6 +26,7 @@ ORACLE = ROOT.parent / "shared" / "tools" / "oracle"
 SIZES = {"4 KB": (1024, 400), "1 MB": (262_144, 80), "25 MB": (6_553_600, 12)}
 #: Layers whose gradients are made one after the other, their elements, and the seconds that each takes to compute.
 LAYERS, ELEMENTS, SECONDS = 16, 1_000_000, 0.008
+OVERLAPS = "overlap, pushed at once", "overlap, pushed by layer"
 
 
 def timed(action: Callable[[], object], rounds: int, meet: Callable[[], object]) -> float:
@@ -76,28 +77,53 @@ def bare() -> dict[str, float]:
     return found if comm.rank == 0 else {}
 
 
-def overlap(mx: Any) -> dict[str, float]:
-    """How much of the sums' time is hidden behind a device that computes the gradients of layers one after the other."""
-    store = mx.kv.create("dist_sync")
-    grads = [mx.nd.ones((ELEMENTS,)) for _ in range(LAYERS)]
-    outs = [mx.nd.zeros((ELEMENTS,)) for _ in grads]
-    store.init(list(range(LAYERS)), outs)
+def overlap(mx: Any, at_once: bool) -> dict[str, float]:
+    """How much of the sums' time is hidden behind a device that computes the gradients of layers one after the other.
 
-    def step(seconds: float, sums: bool) -> None:
-        for k in reversed(range(LAYERS)):
-            if seconds:
-                time.sleep(seconds)
+    Either the program issues all work and pushes all gradients at once, before they exist, as `Trainer.step` does; or the thread itself
+    sleeps for each layer and then pushes its gradient, which the device waits for.
+    """
+    from twofold.backend.kernel import ArrayType
+    from twofold.device import CPU
+    from twofold.imperative.cell import wrap
+    from twofold.imperative.pending import issue
+    from twofold.scheduler.variable import Lane, Var
+
+    store, keys, order = mx.kv.create("dist_sync"), list(range(LAYERS)), Var()
+    data = [np.ones(ELEMENTS, np.float32) for _ in keys]
+    grads, outs = [mx.nd.array(array) for array in data], [mx.nd.zeros((ELEMENTS,)) for _ in keys]
+    store.init(keys, outs)
+
+    def computed(k: int) -> Any:
+        def run(_: object) -> list[np.ndarray]:
+            time.sleep(SECONDS)
+            return [data[k]]
+
+        found = issue(run, [], [ArrayType((ELEMENTS,), "float32")], CPU, float("inf"), Lane("device"), order)
+        return wrap(mx.nd.NDArray, found[0])
+
+    def all_at_once(computes: bool, sums: bool) -> None:
+        made = [computed(k) for k in reversed(keys)][::-1] if computes else grads
+        if sums:
+            store.push(keys, made)
+            store.pull(keys, out=outs)
+        for array in outs if sums else made:
+            array.wait_to_read()
+
+    def by_layer(computes: bool, sums: bool) -> None:
+        for k in reversed(keys):
+            if computes:
+                time.sleep(SECONDS)
             if sums:
                 store.push(k, grads[k])
-        for k, out in enumerate(outs if sums else []):
-            store.pull(k, out=out)
-        for out in outs:
-            out.wait_to_read()
+        if sums:
+            store.pull(keys, out=outs)
+            for out in outs:
+                out.wait_to_read()
 
-    step(0, True)
-    compute, alone, both = (
-        timed(lambda s=s, w=w: step(s, w), 8, store._barrier) for s, w in ((SECONDS, False), (0, True), (SECONDS, True))
-    )
+    step = all_at_once if at_once else by_layer
+    step(False, True)
+    compute, alone, both = (timed(lambda c=c, s=s: step(c, s), 8, store._barrier) for c, s in ((True, False), (False, True), (True, True)))
     found = {"compute": compute, "sums": alone, "both": both, "hidden": 1 - (both - compute) / alone}
     return found if store.rank == 0 else {}
 
@@ -114,7 +140,7 @@ def work(what: str) -> None:
         sys.path[:0] = [str(ROOT / name) for name in ("src", "backends")]
         import twofold as mx
 
-        found = overlap(mx) if what == "overlap" else push_and_pull(mx, what)
+        found = overlap(mx, what == OVERLAPS[0]) if what in OVERLAPS else push_and_pull(mx, what)
     if found:
         print("figures", json.dumps(found), flush=True)
 
@@ -180,9 +206,10 @@ def main() -> None:
     print("| | 4 KB, µs | 1 MB, ms | 25 MB, ms |\n|---|---|---|---|")
     for name, row in rows.items():
         print(f"| {name} | {row['4 KB']:.0f} | {row['1 MB'] / 1e3:.2f} | {row['25 MB'] / 1e3:.1f} |")
-    found = by_mpi("overlap", 2, given.tcp)
-    times = ", ".join(f"{name} {found[name] / 1e3:.0f} ms" for name in ("compute", "sums", "both"))
-    print(f"overlap with a device that computes for {LAYERS} layers of 4 MB: {times}; hidden {found['hidden']:.0%}")
+    for what in OVERLAPS:
+        found = by_mpi(what, 2, given.tcp)
+        times = ", ".join(f"{name} {found[name] / 1e3:.1f} ms" for name in ("compute", "sums", "both"))
+        print(f"{what}, with a device that computes for {LAYERS} layers of 4 MB: {times}; hidden {found['hidden']:.0%}")
 
 
 if __name__ == "__main__":
