@@ -12,6 +12,7 @@ from zlib import crc32
 
 import numpy as np
 
+from ..backend.workers import available
 from ..config import SETTINGS
 from ..errors import ClusterError
 from ..frozen import end_if_stopped, note_connected
@@ -140,13 +141,21 @@ def _connect(count: int, servers: int) -> Cluster:
         return Cluster(rank, workers, servers, None, messages)
     watch = Watch(control, SETTINGS.kv_timeout, lambda text: _end(control, f"worker {rank}", text))
     is_tolerant = os.environ.get("TWOFOLD_FAULT_TOLERANT") == "1"
-    machine = crc32(gethostname().encode())
-    collectives = Collectives(mpi.MpiGroup(own), watch, is_tolerant, machine) if workers > 1 else None
+    collectives = None
+    if workers > 1:
+        group, machine = mpi.MpiGroup(own), crc32(gethostname().encode())
+        here = int((group.gather(np.array([machine])) == machine).sum())
+        collectives = Collectives(group, watch, is_tolerant, machine, has_core=_has_core(here))
     if collectives is not None and pool is not None:
         collectives.connect_spares(pool)
     cluster = Cluster(rank, workers, servers, collectives, messages, pool)
     atexit.register(_leave, cluster, watch, control)
     return cluster
+
+
+def _has_core(workers: int) -> bool:
+    """Whether each of the workers on this machine has a core besides the one that computes."""
+    return available() >= 2 * workers
 
 
 def _newcomer(pool: Pool, control: mpi.Control, workers: int) -> Cluster:
@@ -160,7 +169,7 @@ def _newcomer(pool: Pool, control: mpi.Control, workers: int) -> Cluster:
     print(f"twofold: this spare goes on as worker {rank}", file=sys.stderr, flush=True)
     control.replace(joined.notices, joined.members, workers)
     watch = Watch(control, SETTINGS.kv_timeout, lambda text: _end(control, f"worker {rank}", text))
-    collectives = Collectives(mpi.MpiGroup(joined.comm), watch, True, workers=workers)
+    collectives = Collectives(mpi.MpiGroup(joined.comm), watch, True, workers=workers, has_core=_has_core(workers))
     collectives.regroup(joined)
     collectives.connect_spares(pool)
     cluster = Cluster(rank, workers, 0, collectives, None, pool, True)

@@ -115,9 +115,21 @@ class Collectives:
         A number that the workers of a machine share.
     workers
         How many there were at the start; as many as there are in the group if None.
+    has_core
+        Whether the communication thread has a core to itself. Without one, sums wait until all arrays are computed: MPI polls while it
+        waits for other workers, which would take the core from what they wait for.
     """
 
-    def __init__(self, group: Divisible, watch: Watch, is_tolerant: bool = False, machine: int = 0, workers: int | None = None) -> None:
+    def __init__(
+        self,
+        group: Divisible,
+        watch: Watch,
+        is_tolerant: bool = False,
+        machine: int = 0,
+        workers: int | None = None,
+        has_core: bool = True,
+    ) -> None:
+        self._has_core = has_core
         self._group, self._watch, self._is_tolerant, self._machine = group, watch, is_tolerant, machine
         #: What sums arrays on GPUs without the host; None if the workers' devices are not connected.
         self._devices: DeviceSums | None = None
@@ -173,7 +185,8 @@ class Collectives:
         found = buckets([_nbytes(a) for a in arrays], kinds)
         operands = [self._operand(a) for a in arrays]
         parts = [[operands[k] for k in numbers] for numbers in found]
-        with in_stages([[v for v in part if isinstance(v, Value)] for part in parts]):
+        early = [[v for v in part if isinstance(v, Value)] for part in parts] if self._has_core else []
+        with in_stages(early):
             totals = [self._summed(label, [arrays[k] for k in n], part, share) for n, part in zip(found, parts, strict=True)]
         return list(zip(found, totals, strict=True))
 
