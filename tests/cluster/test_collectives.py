@@ -14,6 +14,7 @@ from twofold.kvstore.cluster import Cluster
 from twofold.kvstore.collectives import FIRST, MOST, Collectives, buckets
 from twofold.kvstore.distributed import DistributedStore
 from twofold.kvstore.watch import Watch
+from twofold.optimizer.updater import Updater
 from twofold.program.compile import Program
 
 
@@ -235,6 +236,22 @@ def test_an_update_on_devices_waits_for_its_bucket_alone(made, optimizer):
     assert group.waits == [True] * 2
     for ours, alone in zip(*[net.collect_params().values() for net in nets], strict=True):
         np.testing.assert_array_equal(ours.data().asnumpy(), alone.data().asnumpy())
+
+
+def test_updates_of_buckets_are_planned_once(made, monkeypatch):
+    store, planned = made(Alone()), []
+    monkeypatch.setattr(Updater, "_call", lambda self, *given, plan=Updater._call: planned.append(given) or plan(self, *given))
+    updater = mx.optimizer.get_updater(mx.optimizer.create("sgd", learning_rate=0.5))
+    grads, weights = (tuple(mx.nd.ones((1 << 19,)) for _ in range(2)) for _ in range(2))
+    store.init([0, 1], grads)
+    for _ in range(4):
+        store.pushpull_list([0, 1], grads, grads)
+        store.update_with(updater, (0, 1), grads, weights)
+        mx.nd.waitall()
+    assert 1 <= len(planned) <= 3, "one of both weights, or one of each"
+    before = len(planned)
+    store.update_with(updater, (0, 1), grads, tuple(reversed(weights)))
+    assert len(planned) > before, "other weights are other work"
 
 
 def test_updates_whose_order_matters_keep_it(made):

@@ -64,6 +64,9 @@ class DistributedStore(KVStore):
         if "async" in kind and self.num_workers > 1:
             raise ParameterError("kvstore.create: asynchronous updates need a server", repr(kind), "start one: twofold launch -n 2 -s 1 …")
         self._steps = 0
+        #: The last operands of `update_with`, and their parts by positions.
+        self._columns: tuple[Sequence[Index], Sequence[NDArray], Sequence[NDArray]] = ((), (), ())
+        self._parts: dict[tuple[int, ...], list[tuple[Any, ...]]] = {}
         #: What a spare that has joined begins with, less what it has used.
         self._inherited: TrainingState | None = None
         if self._cluster is not None and self._cluster.is_newcomer and self._all is not None:
@@ -238,8 +241,14 @@ class DistributedStore(KVStore):
         if len(groups) < 2:
             updater(indices, grads, weights)  # the same tuples in each step, for which the updater has a plan
             return
-        for numbers in groups:
-            updater(*[[column[n] for n in numbers] for column in (indices, grads, weights)])
+        columns = indices, grads, weights
+        if any(own is not given for own, given in zip(self._columns, columns, strict=True)):
+            self._columns, self._parts = columns, {}
+        for numbers in map(tuple, groups):
+            part = self._parts.get(numbers)
+            if part is None:  # kept, since the updater has plans for the same tuples
+                part = self._parts[numbers] = [tuple([column[n] for n in numbers]) for column in columns]
+            updater(*part)
             flush_all()  # the first ones wait for nothing, the others for their bucket only
 
     def _check_weights(self, keys: Sequence[Key]) -> None:

@@ -13,6 +13,10 @@ from .multi_tensor import independent
 __all__ = ["Updater", "get_updater"]
 
 
+#: Calls that an updater remembers: one for each device's weights, or for each bucket of them.
+MAX_CALLS = 64
+
+
 class Updater:
     """Updates weights with an optimizer and holds their states.
 
@@ -28,7 +32,8 @@ class Updater:
         #: Whether each state is on the device of its weight: states from a file are on the CPU until their weight is updated.
         self.states_synced: dict[Index, bool] = {}
         self.aggregate_updates = optimizer.aggregate_num > 0
-        self._last: _Call | None = None
+        #: What is known of calls with the same tuples, by the identity of the indices.
+        self._calls: dict[int, _Call] = {}
 
     def __call__(self, index: Any, grad: Any, weight: Any) -> None:
         """Update one weight or several.
@@ -47,7 +52,7 @@ class Updater:
         optimizer = self.optimizer
         all_at_once = optimizer._updates_all_at_once()
         size = len(weight) if all_at_once else optimizer.aggregate_num if self.aggregate_updates else 0
-        call = self._last
+        call = self._calls.get(id(index))
         if call is None or call.indices is not index or call.grads is not grad or call.weights is not weight or call.size != size:
             call = self._call(index, grad, weight, size)
         # before any count: weights of one call are on one device
@@ -70,7 +75,10 @@ class Updater:
             if not self.states_synced.get(i):
                 self._prepare(i, w)
         call = _Call(index, grad, weight, size, weight[0].context.device_id, _groups(index, weight, grad, size))
-        self._last = call if index.__class__ is grad.__class__ is weight.__class__ is tuple else None
+        if index.__class__ is grad.__class__ is weight.__class__ is tuple:
+            if len(self._calls) >= MAX_CALLS:
+                self._calls.clear()
+            self._calls[id(index)] = call
         return call
 
     def _prepare(self, index: Index, weight: NDArray) -> None:
@@ -117,7 +125,7 @@ class Updater:
         elif progress is not None:
             self.optimizer.set_progress(progress)
         self.states_synced = dict.fromkeys(self.states, False)
-        self._last = None
+        self._calls.clear()
 
     def get_states(self, dump_optimizer: bool = False, *, dump_progress: bool = False) -> bytes:
         """The states as bytes, in a format that MXNet also reads.
