@@ -23,7 +23,6 @@ EXPECTED = json.loads((Path(__file__).parent / "values.json").read_text(encoding
 #: What MXNet runs and Twofold refuses, with the reason.
 REFUSED = {
     "gradients.backward_of_a_comparison": "a result that depends on no variable through floats is not recorded",
-    "gradients.backward_of_integers_of_a_variable": "as above",
     "gradients.head_gradient_of_another_shape": "MXNet reads beyond the memory of the head gradient",
     "batches.batch_size_of_zero": "MXNet only creates the iterator, and never ends an epoch of it",
     "blocks.negative_sizes": "MXNet only creates the layer, and cannot run it",
@@ -62,7 +61,6 @@ OTHER_CLASSES = {
     "arrays.unknown_keyword_of_ones": "as above",
     "arrays.unknown_keyword_of_eye": "as above",
     "scripts.custom_operator_without_type": "as above",
-    "batches.data_iterator_without_labels_in_fit": "the metric finds that there are no labels",
 }
 MARK = "TWOFOLD_STRICT=1 makes this an error"
 

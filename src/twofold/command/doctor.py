@@ -36,6 +36,7 @@ VARIABLES = {
     "TWOFOLD_JOB": "set by `launch`: the run that a process belongs to",
     "TWOFOLD_RUN_FOLDER": "set by `launch`: folder of notes to it",
     "TWOFOLD_SERVERS": "set by `launch`: number of server processes",
+    "TWOFOLD_SPARES": "set by `launch --spares`: number of processes that wait to take the place of a worker",
     "TWOFOLD_TRACE": "set by `launch --trace`: folder into which each process writes its trace",
     "TWOFOLD_WORKERS": "set by `launch`: number of worker processes",
     "MXNET_BACKWARD_DO_MIRROR": "1: training keeps about √n of n values for backward and recomputes the others",

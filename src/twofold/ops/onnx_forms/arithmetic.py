@@ -210,7 +210,7 @@ mathematics.log10.onnx(_logarithm(10))
 @mathematics.trunc.onnx
 def _(onnx, node, *inputs):
     (data,) = onnx.in_dtype(node.dtype, *inputs)
-    return onnx.Mul(onnx.Sign(data), onnx.Floor(onnx.Abs(data)))
+    return onnx.Mul(onnx.Sign(data), onnx.Floor(onnx.Abs(data))) if onnx.is_float(node.dtype) else data
 
 
 @mathematics.isnan.onnx
