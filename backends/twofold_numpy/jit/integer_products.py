@@ -10,13 +10,15 @@ sum of the weights is subtracted from the sums.
 
 import ctypes
 from collections.abc import Iterable, Iterator
-from functools import cache, partial
+from dataclasses import dataclass
+from functools import cache, lru_cache, partial
 from itertools import pairwise, product
 
 import numpy as np
 
 from twofold.backend import workers
 from twofold.backend.workers import run_all
+from twofold.config import ON_CHANGE
 
 from ..blas import Blas, blas
 from ..direct import Bound
@@ -66,7 +68,8 @@ class VectorProducts:
         self._own, self._library = own, library
         self._multiply = own.function(_product_text(own.machine.vector_bits), None, *[address, integer] * 3, *sizes, ctypes.c_int8)
         self._interleave = own.function(_interleaving_text(), None, address, integer, address, *sizes)
-        self._convolution = cache(self._bound)
+        self._convolution = lru_cache(1024)(self._bound)
+        ON_CHANGE.append(self._convolution.cache_clear)  # the setting ``threads``
 
     def matmul(self, rows: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Rows (m, k) times the transpose of a weight (n, k) with at least `TILE` rows, as int32."""
@@ -114,25 +117,18 @@ class VectorProducts:
         return bound_plane(self._own, self._library, plane._replace(steps=(plane.filters * row, row, plane.steps[2])), Quads(flips))
 
 
+@dataclass(frozen=True)
 class Quads(Arithmetic):
     """int32 sums of the products of four uint8 or int8 numbers with four int8 weights.
 
-    Parameters
+    Attributes
     ----------
     flips
         Whether the numbers are int8.
     """
 
+    flips: bool
     lane = "i32"
-
-    def __init__(self, flips: bool) -> None:
-        self._flips = flips
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Quads) and self._flips == other._flips
-
-    def __hash__(self) -> int:
-        return hash(self._flips)
 
     def declarations(self, lanes: int) -> str:
         """The instruction for four products."""
@@ -149,7 +145,7 @@ class Quads(Arithmetic):
         """As bytes, uint8 ones."""
         kind = f"<{QUAD * lanes} x i8>"
         yield f"  {name}.bytes = bitcast <{lanes} x float> {name} to {kind}"
-        yield f"  {name}.now = xor {kind} {name}.bytes, splat (i8 {OFFSET - 256 if self._flips else 0})"
+        yield f"  {name}.now = xor {kind} {name}.bytes, splat (i8 {OFFSET - 256 if self.flips else 0})"
 
     def multiplied(self, result: str, weight: str, x: str, total: str, lanes: int) -> Iterator[str]:
         """The instruction for four products."""
@@ -205,8 +201,8 @@ def _interleaving_text() -> str:
 def _product_text(bits: int) -> str:
     """The module that multiplies rows by rows."""
     lanes, size = bits // 32, bits // 8
-    words: dict[str, str | int] = {"TILE": TILE, "BYTES": size, "BYTES_MASK": size - 1, "BITS": bits}
-    words |= {"NUMBERED": _listed(range(size), "i64"), "SUM_VECTOR": f"<{lanes} x i32>", "BYTE_VECTOR": f"<{size} x i8>"}
+    words: dict[str, str | int] = {"TILE": TILE, "BYTES": size, "BYTES_MASK": size - 1}
+    words |= {"NUMBERED": _listed(range(size), "i64"), "BYTE_VECTOR": f"<{size} x i8>", "DOT": _declared(lanes)}
     for name, kind in (("flip", "i8"), ("tail", "i64")):
         words[f"SPREAD_{name.upper()}"] = "\n".join(f"  {line}" for line in splat(f"%{name}.all", f"%{name}", kind, size))
     parts = {

@@ -7,7 +7,6 @@ CPUs and perhaps GPUs; where slots come from is not this file's business (see `r
 import argparse
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +19,7 @@ from typing import NamedTuple, Protocol
 from ..launcher_notes import last_checkpoint
 from .arguments import count, positive_integer, positive_number
 from .hosts import Host
+from .merged_log import say
 
 __all__ = [
     "VALUED",
@@ -271,15 +271,15 @@ def supervise(limits: Limits, slots: Slots, folder: Path, command: Callable[[int
             action = None if job.interrupt else policy.decide(time.monotonic(), view)
             if isinstance(action, End):
                 if action.reason:
-                    _say(f"{action.reason}; {f'last checkpoint: {checkpoint}' if checkpoint else 'no checkpoint was written'}")
+                    say(f"{action.reason}; {f'last checkpoint: {checkpoint}' if checkpoint else 'no checkpoint was written'}")
                 return action.status
             if isinstance(action, Stop):
-                _say(f"{action.reason}: the job is ended, and started again from {checkpoint or 'the beginning'}")
+                say(f"{action.reason}: the job is ended, and started again from {checkpoint or 'the beginning'}")
                 job.stop(signal.SIGTERM)
             elif isinstance(action, Start):
                 hosts, variables = slots.use(action.workers + limits.servers)
                 if has_run:
-                    _say(f"started again with {action.workers} of {limits.workers} workers")
+                    say(f"started again with {action.workers} of {limits.workers} workers")
                 has_run = True
                 job.start(command(action.workers, hosts), variables)
             time.sleep(EVERY)
@@ -400,7 +400,3 @@ def check(given: argparse.Namespace) -> None:
     for option in VALUED:
         if getattr(given, "fewest" if option == "--min" else option.lstrip("-")) is not None:
             given.usage_error(f"{option} needs --ray")
-
-
-def _say(text: str) -> None:
-    print(f"launch: {text}", file=sys.stderr, flush=True)

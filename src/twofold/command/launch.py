@@ -25,7 +25,7 @@ from . import elastic
 from .arguments import count, named_shape, positive_integer, positive_number
 from .hosts import Host, check_names, hosts_of, hosts_of_file, is_local
 from .main_module import of_script, split_at_program
-from .merged_log import Ended, run_labelled
+from .merged_log import Ended, run_labelled, say
 from .mpi import THREADS, Engine, Job, engine, threads_each
 from .mpi_job import mpi_job
 
@@ -165,14 +165,14 @@ def execute(given: argparse.Namespace) -> int:
         threads = SETTINGS.threads or threads_each(job)
         found = engine(hosts)
         job = replace(job, variables=_variables(job, threads, given, folder))
-        _say(f"{_described(job)}, {_of(threads, 'thread')} each; {found.kind} {found.version}".rstrip())
+        say(f"{_described(job)}, {_of(threads, 'thread')} each; {found.kind} {found.version}".rstrip())
         ended = _run(found, job, [sys.executable, "-m", "twofold", "run", *program])
         if given.trace:
             _write_trace(job, Path(folder), given.trace)
         if given.ft and not (ended.status or job.is_remote or Path(folder, FINISHED).is_file()):
             ended = Ended(1, None)  # Open MPI's status is 0 even if all have died
         if ended.status:
-            _say(_failure(job, ended, Path(folder)))
+            say(_failure(job, ended, Path(folder)))
         return ended.status
 
 
@@ -327,14 +327,14 @@ def _write_trace(job: Job, folder: Path, filename: str) -> None:
 
     ranks = [rank for rank in range(job.processes) if (folder / f"{rank}.json").is_file()]
     if not ranks:
-        _say("no trace: no process has written one into the folder of this machine")
+        say("no trace: no process has written one into the folder of this machine")
         return
     merge_traces([folder / f"{rank}.json" for rank in ranks], filename, [_role(job, rank) for rank in ranks])
     try:
         drawing = plot_cluster(filename, sums=DRAWN).render(filename)
     except ParameterError:
         drawing = "not drawn, as no process has computed anything"
-    _say(f"trace of {', '.join(_role(job, rank) for rank in ranks)}: {filename}, {drawing}")
+    say(f"trace of {', '.join(_role(job, rank) for rank in ranks)}: {filename}, {drawing}")
 
 
 def _failure(job: Job, ended: Ended, folder: Path) -> str:
@@ -349,7 +349,3 @@ def _failure(job: Job, ended: Ended, folder: Path) -> str:
     none = "no checkpoint was written" if all(map(is_local, job.hosts[:1])) else "no checkpoint is known on this machine"
     last = last_checkpoint(folder)
     return f"{who} (status {ended.status}); {f'last checkpoint: {last}' if last else none}"
-
-
-def _say(text: str) -> None:
-    print(f"launch: {text}", file=sys.stderr, flush=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import IO, NamedTuple
 
-__all__ = ["Ended", "run_labelled"]
+__all__ = ["Ended", "run_labelled", "say"]
 
 #: Seconds that processes have to end after an interrupt.
 PATIENCE = 8.0
@@ -45,6 +45,11 @@ class Ended(NamedTuple):
 
     status: int
     rank: int | None
+
+
+def say(text: str) -> None:
+    """Print a line of the launcher's own, to standard error."""
+    print(f"launch: {text}", file=sys.stderr, flush=True)
 
 
 def run_labelled(command: Sequence[str], environment: Mapping[str, str], label: re.Pattern[str], name: Callable[[int], str]) -> Ended:

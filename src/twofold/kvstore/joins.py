@@ -1,15 +1,13 @@
 """`TrainingState`: what a spare that joins a training gets from the workers that are left, and how it travels."""
 
 import json
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import FormatError
-from ..formats.files import read_file
+from ..formats.params import ParameterFile, dump_params
 from ..ndarray.array import NDArray
-from ..ndarray.saving import load_frombuffer, save
+from ..ndarray.saving import load_frombuffer, record_of
 from .base import Key
 
 __all__ = ["TrainingState"]
@@ -42,10 +40,8 @@ class TrainingState(NamedTuple):
         updates = self.updates or b""
         about = {"epoch": self.epoch, "steps": self.steps, "keys": list(self.stored), "names": list(self.arrays)}
         head = json.dumps({**about, "updates": None if self.updates is None else len(updates)}).encode()
-        with tempfile.TemporaryDirectory() as folder:
-            name = str(Path(folder) / "arrays")
-            save(name, {f"{k:08}": array for k, array in enumerate(both)})
-            return head + b"\n" + updates + read_file(name)
+        names = tuple(f"{k:08}" for k in range(len(both)))
+        return head + b"\n" + updates + dump_params(ParameterFile(tuple(map(record_of, both)), names))
 
     @classmethod
     def of_bytes(cls, data: bytes) -> "TrainingState":

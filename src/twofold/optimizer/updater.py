@@ -13,10 +13,6 @@ from .multi_tensor import independent
 __all__ = ["Updater", "get_updater"]
 
 
-#: Calls that an updater remembers: one for each device's weights, or for each bucket of them.
-MAX_CALLS = 64
-
-
 class Updater:
     """Updates weights with an optimizer and holds their states.
 
@@ -32,8 +28,8 @@ class Updater:
         #: Whether each state is on the device of its weight: states from a file are on the CPU until their weight is updated.
         self.states_synced: dict[Index, bool] = {}
         self.aggregate_updates = optimizer.aggregate_num > 0
-        #: What is known of calls with the same tuples, by the identity of the indices.
-        self._calls: dict[int, _Call] = {}
+        #: What is known of calls with the same tuples, by the first index and their number. A call with other arrays replaces it.
+        self._calls: dict[tuple[Index, int], _Call] = {}
 
     def __call__(self, index: Any, grad: Any, weight: Any) -> None:
         """Update one weight or several.
@@ -52,7 +48,7 @@ class Updater:
         optimizer = self.optimizer
         all_at_once = optimizer._updates_all_at_once()
         size = len(weight) if all_at_once else optimizer.aggregate_num if self.aggregate_updates else 0
-        call = self._calls.get(id(index))
+        call = self._calls.get((index[0], len(index)))
         if call is None or call.indices is not index or call.grads is not grad or call.weights is not weight or call.size != size:
             call = self._call(index, grad, weight, size)
         # before any count: weights of one call are on one device
@@ -76,9 +72,7 @@ class Updater:
                 self._prepare(i, w)
         call = _Call(index, grad, weight, size, weight[0].context.device_id, _groups(index, weight, grad, size))
         if index.__class__ is grad.__class__ is weight.__class__ is tuple:
-            if len(self._calls) >= MAX_CALLS:
-                self._calls.clear()
-            self._calls[id(index)] = call
+            self._calls[index[0], len(index)] = call
         return call
 
     def _prepare(self, index: Index, weight: NDArray) -> None:

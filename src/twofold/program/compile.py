@@ -155,7 +155,9 @@ class Program:
         """
         function = self._staged.get(groups)
         if function is None:
-            function = self._staged[groups] = self._compiled(self._code.in_stages(groups))
+            step_of: dict[Node, int] = {n: t for t, step in enumerate(self._plan.steps) for n in step.nodes}
+            completed = [step_of.get(o, 0) for o in self._plan.outputs]
+            function = self._staged[groups] = self._compiled(self._code.in_stages(groups, completed))
         return self.backend.quietly(function, (arrays, tell))
 
     def for_owner(self) -> "Program":

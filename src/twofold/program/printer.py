@@ -75,7 +75,7 @@ class Code(NamedTuple):
     allocators
         Names of the functions among them that allocate memory.
     results
-        For each result its variable and the step that completes it; None if it is copied at the end.
+        The variable of each result; None if it is copied at the end.
     """
 
     leaves: list[str]
@@ -85,7 +85,7 @@ class Code(NamedTuple):
     scratch: tuple[list[str], list[str]]
     env: dict[str, Any]
     allocators: list[str]
-    results: list[tuple[str, int] | None]
+    results: list[str | None]
 
     def source(self, entry: str = "", notes: Callable[[int, StepCode], Notes] | None = None) -> str:
         """The source text.
@@ -127,7 +127,7 @@ class Code(NamedTuple):
             lines += ["def fresh():", *[" " + line for line in statements], f" return ({', '.join(names)},)"]
         return lines
 
-    def in_stages(self, groups: Sequence[Sequence[int]]) -> "Code":
+    def in_stages(self, groups: Sequence[Sequence[int]], completed: Sequence[int]) -> "Code":
         """The code of a program of the pair (leaves, function), which calls the function for each group once its results are complete.
 
         Every result has memory of its own, into which no later step writes.
@@ -136,14 +136,15 @@ class Code(NamedTuple):
         ----------
         groups
             Numbers of results. The function is not called for a group of which a result is copied at the end.
+        completed
+            The step that completes each result; those that are copied at the end may have any number.
         """
         lines = [list(step.lines) for step in self.steps]
         for number, group in enumerate(groups):
-            found = [self.results[k] for k in group]
-            complete = [result for result in found if result is not None]
-            if complete and len(complete) == len(found):
+            names = [name for k in group if (name := self.results[k]) is not None]
+            if names and len(names) == len(group):
                 # on the step's last line, so that lines have the numbers that they have without stages
-                lines[max(step for _, step in complete)][-1] += f"; tell({number}, {_tuple(name for name, _ in complete)})"
+                lines[max(completed[k] for k in group)][-1] += f"; tell({number}, {_tuple(names)})"
         steps = [step._replace(lines=new) for step, new in zip(self.steps, lines, strict=True)]
         return self._replace(leaves=[_tuple(self.leaves), "tell"], steps=steps)
 
@@ -270,15 +271,14 @@ class Printer:
                 out.setdefault(t, []).append(n)
         return out
 
-    def _results(self) -> tuple[list[str], list[tuple[str, int] | None]]:
-        """The return statement, and the variable of each result with its step.
+    def _results(self) -> tuple[list[str], list[str | None]]:
+        """The return statement, and the variable of each result; None for those that it copies.
 
         Leaves, constants, repeated outputs and views of those are copied, so that callers never share memory.
         """
         # without the copy, a later write by the caller would change a constant, an argument or another result
-        step_of = {n: t for t, step in enumerate(self.plan.steps) for n in step.nodes}
         texts: list[str] = []
-        results: list[tuple[str, int] | None] = []
+        results: list[str | None] = []
         taken = set()
         copy = self._bind(self.backend.xp.contiguous, "copy")
         for o in self.plan.outputs:
@@ -288,7 +288,7 @@ class Printer:
             taken.add(o)
             text = self._operand(o, o.dtype if o.dtype not in WEAK else promote(o.dtype))
             texts.append(text if own else f"{copy}({text})")
-            results.append((text, step_of[o]) if own else None)  # type: ignore[index]
+            results.append(text if own else None)
         return [*self._lines, f"return [{', '.join(texts)}]"], results
 
     # names

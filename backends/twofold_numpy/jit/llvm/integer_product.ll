@@ -66,5 +66,5 @@ column.done:
 done:
   ret void
 }
-declare $SUM_VECTOR @llvm.x86.avx512.vpdpbusd.$BITS($SUM_VECTOR, $BYTE_VECTOR, $BYTE_VECTOR)
+$DOT
 declare $BYTE_VECTOR @llvm.masked.load.v${BYTES}i8.p0(ptr, i32 immarg, <$BYTES x i1>, $BYTE_VECTOR)

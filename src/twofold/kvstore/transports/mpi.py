@@ -151,7 +151,7 @@ class MpiGroup:
     def shrink(self) -> list[int]:
         """Go on without those that have died; their numbers at the start. All that are left call this."""
         self._comm.Revoke()  # the others hear of it, whatever they wait for
-        before, self._comm = self.members, cast("Intracomm", self._comm.Shrink())
+        before, self._comm = self.members, shrunk(self._comm)
         known = np.array([before[self.rank]])
         self.rank, self.size = self._comm.rank, self._comm.size
         self.members = self.gather(known).reshape(-1).tolist()
