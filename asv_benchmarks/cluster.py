@@ -24,8 +24,9 @@ ROOT = Path(__file__).parents[1]
 #: Where the real MXNet runs, if it does.
 ORACLE = ROOT.parent / "shared" / "tools" / "oracle"
 SIZES = {"4 KB": (1024, 400), "1 MB": (262_144, 80), "25 MB": (6_553_600, 12)}
-#: Layers whose gradients are made one after the other, their elements, and the seconds that each takes to compute.
-LAYERS, ELEMENTS, SECONDS = 16, 1_000_000, 0.008
+#: Layers whose gradients are made one after the other, their elements, and the seconds that each takes to compute. ResNet-50 has as many
+#: convolutions and weights.
+LAYERS, ELEMENTS, SECONDS = 50, 512_000, 0.003
 OVERLAPS = "overlap, pushed at once", "overlap, pushed by layer"
 
 
@@ -81,7 +82,8 @@ def overlap(mx: Any, at_once: bool) -> dict[str, float]:
     """How much of the sums' time is hidden behind a device that computes the gradients of layers one after the other.
 
     Either the program issues all work and pushes all gradients at once, before they exist, as `Trainer.step` does; or the thread itself
-    sleeps for each layer and then pushes its gradient, which the device waits for.
+    waits for each layer and then pushes its gradient. The device computes whatever the host does meanwhile: it is an absolute time at
+    which the next gradient is there.
     """
     from twofold.backend.kernel import ArrayType
     from twofold.device import CPU
@@ -94,16 +96,20 @@ def overlap(mx: Any, at_once: bool) -> dict[str, float]:
     grads, outs = [mx.nd.array(array) for array in data], [mx.nd.zeros((ELEMENTS,)) for _ in keys]
     store.init(keys, outs)
 
-    def computed(k: int) -> Any:
+    def until(end: float) -> None:
+        time.sleep(max(0.0, end - time.perf_counter()))
+
+    def computed(k: int, end: float) -> Any:
         def run(_: object) -> list[np.ndarray]:
-            time.sleep(SECONDS)
+            until(end)
             return [data[k]]
 
         found = issue(run, [], [ArrayType((ELEMENTS,), "float32")], CPU, float("inf"), Lane("device"), order)
         return wrap(mx.nd.NDArray, found[0])
 
     def all_at_once(computes: bool, sums: bool) -> None:
-        made = [computed(k) for k in reversed(keys)][::-1] if computes else grads
+        start = time.perf_counter()
+        made = [computed(k, start + (LAYERS - k) * SECONDS) for k in reversed(keys)][::-1] if computes else grads
         if sums:
             store.push(keys, made)
             store.pull(keys, out=outs)
@@ -111,9 +117,10 @@ def overlap(mx: Any, at_once: bool) -> dict[str, float]:
             array.wait_to_read()
 
     def by_layer(computes: bool, sums: bool) -> None:
+        start = time.perf_counter()
         for k in reversed(keys):
             if computes:
-                time.sleep(SECONDS)
+                until(start + (LAYERS - k) * SECONDS)
             if sums:
                 store.push(k, grads[k])
         if sums:
@@ -209,7 +216,7 @@ def main() -> None:
     for what in OVERLAPS:
         found = by_mpi(what, 2, given.tcp)
         times = ", ".join(f"{name} {found[name] / 1e3:.1f} ms" for name in ("compute", "sums", "both"))
-        print(f"{what}, with a device that computes for {LAYERS} layers of 4 MB: {times}; hidden {found['hidden']:.0%}")
+        print(f"{what}, beside a device with {LAYERS} layers of {ELEMENTS * 4 / 1e6:.0f} MB: {times}; hidden {found['hidden']:.0%}")
 
 
 if __name__ == "__main__":

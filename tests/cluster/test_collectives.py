@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import twofold as mx
+from twofold.imperative.counters import COUNTERS
 from twofold.kvstore.cluster import Cluster
 from twofold.kvstore.collectives import FIRST, MOST, Collectives, buckets
 from twofold.kvstore.distributed import DistributedStore
@@ -62,9 +63,9 @@ class Silence:
 def made():
     watches = []
 
-    def store(group: Alone) -> Any:
+    def store(group: Alone, **options: bool) -> Any:
         watches.append(Watch(Silence(), 60, print))
-        return DistributedStore("dist_sync", Cluster(0, 2, 0, Collectives(group, watches[-1])))
+        return DistributedStore("dist_sync", Cluster(0, 2, 0, Collectives(group, watches[-1], **options)))
 
     yield store
     for watch in watches:
@@ -106,7 +107,7 @@ class Meeting(Alone):
         self.changed = threading.Condition()
 
     def allreduce(self, array: np.ndarray, source: np.ndarray | None = None) -> None:
-        if array.nbytes > 1000:
+        if array.nbytes > 10_000:
             with self.changed:
                 self.begun.append(array.nbytes)
                 self.changed.notify_all()
@@ -180,7 +181,7 @@ def test_a_bucket_is_summed_before_backward_has_ended(made, programs, how):
     weights = train(how, store)
     step = [(0, True), (1, True), (2, True), "end"]  # all of backward in one program, which waits for each sum to begin
     assert found[-len(step) :] == step
-    assert len(set(group.begun)) == 3
+    assert [size > FIRST for size in group.begun[-3:]] == [False, True, True]
     if how == "Trainer":  # a module divides by the batch of one worker
         for ours, alone in zip(weights, train(how, None), strict=True):
             np.testing.assert_array_equal(ours, alone)
@@ -197,8 +198,8 @@ class Patient(Alone):
         self.count = 0
 
     def allreduce(self, array: np.ndarray, source: np.ndarray | None = None) -> None:
-        self.count += array.nbytes > 1000
-        if array.nbytes > 1000 and self.count == 2 and self.weight is not None:
+        self.count += array.nbytes > 10_000
+        if array.nbytes > 10_000 and self.count == 2 and self.weight is not None:
             deadline = time.monotonic() + 20
             while not (is_new := self.weight._v is not self.before) and time.monotonic() < deadline:
                 time.sleep(0.001)
@@ -270,6 +271,77 @@ def test_updates_whose_order_matters_keep_it(made):
 
     store.update_with(Spy(updater.optimizer), [0, 1], grads, grads)
     assert called == [[0, 1]]
+
+
+class Threads(Alone):
+    """Notes which thread asks for each large sum, and where the summed array is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.threads: list[str] = []
+        self.places: list[int] = []
+
+    def allreduce(self, array: np.ndarray, source: np.ndarray | None = None) -> None:
+        if array.nbytes > 1000:
+            self.threads.append(threading.current_thread().name)
+            assert source is not None
+            self.places.append(source.ctypes.data)
+        super().allreduce(array, source)
+
+
+@pytest.mark.parametrize("how", ["Trainer", "Module"])
+def test_without_a_core_for_sums_the_program_itself_sums_a_list_and_updates_all_weights_at_once(made, monkeypatch, how):
+    expected = train(how, made(Alone()))
+    updated: list[int] = []
+    original = Updater.__call__
+    monkeypatch.setattr(Updater, "__call__", lambda self, index, *rest: updated.append(len(index)) or original(self, index, *rest))
+    group = Threads()
+    weights = train(how, made(group, has_core=False))
+    assert updated == [6] * 4
+    assert set(group.threads) == {threading.current_thread().name}
+    for ours, with_core in zip(weights, expected, strict=True):
+        np.testing.assert_array_equal(ours, with_core)
+
+
+def test_pulled_weights_whose_update_is_deferred_stay_so(made):
+    before = COUNTERS.windows
+    train("Trainer", made(Alone(), has_core=False), steps=2)
+    few = COUNTERS.windows - before
+    train("Trainer", made(Alone(), has_core=False), steps=12)
+    assert COUNTERS.windows - before - 2 * few <= 10, "one window for each further step: its update joins the next forward"
+
+
+def test_a_pulled_variable_keeps_its_value_and_its_gradient(made):
+    store = made(Alone(), has_core=False)
+    weight, grad = mx.nd.ones((700, 700)), mx.nd.ones((700, 700))
+    weight.attach_grad()
+    store.init([0, 1], [weight, weight])
+    store.set_optimizer(mx.optimizer.create("sgd", learning_rate=0.25))
+    store.push([0, 1], [grad, grad])
+    store.pull(0, out=weight)
+    with mx.autograd.record():
+        loss = (weight * weight).sum()
+    store.push([0, 1], [grad, grad])  # the stored array changes, what was pulled does not
+    loss.backward()
+    assert float(loss.asscalar()) == 700 * 700 * 0.25
+    assert (weight.grad.asnumpy() == 1).all()
+    assert (weight.asnumpy() == 0.5).all()
+    store.pull(0, out=weight)
+    assert (weight.asnumpy() == 0).all()
+
+
+def test_only_small_arrays_of_a_bucket_are_put_together(made):
+    store = made(group := Threads(), has_core=False)
+    arrays = [mx.nd.ones(shape) for shape in ((300,), (200,), (FIRST // 4,), (500,))]
+    keys = list(range(4))
+    store.init(keys, arrays)
+    group.places.clear()
+    store.push(keys, arrays)
+    own = [a._capture().data.ctypes.data for a in arrays]
+    assert [own.index(place) if place in own else None for place in group.places] == [3, None, 2]
+    outs = [mx.nd.zeros(a.shape) for a in arrays]
+    store.pull(keys, out=outs)
+    assert all((out.asnumpy() == 2).all() for out in outs)
 
 
 def test_sums_pass_while_a_device_computes(made):

@@ -247,14 +247,14 @@ def save_recorded(tape: Tape) -> None:
 
 
 def twin_of(v: Value) -> Value | None:
-    """A second Value, without a record, for a pending result; None if its window has been closed in the meantime."""
+    """A second Value, without a record, for what an open window is to compute; None for anything else."""
     with LOCK:
         at = v.at
-        if v.data is not None:
+        if v.data is not None or not isinstance(at[0], Window):
             return None
         twin = Value(None, None, at, v.device)
         at[0].outs.append(ref(twin))
-        return None if at[0].closed else twin
+        return None if at[0].closed else twin  # tested last: a finalizer may have closed it meanwhile
 
 
 def _window_for(args: Sequence[Operand], device: Device, tape: Tape | None = None) -> Window:

@@ -21,8 +21,8 @@ from ..device import CPU, Device
 from ..dtype import NUMPY
 from ..errors import ClusterError
 from ..imperative.cell import PLAIN, Content, Value, wrap
-from ..imperative.invoke import content, data_of, host_of
-from ..imperative.pending import issue
+from ..imperative.invoke import content, data_of, device_of, host_of
+from ..imperative.pending import is_pending, issue
 from ..imperative.stages import in_stages
 from ..imperative.transfer import on_device
 from ..ndarray.array import NDArray
@@ -185,6 +185,9 @@ class Collectives:
         found = buckets([_nbytes(a) for a in arrays], kinds)
         operands = [self._operand(a) for a in arrays]
         parts = [[operands[k] for k in numbers] for numbers in found]
+        if not self._has_core and len(arrays) > 1 and self._is_idle() and all(map(_is_here, operands)):
+            sums = [self._sum_bucket(label, [data_of(v) for v in part], share) for part in parts]
+            return [([k for numbers in found for k in numbers], [wrap(NDArray, content(s, CPU)) for part in sums for s in part])]
         early = [[v for v in part if isinstance(v, Value)] for part in parts] if self._has_core else []
         with in_stages(early):
             totals = [self._summed(label, [arrays[k] for k in n], part, share) for n, part in zip(found, parts, strict=True)]
@@ -208,7 +211,7 @@ class Collectives:
         types = [ArrayType(a.shape, a._dtype) for a in arrays]
 
         def run(values: list[Any]) -> list[Any]:
-            sums = self._sum_one(label, values[0], share) if len(values) == 1 else self._sum_packed(label, values, share)
+            sums = self._sum_bucket(label, values, share)
             return sums if device.is_host else [backend_for(device).from_host(s, device) for s in sums]
 
         if sum(t.nbytes for t in types) <= SHORT and device is CPU and self._is_idle() and all(_is_ready(v) for v in operands):
@@ -256,13 +259,20 @@ class Collectives:
             self._devices = connect(self._group, device, facts)
             self._watch.end()
 
-    def _sum_one(self, label: object, array: np.ndarray, share: Share | None) -> list[np.ndarray]:
+    def _sum_bucket(self, label: object, arrays: Sequence[np.ndarray], share: Share | None) -> list[np.ndarray]:
+        """The sums of arrays of the host: of each large one by itself, of the others put together."""
+        small = [k for k, a in enumerate(arrays) if a.nbytes < FIRST]
+        together = small if len(small) > 1 else []
+        found = dict(zip(together, self._sum_packed(label, [arrays[k] for k in together], share), strict=True)) if together else {}
+        return [found[k] if k in found else self._sum_one(label, a, share) for k, a in enumerate(arrays)]
+
+    def _sum_one(self, label: object, array: np.ndarray, share: Share | None) -> np.ndarray:
         out = backend_for(CPU).empty(array.shape, str(array.dtype)) if array.nbytes > SHORT else np.empty_like(array)
         step = MOST // array.itemsize
         into, source = out.reshape(-1), np.ascontiguousarray(array).reshape(-1)
         for start in range(0, array.size, step) or (0,):
             self._sum(label, into[start : start + step], source[start : start + step], share)
-        return [out]
+        return out
 
     def _sum_packed(self, label: object, arrays: Sequence[np.ndarray], share: Share | None) -> list[np.ndarray]:
         dtype, itemsize = arrays[0].dtype, arrays[0].itemsize
@@ -494,6 +504,11 @@ def _disagreement(label: object, said: dict[int, str]) -> ClusterError:
 
 def _nbytes(array: NDArray) -> int:
     return prod(array.shape) * NUMPY[array._dtype].itemsize
+
+
+def _is_here(v: Content | None) -> bool:
+    """Whether a content on the host waits for no other thread."""
+    return v is not None and device_of(v) is CPU and not (isinstance(v, Value) and is_pending(v))
 
 
 def _is_ready(v: Any) -> bool:

@@ -7,6 +7,7 @@ from ..device import CPU, Device
 from ..errors import DTypeError, InvalidValue, MXNetError, ParameterError, ShapeError
 from ..imperative.array import Array
 from ..imperative.cell import Value
+from ..imperative.deferral import twin_of
 from ..ndarray.array import NDArray
 from ..optimizer.base import Optimizer
 from .base import Key, Keys, KVStoreBase, Values
@@ -218,11 +219,12 @@ def check_shapes(key: Key, values: list[NDArray], stored: NDArray) -> None:
 def copy_shared(stored: NDArray, target: NDArray) -> None:
     """Copy a stored array into another. A large one is shared until one of the two is written to."""
     v, kind = stored._v, NDArray
-    if v.__class__ is Value and v.rec is None and stored.__class__ is kind and target.__class__ is kind and v.device is target.context:
+    is_plain = v.__class__ is Value and v.rec is None and stored.__class__ is kind and target.__class__ is kind and not v.pinned
+    if is_plain and v.device is target.context and stored.shape == target.shape and stored._dtype == target._dtype:
         # what a task computes cannot become the content of a variable yet
-        is_free = v.data is not None or getattr(target, "_g", None) is None
-        if is_free and stored.shape == target.shape and stored._dtype == target._dtype and not v.pinned:
+        shared = v if v.data is not None or getattr(target, "_g", None) is None else twin_of(v)
+        if shared is not None:
             v.share()
-            target._rebind(v)
+            target._rebind(shared)
             return
     stored.copyto(target)
