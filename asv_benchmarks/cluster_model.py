@@ -4,14 +4,14 @@ Run it by hand, on a quiet machine::
 
     OMPI_MCA_btl=self,tcp python -m twofold launch -n 4 asv_benchmarks/cluster_model.py
 
-Two figures are fitted, from sums of two processes: the latency, from the smallest array, and the bandwidth that all processes share, from
-the largest. What three and four processes take is then predicted, for sums by MPI and by a server, and printed beside what is measured.
-All take turns, and the least of many times is compared: what a sum takes while no other program runs.
+In each round two figures are fitted for both ways to sum, by MPI and by a server, from two processes: the latency, from the smallest
+array, and the bandwidth of a core, from the largest. What three and four processes take is then predicted, and compared with what the same
+round measures. The medians over all rounds are printed. Processes that are not measured sleep.
 """
 
 import os
 from collections.abc import Callable
-from time import perf_counter
+from time import perf_counter, sleep
 
 import numpy as np
 from mpi4py import MPI
@@ -23,6 +23,7 @@ SIZES = (4 << 10, 256 << 10, 1 << 20, 4 << 20)
 #: From this size Open MPI sums with a ring; it sums small arrays by recursive doubling.
 LARGE = 10 << 10
 ROUNDS = 60
+CORES = os.cpu_count() or 1
 
 
 def timed(group: MPI.Comm, action: Callable[[], object], count: int) -> float:
@@ -32,6 +33,13 @@ def timed(group: MPI.Comm, action: Callable[[], object], count: int) -> float:
     for _ in range(count):
         action()
     return group.allreduce((perf_counter() - start) / count, op=MPI.MAX)
+
+
+def meet() -> None:
+    """Wait for all processes without the processor: MPI's barrier polls, which would take a core from those that are measured."""
+    request = WORLD.Ibarrier()
+    while not request.Test():
+        sleep(0.002)
 
 
 def by_server(group: MPI.Comm, array: np.ndarray, buffers: list[np.ndarray]) -> None:
@@ -48,40 +56,62 @@ def by_server(group: MPI.Comm, array: np.ndarray, buffers: list[np.ndarray]) -> 
     MPI.Request.Waitall([group.Isend(total, source) for source in range(server)])
 
 
-def measured() -> dict[tuple[str, int, int], float]:
-    """The least seconds of each algorithm, number of workers and size, among those in which this process takes part."""
+def measured() -> list[dict[tuple[str, int, int], float]]:
+    """In each round the seconds of each algorithm, number of workers and size, among those in which this process takes part."""
     groups = {n: WORLD.Split(0 if n > WORLD.rank else MPI.UNDEFINED, WORLD.rank) for n in (2, 3, 4) if n <= WORLD.size}
-    times: dict[tuple[str, int, int], list[float]] = {}
+    rounds: list[dict[tuple[str, int, int], float]] = []
     for _ in range(ROUNDS):
+        times: dict[tuple[str, int, int], float] = {}
         for n, group in groups.items():
-            WORLD.Barrier()
+            meet()
             if group == MPI.COMM_NULL:
                 continue
             for nbytes in SIZES:
-                array, count = np.ones(nbytes // 4, np.float32), 50 if nbytes < LARGE else 2
+                array, count = np.ones(nbytes // 4, np.float32), 50 if nbytes < LARGE else 4
                 buffers = [np.empty_like(array) for _ in range(n)]
-                sums = timed(group, lambda group=group, array=array: group.Allreduce(MPI.IN_PLACE, array), count)
-                times.setdefault(("sum", n, nbytes), []).append(sums)
-                if n > 2 and nbytes > LARGE:
-                    served = timed(group, lambda group=group, array=array, buffers=buffers: by_server(group, array, buffers), count)
-                    times.setdefault(("server", n - 1, nbytes), []).append(served)
-    return {key: min(values) for key, values in times.items()}
+                times["sum", n, nbytes] = timed(group, lambda group=group, array=array: group.Allreduce(MPI.IN_PLACE, array), count)
+                served = timed(group, lambda group=group, array=array, buffers=buffers: by_server(group, array, buffers), count)
+                times["server", n - 1, nbytes] = served
+        rounds.append(times)
+    return rounds
+
+
+def algorithm_of(name: str, nbytes: int) -> str:
+    """What the cost model calls it."""
+    return "servers" if name == "server" else "ring" if nbytes > LARGE else "recursive doubling"
+
+
+def calibrated(name: str, times: dict[tuple[str, int, int], float]) -> Network:
+    """The network on which two processes take these times."""
+    workers, servers = (1, 1) if name == "server" else (2, 0)
+    small, large = (times[name, workers, nbytes] for nbytes in (SIZES[0], SIZES[-1]))
+    messages = seconds(algorithm_of(name, SIZES[0]), workers, 0, Network("", 1.0, 1.0, CORES), servers)
+    waits = seconds(algorithm_of(name, SIZES[-1]), workers, 0, Network("", 1.0, 1.0, CORES), servers)
+    carried = seconds(algorithm_of(name, SIZES[-1]), workers, 1, Network("", 0.0, 1.0, CORES), servers)
+    latency = small / messages
+    return Network("loopback", latency, carried * SIZES[-1] / (large - waits * latency), CORES)
 
 
 def main() -> None:
     """Print the table on process 0, which takes part in everything."""
-    found = measured()
+    if WORLD.size < 2:
+        raise SystemExit(__doc__)
+    rounds = measured()
     if WORLD.rank:
         return
-    latency = found["sum", 2, SIZES[0]]
-    bandwidth = 2 * SIZES[-1] / (found["sum", 2, SIZES[-1]] - 2 * latency)
-    network = Network("loopback", latency, bandwidth, is_shared=True)
-    print(f"a = {network.latency * 1e6:.1f} us, B = {network.bandwidth / 1e9:.2f} GB/s shared; load {os.getloadavg()[0]:.1f}")
-    print("algorithm  workers       bytes  measured ms  predicted ms  ratio")
-    for (name, n, nbytes), time in found.items():
-        algorithm = "servers" if name == "server" else "ring" if nbytes > LARGE else "recursive doubling"
-        predicted = seconds(algorithm, n, nbytes, network, int(name == "server"))
-        print(f"{name:9} {n:8} {nbytes:11,} {time * 1e3:12.3f} {predicted * 1e3:13.3f} {time / predicted:6.2f}")
+    print(f"{CORES} cores, load {os.getloadavg()[0]:.1f}; medians")
+    print("way        workers       bytes  measured ms  predicted ms  ratio")
+    for way in ("sum", "server"):
+        networks = [calibrated(way, times) for times in rounds]
+        a, b = (np.median(figures) for figures in zip(*[n[1:3] for n in networks], strict=True))
+        print(f"{way}: a = {a * 1e6:.0f} us, B = {b / 1e9:.1f} GB/s")
+        for name, n, nbytes in rounds[0]:
+            if name != way:
+                continue
+            predicted = np.array([seconds(algorithm_of(name, nbytes), n, nbytes, network, int(name == "server")) for network in networks])
+            found = np.array([times[name, n, nbytes] for times in rounds])
+            ratio = np.median(found / predicted)
+            print(f"{name:9} {n:8} {nbytes:11,} {np.median(found) * 1e3:12.3f} {np.median(predicted) * 1e3:13.3f} {ratio:6.2f}")
 
 
 if __name__ == "__main__":

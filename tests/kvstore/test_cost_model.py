@@ -107,10 +107,14 @@ def test_servers_share_what_workers_send() -> None:
     assert seconds("servers", 4, 1e6, LINK, 8) == pytest.approx(20e-6 + 1e-3)  # a worker's own link is the limit
 
 
-def test_a_shared_link_carries_all_bytes() -> None:
-    shared = LINK._replace(is_shared=True)
-    assert seconds("ring", 4, 1e6, shared) == pytest.approx(60e-6 + 6e-3)
-    assert seconds("servers", 4, 1e6, shared, 2) == pytest.approx(20e-6 + 8e-3)
+def test_processes_of_one_machine_share_its_cores() -> None:
+    machine = LINK._replace(cores=2)
+    assert seconds("ring", 2, 1e6, machine) == pytest.approx(20e-6 + 2e-3)  # each sends and receives 1 MB, on a core of its own
+    assert seconds("ring", 3, 1e6, machine) == pytest.approx(40e-6 + 2 * 8 / 3 * 1e-3)  # two of three share a core
+    assert seconds("ring", 4, 1e6, machine) == pytest.approx(60e-6 + 6e-3)
+    assert seconds("ring", 4, 1e6, LINK._replace(cores=4)) == pytest.approx(60e-6 + 3e-3)
+    assert seconds("servers", 3, 1e6, machine, 1) == pytest.approx(20e-6 + 6e-3)  # the server has one core, its workers the other
+    assert seconds("servers", 4, 1e6, machine, 2) == pytest.approx(20e-6 + 8e-3)
 
 
 def test_buckets_hold_all_bytes() -> None:
@@ -137,7 +141,7 @@ def test_a_network_that_is_none(text: str) -> None:
 
 def test_networks_by_name_and_by_figures() -> None:
     assert network("ib100").bandwidth == 11e9
-    assert network("a=2ms, B=80Mbit/s")[1:] == (2e-3, 1e7, False)
+    assert network("a=2ms, B=80Mbit/s")[1:] == (2e-3, 1e7, None)
 
 
 def test_impossible_clusters() -> None:

@@ -44,14 +44,15 @@ class Network(NamedTuple):
         Seconds that an empty message takes.
     bandwidth
         Bytes per second over a machine's link, in each direction at once.
-    is_shared
-        Whether all messages go over one link, as between processes of one machine. Its bandwidth is that of all together.
+    cores
+        Cores of the one machine on which all processes run: sending and receiving a byte takes time of theirs. None if every process has
+        a machine of its own.
     """
 
     name: str
     latency: float
     bandwidth: float
-    is_shared: bool = False
+    cores: int | None = None
 
 
 #: Usual networks. Latencies are those of MPI over TCP, and of InfiniBand's own verbs; bandwidths what is left of the nominal ones.
@@ -175,7 +176,18 @@ def seconds(algorithm: str, workers: int, nbytes: float, over: Network, servers:
         If the algorithm is unknown, or there are too few processes.
     """
     cost = _cost(algorithm, workers, servers)
-    return cost.messages * over.latency + (cost.total if over.is_shared else cost.most) * nbytes / over.bandwidth
+    carried = cost.most if over.cores is None else _busiest_core(cost, workers, servers, over.cores)
+    return cost.messages * over.latency + carried * nbytes / over.bandwidth
+
+
+def _busiest_core(cost: _Cost, workers: int, servers: int, cores: int) -> float:
+    """The most that a core sends and receives, as a multiple of the sum's bytes, if processes are dealt out with the largest first."""
+    own = 2 * cost.total / (2 * workers if servers else workers)  # half of what goes through servers is theirs
+    loads = [0.0] * cores
+    for load in sorted([own] * workers + [cost.total / servers for _ in range(servers)], reverse=True):
+        k = loads.index(min(loads))
+        loads[k] += load
+    return max(loads)
 
 
 class Step(NamedTuple):
