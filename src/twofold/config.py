@@ -230,8 +230,10 @@ def fake_gpus() -> int:
         raise ParameterError("setting TWOFOLD_FAKE_GPUS: invalid value", repr(given), str(error)) from None
 
 
-#: Variables that hold a process's number: of Open MPI, MPICH and Slurm.
-RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
+#: The variable in which a spare that has taken the place of a worker keeps that worker's number.
+PLACE = "TWOFOLD_PLACE"
+#: Variables that hold a process's number: that one, and those of Open MPI, MPICH and Slurm.
+RANKS = (PLACE, "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
 
 
 def launched() -> tuple[int, int]:

@@ -39,6 +39,7 @@ class Role(NamedTuple):
     victim: int
     #: Whether the others are to go on.
     go_on: bool = False
+    spares: int = 0
 
 
 ROLES = (
@@ -52,6 +53,7 @@ ROLES = (
     Role("`dist_async`, worker 1 of 2, `--ft`", "dist_async", 2, 1, 1, True),
     Role("`dist_sync`, server 0 of 2, `--ft`", "dist_sync", 2, 2, 2, True),
     Role("`dist_async`, server 0 of 2, `--ft`", "dist_async", 2, 2, 2, True),
+    Role("`dist_sync`, worker 1 of 2, `--ft --spares 1`", "dist_sync", 2, 0, 1, True, 1),
 )
 
 
@@ -72,6 +74,7 @@ def outcome(role: Role, sign: str, point: str, timeout: float) -> Outcome:
     """Run a training in which one process is killed or stopped."""
     with TemporaryDirectory() as folder:
         words = [sys.executable, "-m", "twofold", "launch", "-n", str(role.workers), "-s", str(role.servers), *["--ft"] * role.go_on]
+        words += ["--spares", str(role.spares)]
         words += [str(HERE / "programs" / "faulty.py"), role.kind, str(role.victim), sign, point, folder]
         started = subprocess.Popen(
             words,
@@ -92,10 +95,9 @@ def outcome(role: Role, sign: str, point: str, timeout: float) -> Outcome:
         seconds = time.time() - float(when.read_text()) if when.exists() else None
         number = role.victim - role.workers
         is_named = named(log, "worker", role.victim) if number < 0 else named(log, "server", number, role.victim)
+        wanted = role.workers - (number < 0 and not role.spares)  # a spare takes the place of a worker
         trained = len(re.findall(r"\| trained$", log, re.MULTILINE))
-        return Outcome(
-            point, seconds, started.returncode, is_named, _is_whole(Path(folder, "run")), trained >= role.workers - (number < 0), log
-        )
+        return Outcome(point, seconds, started.returncode, is_named, _is_whole(Path(folder, "run")), trained >= wanted, log)
 
 
 def _end_group(process: int) -> None:
@@ -147,7 +149,7 @@ def _row(role: Role, sign: str, found: list[Outcome]) -> str:
     times = [one.seconds for one in found if one.seconds is not None]
     good = sum(_as_promised(role, one) for one in found)
     named, whole = sum(one.is_named for one in found), sum(one.is_whole for one in found)
-    promise = "go on" if role.go_on else "end"
+    promise = "go on, with the spare" if role.spares else "go on" if role.go_on else "end"
     return f"| {role.name} | {sign} | {promise} | {good} of {len(found)} | {named} | {whole} | {median(times):.1f} | {max(times):.1f} |"
 
 

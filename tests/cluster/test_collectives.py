@@ -44,6 +44,9 @@ class Alone:
     def shrink(self) -> list[int]:
         return []
 
+    def agree(self, is_well: bool) -> bool:
+        return is_well
+
 
 class Silence:
     """A channel without notices."""

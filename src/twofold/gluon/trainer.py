@@ -8,7 +8,7 @@ from ..device import Device
 from ..errors import DTypeError, InvalidValue, MXNetError, ParameterError
 from ..formats.files import read_file, write_file
 from ..kvstore.base import KVStoreBase
-from ..kvstore.create import check_kvstore, store_for
+from ..kvstore.create import check_kvstore, spans, store_for
 from ..ndarray.array import NDArray
 from ..optimizer import Optimizer, create, get_updater
 from .copies import RENEWALS
@@ -149,6 +149,13 @@ class Trainer:
         if self._update_on_kvstore:
             store.set_optimizer(self._optimizer)
         self._unsent = set(range(len(self._params)))
+
+    def _store_of_workers(self) -> KVStoreBase | None:
+        """The store, if it was passed or spans several processes: created before the first step, as a spare waits there for its turn."""
+        wanted = self._wanted_store
+        if isinstance(wanted, str) and not self._has_store and spans(wanted.lower()):
+            self._init_kvstore()
+        return self._kvstore if self._has_store else wanted if isinstance(wanted, KVStoreBase) else None
 
     def _send(self, k: int) -> None:
         """Send a parameter's initial value to the store, unless that is done or the value is not known yet."""

@@ -1,20 +1,26 @@
 """`KVStoreBase`: the interface of key-value stores, and the registry of user-defined ones."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import count as count_from
 from os import PathLike
 from typing import Any, ClassVar
 
-from ..errors import ParameterError, Undefined
+from ..errors import ClusterError, ParameterError, Undefined
 from ..ndarray.array import NDArray
 from ..optimizer.base import Index, Optimizer
 from ..optimizer.updater import Updater
 
-__all__ = ["KVStoreBase", "Key", "Keys", "TestStore", "Values"]
+__all__ = ["Give", "KVStoreBase", "Key", "Keys", "Take", "TestStore", "Values"]
 
 Key = int | str
 Keys = Key | Sequence[Key]
 #: For one key an array, or a list of one per device; for several keys a list of these.
 Values = NDArray | Sequence[NDArray | Sequence[NDArray]]
+
+#: What a spare that joins needs besides what is stored: a function that returns the arrays by name, and one that uses them there.
+Give = Callable[[], Mapping[str, NDArray]]
+Take = Callable[[Mapping[str, NDArray]], object]
 
 
 class KVStoreBase:
@@ -94,6 +100,43 @@ class KVStoreBase:
         """The number of workers."""
         raise self._lacks("num_workers")
 
+    def epochs(self, count: int, arrays: Mapping[str, NDArray] | None = None) -> Iterator[int]:
+        """The numbers of the epochs of a training, ``range(count)``, between which spares take the places of dead workers.
+
+        Under ``twofold launch --ft --spares 1`` a spare waits in `mx.kv.create` until a worker has died and the others are at the end of
+        their epoch. It then goes on with that worker's rank: its program runs from `create` on, gets the newest values in `init` and
+        `broadcast` and the optimizer's states in `set_optimizer`, and begins here with the epoch of the others; a loop over epochs that
+        they have finished is empty. Without spares, and in other stores than `DistributedStore`, this is ``range(count)``. `Module.fit` and
+        `Estimator.fit` do the same by themselves.
+
+        Parameters
+        ----------
+        count
+            The number of epochs.
+        arrays
+            Arrays by name whose newest values a spare needs before its first step, which are written into them: the parameters,
+            ``{name: p.data() for name, p in net._collect_params_with_prefix().items()}``, with the moving statistics of batch
+            normalization, which no store has. The same names on all workers.
+
+        Raises
+        ------
+        ClusterError
+            If the workers are not in the same epoch, or have other arrays.
+
+        Examples
+        --------
+        >>> import twofold as mx
+        >>> kv = mx.kv.create("dist_sync")
+        >>> list(kv.epochs(3))
+        [0, 1, 2]
+        """
+        own = {} if arrays is None else arrays
+        yield from self._epochs(0, count, lambda: own, partial(_write, own))
+
+    def _epochs(self, first: int, end: int | None, give: Give, take: Take) -> Iterable[int]:
+        """Numbers of epochs, without end if that is None. Between them spares may join: `give` to them, who `take` before their first."""
+        return count_from(first) if end is None else range(first, end)
+
     def _lacks(self, method: str) -> Undefined:
         return Undefined(f"KVStore: {type(self).__name__} does not define {method}", None, "define it in the subclass")
 
@@ -155,6 +198,15 @@ class TestStore(KVStoreBase):
     def num_workers(self) -> int:
         """1: there is a single worker."""
         return 1
+
+
+def _write(arrays: Mapping[str, NDArray], newest: Mapping[str, NDArray]) -> None:
+    """Write the arrays of other workers into those of a spare."""
+    if {name: a.shape for name, a in arrays.items()} != {name: a.shape for name, a in newest.items()}:
+        given = f"{list(arrays)[:8]}, they have {list(newest)[:8]}"
+        raise ClusterError("epochs in a spare: the workers that it joins have other arrays", given, "run the same program")
+    for name, array in newest.items():
+        array.copyto(arrays[name])
 
 
 def _listed(arrays: Any) -> Sequence[NDArray]:

@@ -13,12 +13,13 @@ from zlib import crc32
 import numpy as np
 
 from ..backend.workers import available
-from ..config import SETTINGS
+from ..config import PLACE, SETTINGS
 from ..errors import ClusterError
 from ..frozen import end_if_stopped, note_connected
 from ..launcher_notes import FINISHED, last_checkpoint, notes_folder
 from ..scheduler.queue import QUEUE
 from .collectives import Collectives
+from .joins import TrainingState
 from .spares import Pool
 from .transports import mpi
 from .watch import Watch
@@ -46,8 +47,8 @@ class Cluster(NamedTuple):
         The communicator of messages between workers and servers; None without servers.
     pool
         The workers and spares; None without spares.
-    is_newcomer
-        Whether this worker is a spare that has taken the place of a dead one.
+    inherited
+        What a spare has got from the other workers when it took the place of a dead one; None in those that were workers from the start.
     """
 
     rank: int = 0
@@ -56,7 +57,7 @@ class Cluster(NamedTuple):
     collectives: Collectives | None = None
     messages: Any = None
     pool: Pool | None = None
-    is_newcomer: bool = False
+    inherited: TrainingState | None = None
 
     @property
     def is_server(self) -> bool:
@@ -172,7 +173,9 @@ def _newcomer(pool: Pool, control: mpi.Control, workers: int) -> Cluster:
     collectives = Collectives(mpi.MpiGroup(joined.comm), watch, True, workers=workers, has_core=_has_core(workers))
     collectives.regroup(joined)
     collectives.connect_spares(pool)
-    cluster = Cluster(rank, workers, 0, collectives, None, pool, True)
+    os.environ[PLACE] = str(rank)
+    inherited = TrainingState.of_bytes(collectives.handed_over(None))
+    cluster = Cluster(rank, workers, 0, collectives, None, pool, inherited)
     atexit.register(_leave, cluster, watch, control)
     return cluster
 
@@ -212,7 +215,7 @@ def _leave(cluster: Cluster, watch: Watch, control: mpi.Control) -> None:
     """At exit: wait until all workers have finished, and take part in what the others still do."""
     _leave_failed(control, f"worker {cluster.rank}")
     folder = notes_folder()
-    if cluster.is_newcomer and folder is not None:  # the launcher takes it for a spare that was not needed
+    if cluster.inherited is not None and folder is not None:  # the launcher takes it for a spare that was not needed
         (folder / FINISHED).touch()
     QUEUE.settle()
     if cluster.collectives is None:

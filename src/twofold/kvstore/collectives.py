@@ -136,6 +136,8 @@ class Collectives:
         self._survivors = Survivors(group, is_tolerant, watch.lose)
         self.rank, self.size = group.rank, group.size if workers is None else workers
         self._pool: Pool | None = None
+        #: How many loops over epochs have begun; see `KVStoreBase.epochs`.
+        self.loops = 0
         self._order = Var()
         self._lock = RLock()
         self._agreed: set[object] = set()
@@ -146,6 +148,11 @@ class Collectives:
     def finished(self) -> frozenset[int]:
         """The workers that have finished: they contribute nothing any more."""
         return self._watch.finished
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this is the first of the workers that are left."""
+        return not self._group.rank
 
     def missing(self, seconds: float) -> int:
         """The number of workers that have died or do not answer within some seconds."""
@@ -415,9 +422,9 @@ class Collectives:
         if pool is None or share is None or share.workers != share.of or share.of == self.size or not pool.has_spares:
             return False
         with self._lock:
-            if self.rank == self._group.members[0]:
-                pool.call()
             self._watch.begin("spares joining", Operation(BARRIER, np.dtype(np.int8).num))
+            self._survivors.settle()
+            pool.call()
             joined = pool.regroup(self._watch.count, self._survivors.completed)
             assert joined is not None
             self.regroup(joined)

@@ -11,7 +11,7 @@ from ..strictness import tolerate
 from .base import KVStoreBase
 from .local import KINDS, KVStore
 
-__all__ = ["check_kvstore", "create", "store_for"]
+__all__ = ["check_kvstore", "create", "spans", "store_for"]
 
 MULTI_MACHINE = ("dist", "p3", "horovod", "byteps")
 #: Number of elements above which an array is updated on the devices, because a "local" store would update it on the CPU.
@@ -45,7 +45,7 @@ def create(name: str = "local", *, staleness: float | None = None) -> KVStoreBas
     kind = name.lower()
     if kind in KVStoreBase.kv_registry:  # first: a user's store may replace a built-in kind
         return KVStoreBase.kv_registry[kind]()
-    if _spans(kind):
+    if spans(kind):
         return _spanning(kind, _staleness_of(kind, staleness))
     if staleness is not None:
         raise ParameterError("kvstore.create: this kind of store has no staleness", repr(name), "create 'dist_async'")
@@ -57,7 +57,7 @@ def create(name: str = "local", *, staleness: float | None = None) -> KVStoreBas
     return KVStore(name, like)
 
 
-def _spans(kind: str) -> bool:
+def spans(kind: str) -> bool:
     """Whether a store spans several processes; one of NCCL does if each GPU has a process of its own."""
     return kind.startswith(MULTI_MACHINE) or (kind == "nccl" and launched()[1] > 1)
 
@@ -107,7 +107,7 @@ def store_for(
         Whether the optimizer must run in the store; if None it does where the store is capable of it, unless the environment
         variable ``MXNET_UPDATE_ON_KVSTORE`` is 0 or a large parameter would be updated on the CPU.
     """
-    store = create(kvstore) if isinstance(kvstore, str) and (devices > 1 or _spans(kvstore.lower())) else kvstore
+    store = create(kvstore) if isinstance(kvstore, str) and (devices > 1 or spans(kvstore.lower())) else kvstore
     if store is None or isinstance(store, str):
         return None, False
     if update_on_store is not None:

@@ -5,7 +5,7 @@ then over the workers, and every copy is updated with that sum.
 """
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,15 +21,15 @@ from ..imperative.storage import sparse_array
 from ..imperative.window import flush_all
 from ..ndarray.array import NDArray
 from ..opdef.storage import Sparse
-from ..optimizer.base import Index, Optimizer
+from ..optimizer.base import Index
 from ..optimizer.updater import Updater
-from .base import Key, Keys, Values
+from .base import Give, Key, Keys, Take, Values
 from .cluster import Cluster, join
 from .collectives import Collectives, Share
 from .compression import compression_of, pack_two_bit, sum_of_packed
 from .joins import TrainingState
 from .keyed import check_shapes
-from .local import KVStore
+from .local import KVStore, UpdateFunction
 
 __all__ = ["DistributedStore"]
 
@@ -67,11 +67,12 @@ class DistributedStore(KVStore):
         #: The last operands of `update_with`, and their parts by positions.
         self._columns: tuple[Sequence[Index], Sequence[NDArray], Sequence[NDArray]] = ((), (), ())
         self._parts: dict[tuple[int, ...], list[tuple[Any, ...]]] = {}
-        #: What a spare that has joined begins with, less what it has used.
-        self._inherited: TrainingState | None = None
-        if self._cluster is not None and self._cluster.is_newcomer and self._all is not None:
-            self._inherited = TrainingState.of_bytes(self._all.handed_over(None))
+        self._inherited = None if self._cluster is None else self._cluster.inherited
+        if self._inherited is not None:
             self._steps = self._inherited.steps
+        #: Arrays of the program into which a spare has written newer values than those in the store that are never updated.
+        self._taken: list[NDArray] = []
+        self._has_warned = False
         self._is_connected = self._cluster is not None and self._cluster.pool is not None  # those that go on after a death sum by MPI
 
     @property
@@ -93,9 +94,10 @@ class DistributedStore(KVStore):
         super().init(key, value)
         if self._all is None:
             return
-        keys = [k for k, _ in self._by_key(key, value)]
+        given = {k: values[0] for k, values in self._by_key(key, value)}
+        keys = list(given)
         if self._inherited is not None and self._inherited.stored:
-            self._inherit(keys, self._inherited.stored)
+            self._inherit(given, self._inherited)
             return
         stored = [self._stored[k] for k in keys]
         label = "init", tuple(keys)
@@ -103,13 +105,19 @@ class DistributedStore(KVStore):
         for k, x in zip(keys, stored, strict=True):
             self._stored[k] = self._of_first(("init", (k,)), x)
 
-    def _inherit(self, keys: Sequence[Key], newest: dict[Key, NDArray]) -> None:
+    def _inherit(self, given: Mapping[Key, NDArray], state: TrainingState) -> None:
         """Begin with the newest arrays of the workers that have trained on, which do not initialize them again."""
-        for k in keys:
-            if k not in newest or newest[k].shape != self._stored[k].shape:
-                given = f"{k!r} of shape {self._stored[k].shape}; they have {list(newest)[:8]}"
-                raise ClusterError("init in a spare: the workers that it joins have no such key", given, "run the same program")
-            self._stored[k] = newest.pop(k).as_in_context(self._stored[k].context)
+        updated = self._updater.states if isinstance(self._updater, Updater) else {}
+        for k, array in given.items():
+            newest = state.stored.get(k)
+            if newest is not None and newest.shape == array.shape:
+                if k in updated or all(array is not taken for taken in self._taken):
+                    self._stored[k] = newest.copyto(self._stored[k].context)
+                if not state.loop:
+                    del state.stored[k]
+            elif self._all is not None and state.loop <= self._all.loops + 1:  # else it is of a loop that the others have finished
+                text = f"{k!r} of shape {array.shape}; they have {list(state.stored)[:8]}"
+                raise ClusterError("init in a spare: the workers that it joins have no such key", text, "run the same program")
 
     def _of_first(self, label: object, array: NDArray) -> NDArray:
         """Worker 0's array."""
@@ -269,80 +277,67 @@ class DistributedStore(KVStore):
         if self._all is not None and not (self._inherited is not None and self._inherited.stored):
             self._all.agree("set_gradient_compression", sorted(compression_params.items()), always=True)
 
-    def set_optimizer(self, optimizer: Optimizer) -> None:
-        """Update stored arrays with an optimizer; see `KVStore.set_optimizer`. In a spare it goes on where those of the others are."""
-        super().set_optimizer(optimizer)
-        if self._inherited is not None and self._inherited.updates is not None:
-            self._optimizer_updater("load").set_states(self._inherited.updates)
-            self._inherited = self._inherited._replace(updates=None)
+    def set_updater(self, updater: UpdateFunction) -> None:
+        """Call a function with each pushed sum; see `KVStore.set_updater`. In a spare, an optimizer goes on where the others' are."""
+        super().set_updater(updater)
+        if self._inherited is not None:
+            self._inherit_updates(self._inherited)
+
+    _set_updater = set_updater
+
+    def _inherit_updates(self, state: TrainingState) -> None:
+        if isinstance(self._updater, Updater) and state.updates is not None:
+            self._updater.set_states(state.updates)
+            if not state.loop:
+                state.updates = None
 
     # epochs
 
-    def epochs(self, count: int, arrays: Mapping[str, NDArray] | None = None) -> Iterator[int]:
-        """The numbers of the epochs of a training, ``range(count)``, between which spares take the places of dead workers.
-
-        Under ``twofold launch --ft --spares 1`` a spare waits in `mx.kv.create` until a worker has died and the others are at the end of
-        their epoch. It then goes on with that worker's rank: its program runs from `create` on, gets the newest values in `init` and
-        `broadcast` and the optimizer's states in `set_optimizer`, and begins here with the epoch of the others. Without spares, and in
-        stores with servers, this is ``range(count)``.
-
-        Parameters
-        ----------
-        count
-            The number of epochs.
-        arrays
-            Arrays by name whose newest values a spare needs before its first step, which are written into them: the parameters,
-            ``{name: p.data() for name, p in net._collect_params_with_prefix().items()}``, with the moving statistics of batch
-            normalization, which no store has. The same names on all workers.
-
-        Raises
-        ------
-        ClusterError
-            If the workers are not in the same epoch, or have other arrays.
-
-        Examples
-        --------
-        >>> import twofold as mx
-        >>> kv = mx.kv.create("dist_sync")
-        >>> list(kv.epochs(3))
-        [0, 1, 2]
-        """
-        arrays = {} if arrays is None else arrays
-        epoch = self._begin(arrays)
-        while epoch < count:
+    def _epochs(self, first: int, end: int | None, give: Give, take: Take) -> Iterable[int]:
+        if self._all is None:
+            yield from super()._epochs(first, end, give, take)
+            return
+        self._all.loops += 1
+        state = self._inherited
+        if state is not None and state.loop > self._all.loops:
+            return
+        epoch = first
+        if state is not None and state.loop == self._all.loops:
+            epoch = state.epoch
+            self._begin(state, give, take)
+        while end is None or epoch < end:
             yield epoch
             epoch += 1
-            self._admit(epoch, arrays)
+            self._admit(self._all, epoch, give)
 
-    def _begin(self, arrays: Mapping[str, NDArray]) -> int:
-        """The first epoch; in a spare, that of the others, with their arrays."""
-        state = self._inherited
-        if state is None:
-            return 0
-        if state.epoch and {name: a.shape for name, a in arrays.items()} != {name: a.shape for name, a in state.arrays.items()}:
-            given = f"{list(arrays)[:8]}, they have {list(state.arrays)[:8]}"
-            raise ClusterError("epochs in a spare: the workers that it joins have other arrays", given, "run the same program")
-        for name, array in state.arrays.items():
-            array.copyto(arrays[name])
-        self._inherited = state._replace(epoch=0, arrays={})
-        return state.epoch
+    def _begin(self, state: TrainingState, give: Give, take: Take) -> None:
+        """In a spare: begin to train with what the others have given it, whatever the program has loaded meanwhile."""
+        for key in set(state.stored) & set(self._stored):
+            state.stored[key].copyto(self._stored[key])
+        take(state.arrays)
+        state.stored = {key: value for key, value in state.stored.items() if key not in self._stored}
+        state.loop, state.arrays = 0, {}
+        self._inherit_updates(state)
+        self._taken = list(give().values())
 
-    def _admit(self, epoch: int, arrays: Mapping[str, NDArray]) -> None:
+    def _admit(self, everyone: Collectives, epoch: int, give: Give) -> None:
         """At the end of an epoch: let spares take the places of workers that have died."""
-        if self._all is None or self._cluster is None or self._cluster.pool is None:
+        if self._cluster is None or self._cluster.pool is None:
             return
         updater = self._updater
         if not isinstance(updater, Updater):
-            logging.warning("epochs: no spare joins a training whose optimizer is not in the store: it would lack the optimizer's states")
+            if not self._has_warned and everyone.is_first:
+                logging.warning("no spare joins a training whose optimizer is not in the store: it would lack the optimizer's states")
+            self._has_warned = True
             return
-        if not self._all.admit("end of an epoch", (epoch, *((name, a.shape) for name, a in arrays.items()))):
+        if not everyone.admit("end of an epoch", (everyone.loops, epoch, *((name, a.shape) for name, a in give().items()))):
             return
 
         def state() -> bytes:
             updates = updater.get_states(dump_progress=True)
-            return TrainingState(epoch, self._steps, dict(self._stored), arrays, updates).to_bytes()
+            return TrainingState(everyone.loops, epoch, self._steps, dict(self._stored), give(), updates).to_bytes()
 
-        self._all.handed_over(state)
+        everyone.handed_over(state)
 
     # workers
 

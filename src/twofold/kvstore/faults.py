@@ -43,6 +43,10 @@ class Workers(Group, Protocol):
         """Go on without those that have died; their numbers at the start. All that are left call this."""
         ...
 
+    def agree(self, is_well: bool) -> bool:
+        """Whether all that are left pass True, and none has died: the same answer on all of them, who call this after `shrink`."""
+        ...
+
 
 class Survivors:
     """Runs the collective operations of a group, if need be without some of its workers.
@@ -91,7 +95,7 @@ class Survivors:
             except ProcessGone:
                 if not self._are_tolerant:
                     raise
-                contributors = self._recover(out)
+                contributors, _ = self._recover(out)
             if contributors:
                 self.completed += 1
                 if self._are_tolerant:
@@ -102,20 +106,37 @@ class Survivors:
         """Join the others in going on without a worker, if they do. Whether an operation has been completed by that."""
         if not self._are_tolerant or not self._group.is_broken:
             return False
-        if self._recover(None):
+        if self._recover(None)[0]:
             self.completed += 1
             return True
         return False
 
-    def _recover(self, out: np.ndarray | None) -> int:
-        """Go on without those that have died; the number of contributors if that completes the current operation, else 0."""
+    def settle(self) -> None:
+        """Wait until all that are left have completed as many operations as this worker. All of them call this.
+
+        A worker may have completed the last operation while another still repeats it, because a third one has died in it. That one needs
+        the others for this, who must not wait for it in something else.
+        """
+        while not self._recover(None)[1]:
+            continue
+
+    def _recover(self, out: np.ndarray | None) -> tuple[int, bool]:
+        """Go on without those that have died.
+
+        Returns
+        -------
+        tuple
+            The number of contributors if that completes the current operation, else 0; and whether all had completed as many.
+        """
         while True:
             try:
-                return self._agreed(out)
+                found = self._compared(out)
             except ProcessGone:  # another one has died meanwhile
-                continue
+                found = None
+            if self._group.agree(found is not None) and found is not None:
+                return found
 
-    def _agreed(self, out: np.ndarray | None) -> int:
+    def _compared(self, out: np.ndarray | None) -> tuple[int, bool]:
         group = self._group
         for number in group.shrink():
             self._lose(number)
@@ -124,7 +145,7 @@ class Survivors:
         completed = group.gather(np.array([self.completed])).reshape(-1)
         most = int(completed.max())
         if int(completed.min()) == most:
-            return 0
+            return 0, True
         root = int(completed.argmax())
         data, contributors = self._last
         about = np.array([data.size, contributors])
@@ -132,8 +153,8 @@ class Survivors:
         result = data if self.completed == most else np.empty(int(about[0]), np.uint8)
         group.broadcast(result, root)
         if self.completed == most:
-            return 0
+            return 0, False
         self._last = result, int(about[1])
         if out is not None:
             out.reshape(-1).view(np.uint8)[...] = result
-        return int(about[1])
+        return int(about[1]), False

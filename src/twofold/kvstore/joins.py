@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from ..errors import FormatError
 from ..formats.params import ParameterFile, dump_params
@@ -13,11 +13,14 @@ from .base import Key
 __all__ = ["TrainingState"]
 
 
-class TrainingState(NamedTuple):
-    """The state of a training at the end of an epoch.
+@dataclass(slots=True)
+class TrainingState:
+    """The state of a training at the end of an epoch. In a spare, what it has not used yet.
 
     Attributes
     ----------
+    loop
+        Which of the program's loops over epochs this is, from 1. 0 in a spare that is in it.
     epoch, steps
         The epoch that begins, and the number of lists of keys that were pushed.
     stored
@@ -28,6 +31,7 @@ class TrainingState(NamedTuple):
         The optimizer's states and counts; None if the store has no optimizer.
     """
 
+    loop: int
     epoch: int
     steps: int
     stored: dict[Key, NDArray]
@@ -38,7 +42,8 @@ class TrainingState(NamedTuple):
         """The state as bytes: a line of JSON, the optimizer's states, and the arrays in MXNet's format."""
         both = [*self.stored.values(), *self.arrays.values()]
         updates = self.updates or b""
-        about = {"epoch": self.epoch, "steps": self.steps, "keys": list(self.stored), "names": list(self.arrays)}
+        numbers = [self.loop, self.epoch, self.steps]
+        about = {"numbers": numbers, "keys": list(self.stored), "names": list(self.arrays)}
         head = json.dumps({**about, "updates": None if self.updates is None else len(updates)}).encode()
         names = tuple(f"{k:08}" for k in range(len(both)))
         return head + b"\n" + updates + dump_params(ParameterFile(tuple(map(record_of, both)), names))
@@ -55,11 +60,11 @@ class TrainingState(NamedTuple):
         head, _, rest = data.partition(b"\n")
         try:
             about = json.loads(head)
-            keys, names, size = about["keys"], about["names"], about["updates"]
+            (loop, epoch, steps), keys, names, size = about["numbers"], about["keys"], about["names"], about["updates"]
         except (ValueError, KeyError, TypeError) as error:
             raise FormatError("not the state of a training", f"{len(data)} bytes", "run the same version on all machines") from error
         found = load_frombuffer(rest[size or 0 :])
         both = [found[name] for name in sorted(found)] if isinstance(found, dict) else []
         stored = dict(zip(keys, both[: len(keys)], strict=True))
         updates = None if size is None else rest[:size]
-        return cls(about["epoch"], about["steps"], stored, dict(zip(names, both[len(keys) :], strict=True)), updates)
+        return cls(loop, epoch, steps, stored, dict(zip(names, both[len(keys) :], strict=True)), updates)

@@ -1,6 +1,6 @@
 """What the stores share that keep arrays by key: their keys, and the sum over the devices of one process."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 from ..device import CPU, Device
@@ -103,18 +103,6 @@ class KeyedStore(KVStoreBase, Generic[Stored]):
         """
         workers = None if self._cluster is None else self._cluster.collectives
         return [figure] if workers is None else workers.share(figure)
-
-    def epochs(self, count: int, arrays: Mapping[str, NDArray] | None = None) -> Iterator[int]:
-        """The numbers of the epochs of a training: ``range(count)``, where no other processes can join; see `DistributedStore.epochs`.
-
-        Parameters
-        ----------
-        count
-            The number of epochs.
-        arrays
-            What processes that join would need; here there are none.
-        """
-        yield from range(count)
 
     # the devices of this process
 

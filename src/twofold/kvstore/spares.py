@@ -61,6 +61,8 @@ class Pool:
         #: The number of each worker by its rank at the start.
         self._numbers = {rank: rank for rank in range(workers)}
         self._spares = set(range(workers, comm.size))
+        #: How often all have regrouped: notices of earlier times may still be on their way.
+        self._times = 0
 
     @property
     def has_spares(self) -> bool:
@@ -68,9 +70,9 @@ class Pool:
         return bool(self._spares)
 
     def call(self) -> None:
-        """Wake the spares, which then take part in `regroup`."""
+        """Wake the spares, which then take part in `regroup`. All workers call this: a single one might die before it has."""
         for spare in self._spares:
-            self._notices.send(spare, CALL)
+            self._notices.send(spare, CALL, self._times)
 
     def regroup(self, *facts: int) -> Joined | None:
         """Give the numbers of dead workers to spares. All workers and spares that are left call this.
@@ -90,16 +92,15 @@ class Pool:
             comm = shrunk(before)
             try:
                 found = self._agreed(comm, facts)
-            except ProcessGone:
+            except ProcessGone:  # another process has died meanwhile
                 found = None
-            if not all_agree(comm, found is not None):  # another process has died meanwhile
-                comm.Revoke()
-                before = comm
-                continue
-            assert found is not None
-            self._comm = comm
-            joined, self._numbers, self._spares = found
-            return joined
+                comm.Revoke()  # others may wait for this one
+            if all_agree(comm, found is not None) and found is not None:
+                self._comm, self._times = comm, self._times + 1
+                joined, self._numbers, self._spares = found
+                return joined
+            comm.Revoke()
+            before = comm
 
     def _agreed(self, comm: "Intracomm", facts: tuple[int, ...]) -> tuple[Joined | None, dict[int, int], set[int]]:
         rows = MpiGroup(comm).gather(np.array([self._place, *facts], np.int64))
@@ -110,8 +111,7 @@ class Pool:
         newcomers = dict(zip(spares, vacant, strict=False))
         numbers |= newcomers
         own = numbers.get(self._place)
-        group = split(comm, int(own is None), self._place if own is None else own)
-        notices = MpiGroup(group).copy()
+        group, notices = [split(comm, int(own is None), self._place if own is None else own) for _ in range(2)]
         most = rows[:, 1:].max(axis=0).tolist()
         joined = None if own is None else Joined(group, notices, sorted(numbers.values()), most, bool(newcomers))
         return joined, numbers, set(spares) - set(numbers)
@@ -130,11 +130,12 @@ class Pool:
             sleep(NAP)
             notice = self._notices.poll()
             if notice is not None:
-                source, (kind, *_) = notice
-                if kind == CALL:
+                source, (kind, times, *_) = notice
+                if kind == END:
+                    self._notices.send(source, END)
+                    return False
+                if times == self._times:
                     return True
-                self._notices.send(source, END)
-                return False
             if set(self._numbers) <= self._notices.dead:
                 raise ProcessGone("all workers have died", f"{self._workers} workers", "see the log")
 

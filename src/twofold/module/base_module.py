@@ -87,6 +87,9 @@ class BaseModule:
         self.optimizer_initialized = False
         self._symbol: Any = None
 
+    #: The store of workers that spares may join.
+    _kvstore: Any = None
+
     def _undefined(self, member: str) -> Undefined:
         return Undefined(f"{type(self).__name__} does not define {member}", None, "define it in the subclass")
 
@@ -517,7 +520,7 @@ class BaseModule:
         self.init_optimizer(kvstore=kvstore, optimizer=optimizer, optimizer_params=optimizer_params)
         metric = metrics.create(eval_metric)
         validation_metric = metric if validation_metric is None else validation_metric
-        for epoch in range(begin_epoch, num_epoch):
+        for epoch in self._epochs(begin_epoch, num_epoch):
             start = time.time()
             self._log(epoch, "Train", self._train_epoch(epoch, train_data, metric, monitor, batch_end_callback, sparse_row_id_fn))
             self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - start)
@@ -530,6 +533,18 @@ class BaseModule:
                 values = self.score(eval_data, validation_metric, None, eval_batch_end_callback, eval_end_callback, epoch=epoch)
                 self._log(epoch, "Validation", values)
             train_data.reset()
+
+    def _epochs(self, first: int, end: int) -> Iterable[int]:
+        """The numbers of epochs, between which spares may join the workers of a store."""
+        store = self._kvstore
+        return store._epochs(first, end, lambda: self.get_params()[1], self._take) if isinstance(store, KVStoreBase) else range(first, end)
+
+    def _take(self, aux_params: Params) -> None:
+        """In a spare: go on with the auxiliary states of the workers that it joins, and with the parameters in the store."""
+        arg_params, _ = self.get_params()
+        for name, value in arg_params.items():
+            self._kvstore.pull(name, value, ignore_sparse=False)
+        self.set_params(arg_params, aux_params)
 
     def _log(self, epoch: int, what: str, values: list[tuple[str, float]]) -> None:
         for name, value in values:

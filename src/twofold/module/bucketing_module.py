@@ -359,6 +359,10 @@ class BucketingModule(BaseModule):
             module.borrow_optimizer(self._default)
         self.optimizer_initialized = True
 
+    @property
+    def _kvstore(self) -> Any:
+        return self._default._kvstore
+
     def update(self) -> None:
         """Update the parameters with the gradients of the current bucket."""
         self._require("update", params=True, optimizer=True)

@@ -144,7 +144,7 @@ def train(kind: str) -> None:
     end()
     at("after set_optimizer")
     gradients = [mx.nd.ones(w.shape) for w in weights]
-    for epoch in range(2):
+    for epoch in store.epochs(2, dict(zip(keys, weights, strict=True))):
         for _ in range(3):
             end = within("in the first push")
             store.push(keys, gradients)

@@ -90,8 +90,8 @@ class MpiGroup:
         self._in_place = self._mpi.IN_PLACE
         self._failure: type[Exception] = self._mpi.Exception
         self.rank, self.size = comm.rank, comm.size
-        #: The numbers that those had at the start who are left.
-        self.members = list(range(comm.size))
+        #: The numbers that those had at the start who are left, and that of this process.
+        self.members, self._number = list(range(comm.size)), comm.rank
 
     def allreduce(self, array: np.ndarray, source: np.ndarray | None = None) -> None:
         """Replace a contiguous array by the sum over workers of ``source``, or of itself if that is None."""
@@ -125,13 +125,6 @@ class MpiGroup:
         except self._failure as error:
             raise _failed(error) from None
 
-    def copy(self) -> Intracomm:
-        """A communicator of the same processes for something else. All call this."""
-        try:
-            return self._comm.Dup()
-        except self._failure as error:
-            raise _failed(error) from None
-
     def part(self, number: int) -> MpiGroup:
         """The group of those that pass the same number. All workers call this."""
         return MpiGroup(split(self._comm, number))
@@ -145,17 +138,22 @@ class MpiGroup:
 
     def replace(self, comm: Intracomm, members: Sequence[int]) -> None:
         """Go on with another communicator, whose processes have these numbers."""
-        self._comm, self.members = comm, list(members)
+        self._comm, self.members, self._number = comm, list(members), members[comm.rank]
         self.rank, self.size = comm.rank, comm.size
 
     def shrink(self) -> list[int]:
         """Go on without those that have died; their numbers at the start. All that are left call this."""
         self._comm.Revoke()  # the others hear of it, whatever they wait for
         before, self._comm = self.members, shrunk(self._comm)
-        known = np.array([before[self.rank]])
         self.rank, self.size = self._comm.rank, self._comm.size
-        self.members = self.gather(known).reshape(-1).tolist()
+        self.members = self.gather(np.array([self._number])).reshape(-1).tolist()
         return [number for number in before if number not in self.members]
+
+    def agree(self, is_well: bool) -> bool:
+        """Whether all that are left pass True, and none has died; see `all_agree`. Those that pass False end what the others wait in."""
+        if not is_well:
+            self._comm.Revoke()
+        return all_agree(self._comm, is_well)
 
 
 #: Tags: a header, with a small payload behind it; a large payload.

@@ -9,13 +9,13 @@ from ....errors import InvalidValue, ParameterError
 from ....formats.files import folder_entries, join_path, make_folder, remove_file
 from ....metric import EvalMetric
 from ...hybrid_block import HybridBlock
-from .events import BatchEnd, EpochEnd, TrainBegin
+from .events import BatchEnd, Counting, EpochEnd, TrainBegin
 from .improvement import comparison, value_of, worst
 
 __all__ = ["CheckpointHandler"]
 
 
-class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
+class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
     """Saves parameters and the trainer's states regularly, and resumes from the last of these files.
 
     The files are ``prefix-epochEbatchB.params`` and ``.states``, of the best model ``prefix-best.params`` and ``.states``, and of a

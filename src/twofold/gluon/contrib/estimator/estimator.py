@@ -1,6 +1,7 @@
 """`Estimator`: trains and evaluates a network, calling handlers of events."""
 
 import copy
+import itertools
 import logging
 import sys
 from collections.abc import Iterable, Sequence
@@ -20,6 +21,7 @@ from ...trainer import Trainer
 from .batch_processor import BatchProcessor
 from .events import BatchBegin, BatchEnd, EpochBegin, EpochEnd, EventHandler, TrainBegin, TrainEnd, by_priority, metric_list
 from .handlers import GradientUpdateHandler, MetricHandler, StoppingHandler, ValidationHandler
+from .joining import Training
 from .progress import LoggingHandler
 
 __all__ = ["Estimator"]
@@ -226,8 +228,7 @@ class Estimator:
         self.max_epoch, self.max_batch, self.batch_axis = epochs, batches, batch_axis
         handlers = self._training_handlers(val_data, _handler_list(event_handlers))
         _call(handlers, TrainBegin, self)
-        stops = False
-        while not stops:
+        for _ in self._epochs(handlers):
             _call(handlers, EpochBegin, self)
             for batch in train_data:
                 _call(handlers, BatchBegin, self, batch=batch)
@@ -236,8 +237,15 @@ class Estimator:
                 self.batch_axis = batch_axis
                 if _call(handlers, BatchEnd, self, batch=batch, pred=pred, label=label, loss=loss):
                     break
-            stops = _call(handlers, EpochEnd, self)
+            if _call(handlers, EpochEnd, self):
+                break
         _call(handlers, TrainEnd, self)
+
+    def _epochs(self, handlers: Sequence[Any]) -> Iterable[int]:
+        """Numbers of epochs without end, between which spares may join the workers of the trainer's store."""
+        store = self.trainer._store_of_workers()
+        training = Training(self.net, self.trainer, handlers)
+        return itertools.count() if store is None else store._epochs(0, None, training.give, training.take)
 
     def _training_handlers(self, val_data: Iterable[Any] | None, handlers: list[EventHandler]) -> list[Any]:
         handlers.append(StoppingHandler(self.max_epoch, self.max_batch))

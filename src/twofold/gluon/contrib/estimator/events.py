@@ -6,7 +6,18 @@ from typing import Any
 from ....errors import ParameterError
 from ....metric import CompositeEvalMetric, EvalMetric
 
-__all__ = ["BatchBegin", "BatchEnd", "EpochBegin", "EpochEnd", "EventHandler", "TrainBegin", "TrainEnd", "by_priority", "metric_list"]
+__all__ = [
+    "BatchBegin",
+    "BatchEnd",
+    "Counting",
+    "EpochBegin",
+    "EpochEnd",
+    "EventHandler",
+    "TrainBegin",
+    "TrainEnd",
+    "by_priority",
+    "metric_list",
+]
 
 
 class EventHandler:
@@ -44,6 +55,16 @@ class EpochEnd(EventHandler):
     def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> bool | None:
         """Called after each epoch; training ends if a handler returns True."""
         return False
+
+
+class Counting(EventHandler):
+    """A handler that counts epochs, and perhaps batches."""
+
+    current_epoch = current_batch = 0
+
+    def go_on(self, epochs: int, batches: int) -> None:
+        """Count from these numbers, in a process that joins a training."""
+        self.current_epoch, self.current_batch = epochs, batches
 
 
 class BatchBegin(EventHandler):

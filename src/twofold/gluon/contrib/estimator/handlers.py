@@ -5,12 +5,12 @@ from typing import Any
 
 from ....metric import EvalMetric
 from ....metric import Loss as LossMetric
-from .events import BatchEnd, EpochBegin, EpochEnd, EventHandler, TrainBegin, metric_list
+from .events import BatchEnd, Counting, EpochBegin, EpochEnd, EventHandler, TrainBegin, metric_list
 
 __all__ = ["GradientUpdateHandler", "MetricHandler", "StoppingHandler", "ValidationHandler"]
 
 
-class StoppingHandler(TrainBegin, BatchEnd, EpochEnd):
+class StoppingHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
     """Stops after a number of epochs or batches; `Estimator.fit` adds one with its own.
 
     Parameters
@@ -76,7 +76,7 @@ class MetricHandler(EpochBegin, BatchEnd):
                 metric.update(kwargs["label"], kwargs["pred"])
 
 
-class ValidationHandler(TrainBegin, BatchEnd, EpochEnd):
+class ValidationHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
     """Evaluates the model regularly.
 
     Parameters

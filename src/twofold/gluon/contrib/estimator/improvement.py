@@ -8,7 +8,7 @@ from typing import Any
 from ....errors import ParameterError
 from ....metric import EvalMetric
 from ....origin import warn
-from .events import EpochEnd, TrainBegin, TrainEnd
+from .events import Counting, EpochEnd, TrainBegin, TrainEnd
 
 __all__ = ["EarlyStoppingHandler", "comparison", "value_of"]
 
@@ -52,7 +52,7 @@ def value_of(monitor: EvalMetric, what: str) -> tuple[str, float]:
     return name, value
 
 
-class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
+class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd, Counting):
     """Stops training when a metric does not improve any more.
 
     Parameters

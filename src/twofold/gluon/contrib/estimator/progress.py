@@ -6,12 +6,12 @@ from typing import Any
 
 from ....errors import ParameterError
 from ....metric import EvalMetric
-from .events import BatchBegin, BatchEnd, EpochBegin, EpochEnd, TrainBegin, TrainEnd, metric_list
+from .events import BatchBegin, BatchEnd, Counting, EpochBegin, EpochEnd, TrainBegin, TrainEnd, metric_list
 
 __all__ = ["LoggingHandler"]
 
 
-class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, BatchEnd):
+class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, BatchEnd, Counting):
     """Writes metrics and times to the estimator's logger.
 
     Parameters
