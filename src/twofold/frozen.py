@@ -2,7 +2,8 @@
 
 A stopped process answers nobody, and to the others it looks like one that computes for long: they would wait for `TWOFOLD_KV_TIMEOUT`
 seconds. Its state in ``/proc`` tells the two apart. Once it has ended the others deal with it as with any process that dies. They cannot
-if it dies before it has connected: a launcher that lets the others go on lets them wait in MPI_Init forever, so it is ended too.
+if it dies before it has connected: a launcher that lets the others go on lets them wait in MPI_Init forever, so it is ended too. Nor can
+a process in MPI_Init see that another has ended without a store, and will never come: it too is ended from beside.
 
 This file is also the program of the small process, so it imports little.
 """
@@ -15,7 +16,7 @@ import sys
 from contextlib import suppress
 from time import monotonic
 
-__all__ = ["end_if_stopped", "note_connected"]
+__all__ = ["end_if_stopped", "note_connected", "note_connecting"]
 
 #: Seconds between looks, and how long a process may be stopped.
 EVERY, LIMIT = 0.5, 5.0
@@ -23,18 +24,30 @@ EVERY, LIMIT = 0.5, 5.0
 _held: list[int] = []
 
 
-def end_if_stopped() -> None:
-    """Have this process ended if it is stopped for five seconds. Works on Linux; elsewhere it does nothing. Once is enough."""
+def end_if_stopped(missing: str = "") -> None:
+    """Have this process ended if it is stopped for five seconds. Works on Linux; elsewhere it does nothing. Only the first call counts.
+
+    Parameters
+    ----------
+    missing
+        A file that names a process that will never connect, as soon as there is one: this process is then ended if it waits for that.
+    """
     if _held or not os.path.exists(f"/proc/{os.getpid()}/stat"):
         return
     end, held = os.pipe()
     _held.append(held)
     launcher = os.getppid() if os.environ.get("TWOFOLD_FAULT_TOLERANT") == "1" else 0
-    words = [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(launcher)]
+    words = [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(launcher), missing]
     files = [(os.POSIX_SPAWN_DUP2, end, 0), (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
     os.posix_spawn(sys.executable, words, os.environ, file_actions=files)
     os.close(end)
     atexit.register(note_connected)  # nobody waits for a process that ends of its own will
+
+
+def note_connecting() -> None:
+    """From now on this process waits until all others have connected."""
+    for held in _held:
+        os.write(held, b"w")
 
 
 def note_connected() -> None:
@@ -43,29 +56,44 @@ def note_connected() -> None:
         os.write(held, b"c")
 
 
-def _look_after(process: int, launcher: int) -> None:
+def _look_after(process: int, launcher: int, missing: str) -> None:
     """Look at a process until it has ended, which closes the standard input of this one. End its launcher if it had not connected."""
-    _end_if_stopped(process)
-    if launcher and not os.read(0, 1):
+    if b"c" not in _end_if_stuck(process, missing) and launcher:
         print("twofold: this process died before all had connected, so all end", file=sys.stderr, flush=True)
         os.kill(launcher, signal.SIGTERM)
 
 
-def _end_if_stopped(process: int) -> None:
+def _end_if_stuck(process: int, missing: str) -> bytes:
+    """What the process has written until it ended: that it connects, and that it has."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is meant for the process itself
     looked = since = monotonic()
-    ended = select.poll()
-    ended.register(0, 0)  # what has been written is read later
-    while not ended.poll(1000 * EVERY):
+    written = b""
+    told = select.poll()
+    told.register(0, select.POLLIN)
+    while True:
+        if told.poll(1000 * EVERY):
+            more = os.read(0, 16)
+            if not more:
+                return written
+            written += more
         now = monotonic()
         # a gap between looks says that this process was stopped as well, such as by Ctrl-Z
         if not _is_stopped(process) or now - looked > 4 * EVERY:
             since = now
         elif now - since > LIMIT:
-            print(f"twofold: this process has been stopped for {LIMIT:g} s, and is ended", file=sys.stderr, flush=True)
-            os.kill(process, signal.SIGKILL)
-            return
+            return _end(process, f"this process has been stopped for {LIMIT:g} s, and is ended", written)
+        if written == b"w" and missing and os.path.exists(missing):
+            with open(missing, encoding="utf-8") as file:
+                name = file.read()
+            reason = f"mx.kv.create waits for {name}, which has finished without a store: create one in every process; this one is ended"
+            return _end(process, reason, written)
         looked = now
+
+
+def _end(process: int, reason: str, written: bytes) -> bytes:
+    print(f"twofold: {reason}", file=sys.stderr, flush=True)
+    os.kill(process, signal.SIGKILL)
+    return written
 
 
 def _is_stopped(process: int) -> bool:
@@ -75,4 +103,4 @@ def _is_stopped(process: int) -> bool:
 
 if __name__ == "__main__":
     with suppress(OSError):  # the process has ended
-        _look_after(int(sys.argv[1]), int(sys.argv[2]))
+        _look_after(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])

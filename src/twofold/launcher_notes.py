@@ -1,14 +1,16 @@
-"""What the processes of a cluster tell ``twofold launch`` by files in its folder: that a worker has finished, and the last checkpoint."""
+"""What the processes of a cluster tell ``twofold launch`` by files in its folder: what has finished, and the last checkpoint."""
 
 import os
 from pathlib import Path
 
-__all__ = ["FINISHED", "FOLDER", "LAST_CHECKPOINT", "last_checkpoint", "notes_folder"]
+__all__ = ["FINISHED", "FOLDER", "LAST_CHECKPOINT", "WITHOUT_STORE", "last_checkpoint", "notes_folder"]
 
 #: The environment variable by which processes learn of the folder.
 FOLDER = "TWOFOLD_RUN_FOLDER"
 #: The file that a worker writes when it has finished, and the one that holds the name of the last checkpoint.
 FINISHED, LAST_CHECKPOINT = "finished", "last-checkpoint"
+#: The file that a process writes that has finished without a store: its name.
+WITHOUT_STORE = "without-store"
 
 
 def notes_folder() -> Path | None:

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="th
 BEGIN = "import ctypes, sys; from twofold.frozen import end_if_stopped; end_if_stopped(); print(flush=True)\n"
 #: Holds the interpreter's lock, so that no thread of the process can answer.
 SILENT = f"{BEGIN}ctypes.PyDLL(None).sleep({int(LIMIT) + 2})"
+WAIT = "import sys; sys.stdin.read()"
 WAITING = f"{BEGIN}sys.stdin.read()"
 
 
@@ -42,6 +43,21 @@ def test_only_a_process_that_is_stopped_for_long_is_ended():
     assert "this process has been stopped for 5 s, and is ended" in log
     assert [process.communicate(timeout=20) for process in (silent, continued)] == [("", "")] * 2
     assert (silent.returncode, continued.returncode) == (0, 0)
+
+
+def test_a_process_ends_that_waits_for_one_without_a_store(tmp_path):
+    missing = tmp_path / "missing"
+    begin = f"from twofold import frozen; frozen.end_if_stopped({str(missing)!r}); "
+    waiting, connected = (
+        subprocess.Popen([sys.executable, "-c", f"{begin}{then}; {WAIT}"], env=environment(), stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        for then in ("frozen.note_connecting()", "frozen.note_connecting(); frozen.note_connected()")
+    )
+    missing.write_text("process 1")
+    _, log = waiting.communicate(timeout=30) if waiting.wait(30) else (b"", b"")
+    assert waiting.returncode == -signal.SIGKILL
+    assert b"waits for process 1, which has finished without a store" in log
+    assert connected.communicate(timeout=30)[1] == b""
+    assert connected.returncode == 0
 
 
 def test_a_launcher_ends_whose_process_dies_before_it_connects():

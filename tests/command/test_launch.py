@@ -85,6 +85,22 @@ time.sleep(60)
 
 
 @needs_mpi
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked at from beside on Linux only")
+def test_a_process_without_a_store_ends_those_that_wait_for_it(tmp_path: Path) -> None:
+    text = """
+import os, subprocess, sys
+import mxnet as mx
+if os.environ["OMPI_COMM_WORLD_RANK"] == "0":  # a program that it runs itself is not waited for
+    subprocess.run([sys.executable, "-m", "twofold", "run", "-c", "pass"], check=True)
+    mx.kv.create("dist_sync")
+"""
+    found = launched(tmp_path, text, "-n", "2", "program.py")
+    assert "mx.kv.create waits for process 1, which has finished without a store: create one in every process" in found.stderr
+    assert "worker 0 failed, and the others were ended (status 137)" in found.stderr
+    assert found.returncode == 137
+
+
+@needs_mpi
 def test_a_trace_of_all_processes(tmp_path: Path) -> None:
     text = "import mxnet as mx\nfrom mpi4py import MPI\n(mx.nd.ones((300, 300)) * 2).asnumpy()"
     found = launched(tmp_path, text, "-n", "2", "--trace", "all.json", "program.py")
@@ -153,6 +169,10 @@ def test_slurm_starts_the_processes_inside_its_allocation(tmp_path: Path) -> Non
         (["-n", "4", "--hosts", "localhost:2", "program.py"], "4 workers and 0 servers for 2 places"),
         (["-n", "2", "--allow", "optimizer", "program.py"], "--allow: not a class: given 'optimizer'"),
         (["-n", "2", "--k8s", "program.py"], "pass --image NAME"),
+        (["-n", "2", "--image", "train:1", "program.py"], "--image needs --k8s"),
+        (["-n", "2", "--step-ms", "3", "program.py"], "--bytes, --model, --shape and --step-ms need --plan"),
+        (["-n", "2", "--iface", "nosuch0", "program.py"], "no such network interface: given 'nosuch0'; use one of "),
+        (["-n", "2", "--trace", "missing/x.json", "program.py"], "--trace: there is no such folder: given missing"),
         (["-n", "2", "--launcher", "yarn", "program.py"], "unsupported launcher: given yarn"),
         (["-n", "2", "--sync-dst-dir", "x", "program.py"], "copy them first"),
     ],

@@ -6,9 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ..frozen import end_if_stopped
-from ..launcher_notes import FINISHED, notes_folder
+from ..launcher_notes import FINISHED, WITHOUT_STORE, notes_folder
 
 __all__ = ["failing_together"]
+
+#: The environment variable with the process that the launcher has started: the programs that it starts itself are not those of the cluster.
+PROGRAM = "TWOFOLD_PROGRAM"
 
 
 @contextmanager
@@ -19,7 +22,9 @@ def failing_together() -> Iterator[None]:
     is ended, and fails by that.
     """
     if "TWOFOLD_WORKERS" in os.environ:
-        end_if_stopped()
+        folder = notes_folder()
+        end_if_stopped(str(folder / WITHOUT_STORE) if folder is not None else "")
+        os.environ.setdefault(PROGRAM, str(os.getpid()))
     try:
         yield
         _note_success()
@@ -44,6 +49,8 @@ def _note_success() -> None:
     folder, rank = notes_folder(), os.environ.get("OMPI_COMM_WORLD_RANK")
     if folder is not None and rank is not None and int(rank) < int(os.environ.get("TWOFOLD_WORKERS", "0")):
         (folder / FINISHED).touch()
+    if folder is not None and rank is not None and not _is_one_of_several() and os.environ.get(PROGRAM) == str(os.getpid()):
+        (folder / WITHOUT_STORE).write_text(f"process {rank}", encoding="utf-8")
 
 
 def _is_one_of_several() -> bool:

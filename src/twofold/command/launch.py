@@ -9,6 +9,7 @@ import os
 import re
 import secrets
 import signal
+import socket
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -143,6 +144,7 @@ def execute(given: argparse.Namespace) -> int:
     """
     _answer_old_launchers(given)
     elastic.check(given)
+    _check_options(given)
     if given.plan:
         from .plan import print_plan  # here, as symbols and stores take longer to load than the rest
 
@@ -151,6 +153,8 @@ def execute(given: argparse.Namespace) -> int:
     hosts = _hosts(given)
     workers, servers = _counts(given, hosts)
     _check_spares(given, workers, servers)
+    if not (given.k8s or given.ray):
+        _check_interface(given.iface, hosts)
     if given.k8s:
         print(mpi_job(workers, servers, given.image, ["twofold", "launch", *_options(given), *program]), end="")
         return 0
@@ -174,6 +178,25 @@ def execute(given: argparse.Namespace) -> int:
         if ended.status:
             say(_failure(job, ended, Path(folder)))
         return ended.status
+
+
+def _check_options(given: argparse.Namespace) -> None:
+    """What would be ignored, or fail only after the training."""
+    if given.image and not given.k8s:
+        given.usage_error("--image needs --k8s")
+    if not given.plan and (given.bytes or given.model or given.shape or given.step_ms):
+        given.usage_error("--bytes, --model, --shape and --step-ms need --plan")
+    if given.trace and not Path(given.trace).absolute().parent.is_dir():
+        raise LaunchError("launch: --trace: there is no such folder", str(Path(given.trace).parent), "make it first: mkdir -p")
+
+
+def _check_interface(name: str | None, hosts: Sequence[Host]) -> None:
+    """The interface must be there if this machine alone is used; Open MPI also takes networks, such as 10.0.0.0/8."""
+    known = {found for _, found in socket.if_nameindex()}
+    if name and known and all(map(is_local, hosts)) and re.fullmatch(r"[\w.-]+", name) and name not in known:
+        raise LaunchError(
+            "launch: --iface: this machine has no such network interface", repr(name), f"use one of {', '.join(sorted(known))}"
+        )
 
 
 def _answer_old_launchers(given: argparse.Namespace) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from ..backend.workers import available
 from ..config import PLACE, SETTINGS
 from ..errors import ClusterError
-from ..frozen import end_if_stopped, note_connected
+from ..frozen import end_if_stopped, note_connected, note_connecting
 from ..launcher_notes import FINISHED, last_checkpoint, notes_folder
 from ..scheduler.queue import QUEUE
 from .collectives import Collectives
@@ -119,6 +119,7 @@ def expected_processes(environment: Mapping[str, str]) -> int:
 
 def _connect(count: int, servers: int) -> Cluster:
     end_if_stopped()
+    note_connecting()
     everyone = mpi.world()
     if everyone.size != count:
         given = f"{count} processes were started, {everyone.size} found each other by {mpi.library_version()}"
