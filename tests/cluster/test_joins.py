@@ -18,8 +18,9 @@ from .conftest import HERE, environment
 
 #: Numbers of workers and spares, who dies (see the program), the ranks that train in each of four epochs, and how many spares join.
 CASES = [
+    (2, 1, ("0:release",), ("01", "01", "01", "01"), 0),
     (2, 1, ("0:4",), ("01", "1", "01", "01"), 1),
-    (2, 1, ("2:regroup", "1:4"), ("01", "0", "0", "0"), 0),
+    (2, 1, ("2:handed_over", "1:4"), ("01", "0", "0", "0"), 1),
     (2, 1, ("1:4", "2:7"), ("01", "0", "0", "0"), 1),  # the spare, after it has joined
     (3, 2, ("0:4", "1:4"), ("012", "2", "012", "012"), 2),
     (3, 2, ("3:wait", "0:4", "2:7"), ("012", "12", "01", "01"), 1),

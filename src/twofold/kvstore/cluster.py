@@ -223,8 +223,8 @@ def _leave(cluster: Cluster, watch: Watch, control: mpi.Control) -> None:
         watch.stop()
     else:
         watch.finish(cluster.collectives.take_part, cluster.collectives.look)
-    if cluster.pool is not None and cluster.rank == min(set(range(cluster.workers)) - watch.lost):
-        cluster.pool.release()
+    if cluster.pool is not None:
+        cluster.pool.release(cluster.rank == min(set(range(cluster.workers)) - watch.lost))
 
 
 def _end(control: mpi.Control, name: str, reason: str) -> None:

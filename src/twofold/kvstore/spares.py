@@ -130,9 +130,10 @@ class Pool:
             sleep(NAP)
             notice = self._notices.poll()
             if notice is not None:
-                source, (kind, times, *_) = notice
+                _, (kind, times, *_) = notice
                 if kind == END:
-                    self._notices.send(source, END)
+                    for worker in self._numbers:  # one of them waits for it
+                        self._notices.send(worker, END)
                     return False
                 if times == self._times:
                     return True
@@ -141,12 +142,12 @@ class Pool:
 
     # the end
 
-    def release(self) -> None:
-        """Tell the spares that the workers have finished. One worker calls this, when all have."""
+    def release(self, waits: bool) -> None:
+        """Tell the spares that the workers have finished. All workers call this, when all have, and one ``waits`` for the answers."""
         for spare in self._spares:
             self._notices.send(spare, END)
         end = monotonic() + PATIENCE
-        waiting = set(self._spares)
+        waiting = set(self._spares) if waits else set()
         while waiting - self._notices.dead and monotonic() < end:
             notice = self._notices.poll()
             if notice is None:

@@ -39,16 +39,18 @@ def in_agreement() -> None:
 
     def summing(self: MpiGroup, *arrays: np.ndarray) -> None:
         MpiGroup.allreduce = allreduce
-        allreduce(self, *arrays)
-        if POINT == "agree":
-            die()
+        try:
+            allreduce(self, *arrays)
+        finally:  # MPI may still report the first death
+            if POINT == "agree":
+                die()
         time.sleep(0.5)  # the others have the sum, too
         raise ProcessGone("a process has died", "in a test", "go on")
 
     Collectives.admit = admitting
 
 
-if POINT in ("wait", "regroup", "call"):
+if POINT in ("wait", "regroup", "release"):
     setattr(Pool, POINT, die)
 elif POINT == "handed_over":
     Collectives.handed_over = die
