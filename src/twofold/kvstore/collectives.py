@@ -117,7 +117,7 @@ class Collectives:
         How many there were at the start; as many as there are in the group if None.
     has_core
         Whether the communication thread has a core to itself. Without one, sums wait until all arrays are computed: MPI polls while it
-        waits for other workers, which would take the core from what they wait for.
+        waits for other workers, which would take the core from what they wait for. The program's thread then sums them itself.
     """
 
     def __init__(
@@ -180,7 +180,7 @@ class Collectives:
         Returns
         -------
         list
-            For each bucket, the numbers of the arrays and their sums, bitwise equal on all workers.
+            For each bucket, the numbers of the arrays and their sums, bitwise equal on all workers; a single pair if all are there.
         """
         if len(arrays) == 1:
             v = arrays[0]._v
