@@ -120,6 +120,53 @@ def test_a_changed_learning_rate_is_used_from_the_next_update_on():
     same(server.push(0, 0, floats(1), op=Op.PUSHPULL), (0, [0.25]))
 
 
+@pytest.mark.parametrize("leaves", ["dies", "stops"])
+def test_when_the_first_worker_leaves_the_next_ones_learning_rate_is_used(leaves):
+    server = Server(2, staleness=math.inf)
+    server.init(0, floats(1))
+    optimize(server, learning_rate=0.5, momentum=0.0)
+    server.send(1, Op.SET_OPTIMIZER, array=b'{"change": {"lr": 0.25}}')
+    same(server.push(1, 0, floats(1), op=Op.PUSHPULL), (1, [0.5]))  # the first worker has not come there yet
+    server.core.drop(0) if leaves == "dies" else server.send(0, Op.STOP)
+    same(server.push(1, 0, floats(1), op=Op.PUSHPULL), (1, [0.25]))
+    optimize_again = optimizer_to_json(mx.optimizer.SGD(learning_rate=1.0)).encode()
+    server.send(1, Op.SET_OPTIMIZER, array=optimize_again)
+    same(server.push(1, 0, floats(1), op=Op.PUSHPULL), (1, [-0.75]))
+
+
+@pytest.mark.parametrize(("sent", "error"), [(b'{"change": {"lr": 0.1}}', MXNetError), (b'{"change": 5}', FormatError)])
+def test_changes_of_no_optimizer_and_those_that_are_none_are_refused(sent, error):
+    server = Server(1)
+    if error is FormatError:
+        optimize(server, learning_rate=0.5)
+    [(_, found)] = server.send(0, Op.SET_OPTIMIZER, array=sent)
+    assert type(found) is error
+    server.init(0, floats(1))  # it goes on
+
+
+def test_parts_of_a_tensor_on_one_server_have_counts_of_their_own():
+    server = Server(1)
+    about = json.dumps({"name": "w", "shape": [1], "dtype": "float32", "is_cut": True}).encode()
+    for part in range(2):
+        server.send(0, Op.INIT, 0, about, shard=part)
+        server.send(0, Op.BCAST, 0, floats(1), shard=part)
+    text = optimizer_to_json(mx.optimizer.Adam(learning_rate=0.1))
+    server.send(0, Op.SET_OPTIMIZER, array=text.encode())
+    first, second = (server.send(0, Op.PUSHPULL, 0, floats(2), clock=1, shard=part)[0][1].item() for part in range(2))
+    assert first == second == pytest.approx(0.9, abs=1e-6)
+
+
+def test_a_large_update_has_read_the_gradient_when_the_server_goes_on():
+    server = Server(1, staleness=math.inf)
+    server.init(0, np.zeros(1 << 20, np.float32))
+    optimize(server, learning_rate=1.0, momentum=0.5)
+    gradient = np.ones(1 << 20, np.float32)
+    server.push(0, 0, gradient)
+    gradient[:] = 7  # the transport's memory is used again
+    [(_, found)] = server.pull(0, 0)
+    assert (found == -1).all()
+
+
 def test_a_push_that_is_sent_again_counts_once():
     server = Server(2)
     server.init(0, floats(0))

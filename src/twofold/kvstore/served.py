@@ -297,7 +297,7 @@ class ServedStore(KeyedStore[OnServer]):
         ----------
         optimizer
             The optimizer, which travels as JSON. Servers use that of worker 0. Its learning rate, weight decay and ``rescale_grad`` may be
-            changed later.
+            changed later, by all workers alike: the changes of the first one that lives count.
 
         Raises
         ------
@@ -317,9 +317,9 @@ class ServedStore(KeyedStore[OnServer]):
         return None if self._optimizer is None else OnServers(self._optimizer)
 
     def _update_optimizer(self) -> None:
-        """Tell the servers of a learning rate that the program has changed."""
+        """Tell the servers of a learning rate that the program has changed. They follow the first worker that lives."""
         optimizer = self._optimizer
-        if optimizer is None or self.rank:
+        if optimizer is None:
             return
         now: list[object] = [getattr(optimizer, name, None) for name in CHANGEABLE]
         if now != self._sent:

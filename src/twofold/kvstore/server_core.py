@@ -278,6 +278,8 @@ class ServerCore:
     def _leave(self, worker: int, *, has_died: bool = False) -> None:
         self._members.remove(worker, has_died=has_died)
         self._refused.discard(worker)
+        if self._members.live:
+            self._updates.follow(self._members.live[0])
         for shard in self._shards.values():
             self._kept_bytes -= sum(len(m.payload) for (_, w), m in shard.kept.items() if w == worker)
             shard.forget(worker)
@@ -323,7 +325,7 @@ class ServerCore:
         return ClusterError(f"server: worker {source} {state}", given, todo)
 
     def _on_set_optimizer(self, message: Message) -> None:
-        self._updates.configure(text_in(message.payload), len(self._members.live), self._shards.values())
+        self._updates.configure(text_in(message.payload), message.worker, self._members.live, self._shards.values())
         for shard in self._shards.values():
             shard.failure = None
         self._answer(message.worker, reply(message))

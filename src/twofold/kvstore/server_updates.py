@@ -1,7 +1,7 @@
 """`ServerUpdates`: how a server applies gradients to its part of the weights: with an optimizer or a user's updater."""
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from ..errors import ClusterError, DTypeError, FormatError, MXNetError, ParameterError
@@ -33,21 +33,23 @@ class ServerUpdates:
         self._updater: Callable[[Any, NDArray, NDArray], object] | None = None
         #: The number of workers for which the optimizer's ``rescale_grad`` was chosen.
         self._workers = 1
+        #: The optimizer's numbers that each worker has changed.
+        self._changes: dict[int, dict[str, float]] = {}
 
     @property
     def is_set(self) -> bool:
         """Whether pushed values are gradients."""
         return self._optimizer is not None or self._updater is not None
 
-    def configure(self, text: str, workers: int, shards: Collection[Shard]) -> None:
+    def configure(self, text: str, worker: int, workers: Sequence[int], shards: Collection[Shard]) -> None:
         """Set or change what updates weights.
 
         Parameters
         ----------
         text
             JSON: an optimizer; ``{"updater": "module:Class"}``; or ``{"change": {"lr": 0.1}}``, new values of its attributes.
-        workers
-            The number of workers that push.
+        worker, workers
+            Who says so, and the workers that push. Changes of the first one count; those of the others are kept, see `follow`.
         shards
             What the server stores; the states of former updates are dropped.
 
@@ -63,7 +65,8 @@ class ServerUpdates:
         if not isinstance(fields, dict):
             raise FormatError("set_optimizer: not a JSON object", text[:80], "send it with set_optimizer")
         if "change" in fields:
-            self._change(fields["change"])
+            self._change(worker, fields["change"])
+            self.follow(workers[0])
             return
         if "updater" in fields:
             made = allowed_object(str(fields["updater"]), self._allowed)
@@ -74,18 +77,25 @@ class ServerUpdates:
         if cut is not None and isinstance(optimizer, OF_WHOLE_TENSORS):
             todo = "raise MXNET_KVSTORE_BIGARRAY_BOUND above its size, or use a single server"
             raise ParameterError(f"{type(optimizer).__name__} needs whole tensors", f"key {cut!r} is divided among servers", todo)
-        self._optimizer, self._updater, self._workers = optimizer, None, workers
+        self._optimizer, self._updater, self._workers, self._changes = optimizer, None, len(workers), {}
         for shard in shards:
             shard.has_state, shard.state = False, None
 
-    def _change(self, values: Any) -> None:
+    def _change(self, worker: int, values: Any) -> None:
         if self._optimizer is None:
             raise MXNetError("set_learning_rate: the server has no optimizer", None, "call set_optimizer first")
+        if not isinstance(values, dict):
+            raise FormatError("set_optimizer: changes are not a JSON object", str(values)[:80], "send them with change_optimizer")
         for name, value in values.items():
             if type(vars(self._optimizer).get(name)) not in (int, float) or type(value) not in (int, float):
                 given = f"{name}={value!r}"
                 raise DTypeError(f"{type(self._optimizer).__name__} has no number to change", given, "change lr, wd or rescale_grad")
-        vars(self._optimizer).update(values)
+        self._changes.setdefault(worker, {}).update(values)
+
+    def follow(self, worker: int) -> None:
+        """Use the numbers of the optimizer as a worker has changed them: of the first one, until it leaves."""
+        if self._optimizer is not None:
+            vars(self._optimizer).update(self._changes.get(worker, {}))
 
     def apply(self, shard: Shard, gradient: NDArray, contributors: int | None = None) -> None:
         """Update a shard.
@@ -114,7 +124,6 @@ class ServerUpdates:
                 raise MXNetError(
                     "Updater needs to be set", f"push of key {shard.name!r} to an asynchronous store", "call set_optimizer first"
                 )
-            shard.weight.wait_to_read()  # what is pending reads the gradient's memory, which the next push overwrites
         except MXNetError:
             raise
         except Exception as error:  # a user's code may raise anything; the server goes on serving
