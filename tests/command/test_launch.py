@@ -174,6 +174,7 @@ def test_slurm_starts_the_processes_inside_its_allocation(tmp_path: Path) -> Non
         (["-n", "2", "--iface", "nosuch0", "program.py"], "no such network interface: given 'nosuch0'; use one of "),
         (["-n", "2", "--trace", "missing/x.json", "program.py"], "--trace: there is no such folder: given missing"),
         (["-n", "2", "--launcher", "yarn", "program.py"], "unsupported launcher: given yarn"),
+        (["-n", "2", "--launcher", "slurm", "program.py"], "not inside an allocation of Slurm"),
         (["-n", "2", "--sync-dst-dir", "x", "program.py"], "copy them first"),
     ],
 )

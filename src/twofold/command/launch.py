@@ -202,6 +202,8 @@ def _check_interface(name: str | None, hosts: Sequence[Host]) -> None:
 def _answer_old_launchers(given: argparse.Namespace) -> None:
     if given.launcher in ("sge", "yarn"):
         raise LaunchError("launch: unsupported launcher", given.launcher, "start the processes with Slurm, Kubernetes (--k8s) or --hosts")
+    if given.launcher == "slurm" and "SLURM_JOB_ID" not in os.environ:
+        raise LaunchError("launch: --launcher slurm: not inside an allocation of Slurm", None, "make one first: sbatch or salloc")
     if given.sync_dst_dir:
         raise LaunchError(
             "launch: --sync-dst-dir: files are not copied",

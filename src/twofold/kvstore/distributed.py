@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..config import SETTINGS
-from ..device import CPU
+from ..device import CPU, Device
 from ..errors import ClusterError, ParameterError
 from ..imperative.array import adopted
 from ..imperative.cell import Value
@@ -64,6 +64,9 @@ class DistributedStore(KVStore):
         if "async" in kind and self.num_workers > 1:
             raise ParameterError("kvstore.create: asynchronous updates need a server", repr(kind), "start one: twofold launch -n 2 -s 1 …")
         self._steps = 0
+        #: The keys that have been updated here: pushes of the first of them count steps. The device whose updates elsewhere do.
+        self._updated: dict[Key, None] = {}
+        self._checked: Device | None = None
         #: The last operands of `update_with`, and their parts by positions.
         self._columns: tuple[Sequence[Index], Sequence[NDArray], Sequence[NDArray]] = ((), (), ())
         self._parts: dict[tuple[int, ...], list[tuple[Any, ...]]] = {}
@@ -172,8 +175,12 @@ class DistributedStore(KVStore):
                 self._take(keys[n], self._special_sum(keys[n], x))
         if dense:
             self._take_sums(label, [keys[n] for n in dense], [merged[n] for n in dense], share if is_gradient else None)
-        if len(keys) > 1:
-            self._check_weights(keys)
+        if self._updater is not None:
+            is_step = not self._updated or next(iter(self._updated)) in keys
+            self._updated.update(dict.fromkeys(keys))
+            if is_step:
+                names = sorted(self._updated, key=str)  # a spare got them in another order
+                self._check_weights(names, [self._stored[k] for k in names])
 
     def _own(self, key: Key, values: list[NDArray]) -> NDArray:
         """The sum over the devices of this worker, which shares no array with the caller unless it goes to other workers."""
@@ -245,6 +252,13 @@ class DistributedStore(KVStore):
 
     def update_with(self, updater: Updater, indices: Sequence[Index], grads: Sequence[NDArray], weights: Sequence[NDArray]) -> None:
         """Update weights of a device with summed gradients: those of a bucket as soon as that bucket is summed."""
+        self._update_with(updater, indices, grads, weights)
+        if self._checked is None:
+            self._checked = weights[0].context
+        if weights[0].context is self._checked:  # workers may have different numbers of devices
+            self._check_weights(indices, weights)
+
+    def _update_with(self, updater: Updater, indices: Sequence[Index], grads: Sequence[NDArray], weights: Sequence[NDArray]) -> None:
         groups = by_task([g._v for g in grads]) if updater.takes_any_order else []
         if len(groups) < 2:
             updater(indices, grads, weights)  # the same tuples in each step, for which the updater has a plan
@@ -259,11 +273,11 @@ class DistributedStore(KVStore):
             updater(*part)
             flush_all()  # the first ones wait for nothing, the others for their bucket only
 
-    def _check_weights(self, keys: Sequence[Key]) -> None:
+    def _check_weights(self, names: Iterable[Key], weights: Sequence[NDArray]) -> None:
         """Every so many steps, that all workers have the same weights."""
         self._steps += 1
         if self._all is not None and SETTINGS.kv_checksum and self._steps % SETTINGS.kv_checksum == 0:
-            self._all.check_equal(("weights", tuple(keys)), [self._stored[k] for k in keys if self._stored[k].stype == "default"])
+            self._all.check_equal(("weights", tuple(names)), [w for w in weights if w.stype == "default"])
 
     def set_gradient_compression(self, compression_params: Mapping[str, str | float]) -> None:
         """Compress the gradients that workers send each other; see `KVStore.set_gradient_compression`.
@@ -288,6 +302,7 @@ class DistributedStore(KVStore):
     def _inherit_updates(self, state: TrainingState) -> None:
         if isinstance(self._updater, Updater) and state.updates is not None:
             self._updater.set_states(state.updates)
+            self._updated = dict.fromkeys(self._updater.states)
             if not state.loop:
                 state.updates = None
 

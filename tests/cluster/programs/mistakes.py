@@ -32,6 +32,27 @@ def drifted() -> None:
         store.push(KEYS, [mx.nd.ones(2) for _ in KEYS])
 
 
+def drifted_one_by_one() -> None:
+    store.set_optimizer(mx.optimizer.SGD(learning_rate=0.1 + 0.1 * rank))
+    for _ in range(3):
+        for key in KEYS:
+            store.push(key, mx.nd.ones(2))
+
+
+def drifted_outside() -> None:
+    net = mx.gluon.nn.Dense(1, in_units=2)
+    net.initialize(mx.init.One())
+    params = net.collect_params()
+    trainer = mx.gluon.Trainer(
+        params, "sgd", {"learning_rate": 0.1 + 0.1 * rank}, kvstore=mx.kv.create("dist_sync"), update_on_kvstore=False
+    )
+    for _ in range(5):
+        with mx.autograd.record():
+            loss = net(mx.nd.ones((3, 2))).sum()
+        loss.backward()
+        trainer.step(3)
+
+
 store.init(KEYS, [mx.nd.zeros(2) for _ in KEYS])
 if MISTAKE == "told":
     shapes = r"init of key 'w': the workers do not do the same: given worker 0: .*\(2, 3\).*; worker 1: .*\(2, 4\)"
@@ -40,7 +61,9 @@ if MISTAKE == "told":
     keys = KEYS if rank == 0 else ["a", "c"]
     told(lambda: store.push(keys, [mx.nd.ones(2) for _ in keys]), r"push of keys .*: the workers do not do the same.*worker 1: .*'c'")
     told(lambda: mx.kv.create("dist_async"), "asynchronous updates need a server")
-    told(drifted, "weights of keys 'a', 'b', 'c': the weights differ between workers")
+    for drift in (drifted, drifted_one_by_one):
+        told(drift, "weights of keys 'a', 'b', 'c': the weights differ between workers")
+    told(drifted_outside, "weights of keys 0, 1: the weights differ between workers")
     print(f"worker {rank} was told")
 elif MISTAKE == "absent":
     store.push("a", mx.nd.ones(2))
