@@ -43,14 +43,14 @@ def gradients() -> list[Node]:
 
 def logarithm() -> Node:
     """``log(softmax(x))``, written out."""
-    softmax = NAMES["softmax"].sig(True)
-    return apply(NAMES["log"].sig(True), (apply(softmax, (x_of(2, 3), *[None] * (len(softmax.op.inputs) - 1))),))
+    softmax = NAMES["softmax"].bind(True)
+    return apply(NAMES["log"].bind(True), (apply(softmax, (x_of(2, 3), *[None] * (len(softmax.op.inputs) - 1))),))
 
 
 def layer() -> Node:
     """A dense layer times one."""
     weight, bias = leaf("weight", (2, 3), "float32"), leaf("bias", (2,), "float32")
-    return apply(NAMES["FullyConnected"].sig(True, num_hidden=2), (x_of(4, 3), weight, bias)) * 1.0
+    return apply(NAMES["FullyConnected"].bind(True, num_hidden=2), (x_of(4, 3), weight, bias)) * 1.0
 
 
 def convolved() -> Node:

@@ -21,9 +21,9 @@ class Mutant(NamedTuple):
 
 IMPERATIVE = "src/twofold/imperative/"
 CACHE = "src/twofold/program/cache.py"
-WAY = IMPERATIVE + "way.py"
+DISPATCH = IMPERATIVE + "dispatch.py"
 CELL, WINDOW, WRITE = IMPERATIVE + "cell.py", IMPERATIVE + "window.py", IMPERATIVE + "write.py"
-INVOKE, RECORD, SCOPE = IMPERATIVE + "invoke.py", IMPERATIVE + "record.py", IMPERATIVE + "scope.py"
+INVOKE, RECORD, SCOPE = IMPERATIVE + "invoke.py", IMPERATIVE + "tape.py", IMPERATIVE + "scope.py"
 RECORDING = IMPERATIVE + "recording.py"
 BACKWARD, FAST, RESIDUALS, ARRAY = IMPERATIVE + "backward.py", IMPERATIVE + "fast.py", IMPERATIVE + "residuals.py", IMPERATIVE + "array.py"
 PLAN, FUSE, IR = "src/twofold/graph/memory_plan.py", "src/twofold/graph/fuse.py", "src/twofold/graph/ir.py"
@@ -41,39 +41,41 @@ MUTANTS = (
     Mutant(
         "a tape's saved value is lent",
         CELL,
-        "        b = self.borrow\n        if b is None or b is tape.ref or",
+        "        b = self.sharing\n        if b is None or b is tape.ref or",
         "        return self\n        if False or",
     ),
     Mutant(
         "lending to a second tape is for good",
         CELL,
-        "        elif b.__class__ is not Value and self.borrow is not PINNED:  # an alias",
+        "        elif b.__class__ is not Value and self.sharing is not PINNED:  # an alias",
         "        elif False:  # an alias",
     ),
     Mutant(
         "lending an alias keeps its owner",
         CELL,
-        "        elif b.__class__ is not Value and self.borrow is not PINNED:  # an alias",
+        "        elif b.__class__ is not Value and self.sharing is not PINNED:  # an alias",
         "        else:  # an alias",
     ),
     Mutant("a tape saves a copy of exported memory", CELL, "elif self.pinned:", "elif False:"),
     Mutant(
         "sharing an alias keeps its owner",
         CELL,
-        "if self.borrow.__class__ is not Value and self.borrow is not PINNED:",
-        "if self.borrow is not PINNED:",
+        "if self.sharing.__class__ is not Value and self.sharing is not PINNED:",
+        "if self.sharing is not PINNED:",
     ),
     Mutant(
         "sharing keeps an export",
         CELL,
-        "if self.borrow.__class__ is not Value and self.borrow is not PINNED:",
-        "if self.borrow.__class__ is not Value:",
+        "if self.sharing.__class__ is not Value and self.sharing is not PINNED:",
+        "if self.sharing.__class__ is not Value:",
     ),
-    Mutant("what is shared is not written", CELL, "            self.borrow = ALWAYS\n\n    def shown", "            pass\n\n    def shown"),
+    Mutant(
+        "what is shared is not written", CELL, "            self.sharing = ALWAYS\n\n    def shown", "            pass\n\n    def shown"
+    ),
     Mutant(
         "a value that a window reads is not written",
         CELL,
-        "if self.data is None or (at is not None and not at[0].is_done):",
+        "if self.data is None or (producer is not None and not producer[0].is_done):",
         "if self.data is None:",
     ),
     Mutant(
@@ -86,10 +88,12 @@ MUTANTS = (
         "return b is None",
     ),
     Mutant("an alias holds its owner", CELL, "owner.device, owner.shown())", "owner.device, None)"),
-    Mutant("what an alias shows is borrowed while it lives", CELL, "            self.borrow = seen\n", "            self.share()\n"),
-    Mutant("the owner of an alias is shown", CELL, "            self.borrow = seen\n", "            pass\n"),
+    Mutant("what an alias shows is borrowed while it lives", CELL, "            self.sharing = seen\n", "            self.share()\n"),
+    Mutant("the owner of an alias is shown", CELL, "            self.sharing = seen\n", "            pass\n"),
     Mutant("all aliases hold the same", CELL, "            return held\n", "            pass\n"),
-    Mutant("the window is read before the data", CELL, "at, data = self.at, self.data", "data, at = self.data, self.at"),
+    Mutant(
+        "the window is read before the data", CELL, "producer, data = self.producer, self.data", "data, producer = self.data, self.producer"
+    ),
     # windows
     Mutant(
         "a borrowed leaf is not donated",
@@ -119,10 +123,15 @@ MUTANTS = (
     Mutant(
         "a value remembers the window that reads it",
         WINDOW,
-        "        v.at = self, node  # no write in place until this window has run\n",
+        "        v.producer = self, node  # no write in place until this window has run\n",
         "",
     ),
-    Mutant("closed is not done", CELL, "(at is not None and not at[0].is_done)", "(at is not None and not at[0].closed)"),
+    Mutant(
+        "closed is not done",
+        CELL,
+        "(producer is not None and not producer[0].is_done)",
+        "(producer is not None and not producer[0].closed)",
+    ),
     Mutant("a window is closed by one call", WINDOW, "if not w.taken.acquire(blocking=False):", "if False:"),
     Mutant("only dead leaves are donated", WINDOW, "if r is not None and r() is None])", "if r is not None])"),
     Mutant(
@@ -132,14 +141,14 @@ MUTANTS = (
         "key = wanted, w.device.device_type",
     ),
     Mutant("a program reads its own leaves", WINDOW, "arrays = [w.data[n] for n in found.reads]", "arrays = list(w.data.values())"),
-    Mutant("a shared result is never written over", WINDOW, "                v.borrow = ALWAYS\n", "                pass\n"),
+    Mutant("a shared result is never written over", WINDOW, "                v.sharing = ALWAYS\n", "                pass\n"),
     Mutant("a result that is not shared may be written", WINDOW, "wanted.count(n) > 1) for n in wanted]", "True) for n in wanted]"),
     Mutant("a reader waits for the thread that runs", WINDOW, "    else:\n        QUEUE.wait(w)\n", ""),
     Mutant(
         "data before window",
         WINDOW,
-        "                v.data = results[k]\n                v.at = None\n",
-        "                v.at = None\n                v.data = results[k]\n",
+        "                v.data = results[k]\n                v.producer = None\n",
+        "                v.producer = None\n                v.data = results[k]\n",
     ),
     Mutant(
         "a closed window takes no operation",
@@ -147,7 +156,7 @@ MUTANTS = (
         "            if w.closed:  # by another thread",
         "            if False:  # by another thread",
     ),
-    Mutant("a closed window takes no twin", DEFERRAL, "return None if at[0].closed else twin", "return twin"),
+    Mutant("a closed window takes no twin", DEFERRAL, "return None if producer[0].closed else twin", "return twin"),
     Mutant("operands of other windows are computed", DEFERRAL, "force(v)\n    return w", "pass\n    return w"),
     Mutant("a window is bounded", DEFERRAL, "not w.closed and (w.is_full or", "not w.closed and ("),
     Mutant("a window holds the nodes of one tape", DEFERRAL, "w.tape not in (0, tape.serial)", "False"),
@@ -162,18 +171,8 @@ MUTANTS = (
         "            live = []  # the traceback of an interrupt keeps this frame\n            self.forget()\n",
         "            pass\n",
     ),
-    Mutant(
-        "an error stays with its window",
-        QUEUE,
-        "                error = raised\n",
-        "                error = interrupted(raised)\n",
-    ),
-    Mutant(
-        "an interrupt is the error of its window",
-        QUEUE,
-        "                error = interrupted(raised)\n",
-        "",
-    ),
+    Mutant("an error stays with its window", QUEUE, "                error = raised\n", "                error = interrupted(raised)\n"),
+    Mutant("an interrupt is the error of its window", QUEUE, "                error = interrupted(raised)\n", ""),
     Mutant(
         "a window that can no longer run is done",
         WINDOW,
@@ -228,17 +227,17 @@ MUTANTS = (
     Mutant(
         "a constant written in place is a new leaf too",
         WRITE,
-        "    rec = v.rec\n    if rec is not None:\n        shape",
-        "    rec = v.rec\n    if rec is not None and rec.grad is not None:\n        shape",
+        "    entry = v.entry\n    if entry is not None:\n        shape",
+        "    entry = v.entry\n    if entry is not None and entry.grad is not None:\n        shape",
     ),
     Mutant(
         "a variable written in place stays one",
         WRITE,
-        "rec.grad.tracked), (), (), None, rec.grad)",
-        "rec.grad.tracked), (), (), None, None)",
+        "entry.grad.tracked), (), (), None, entry.grad)",
+        "entry.grad.tracked), (), (), None, None)",
     ),
-    Mutant("marking leaves what a tape saved", WRITE, "if v.borrow is not None or (v.rec is", "if False and (v.rec is"),
-    Mutant("what is marked is an alias", WRITE, "cell._v = v = alias(data_of(v), v)", "cell._v = v = Value(data_of(v))"),
+    Mutant("marking leaves what a tape saved", WRITE, "if v.sharing is not None or (v.entry is", "if False and (v.entry is"),
+    Mutant("what is marked is an alias", WRITE, "cell._content = v = alias(data_of(v), v)", "cell._content = v = Value(data_of(v))"),
     Mutant(
         "a look without record is an alias",
         WRITE,
@@ -247,7 +246,7 @@ MUTANTS = (
     ),
     Mutant("what a view shows is an alias", WRITE, "return alias(data, v) if data is seen else", "return Value(data) if data is seen else"),
     # records
-    Mutant("a result that is saved is borrowed", INVOKE, "        out.borrow = ref(twin)  # a write", "        # a write"),
+    Mutant("a result that is saved is borrowed", INVOKE, "        out.sharing = ref(twin)  # a write", "        # a write"),
     Mutant(
         "the second value of a result that is saved is borrowed",
         INVOKE,
@@ -256,54 +255,31 @@ MUTANTS = (
     ),
     Mutant(
         "an operation on exported memory does not join in short",
-        WAY,
-        "            elif v.borrow is PINNED or (v.borrow.__class__ is Value and v.pinned):\n",
+        DISPATCH,
+        "            elif v.sharing is PINNED or (v.sharing.__class__ is Value and v.pinned):\n",
         "            elif False:\n",
     ),
-    Mutant(
-        "joining in short has the device's window",
-        WAY,
-        "            if v.device is not CPU:\n                return False\n",
-        "",
-    ),
+    Mutant("joining in short has the device's window", DISPATCH, "            if v.device is not CPU:\n                return False\n", ""),
     Mutant("a number has a leaf of its own", DEFERRAL, "w.data[scalar] = values[nodes.index(scalar)]", "w.data[scalar] = 0.0"),
+    Mutant("backward joins only what is pending", BACKWARD, "lazy = lazy or v is None", "lazy = False"),
     Mutant(
-        "backward joins only what is pending",
-        BACKWARD,
-        "lazy = lazy or v is None",
-        "lazy = False",
+        "an iteration begins a new window", SCOPE, "        flush_complete()\n    bound_tables()\n", "        pass\n    bound_tables()\n"
     ),
-    Mutant(
-        "an iteration begins a new window",
-        SCOPE,
-        "        flush_complete()\n    bound_tables()\n",
-        "        pass\n    bound_tables()\n",
-    ),
-    Mutant("an operand that is saved is borrowed", RECORDING, "                v.borrow = tape.ref\n", "                pass\n"),
+    Mutant("an operand that is saved is borrowed", RECORDING, "                v.sharing = tape.ref\n", "                pass\n"),
     Mutant("exported memory is read at once", INVOKE, "exposed=lazy and is_exposed(contents)", "exposed=False"),
-    Mutant(
-        "backward reads exported memory at once",
-        BACKWARD,
-        "not all(map(may_wait, values))",
-        "False",
-    ),
+    Mutant("backward reads exported memory at once", BACKWARD, "not all(map(may_wait, values))", "False"),
     Mutant(
         "a leaf has a number of its own",
         RECORDING,
-        "not rec.inputs and isinstance(rec.node, Leaf) and rec.node.name == tape.leaves:",
-        "not rec.inputs:",
+        "not entry.inputs and isinstance(entry.node, Leaf) and entry.node.name == tape.leaves:",
+        "not entry.inputs:",
     ),
     Mutant(
         "a float has a number of its own", RECORDING, "scalar_leaf(x, tape.leaves)\n    tape.leaves += 1\n", "scalar_leaf(x, tape.leaves)\n"
     ),
-    Mutant(
-        "a float is not part of the structure",
-        SCALARS,
-        "return x.__class__ is bool or (",
-        "return x.__class__ in (bool, float) or (",
-    ),
-    Mutant("an older tape is bridged", RECORDING, "        bridge = (rec,) if", "        bridge = () if True else (rec,) if"),
-    Mutant("what was used is a constant", RECORDING, "if rec is not None and rec.is_used:", "if False:"),
+    Mutant("a float is not part of the structure", SCALARS, "return x.__class__ is bool or (", "return x.__class__ in (bool, float) or ("),
+    Mutant("an older tape is bridged", RECORDING, "        bridge = (entry,) if", "        bridge = () if True else (entry,) if"),
+    Mutant("what was used is a constant", RECORDING, "if entry is not None and entry.is_used:", "if False:"),
     Mutant("a bridge to what was used is a constant", RECORD, "return bool(self.inputs) and self.inputs[0].is_used", "return False"),
     Mutant(
         "a key stands where the operator wants it",
@@ -312,30 +288,20 @@ MUTANTS = (
         "return [*args, key], [*contents, key]",
     ),
     Mutant("a draw has a key of its own", IMPERATIVE + "generator.py", "at = next(self._numbers)", "at = 0"),
-    Mutant("leaves let go of a closed tape", RECORD, "                rec.tape = None\n", "                pass\n"),
+    Mutant("leaves let go of a closed tape", RECORD, "                entry.tape = None\n", "                pass\n"),
     Mutant(
         "a scope closes its tape",
         SCOPE,
         "                tls.tape.close()\n            tls.tape = tape",
         "                pass\n            tls.tape = tape",
     ),
-    Mutant(
-        "scopes bound the intern tables",
-        SCOPE,
-        "    bound_tables()\n    tls.tape = Tape()\n",
-        "    tls.tape = Tape()\n",
-    ),
-    Mutant(
-        "numbering starts again after a backward",
-        SCOPE,
-        "        tls.tape.close()\n        _begin()\n",
-        "        pass\n",
-    ),
-    Mutant("the short path saves no record", FAST, "save(rec, (a,), (out,), tape)", "save(rec, (a,), (v,), tape)"),
+    Mutant("scopes bound the intern tables", SCOPE, "    bound_tables()\n    tls.tape = Tape()\n", "    tls.tape = Tape()\n"),
+    Mutant("numbering starts again after a backward", SCOPE, "        tls.tape.close()\n        _begin()\n", "        pass\n"),
+    Mutant("the short path saves no record", FAST, "save(entry, (a,), (out,), tape)", "save(entry, (a,), (v,), tape)"),
     Mutant(
         "the short path borrows a result",
         FAST,
-        "    v.borrow = tape.ref\n                return r\n",
+        "    v.sharing = tape.ref\n                return r\n",
         "    pass\n                return r\n",
     ),
     Mutant("a saved operand that others hold is lent", RECORDING, "                v = v.lend(tape)\n", "                pass\n"),
@@ -345,13 +311,13 @@ MUTANTS = (
     Mutant(
         "backward clears what it used",
         BACKWARD,
-        "        for rec in () if self.retain else self.used.values():\n            rec.saved, rec.tape = (), None\n",
+        "        for entry in () if self.retain else self.used.values():\n            entry.saved, entry.tape = (), None\n",
         "",
     ),
     Mutant(
         "a known backward clears what it used",
         BACKWARD,
-        "        for rec in recs:\n            rec.saved, rec.tape = (), None\n",
+        "        for entry in entries:\n            entry.saved, entry.tape = (), None\n",
         "        pass\n",
     ),
     Mutant("a used graph is refused", BACKWARD, "if any(h.tape is None for h, _ in inner):", "if False:"),
@@ -359,14 +325,14 @@ MUTANTS = (
     Mutant(
         "a bridge comes before the tape that it continues",
         BACKWARD,
-        "return _serial(rec.inputs[0]) + 0.5 if isinstance(rec.node, Leaf) and rec.inputs else 0",
+        "return _serial(entry.inputs[0]) + 0.5 if isinstance(entry.node, Leaf) and entry.inputs else 0",
         "return 0",
     ),
     Mutant(
         "gradients of a variable on two tapes add up",
         BACKWARD,
-        "rec.grad, grad if before is None else self.summed([before[1], grad])",
-        "rec.grad, grad",
+        "entry.grad, grad if before is None else self.summed([before[1], grad])",
+        "entry.grad, grad",
     ),
     Mutant(
         "a head that is a leaf's gradient is copied",
@@ -381,7 +347,7 @@ MUTANTS = (
     Mutant(
         "a recorded gradient computes tracked residuals again",
         BACKWARD,
-        'if what[0] == "res" and not residuals and plan_of(rec.node).tracked[what[1]]:',
+        'if what[0] == "res" and not residuals and plan_of(entry.node).tracked[what[1]]:',
         "if False:",
     ),
     Mutant("backward does not record", BACKWARD, "    if not create_graph:\n        tls.tape = None\n", ""),
@@ -390,7 +356,7 @@ MUTANTS = (
     Mutant(
         "bodies are those of this generation",
         RESIDUALS,
-        "return run_rule(G, node.sig, node.inputs) if node.body else ()",
+        "return run_rule(G, node.bound_op, node.inputs) if node.body else ()",
         "return node.body",
     ),
     Mutant("a tracked residual's inputs are saved for its gradient", RESIDUALS, "    if any(plan.tracked):", "    if False:"),
@@ -409,7 +375,7 @@ MUTANTS = (
     ),
     Mutant("a kernel reads an operand before it is written over", PLAN, "read[d] <= k and d not in self.viewed", "d not in self.viewed"),
     Mutant("what a kernel reads by a view is not written over", PLAN, "read[d] <= k and d not in self.viewed", "read[d] <= k"),
-    Mutant("a choice is not made over its operands", PLAN, " and n.sig.op.may_overwrite:", ":"),
+    Mutant("a choice is not made over its operands", PLAN, " and n.bound_op.op.may_overwrite:", ":"),
     Mutant(
         "a result over a leaf has its dtype", PLAN, "if d.shape == n.shape and d.dtype == n.dtype), None)", "if d.shape == n.shape), None)"
     ),
@@ -438,14 +404,14 @@ MUTANTS = (
     Mutant(
         "a view is recorded as its root is when the scope has ended",
         ARRAY,
-        "array._read_recorded() if isinstance(array, ViewMixin) else array._v",
-        "array._v",
+        "array._read_recorded() if isinstance(array, ViewMixin) else array._content",
+        "array._content",
     ),
     Mutant("a view goes on with its root's tape", ARRAY, "if tls.tape is not None or tape is None:", "if True:"),
     Mutant(
         "a view of a variable that is a view is part of it",
         ARRAY,
-        "type(cell)._root is None or cell._g is not None",
+        "type(cell)._root is None or cell._gradient is not None",
         "type(cell)._root is None",
     ),
     Mutant(
@@ -461,15 +427,15 @@ MUTANTS = (
     Mutant(
         "a view is not a result of its own",
         PROGRAM_PLAN,
-        "isinstance(n, Application) and not n.sig.op.view and not applies(n, iota)",
+        "isinstance(n, Application) and not n.bound_op.op.view and not applies(n, iota)",
         "isinstance(n, Application) and not applies(n, iota)",
     ),
     Mutant("a constant is not a result of its own", PROGRAM_PLAN, " and not applies(n, iota)\n\n\ndef _reshaped", "\n\n\ndef _reshaped"),
     Mutant(
         "a leaf is not a result of its own",
         PROGRAM_PLAN,
-        "return isinstance(n, Application) and not n.sig",
-        "return isinstance(n, Leaf) or not n.sig",
+        "return isinstance(n, Application) and not n.bound_op",
+        "return isinstance(n, Leaf) or not n.bound_op",
     ),
     Mutant("memory is shared by one reshaped result only", PROGRAM_PLAN, "if owners[n] == 1}", "}"),
     Mutant("a repeated result is a copy", PRINTER, " and o not in taken\n", "\n"),
@@ -543,14 +509,11 @@ MUTANTS = (
     Mutant("submitting too much waits", QUEUE, "            self._make_room(task.nbytes)\n", "            pass\n"),
     Mutant("the queue is drained before a fork", FORKS, "    QUEUE.pause()\n", ""),
     Mutant("a child runs tasks at once", FORKS, "    QUEUE.in_child()\n", ""),
-    Mutant("what a task reads is not written", PENDING, "            v.at = reader, ArrayType(*v.type)\n", "            pass\n"),
+    Mutant("what a task reads is not written", PENDING, "            v.producer = reader, ArrayType(*v.type)\n", "            pass\n"),
     Mutant("what a task and a window read is not written", PENDING, "            v.share()\n", "            pass\n"),
     Mutant("a whole step begins a window", "src/twofold/executor/run.py", "        flush_complete()\n", "        pass\n"),
     Mutant(
-        "what a step's backward reads is lent",
-        "src/twofold/executor/run.py",
-        "            lent = v.lend(tape)\n",
-        "            lent = v\n",
+        "what a step's backward reads is lent", "src/twofold/executor/run.py", "            lent = v.lend(tape)\n", "            lent = v\n"
     ),
     Mutant(
         "what a task will make is not written before the next has read it",
@@ -563,7 +526,7 @@ MUTANTS = (
         "an executor's operands are the arrays' own contents",
         "src/twofold/executor/transport.py",
         "        v = steady(cell._capture())\n",
-        "        v = cell._v if isinstance(cell._v, Value) else Value(cell._v)\n",
+        "        v = cell._content if isinstance(cell._content, Value) else Value(cell._content)\n",
     ),
     # queues of devices
     Mutant(
@@ -572,12 +535,7 @@ MUTANTS = (
         "            self._backend.wait(queue, self._backend.record(self._backend.stream(source)))\n",
         "            pass\n",
     ),
-    Mutant(
-        "using a copy waits for it",
-        ARRIVAL,
-        "        self._backend.wait(self._backend.stream(self._device), self._mark)\n",
-        "",
-    ),
+    Mutant("using a copy waits for it", ARRIVAL, "        self._backend.wait(self._backend.stream(self._device), self._mark)\n", ""),
     Mutant("what is copied is not written over", ARRIVAL, "            backend.wait(backend.stream(device), mark)\n", "            pass\n"),
     Mutant("a window asks before it writes over memory", WINDOW, "            before_overwriting(w.device)\n", "            pass\n"),
     Mutant("a copy to the host waits for what is computed", TRANSFER, "            backend.wait(queue, mark)\n", ""),
@@ -586,8 +544,8 @@ MUTANTS = (
     Mutant(
         "a value that is needed whole is not computed in parts",
         SLICES,
-        "not n.sig.op.elementwise or None in parts or",
-        "not n.sig.op.elementwise or",
+        "not n.bound_op.op.elementwise or None in parts or",
+        "not n.bound_op.op.elementwise or",
     ),
     Mutant("a copy that others read is made", SLICES, "return n not in self.outputs and is_read", "return n not in self.outputs"),
     Mutant("a view that leaves a program is copied", SLICES, "return n not in self.outputs and is_read", "return is_read"),

@@ -9,12 +9,12 @@ from .imperative.array import Array, apply_op, check_gradient, record_of, stored
 from .imperative.array import backward as _backward
 from .imperative.backward import run_backward
 from .imperative.cell import Cell, Value, wrap
-from .imperative.handle import Handle, user_code
 from .imperative.invoke import data_of
-from .imperative.record import MISFIT, Variable, tls
 from .imperative.row_gradients import gradient_array
 from .imperative.scope import Scope, set_recording, set_training
+from .imperative.tape import MISFIT, Variable, tls
 from .imperative.user_code import arrays_of, call, fitted
+from .imperative.user_function import UserFunction, user_code
 from .ops import primitive_shape
 from .strictness import tolerate
 from .symbol.records import symbol_from_record
@@ -155,7 +155,7 @@ def grad(
         given = f"{len(wanted)} variables, {len(outputs)} heads, {len(grads)} head gradients"
         raise InvalidValue("grad: variables, and one head gradient per head, are needed", given, "pass them")
     for v in wanted:
-        if getattr(v, "_g", None) is None:
+        if getattr(v, "_gradient", None) is None:
             raise ParameterError(
                 "grad: a variable was not marked", f"an array of shape {v.shape}", "call attach_grad() on it before recording"
             )
@@ -239,7 +239,7 @@ class Function:
         return (tuple(out) if isinstance(results, tuple) else out) if several else out[0]
 
 
-class _FunctionHandle(Handle):
+class _FunctionHandle(UserFunction):
     """A `Function` whose forward has already run: the recorded operation only returns its results, and can run its backward."""
 
     def __init__(self, function: Function, results: list[Any], types: list[Any], cls: type) -> None:
@@ -251,7 +251,7 @@ class _FunctionHandle(Handle):
         # copies: the user may hold the arrays that forward returned, and write into them
         backend = backend_for(self._device)
         given, self._results = self._results, []
-        return [backend.copy(data_of(r._v), self._device) for r in given]
+        return [backend.copy(data_of(r._content), self._device) for r in given]
 
     def backward_on_cells(self, cells: Sequence[Any]) -> list[Any]:
         """Run the user's backward code with recording on."""
@@ -266,12 +266,12 @@ class _FunctionHandle(Handle):
 
 
 def _result(found: dict[int, Cell], v: Any, cls: type, before: Sequence[Any]) -> Any:
-    variable: Variable = v._g
+    variable: Variable = v._gradient
     if id(variable) not in found:
         raise ParameterError("grad: the heads do not depend on a variable", f"an array of shape {v.shape}", "omit it")
     grad = found[id(variable)]
     # a variable named twice gets two arrays: a write to one result must not change the other
-    return apply_op(primitive_shape.contiguous, grad, cls=cls) if any(w._g is variable for w in before) else grad
+    return apply_op(primitive_shape.contiguous, grad, cls=cls) if any(w._gradient is variable for w in before) else grad
 
 
 def _list(arrays: object) -> list[Any]:

@@ -28,7 +28,7 @@ from .opdef.frontend import function_of
 from .opdef.registry import NAMES, OPS
 from .opdef.spec import Op
 from .ops import random_sampling
-from .ops.dialect_shapes import shape_of_codes
+from .ops.mxnet_numpy_shapes import shape_of_codes
 from .random import seed
 
 CALLS = Calls(ndarray)

@@ -204,7 +204,7 @@ class Patient(Alone):
         self.count += array.nbytes > 10_000
         if array.nbytes > 10_000 and self.count == 2 and self.weight is not None:
             deadline = time.monotonic() + 20
-            while not (is_new := self.weight._v is not self.before) and time.monotonic() < deadline:
+            while not (is_new := self.weight._content is not self.before) and time.monotonic() < deadline:
                 time.sleep(0.001)
             self.waits.append(is_new)
         super().allreduce(array, source)
@@ -235,7 +235,7 @@ def test_an_update_on_devices_waits_for_its_bucket_alone(made, optimizer):
             group.count = 0
             if k:  # the first step replaces it by worker 0's
                 group.weight = nets[0][2].weight.data()
-                group.before = group.weight._v
+                group.before = group.weight._content
             trainer.step(64 * workers)
     assert group.waits == [True] * 2
     for ours, alone in zip(*[net.collect_params().values() for net in nets], strict=True):

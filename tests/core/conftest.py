@@ -5,7 +5,7 @@ import pytest
 from twofold.config import SETTINGS
 from twofold.graph.ir import drop_generation
 from twofold.imperative.counters import COUNTERS
-from twofold.imperative.record import tls
+from twofold.imperative.tape import tls
 from twofold.imperative.window import HERE
 
 from .operators import SIZE

@@ -44,7 +44,7 @@ def ramp(first=0.0, size=SIZE):
 
 def address(x):
     """The address of an array's memory."""
-    return data_of(x._v).__array_interface__["data"][0]
+    return data_of(x._content).__array_interface__["data"][0]
 
 
 def operator(rule, aux=(), **facts):

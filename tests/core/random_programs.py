@@ -237,8 +237,8 @@ def executed(program: Any, record: bool, length: int, grad_req: str) -> list[np.
             program.move()
         loss = program.loss()
     results = [p.asnumpy() for p in program.pool] + [loss.asnumpy()]
-    content = loss._v
-    if record and content.__class__ is Value and content.rec is not None and content.rec.node.tracked:
+    content = loss._content
+    if record and content.__class__ is Value and content.entry is not None and content.entry.node.tracked:
         loss.backward()
         results += [v.grad.asnumpy() for v in program.variables]
     return results

@@ -6,7 +6,7 @@ import pytest
 from twofold import autograd, nd
 from twofold.errors import AutogradError, DTypeError, ShapeError
 from twofold.graph.ir import drop_generation
-from twofold.imperative.record import tls
+from twofold.imperative.tape import tls
 
 from .operators import SIZE, growth, logistic, op, operator, pair, ramp, soft
 
@@ -282,7 +282,7 @@ def test_a_defect_in_what_was_saved_is_not_reported_as_a_used_graph(inline, head
         with autograd.record():
             y = x * x
         y.backward(nd.ones_like(y) if head else None, retain_graph=True)
-        y._v.rec.saved = ()
+        y._content.entry.saved = ()
         with pytest.raises(IndexError):
             y.backward(nd.ones_like(y) if head else None)
 
@@ -322,8 +322,8 @@ def test_gradients_computed_while_recording_are_not_recorded(mode):
     with autograd.record():
         given = w * 2.0
         autograd.backward([x, x * x], [given, given])
-        content = x.grad._v
-        assert content.__class__ is np.ndarray or content.rec is None
+        content = x.grad._content
+        assert content.__class__ is np.ndarray or content.entry is None
     near(x.grad, given.asnumpy() * (1.0 + 2.0 * x.asnumpy()))
 
 
@@ -492,8 +492,8 @@ def test_auxiliary_states_are_not_part_of_the_graph(mode):
         for k in range(3):
             y = state_doubled(x * x, state)
             y.backward()
-            content = state._v
-            assert content.__class__ is np.ndarray or content.rec is None
+            content = state._content
+            assert content.__class__ is np.ndarray or content.entry is None
             near(state, 2.0 ** (k + 1))
 
 

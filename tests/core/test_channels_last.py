@@ -31,19 +31,19 @@ def conv(x, name, c=4):
 
 def always(n):
     """As if every convolution gained a lot."""
-    return 0.0 if n.sig.op.name == "sum" else 1e9
+    return 0.0 if n.bound_op.op.name == "sum" else 1e9
 
 
 def worth_of_one_image(n):
-    return 0.0 if n.sig.op.name == "sum" else n.nbytes
+    return 0.0 if n.bound_op.op.name == "sum" else n.nbytes
 
 
 def names(outputs):
-    return [n.sig.op.name for n in applications(outputs)]
+    return [n.bound_op.op.name for n in applications(outputs)]
 
 
 def shapes_of(outputs, name):
-    return [n.shape for n in applications(outputs) if n.sig.op.name == name]
+    return [n.shape for n in applications(outputs) if n.bound_op.op.name == name]
 
 
 # graphs
@@ -358,7 +358,12 @@ def test_the_cost_table_converts_resnet_layers(monkeypatch, training):
             executor.backward(mx.nd.ones(found[0].shape))
             found += executor.grad_arrays
         results.append([a.asnumpy() for a in found])
-        lasts = {n.sig.params["channels_last"] for _, p in executor.programs() for n in applications(p.outputs) if n.sig.op.name in IMAGES}
+        lasts = {
+            n.bound_op.params["channels_last"]
+            for _, p in executor.programs()
+            for n in applications(p.outputs)
+            if n.bound_op.op.name in IMAGES
+        }
         assert on in lasts
         assert on or lasts == {False}
     for a, b in zip(*results, strict=True):

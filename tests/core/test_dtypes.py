@@ -148,12 +148,12 @@ def test_every_mode_takes_its_own_execution_path(mode):
 def test_the_deferral_threshold_is_read_at_run_time(monkeypatch):
     set_mode(monkeypatch, "inline")
     x = nd.array(ramp())
-    assert (x * 2.0)._v.__class__ is np.ndarray
+    assert (x * 2.0)._content.__class__ is np.ndarray
     set_mode(monkeypatch, "deferred")
     x = nd.array(ramp())
-    assert (x * 2.0)._v.data is None
+    assert (x * 2.0)._content.data is None
     monkeypatch.setattr(SETTINGS, "defer_elements", SIZE + 1)
-    assert (nd.array(ramp()) * 2.0)._v.__class__ is np.ndarray
+    assert (nd.array(ramp()) * 2.0)._content.__class__ is np.ndarray
 
 
 def test_the_naive_engine_runs_everything_at_once(monkeypatch):
@@ -162,9 +162,9 @@ def test_the_naive_engine_runs_everything_at_once(monkeypatch):
     x.attach_grad()
     with autograd.record():
         y = (x * 2.0).exp()
-        assert y._v.data is not None
+        assert y._content.data is not None
         z = x.reshape((4, 4)) + 1.0
-        assert z._v.data is not None
+        assert z._content.data is not None
     y.backward()
     assert COUNTERS.deferred == COUNTERS.windows == COUNTERS.kernels == 0
 
@@ -175,5 +175,5 @@ def test_the_naive_engine_can_read_deferred_results(monkeypatch):
     y = x * 2.0
     monkeypatch.setattr(SETTINGS, "engine", "naive")
     z = y + 1.0
-    assert z._v.data is not None
+    assert z._content.data is not None
     np.testing.assert_array_equal(z.asnumpy(), ramp() * 2 + 1)

@@ -10,7 +10,7 @@ import twofold as mx
 from twofold import autograd, gluon, nd
 from twofold.errors import MXNetError, ShapeError
 from twofold.graph.ir import drop_generation
-from twofold.imperative.record import tls
+from twofold.imperative.tape import tls
 
 from .conftest import set_mode
 from .operators import SIZE, ramp

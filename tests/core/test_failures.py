@@ -7,7 +7,7 @@ from twofold import autograd, nd
 from twofold.config import SETTINGS
 from twofold.errors import AutogradError, DTypeError, EngineError, IndexingError, MXNetError, ParameterError, ShapeError
 from twofold.imperative import window
-from twofold.imperative.record import tls
+from twofold.imperative.tape import tls
 
 from .operators import SIZE, in_thread, op, operator, ramp
 

@@ -105,11 +105,11 @@ def test_dropping_empties_every_cache(deferred):
     kinds = {type(entry).__name__ for entry in PROGRAMS.values()}
     assert kinds == {"Backward", "_Known", "_Operation"}
     assert all(caches)
-    sigs = list(ir.TABLES.sigs)
+    bound_ops = list(ir.TABLES.bound_ops)
     ir.drop_generation()
     assert not any(caches)
-    assert not ir.TABLES.sigs
-    assert not any(sig.typed or sig.inline for sig in sigs)
+    assert not ir.TABLES.bound_ops
+    assert not any(bound_op.typed or bound_op.inline for bound_op in bound_ops)
     assert ir.TABLES.count == 0
 
 
@@ -121,11 +121,11 @@ def test_a_dropped_structure_is_freed():
 
 
 def test_a_structure_keeps_its_identity_until_dropped():
-    sig, a = OPS["exp"].sig(), ir.leaf("a", (3,), "float32")
-    node = apply(sig, (a,))
-    assert apply(sig, (a,)) is node
+    bound_op, a = OPS["exp"].bind(), ir.leaf("a", (3,), "float32")
+    node = apply(bound_op, (a,))
+    assert apply(bound_op, (a,)) is node
     ir.drop_generation()
-    again = apply(sig, (ir.leaf("a", (3,), "float32"),))
+    again = apply(bound_op, (ir.leaf("a", (3,), "float32"),))
     assert again is not node
     assert (again.shape, again.dtype) == (node.shape, node.dtype)
 

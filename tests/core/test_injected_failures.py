@@ -13,8 +13,8 @@ import twofold as mx
 from twofold.errors import MXNetError
 from twofold.graph.ir import drop_generation
 from twofold.imperative.cell import Value
-from twofold.imperative.record import Rec, Tape, tls
 from twofold.imperative.sites import SITES
+from twofold.imperative.tape import Tape, TapeEntry, tls
 from twofold.imperative.window import Window
 
 from . import failing_programs
@@ -143,7 +143,7 @@ def kept() -> dict[str, int]:
     """The number of live objects of each kind that a failed program might leak."""
     drop_generation()
     gc.collect()
-    counts = dict.fromkeys((Value, Window, Tape, Rec), 0)
+    counts = dict.fromkeys((Value, Window, Tape, TapeEntry), 0)
     for o in gc.get_objects():
         kind = type(o)  # leftovers of other tests may have no __class__
         if kind in counts:

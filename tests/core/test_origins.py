@@ -99,7 +99,7 @@ def test_frames_are_not_kept_alive():
 
 def test_a_failure_on_another_cpu_device_is_located(sorting_fails, monkeypatch: pytest.MonkeyPatch):
     executor = mx.sym.argsort(mx.sym.Variable("x")).bind(mx.cpu(1), {"x": nd.ones((400, 400), ctx=mx.cpu(1))})
-    monkeypatch.setattr("twofold.imperative.way.HAND_OVER", 0)
+    monkeypatch.setattr("twofold.imperative.dispatch.HAND_OVER", 0)
     out = executor.forward()[0]
     assert f":{line(3)}," in notes_of(out)[0]
     with pytest.raises(MXNetError):

@@ -14,9 +14,9 @@ from twofold.graph.ir import leaf
 from twofold.imperative.array import Array
 from twofold.imperative.cell import ALWAYS, Value
 from twofold.imperative.deferral import join_backward
-from twofold.imperative.record import Rec, Tape
 from twofold.imperative.recording import save_for_backward
 from twofold.imperative.residuals import NodePlan
+from twofold.imperative.tape import Tape, TapeEntry
 
 from .operators import in_thread, ramp
 
@@ -77,7 +77,7 @@ def test_a_reader_may_finish_while_another_thread_waits_to_write():
         x = nd.array(ramp())
         y = x * 2.0
         v = x._capture()
-        interrupted(x.wait_to_write, code, offset, lambda v=v: setattr(v, "at", None))
+        interrupted(x.wait_to_write, code, offset, lambda v=v: setattr(v, "producer", None))
         np.testing.assert_array_equal(y.asnumpy(), ramp() * np.float32(2))
 
 
@@ -85,7 +85,7 @@ def lent_inline(v: Value, tape: Tape) -> None:
     node = G.sqrt(leaf("no other test's", (2,), "float32"))
     node.cache = NodePlan()
     node.cache.lends = (0,)
-    save_for_backward(Rec(node, (), (), tape), [v], [], tape)
+    save_for_backward(TapeEntry(node, (), (), tape), [v], [], tape)
 
 
 @pytest.mark.parametrize(
@@ -101,4 +101,4 @@ def test_of_two_threads_that_record_an_operand_neither_loses_its_borrow(lend, co
             v.lend(Tape())  # which is gone
         second_has = interrupted(lambda v=v, first=first: lend(v, first), code, offset, lambda v=v, second=second: v.lend(second))
         if second_has:
-            assert v.borrow is ALWAYS
+            assert v.sharing is ALWAYS

@@ -92,7 +92,7 @@ def test_a_dead_result_is_not_kept(mode):
             a, b = pair(x)
             z = b * 2.0
         z.wait_to_read()
-        seen = weakref.ref(a._v)
+        seen = weakref.ref(a._content)
         del a
         assert seen() is None
         del b

@@ -5,7 +5,7 @@ import numpy as np
 from twofold import autograd, nd
 from twofold.graph.ir import TABLES
 from twofold.imperative.cell import ALWAYS, Value, alias
-from twofold.imperative.record import Tape
+from twofold.imperative.tape import Tape
 from twofold.ndarray.array import NDArray
 
 from .operators import SIZE, address, op, ramp
@@ -26,10 +26,10 @@ def same(x, want):
 
 def test_a_plain_content_becomes_a_value_when_it_is_captured(inline):
     x = nd.array([1.0, 2.0])
-    before = x._v
+    before = x._content
     assert before.__class__ is np.ndarray
     assert x._capture().data is before
-    assert x._v.__class__ is Value
+    assert x._content.__class__ is Value
 
 
 def test_a_saved_value_is_not_written_in_place(mode):
@@ -109,7 +109,7 @@ def test_results_that_are_not_shared_are_written_in_place(deferred):
     x = nd.array(ramp())
     a, b, c = x * x, x * x, x + 2.0
     c.wait_to_read()
-    assert a._v.borrow is b._v.borrow is ALWAYS
+    assert a._content.sharing is b._content.sharing is ALWAYS
     place = address(c)
     c += 1.0
     assert address(c) == place
@@ -159,7 +159,7 @@ def test_an_update_by_a_recorded_array_is_recorded(mode):
 def test_an_alias_keeps_its_owner_and_neither_is_written_in_place():
     owner = Value(ramp())
     seen = alias(owner.data[2:4], owner)
-    assert seen.borrow.borrow is owner
+    assert seen.sharing.sharing is owner
     assert not owner.exclusive
     assert not seen.exclusive
 
@@ -195,7 +195,7 @@ def test_a_saved_alias_keeps_its_owner():
     seen = alias(owner.data, owner)
     assert seen.lend(tape) is seen
     seen.share()
-    assert seen.borrow.borrow is owner
+    assert seen.sharing.sharing is owner
 
 
 def test_writing_a_marked_array_does_not_overwrite_what_a_tape_saved(mode):
@@ -270,14 +270,14 @@ def test_a_values_type_can_be_read_while_its_window_ends(deferred):
 
         def __getattribute__(self, name):
             found = object.__getattribute__(self, name)
-            if name in ("at", "data"):
+            if name in ("producer", "data"):
                 type(self).reads += 1
                 if self.reads == 1:
                     y.wait_to_read()
-                    self.data, self.at = y._v.data, None
+                    self.data, self.producer = y._content.data, None
             return found
 
-    racing = Racing(None, None, y._v.at)
+    racing = Racing(None, None, y._content.producer)
     assert Value.type.fget(racing) == ((SIZE,), "float32")
 
 

@@ -24,7 +24,7 @@ def x_of(*shape):
 
 
 def names(outputs):
-    return sorted(n.sig.op.name for n in applications(outputs))
+    return sorted(n.bound_op.op.name for n in applications(outputs))
 
 
 def planned(outputs, leaves, fuse=True, **options):
@@ -40,13 +40,13 @@ def test_a_gradient_shares_the_nodes_of_what_it_differentiates():
 
 
 def test_stabilise_replaces_log_of_softmax_with_one_node():
-    softmax = NAMES["softmax"].sig(True)
-    y = apply(NAMES["log"].sig(True), (apply(softmax, (x_of(2, 3), *[None] * (len(softmax.op.inputs) - 1))),))
+    softmax = NAMES["softmax"].bind(True)
+    y = apply(NAMES["log"].bind(True), (apply(softmax, (x_of(2, 3), *[None] * (len(softmax.op.inputs) - 1))),))
     assert (len(names([y])), len(names(stabilise([y]))), stabilised([y])) == (2, 1, 1)
 
 
 def test_lowering_leaves_primitives_only():
-    dense = NAMES["FullyConnected"].sig(True, num_hidden=2)
+    dense = NAMES["FullyConnected"].bind(True, num_hidden=2)
     y = apply(dense, (x_of(4, 3), leaf("w", (2, 3), "float32"), leaf("b", (2,), "float32")))
     assert names([y]) == ["fully_connected"]
     assert set(names(lower([y]))) == {"add", "matmul", "permute_dims", "reshape"}
@@ -106,7 +106,7 @@ def test_reductions_over_rows_join_a_kernel():
 )
 def test_normalisation_over_channels_is_a_row_reduction(name, vectors, options, kernels):
     x, *others = leaf(0, (4, 8, 5, 7), "float32", True), *(leaf(k, (n,), "float32") for k, n in enumerate(vectors, 1))
-    y = apply(NAMES[name].sig(**options), (x, *others))
+    y = apply(NAMES[name].bind(**options), (x, *others))
     y = y.parts[0] if y.parts else y
     (dx,) = gradient([y], [leaf(3, y.shape, "float32")], [x])
     for result in (y, dx):

@@ -109,7 +109,7 @@ def test_a_gathered_element_is_computed_from_elements(places):
     shifted = x - G.max(G.where(G.greater(x, -9.0), x, 0.0), axis=-1, keepdims=True)
     picked = G.take_along_axis(shifted * 2.0 - G.log(G.sum(G.exp(shifted), axis=-1, keepdims=True)), at, axis=-1)
     early = narrow_gathers([picked], lambda n: True)
-    assert [a.inputs[0] for a in applications(early) if a.sig.op.name == "take_along_axis"] == [x]
+    assert [a.inputs[0] for a in applications(early) if a.bound_op.op.name == "take_along_axis"] == [x]
     assert narrow_gathers([picked], lambda n: False) == [picked]
     arrays = [ODD, np.array(places).reshape(3, 1)]
     late, soon = Program([picked], [x, at], APART), Program(early, [x, at], APART)
@@ -121,12 +121,12 @@ def test_gathers_from_values_that_are_not_rows_do_not_move():
     for source in (x + w, G.matmul(x, leaf("m", (4, 4), "float32")), x):
         picked = G.take_along_axis(source, at, axis=1)
         found = applications(narrow_gathers([picked], lambda n: True))
-        assert [a.inputs[0] for a in found if a.sig.op.name == "take_along_axis"] == [source]
+        assert [a.inputs[0] for a in found if a.bound_op.op.name == "take_along_axis"] == [source]
     chain = x
     for _ in range(40):
         chain = G.exp(chain)
     (found,) = narrow_gathers([G.take_along_axis(chain, at, axis=1)], lambda n: True)
-    assert sum(a.sig.op.name == "exp" and a.shape == (3, 1) for a in applications([found])) == 8
+    assert sum(a.bound_op.op.name == "exp" and a.shape == (3, 1) for a in applications([found])) == 8
 
 
 def test_a_row_made_by_another_step_is_gathered_from():
@@ -152,7 +152,7 @@ def test_cross_entropy_and_its_gradient_are_one_kernel():
     few, _ = both([loss, gradient], [x, label], arrays)
     assert len(few.kernels) == 1
     assert sorted(few.explain().split("\n")) == sorted(["reshape", "iota", few.explain().split("\n")[2], "reshape"])
-    assert {"sum", "max", "where", "astype"} <= {a.sig.op.name for a in applications(compare_places([loss, gradient]))}
+    assert {"sum", "max", "where", "astype"} <= {a.bound_op.op.name for a in applications(compare_places([loss, gradient]))}
 
 
 def normalized(x):

@@ -336,7 +336,7 @@ def test_floating_point_warnings_are_off_in_a_program_and_nowhere_else():
 def broken(change):
     x = leaf(0, (4,), "float32")
     node = G.exp(x)
-    copy = Application(node.sig, node.inputs, node.shape, node.dtype, node.tracked)
+    copy = Application(node.bound_op, node.inputs, node.shape, node.dtype, node.tracked)
     return change(copy, x)
 
 

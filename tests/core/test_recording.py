@@ -12,8 +12,8 @@ from twofold.graph.ir import const, leaf
 from twofold.imperative import backward
 from twofold.imperative.cell import HOST
 from twofold.imperative.counters import COUNTERS
-from twofold.imperative.record import Rec, Tape, tls
-from twofold.imperative.recording import scalar_rec
+from twofold.imperative.recording import scalar_entry
+from twofold.imperative.tape import Tape, TapeEntry, tls
 from twofold.program.cache import PROGRAMS
 
 from .operators import SIZE, in_thread, ramp, soft
@@ -103,7 +103,7 @@ def test_python_floats_of_one_structure_are_different_leaves(mode):
 
 def test_floats_are_not_part_of_the_structure_but_literals_are():
     tape = Tape()
-    nodes = [scalar_rec(k, tape).node for k in (2, 2.5, 3.5, 7, True)]
+    nodes = [scalar_entry(k, tape).node for k in (2, 2.5, 3.5, 7, True)]
     assert [repr(n) for n in nodes] == ["2", "%0", "%1", "%2", "True"]
     assert [n.dtype for n in nodes] == ["weaki", "weakf", "weakf", "weaki", "bool"]
 
@@ -154,10 +154,10 @@ def test_only_what_a_gradient_reads_is_saved(inline):
     for _ in range(3):
         with autograd.record():
             h = x + 1.0
-            rec, seen = h._v.rec, weakref.ref(h._v)
+            entry, seen = h._content.entry, weakref.ref(h._content)
             del h
         assert seen() is None
-        assert rec.saved in ((), [])
+        assert entry.saved in ((), [])
 
 
 def test_only_the_factor_of_a_tracked_operand_is_saved(inline):
@@ -165,7 +165,7 @@ def test_only_the_factor_of_a_tracked_operand_is_saved(inline):
     for _ in range(3):
         with autograd.record():
             y = x * c
-        assert [v is c._v for v in y._v.rec.saved] == [True]
+        assert [v is c._content for v in y._content.entry.saved] == [True]
 
 
 def test_an_operation_that_reads_its_result_saves_only_that(mode):
@@ -174,7 +174,7 @@ def test_an_operation_that_reads_its_result_saves_only_that(mode):
         with autograd.record():
             h = x * 0.1
             y = h.exp()
-            seen = weakref.ref(h._v)
+            seen = weakref.ref(h._content)
             y.wait_to_read()
             del h
         assert seen() is None
@@ -191,7 +191,7 @@ def test_a_recorded_graph_is_freed_by_reference_counting(mode, work):
             with autograd.record():
                 y = work(x)
             y.wait_to_read()
-            tape, seen = y._v.rec.tape.ref, weakref.ref(y._v)
+            tape, seen = y._content.entry.tape.ref, weakref.ref(y._content)
             del y, x
             assert seen() is None
             assert tape() is None
@@ -205,14 +205,14 @@ def test_backward_frees_what_was_saved(mode):
         with autograd.record():
             h = x * 0.25
             z = h * h
-        saved = weakref.ref(h._v)
-        rec = z._v.rec
+        saved = weakref.ref(h._content)
+        entry = z._content.entry
         del h
         assert (saved() is None) == (mode == "deferred")  # a window has h's node and need not keep its value
         z.backward()
         assert saved() is None
-        assert rec.saved == ()
-        assert rec.tape is None
+        assert entry.saved == ()
+        assert entry.tape is None
 
 
 def test_backward_with_a_head_gradient_frees_what_was_saved(mode):
@@ -221,7 +221,7 @@ def test_backward_with_a_head_gradient_frees_what_was_saved(mode):
         with autograd.record():
             h = x * 0.25
             z = h * h
-        saved = weakref.ref(h._v)
+        saved = weakref.ref(h._content)
         del h
         z.backward(nd.array(ramp()))
         assert saved() is None
@@ -245,7 +245,7 @@ def test_operations_that_depend_on_no_variable_are_not_recorded(mode):
     with autograd.record():
         y = c * 2.0
     assert COUNTERS.recorded == 0
-    assert getattr(y._v, "rec", None) is None
+    assert getattr(y._content, "rec", None) is None
 
 
 def test_nothing_is_kept_where_recording_is_off(mode):
@@ -253,7 +253,7 @@ def test_nothing_is_kept_where_recording_is_off(mode):
     with autograd.record(), autograd.pause():
         y = x * x
     assert COUNTERS.recorded == 0
-    assert getattr(y._v, "rec", None) is None
+    assert getattr(y._content, "rec", None) is None
 
 
 # bridges
@@ -405,7 +405,7 @@ def test_threads_recording_large_operations_do_not_interfere():
 
 
 def test_a_leaf_record_is_never_marked_used():
-    assert not Rec(leaf("x", (2,), "float32"), (), (), None).is_used
+    assert not TapeEntry(leaf("x", (2,), "float32"), (), (), None).is_used
 
 
 def heads_that_are_views(x):

@@ -27,7 +27,7 @@ def test_the_second_gradient_goes_through_the_saved_result():
     x = mx.nd.array([0.3, -0.7])
     x.attach_grad()
     with mx.autograd.record():
-        y = wrap(NDArray, invoke(PAIR.sig(), (x,))[0])
+        y = wrap(NDArray, invoke(PAIR.bind(), (x,))[0])
         (g,) = mx.autograd.grad(y, [x], create_graph=True)
         z = g * g
     z.backward()

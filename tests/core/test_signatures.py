@@ -13,7 +13,7 @@ from twofold.opdef import spec
 from twofold.opdef.declare import build
 from twofold.opdef.params import Static
 from twofold.opdef.registry import NAMES, OPS
-from twofold.opdef.spec import Sig
+from twofold.opdef.spec import BoundOp
 
 EDGE = {"mode": "constant", "pad_width": (0, 0, 0, 0, 0, 0, 1, 1)}
 ZEROS = [(-0.0, 0.0), (0.0, -0.0)]
@@ -23,7 +23,7 @@ ZEROS = [(-0.0, 0.0), (0.0, -0.0)]
 def unknown(monkeypatch):
     """As in a process that has not padded yet."""
     for op in (OPS["pad"], OPS["pad_array"], OPS["full"]):
-        op.sigs.clear()
+        op.bound_ops.clear()
     ir.drop_generation()
     gc.collect()
 
@@ -52,7 +52,7 @@ def test_padding_in_symbols_keeps_the_sign_of_zero(unknown, values):
 def test_filling_keeps_the_sign_of_zero(unknown, values):
     for value in values:
         assert np.signbit(nd.full((3,), value).asnumpy()).all() == np.signbit(value)
-        assert np.signbit(invoke(OPS["full"].sig(shape=(3,), value=value, dtype="float32"), ())[0]).all() == np.signbit(value)
+        assert np.signbit(invoke(OPS["full"].bind(shape=(3,), value=value, dtype="float32"), ())[0]).all() == np.signbit(value)
 
 
 def of_static():
@@ -66,47 +66,47 @@ def of_static():
 def test_static_parameters_of_another_type_or_sign_are_others(wrap):
     op, values = of_static(), [1, 1.0, True, np.float32(1), 0, 0.0, -0.0, False]
     for _ in range(2):
-        sigs = [op.sig(value=wrap(v)) for v in values]
-        assert len(set(sigs)) == len(values)
-        assert [repr(s.params["value"]) for s in sigs] == [repr(wrap(v)) for v in values]
+        bound_ops = [op.bind(value=wrap(v)) for v in values]
+        assert len(set(bound_ops)) == len(values)
+        assert [repr(s.params["value"]) for s in bound_ops] == [repr(wrap(v)) for v in values]
 
 
 def test_equal_parameters_are_one_signature_however_they_are_written():
     op = NAMES["LeakyReLU"]
-    assert len({op.sig(slope=slope) for slope in (1, 1.0, True, "1", np.float64(1), np.float32(1))}) == 1
-    assert len({op.sig(slope=slope) for slope in (0, 0.0, False, "0.0")}) == 1
-    assert len({op.sig(slope=float("nan")) for _ in range(3)}) == 1
+    assert len({op.bind(slope=slope) for slope in (1, 1.0, True, "1", np.float64(1), np.float32(1))}) == 1
+    assert len({op.bind(slope=slope) for slope in (0, 0.0, False, "0.0")}) == 1
+    assert len({op.bind(slope=float("nan")) for _ in range(3)}) == 1
 
 
 def test_a_signature_in_use_stays_the_only_one(monkeypatch):
-    monkeypatch.setattr(spec, "MOST_SIGS", 8)
+    monkeypatch.setattr(spec, "MOST_BOUND_OPS", 8)
     op = OPS["leaky_relu"]
-    kept = op.sig(slope=0.375)
+    kept = op.bind(slope=0.375)
     for k in range(40):
-        op.sig(slope=float(k + 2))
-    assert len(op.sigs) <= 8
-    assert op.sig(slope=0.375) is kept
+        op.bind(slope=float(k + 2))
+    assert len(op.bound_ops) <= 8
+    assert op.bind(slope=0.375) is kept
 
 
 def live():
     gc.collect()
-    return sum(isinstance(o, Sig) for o in gc.get_objects())
+    return sum(isinstance(o, BoundOp) for o in gc.get_objects())
 
 
 def test_indexing_keeps_a_bounded_number_of_signatures():
-    count = 6 * spec.MOST_SIGS
+    count = 6 * spec.MOST_BOUND_OPS
     x, before = nd.zeros((count, 1)), live()
     for k in range(count):
         x[k].asnumpy()
-    assert live() - before < 3 * spec.MOST_SIGS  # some tables keep the last ones
+    assert live() - before < 3 * spec.MOST_BOUND_OPS  # some tables keep the last ones
 
 
 def test_signatures_without_use_are_freed_with_their_generation(monkeypatch):
-    monkeypatch.setattr(spec, "MOST_SIGS", 16)
+    monkeypatch.setattr(spec, "MOST_BOUND_OPS", 16)
     ir.drop_generation()
     before = live()
     for k in range(100):
-        apply(OPS["leaky_relu"].sig(slope=k + 0.5), (ir.leaf("x", (2, 3), "float32"), None))
+        apply(OPS["leaky_relu"].bind(slope=k + 0.5), (ir.leaf("x", (2, 3), "float32"), None))
     ir.drop_generation()
     assert live() < before + 40
 

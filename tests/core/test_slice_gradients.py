@@ -91,7 +91,7 @@ def test_gradients_of_large_slices_stay_sums():
     x = leaf("x", (10,), "float64", True)
     heads = [leaf(k, (9,), "float64") for k in range(2)]
     (dx,) = gradient([sliced(x, 0, 9), sliced(x, 1, 10)], heads, [x])
-    assert sum(n.sig.op is slice_update for n in applications([dx])) == 2
+    assert sum(n.bound_op.op is slice_update for n in applications([dx])) == 2
 
 
 @pytest.mark.parametrize("module", [np, nd])

@@ -45,7 +45,7 @@ def both(outputs, leaves, arrays, **options):
 
 
 def names(outputs):
-    return sorted(n.sig.op.name for n in applications(outputs))
+    return sorted(n.bound_op.op.name for n in applications(outputs))
 
 
 def x_of(*shape, name="x"):
@@ -137,8 +137,8 @@ def test_only_kernels_are_split():
     x = x_of(6, 6)
     found = taken(G.exp(x), (0, 3, None), ALL) + 1.0
     for alone in ("exp", "add"):
-        (kept,) = narrowed([found], lambda n, alone=alone: n.sig.op.name != alone)
-        assert [n.shape for n in applications([kept]) if n.sig.op.name == "exp"] == [(6, 6)]
+        (kept,) = narrowed([found], lambda n, alone=alone: n.bound_op.op.name != alone)
+        assert [n.shape for n in applications([kept]) if n.bound_op.op.name == "exp"] == [(6, 6)]
 
 
 def test_copies_read_only_by_kernels_are_removed():

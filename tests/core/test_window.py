@@ -47,7 +47,7 @@ def count_of_programs(monkeypatch):
 def test_operations_wait_until_something_is_read():
     x = nd.array(ramp())
     y = (x * 2.0 + 1.0).exp()
-    assert y._v.data is None
+    assert y._content.data is None
     assert COUNTERS.windows == 0
     y.wait_to_read()
     assert COUNTERS.windows == COUNTERS.kernels == 1
@@ -56,7 +56,7 @@ def test_operations_wait_until_something_is_read():
 
 def test_shape_and_dtype_are_known_before_anything_runs():
     y = nd.array(ramp()).reshape((4, 4)) * 2.0
-    assert (y.shape, y.dtype, y.size, y._v.data) == ((4, 4), np.float32, SIZE, None)
+    assert (y.shape, y.dtype, y.size, y._content.data) == ((4, 4), np.float32, SIZE, None)
 
 
 def test_window_programs_are_counted_and_the_latest_used_are_kept(monkeypatch):
@@ -144,13 +144,13 @@ def test_an_operation_reads_results_of_a_window_that_has_run(monkeypatch):
 def test_a_window_that_has_run_holds_no_references():
     x = nd.array(ramp())
     y = x * 2.0
-    w = y._v.at[0]
-    held = weakref.ref(x._v)
+    w = y._content.producer[0]
+    held = weakref.ref(x._content)
     del x
     y.wait_to_read()
     assert not any([w.data, w.outs, w.held])
     assert held() is None
-    assert y._v.at is None
+    assert y._content.producer is None
 
 
 def test_a_strided_result_is_materialised_however_operators_are_grouped(monkeypatch):
@@ -158,7 +158,7 @@ def test_a_strided_result_is_materialised_however_operators_are_grouped(monkeypa
     x, w = (nd.array(values.standard_normal(shape)) for shape in ((300, 7), (300, 1)))
     together = op("matmul", op("permute_dims", x, axes=(1, 0)), w).asnumpy()
     (known,) = [entry for entry in PROGRAMS.values() if isinstance(entry, window._Known)]
-    assert [step.nodes[0].sig.op.name for step in known.program.steps] == ["permute_dims", "contiguous", "matmul"]
+    assert [step.nodes[0].bound_op.op.name for step in known.program.steps] == ["permute_dims", "contiguous", "matmul"]
     turned = op("permute_dims", x, axes=(1, 0))
     turned.wait_to_read()
     np.testing.assert_array_equal(op("matmul", turned, w).asnumpy(), together)  # BLAS may sum in another order if transposed
@@ -304,20 +304,20 @@ def test_a_pending_value_is_read_by_another_thread():
 def test_a_pending_value_of_another_thread_is_an_operand():
     x = nd.array(ramp())
     y = in_thread(lambda: x * 2.0).result()
-    assert y._v.data is None
+    assert y._content.data is None
     same(y * x, ramp() ** 2 * 2)
 
 
 def test_closed_is_not_done(monkeypatch):
     x = nd.array(ramp())
     y = x * 2.0
-    w = y._v.at[0]
+    w = y._content.producer[0]
     with held_windows(monkeypatch) as begun:
         reader = in_thread(y.asnumpy)
         assert begun.wait(20)
         assert w.closed
         assert not w.is_done
-        assert not x._v.exclusive
+        assert not x._content.exclusive
         x[:] = 100.0
     assert reader.result().tolist() == (ramp() * 2).tolist()
     assert w.is_done
@@ -343,7 +343,7 @@ def test_a_window_closed_by_another_thread_accepts_no_operations(monkeypatch):
         with held_windows(monkeypatch) as begun:
             reader = in_thread(y.asnumpy)
             assert begun.wait(20)
-            assert deferral.twin_of(y._v) is None
+            assert deferral.twin_of(y._content) is None
             later = x + 1.0
     same(later, ramp() + 1)
     assert reader.result().tolist() == (ramp() * 2).tolist()
@@ -386,10 +386,10 @@ class Watched(Value):
 
 def test_a_flush_writes_data_before_clearing_at(monkeypatch):
     monkeypatch.setattr(window, "Value", Watched)
-    (out,) = deferral.defer(OPS["negative"].sig(), [Watched(ramp())], CPU)
+    (out,) = deferral.defer(OPS["negative"].bind(), [Watched(ramp())], CPU)
     out.order.clear()
     np.testing.assert_array_equal(window.force(out), -ramp())
-    assert out.order == ["data", "at"]
+    assert out.order == ["data", "producer"]
 
 
 def test_threads_that_share_arrays_and_windows_agree():

@@ -188,7 +188,7 @@ def test_mirrored_backward_saves_about_the_square_root_of_the_values() -> None:
         net.hybridize(mirror=mirror)
         with autograd.record():
             y = net(nd.ones((3, 5)))
-        kept.append([kind for kind, _ in plan_of(y._v.rec.node).saves or ()].count("res"))
+        kept.append([kind for kind, _ in plan_of(y._content.entry.node).saves or ()].count("res"))
     assert kept == [15, 3]
 
 

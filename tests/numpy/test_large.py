@@ -15,8 +15,8 @@ SIDE = 400
 
 def refuse_copies(patch):
     """Let reads of views fail that would have to copy."""
-    read = ViewMixin._v.fget
-    patch.setattr(ViewMixin, "_v", property(lambda self: pytest.fail("a copy") if self._operand is None else read(self)))
+    read = ViewMixin._content.fget
+    patch.setattr(ViewMixin, "_content", property(lambda self: pytest.fail("a copy") if self._operand is None else read(self)))
 
 
 @pytest.fixture

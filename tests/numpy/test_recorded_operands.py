@@ -42,7 +42,7 @@ def test_the_tape_borrows_index_arrays(x):
     memory = i._capture().data
     with mx.autograd.record():
         y = x[i] * 2
-        (index,) = [v.data for v in y._v.rec.inputs[0].saved if v.data.dtype == numpy.int64]
+        (index,) = [v.data for v in y._content.entry.inputs[0].saved if v.data.dtype == numpy.int64]
         assert index is memory
 
 

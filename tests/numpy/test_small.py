@@ -138,7 +138,7 @@ def test_what_short_calls_cannot_do_goes_the_general_way():
 def test_results_of_reductions_are_in_row_major_order(axis):
     x = np.arange(24.0).reshape(2, 3, 4).copy()
     for name in ("sum", "max", "mean", "argmax", "any", "cumsum"):
-        content = getattr(x, name)(axis=axis)._v
+        content = getattr(x, name)(axis=axis)._content
         assert data_of(content).flags.c_contiguous, name
 
 

@@ -34,7 +34,7 @@ def test_a_task_does_not_see_writes_made_after_it_was_submitted():
             y = later(x)
             exec(write, {"x": x})
             x.wait_to_read()
-            assert y._v.data is None, "the task has not run yet"
+            assert y._content.data is None, "the task has not run yet"
             np.testing.assert_array_equal(y.asnumpy(), np.full(BIG, 2), err_msg=write)
 
 
@@ -47,7 +47,7 @@ def test_memory_read_by_a_window_and_a_task_is_not_written_until_both_are_done()
         y.wait_to_read()
         x[:] = 0
         x.wait_to_read()
-        assert z._v.data is None
+        assert z._content.data is None
         np.testing.assert_array_equal(z.asnumpy(), np.full(BIG, 2))
         np.testing.assert_array_equal(y.asnumpy(), np.full(BIG, 3))
 
@@ -70,9 +70,9 @@ def test_writes_are_in_place_again_after_the_task():
         x = nd.ones(BIG, ctx=CPU1)
         x.wait_to_read()
         later(x).wait_to_read()
-        before = x._v.data
+        before = x._content.data
         x[:] = 5
-        assert x._v.data is before
+        assert x._content.data is before
 
 
 def test_wait_to_write_waits_for_the_readers():
@@ -81,7 +81,7 @@ def test_wait_to_write_waits_for_the_readers():
         x.wait_to_read()
         y = later(x)
         x.wait_to_write()
-        assert y._v.data is not None
+        assert y._content.data is not None
 
 
 def test_arguments_can_be_written_while_the_executor_still_runs(monkeypatch: pytest.MonkeyPatch):

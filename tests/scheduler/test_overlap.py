@@ -129,7 +129,7 @@ def test_layers_on_two_cpu_devices_give_the_same_results_in_every_order(monkeypa
         monkeypatch.setattr(SETTINGS, "engine", "naive")
         naive = trained((mx.cpu(0), mx.cpu(1)), hidden=hidden)
         monkeypatch.setattr(SETTINGS, "engine", "window")
-        monkeypatch.setattr("twofold.imperative.way.HAND_OVER", 0)
+        monkeypatch.setattr("twofold.imperative.dispatch.HAND_OVER", 0)
         monkeypatch.setattr("twofold.scheduler.variable.HAND_OVER", 0)
         for seed in range(4):
             with seeded_schedule(seed):
@@ -211,7 +211,7 @@ def test_data_parallel_training_is_the_same_in_every_order(monkeypatch: pytest.M
     naive = train()
     monkeypatch.setattr(SETTINGS, "engine", "window")
     runs = [train()]
-    monkeypatch.setattr("twofold.imperative.way.HAND_OVER", 0)
+    monkeypatch.setattr("twofold.imperative.dispatch.HAND_OVER", 0)
     monkeypatch.setattr("twofold.scheduler.variable.HAND_OVER", 0)
     runs.append(train())
     for seed in range(3):

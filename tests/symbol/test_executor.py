@@ -128,10 +128,10 @@ def test_weights_are_updated_in_place_after_backward():
     executor.forward(is_train=True)
     executor.backward()
     weight = executor.arg_dict["fc_weight"]
-    buffer = weight._v.data
+    buffer = weight._content.data
     COUNTERS.reset()
     weight[:] = 1
-    assert weight._v.data is buffer
+    assert weight._content.data is buffer
     assert COUNTERS.copied == COUNTERS.rebound == 0
 
 

@@ -257,11 +257,11 @@ def test_rules_accept_unknown_shapes(op):
     for sample in samples_of(op):
         params = {k: v for k, v in sample.params.items() if k not in op.scalars}
         given = [None if d is None else d.shape for d in sample.inputs]
-        sig = op.sig(True, **params)
-        unknown = [None] * sig.visible
+        bound_op = op.bind(True, **params)
+        unknown = [None] * bound_op.visible
         for shapes in ([None] * len(given), [given[0], *[None] * (len(given) - 1)]):
-            op.completed(list(shapes), unknown, sig.params)
-        completed, _ = op.completed([s if s is None else (None,) * len(s) for s in given], unknown, sig.params)
+            op.completed(list(shapes), unknown, bound_op.params)
+        completed, _ = op.completed([s if s is None else (None,) * len(s) for s in given], unknown, bound_op.params)
         for got, true in zip(completed, given, strict=False):
             if got is not None and true is not None:
                 assert len(got) == len(true)

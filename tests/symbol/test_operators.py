@@ -38,8 +38,8 @@ def gradients_of(op, sample, arrays):
 def _is_recorded(array):
     from twofold.imperative.cell import Value
 
-    v = array._v
-    return v.__class__ is Value and v.rec is not None and v.rec.node.tracked
+    v = array._content
+    return v.__class__ is Value and v.entry is not None and v.entry.node.tracked
 
 
 @pytest.mark.parametrize(("op", "sample"), [pytest.param(op, s, id=f"{op.title}-{k}") for op, k, s in CASES])

@@ -173,7 +173,7 @@ class Executor:
             self._outputs = [array_of(made[key]) for key in self._keys]
         else:
             for cell, key in zip(self._outputs, self._keys, strict=True):  # rebound, since callers hold these array objects
-                cell._v = made[key]
+                cell._content = made[key]
         if self._monitor is not None:
             callback, everything = self._monitor
             for name, is_input, value in self._run.internals(bool(is_train)):
@@ -215,7 +215,7 @@ class Executor:
             content = grads.get(key)
             if content is None:
                 continue
-            store(target, add_contents(target._v, content) if self.grad_req[key[1]] == "add" else content)
+            store(target, add_contents(target._content, content) if self.grad_req[key[1]] == "add" else content)
 
     def _heads(self, given: Heads) -> list[Value | None]:
         """The content of one head gradient, or None, for each output."""

@@ -19,7 +19,7 @@ from ..graph.ir import Node
 from ..imperative.cell import Cell, Content
 from ..imperative.generator import STREAMS
 from ..imperative.transfer import store
-from ..opdef.spec import Sig
+from ..opdef.spec import BoundOp
 from ..program.cache import PROGRAMS, Entry, program_of
 from ..program.compile import Program
 from .training import FORWARD, Steps, Training
@@ -48,13 +48,13 @@ class StateUpdate(NamedTuple):
 
     Attributes
     ----------
-    sig, results, operands
+    bound_op, results, operands
         The operation, with all results, hidden ones included.
     states
         Operand names of the auxiliary states that it updates, with the positions of these among the graph's inputs.
     """
 
-    sig: Sig
+    bound_op: BoundOp
     results: Sequence[Node]
     operands: Sequence[Node | None]
     states: Mapping[str, int]
@@ -91,12 +91,12 @@ def new_states(updates: Iterable[StateUpdate]) -> dict[int, Node]:
     """New values of states, by input, after these operations: each reads the values that those before it wrote."""
     current: dict[int, Node] = {}
     for update in updates:
-        op = update.sig.op
+        op = update.bound_op.op
         names = [i.name for i in op.arrays]
         places = [update.states.get(name, -1) for name in names]
         operands = [current.get(place, operand) for place, operand in zip(places, update.operands, strict=True)]
         tracked = [o is not None and o.tracked for o in operands]
-        new = op.new_states(G, update.results, operands, update.sig.params, tracked)
+        new = op.new_states(G, update.results, operands, update.bound_op.params, tracked)
         current |= {update.states[name]: value for name, value in new.items() if name in update.states}
     return current
 

@@ -17,10 +17,10 @@ from ..graph.ir import TABLES, Application, Node, leaf, topological
 from ..graph.rewrite import lower, substitute
 from ..graph.stabilise import stabilise
 from ..imperative.cell import Cell, Value
+from ..imperative.dispatch import is_tracked
 from ..imperative.invoke import invoke
-from ..imperative.record import tls
 from ..imperative.residuals import plan_of
-from ..imperative.way import is_tracked
+from ..imperative.tape import tls
 from ..opdef.inputs import Input
 from ..opdef.spec import WHOLE, Op
 from ..program.cache import Cache, Entry
@@ -74,9 +74,9 @@ class Recordable:
             operands = [*cells, *keys, *user_objects(operation.objects, device, cells)]
         if LISTENERS:
             with span("", "", device, symbolic=True):
-                contents = invoke(operation.sig, operands)
+                contents = invoke(operation.bound_op, operands)
         else:
-            contents = invoke(operation.sig, operands)
+            contents = invoke(operation.bound_op, operands)
         if operation.written:
             write_states(cells, operation.written, contents[operation.count :])
         return contents[: operation.count]
@@ -115,7 +115,7 @@ class Operation:
 
     Attributes
     ----------
-    sig
+    bound_op
         The operator. It takes the inputs, the random keys and the users' objects, and gives the outputs, the states written and the
         hidden outputs.
     count
@@ -136,7 +136,7 @@ class Operation:
         self.written = list(graph.written)
         self._hidden = _read_by_updates(graph)
         self._states = sorted({k for u in graph.updates for k in u.states.values()})
-        self.sig = self._operator(name, len(types), mirror).sig()
+        self.bound_op = self._operator(name, len(types), mirror).bind()
 
     def _operator(self, name: str, arrays: int, mirror: bool) -> Op:
         inputs = [Input(f"x{k}", auxiliary=k in self._states) for k in range(arrays)] + [Input(f"key{k}") for k in range(self.draws)]
@@ -241,7 +241,7 @@ class _Typed(Entry):
         self.inputs, self.outputs = inputs, outputs
         self.heads = [leaf(("head", k), o.shape, o.dtype) for k, o in enumerate(outputs)]
         inner = [n for n in topological(outputs, until=set(inputs)) if isinstance(n, Application) and n.body]
-        self._shares = frozenset(n.sig.op for n in inner if not n.sig.op.ignores_head and plan_of(n).positions)
+        self._shares = frozenset(n.bound_op.op for n in inner if not n.bound_op.op.ignores_head and plan_of(n).positions)
         self._boundaries = [p for n in inner for p in n.parts]
         self._gradients: dict[tuple[int, ...], tuple[list[int], list[Node]]] = {}
         self.opened = self._open(outputs)
@@ -264,7 +264,7 @@ class _Typed(Entry):
 
 def is_recorded(cells: Iterable[Cell]) -> bool:
     """Whether an operation on these arrays would be recorded now."""
-    return tls.tape is not None and any(is_tracked(c._v) for c in cells)
+    return tls.tape is not None and any(is_tracked(c._content) for c in cells)
 
 
 def _with_signature(rule: Callable[..., Result], names: Iterable[str]) -> Callable[..., Result]:

@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 from ..device import CPU, Device
 from ..imperative.cell import ALWAYS, HOST, Cell, Value, wrap
 from ..imperative.deferral import defer
+from ..imperative.dispatch import joins_window
 from ..imperative.failure import after_failure
 from ..imperative.invoke import content, contents_of, data_of, full_content
 from ..imperative.pending import issue
-from ..imperative.record import Tape
+from ..imperative.tape import Tape
 from ..imperative.transfer import store
-from ..imperative.way import joins_window
 from ..imperative.window import complete, flush_complete
 from ..ndarray.array import NDArray
-from ..opdef.spec import Sig
+from ..opdef.spec import BoundOp
 from ..program.compile import Program
 from ..scheduler.observers import LISTENERS
 from ..scheduler.streams import run_on
@@ -241,10 +241,10 @@ def _operands(cells: Sequence[Cell], part: Part, joined: bool) -> list[Any]:
     return values_on(cells, part.device) if part.is_ahead or joined else arrays_on(cells, part.device)
 
 
-def _defer(sig: Sig, operands: Sequence[Any], part: Part) -> list[Value]:
+def _defer(bound_op: BoundOp, operands: Sequence[Any], part: Part) -> list[Value]:
     """Apply a part's operator in the window of its device."""
     values = [v if v.__class__ is Value else Value(v, None, None, part.device, ALWAYS) for v in operands]  # keys: others hold them
-    return defer(sig, values, part.device)
+    return defer(bound_op, values, part.device)
 
 
 def _issue(program: Program, leaves: list[Any], part: Part) -> Sequence[Any]:
@@ -282,11 +282,11 @@ def _saved(
     for k in steps.reads:
         operand = leaves[k]
         if k < len(cells):
-            v = cells[k]._v
+            v = cells[k]._content
             if v.__class__ is not Value:
                 v = cells[k]._capture()
             lent = v.lend(tape)
-            if lent.borrow.__class__ is Value:
+            if lent.sharing.__class__ is Value:
                 views.append(lent)
             if lent is not v:  # a copy, because other libraries may write into this memory
                 operand = data_of(lent) if operand.__class__ is not Value else lent

@@ -15,7 +15,7 @@ from ..graph.gradient import gradient
 from ..graph.ir import Node, leaf, topological
 from ..graph.residuals import may_be_saved, residuals, values_inside
 from ..graph.rewrite import as_operator, lower, simplify, substitute
-from ..opdef.spec import Sig
+from ..opdef.spec import BoundOp
 from ..program.cache import program_of
 from ..program.compile import Program
 from ..program.profiling import Title
@@ -61,7 +61,7 @@ class Training:
         Whether they may join the device's window, where an optimizer's update follows them: one program for the whole step. Not what
         runs user code or computes again what forward knows.
     largest
-        Elements of the largest array: small graphs do not join (see `imperative.way.joins_window`).
+        Elements of the largest array: small graphs do not join (see `imperative.dispatch.joins_window`).
     heads
         Positions of the outputs that take a head gradient.
     wanted
@@ -106,7 +106,7 @@ class Training:
         self._given = [steps.leaves[k] for k in self.reads] + stand_ins
         self._own = [s for s, k in zip(stand_ins, self.saved, strict=True) if k >= len(forward)]  # nobody else holds these
         self._backward: dict[tuple[HeadKind, ...], Program] = {}
-        self._backward_sigs: dict[tuple[HeadKind, ...], Sig] = {}
+        self._backward_ops: dict[tuple[HeadKind, ...], BoundOp] = {}
 
     @cached_property
     def forward(self) -> Program:
@@ -114,7 +114,7 @@ class Training:
         return program_of(self._results, self._leaves, backend_for(self._device), title=FORWARD, device=self._device)
 
     @cached_property
-    def forward_sig(self) -> Sig:
+    def forward_sig(self) -> BoundOp:
         """`forward` as an operator."""
         return as_operator("forward", self._results, self._leaves)
 
@@ -139,11 +139,11 @@ class Training:
             found = self._backward[kinds] = program_of(graph, given, backend, donated=self._own, title=BACKWARD, device=self._device)
         return found
 
-    def backward_sig(self, kinds: tuple[HeadKind, ...]) -> Sig:
+    def backward_sig(self, kinds: tuple[HeadKind, ...]) -> BoundOp:
         """`backward` as an operator."""
-        found = self._backward_sigs.get(kinds)
+        found = self._backward_ops.get(kinds)
         if found is None:
-            found = self._backward_sigs[kinds] = as_operator("backward", *self._backward_for(kinds))
+            found = self._backward_ops[kinds] = as_operator("backward", *self._backward_for(kinds))
         return found
 
 

@@ -15,19 +15,19 @@ from ..imperative.transfer import on_device
 from ..ndarray.array import NDArray
 from ..ops import primitive_arithmetic
 
-ADD = primitive_arithmetic.add.sig()
+ADD = primitive_arithmetic.add.bind()
 
 
 def content_on(cell: Cell, device: Device) -> object:
     """A cell's content, copied unless its memory is the device's."""
-    return cell._v if device_of(cell._v).shares_memory_with(device) else on_device(cell, device)
+    return cell._content if device_of(cell._content).shares_memory_with(device) else on_device(cell, device)
 
 
 def arrays_on(cells: Iterable[Cell], device: Device) -> list[object]:
     """The arrays of cells, copied where they are in another device's memory."""
     found = []
     for cell in cells:
-        v = cell._v
+        v = cell._content
         if v.__class__ is PLAIN and device is CPU:
             found.append(v)
         elif v.__class__ is Value and v.device is device and v.data is not None:
@@ -59,7 +59,7 @@ def zeros_in(stype: str, shape: tuple[int, ...], dtype: str, device: Device) -> 
 def add_contents(a: object, b: object) -> object:
     """The sum of two contents, on the device of the first; pending if one of them is."""
     if a.__class__ is SparseValue or b.__class__ is SparseValue:
-        return (array_of(a) + array_of(b))._v
+        return (array_of(a) + array_of(b))._content
     device = device_of(a)
     terms = values_on([wrap(Cell, a), wrap(Cell, b)], device)
     # a task must not wait in this thread, so the sum of pending terms is a task too

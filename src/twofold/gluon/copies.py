@@ -82,7 +82,7 @@ class Copies:
             if self.grad_stype == "default":
                 grad[...] = 0
             else:
-                grad._rebind(nd.zeros(grad.shape, ctx=grad.context, dtype=grad._dtype, stype=self.grad_stype)._v)
+                grad._rebind(nd.zeros(grad.shape, ctx=grad.context, dtype=grad._dtype, stype=self.grad_stype)._content)
 
     def dense_place(self, ctx: Device | None, name: str) -> int:
         """`place`, of dense copies.
@@ -144,11 +144,11 @@ def context_list(ctx: Device | Sequence[Device] | None) -> list[Device]:
 
 def _detach_gradient(array: NDArray) -> None:
     """Undo ``attach_grad``: neither the array nor its content is a variable any more."""
-    array._g = None
+    array._gradient = None
     if array.stype != "default":
-        array = array._v.sparse.values
-        array._g = None
+        array = array._content.sparse.values
+        array._gradient = None
     # The tape marks the content, not the array object, so that content shared with views is recorded alike.
-    v = array._v
-    if v.__class__ is Value and v.rec is not None and v.rec.grad is not None:
-        v.rec = None
+    v = array._content
+    if v.__class__ is Value and v.entry is not None and v.entry.grad is not None:
+        v.entry = None

@@ -302,14 +302,14 @@ class Trainer:
         if self._update_on_kvstore or self._overflows():
             return
         works = self._cache[1] if self._cache[0] == RENEWALS.count else self._new_works()
-        if not all([(g := w._g) is not None and g.fresh for work in works for w in work.weights]):  # noqa: C419  one frame, not one each
+        if not all([(g := w._gradient) is not None and g.fresh for work in works for w in work.weights]):  # noqa: C419  one frame, not one each
             works = [self._fresh_part(work, ignore_stale_grad) for work in works]
         store = self._kvstore
         for updater, work in zip(self._updaters, works, strict=True):
             if work.indices:
                 updater(*work) if store is None else store.update_with(updater, *work)
             for weight in work.weights:
-                weight._g.fresh = False
+                weight._gradient.fresh = False
 
     def _new_works(self) -> list["_Work"]:
         """What there is to update on each device: all weights in one call, so that the optimizer can update them in one program.

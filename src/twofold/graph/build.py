@@ -10,7 +10,7 @@ from ..opdef.conventions import check_floats, check_legacy, finish_legacy
 from ..opdef.declare import primitive
 from ..opdef.registry import OPS, primitives
 from ..opdef.shapes import broadcast_shapes
-from ..opdef.spec import Op, Sig
+from ..opdef.spec import BoundOp, Op
 from ..opdef.vocabulary import Derived
 from ..ops import primitive_arithmetic, primitive_math  # noqa: F401  (registers Python's operators)
 from .ir import TABLES, Application, Constant, Node, const, intern
@@ -21,7 +21,7 @@ def item(xp, results, *, place: int):
     """One of several results of an application."""
 
 
-def apply(sig: Sig, inputs: tuple[Node | None, ...]) -> Application:
+def apply(bound_op: BoundOp, inputs: tuple[Node | None, ...]) -> Application:
     """Apply an operator to nodes: a table look-up, or type inference once per structure.
 
     Raises
@@ -29,42 +29,42 @@ def apply(sig: Sig, inputs: tuple[Node | None, ...]) -> Application:
     MXNetError
         A `ShapeError` or `DTypeError` that names the operator, if the inputs do not fit.
     """
-    node = sig.typed.get(inputs)  # without the lock: most calls end here
+    node = bound_op.typed.get(inputs)  # without the lock: most calls end here
     if node is not None:
         return node
     with TABLES.lock:  # no generation is dropped half-way through a rule: equal nodes in its result must be one node
-        return intern(sig, inputs, _new(sig, inputs))
+        return intern(bound_op, inputs, _new(bound_op, inputs))
 
 
-def _new(sig: Sig, inputs: tuple[Node | None, ...]) -> Application:
-    op = sig.op
+def _new(bound_op: BoundOp, inputs: tuple[Node | None, ...]) -> Application:
+    op = bound_op.op
     if op is item:
         (owner,) = inputs
-        part = owner.parts[sig.params["place"]] if owner is not None else None
+        part = owner.parts[bound_op.params["place"]] if owner is not None else None
         assert isinstance(part, Application)
         return part
     check_floats(op, [None if i is None else i.dtype for i in inputs])
-    if op.primitive and not sig.legacy:
-        types = _primitive_types(sig, inputs)
-        return _node(sig, inputs, types, ())
+    if op.primitive and not bound_op.legacy:
+        types = _primitive_types(bound_op, inputs)
+        return _node(bound_op, inputs, types, ())
     # rules are written like NumPy code: what they raise for inputs that do not fit becomes an error that names the operator
     try:
-        body = run_rule(G, sig, inputs)
+        body = run_rule(G, bound_op, inputs)
     except (ValueError, IndexError, TypeError) as error:
         if isinstance(error, MXNetError):
             named = _naming(error, op)
             raise named from named.__cause__ if named is error else error
         shapes = ", ".join("None" if i is None else str(i.shape) for i in inputs)
         raise ShapeError(
-            f"{op.title}: the inputs do not match ({error})", f"shapes {shapes}, {sig}", "see the operator's documentation"
+            f"{op.title}: the inputs do not match ({error})", f"shapes {shapes}, {bound_op}", "see the operator's documentation"
         ) from error
-    if len(body) != sig.count:
+    if len(body) != bound_op.count:
         what = f"{op.title}: its rule returns a different number of results than declared"
-        raise ParameterError(what, f"{len(body)} for {sig.count}", f"declare outputs={len(body)} where it is decorated")
+        raise ParameterError(what, f"{len(body)} for {bound_op.count}", f"declare outputs={len(body)} where it is decorated")
     first = body[0] if len(body) == 1 else None
-    if isinstance(first, Application) and first.sig.op is op and first.inputs == inputs:
+    if isinstance(first, Application) and first.bound_op.op is op and first.inputs == inputs:
         return first  # a primitive that the legacy convention does not change
-    return _node(sig, inputs, [(b.shape, b.dtype) for b in body], body)
+    return _node(bound_op, inputs, [(b.shape, b.dtype) for b in body], body)
 
 
 def _naming(error: MXNetError, op: Op) -> MXNetError:
@@ -74,14 +74,16 @@ def _naming(error: MXNetError, op: Op) -> MXNetError:
     return type(error)(f"{op.title}: {error.what}", error.given, error.todo)
 
 
-def _node(sig: Sig, inputs: tuple[Node | None, ...], types: Sequence[tuple[tuple[int, ...], str]], body: tuple[Node, ...]) -> Application:
+def _node(
+    bound_op: BoundOp, inputs: tuple[Node | None, ...], types: Sequence[tuple[tuple[int, ...], str]], body: tuple[Node, ...]
+) -> Application:
     below = [i.dtype for i in inputs if i is not None and i.tracked]
     if len(types) == 1:
-        return Application(sig, inputs, *types[0], _carries(types[0][1], below), body)
-    node = Application(sig, inputs, (), "several", bool(below), body)
+        return Application(bound_op, inputs, *types[0], _carries(types[0][1], below), body)
+    node = Application(bound_op, inputs, (), "several", bool(below), body)
     parts = []
     for k, (shape, dtype) in enumerate(types):
-        part_sig = item.sig(place=k)
+        part_sig = item.bind(place=k)
         part = Application(part_sig, (node,), shape, dtype, _carries(dtype, below))
         parts.append(intern(part_sig, (node,), part))
     node.parts = tuple(parts)
@@ -94,48 +96,48 @@ def _carries(dtype: str, below: Sequence[str]) -> bool:
     return bool(below) and (is_float(dtype) or dtype in COMPLEX or (dtype in INTEGERS and any(d in INTEGERS for d in below)))
 
 
-def run_rule(xp: Any, sig: Sig, inputs: Sequence[Any]) -> tuple[Any, ...]:
-    """Run an operator's rule on arrays or nodes, under the sig's convention; new values of mutated inputs come last."""
-    op = sig.op
+def run_rule(xp: Any, bound_op: BoundOp, inputs: Sequence[Any]) -> tuple[Any, ...]:
+    """Run an operator's rule on arrays or nodes, under the bound_op's convention; new values of mutated inputs come last."""
+    op = bound_op.op
     count = len(inputs) - len(op.scalars)
     arrays, scalars = inputs[:count], dict(zip(op.scalars, inputs[count:], strict=True))
-    if sig.legacy:
+    if bound_op.legacy:
         check_legacy(op, [xp.dtype_of(a) for a in arrays if a is not None])
-    out = (getattr(xp, op.name) if op.primitive else partial(op.rule, xp))(*arrays, **sig.params, **scalars)
+    out = (getattr(xp, op.name) if op.primitive else partial(op.rule, xp))(*arrays, **bound_op.params, **scalars)
     if op.mutates:
         out, new = out
-        out = (*(out if isinstance(out, tuple) else (out,)), *[new[name] for name in sig.mutated])
-    if sig.legacy:
-        out = finish_legacy(xp, sig, out, inputs)
+        out = (*(out if isinstance(out, tuple) else (out,)), *[new[name] for name in bound_op.mutated])
+    if bound_op.legacy:
+        out = finish_legacy(xp, bound_op, out, inputs)
     return tuple(out) if isinstance(out, (tuple, list)) else (out,)
 
 
-def _primitive_types(sig: Sig, inputs: tuple[Node | None, ...]) -> list[tuple[tuple[int, ...], str]]:
-    op = sig.op
+def _primitive_types(bound_op: BoundOp, inputs: tuple[Node | None, ...]) -> list[tuple[tuple[int, ...], str]]:
+    op = bound_op.op
     have = [i for i in inputs if i is not None]
-    types = _declared_types(sig, have)
+    types = _declared_types(bound_op, have)
     for shape, _ in types:
         if any(n < 0 for n in shape):
             raise ShapeError(f"{op.name}: a size of the result is negative", str(shape), "pass sizes of 0 or more")
     return types
 
 
-def _declared_types(sig: Sig, have: Sequence[Node]) -> list[tuple[tuple[int, ...], str]]:
-    op = sig.op
+def _declared_types(bound_op: BoundOp, have: Sequence[Node]) -> list[tuple[tuple[int, ...], str]]:
+    op = bound_op.op
     if op.elementwise:
-        return [(broadcast_shapes(op.name, [i.shape for i in have]), _elementwise_dtype(sig, [i.dtype for i in have]))]
+        return [(broadcast_shapes(op.name, [i.shape for i in have]), _elementwise_dtype(bound_op, [i.dtype for i in have]))]
     if op.type_rule is None:
         raise TypeError(f"primitive {op.name} has no typed inference")
-    got = op.type_rule(*have, **sig.params)
+    got = op.type_rule(*have, **bound_op.params)
     return got if isinstance(got, list) else [got]
 
 
-def _elementwise_dtype(sig: Sig, dtypes: list[str]) -> str:
-    op = sig.op
+def _elementwise_dtype(bound_op: BoundOp, dtypes: list[str]) -> str:
+    op = bound_op.op
     if op.result == "bool":
         return "bool"
     if op.result == "dtype":
-        return sig.params["dtype"]
+        return bound_op.params["dtype"]
     if op.result == "ufunc" and op.ufunc is not None:
         return ufunc_result(op.ufunc, *dtypes)
     if op.result == "first":
@@ -161,7 +163,7 @@ def _builder(op: Op) -> Callable[..., Any]:
             folded = fold(*numbers) if len(numbers) == len(given) else None
             if folded is not None:
                 return const(folded)
-        node = apply(op.sig(**params), tuple(given))
+        node = apply(op.bind(**params), tuple(given))
         return node if len(node.parts) == 1 else node.parts
 
     build.__name__ = op.name
@@ -185,7 +187,7 @@ class GraphNamespace(Derived):
             return op.rule(self, *inputs, **params)
         arrays = _as_nodes(inputs, 0 if op.variadic else len(op.inputs))
         scalars = _as_nodes([params.get(name, op.params[name].default) for name in op.scalars], 0)
-        node = apply(op.sig(**{k: v for k, v in params.items() if k not in op.scalars}), (*arrays, *scalars))
+        node = apply(op.bind(**{k: v for k, v in params.items() if k not in op.scalars}), (*arrays, *scalars))
         return node if len(node.parts) == 1 else node.parts
 
 

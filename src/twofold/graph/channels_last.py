@@ -24,7 +24,7 @@ Item = TypeVar("Item")
 def with_channels_last(outputs: Sequence[Node], gain: Callable[[Application], Gain]) -> list[Node]:
     """Convert regions of a lowered graph to channels last where that is faster; its inputs and outputs keep their layout."""
     order = list(applications(outputs))
-    gains: dict[Node, Gain] = {n: gain(n) for n in order if n.sig.op.images}
+    gains: dict[Node, Gain] = {n: gain(n) for n in order if n.bound_op.op.images}
     if not any(gains.values()):
         return list(outputs)
     gains |= {n: gain(n) if _sums_channels(n) else None for n in order if _is_sum(n)}
@@ -49,7 +49,7 @@ def _to_first(ndim: int) -> tuple[int, ...]:
 
 def _axes(n: Node) -> tuple[int, ...] | None:
     """The permutation of a transposition; None for other nodes."""
-    return tuple(a % len(n.shape) for a in n.sig.params["axes"]) if applies(n, permute_dims) else None
+    return tuple(a % len(n.shape) for a in n.bound_op.params["axes"]) if applies(n, permute_dims) else None
 
 
 def _is_line(n: Node) -> bool:
@@ -63,15 +63,15 @@ def _is_sum(n: Node) -> bool:
 
 def _changed_params(n: Application) -> Mapping[str, object] | None:
     """The parameters that an operation changes for channels last; None if it has no such form."""
-    op = n.sig.op
+    op = n.bound_op.op
     if op.elementwise:
         return {}
-    return None if op.channels_rule is None else op.channels_rule(_last, *n.operands, **n.sig.params)
+    return None if op.channels_rule is None else op.channels_rule(_last, *n.operands, **n.bound_op.params)
 
 
 def _images_of(n: Application) -> list[Node]:
     """The operands that a channels-last operation reads with channels last; per-channel vectors are not among them."""
-    op = n.sig.op
+    op = n.bound_op.op
     if op.images:
         return [n.operands[k] for k in op.images]  # a weight keeps its layout
     if _axes(n) is not None and _gives_image(n):
@@ -83,14 +83,14 @@ def _images_of(n: Application) -> list[Node]:
 
 def _gives_image(n: Application) -> bool:
     """Whether a channels-last operation's result has its channels last, too."""
-    is_image = n.sig.op.gives_image and not _is_sum(n)
+    is_image = n.bound_op.op.gives_image and not _is_sum(n)
     return is_image and not (len(n.shape) > 2 and _axes(n) == _to_last(len(n.shape)))
 
 
 def _sums_channels(n: Application) -> bool:
     """Whether a sum leaves only the channel axis."""
     ndim = len(n.operands[0].shape)
-    return ndim > 2 and normalized_axes(n.sig.params["axis"], ndim) == (0, *range(2, ndim))
+    return ndim > 2 and normalized_axes(n.bound_op.params["axis"], ndim) == (0, *range(2, ndim))
 
 
 def _moves(n: Application, gains: Mapping[Node, Gain]) -> bool:
@@ -220,7 +220,7 @@ class _Writer:
         for n in order:
             if n not in self.chosen:
                 inputs = tuple(map(self._in_first, n.operands))
-                self.first[n] = n if inputs == n.inputs else apply(n.sig, inputs)
+                self.first[n] = n if inputs == n.inputs else apply(n.bound_op, inputs)
             elif _gives_image(n):
                 self.last[n] = self._image_result(n)
             else:
@@ -251,7 +251,7 @@ class _Writer:
         """A converted operation whose result is an image."""
         if _axes(n) is not None:
             return self._in_first(n.operands[0])
-        places, ndim = n.sig.op.images, len(n.shape)
+        places, ndim = n.bound_op.op.images, len(n.shape)
         if places:  # a weight is read as it is, where `_spread` would move the axes of an operand that only broadcasts
             return _with_params(n, tuple(self._in_last(i) if k in places else self._in_first(i) for k, i in enumerate(n.operands)))
         images = _images_of(n)
@@ -260,19 +260,19 @@ class _Writer:
     def _other_result(self, n: Application) -> Node:
         """A converted operation on images whose result is not an image."""
         images = tuple(self._in_last(i) for i in _images_of(n))
-        if n.sig.op.images:
+        if n.bound_op.op.images:
             return _with_params(n, images)
         (x,) = images
         if _axes(n) is not None:
             return x
         total = G.sum(x, axis=0, keepdims=True)  # over the images first, as large sums over (n, d…) begin with channels first, too
-        return apply(n.sig, (_transposed(total, _to_first(len(x.shape))),))
+        return apply(n.bound_op, (_transposed(total, _to_first(len(x.shape))),))
 
 
 def _with_params(n: Application, inputs: tuple[Node, ...]) -> Node:
     """The channels-last form of an operation, applied to inputs in their new layout."""
     changed = _changed_params(n)
-    return apply(n.sig.op.sig(**(n.sig.params | dict(changed))) if changed else n.sig, inputs)
+    return apply(n.bound_op.op.bind(**(n.bound_op.params | dict(changed))) if changed else n.bound_op, inputs)
 
 
 def _transposed(x: Node, axes: tuple[int, ...]) -> Node:

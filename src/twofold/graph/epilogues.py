@@ -106,7 +106,7 @@ def _kernel(reads: _Reads, t: int) -> Epilogue | None:
         return None
     (last,) = at
     nodes = _connected(reads.steps[last], product)
-    if not all(n.sig.op.elementwise and n.shape == product.shape for n in nodes):
+    if not all(n.bound_op.op.elementwise and n.shape == product.shape for n in nodes):
         return None
     results = [n for n in nodes if n in reads.outputs or any(u not in nodes for _, u in reads.of.get(n, []))]
     alike = len(results) == 1 and results[0].dtype == product.dtype
@@ -149,7 +149,7 @@ def _sums(reads: _Reads, t: int) -> Epilogue | None:
     left, right = product.operands
     if (
         not applies(left, permute_dims)
-        or left.sig.params["axes"] != (1, 0)
+        or left.bound_op.params["axes"] != (1, 0)
         or len(right.shape) != 2
         or not left.dtype == right.dtype == product.dtype
     ):
@@ -169,4 +169,4 @@ def _sums(reads: _Reads, t: int) -> Epilogue | None:
 def _sums_rows(n: Application) -> bool:
     """Whether a node sums a matrix over its first axis."""
     is_vector = applies(n, sum) and len(n.shape) == 1
-    return is_vector and len(n.operands[0].shape) == 2 and n.sig.params["axis"] in (0, (0,), -2, (-2,))
+    return is_vector and len(n.operands[0].shape) == 2 and n.bound_op.params["axis"] in (0, (0,), -2, (-2,))

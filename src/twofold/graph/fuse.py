@@ -81,7 +81,7 @@ class _Group:
 
     def space_of(self, n: Application) -> tuple[int, ...] | None:
         """The iteration space of a kernel that starts with the node; None if none may."""
-        if n.sig.op.elementwise:
+        if n.bound_op.op.elementwise:
             return n.shape if is_big(self.big, n) else None
         return n.operands[0].shape if self.rows and is_row_reduction(n) and is_big(self.big, n) else None
 
@@ -94,10 +94,10 @@ class _Group:
             return True
         row = (*self.space[:-1], 1)
         # such a kernel holds its rows while it reduces them: what else there is for each row costs it no pass over memory
-        if self.whole and n.shape == row and n.sig.op.elementwise and self.reduces:
+        if self.whole and n.shape == row and n.bound_op.op.elementwise and self.reduces:
             return True
         below = any(i in self.members and i.shape == row for i in n.operands)
-        return self.rows and below and n.shape == row and n.sig.op.elementwise
+        return self.rows and below and n.shape == row and n.bound_op.op.elementwise
 
     def add(self, n: Application, space: tuple[int, ...]) -> None:
         """Add a node."""
@@ -108,7 +108,7 @@ class _Group:
 
     def delays(self, n: Application) -> bool:
         """Delay the node until the open kernel has run, if it is a view of one of its results; whether it was."""
-        if not self.rows or not n.sig.op.view or self.members.isdisjoint(n.inputs):
+        if not self.rows or not n.bound_op.op.view or self.members.isdisjoint(n.inputs):
             return False
         self.views[n] = None
         self.members.add(n)
@@ -153,7 +153,7 @@ class _Group:
         if self.space_of(n) == self.space:
             return True
         below = any(i.shape == row and (i in self.members or i in others) for i in n.operands)
-        return below and n.shape == row and n.sig.op.elementwise
+        return below and n.shape == row and n.bound_op.op.elementwise
 
     def closed(self) -> list[Step]:
         """The steps for the open kernel, if there is one, and for the delayed views; then there is no open kernel."""
@@ -165,16 +165,16 @@ class _Group:
 
 def is_big(big: Big, n: Application) -> bool:
     """Whether an element-wise node, or a reduction, has enough elements to be part of a kernel."""
-    size = n.size if n.sig.op.elementwise else n.operands[0].size
+    size = n.size if n.bound_op.op.elementwise else n.operands[0].size
     return size >= max(1, big if isinstance(big, int) else big(n))
 
 
 def is_row_reduction(n: Application) -> bool:
     """Whether a node reduces its operand over the last axis, in a way that kernels support, and keeps the axis."""
-    if not n.sig.op.row_reduction or not n.sig.params["keepdims"]:
+    if not n.bound_op.op.row_reduction or not n.bound_op.params["keepdims"]:
         return False
     (x,) = n.operands
-    axis = n.sig.params["axis"]
+    axis = n.bound_op.params["axis"]
     axes = axis if isinstance(axis, tuple) else (axis,)
     return not is_const(x) and x.dtype in ("float32", "float64") and axes in ((-1,), (len(x.shape) - 1,))
 

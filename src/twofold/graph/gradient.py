@@ -50,7 +50,7 @@ def input_gradients(node: Application, douts: Sequence[Node | None]) -> list[Nod
     AutogradError
         For complex numbers, if the operator's rule is not known to hold for them.
     """
-    op = node.sig.op
+    op = node.bound_op.op
     if not op.differentiates_complex and (op.grad_rule is not None or not node.body or not op.differentiable):
         _check_real(node)
     if op.grad_rule is None:
@@ -68,15 +68,15 @@ def _check_real(node: Application) -> None:
     found = next((n.dtype for n in (*node.parts, *operands) if n.dtype in COMPLEX), None)
     if found is not None:
         raise AutogradError(
-            f"{node.sig.op.title} has no gradient for complex numbers",
+            f"{node.bound_op.op.title} has no gradient for complex numbers",
             f"a recorded array, and an operand or result of dtype {found}",
             "compute with the real and imaginary parts as two arrays, or pass x.detach() if the result is to be a constant",
         )
 
 
 def _call_rule(node: Application, douts: Sequence[Node | None]) -> list[Any]:
-    sig = node.sig
-    op, count = sig.op, len(sig.op.inputs)
+    bound_op = node.bound_op
+    op, count = bound_op.op, len(bound_op.op.inputs)
     single = len(node.parts) == 1
     arrays = node.inputs[: len(node.inputs) - len(op.scalars)]
     have: dict[str, Any] = {"dout": _like(douts[0], node) if single else _visible(douts, node), "out": node if single else node.parts}
@@ -85,7 +85,7 @@ def _call_rule(node: Application, douts: Sequence[Node | None]) -> list[Any]:
     else:
         have |= dict(zip((i.name for i in op.inputs), arrays, strict=True))
     have |= dict(zip(op.scalars, node.inputs[len(arrays) :], strict=True))
-    have |= sig.params
+    have |= bound_op.params
     # a rule names what it reads; whatever the gradient graph then does not contain need not be saved by forward
     wanted = inspect.signature(op.grad_rule).parameters.values()  # type: ignore[arg-type]
     positional = [have[p.name] for p in list(wanted)[1:] if p.kind is p.POSITIONAL_OR_KEYWORD]
@@ -93,7 +93,7 @@ def _call_rule(node: Application, douts: Sequence[Node | None]) -> list[Any]:
     keywords = {p.name: have[p.name] for p in wanted if p.kind is p.KEYWORD_ONLY}
     if everything:
         named = {p.name for p in wanted}
-        keywords |= {k: v for k, v in sig.params.items() if k not in named}
+        keywords |= {k: v for k, v in bound_op.params.items() if k not in named}
     got = op.grad_rule(G, *positional, **keywords)  # type: ignore[misc]
     return list(got) if isinstance(got, (tuple, list)) else [got]
 
@@ -108,7 +108,7 @@ def _visible(douts: Sequence[Node | None], node: Application) -> tuple[Node | No
 
 def _through_body(node: Application, douts: Sequence[Node | None]) -> list[Node | None]:
     """Gradients for an operator without a rule: none for a primitive, otherwise those of its definition."""
-    if not node.body or not node.sig.op.differentiable:
+    if not node.body or not node.bound_op.op.differentiable:
         return [None] * len(node.inputs)
     pairs = [(b, d) for b, d in zip(node.body, douts, strict=True) if d is not None and b.tracked]
     ends = [i for i in dict.fromkeys(node.inputs) if i is not None]
@@ -127,7 +127,7 @@ def accumulate(outputs: Sequence[Node], heads: Sequence[Node], stop: Sequence[No
         if applies(node, item) and node not in ends:
             (owner,) = node.operands
             parts = several.setdefault(owner, [None] * len(owner.parts))
-            at = node.sig.params["place"]
+            at = node.bound_op.params["place"]
             before = parts[at]
             parts[at] = grad if before is None else _plus(before, grad)
         else:
@@ -138,7 +138,7 @@ def accumulate(outputs: Sequence[Node], heads: Sequence[Node], stop: Sequence[No
     for output, head in zip(outputs, heads, strict=True):
         add(output, _fit(head, output))
     for node in reversed(order):
-        if not isinstance(node, Application) or not node.tracked or node.sig.op is item:
+        if not isinstance(node, Application) or not node.tracked or node.bound_op.op is item:
             continue
         douts = several.get(node) if len(node.parts) > 1 else [grads[node]] if node in grads else None
         if douts is None:
@@ -158,13 +158,13 @@ def _plus(total: Node, grad: Node) -> Node:
         if whole.dtype != part.dtype or not (applies(part, slice_update) or applies(part, index_add)) or fill_of(part.operands[0]) != 0:
             continue
         _, value, *places = part.operands
-        key = part.sig.params["key"]
+        key = part.bound_op.params["key"]
         if 2 * value.size > part.size:  # half of the array or more takes part in kernels instead
             continue
         if not places and value.shape == sliced_shape(part.shape, key):
-            return apply(slice_add.sig(key=key), (whole, value))
+            return apply(slice_add.bind(key=key), (whole, value))
         if len(places) == 1:  # several may select an element of each row, which kernels compute (see `rows`)
-            return apply(part.sig, (whole, value, *places))
+            return apply(part.bound_op, (whole, value, *places))
     return total + grad
 
 

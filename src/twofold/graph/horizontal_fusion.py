@@ -74,7 +74,7 @@ def _cheap_scalars(order: Iterable[Application], wanted: Collection[Node]) -> se
     """
     count: dict[Node, int] = {}
     for n in order:
-        if n.shape == () and n.sig.op.elementwise and not any(i.shape == () and i in wanted for i in n.operands):
+        if n.shape == () and n.bound_op.op.elementwise and not any(i.shape == () and i in wanted for i in n.operands):
             count[n] = min(1 + sum(count.get(i, 0) for i in n.operands), MOST_NUMBERS + 1)
     return {n for n, computed in count.items() if computed <= MOST_NUMBERS}
 
@@ -85,7 +85,7 @@ def _read_only_by_each_other(
     """Element-wise nodes all of whose readers, direct and indirect, are such nodes too."""
     found: set[Application] = set()
     for n in reversed(order):
-        is_meant = n.sig.op.elementwise and is_large_enough(n)
+        is_meant = n.bound_op.op.elementwise and is_large_enough(n)
         if is_meant and all(r in found for r in readers.get(n, ())):
             found.add(n)
     return found
@@ -156,5 +156,5 @@ def _signature(nodes: Sequence[Application], outputs: Sequence[Node], readers: d
                 unlike = None if i.shape == shape or i.size == 1 else n  # broadcast along some axes: similar to no other kernel
                 operands.append(("in", inputs.setdefault(i, len(inputs)), i.dtype, i.shape == shape, unlike))
         leaves = n in wanted or any(r not in place for r in readers.get(n, ()))
-        rows.append((n.sig, n.dtype, n.shape == shape, leaves, *operands))
+        rows.append((n.bound_op, n.dtype, n.shape == shape, leaves, *operands))
     return tuple(rows)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, final
 
 from ..dtype import ITEMSIZE, scalar_dtype
 from ..opdef.params import exact
-from ..opdef.spec import Op, Sig
+from ..opdef.spec import BoundOp, Op
 from ..ops.primitive_shape import full, reshape
 
 INTERN_LIMIT = 200_000
@@ -106,7 +106,7 @@ class Application(Node):
 
     Attributes
     ----------
-    sig
+    bound_op
         The operator and its parameters.
     parts
         One node per result; ``(self,)`` if there is one.
@@ -116,15 +116,21 @@ class Application(Node):
         The same as ``inputs``, typed for primitives, which have no optional inputs.
     """
 
-    __slots__ = ("body", "inputs", "parts", "sig")
+    __slots__ = ("body", "bound_op", "inputs", "parts")
 
     if TYPE_CHECKING:
         operands: tuple[Node, ...]
 
     def __init__(
-        self, sig: Sig, inputs: tuple[Node | None, ...], shape: tuple[int, ...], dtype: str, tracked: bool, body: tuple[Node, ...] = ()
+        self,
+        bound_op: BoundOp,
+        inputs: tuple[Node | None, ...],
+        shape: tuple[int, ...],
+        dtype: str,
+        tracked: bool,
+        body: tuple[Node, ...] = (),
     ) -> None:
-        self.sig, self.inputs, self.shape, self.dtype, self.tracked, self.body = sig, inputs, shape, dtype, tracked, body
+        self.bound_op, self.inputs, self.shape, self.dtype, self.tracked, self.body = bound_op, inputs, shape, dtype, tracked, body
         self.size = math.prod(shape)
         self.parts: tuple[Node, ...] = (self,)
         self.cache = None
@@ -135,7 +141,7 @@ class Application(Node):
         return not self.body
 
     def __repr__(self) -> str:
-        return f"{self.sig.op.name}:{self.dtype}{list(self.shape)}"
+        return f"{self.bound_op.op.name}:{self.dtype}{list(self.shape)}"
 
 
 if not TYPE_CHECKING:
@@ -148,7 +154,7 @@ class _Tables:
     def __init__(self) -> None:
         self.leaves: dict[Any, Leaf] = {}
         self.constants: dict[Any, Constant] = {}
-        self.sigs: set[Sig] = set()
+        self.bound_ops: set[BoundOp] = set()
         self.dependents: list[Callable[[], None]] = []
         self.count = 0
         self.generation = 0
@@ -163,10 +169,10 @@ os.register_at_fork(before=TABLES.lock.acquire, after_in_parent=TABLES.lock.rele
 def drop_generation() -> None:
     """Empty the intern tables, and the caches keyed by nodes."""
     with TABLES.lock:
-        for sig in list(TABLES.sigs):
-            sig.typed.clear()
-            sig.inline.clear()
-        TABLES.sigs.clear()
+        for bound_op in list(TABLES.bound_ops):
+            bound_op.typed.clear()
+            bound_op.inline.clear()
+        TABLES.bound_ops.clear()
         TABLES.leaves.clear()
         TABLES.constants.clear()
         TABLES.count = 0
@@ -201,16 +207,16 @@ def const(number: float | int | bool) -> Constant:
     return found
 
 
-def intern(sig: Sig, inputs: tuple[Node | None, ...], node: Application) -> Application:
+def intern(bound_op: BoundOp, inputs: tuple[Node | None, ...], node: Application) -> Application:
     """Intern a new node; if another thread interned an equal one first, that one is returned."""
-    TABLES.sigs.add(sig)
+    TABLES.bound_ops.add(bound_op)
     TABLES.count += 1
-    return sig.typed.setdefault(inputs, node)
+    return bound_op.typed.setdefault(inputs, node)
 
 
 def applies(node: Node | None, op: Op) -> TypeGuard[Application]:
     """Whether a node is an application of the operator."""
-    return isinstance(node, Application) and node.sig.op is op
+    return isinstance(node, Application) and node.bound_op.op is op
 
 
 def scalar_of(node: Node | None) -> float | None:
@@ -220,7 +226,7 @@ def scalar_of(node: Node | None) -> float | None:
 
 def fill_of(node: Node | None) -> float | None:
     """The value of every element of a constant array; None for other nodes."""
-    return node.sig.params["value"] if applies(node, full) else None
+    return node.bound_op.params["value"] if applies(node, full) else None
 
 
 def number_of(node: Node | None) -> float | None:
@@ -278,7 +284,7 @@ _INPUTS = attrgetter("inputs")
 
 def operators_of(outputs: Iterable[Node]) -> set[Op]:
     """The operators in a graph."""
-    return {n.sig.op for n in topological(outputs) if isinstance(n, Application)}
+    return {n.bound_op.op for n in topological(outputs) if isinstance(n, Application)}
 
 
 def leaves_of(outputs: Iterable[Node]) -> list[Leaf]:

@@ -45,18 +45,18 @@ def log_of(x: Node | None, depth: int = DEPTH) -> Node | None:
     if x is None or not depth or not is_float(x.dtype):
         return None
     # a composite's own rule is better than what its definition gives
-    found = _by_rule(x, depth) if isinstance(x, Application) and not x.sig.op.primitive else None
+    found = _by_rule(x, depth) if isinstance(x, Application) and not x.bound_op.op.primitive else None
     if found is None:
         core = definition_of(x)
         if not isinstance(core, Application):
             return None
         # moving elements and taking logarithms commute: a loss picks from log_softmax what it would have picked from softmax
-        found = _apply_move(core, log_of(core.operands[0], depth - 1)) if core.sig.op.moves else _by_rule(core, depth)
+        found = _apply_move(core, log_of(core.operands[0], depth - 1)) if core.bound_op.op.moves else _by_rule(core, depth)
     return None if found is None else G.cast(found, x.dtype)
 
 
 def _by_rule(x: Application, depth: int) -> Node | None:
-    rule = x.sig.op.log_rule
+    rule = x.bound_op.op.log_rule
     return None if rule is None else rule(_at_depth(depth - 1), x)
 
 
@@ -65,7 +65,7 @@ def logit_of(x: Node | None, depth: int = DEPTH) -> Node | None:
     core = None if x is None else definition_of(x)
     if not isinstance(core, Application) or not depth:
         return None
-    if core.sig.op.moves:
+    if core.bound_op.op.moves:
         return _apply_move(core, logit_of(core.operands[0], depth - 1))
     if not applies(core, divide):
         return None
@@ -99,17 +99,17 @@ def definition_of(x: Node) -> Node:
     """The definition of ``x``, down to a primitive or to an operator whose gradient is not that of its definition."""
     while isinstance(x, Application):
         owner = x.operands[0] if applies(x, item) else x
-        if not isinstance(owner, Application) or not owner.body or not is_its_definition(owner.sig.op):
+        if not isinstance(owner, Application) or not owner.body or not is_its_definition(owner.bound_op.op):
             break
         if owner is x and len(x.parts) > 1:
             break
-        x = owner.body[x.sig.params["place"] if owner is not x else 0]
+        x = owner.body[x.bound_op.params["place"] if owner is not x else 0]
     return x
 
 
 def softplus(x: Node) -> Node:
     """log(1 + exp(x)) without overflow, with the logistic function as gradient."""
-    return apply(activation.sig(act_type="softrelu"), (x,))
+    return apply(activation.bind(act_type="softrelu"), (x,))
 
 
 def log_sum_exp(x: Node, axes: tuple[int, ...], shape: tuple[int, ...]) -> Node:
@@ -140,7 +140,7 @@ def negated(x: Node) -> Node:
 
 def _apply_move(x: Application, data: Node | None) -> Node | None:
     """The move ``x`` applied to other data of the same shape; None if there is none."""
-    return None if data is None else apply(x.sig, (data, *x.operands[1:]))
+    return None if data is None else apply(x.bound_op, (data, *x.operands[1:]))
 
 
 def _combined(x: Application, depth: int, combine: Callable[[Node, Node], Node], masks: bool, zero: bool) -> Node | None:
@@ -170,7 +170,7 @@ def _log_of_mask(x: Node, dtype: str) -> Node | None:
     """The logarithm of a mask, 0 or -inf: of a comparison, possibly cast and moved; None for other nodes."""
     core: Node | None = x
     while isinstance(core, Application) and core.dtype != "bool":
-        core = core.body[0] if len(core.body) == 1 else core.inputs[0] if core.sig.op.moves or applies(core, astype) else None
+        core = core.body[0] if len(core.body) == 1 else core.inputs[0] if core.bound_op.op.moves or applies(core, astype) else None
     if core is None or core.dtype != "bool":
         return None
     return G.where(x, G.full(shape=(), value=0, dtype=dtype), -math.inf)

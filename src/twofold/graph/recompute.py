@@ -22,7 +22,7 @@ def distinct_view(value: Node) -> Node:
 
 def is_distinct_view(node: Node) -> bool:
     """Whether a node is such a view: passes that remove no-ops must keep it."""
-    return applies(node, slice) and node.shape != () and node.sig.params["key"] == _all_of(node)
+    return applies(node, slice) and node.shape != () and node.bound_op.params["key"] == _all_of(node)
 
 
 def _all_of(value: Node) -> tuple[tuple[int, int, int], ...]:
@@ -43,4 +43,4 @@ def checkpoints(values: Sequence[Node]) -> list[Node]:
 
 def _is_of_user_code(node: Node) -> bool:
     owner = node.operands[0] if applies(node, item) else node
-    return isinstance(owner, Application) and owner.sig.op.user_method != ""
+    return isinstance(owner, Application) and owner.bound_op.op.user_method != ""

@@ -18,7 +18,7 @@ def values_inside(outputs: Sequence[Node], until: Collection[Node] = ()) -> list
 
 def may_be_saved(node: Node) -> bool:
     """Whether a value is worth saving. Views and constants are recomputed, which costs less than to keep them alive."""
-    return isinstance(node, Application) and node.inputs != () and not node.sig.op.view
+    return isinstance(node, Application) and node.inputs != () and not node.bound_op.op.view
 
 
 def residuals(

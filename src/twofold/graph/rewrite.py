@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from ..opdef.spec import Op, Sig, unregistered
+from ..opdef.spec import BoundOp, Op, unregistered
 from .build import G, GraphNamespace, apply, item
 from .ir import Application, Node, applies, fill_of, is_const, post_order, scalar_of, topological, unshaped
 from .recompute import distinct_view, is_distinct_view
@@ -24,7 +24,7 @@ def substitute(outputs: Sequence[Node], at: Mapping[Node, Node]) -> list[Node]:
     return rebuild(outputs, reapply, at)
 
 
-def as_operator(name: str, outputs: Sequence[Node], leaves: Sequence[Node], again: Collection[Node] = ()) -> Sig:
+def as_operator(name: str, outputs: Sequence[Node], leaves: Sequence[Node], again: Collection[Node] = ()) -> BoundOp:
     """A graph as an operator that the package makes for itself; what is computed from the leaves in ``again`` is computed again."""
 
     def rule(xp: Any, *inputs: Node) -> list[Node]:
@@ -37,7 +37,7 @@ def as_operator(name: str, outputs: Sequence[Node], leaves: Sequence[Node], agai
 
 def reapply(node: Application, inputs: tuple[Node | None, ...]) -> Node:
     """The same application to new inputs; the node itself if they have not changed."""
-    return node if inputs == node.inputs else apply(node.sig, inputs)
+    return node if inputs == node.inputs else apply(node.bound_op, inputs)
 
 
 def by_rule(outputs: Sequence[Node], rule: Callable[[Application], Node]) -> list[Node]:
@@ -56,7 +56,7 @@ def _may_be_strided(node: Node) -> bool:
     Such a view is made contiguous where an operator's caller could see it: what a later matrix product or reduction reads then has the
     same strides however operators are grouped, so that all modes of execution give the same bits.
     """
-    return isinstance(node, Application) and node.sig.op.view and not node.sig.op.keeps_order
+    return isinstance(node, Application) and node.bound_op.op.view and not node.bound_op.op.keeps_order
 
 
 def lower(outputs: Sequence[Node], boundaries: Iterable[Node] = (), keep: Callable[[Op], bool] | None = None) -> list[Node]:
@@ -85,7 +85,7 @@ def lower(outputs: Sequence[Node], boundaries: Iterable[Node] = (), keep: Callab
             low = done[source]
         elif isinstance(node, Application):
             low = apply(
-                node.sig, tuple([None if i is None else done[i] for i in node.inputs])
+                node.bound_op, tuple([None if i is None else done[i] for i in node.inputs])
             )  # interned in the current generation, like all nodes of the result
         else:
             low = node
@@ -101,12 +101,12 @@ def _keep_none(op: Op) -> bool:
 
 def _source(node: Node, keep: Callable[[Op], bool]) -> Node:
     """What a node lowers to in one step: itself, its body, or for an item the body's part."""
-    if not isinstance(node, Application) or keep(node.sig.op):
+    if not isinstance(node, Application) or keep(node.bound_op.op):
         return node
     if applies(node, item):
         owner = node.inputs[0]
-        if isinstance(owner, Application) and owner.body and not keep(owner.sig.op):
-            return owner.body[node.sig.params["place"]]
+        if isinstance(owner, Application) and owner.body and not keep(owner.bound_op.op):
+            return owner.body[node.bound_op.params["place"]]
         return node
     return node.body[0] if node.body and len(node.parts) == 1 else node
 
@@ -144,6 +144,6 @@ def simplify(outputs: Sequence[Node]) -> list[Node]:
 
 def _simplified(node: Node) -> Node:
     # applied once: operands are simple already, and a rule that builds a node simplifies it itself (`Simplifier.simplified`)
-    rule = node.sig.op.simplify_rule if isinstance(node, Application) else None
+    rule = node.bound_op.op.simplify_rule if isinstance(node, Application) else None
     found = rule(_SIMPLIFIER, node) if rule is not None else None
     return node if found is None else found

@@ -30,14 +30,14 @@ def _is_column_of_rows(n: Node) -> bool:
 
 
 def _rewritten(n: Application) -> Node:
-    if n.sig.op.row_reduction:
+    if n.bound_op.op.row_reduction:
         (x,) = n.operands
-        if n.shape and n.shape == x.shape[:-1] and normalized_axes(n.sig.params["axis"], len(x.shape)) == (len(x.shape) - 1,):
-            return G.reshape(apply(n.sig.op.sig(axis=-1, keepdims=True), (x,)), shape=n.shape)
-    elif n.sig.op.elementwise and n.shape:
+        if n.shape and n.shape == x.shape[:-1] and normalized_axes(n.bound_op.params["axis"], len(x.shape)) == (len(x.shape) - 1,):
+            return G.reshape(apply(n.bound_op.op.bind(axis=-1, keepdims=True), (x,)), shape=n.shape)
+    elif n.bound_op.op.elementwise and n.shape:
         columns = [i if i.shape == () else _column(i, n) for i in n.operands]
         if None not in columns:
-            return G.reshape(apply(n.sig, tuple(columns)), shape=n.shape)
+            return G.reshape(apply(n.bound_op, tuple(columns)), shape=n.shape)
     return n
 
 

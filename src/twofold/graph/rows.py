@@ -36,7 +36,7 @@ def _take_scattered(n: Application) -> Node:
     if not applies(n, sum):
         return n
     x = n.operands[0]
-    if n.dtype != x.dtype or normalized_axes(n.sig.params["axis"], len(x.shape)) != (len(x.shape) - 1,):
+    if n.dtype != x.dtype or normalized_axes(n.bound_op.params["axis"], len(x.shape)) != (len(x.shape) - 1,):
         return n
     value = _scattered(x)
     return n if value is None else G.reshape(value, shape=n.shape)
@@ -51,24 +51,24 @@ def _narrow_gather(n: Application, big: Callable[[Application], bool]) -> Node:
     if not applies(n, take_along_axis) or not _is_of_rows(n):
         return n
     x, place = n.operands
-    return _element(x, place, DEEP) if isinstance(x, Application) and x.sig.op.elementwise and big(x) else n
+    return _element(x, place, DEEP) if isinstance(x, Application) and x.bound_op.op.elementwise and big(x) else n
 
 
 def _element(x: Node, place: Node, deep: int) -> Node:
     """One element of each row, computed from gathered operands if all of them are rows, one element per row, or scalars."""
     if x.shape in ((), place.shape):
         return x
-    if not isinstance(x, Application) or not x.sig.op.elementwise or not deep:
+    if not isinstance(x, Application) or not x.bound_op.op.elementwise or not deep:
         return G.take_along_axis(x, place, axis=-1)
     if any(i.shape not in ((), x.shape, place.shape) for i in x.operands):
         return G.take_along_axis(x, place, axis=-1)
-    return apply(x.sig, tuple(_element(i, place, deep - 1) for i in x.operands))
+    return apply(x.bound_op, tuple(_element(i, place, deep - 1) for i in x.operands))
 
 
 def _is_of_rows(n: Application) -> bool:
     """Whether a gather takes one element per row."""
     x, place = n.operands
-    return n.sig.params["axis"] in (-1, len(x.shape) - 1) and place.shape == _row_of(x) and x.shape[-1] > 1
+    return n.bound_op.params["axis"] in (-1, len(x.shape) - 1) and place.shape == _row_of(x) and x.shape[-1] > 1
 
 
 def compare_places(outputs: Sequence[Node]) -> list[Node]:
@@ -88,7 +88,7 @@ def _row_of(n: Node) -> tuple[int, ...]:
 
 def _gather(n: Application) -> Node | None:
     x, place = n.operands
-    if not _is_of_rows(n) or x.dtype not in ("float32", "float64") or not isinstance(x, Application) or not x.sig.op.elementwise:
+    if not _is_of_rows(n) or x.dtype not in ("float32", "float64") or not isinstance(x, Application) or not x.bound_op.op.elementwise:
         return None
     # without an operand per row nothing was reduced over it: reading one element is cheaper than reading the row
     if not any(i.shape == _row_of(x) for i in x.operands):
@@ -100,7 +100,7 @@ def _scatter(n: Application) -> Node | None:
     value = _scattered(n)
     if value is None:
         return None
-    chosen = value.sig.params["value"] if applies(value, full) else value
+    chosen = value.bound_op.params["value"] if applies(value, full) else value
     return G.where(_is_at(n.operands[-1], n.shape[-1]), chosen, G.full(shape=n.shape, value=0.0, dtype=n.dtype))
 
 
@@ -110,7 +110,7 @@ def _scattered(n: Node) -> Node | None:
         return None
     zeros, value, *places = n.operands
     row = _row_of(n)
-    if not is_const(zeros, 0) or not n.shape or n.sig.params["key"] != tuple(range(len(n.shape))):
+    if not is_const(zeros, 0) or not n.shape or n.bound_op.params["key"] != tuple(range(len(n.shape))):
         return None
     if value.shape != row or value.dtype != n.dtype or n.dtype not in FLOATS or places[-1].shape != row:
         return None
@@ -125,7 +125,7 @@ def _number(n: Node) -> float | None:
     if applies(n, negative):
         inner = _number(n.operands[0])
         return None if inner is None else -inner
-    return float(n.sig.params["value"]) if applies(n, full) else None
+    return float(n.bound_op.params["value"]) if applies(n, full) else None
 
 
 def _counts(place: Node, axis: int, shape: tuple[int, ...]) -> bool:
@@ -142,9 +142,9 @@ def _by_rows(place: Node) -> Node:
     if not applies(place, reshape):
         return place
     (inner,) = place.operands
-    if inner.shape != place.shape[:-1] or not isinstance(inner, Application) or not inner.sig.op.elementwise:
+    if inner.shape != place.shape[:-1] or not isinstance(inner, Application) or not inner.bound_op.op.elementwise:
         return place
     if any(i.shape not in ((), inner.shape) for i in inner.operands):
         return place
     moved = [i if i.shape == () else _by_rows(G.reshape(i, shape=place.shape)) for i in inner.operands]
-    return apply(inner.sig, tuple(moved))
+    return apply(inner.bound_op, tuple(moved))

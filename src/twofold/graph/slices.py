@@ -93,23 +93,23 @@ class _Graph:
         if isinstance(n, Application) and (n in self.split or n in self.passed):
             for part in self.wanted[n]:
                 inputs = tuple([self.made[i, self._of_input(n, part, i)] for i in n.operands])
-                self.made[n, part] = inputs[0] if n in self.passed else apply(n.sig, inputs)
+                self.made[n, part] = inputs[0] if n in self.passed else apply(n.bound_op, inputs)
             return
         whole = n  # leaves and constants stay; a part of a constant array is a smaller one (see `_part_of`)
         if isinstance(n, Application) and not applies(n, full):
-            whole = apply(n.sig, tuple([self.made[i, None] for i in n.operands]))
+            whole = apply(n.bound_op, tuple([self.made[i, None] for i in n.operands]))
         self.made[n, None] = whole
         for part in self.wanted[n]:
             self.made[n, part] = _part_of(whole, part)
 
     def _splits(self, n: Application) -> bool:
         parts = self.wanted[n]
-        if not n.sig.op.elementwise or None in parts or not 0 < len(parts) <= MOST or not self.fuses(n):
+        if not n.bound_op.op.elementwise or None in parts or not 0 < len(parts) <= MOST or not self.fuses(n):
             return False
         # every part would load the far elements of that slice again
         if len(parts) > 1 and any(map(_is_far, n.operands)):
             return False
-        return sum(prod(map(len, p)) for p in parts if p is not None) <= n.size * (AGAIN if n.sig.op.simple else 1)
+        return sum(prod(map(len, p)) for p in parts if p is not None) <= n.size * (AGAIN if n.bound_op.op.simple else 1)
 
     def _passes(self, n: Application) -> bool:
         """Whether a slice can move into the kernel that reads it or into another slice, or a copy is read by kernels only."""
@@ -119,13 +119,13 @@ class _Graph:
 
     def _is_for_kernels(self, n: Node, shape: tuple[int, ...] | None = None) -> bool:
         users = self.users[n]
-        is_read = all(isinstance(u, Application) and u.sig.op.elementwise and self.fuses(u) for u in users)
+        is_read = all(isinstance(u, Application) and u.bound_op.op.elementwise and self.fuses(u) for u in users)
         return n not in self.outputs and is_read and (shape is None or all(u.shape == shape for u in users))
 
     def _of_input(self, n: Application, part: Part | None, i: Node) -> Part | None:
         """The part of an input that a part of a node is computed from."""
         if n in self.passed and applies(n, slice):
-            own = [range(size)[builtins.slice(*k)] for size, k in zip(i.shape, n.sig.params["key"], strict=True)]
+            own = [range(size)[builtins.slice(*k)] for size, k in zip(i.shape, n.bound_op.params["key"], strict=True)]
             return _part(i, own if part is None else [r[_key(p)] for r, p in zip(own, part, strict=True)])
         if part is None:
             return None
@@ -135,7 +135,7 @@ class _Graph:
 
 def _is_far(n: Node) -> bool:
     """Whether a node is a slice with a large step along the last axis."""
-    return applies(n, slice) and n.shape != () and abs(n.sig.params["key"][-1][2] or 1) > NEAR
+    return applies(n, slice) and n.shape != () and abs(n.bound_op.params["key"][-1][2] or 1) > NEAR
 
 
 def _part(n: Node, ranges: Sequence[range]) -> Part | None:
@@ -152,6 +152,6 @@ def _part_of(n: Node, part: Part | None) -> Node:
     if part is None:
         return n
     if applies(n, full):
-        return G.full(shape=tuple(map(len, part)), value=n.sig.params["value"], dtype=n.dtype)
+        return G.full(shape=tuple(map(len, part)), value=n.bound_op.params["value"], dtype=n.dtype)
     keys = [builtins.slice(None) if r == range(size) else _key(r) for r, size in zip(part, n.shape, strict=True)]
     return G.slice(n, key=tuple((k.start, k.stop, k.step) for k in keys))

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from ..dtype import is_float
 from ..opdef.shapes import normalized_axes, reduced_shape
-from ..opdef.spec import Sig
+from ..opdef.spec import BoundOp
 from ..ops.elementwise_math import sigmoid
 from ..ops.primitive_math import exp
 from ..ops.primitive_reduce import sum
@@ -45,8 +45,8 @@ def _rewritten(outputs: Sequence[Node]) -> tuple[list[Node], int]:
 
     def visit(n: Application, inputs: tuple[Node | None, ...]) -> Node:
         nonlocal count
-        sig, inside = _with_stable_bodies(n.sig)
-        before = apply(sig, inputs)
+        bound_op, inside = _with_stable_bodies(n.bound_op)
+        before = apply(bound_op, inputs)
         after = _stable(before)
         count += inside + (after is not before)
         return after
@@ -54,27 +54,27 @@ def _rewritten(outputs: Sequence[Node]) -> tuple[list[Node], int]:
     return rebuild(outputs, visit), count
 
 
-def _with_stable_bodies(sig: Sig) -> tuple[Sig, int]:
+def _with_stable_bodies(bound_op: BoundOp) -> tuple[BoundOp, int]:
     """An operator with its sub-graphs (of a loop or branch) rewritten, and the number of nodes rewritten."""
-    bodies = {name: value for name, value in sig.params.items() if isinstance(value, SubGraph)}
+    bodies = {name: value for name, value in bound_op.params.items() if isinstance(value, SubGraph)}
     found = {name: _rewritten(body.outputs) for name, body in bodies.items()}
     count = builtins.sum(inside for _, inside in found.values())
     if not count:
-        return sig, 0
+        return bound_op, 0
     stable = {name: SubGraph(bodies[name].leaves, tuple(nodes)) for name, (nodes, _) in found.items()}
-    return sig.op.sig(sig.legacy, **{**sig.params, **stable}), count
+    return bound_op.op.bind(bound_op.legacy, **{**bound_op.params, **stable}), count
 
 
 def _stable(node: Node) -> Node:
     core = _primitive(node)
-    rule = core.sig.op.stable_rule if isinstance(core, Application) and is_float(node.dtype) else None
+    rule = core.bound_op.op.stable_rule if isinstance(core, Application) and is_float(node.dtype) else None
     found = rule(_STABILISER, core) if rule is not None else None
     return node if found is None else found
 
 
 def _primitive(node: Node) -> Node:
     """The primitive that a node's operator only renames, as ``elemwise_div`` and ``_rdiv_scalar`` do; otherwise the node itself."""
-    if not isinstance(node, Application) or len(node.body) != 1 or not is_its_definition(node.sig.op):
+    if not isinstance(node, Application) or len(node.body) != 1 or not is_its_definition(node.bound_op.op):
         return node
     (inner,) = node.body
     own = isinstance(inner, Application) and all(i in node.inputs or is_const(i) for i in inner.inputs)
@@ -91,12 +91,12 @@ def _softmax(node: Application) -> Node | None:
         below = definition_of(below.operands[0])
     if not applies(top, exp) or not applies(below, sum) or definition_of(below.operands[0]) is not top:
         return None
-    axes = normalized_axes(below.sig.params["axis"], len(top.shape))
+    axes = normalized_axes(below.bound_op.params["axis"], len(top.shape))
     if kept != reduced_shape(top.shape, axes, True) or node.shape != top.shape:
         return None
     # the operator has one axis; over several the maximum is subtracted explicitly
     if len(axes) == 1:
-        return apply(softmax.sig(axis=axes[0]), (top.operands[0], *[None] * (len(softmax.inputs) - 1)))
+        return apply(softmax.bind(axis=axes[0]), (top.operands[0], *[None] * (len(softmax.inputs) - 1)))
     powers = G.exp(shifted_to_zero(top.operands[0], axes)[0])
     return powers / G.sum(powers, axis=axes, keepdims=True)
 
@@ -108,7 +108,7 @@ class Stabiliser(Logarithms):
 
     def logistic(self, logit: Node) -> Node:
         """The logistic function of a node."""
-        return apply(sigmoid.sig(), (logit,))
+        return apply(sigmoid.bind(), (logit,))
 
 
 _STABILISER = Stabiliser(DEPTH)

@@ -20,12 +20,12 @@ from ..strictness import tolerate
 from . import forks  # noqa: F401  (registers its handlers)
 from .backward import assign, run_backward
 from .cell import HOST, PINNED, PLAIN, AnyCell, Cell, Value, alias, wrap
+from .dispatch import is_tracked
 from .invoke import Argument, check_has_gradient, content, data_of, device_of, full_content, host_of, invoke, type_of
-from .record import Rec, Variable, tls
 from .scope import Scope
 from .strided_view import view_shape
+from .tape import TapeEntry, Variable, tls
 from .transfer import written_out
-from .way import is_tracked
 from .window import flush_all, force
 from .write import Chain, history_of, look, mark, read, read_at_once, recorded_part, untracked, write
 
@@ -72,29 +72,29 @@ class Array(Cell):
 
     def _rebind(self, v: Any) -> None:
         """Bind the result of a write; a variable stays a variable."""
-        grad = getattr(self, "_g", None)
-        old = self._v
+        grad = getattr(self, "_gradient", None)
+        old = self._content
         if old.__class__ is Value and old is not v:
-            b = old.borrow
+            b = old.sharing
             if b is PINNED or (b.__class__ is Value and old.pinned):  # a variable's content is an alias of what was exported
                 v = written_out(old, v)
         if grad is None:
-            history = history_of(old) if old.__class__ is Value and old.rec is not None else None
-            if history is not None and (v.__class__ is not Value or v.rec is None):
+            history = history_of(old) if old.__class__ is Value and old.entry is not None else None
+            if history is not None and (v.__class__ is not Value or v.entry is None):
                 v = v if v.__class__ is Value else Value(v)
-                v.rec = history
-            self._v = v
+                v.entry = history
+            self._content = v
             return
-        self._v = v
-        if v.__class__ is Value and v.rec is not None:
-            v.rec.grad = grad  # on this tape it is the result of an operation, on the next one a variable again
+        self._content = v
+        if v.__class__ is Value and v.entry is not None:
+            v.entry.grad = grad  # on this tape it is the result of an operation, on the next one a variable again
         else:
             mark(self, grad, old)
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Sizes of the axes."""
-        v: Any = self._v
+        v: Any = self._content
         data = v.data if v.__class__ is Value else v
         return data.shape if data.__class__ is PLAIN else type_of(v)[0]
 
@@ -114,14 +114,14 @@ class Array(Cell):
     @property
     def _dtype(self) -> str:
         """Name of the dtype."""
-        v = self._v
+        v = self._content
         data = v.data if v.__class__ is Value else v
         return NAME_OF[data.dtype] if data.__class__ is PLAIN else type_of(v)[1]
 
     @property
     def context(self) -> Device:
         """The device that the array is on."""
-        v = self._v
+        v = self._content
         return v.device if v.__class__ is Value else CPU
 
     ctx = device = context
@@ -144,7 +144,7 @@ class Array(Cell):
         ValueError
             If the size is not 1.
         """
-        v: Any = self._v
+        v: Any = self._content
         if v.__class__ is PLAIN and v.size == 1:
             return v.reshape(-1)[0]
         if self.size != 1:
@@ -167,7 +167,7 @@ class Array(Cell):
         MXNetError
             If computing it failed.
         """
-        v = self._v
+        v = self._content
         if v.__class__ is Value:
             if v.data is None:
                 force(v)
@@ -177,11 +177,11 @@ class Array(Cell):
     def wait_to_write(self) -> None:
         """Wait until nothing reads the array any more."""
         self.wait_to_read()
-        v = self._v
-        at = v.at if v.__class__ is Value else None  # read once: a thread that runs its window clears it
-        if at is not None:
-            at[0].finish()
-            if not v.exclusive:  # ``at`` names only the last reader; there may be others
+        v = self._content
+        producer = v.producer if v.__class__ is Value else None  # read once: a thread that runs its window clears it
+        if producer is not None:
+            producer[0].finish()
+            if not v.exclusive:  # ``producer`` names only the last reader; there may be others
                 flush_all()
                 QUEUE.settle()
 
@@ -204,7 +204,7 @@ class Array(Cell):
         """
         if grad_req not in ("write", "add", "null"):
             raise _UnknownRequest("attach_grad: unknown grad_req", repr(grad_req), "use 'write', 'add' or 'null'")
-        check_has_gradient(self._v, "attach_grad")
+        check_has_gradient(self._content, "attach_grad")
         if stype not in (None, "default"):
             self._attach(self._zeros_in(stype), grad_req)
             return
@@ -216,29 +216,29 @@ class Array(Cell):
         raise ParameterError("attach_grad: gradients of these arrays are dense", repr(stype), "leave stype out")
 
     def _attach(self, grad: Cell, grad_req: str) -> None:
-        self._g = grad._variable(grad, grad_req)
-        mark(self, self._g)
+        self._gradient = grad._variable(grad, grad_req)
+        mark(self, self._gradient)
 
     @property
     def grad(self) -> Any:
         """The gradient: the same array object always, overwritten by each backward pass; None if this array is not a variable."""
-        g = getattr(self, "_g", None)
+        g = getattr(self, "_gradient", None)
         return None if g is None else g.cell
 
     @property
     def _fresh_grad(self) -> bool:
         """Whether the gradient was written since this was last set to False."""
-        g = getattr(self, "_g", None)
+        g = getattr(self, "_gradient", None)
         return g is not None and g.fresh
 
     @_fresh_grad.setter
     def _fresh_grad(self, fresh: bool) -> None:
-        if getattr(self, "_g", None) is not None:
-            self._g.fresh = fresh
+        if getattr(self, "_gradient", None) is not None:
+            self._gradient.fresh = fresh
 
     def detach(self) -> "Array":
         """A view that is not part of the recorded graph. It shares memory: writes to either array show in both."""
-        return self._view(primitive_math.stop_gradient.sig())  # type: ignore[attr-defined]
+        return self._view(primitive_math.stop_gradient.bind())  # type: ignore[attr-defined]
 
     def backward(self, out_grad: "Array | None" = None, retain_graph: bool = False, train_mode: bool = True) -> None:
         """Compute the gradients of this array with respect to the variables it was computed from.
@@ -272,9 +272,9 @@ class Array(Cell):
         data = data_of(v)
         flush_all()  # windows and tasks that read the memory, through any Value, do not expect writes from outside
         QUEUE.settle()
-        if v.is_lent and (v.rec is None or isinstance(v.rec.node, Application)):  # a variable stays the Value that its tape knows
+        if v.is_lent and (v.entry is None or isinstance(v.entry.node, Application)):  # a variable stays the Value that its tape knows
             data = backend_for(v.device).copy(data, v.device)
-            v = self._v = Value(data, v.rec, None, v.device)
+            v = self._content = Value(data, v.entry, None, v.device)
         v.pin()
         return data
 
@@ -322,7 +322,7 @@ def check_gradient(what: str, gradient: object, variable: object) -> None:
         )
 
 
-def record_of(array: Cell, what: str) -> Rec:
+def record_of(array: Cell, what: str) -> TapeEntry:
     """An array's record: of an operation on a variable, also where its result is of integers or bools, which carry no gradient.
 
     Raises
@@ -330,14 +330,14 @@ def record_of(array: Cell, what: str) -> Rec:
     AutogradError
         If it was not computed from a variable while recording.
     """
-    v = array._read_recorded() if isinstance(array, ViewMixin) else array._v
-    if v.__class__ is Value and v.rec is not None:
-        if v.rec.node.tracked:
-            return v.rec
-        if any(i is not None and i.node.tracked for i in v.rec.inputs):
+    v = array._read_recorded() if isinstance(array, ViewMixin) else array._content
+    if v.__class__ is Value and v.entry is not None:
+        if v.entry.node.tracked:
+            return v.entry
+        if any(i is not None and i.node.tracked for i in v.entry.inputs):
             todo = "leave it out of the heads: its gradients are 0"
-            tolerate(f"{what}: this array carries no gradient", f"dtype {v.rec.node.dtype}", todo, AutogradError)
-            return v.rec
+            tolerate(f"{what}: this array carries no gradient", f"dtype {v.entry.node.dtype}", todo, AutogradError)
+            return v.entry
     raise AutogradError(
         f"{what}: this array is not part of a recorded graph",
         "an array not computed from one with attach_grad() inside autograd.record()",
@@ -362,10 +362,10 @@ def backward(heads: Sequence[Array], head_grads: Sequence[Array | None] | None, 
     if not heads:
         raise AutogradError("backward: there are no heads", "an empty list", "pass the arrays to differentiate")
     heads, grads = stored_heads(heads, grads)
-    recs = [record_of(h, "backward") for h in heads]
+    entries = [record_of(h, "backward") for h in heads]
     if len(heads) > 1 or grads[0] is not None:
         grads = [None if g is None else _fitting_head(h, g) for h, g in zip(heads, grads, strict=True)]
-    assign(run_backward(recs, grads, Cell, retain=retain_graph))
+    assign(run_backward(entries, grads, Cell, retain=retain_graph))
 
 
 def stored_heads(heads: Sequence[Array], grads: Sequence[Any]) -> tuple[Sequence[Array], Sequence[Any]]:
@@ -388,12 +388,12 @@ def _fitting_head(head: Array, grad: object) -> Cell:
         if grad.size != head.size:
             raise ShapeError(what, given, "pass one of the head's shape")
         tolerate(what, given, "pass one of the head's shape", ShapeError)
-        flat: Cell = wrap(Cell, invoke(primitive_shape.reshape.sig(shape=head.shape), (grad,))[0])
+        flat: Cell = wrap(Cell, invoke(primitive_shape.reshape.bind(shape=head.shape), (grad,))[0])
     else:
         flat = grad
     if grad._dtype == head._dtype:
         return flat
-    return wrap(Cell, invoke(primitive_arithmetic.astype.sig(dtype=head._dtype), (flat,))[0])
+    return wrap(Cell, invoke(primitive_arithmetic.astype.bind(dtype=head._dtype), (flat,))[0])
 
 
 #: Elements of a view from which copying it takes longer than not to need a copy.
@@ -416,7 +416,7 @@ class ViewMixin:
 
     _indexer: ClassVar[Any]
     _base: Any
-    _g: Variable | None
+    _gradient: Variable | None
     #: NumPy's view of the memory of ``_of``, the root's content by then. It holds while the root has that very content.
     _seen: Any
     _of: Any
@@ -433,9 +433,9 @@ class ViewMixin:
         if steps is None:
             under, key, of = self._under, self._key, self._of
             if key is RESHAPED:
-                own: Chain = (primitive_shape.reshape.sig(shape=self._seen.shape),)
+                own: Chain = (primitive_shape.reshape.bind(shape=self._seen.shape),)
             elif key is AXES_REVERSED:
-                own = (primitive_shape.permute_dims.sig(axes=tuple(range(self._seen.ndim))[::-1]),)
+                own = (primitive_shape.permute_dims.bind(axes=tuple(range(self._seen.ndim))[::-1]),)
             else:
                 # the root's shape without two calls; `_of` is its content, or an earlier one
                 shape = of.data.shape if of.__class__ is Value and under is self._base else under.shape
@@ -455,7 +455,7 @@ class ViewMixin:
     @property
     def context(self) -> Device:
         """The device that the array is on."""
-        return device_of(self._base._v)
+        return device_of(self._base._content)
 
     ctx = device = context
 
@@ -467,37 +467,37 @@ class ViewMixin:
     def grad(self) -> Any:
         """The gradient, as in `Array.grad`; a view of a whole array returns that array's gradient, in the view's class."""
         base = self._base
-        if self._g is not None or self._chain or getattr(base, "_g", None) is None:
-            return None if self._g is None else self._g.cell
+        if self._gradient is not None or self._chain or getattr(base, "_gradient", None) is None:
+            return None if self._gradient is None else self._gradient.cell
         grad = base.grad
         return grad if type(grad)._legacy == type(self)._legacy else view_of(type(self), grad, ())  # type: ignore[attr-defined]
 
     @property
-    def _v(self) -> Any:
+    def _content(self) -> Any:
         found = self._operand
         return content(HOST.as_array(self._seen), CPU) if found is None else found
 
-    @_v.setter
-    def _v(self, new: Any) -> None:
+    @_content.setter
+    def _content(self, new: Any) -> None:
         write(self._base, self._chain, None, wrap(Cell, new))
 
     @property
     def _operand(self) -> Any:
         of = self._of
-        if of is self._base._v:
+        if of is self._base._content:
             seen = self._seen
-            if of.__class__ is PLAIN or (rec := of.rec) is None or not rec.node.tracked or tls.tape is None:
+            if of.__class__ is PLAIN or (entry := of.entry) is None or not entry.node.tracked or tls.tape is None:
                 if seen.size < GAPS and seen.size < SETTINGS.defer_elements:
                     return np.ascontiguousarray(seen) if seen.ndim else seen
                 return self._part(of, seen)
             part = recorded_part(of, self._chain, seen)
             if part is not None:
                 return part
-        return self._read() if self._g is None else self._marked(self._g)
+        return self._read() if self._gradient is None else self._marked(self._gradient)
 
     def _read(self) -> Any:
         root, chain = self._base, self._chain
-        found = None if is_tracked(root._v) else read_at_once(root, chain)
+        found = None if is_tracked(root._content) else read_at_once(root, chain)
         if found is None:
             return read(root, chain)
         of, seen = found
@@ -516,30 +516,30 @@ class ViewMixin:
         """The content of a view that is a variable itself: a leaf, unless an operation of this tape has written the root."""
         root = self._base._capture()
         tape = tls.tape
-        if tape is not None and root.rec is not None and root.rec.tape is tape and isinstance(root.rec.node, Application):
+        if tape is not None and root.entry is not None and root.entry.tape is tape and isinstance(root.entry.node, Application):
             return read(self._base, self._chain)
         data_of(root)
         seen = read(wrap(Cell, untracked(root)), self._chain)
         v = alias(data_of(seen), seen)
-        v.rec = Rec(leaf("variable", *v.type, variable.tracked), (), (), None, variable)
+        v.entry = TapeEntry(leaf("variable", *v.type, variable.tracked), (), (), None, variable)
         return v
 
     def _read_recorded(self) -> Any:
         """The view's content, read by recorded operations even after the scope has ended: on the root's tape, else on a new one."""
-        root = self._base._v
-        tape = root.rec.tape if root.__class__ is Value and root.rec is not None else None
+        root = self._base._content
+        tape = root.entry.tape if root.__class__ is Value and root.entry is not None else None
         if tls.tape is not None or tape is None:
             with Scope(True, None):
-                return self._v
+                return self._content
         tls.tape = tape
         try:
-            return self._v
+            return self._content
         finally:
             tls.tape = None
 
     def _attach(self, grad: Cell, grad_req: str) -> None:
         self._of = None
-        self._g = grad._variable(grad, grad_req)
+        self._gradient = grad._variable(grad, grad_req)
 
     def _promote(self, content: Any) -> Value:
         """The view's content as a Value that aliases the root's."""
@@ -548,22 +548,22 @@ class ViewMixin:
         return seen if seen.__class__ is Value else Value(seen)
 
     def _rebind(self, v: Any) -> None:
-        self._v = v
+        self._content = v
 
     def _pinned(self) -> Any:
         root = self._base._pinned()
-        return look(backend_for(device_of(self._base._v)), root, self._chain)
+        return look(backend_for(device_of(self._base._content)), root, self._chain)
 
 
 def view_of(cls: type[AnyView], cell: Any, chain: Chain) -> AnyView:
     """A view of an array. A view of a view refers to the root directly, unless the inner view is a variable itself."""
     out = object.__new__(cls)
-    whole = type(cell)._root is None or cell._g is not None
+    whole = type(cell)._root is None or cell._gradient is not None
     out._base, out._steps = (cell, chain) if whole else (cell._base, (*cell._chain, *chain))
-    out._under = out._of = out._g = None
+    out._under = out._of = out._gradient = None
     return out
 
 
 def apply_op(op: Op, *args: Argument, cls: type[AnyArray], **params: object) -> AnyArray:
     """Apply an operator to arrays; the result is an array of the given class."""
-    return wrap(cls, invoke(op.sig(cls._legacy, **params), args)[0])
+    return wrap(cls, invoke(op.bind(cls._legacy, **params), args)[0])

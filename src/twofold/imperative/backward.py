@@ -15,7 +15,7 @@ from ..graph.build import G, item
 from ..graph.gradient import accumulate, backward_order, ones_head
 from ..graph.ir import TABLES, Application, Constant, Leaf, Node, applies, leaf, topological
 from ..graph.rewrite import as_operator, substitute
-from ..opdef.spec import Sig
+from ..opdef.spec import BoundOp
 from ..ops import complex_numbers, primitive_arithmetic, primitive_shape
 from ..ops.custom import user_backward
 from ..program.cache import PROGRAMS, Entry
@@ -25,13 +25,13 @@ from ..scheduler.observers import LISTENERS
 from ..scheduler.streams import run_on
 from .cell import ALWAYS, HOST, PINNED, PLAIN, Cell, Content, Value, alias, wrap
 from .deferral import defer, join_backward, save_recorded
+from .dispatch import ExecutionMode, execution_mode, may_wait
 from .failure import after_failure
 from .invoke import contents_of, data_of, device_of, full_content, invoke, type_of
-from .record import MISFIT, Rec, Tape, Variable, tls
 from .residuals import plan_of, stands_for
 from .scope import renumber
+from .tape import MISFIT, Tape, TapeEntry, Variable, tls
 from .transfer import on_device, store, to_device, written_out
-from .way import Way, may_wait, way_of
 from .window import complete
 
 ONES = (False,)
@@ -54,7 +54,7 @@ class Backward(Entry):
 
     _program: Program | None = None
 
-    def __init__(self, heads: Sequence[Rec], given: tuple[bool, ...], differentiable: bool) -> None:
+    def __init__(self, heads: Sequence[TapeEntry], given: tuple[bool, ...], differentiable: bool) -> None:
         names, order = self._paths(heads)
         at, saved, owners = self._saved(order, names, residuals=not differentiable)
         variables = {r.node: names[id(r)] for r in order if isinstance(r.node, Leaf) and r.node.tracked}
@@ -74,12 +74,12 @@ class Backward(Entry):
         self.seeds = [s for s, g in zip(seeds, given, strict=True) if g]
         self.outputs = outputs
         self.leaves = [*self.inputs, *self.seeds]
-        mirrored = {names[id(r)] for r in order if isinstance(r.node, Application) and r.node.sig.op.recompute}
+        mirrored = {names[id(r)] for r in order if isinstance(r.node, Application) and r.node.bound_op.op.recompute}
         self.again = {leaf for leaf, path in saved if path.partition(".")[0] in mirrored}  # values computed from these are recomputed
         operations = [r for r in order if isinstance(r.node, Application)]
         number = {id(r): k for k, r in enumerate(operations)}
         passed = [r for r in backward_order(heads, _differentiated_inputs) if id(r) in number]
-        self.hooked = [number[id(r)] for r in passed if isinstance(r.node, Application) and r.node.sig.op.backward_rule is not None]
+        self.hooked = [number[id(r)] for r in passed if isinstance(r.node, Application) and r.node.bound_op.op.backward_rule is not None]
         reached = f"[{', '.join(variables[n] for n in self.wrt)}], [{', '.join(names[id(r)] for r in operations)}]"
         lines = ["def reach(heads):", *self._path_lines, f" return {reached}"]
         lines += ["def fetch(heads):", *self._path_lines]
@@ -105,7 +105,7 @@ class Backward(Entry):
         return found
 
     @cached_property
-    def sig(self) -> Sig:
+    def bound_op(self) -> BoundOp:
         """The same as an operator, so that backward can join a window."""
         return as_operator("backward", self.outputs, self.leaves, self.again)
 
@@ -120,8 +120,8 @@ class Backward(Entry):
             arrays.append(v)
         if lazy or device is not CPU:
             exposed = not all(map(may_wait, values))
-            if way_of(device, tracked=False, lazy=lazy, exposed=exposed, at_once=False) is Way.DEFERRED:
-                found = defer(self.sig, list(map(_captured, values)), device)
+            if execution_mode(device, tracked=False, lazy=lazy, exposed=exposed, at_once=False) is ExecutionMode.DEFERRED:
+                found = defer(self.bound_op, list(map(_captured, values)), device)
                 complete(device)
                 return list(found)
             arrays = [data_of(v) for v in values]
@@ -133,66 +133,68 @@ class Backward(Entry):
         except Exception as error:
             return contents_of(after_failure(error, run, arrays), device)
 
-    def joined(self, tape: Tape | None, recs: Sequence[Rec], given: Sequence[Value], device: Device) -> list[Value] | None:
+    def joined(self, tape: Tape | None, entries: Sequence[TapeEntry], given: Sequence[Value], device: Device) -> list[Value] | None:
         """The gradients, added to the window that has all of the tape's operations, so that nothing needs saving.
 
         None if there is no such window, if an earlier backward has used some of the operations, or if this one recomputes forward values.
         """
         if tape is None or not tape.whole or len(tape.windows) != 1 or self.again or any(v.pinned for v in given):
             return None
-        if any(rec.tape is None for rec in recs):
+        if any(entry.tape is None for entry in entries):
             return None
         return join_backward(tape.windows[0], self.raw, self.heads, list(zip(self.seeds, given, strict=True)), device)
 
-    def _paths(self, heads: Sequence[Rec]) -> tuple[dict[int, str], list[Rec]]:
+    def _paths(self, heads: Sequence[TapeEntry]) -> tuple[dict[int, str], list[TapeEntry]]:
         """A name for every record, with the code that reaches it from the heads; and the records in the order in which they are found."""
         names: dict[int, str] = {}
-        order: list[Rec] = []
+        order: list[TapeEntry] = []
         self._path_lines: list[str] = []
 
-        def name(rec: Rec, path: str) -> None:
-            if id(rec) not in names:
-                names[id(rec)] = f"r{len(names)}"
-                self._path_lines.append(f" {names[id(rec)]} = {path}")
-                order.append(rec)
+        def name(entry: TapeEntry, path: str) -> None:
+            if id(entry) not in names:
+                names[id(entry)] = f"r{len(names)}"
+                self._path_lines.append(f" {names[id(entry)]} = {path}")
+                order.append(entry)
 
         for k, head in enumerate(heads):
             name(head, f"heads[{k}]")
-        for rec in order:
-            if not isinstance(rec.node, Application):
+        for entry in order:
+            if not isinstance(entry.node, Application):
                 continue
-            for k, below in enumerate(rec.inputs):
+            for k, below in enumerate(entry.inputs):
                 if below is not None and below.node.tracked:
-                    name(below, f"{names[id(rec)]}.inputs[{k}]")
+                    name(below, f"{names[id(entry)]}.inputs[{k}]")
         return names, order
 
     @staticmethod
-    def _saved(order: Sequence[Rec], names: dict[int, str], residuals: bool) -> tuple[dict[Node, Node], list[tuple[Node, str]], list[str]]:
+    def _saved(
+        order: Sequence[TapeEntry], names: dict[int, str], residuals: bool
+    ) -> tuple[dict[Node, Node], list[tuple[Node, str]], list[str]]:
         """Leaves for the graph nodes with saved values; each leaf with the code that fetches its value; the record that owns it."""
         at: dict[Node, Node] = {}
         saved: list[tuple[Node, str]] = []
         owners: list[str] = []
-        for rec in order:
-            if not isinstance(rec.node, Application) or rec.node.sig.op is item:
+        for entry in order:
+            if not isinstance(entry.node, Application) or entry.node.bound_op.op is item:
                 continue
-            for j, what in enumerate(plan_of(rec.node).saves or ()):
-                if what[0] == "res" and not residuals and plan_of(rec.node).tracked[what[1]]:
+            for j, what in enumerate(plan_of(entry.node).saves or ()):
+                if what[0] == "res" and not residuals and plan_of(entry.node).tracked[what[1]]:
                     continue
-                nodes = stands_for(rec.node, what)
+                nodes = stands_for(entry.node, what)
                 first = nodes[0]
                 stand_in = at.get(first) or leaf(("saved", len(saved)), first.shape, first.dtype)
                 if first not in at:
-                    saved.append((stand_in, f"{names[id(rec)]}.saved[{j}]"))
-                    owner = names[id(rec)] if len(rec.node.parts) == 1 else f"part({names[id(rec)]}, {what[1]})"
+                    saved.append((stand_in, f"{names[id(entry)]}.saved[{j}]"))
+                    owner = names[id(entry)] if len(entry.node.parts) == 1 else f"part({names[id(entry)]}, {what[1]})"
                     owners.append(owner if what[0] == "out" and not residuals else "None")
                 for node in nodes:
                     at.setdefault(node, stand_in)
         return at, saved, owners
 
 
-def _differentiated_inputs(rec: Rec) -> list[Rec]:
+def _differentiated_inputs(entry: TapeEntry) -> list[TapeEntry]:
     """The inputs of an operation through which gradients flow; none for a leaf, even one that continues an older tape."""
-    return [i for i in rec.inputs if i is not None and i.node.tracked] if isinstance(rec.node, Application) else []
+    return [i for i in entry.inputs if i is not None and i.node.tracked] if isinstance(entry.node, Application) else []
 
 
 def _captured(v: Any) -> Any:
@@ -204,21 +206,21 @@ def _refuse() -> NoReturn:
     raise AutogradError("this graph was already used by backward()", None, "pass retain_graph=True to the first call")
 
 
-def _part(rec: Rec, k: int) -> Rec:
+def _part(entry: TapeEntry, k: int) -> TapeEntry:
     """The record of one of several results."""
-    return Rec(rec.node.parts[k], (rec,), (), rec.tape)
+    return TapeEntry(entry.node.parts[k], (entry,), (), entry.tape)
 
 
 class RowGradients:
     """What `row_gradients`, which is built on this module, enters here."""
 
     #: The class for a structure.
-    backward_class: Callable[[Sequence[Rec], bool], type[Backward]]
+    backward_class: Callable[[Sequence[TapeEntry], bool], type[Backward]]
     #: The sum of two gradients of which one is row-sparse.
     add: Callable[[Cell, Content], Content]
 
 
-def compiled_for(heads: Sequence[Rec], given: tuple[bool, ...], device: Device, differentiable: bool) -> Backward:
+def compiled_for(heads: Sequence[TapeEntry], given: tuple[bool, ...], device: Device, differentiable: bool) -> Backward:
     """The cached `Backward` of a structure."""
 
     def new() -> Backward:
@@ -235,22 +237,22 @@ class _Pass:
 
     def __init__(self, cls: type, retain: bool, create_graph: bool) -> None:
         self.cls, self.retain, self.create_graph = cls, retain or create_graph, create_graph
-        self.todo: dict[float, dict[Rec, list[Any]]] = {}
+        self.todo: dict[float, dict[TapeEntry, list[Any]]] = {}
         self.found: dict[int, tuple[Variable, Any]] = {}
-        self.used: dict[int, Rec] = {}
+        self.used: dict[int, TapeEntry] = {}
 
-    def head(self, rec: Rec, grad: Any) -> None:
-        self.todo.setdefault(_serial(rec), {}).setdefault(rec, []).append(grad)
+    def head(self, entry: TapeEntry, grad: Any) -> None:
+        self.todo.setdefault(_serial(entry), {}).setdefault(entry, []).append(grad)
 
     def copied(self, grad: Any) -> Any:
         """A copy of a head gradient that is itself the gradient of a leaf, since the caller may write into the former."""
-        return wrap(self.cls, invoke(primitive_shape.contiguous.sig(), (grad,))[0])
+        return wrap(self.cls, invoke(primitive_shape.contiguous.bind(), (grad,))[0])
 
     def summed(self, grads: list[Any]) -> Any:
         """The sum of the gradients of one record or variable."""
         total = grads[0]
         for g in grads[1:]:
-            total = wrap(self.cls, _plus(total, g._v))
+            total = wrap(self.cls, _plus(total, g._content))
         return total
 
     def run(self) -> None:
@@ -258,28 +260,28 @@ class _Pass:
             here = self._take_heads(max(self.todo))
             heads = list(here)
             grads = [g[0] if len(g) == 1 else self.summed([_ones(self.cls, h) if x is None else x for x in g]) for h, g in here.items()]
-            for rec, grad in self._gradients(heads, grads):
-                if rec.inputs:
-                    link = rec.devices
-                    self.head(rec.inputs[0], grad if link is None else wrap(self.cls, on_device(grad, link[0])))
-                if rec.grad is not None:
-                    before = self.found.get(id(rec.grad))
-                    self.found[id(rec.grad)] = rec.grad, grad if before is None else self.summed([before[1], grad])
-        for rec in () if self.retain else self.used.values():
-            rec.saved, rec.tape = (), None
+            for entry, grad in self._gradients(heads, grads):
+                if entry.inputs:
+                    link = entry.devices
+                    self.head(entry.inputs[0], grad if link is None else wrap(self.cls, on_device(grad, link[0])))
+                if entry.grad is not None:
+                    before = self.found.get(id(entry.grad))
+                    self.found[id(entry.grad)] = entry.grad, grad if before is None else self.summed([before[1], grad])
+        for entry in () if self.retain else self.used.values():
+            entry.saved, entry.tape = (), None
 
-    def _take_heads(self, serial: float) -> dict[Rec, list[Any]]:
+    def _take_heads(self, serial: float) -> dict[TapeEntry, list[Any]]:
         """The heads of a tape whose values are on one device, since a program runs on one. The others are left for later."""
         here = self.todo.pop(serial)
         if len(here) > 1:
-            where = [_memory_of(rec) for rec in here]
-            others = {rec: grads for (rec, grads), d in zip(here.items(), where, strict=True) if d is not where[0]}
+            where = [_memory_of(entry) for entry in here]
+            others = {entry: grads for (entry, grads), d in zip(here.items(), where, strict=True) if d is not where[0]}
             if others:
                 self.todo[serial] = others
-                return {rec: grads for rec, grads in here.items() if rec not in others}
+                return {entry: grads for entry, grads in here.items() if entry not in others}
         return here
 
-    def _gradients(self, heads: list[Rec], grads: list[Any]) -> list[tuple[Rec, Any]]:
+    def _gradients(self, heads: list[TapeEntry], grads: list[Any]) -> list[tuple[TapeEntry, Any]]:
         leaves = [(h, g) for h, g in zip(heads, grads, strict=True) if not isinstance(h.node, Application)]
         inner = [(h, g) for h, g in zip(heads, grads, strict=True) if isinstance(h.node, Application)]
         out = [(h, _ones(self.cls, h) if g is None else self.copied(g)) for h, g in leaves]
@@ -288,21 +290,21 @@ class _Pass:
         if any(h.tape is None for h, _ in inner):
             _refuse()
         heads, grads = [h for h, _ in inner], [g for _, g in inner]
-        device = next((device_of(g._v) for g in grads if g is not None), None) or _device_of_records(heads)
+        device = next((device_of(g._content) for g in grads if g is not None), None) or _device_of_records(heads)
         b = compiled_for(heads, tuple([g is not None for g in grads]), device, self.create_graph)
-        variables, recs = b.reach(heads)
+        variables, entries = b.reach(heads)
         given = [g for g in grads if g is not None]
         for k in b.hooked:
-            if id(recs[k]) not in self.used:
-                run_hook(recs[k])
-        results = self._results(b, heads, recs, given, device)
-        self.used |= {id(rec): rec for rec in recs}  # freed at the end: with several devices a record may be used twice
+            if id(entries[k]) not in self.used:
+                run_hook(entries[k])
+        results = self._results(b, heads, entries, given, device)
+        self.used |= {id(entry): entry for entry in entries}  # freed at the end: with several devices a record may be used twice
         return out + list(zip(variables, results, strict=True))
 
-    def _results(self, b: Backward, heads: list[Rec], recs: Sequence[Rec], given: list[Any], device: Device) -> list[Any]:
+    def _results(self, b: Backward, heads: list[TapeEntry], entries: Sequence[TapeEntry], given: list[Any], device: Device) -> list[Any]:
         """A structure's gradients, as cells."""
         values = [g._capture() for g in given]
-        found = None if self.create_graph else b.joined(heads[0].tape, recs, values, device)
+        found = None if self.create_graph else b.joined(heads[0].tape, entries, values, device)
         if found is None:
             saved, owners, *_ = _fetched(b, heads)
             if self.create_graph:
@@ -311,7 +313,7 @@ class _Pass:
         return [wrap(self.cls, new) for new in found]
 
 
-def _fetched(b: Backward, heads: Sequence[Rec]) -> Any:
+def _fetched(b: Backward, heads: Sequence[TapeEntry]) -> Any:
     """The saved values of the operations below the heads, and what else `Backward.fetch` returns.
 
     Raises
@@ -325,43 +327,43 @@ def _fetched(b: Backward, heads: Sequence[Rec]) -> Any:
     return b.fetch(heads)
 
 
-def _serial(rec: Rec) -> float:
+def _serial(entry: TapeEntry) -> float:
     """The position of a record's tape among all tapes; a bridge from a closed tape comes right after the tape that it continues."""
-    if rec.tape is not None:
-        return rec.tape.serial
-    return _serial(rec.inputs[0]) + 0.5 if isinstance(rec.node, Leaf) and rec.inputs else 0
+    if entry.tape is not None:
+        return entry.tape.serial
+    return _serial(entry.inputs[0]) + 0.5 if isinstance(entry.node, Leaf) and entry.inputs else 0
 
 
-def _ones(cls: type, rec: Rec) -> Any:
-    return wrap(cls, full_content(1, rec.node.shape, rec.node.dtype, _device_of_records([rec])))
+def _ones(cls: type, entry: TapeEntry) -> Any:
+    return wrap(cls, full_content(1, entry.node.shape, entry.node.dtype, _device_of_records([entry])))
 
 
-def _memory_of(rec: Rec) -> Device:
+def _memory_of(entry: TapeEntry) -> Device:
     """The device whose memory holds a record's values; one for all CPU devices."""
-    device = _device_of_records([rec])
+    device = _device_of_records([entry])
     return CPU if device.is_host else device
 
 
-def _device_of_records(heads: Sequence[Rec]) -> Device:
+def _device_of_records(heads: Sequence[TapeEntry]) -> Device:
     """The device of the first saved value or leaf below some records."""
     seen, stack = set(), list(heads)
     while stack:
-        rec = stack.pop()
-        if rec is None or id(rec) in seen:
+        entry = stack.pop()
+        if entry is None or id(entry) in seen:
             continue
-        seen.add(id(rec))
-        if rec.devices is not None:
-            return rec.devices[1]
-        for v in rec.saved:
+        seen.add(id(entry))
+        if entry.devices is not None:
+            return entry.devices[1]
+        for v in entry.saved:
             if v.__class__ is Value or v.__class__ is PLAIN:
                 return device_of(v)
-        if rec.grad is not None:
-            return device_of(rec.grad.cell._v)
-        stack.extend(rec.inputs)
+        if entry.grad is not None:
+            return device_of(entry.grad.cell._content)
+        stack.extend(entry.inputs)
     return CPU
 
 
-def _run_cached(head: Rec, retain: bool) -> list[tuple[Variable, Any]] | None:
+def _run_cached(head: TapeEntry, retain: bool) -> list[tuple[Variable, Any]] | None:
     """Short path of the commonest case: one head without head gradient, one device, no bridges or hooks, a known structure; else None."""
     device: Any = head.tape.device if head.tape is not None else None
     b = PROGRAMS.get(((head.node,), ONES, device.device_type, False)) if device else None
@@ -371,28 +373,28 @@ def _run_cached(head: Rec, retain: bool) -> list[tuple[Variable, Any]] | None:
     deferred = bool(head.tape.windows)  # type: ignore[union-attr]
     saved: Sequence[Any] = ()
     if deferred:
-        variables, recs = b.reach((head,))
+        variables, entries = b.reach((head,))
     else:
-        saved, _, variables, recs = b.fetch((head,))
+        saved, _, variables, entries = b.fetch((head,))
     wanted: list[Variable] = []
-    for rec in variables:
-        if rec.inputs or rec.grad is None:
+    for entry in variables:
+        if entry.inputs or entry.grad is None:
             return None
-        wanted.append(rec.grad)
+        wanted.append(entry.grad)
     if len(set(wanted)) < len(wanted):  # a variable with two leaves: its gradients are added
         return None
-    joined = b.joined(head.tape, recs, (), device) if deferred else None
+    joined = b.joined(head.tape, entries, (), device) if deferred else None
     if deferred and joined is None:
         saved = _fetched(b, (head,))[0]
     found: Sequence[Any] = b.gradients(saved, device) if joined is None else joined
     if not retain:
-        for rec in recs:
-            rec.saved, rec.tape = (), None
+        for entry in entries:
+            entry.saved, entry.tape = (), None
     return list(zip(wanted, found, strict=True))
 
 
 def run_backward(
-    heads: Sequence[Rec], grads: Sequence[Any], cls: type, *, retain: bool = False, create_graph: bool = False
+    heads: Sequence[TapeEntry], grads: Sequence[Any], cls: type, *, retain: bool = False, create_graph: bool = False
 ) -> list[tuple[Variable, Any]]:
     """Gradients of the variables below records, as contents.
 
@@ -430,7 +432,7 @@ def run_backward(
         for head, grad in zip(heads, grads, strict=True):
             work.head(head, None if grad is None else _conjugated(cls, grad))
         work.run()
-        found = [(variable, _conjugated(cls, grad)._v) for variable, grad in work.found.values()]
+        found = [(variable, _conjugated(cls, grad)._content) for variable, grad in work.found.values()]
     finally:
         tls.tape = was
     if not work.retain:
@@ -440,13 +442,13 @@ def run_backward(
 
 def _conjugated(cls: type, grad: Any) -> Any:
     """A gradient in the other convention: that of users, or that of `graph.gradient`."""
-    if type_of(grad._v)[1] not in COMPLEX:
+    if type_of(grad._content)[1] not in COMPLEX:
         return grad
-    return wrap(cls, invoke(complex_numbers.conjugate.sig(), (grad,))[0])
+    return wrap(cls, invoke(complex_numbers.conjugate.bind(), (grad,))[0])
 
 
 def recorded_gradients(
-    b: Backward, saved: Sequence[Any], owners: Sequence[Rec | None], given: Sequence[Any], cls: type, device: Device
+    b: Backward, saved: Sequence[Any], owners: Sequence[TapeEntry | None], given: Sequence[Any], cls: type, device: Device
 ) -> list[Any]:
     """The gradients, computed operator by operator on recording cells, so that they can be differentiated."""
     cells: dict[Node, Any] = {}
@@ -455,9 +457,9 @@ def recorded_gradients(
             cells[slot] = wrap(cls, Value(v, owner, None, CPU, ALWAYS))
         elif v.__class__ is not Value:
             cells[slot] = v
-        elif v.rec is None and owner is not None:  # a copy has no record: give it that of the operation
+        elif v.entry is None and owner is not None:  # a copy has no record: give it that of the operation
             cells[slot] = wrap(cls, seen := alias(data_of(v), v))
-            seen.rec = owner
+            seen.entry = owner
         else:
             cells[slot] = wrap(cls, v)
     cells |= dict(zip(b.seeds, given, strict=True))
@@ -469,29 +471,29 @@ def recorded_gradients(
         if isinstance(n, Constant):
             cells[n] = n.number
         elif applies(n, item):
-            cells[n] = cells[n.operands[0]][n.sig.params["place"]]
+            cells[n] = cells[n.operands[0]][n.bound_op.params["place"]]
         elif applies(n, user_backward):
             results = cells[n.inputs[0]].backward_on_cells([cells[i] for i in n.inputs[1:]])  # type: ignore[index]
             cells[n] = results[0] if len(results) == 1 else results
         elif isinstance(n, Application):
-            results = [wrap(cls, r) for r in invoke(n.sig, [None if i is None else cells[i] for i in n.inputs], device)]
+            results = [wrap(cls, r) for r in invoke(n.bound_op, [None if i is None else cells[i] for i in n.inputs], device)]
             cells[n] = results[0] if len(results) == 1 else results
     results = []
     for o, w in zip(outputs, b.wrt, strict=True):
         found = cells[o]
         if o in taken and isinstance(found, Cell):  # an array that others hold already
-            found = wrap(cls, invoke(primitive_shape.contiguous.sig(), (found,))[0])
+            found = wrap(cls, invoke(primitive_shape.contiguous.bind(), (found,))[0])
         taken.add(o)
         results.append(found if isinstance(found, Cell) else wrap(cls, full_content(found, w.shape, w.dtype, device)))
     return results
 
 
-def run_hook(rec: Rec) -> None:
+def run_hook(entry: TapeEntry) -> None:
     """Write the results of an operator's ``on_backward`` rule into its input cells."""
-    sig, arguments, targets = rec.hook
+    bound_op, arguments, targets = entry.hook
     was, tls.tape = tls.tape, None  # on a tape the saved results would become leaves, which end the gradient of a gradient
     try:
-        results = invoke(sig, arguments)
+        results = invoke(bound_op, arguments)
     finally:
         tls.tape = was
     for cell, new in zip(targets, results, strict=True):
@@ -501,7 +503,7 @@ def run_hook(rec: Rec) -> None:
 def _plus(cell: Cell, grad: Content) -> Content:
     """The sum of a variable's gradient and a new one."""
     try:
-        return invoke(primitive_arithmetic.add.sig(), (cell, wrap(Cell, grad)))[0]
+        return invoke(primitive_arithmetic.add.bind(), (cell, wrap(Cell, grad)))[0]
     except StorageError:
         return RowGradients.add(cell, grad)
 
@@ -517,14 +519,14 @@ def assign(gradients: Sequence[tuple[Variable, Content]]) -> None:
         if variable.req == "null":
             continue
         if variable.req == MISFIT:
-            found, wanted = type_of(variable.cell._v), type_of(grad)
+            found, wanted = type_of(variable.cell._content), type_of(grad)
             raise ShapeError("backward: the array marked for a gradient does not fit it", f"{found} for {wanted}", "mark one that does")
         if variable.req == "add":
             grad = _plus(cell, grad)
-        old = cell._v
+        old = cell._content
         if old.__class__ is not PLAIN or grad.__class__ is not PLAIN:
             device = device_of(old)
             grad = grad if device_of(grad) is device else to_device(grad, device)
-            if old.__class__ is Value and (old.borrow is PINNED or old.borrow.__class__ is Value) and old.pinned:
+            if old.__class__ is Value and (old.sharing is PINNED or old.sharing.__class__ is Value) and old.pinned:
                 grad = written_out(old, grad)
-        cell._v = grad
+        cell._content = grad

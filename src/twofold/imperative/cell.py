@@ -12,9 +12,9 @@ from ..backend.kernel import Array
 from ..backend.loader import backend_for
 from ..device import CPU, Device
 from ..dtype import NAME_OF
-from .handle import Handle
-from .record import Rec, Tape, Variable
 from .scalars import Scalar
+from .tape import Tape, TapeEntry, Variable
+from .user_function import UserFunction
 
 ALWAYS = "shared for good"
 PINNED = "exported: written in place, never donated"
@@ -35,13 +35,13 @@ class Value:
     Attributes
     ----------
     data
-        The backend array; None while it is pending, or if computing it failed (then ``at`` has the error).
+        The backend array; None while it is pending, or if computing it failed (then ``producer`` has the error).
     rec
         The record that made it, or its leaf record.
-    at
+    producer
         The `Maker` that computes it or was the last to read it, and its type: a window and the node there, or a task or copy
         (`pending`) with shape and dtype. A single attribute, so that other threads never see half of an update.
-    borrow
+    sharing
         What else refers to the buffer: None, a weak reference to the tape that saved it or to what its aliases hold (see `shown`),
         `ALWAYS`, or the Value that this one aliases.
     device
@@ -49,97 +49,97 @@ class Value:
 
     Notes
     -----
-    Threads that record share their operands, and so set ``borrow`` at the same time. No lock protects it, since every recorded operation
-    sets it. Instead, each update tests ``borrow`` once more after its last call and then stores at once: CPython switches threads only at
-    calls and at jumps backwards, so that no borrow of another tape is overwritten between the test and the store.
+    Threads that record share their operands, and so set ``sharing`` at the same time. No lock protects it, since every recorded operation
+    sets it. Instead, each update tests ``sharing`` once more after its last call and then stores at once: CPython switches threads only at
+    calls and at jumps backwards, so that no mark of another tape is overwritten between the test and the store.
     """
 
-    __slots__ = ("__weakref__", "at", "borrow", "data", "device", "rec")
+    __slots__ = ("__weakref__", "data", "device", "entry", "producer", "sharing")
 
-    def __init__(self, data: Any, rec: Rec | None = None, at: Any = None, device: Device = CPU, borrow: Any = None) -> None:
+    def __init__(self, data: Any, entry: TapeEntry | None = None, producer: Any = None, device: Device = CPU, sharing: Any = None) -> None:
         self.data = data  # one by one: faster than a tuple of five
-        self.rec = rec
-        self.at = at
+        self.entry = entry
+        self.producer = producer
         self.device = device
-        self.borrow: Any = borrow
+        self.sharing: Any = sharing
 
     def lend(self, tape: Tape) -> "Value":
         """A Value for a tape to save: itself, not written in place while the tape lives, or a copy if code outside may write the buffer."""
-        b = self.borrow
+        b = self.sharing
         if b is None or b is tape.ref or (b.__class__ is ref and b() is None):
-            if self.borrow is not b:  # another tape has borrowed it meanwhile
+            if self.sharing is not b:  # another tape has borrowed it meanwhile
                 return self.lend(tape)
-            self.borrow = tape.ref
+            self.sharing = tape.ref
         elif self.pinned:
             return Value(backend_for(self.device).copy(self.data, self.device), device=self.device)
-        elif b.__class__ is not Value and self.borrow is not PINNED:  # an alias keeps its owner alive: the buffer is never donated
-            self.borrow = ALWAYS
+        elif b.__class__ is not Value and self.sharing is not PINNED:  # an alias keeps its owner alive: the buffer is never donated
+            self.sharing = ALWAYS
         return self
 
     def share(self) -> None:
         """Mark the buffer as shared from now on."""
-        if self.borrow.__class__ is not Value and self.borrow is not PINNED:
-            self.borrow = ALWAYS
+        if self.sharing.__class__ is not Value and self.sharing is not PINNED:
+            self.sharing = ALWAYS
 
     def shown(self) -> "Value":
         """What all aliases of the buffer hold: while one of them lives, the buffer is not written in place."""
-        b = self.borrow
-        if b.__class__ is ref and (held := b()).__class__ is Value and held.borrow is self:
+        b = self.sharing
+        if b.__class__ is ref and (held := b()).__class__ is Value and held.sharing is self:
             return held
         held = Value(self.data, None, None, self.device, self)
         seen = ref(held)
-        if (b is None or (b.__class__ is ref and b() is None)) and self.borrow is b:
-            self.borrow = seen
+        if (b is None or (b.__class__ is ref and b() is None)) and self.sharing is b:
+            self.sharing = seen
         else:
             self.share()
         return held
 
     def pin(self) -> None:
         """Mark the buffer, or the one that it aliases, as exported to code outside the library: from now on it is written in place."""
-        if self.borrow.__class__ is Value:
-            self.borrow.pin()
+        if self.sharing.__class__ is Value:
+            self.sharing.pin()
         else:
-            self.borrow = PINNED
+            self.sharing = PINNED
 
     @property
     def pinned(self) -> bool:
         """Whether code outside the library sees the buffer."""
-        b = self.borrow
+        b = self.sharing
         while b.__class__ is Value:
-            b = b.borrow
+            b = b.sharing
         return b is PINNED
 
     @property
     def is_lent(self) -> bool:
         """Whether Values that are no aliases share the buffer: equal results, or what a tape has saved. They must not see writes to it."""
-        b = self.borrow
+        b = self.sharing
         if b.__class__ is ref:
             held = b()
-            return held is not None and not (held.__class__ is Value and held.borrow is self)
+            return held is not None and not (held.__class__ is Value and held.sharing is self)
         return b is ALWAYS
 
     @property
     def exclusive(self) -> bool:
         """Whether only one cell sees the buffer, so that it may be written in place."""
-        at = self.at
-        if self.data is None or (at is not None and not at[0].is_done):
+        producer = self.producer
+        if self.data is None or (producer is not None and not producer[0].is_done):
             return False
-        b = self.borrow
+        b = self.sharing
         return b is None or (b.__class__ is ref and b() is None)
 
     @property
     def type(self) -> tuple[tuple[int, ...], str]:
         """Shape and dtype name, known before the value is computed."""
-        at, data = self.at, self.data  # in this order: a flush writes data before it clears at
+        producer, data = self.producer, self.data  # in this order: a flush writes data before it clears producer
         if data is None:
-            return at[1].shape, at[1].dtype
+            return producer[1].shape, producer[1].dtype
         return (data.shape, NAME_OF[data.dtype]) if data.__class__ is PLAIN else backend_for(self.device).type_of(data)
 
 
 #: What a cell holds: a plain array or a Value.
 Content: TypeAlias = Array | Value
 #: The content of an operand; None for an omitted optional input.
-Operand: TypeAlias = Content | Scalar | Handle | None
+Operand: TypeAlias = Content | Scalar | UserFunction | None
 
 
 def alias(data: Array, owner: Value) -> Value:
@@ -150,10 +150,10 @@ def alias(data: Array, owner: Value) -> Value:
 class Cell:
     """The abstract base of array classes: a content, and a `Variable` if a gradient is wanted."""
 
-    __slots__ = ("__weakref__", "_g", "_v")
+    __slots__ = ("__weakref__", "_content", "_gradient")
 
-    _v: Any
-    _g: Any
+    _content: Any
+    _gradient: Any
     #: The class of the variables of which an array of the class is the gradient.
     _variable = Variable
     #: The content, but None for a view with gaps whose content would be a large copy: see `array.ViewMixin`.
@@ -161,25 +161,25 @@ class Cell:
 
     def _rebind(self, v: Any) -> None:
         """Bind the result of a write."""
-        self._v = v
+        self._content = v
 
     def _promote(self, content: Any) -> Value:
         """Turn a plain content into a Value."""
-        self._v = v = Value(content)
+        self._content = v = Value(content)
         return v
 
     def _capture(self) -> Value:
         """The content as a Value, which others may hold from now on."""
-        v = self._v
+        v = self._content
         return v if v.__class__ is Value else self._promote(v)
 
 
-Cell._operand = vars(Cell)["_v"]
+Cell._operand = vars(Cell)["_content"]
 AnyCell = TypeVar("AnyCell", bound=Cell)
 
 
 def wrap(cls: type[AnyCell], content: Content) -> AnyCell:
     """A new cell of a class around a content."""
     cell = new(cls)
-    cell._v = content
+    cell._content = content
     return cell

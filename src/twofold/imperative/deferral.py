@@ -15,27 +15,27 @@ from ..device import CPU, Device
 from ..dtype import ITEMSIZE
 from ..graph.build import apply as apply_node
 from ..graph.ir import Application, Leaf, Node, bound_tables
-from ..opdef.spec import Sig
+from ..opdef.spec import BoundOp
 from ..origin import INSIDE, frame_of_user
 from .cell import HOST, PLAIN, Content, Operand, Value
 from .counters import COUNTERS
-from .record import Rec, Tape
+from .dispatch import is_ready, joins_on_cpu
 from .residuals import plan_of
 from .scalars import FLOAT_LEAVES, Scalar, scalar_node
-from .sites import SITES, lone
-from .way import is_ready, joins_on_cpu
+from .sites import SITES, inline_site
+from .tape import Tape, TapeEntry
 from .window import HERE, LOCK, OPEN, USED, Window, flush, force
 
 #: Bytes of an array from which an operation that does not wait is run by its program, with pooled memory and on several threads.
 DIRECT = 1 << 22
 
 
-def defer(sig: Sig, args: Sequence[Operand], device: Device) -> list[Value]:
+def defer(bound_op: BoundOp, args: Sequence[Operand], device: Device) -> list[Value]:
     """Add an unrecorded operation to this thread's window of a device.
 
     Parameters
     ----------
-    sig, args
+    bound_op, args
         The operation, and its operands: Values, Python scalars or None.
     device
         Where.
@@ -44,7 +44,7 @@ def defer(sig: Sig, args: Sequence[Operand], device: Device) -> list[Value]:
     while True:
         w = _window_for(args, device)
         with LOCK:
-            node = apply_node(sig, tuple([None if v is None else w.node_of(v) for v in args]))
+            node = apply_node(bound_op, tuple([None if v is None else w.node_of(v) for v in args]))
             outs = [w.result(part, device) for part in node.parts]
             if w.closed:  # by another thread that reads a result, or by a signal handler or finalizer just now
                 continue
@@ -55,7 +55,7 @@ def defer(sig: Sig, args: Sequence[Operand], device: Device) -> list[Value]:
 
 
 def defer_recorded(
-    rec: Rec, args: Sequence[Operand], parts: Sequence[Rec], device: Device, tape: Tape, copies: bool
+    entry: TapeEntry, args: Sequence[Operand], parts: Sequence[TapeEntry], device: Device, tape: Tape, copies: bool
 ) -> tuple[list[Value], list[Value]]:
     """Add a recorded operation, under its node on the tape.
 
@@ -71,12 +71,12 @@ def defer_recorded(
         Whether to return a second Value, without a record, for each result.
     """
     user = frame_of_user(1)
-    node = rec.node
+    node = entry.node
     assert isinstance(node, Application)
     while True:
         w = _window_for(args, device, tape)
         with LOCK:
-            for v, below in zip(args, rec.inputs, strict=True):
+            for v, below in zip(args, entry.inputs, strict=True):
                 if below is None:  # an omitted optional input
                     continue
                 if isinstance(v, Value):
@@ -90,7 +90,7 @@ def defer_recorded(
             w.issued.append((node.parts, user.f_code, user.f_lasti))
             w.nbytes += sum([part.nbytes for part in node.parts])
             if plan_of(node).saves:
-                w.records.append(ref(rec))
+                w.records.append(ref(entry))
             if not w.tape:
                 w.tape = tape.serial
                 tape.windows.append(w)
@@ -119,7 +119,7 @@ def join(typed: dict[tuple[Node | None, ...], Application], values: tuple[Value 
     user = _getframe(2)
     if INSIDE.get(user.f_globals.get("__name__"), True):
         user = frame_of_user(2)
-    if SITES and lone(user) is not None and is_ready(values):
+    if SITES and inline_site(user) is not None and is_ready(values):
         return None
     w = HERE.by_device.get(CPU)
     if w is None or w.taken.locked() or len(w.issued) >= SETTINGS.window_operations or w.nbytes > SETTINGS.window_bytes:
@@ -154,7 +154,7 @@ def now(function: Callable[..., Any], operands: tuple[Any, ...]) -> Content | No
     user = _getframe(2)
     if INSIDE.get(user.f_globals.get("__name__"), True):
         user = frame_of_user(2)
-    site = lone(user)
+    site = inline_site(user)
     if site is None:
         return None
     for data in operands:
@@ -177,9 +177,9 @@ def _known_node(w: Window, typed: dict[tuple[Node | None, ...], Application], va
     scalar: Node | None = None
     for v in values:
         if isinstance(v, Value):
-            at = v.at
-            if at is not None and at[0] is w:
-                nodes.append(at[1])
+            producer = v.producer
+            if producer is not None and producer[0] is w:
+                nodes.append(producer[1])
             elif scalar is not None or v.data is None:  # the scalar has not been added yet, and this operand's number comes after it
                 return None
             else:
@@ -218,8 +218,8 @@ def join_backward(
         None if the window is closed, or has other head gradients under the same leaves.
     """
     for _, v in given:
-        at = v.at  # read before data: a flush writes data first
-        if v.data is None and at[0] is not w:
+        producer = v.producer  # read before data: a flush writes data first
+        if v.data is None and producer[0] is not w:
             force(v)
     user = frame_of_user(1)
     with LOCK:
@@ -249,12 +249,12 @@ def save_recorded(tape: Tape) -> None:
 def twin_of(v: Value) -> Value | None:
     """A second Value, without a record, for what an open window is to compute; None for anything else."""
     with LOCK:
-        at = v.at
-        if v.data is not None or not isinstance(at[0], Window):
+        producer = v.producer
+        if v.data is not None or not isinstance(producer[0], Window):
             return None
-        twin = Value(None, None, at, v.device)
-        at[0].outs.append(ref(twin))
-        return None if at[0].closed else twin  # tested last: a finalizer may have closed it meanwhile
+        twin = Value(None, None, producer, v.device)
+        producer[0].outs.append(ref(twin))
+        return None if producer[0].closed else twin  # tested last: a finalizer may have closed it meanwhile
 
 
 def _window_for(args: Sequence[Operand], device: Device, tape: Tape | None = None) -> Window:
@@ -270,7 +270,7 @@ def _window_for(args: Sequence[Operand], device: Device, tape: Tape | None = Non
         USED.add(device)
     for v in args:
         if isinstance(v, Value):
-            at = v.at  # read before data: a flush writes data first
-            if v.data is None and at[0] is not w:
+            producer = v.producer  # read before data: a flush writes data first
+            if v.data is None and producer[0] is not w:
                 force(v)
     return w

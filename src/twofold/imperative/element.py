@@ -20,22 +20,22 @@ class ElementMixin:
     #: The class that the cell turns into.
     _ordinary: ClassVar[Any]
     #: The scalar, in the slot of the content.
-    _raw: Any = vars(Cell)["_v"]
+    _raw: Any = vars(Cell)["_content"]
 
     @property
-    def _v(self) -> Any:
+    def _content(self) -> Any:
         content = HOST.as_array(self._raw)
         if self.__class__ is not self._ordinary:  # no call from here on: no thread overwrites what another one has written (see `Value`)
             self._raw = content
             self.__class__ = self._ordinary
-        return self._v
+        return self._content
 
-    @_v.setter
-    def _v(self, content: Any) -> None:
+    @_content.setter
+    def _content(self, content: Any) -> None:
         self._raw = content
         self.__class__ = self._ordinary
 
-    _operand = _v
+    _operand = _content
 
     @property
     def shape(self) -> tuple[int, ...]:

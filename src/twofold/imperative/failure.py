@@ -14,11 +14,11 @@ from ..origin import text_of
 from ..program.compile import Program
 from ..scheduler.streams import run_on
 from .cell import HOST, Value
-from .handle import Handle
 from .scalars import Scalar
+from .user_function import UserFunction
 
 #: An input: an array, a Python scalar or a user's object.
-Data = Array | Scalar | Handle
+Data = Array | Scalar | UserFunction
 #: Nodes of an operation, and where the user's code issued it.
 Issued = tuple[Sequence[Node], CodeType, int]
 
@@ -60,7 +60,7 @@ def _issuer(issued: Sequence[Issued], failed: set[Node]) -> tuple[Any, int] | No
 
 
 def _kind(node: Node) -> Any:
-    return node.sig.op.name if isinstance(node, Application) else None, node.shape, node.dtype
+    return node.bound_op.op.name if isinstance(node, Application) else None, node.shape, node.dtype
 
 
 def _compiles(nodes: Sequence[Node], device: Device) -> bool:
@@ -85,7 +85,7 @@ def salvaged(live: Sequence[Value], device: Device, data: Mapping[Node, Data], a
     """
     inputs = {at.get(node, node): array for node, array in data.items()}
     for v in live:
-        (node,) = substitute([v.at[1]], at)
+        (node,) = substitute([v.producer[1]], at)
         if any(op.user_method for op in operators_of(lower([node]))):
             continue
         leaves = leaves_of([node])

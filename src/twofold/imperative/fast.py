@@ -1,9 +1,9 @@
 """Generated callables of the commonest operators: short paths for plain, recorded and deferred operands in known structures, else `invoke`.
 
-There is one template per arity. What a callable uses (NumPy's function, the class, the sig) is looked up once, when it is generated, and
-while contents are plain it reads no mode flag. `HOST.quick` runs a function with floating-point warnings off, in a context that cannot be
-entered twice, by another thread or by a finalizer. In that case the general path takes over, as it does for operands that do not broadcast.
-Results without axes, which NumPy returns as scalars, become elements (`element`) where a class has them.
+There is one template per arity. What a callable uses (the function, the class, the bound operator) is looked up once, when it is
+generated, and while contents are plain it reads no mode flag. `HOST.quick` runs a function with floating-point warnings off, in a context
+that cannot be entered twice, by another thread or by a finalizer. In that case the general path takes over, as it does for operands that
+do not broadcast. Results without axes, which NumPy returns as scalars, become elements (`element`) where a class has them.
 """
 
 import operator
@@ -15,19 +15,19 @@ import numpy as np
 from ..config import SETTINGS
 from ..device import CPU
 from ..dtype import COMPLEX, NAME_OF, NUMPY
-from ..opdef.spec import Op, Sig
+from ..opdef.spec import BoundOp, Op
 from ..scheduler.observers import exchangeable
 from .array import GAPS
 from .cell import HOST, PLAIN, Value, wrap
 from .deferral import join, now
+from .dispatch import IS_SMALL
 from .element import NATIVE
 from .generated_text import complete
 from .invoke import invoke
-from .record import Rec, tls
-from .recording import LITERAL_RECS, save_for_backward
+from .recording import LITERAL_ENTRIES, save_for_backward
 from .scalars import FLOAT_LEAVES, INTEGER_LEAVES
 from .storage import STORAGE
-from .way import IS_SMALL
+from .tape import TapeEntry, tls
 
 _BINARY = """
 def {name}(self, other):
@@ -44,8 +44,8 @@ def {name}(self, other):
                     pass
         elif a.__class__ is Value and b.__class__ is Value:
             tape = tls.tape
-            ra = a.rec
-            rb = b.rec
+            ra = a.entry
+            rb = b.entry
             if tape is not None and ((ra is not None and ra.node.tracked) or (rb is not None and rb.node.tracked)):
                 if ra is not None and rb is not None and ra.tape is tape and rb.tape is tape:
                     node = typed.get((ra.node, rb.node))
@@ -58,17 +58,17 @@ def {name}(self, other):
                         if out.__class__ is not plain:
                             out = array(out)
                         tape.whole = False
-                        rec = Rec(node, (ra, rb), (), tape)
+                        entry = TapeEntry(node, (ra, rb), (), tape)
                         r = cls()
-                        r._v = v = Value(out, rec)
+                        r._content = v = Value(out, entry)
                         if node.cache.saves:
-                            save(rec, (a, b), (out,), tape)
+                            save(entry, (a, b), (out,), tape)
                             if node.cache.read:
-                                v.borrow = tape.ref
+                                v.sharing = tape.ref
                         return r
             elif {two}(v := join(typed, (a, b))) is not None:
                 r = cls()
-                r._v = v
+                r._content = v
                 return r
     elif kind is float or kind is int:
         if a.__class__ is plain{floats}:
@@ -79,11 +79,11 @@ def {name}(self, other):
                 pass
         elif a.__class__ is Value:
             tape = tls.tape
-            ra = a.rec
+            ra = a.entry
             if (tape is None or ra is None or not ra.node.tracked){pending}:
                 if {number}(v := join(typed, ({joined}))) is not None:
                     r = cls()
-                    r._v = v
+                    r._content = v
                     return r
             elif tape is not None and ra is not None and ra.tape is tape and a.data is not None and a.device is cpu{numbers}:
                 n = tape.leaves
@@ -98,13 +98,13 @@ def {name}(self, other):
                         out = array(out)
                     {counted}
                     tape.whole = False
-                    rec = Rec(node, ({recs}), (), tape)
+                    entry = TapeEntry(node, ({entries}), (), tape)
                     r = cls()
-                    r._v = v = Value(out, rec)
+                    r._content = v = Value(out, entry)
                     if node.cache.saves:
-                        save(rec, ({kept}), (out,), tape)
+                        save(entry, ({kept}), (out,), tape)
                         if node.cache.read:
-                            v.borrow = tape.ref
+                            v.sharing = tape.ref
                     return r
     elif kind is element:
         if a.__class__ is plain:
@@ -136,11 +136,11 @@ def {name}(self):
             pass
     elif a.__class__ is Value:
         tape = tls.tape
-        ra = a.rec
+        ra = a.entry
         if tape is None or ra is None or not ra.node.tracked:
             if {alone}(v := join(typed, (a,))) is not None:
                 r = cls()
-                r._v = v
+                r._content = v
                 return r
         elif ra.tape is tape and a.data is not None and a.device is cpu:
             node = typed.get((ra.node,))
@@ -152,13 +152,13 @@ def {name}(self):
                 if out.__class__ is not plain:
                     out = array(out)
                 tape.whole = False
-                rec = Rec(node, (ra,), (), tape)
+                entry = TapeEntry(node, (ra,), (), tape)
                 r = cls()
-                r._v = v = Value(out, rec)
+                r._content = v = Value(out, entry)
                 if node.cache.saves:
-                    save(rec, (a,), (out,), tape)
+                    save(entry, (a,), (out,), tape)
                     if node.cache.read:
-                        v.borrow = tape.ref
+                        v.sharing = tape.ref
                 return r
     if self.__class__ is view and a.__class__ is Value:
         self = wrap(cls, a)
@@ -168,7 +168,7 @@ def {name}(self):
         return {stored}
 """
 
-#: A number's node on the tape, as by `scalar_rec`, and the record of a literal.
+#: A number's node on the tape, as by `scalar_entry`, and the record of a literal.
 _NUMBER = """rb = None
                 if kind is float:
                     lb = float_leaves[n]
@@ -176,7 +176,7 @@ _NUMBER = """rb = None
                     lb = integer_leaves[n]
                 else:
                     lb = rb.node"""
-_COUNTED = "tape.leaves, rb = n + 1, Rec(lb, (), (other,), tape)"
+_COUNTED = "tape.leaves, rb = n + 1, TapeEntry(lb, (), (other,), tape)"
 
 #: The operators of single elements: Python's own on NumPy's scalars, which is faster than any ufunc.
 _ELEMENT = (
@@ -224,7 +224,7 @@ def specialise(
     legacy: bool,
     arity: int,
     reverse: bool = False,
-    sig: Sig | None = None,
+    bound_op: BoundOp | None = None,
     general: Callable[..., Any] | None = None,
     element: type | None = None,
 ) -> Callable[..., Any]:
@@ -242,27 +242,27 @@ def specialise(
         The calling convention.
     arity, reverse
         1 or 2; with ``reverse`` the operands of a binary one are exchanged, of which the first is then a number.
-    sig
+    bound_op
         What is applied where the plain path does not hold, if not the primitive itself.
     general
         Called with the operands as they were given if no short path applies; `invoke` if None.
     element
         The class of NumPy's scalars, if there is one.
     """
-    sig = sig or op.sig(legacy)
+    bound_op = bound_op or op.bind(legacy)
     template, parts = (_UNARY, _unary_parts(op, legacy)) if arity == 1 else (_BINARY, _binary_parts(op, legacy, reverse))
     given = "self" if arity == 1 else "self, other"
     if general is None:
         operands = "self," if arity == 1 else _pair("self", "other", reverse)
-        parts |= {"general": f"wrap(cls, invoke(sig, ({operands}))[0])", "otherwise": "NotImplemented"}
-        parts["stored"] = f"by_storage(sig, ({operands}))[0]"
+        parts |= {"general": f"wrap(cls, invoke(bound_op, ({operands}))[0])", "otherwise": "NotImplemented"}
+        parts["stored"] = f"by_storage(bound_op, ({operands}))[0]"
     else:
         parts |= dict.fromkeys(("general", "otherwise", "stored"), f"general({given})")
     names: dict[str, Any] = {
-        "operand": operand, "invoke": invoke, "sig": sig, "now": now, "join": _never_joins if op.alone else join,
-        "Rec": Rec, "Value": Value, "save": save_for_backward, "cpu": CPU, "float_leaves": FLOAT_LEAVES,
-        "integer_leaves": INTEGER_LEAVES, "literals": LITERAL_RECS,
-        "typed": sig.typed, "to_scalar": HOST.scalar, "name_of": NAME_OF, "run": HOST.quick, **STORAGE,
+        "operand": operand, "invoke": invoke, "bound_op": bound_op, "now": now, "join": _never_joins if op.alone else join,
+        "TapeEntry": TapeEntry, "Value": Value, "save": save_for_backward, "cpu": CPU, "float_leaves": FLOAT_LEAVES,
+        "integer_leaves": INTEGER_LEAVES, "literals": LITERAL_ENTRIES,
+        "typed": bound_op.typed, "to_scalar": HOST.scalar, "name_of": NAME_OF, "run": HOST.quick, **STORAGE,
         "fn": host_function(op), "array": np.asarray, "wrap": wrap, "general": general, "bools": NUMPY["bool"], "squares": SQUARED,
     }  # fmt: skip
     if "squared" in parts.get("with_number", ""):
@@ -325,7 +325,7 @@ def _binary_parts(op: Op, legacy: bool, reverse: bool) -> dict[str, str]:
         "leaf": "lb = float_leaves[n]" if legacy else _NUMBER,
         "counted": _COUNTED if legacy else f"if rb is None:\n                        {_COUNTED}",
         "nodes": _pair("ra.node", "lb", reverse),
-        "recs": _pair("ra", "rb", reverse),
+        "entries": _pair("ra", "rb", reverse),
         "joined": _pair("a", "float(other)" if legacy else "other", reverse),
         "recorded": recorded,
         "kept": _pair("a", "float(other)" if legacy else "other", reverse),
@@ -376,7 +376,7 @@ def method_of(template: str, op: Op, classes: tuple[type, type, type | None], na
     has_no_elements = element is None and not cls._legacy  # type: ignore[attr-defined]  # of `Array`
     exec(complete(template, _is_exact(op), has_no_elements).format(name=op.name, **parts), env, found)
     (method,) = found.values()
-    applied = names["sig"].op if "sig" in names else op
+    applied = names["bound_op"].op if "bound_op" in names else op
     for function in ("fn", "squared"):
         if function in names:
             exchangeable(env, function, applied.names[0] if applied.names else op.name, nbytes)

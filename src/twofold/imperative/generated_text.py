@@ -10,12 +10,12 @@ from textwrap import indent
 
 _ARRAY = """if v.__class__ is plain:
     r = cls()
-    r._v = v
+    r._content = v
     return r
 """
 #: The same for a class whose results without axes are such arrays: NumPy returns scalars.
 _ARRAY_OF_ANY_SIZE = """r = cls()
-r._v = v if v.__class__ is plain else array(v)
+r._content = v if v.__class__ is plain else array(v)
 return r
 """
 _SCALAR = """if v.__class__ in native:
@@ -30,19 +30,19 @@ w._under = self
 w._key = {key}
 w._of = of
 w._seen = r
-w._steps = w._g = None
+w._steps = w._gradient = None
 return w
 """
 #: What `array.ViewMixin._operand` returns, without a frame for small parts of ready memory.
-_CONTENT = """if {x}.__class__ is view and (of := {x}._of) is not None and of is {x}._base._v and ({a} := {x}._seen).size < {small} \\
+_CONTENT = """if {x}.__class__ is view and (of := {x}._of) is not None and of is {x}._base._content and ({a} := {x}._seen).size < {small} \\
         and (of.__class__ is plain or ({a}.size < settings.defer_elements
-        and ((rec := of.rec) is None or not rec.node.tracked or tls.tape is None))):
+        and ((entry := of.entry) is None or not entry.node.tracked or tls.tape is None))):
     {copied}{a} = contiguous({a})
 else:
     {a} = {x}._operand
 """
 #: Whether others see the memory of a Value ``of``, so that it cannot be written in place, or it is tracked: inlined from `Value.exclusive`.
-SHARED = "of.rec is not None or of.at is not None or not ((b := of.borrow) is None or (b.__class__ is ref and b() is None))"
+SHARED = "of.entry is not None or of.producer is not None or not ((b := of.sharing) is None or (b.__class__ is ref and b() is None))"
 _TEXTS = {"array": _ARRAY, "scalar": _SCALAR, "result": _ARRAY + _SCALAR, "view": _VIEW}
 _PLACE = re.compile(r"^( *)\{(?:(array|scalar|result|view)|(\w+) of (\w+))\}\n", re.MULTILINE)
 

@@ -13,7 +13,7 @@ import numpy as np
 from ..device import CPU
 from ..errors import IndexingError, ShapeError
 from ..opdef.shapes import broadcast_shapes, checked_index
-from ..opdef.spec import Sig
+from ..opdef.spec import BoundOp
 from ..ops import primitive_gather, primitive_shape
 from .array import Array, adopted, from_host
 from .cell import PLAIN, Cell, Content, Value, wrap
@@ -46,7 +46,7 @@ class Basic(NamedTuple):
 
     key: tuple[Triple, ...]
     kept: tuple[int | None, ...]
-    chain: tuple[Sig, ...]
+    chain: tuple[BoundOp, ...]
     is_view: bool
     target: tuple[int, ...]
 
@@ -146,10 +146,10 @@ class Indexer:
                 at = checked_index(int(item), shape[len(key)], len(key))
                 key.append((at, at + 1, None))
         target = tuple(len(range(*slice(*k).indices(n))) for k, n in zip(key, shape, strict=True))
-        chain = [primitive_shape.slice.sig(key=tuple(key))]
+        chain = [primitive_shape.slice.bind(key=tuple(key))]
         result = tuple(1 if k is None else target[k] for k in kept) or (self.rules.element if shape else ())
         if result != target:
-            chain.append(primitive_shape.reshape.sig(shape=result))
+            chain.append(primitive_shape.reshape.bind(shape=result))
         return Basic(tuple(key), tuple(kept), tuple(chain), self.rules.is_view(shape, items, key, target), target)
 
     # index arrays
@@ -178,9 +178,9 @@ class Indexer:
                 key.append(triple)
                 shape.append(len(range(*slice(*triple).indices(source[len(key) - 1]))))
                 arrays.append(a)
-        chain = [] if all(k == FULL for k in key) else [primitive_shape.slice.sig(key=tuple(key))]
+        chain = [] if all(k == FULL for k in key) else [primitive_shape.slice.bind(key=tuple(key))]
         if len(shape) > len(source):
-            chain.append(primitive_shape.reshape.sig(shape=tuple(shape)))
+            chain.append(primitive_shape.reshape.bind(shape=tuple(shape)))
         return Places(tuple(chain), tuple(arrays), tuple(shape), separator)
 
     def gather_as_given(self, x: Any, index: Any) -> Any:
@@ -194,25 +194,25 @@ class Indexer:
         if found is not None:
             return found
         places = self._places(x, index)
-        sig, cells = _index_sig(places.arrays, x)
-        out = wrap(_class_of(x), invoke(sig, (_applied(x, places.chain), *cells))[0])
+        bound_op, cells = _index_sig(places.arrays, x)
+        out = wrap(_class_of(x), invoke(bound_op, (_applied(x, places.chain), *cells))[0])
         if places.dropped is not None:
-            out = _applied(out, [primitive_shape.reshape.sig(shape=_selected_shape(places))])
-        return out if out.shape or not self.rules.element else _applied(out, [primitive_shape.reshape.sig(shape=self.rules.element)])
+            out = _applied(out, [primitive_shape.reshape.bind(shape=_selected_shape(places))])
+        return out if out.shape or not self.rules.element else _applied(out, [primitive_shape.reshape.bind(shape=self.rules.element)])
 
     def _scatter(self, x: Array, root: Cell, chain: Chain, index: object, value: object) -> None:
         """Assignment at index arrays."""
-        sig, cells, selected = self._target(x, index)
-        write(root, chain, (sig, *cells), _broadcastable(self.rules.value(value, x), selected))
+        bound_op, cells, selected = self._target(x, index)
+        write(root, chain, (bound_op, *cells), _broadcastable(self.rules.value(value, x), selected))
 
     def added(self, x: Array, index: object, value: object) -> Content:
         """The content of an array with a value added at index arrays; duplicate indices accumulate."""
-        sig, cells, selected = self._target(x, index)
+        bound_op, cells, selected = self._target(x, index)
         new = _broadcastable(self.rules.value(value, x), selected)
         new = from_host(_class_of(x), new, x.context) if isinstance(new, np.ndarray) else new
-        return invoke(primitive_gather.index_add.sig(key=sig.params["key"]), (x, new, *cells))[0]
+        return invoke(primitive_gather.index_add.bind(key=bound_op.params["key"]), (x, new, *cells))[0]
 
-    def _target(self, x: Array, index: object) -> tuple[Sig, list[Array], tuple[int, ...]]:
+    def _target(self, x: Array, index: object) -> tuple[BoundOp, list[Array], tuple[int, ...]]:
         """The ``index`` primitive with arrays that select the same elements of the array itself, and the selection's shape.
 
         If the index has slices or new axes too, the arrays are the coordinates of every selected element.
@@ -240,20 +240,20 @@ class Places(NamedTuple):
         A new axis that is not part of the selection: it only separates the index arrays on its two sides.
     """
 
-    chain: tuple[Sig, ...]
+    chain: tuple[BoundOp, ...]
     arrays: tuple[Any, ...]
     shape: tuple[int, ...]
     dropped: int | None
 
 
-def _as_given(x: Any, index: Any) -> tuple[Sig, list[Any]] | None:
+def _as_given(x: Any, index: Any) -> tuple[BoundOp, list[Any]] | None:
     """The ``index`` primitive and its operands for arrays and whole axes that can be operands as they are; None for any other index.
 
     The arrays are a mask of one axis, or ready places on cpu(0), none of which is counted from the end. An operation that is recorded or
     waits borrows them, so that they are not copied unless they are written in the meantime.
     """
     cls = type(x)._root or type(x)
-    v: Any = x._v if cls is type(x) else None  # that of a view is read once it is needed, since reading it may be recorded
+    v: Any = x._content if cls is type(x) else None  # that of a view is read once it is needed, since reading it may be recorded
     shape = v.data.shape if v.__class__ is Value and v.data.__class__ is PLAIN else x.shape
     items = index if index.__class__ is tuple else (index,)
     if len(items) > len(shape):
@@ -282,7 +282,7 @@ def _as_given(x: Any, index: Any) -> tuple[Sig, list[Any]] | None:
         operands.append(item if type(item)._root is None else Value(np.array(places)))
     if not operands:
         return None
-    v = x._v if v is None else v
+    v = x._content if v is None else v
     if v.__class__ is Value and v.device is not CPU:
         return None
     operands.insert(0, x if cls is type(x) else wrap(cls, v))
@@ -290,9 +290,9 @@ def _as_given(x: Any, index: Any) -> tuple[Sig, list[Any]] | None:
 
 
 @cache
-def _index_of(key: tuple[int | None, ...], ndim: int) -> Sig:
+def _index_of(key: tuple[int | None, ...], ndim: int) -> BoundOp:
     """``index`` with a key for the first axes; the others are whole."""
-    return primitive_gather.index.sig(key=(*key, *[None] * (ndim - len(key))))
+    return primitive_gather.index.bind(key=(*key, *[None] * (ndim - len(key))))
 
 
 def _class_of(x: Array) -> type[Array]:
@@ -342,13 +342,13 @@ def is_contiguous(shape: Sequence[int], items: Sequence[Any], key: Sequence[Trip
     return True
 
 
-def _applied(x: Array, chain: Sequence[Sig]) -> Array:
-    for sig in chain:
-        x = wrap(_class_of(x), invoke(sig, (x,))[0])
+def _applied(x: Array, chain: Sequence[BoundOp]) -> Array:
+    for bound_op in chain:
+        x = wrap(_class_of(x), invoke(bound_op, (x,))[0])
     return x
 
 
-def _is_there(value: Any, root: Cell, chain: Sequence[Sig]) -> bool:
+def _is_there(value: Any, root: Cell, chain: Sequence[BoundOp]) -> bool:
     """Whether a value is a view of exactly what is assigned to: ``x[k] += y`` updates the view in place, then assigns it."""
     return type(value)._root is not None and value._base is root and value._chain == chain
 
@@ -377,7 +377,7 @@ def _index_arrays(item: np.ndarray, shape: tuple[int, ...], axis: int) -> list[n
     return [np.where(item < 0, item + size, item) if low < 0 else item]
 
 
-def _index_sig(arrays: Sequence[Any], like: Array) -> tuple[Sig, list[Any]]:
+def _index_sig(arrays: Sequence[Any], like: Array) -> tuple[BoundOp, list[Any]]:
     """The ``index`` primitive for an item per axis (an index array, or None for the whole axis), and the arrays on the device."""
     used = [a for a in arrays if a is not None]
     try:
@@ -388,7 +388,7 @@ def _index_sig(arrays: Sequence[Any], like: Array) -> tuple[Sig, list[Any]]:
         ) from error
     numbers = iter(range(len(used)))
     key = tuple(None if a is None else next(numbers) for a in arrays)
-    return primitive_gather.index.sig(key=key), [adopted(_class_of(like), a, like.context) for a in used]
+    return primitive_gather.index.bind(key=key), [adopted(_class_of(like), a, like.context) for a in used]
 
 
 def _selected_shape(places: Places) -> tuple[int, ...]:
@@ -404,8 +404,8 @@ def _coordinates(shape: Sequence[int], axis: int, places: Places) -> np.ndarray:
     """The coordinate along an axis of the source, for every element of the view that slices and new axes make of it."""
     column = np.arange(shape[axis]).reshape([-1 if k == axis else 1 for k in range(len(shape))])
     whole = np.broadcast_to(column, shape)
-    for sig in places.chain:
-        whole = whole.reshape(sig.params["shape"]) if sig.op.selects is None else whole[sig.op.selects(**sig.params)]
+    for bound_op in places.chain:
+        whole = whole.reshape(bound_op.params["shape"]) if bound_op.op.selects is None else whole[bound_op.op.selects(**bound_op.params)]
     return whole
 
 
@@ -454,4 +454,4 @@ def _broadcastable(value: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _reshaped(value: Any, shape: tuple[int, ...]) -> Any:
-    return value._view(primitive_shape.reshape.sig(shape=shape)) if isinstance(value, Array) else value.reshape(shape)  # type: ignore[attr-defined]
+    return value._view(primitive_shape.reshape.bind(shape=shape)) if isinstance(value, Array) else value.reshape(shape)  # type: ignore[attr-defined]

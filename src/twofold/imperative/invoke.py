@@ -17,26 +17,26 @@ from ..graph.build import apply
 from ..graph.ir import Application, Constant, Node, bound_tables, leaf
 from ..opdef.conventions import operator_scalar
 from ..opdef.inputs import Input
-from ..opdef.spec import Op, Sig
+from ..opdef.spec import BoundOp, Op
 from ..scheduler.observers import LISTENERS, report_arrays
 from ..scheduler.streams import run_on
 from ..strictness import tolerate
 from .cell import ALWAYS, HOST, PLAIN, Cell, Content, Operand, Value, wrap
 from .counters import COUNTERS
 from .deferral import defer, defer_recorded
+from .dispatch import ExecutionMode, execution_mode, is_exposed, is_lazy, is_plain, is_ready
 from .failure import after_failure
 from .generator import STREAMS
-from .handle import Handle
-from .record import Rec, Tape, tls
-from .recording import enter, record_again, save_for_backward, scalar_rec
+from .recording import enter, record_again, save_for_backward, scalar_entry
 from .residuals import Cold, NodePlan, plan_of, runner
 from .scalars import Scalar, scalar_key, scalar_node
-from .sites import runs_at_once
-from .way import Way, is_exposed, is_lazy, is_plain, is_ready, way_of
+from .sites import site_runs_inline
+from .tape import Tape, TapeEntry, tls
+from .user_function import UserFunction
 from .window import force
 
 #: An operand as it is given.
-Argument: TypeAlias = Cell | Scalar | Handle | None
+Argument: TypeAlias = Cell | Scalar | UserFunction | None
 
 
 def data_of(v: Operand) -> Array:
@@ -48,7 +48,7 @@ def data_of(v: Operand) -> Array:
 
 def host_of(cell: Cell) -> np.ndarray:
     """A NumPy array with a cell's content; it may share memory."""
-    v = cell._v
+    v = cell._content
     if v.__class__ is PLAIN:
         return v
     device = device_of(v)
@@ -83,17 +83,17 @@ def full_content(value: float, shape: tuple[int, ...], dtype: str, device: Devic
 def contents_of(arrays: Sequence[Array], device: Device) -> list[Content]:
     """Fresh arrays as contents of cells."""
     if device is CPU:
-        big = SETTINGS.defer_elements  # as `way.is_plain`
+        big = SETTINGS.defer_elements  # as `dispatch.is_plain`
         return [a if a.__class__ is PLAIN and a.size < big else Value(a) for a in arrays]
     return [Value(a, device=device) for a in arrays]
 
 
-def invoke(sig: Sig, args: Sequence[Argument], device: Device | None = None) -> list[Content]:
+def invoke(bound_op: BoundOp, args: Sequence[Argument], device: Device | None = None) -> list[Content]:
     """Apply an operator to cells, Python scalars and None (an omitted optional input).
 
     Parameters
     ----------
-    sig
+    bound_op
         The operator with its parameters.
     args
         One per input, then one per scalar parameter.
@@ -116,41 +116,41 @@ def invoke(sig: Sig, args: Sequence[Argument], device: Device | None = None) -> 
     tape = tls.tape
     tracked = False
     for a in args:  # once: that of a large view is a copy, and that of a tracked one is recorded
-        v: Any = a._v if isinstance(a, Cell) else a
+        v: Any = a._content if isinstance(a, Cell) else a
         contents.append(v)
-        if tape is not None and not tracked and v.__class__ is Value and (rec := v.rec) is not None and rec.node.tracked:
+        if tape is not None and not tracked and v.__class__ is Value and (entry := v.entry) is not None and entry.node.tracked:
             tracked = True
     if tracked and tape is not None:
-        again = record_again(sig, args, contents, tape)
+        again = record_again(bound_op, args, contents, tape)
         if again is not None:
             return again
-    found = _run_cached(sig, contents, tape)
+    found = _run_cached(bound_op, contents, tape)
     if found is not None and found is not WAITS:
         return found
-    op = sig.op
+    op = bound_op.op
     where, tracked, scalars = _inspected(op, contents)
     if where is None:
         where = device or current_device()
     if op.random and len(args) < len(op.inputs) + len(op.scalars):
         args, contents = _with_key(op, args, contents, where)
-    if scalars and sig.legacy and op.elementwise:
-        contents = _legacy_scalars(sig, contents)
+    if scalars and bound_op.legacy and op.elementwise:
+        contents = _legacy_scalars(bound_op, contents)
     lazy = is_lazy(contents, op) and (tracked or not op.alone or not is_ready(contents))
-    way = way_of(where, tracked=tracked, lazy=lazy, exposed=lazy and is_exposed(contents), at_once=op.dynamic_shape)
-    if way is Way.INLINE:
-        return _inline(sig, contents, where)
-    if way is Way.DEFERRED:
+    mode = execution_mode(where, tracked=tracked, lazy=lazy, exposed=lazy and is_exposed(contents), at_once=op.dynamic_shape)
+    if mode is ExecutionMode.INLINE:
+        return _inline(bound_op, contents, where)
+    if mode is ExecutionMode.DEFERRED:
         if where is CPU and found is None and _runs_at_once(contents):
-            return _inline(sig, contents, where)
-        return [*defer(sig, _captured(args, contents), where)]
+            return _inline(bound_op, contents, where)
+        return [*defer(bound_op, _captured(args, contents), where)]
     assert tape is not None
-    at_once = way is Way.RECORDED_DEFERRED and where is CPU and _runs_at_once(contents)
-    return _record(sig, args, contents, where, tape, Way.RECORDED if at_once else way, at_once)
+    at_once = mode is ExecutionMode.RECORDED_DEFERRED and where is CPU and _runs_at_once(contents)
+    return _record(bound_op, args, contents, where, tape, ExecutionMode.RECORDED if at_once else mode, at_once)
 
 
 def _runs_at_once(contents: Sequence[Any]) -> bool:
     """Whether an operation on cpu(0) that might wait runs at once, since its operands are ready and its site says so."""
-    return not LISTENERS and is_ready(contents) and runs_at_once()
+    return not LISTENERS and is_ready(contents) and site_runs_inline()
 
 
 #: In place of results: the operation waits.
@@ -169,7 +169,7 @@ def _inspected(op: Op, contents: Sequence[Any]) -> tuple[Device | None, bool, bo
         elif v.__class__ is Value:
             if v.device is not device:
                 device = v.device if device is None else _common(op, device, v.device)
-            if recording and not tracked and (rec := v.rec) is not None and rec.node.tracked:  # as `way.is_tracked`
+            if recording and not tracked and (entry := v.entry) is not None and entry.node.tracked:  # as `dispatch.is_tracked`
                 tracked = True
         elif v is not None:
             scalars = True
@@ -180,20 +180,20 @@ def _inspected(op: Op, contents: Sequence[Any]) -> tuple[Device | None, bool, bo
     return device, tracked, scalars
 
 
-def _run_cached(sig: Sig, contents: Sequence[Any], tape: Tape | None) -> list[Any] | None:
+def _run_cached(bound_op: BoundOp, contents: Sequence[Any], tape: Tape | None) -> list[Any] | None:
     """The short path of `_inline`, for unrecorded scalars and ready arrays on cpu(0) of known types; None for anything else."""
     v: Any = contents[0] if len(contents) == 1 else None
     is_large = False
     if v.__class__ is PLAIN:
         arrays = [v]
-        found = sig.inline.get((v.shape, v.dtype))
+        found = bound_op.inline.get((v.shape, v.dtype))
     else:
         key: list[Any] = []
         arrays, dtype = [], None
-        big = SETTINGS.defer_elements * sig.op.waits_from
+        big = SETTINGS.defer_elements * bound_op.op.waits_from
         for v in contents:
             if v.__class__ is Value:  # a parameter, or what a tape has saved
-                if v.device is not CPU or (tape is not None and (rec := v.rec) is not None and rec.node.tracked):
+                if v.device is not CPU or (tape is not None and (entry := v.entry) is not None and entry.node.tracked):
                     return None
                 v = v.data
                 if v.__class__ is not PLAIN:
@@ -210,16 +210,16 @@ def _run_cached(sig: Sig, contents: Sequence[Any], tape: Tape | None) -> list[An
                 continue
             elif dtype is None or dtype.kind != "f":
                 return None
-            elif v.__class__ is float or (v.__class__ is int and sig.legacy and sig.op.elementwise):
+            elif v.__class__ is float or (v.__class__ is int and bound_op.legacy and bound_op.op.elementwise):
                 key.append(float)
                 v = float(v)  # as `_legacy_scalars`
             else:
                 return None
             arrays.append(v)
-        found = sig.inline.get(tuple(key)) if dtype is not None else None
+        found = bound_op.inline.get(tuple(key)) if dtype is not None else None
     if found is None:
         return None
-    if is_large and not sig.op.alone and not _runs_at_once(contents):
+    if is_large and not bound_op.op.alone and not _runs_at_once(contents):
         return WAITS
     COUNTERS.inline += 1
     run, _, count, largest = found
@@ -244,7 +244,7 @@ RUN_CACHED: dict[str, Any] = {
 
 SCALARS = (float, int, bool)
 #: Operands other than arrays: Python scalars, and user code (an object with forward and backward).
-OPERANDS = (int, float, Handle)
+OPERANDS = (int, float, UserFunction)
 
 
 def _common(op: Op, a: Device, b: Device) -> Device:
@@ -261,11 +261,11 @@ def _with_key(op: Op, args: Sequence[Any], contents: list[Any], device: Device) 
     return [*args[:at], key, *args[at:]], [*contents[:at], key, *contents[at:]]
 
 
-def _legacy_scalars(sig: Sig, contents: list[Any]) -> list[Any]:
+def _legacy_scalars(bound_op: BoundOp, contents: list[Any]) -> list[Any]:
     dtype = next((type_of(v)[1] for v in contents if v.__class__ is PLAIN or v.__class__ is Value), None)
     if dtype is None or (dtype in FLOATS and all(v.__class__ not in (int, bool) for v in contents)):
         return contents
-    return [operator_scalar(sig, v, dtype) if isinstance(v, (int, float)) else v for v in contents]
+    return [operator_scalar(bound_op, v, dtype) if isinstance(v, (int, float)) else v for v in contents]
 
 
 def _captured(args: Sequence[Any], contents: Sequence[Any]) -> list[Any]:
@@ -278,7 +278,7 @@ def _captured(args: Sequence[Any], contents: Sequence[Any]) -> list[Any]:
     return out
 
 
-def _application(sig: Sig, contents: Sequence[Any]) -> Application:
+def _application(bound_op: BoundOp, contents: Sequence[Any]) -> Application:
     """The application to leaves of the operands' types; Python scalars other than literals are leaves too."""
     nodes: list[Node | None] = []
     for k, v in enumerate(contents):
@@ -288,21 +288,21 @@ def _application(sig: Sig, contents: Sequence[Any]) -> Application:
             nodes.append(scalar_node(v, ("in", k)))
         else:
             nodes.append(leaf(("in", k), *type_of(v)))
-    return apply(sig, tuple(nodes))
+    return apply(bound_op, tuple(nodes))
 
 
-def _inline(sig: Sig, contents: Sequence[Any], device: Device) -> list[Any]:
+def _inline(bound_op: BoundOp, contents: Sequence[Any], device: Device) -> list[Any]:
     COUNTERS.inline += 1
     key = _key(contents) if device is CPU or device.is_host else None
-    found = sig.inline.get(key) if key else None
+    found = bound_op.inline.get(key) if key else None
     if found is None:
         bound_tables()  # code that neither records nor defers begins no tape or window
-        node = _application(sig, contents)
+        node = _application(bound_op, contents)
         given = [k for k, i in enumerate(node.inputs) if i is not None and not isinstance(i, Constant)]
-        largest = math.inf if sig.op.dynamic_shape else max([part.size for part in node.parts])
+        largest = math.inf if bound_op.op.dynamic_shape else max([part.size for part in node.parts])
         found = runner(node, backend_for(device)), given, len(node.parts), largest
         if key and found[0].__class__ is not Cold:
-            sig.inline[key] = found
+            bound_op.inline[key] = found
     run, given, count, _ = found
     arrays = _arrays(contents, given)
     results = run(arrays) if device is CPU and not LISTENERS else run_on(device, run, arrays)
@@ -341,78 +341,82 @@ def _key(contents: Sequence[Any]) -> Any:
     return tuple(parts)
 
 
-def _record(sig: Sig, args: Sequence[Any], values: list[Any], device: Device, tape: Tape, way: Way, at_once: bool) -> list[Any]:
+def _record(
+    bound_op: BoundOp, args: Sequence[Any], values: list[Any], device: Device, tape: Tape, mode: ExecutionMode, at_once: bool
+) -> list[Any]:
     COUNTERS.recorded += 1
     if tape.device is not device:
         tape.device = device if tape.device is None else False
-    recs: list[Any] = []
+    entries: list[Any] = []
     nodes: list[Any] = []
     for k, v in enumerate(values):
         if v.__class__ is PLAIN:
             owner = args[k]
             v = values[k] = owner._capture() if isinstance(owner, Cell) else Value(v)
         if isinstance(v, Value):
-            rec = v.rec
-            if rec is None or rec.tape is not tape:
-                rec = enter(v, tape)
+            entry = v.entry
+            if entry is None or entry.tape is not tape:
+                entry = enter(v, tape)
         elif v is None:
-            recs.append(None)
+            entries.append(None)
             nodes.append(None)
             continue
         else:
-            rec = scalar_rec(v, tape)
-        recs.append(rec)
-        nodes.append(rec.node)
+            entry = scalar_entry(v, tape)
+        entries.append(entry)
+        nodes.append(entry.node)
     inputs = tuple(nodes)
-    node = sig.typed.get(inputs)
+    node = bound_op.typed.get(inputs)
     if node is None:
-        node = apply(sig, inputs)
+        node = apply(bound_op, inputs)
     plan = node.cache
     if plan is None or plan.saves is None:
         plan = plan_of(node)
-    rec = Rec(node, tuple(recs), (), tape)
-    parts = (rec,) if len(node.parts) == 1 else [Rec(p, (rec,), (), tape) for p in node.parts]
-    hooked = sig.op.backward_rule is not None
+    entry = TapeEntry(node, tuple(entries), (), tape)
+    parts = (entry,) if len(node.parts) == 1 else [TapeEntry(p, (entry,), (), tape) for p in node.parts]
+    hooked = bound_op.op.backward_rule is not None
     kept: Sequence[Any]
     if not at_once and plan.largest >= SETTINGS.defer_elements:  # perhaps a large result of small operands, which others will read
-        way = way_of(device, tracked=True, lazy=True, exposed=is_exposed(values), at_once=sig.op.dynamic_shape)
-    if way is Way.RECORDED_DEFERRED:  # what backward reads is saved only if the window runs before backward joins it
-        outs, kept = defer_recorded(rec, values, parts, device, tape, hooked)
+        mode = execution_mode(device, tracked=True, lazy=True, exposed=is_exposed(values), at_once=bound_op.op.dynamic_shape)
+    if mode is ExecutionMode.RECORDED_DEFERRED:  # what backward reads is saved only if the window runs before backward joins it
+        outs, kept = defer_recorded(entry, values, parts, device, tape, hooked)
     else:
         tape.whole = False
         run = plan.run.get(device.device_type) or runner(node, backend_for(device))
         arrays = _arrays(values, plan.given)
         datas = run(arrays) if device is CPU and not LISTENERS else run_on(device, run, arrays)
-        outs = [Value(datas[k], r, None, device) for k, r in enumerate(parts)] if len(parts) > 1 else [Value(datas[0], rec, None, device)]
+        outs = [Value(datas[k], r, None, device) for k, r in enumerate(parts)] if len(parts) > 1 else [Value(datas[0], entry, None, device)]
         kept = _twins(outs, plan, hooked) if plan.read or hooked else [None] * len(outs)
         if plan.saves:
             residual = [Value(d, None, None, device) for d in datas[len(parts) :]]
-            save_for_backward(rec, values, [*kept, *residual], tape)
+            save_for_backward(entry, values, [*kept, *residual], tape)
     if hooked:
-        rec.hook = _hook(sig, node, plan, args, kept)
+        entry.hook = _hook(bound_op, node, plan, args, kept)
     return outs
 
 
-def _hook(sig: Sig, node: Node, plan: NodePlan, args: Sequence[Any], outs: Sequence[Value | None]) -> tuple[Sig, list[Any], list[Cell]]:
+def _hook(
+    bound_op: BoundOp, node: Node, plan: NodePlan, args: Sequence[Any], outs: Sequence[Value | None]
+) -> tuple[BoundOp, list[Any], list[Cell]]:
     """For `backward.run_hook`: the ``on_backward`` rule as an operator on results and inputs, its operands, and the cells to write."""
     if plan.hook is None:
-        plan.hook = _on_backward(sig, node)
-    op = sig.op
+        plan.hook = _on_backward(bound_op, node)
+    op = bound_op.op
     results = [wrap(Cell, v) for v in outs]
     targets = [a for a, i in zip(args, op.inputs, strict=False) if i.auxiliary]
     return plan.hook, [*results, *args[: len(op.inputs)]], targets
 
 
-def _on_backward(sig: Sig, node: Node) -> Sig:
+def _on_backward(bound_op: BoundOp, node: Node) -> BoundOp:
     """A node's ``on_backward`` rule as an operator from its results and inputs to the new values of its auxiliary states."""
-    op, count = sig.op, len(node.parts)
+    op, count = bound_op.op, len(node.parts)
     tracked = tuple([i is not None and i.tracked for i in node.inputs])
 
     def rule(xp: Namespace, *arrays: Array) -> tuple[Array, ...]:
-        new = op.new_states(xp, arrays[:count], arrays[count:], sig.params, tracked)
+        new = op.new_states(xp, arrays[:count], arrays[count:], bound_op.params, tracked)
         return tuple(new[n] for n in op.auxiliary)
 
-    return Op(f"{op.name}_on_backward", rule, inputs=(Input("arrays"),), variadic=True, outputs=len(op.auxiliary)).sig()
+    return Op(f"{op.name}_on_backward", rule, inputs=(Input("arrays"),), variadic=True, outputs=len(op.auxiliary)).bind()
 
 
 def _twins(outs: Sequence[Value], plan: NodePlan, every: bool) -> list[Value | None]:
@@ -421,7 +425,7 @@ def _twins(outs: Sequence[Value], plan: NodePlan, every: bool) -> list[Value | N
     for k in range(len(outs)) if every else plan.read:
         out = outs[k]
         twins[k] = twin = Value(out.data, None, None, out.device, ALWAYS)
-        out.borrow = ref(twin)  # a write to it is not in place while the tape, or a window with backward, reads the twin
+        out.sharing = ref(twin)  # a write to it is not in place while the tape, or a window with backward, reads the twin
     return twins
 
 

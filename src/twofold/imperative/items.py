@@ -21,10 +21,10 @@ from ..generated_methods import attach_method
 from ..ops import primitive_shape
 from .array import AXES_REVERSED, RESHAPED
 from .cell import PLAIN, Value
+from .dispatch import IS_SMALL
 from .fast import native
 from .generated_text import SHARED, complete
-from .record import tls
-from .way import IS_SMALL
+from .tape import tls
 from .write import recorded_part
 
 #: The classes of NumPy's integers, which select as Python's do; its bools are masks.
@@ -33,18 +33,18 @@ INTEGER_SCALARS = frozenset(NUMPY[name].type for name in INTEGERS)
 PLACES = frozenset({int, bool})
 #: Where the elements of a root are: ``v`` is NumPy's array, and ``of`` the content that it belongs to.
 _ROOT = """
-    v = of = self._v
+    v = of = self._content
     if of.__class__ is not plain:
         if of.__class__ is not Value or (v := of.data).__class__ is not plain or of.device is not cpu{shared}:
             return {general}"""
 #: The same for a view, unless its base has another content by now.
 _VIEW = """
     of = self._of
-    if of is not self._base._v{own}:
+    if of is not self._base._content{own}:
         return {general}
     v = self._seen"""
-#: Whether a read of the content has to be recorded: `way.is_tracked`.
-_TRACKED = "of.__class__ is not plain and (rec := of.rec) is not None and rec.node.tracked and tls.tape is not None"
+#: Whether a read of the content has to be recorded: `dispatch.is_tracked`.
+_TRACKED = "of.__class__ is not plain and (entry := of.entry) is not None and entry.node.tracked and tls.tape is not None"
 
 _GET = """
 def __getitem__(self, key):{where}
@@ -75,7 +75,7 @@ def __getitem__(self, key):{where}
         part = recorded_part(of, {chain}basic(v.shape, key).chain{end}, r)
         if part is not None:
             c = cls()
-            c._v = part
+            c._content = part
             return c
     return get(self, key)
 """
@@ -94,7 +94,7 @@ def __setitem__(self, key, value):
             return
         else:
             shown = value._of
-        if shown is not None and shown is value._base._v and (shown.__class__ is plain or tls.tape is None):
+        if shown is not None and shown is value._base._content and (shown.__class__ is plain or tls.tape is None):
             source = value._seen
         else:
             source = value._operand
@@ -132,7 +132,7 @@ def reshape(self, *shape, {options}):{where}
             part = recorded_part(of, {chain}(reshape_to(shape=r.shape),){end}, r, True)
             if part is not None:
                 c = cls()
-                c._v = part
+                c._content = part
                 return c
         return {general}
     {view}
@@ -149,7 +149,7 @@ def T(self):{where}
 #: The result of an index with arrays.
 _FRESH = f"""r = contiguous(r)
 {{margin}}c = cls()
-{{margin}}c._v = r if {IS_SMALL.format("r")} else Value(r)
+{{margin}}c._content = r if {IS_SMALL.format("r")} else Value(r)
 {{margin}}return c"""
 #: NumPy's rules: integers for all axes give a scalar, and an array of indices or a mask gives a copy.
 _NUMPY_GET = {"integer": "v[key]", "items": "v[key]", "new_axes": " and last is not None"}
@@ -183,7 +183,7 @@ _NUMPY_GET["by_array"] = f"""if kind is element:
                     return get(self, key)
                 if kind is list:
                     at = key if places.issuperset(map(type, key)) else host_key(key)
-                elif kind is not cls and kind is not view or (at := key._v).__class__ is not plain or not at.ndim:
+                elif kind is not cls and kind is not view or (at := key._content).__class__ is not plain or not at.ndim:
                     at = None
                 if at is None:
                     return get(self, key)
@@ -203,7 +203,7 @@ _NUMPY_SET["by_array"] = """if kind is list:
             at = key._raw
             if at.__class__ not in integers:
                 return put(self, key, value)
-        elif kind is not cls and kind is not view or (at := key._v).__class__ is not plain or not at.ndim:
+        elif kind is not cls and kind is not view or (at := key._content).__class__ is not plain or not at.ndim:
             return put(self, key, value)"""
 _NUMPY_RESHAPE = {
     "copied": f"""if r.ndim and not ({_TRACKED}):
@@ -271,7 +271,7 @@ def _host_keys(cls: type, view: type, element: type | None) -> Callable[[Any], A
                     return None
                 item = item._raw.item()
             elif kind is cls or kind is view:
-                item = item._v
+                item = item._content
                 if item.__class__ is not PLAIN or not item.ndim:
                     return None
             elif kind is list:
@@ -310,7 +310,7 @@ def attach(
         "get": get, "put": put, "host_key": _host_keys(cls, view, element),
     }  # fmt: skip
     env |= {"reshape": vars(cls).get("reshape"), "reshaped": RESHAPED, "transposed": AXES_REVERSED}
-    env |= {"recorded_part": recorded_part, "basic": cls._indexer.basic, "reshape_to": primitive_shape.reshape.sig}
+    env |= {"recorded_part": recorded_part, "basic": cls._indexer.basic, "reshape_to": primitive_shape.reshape.bind}
     shared = {"shared": f" or {SHARED}", "own": f" or (of.__class__ is not plain and ({SHARED}))"}
     always = {"shared": "", "own": "", "tracked": _TRACKED}
     methods: list[tuple[str, dict[str, str]]] = [

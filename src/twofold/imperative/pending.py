@@ -1,6 +1,6 @@
 """Pending results of programs and copies that a lane, or a device's own queue, runs while the host goes on.
 
-A Value without data knows its maker (see `Value.at`): a window, a task, or a copy in progress. A thread that needs the data calls the
+A Value without data knows its maker (see `Value.producer`): a window, a task, or a copy in progress. A thread that needs the data calls the
 maker's `finish`, which runs a task in that thread unless another has started it.
 """
 
@@ -16,8 +16,8 @@ from ..scheduler.queue import QUEUE
 from ..scheduler.streams import Arrival, run_on
 from ..scheduler.variable import Lane, Task, Var
 from .cell import Content, Value
+from .dispatch import runs_here
 from .invoke import data_of
-from .way import runs_here
 from .window import LOCK, force, hand_out
 
 
@@ -69,16 +69,16 @@ class Arriving:
 
 def is_pending(v: Value) -> bool:
     """Whether a task is to compute the Value, and has not done so yet."""
-    at = v.at  # read before data: they are written in the opposite order
-    return v.data is None and at is not None and isinstance(at[0], Pending)
+    producer = v.producer  # read before data: they are written in the opposite order
+    return v.data is None and producer is not None and isinstance(producer[0], Pending)
 
 
 def by_task(contents: Sequence[Content]) -> list[list[int]]:
     """Positions of contents: first of those that no task is computing, then of those of each task, in the order of their submission."""
     found: dict[int, list[int]] = {}
     for k, v in enumerate(contents):
-        at = v.at if isinstance(v, Value) and is_pending(v) else None
-        found.setdefault(-1 if at is None else at[0].serial, []).append(k)
+        producer = v.producer if isinstance(v, Value) and is_pending(v) else None
+        found.setdefault(-1 if producer is None else producer[0].serial, []).append(k)
     return [found[serial] for serial in sorted(found)]
 
 
@@ -148,7 +148,7 @@ def issue(
     for v in operands:
         if isinstance(v, Value) and v.data is not None:
             _lend(v, made)
-    earlier = [at[0] for at in [v.at for v in waits] if at is not None]
+    earlier = [producer[0] for producer in [v.producer for v in waits] if producer is not None]
     QUEUE.submit(made, [e.var for e in earlier if isinstance(e, Pending)], [made.var] if order is None else [made.var, order])
     return results
 
@@ -156,7 +156,7 @@ def issue(
 def _lend(v: Value, reader: Pending) -> None:
     """Protect a Value from being overwritten before a task, which holds it, has read it."""
     with LOCK:
-        if v.at is None or v.at[0].is_done:
-            v.at = reader, ArrayType(*v.type)
+        if v.producer is None or v.producer[0].is_done:
+            v.producer = reader, ArrayType(*v.type)
         else:  # another task or window reads it too
             v.share()

@@ -19,7 +19,7 @@ from ..program.interpret import interpret, interpretable
 from ..program.profiling import Title
 
 if TYPE_CHECKING:
-    from ..opdef.spec import Sig
+    from ..opdef.spec import BoundOp
 
 #: Elements of the largest operand of a small product, at most.
 SMALL = 1 << 15
@@ -59,7 +59,7 @@ class NodePlan:
     __slots__ = ("again", "fast", "given", "hook", "keeps", "largest", "lends", "positions", "read", "residuals", "run", "saves", "tracked")
 
     def __init__(self) -> None:
-        self.hook: Sig | None = None
+        self.hook: BoundOp | None = None
         self.saves: tuple[Saved, ...] | None = None
         self.lends: tuple[int, ...] = ()
         self.keeps: tuple[int, ...] = ()
@@ -94,7 +94,7 @@ def _derive(node: Application, plan: NodePlan) -> None:
     inner = _inner_nodes(node, node.body)
     douts = [leaf(("dout", k), p.shape, p.dtype) for k, p in enumerate(node.parts)]
     grads = [g for g in input_gradients(node, douts) if g is not None] if node.tracked else []
-    used = set(residuals(inner, grads, {*inputs, *node.parts, node}, recompute=node.sig.op.recompute))
+    used = set(residuals(inner, grads, {*inputs, *node.parts, node}, recompute=node.bound_op.op.recompute))
     shared = [n for n in inner if n in used and n not in node.body]
     plan.tracked = tuple(n.tracked for n in shared)
     if any(plan.tracked):  # a second-order gradient recomputes residuals from the inputs
@@ -109,9 +109,9 @@ def _derive(node: Application, plan: NodePlan) -> None:
     plan.keeps = (*plan.read, *range(len(node.parts), len(node.parts) + len(shared)))
     plan.given = tuple(k for k, i in enumerate(node.inputs) if i is not None and not isinstance(i, Constant))
     plan.saves = (*[("in", k) for k in plan.lends], *[("out", k) for k in plan.read], *[("res", k) for k in range(len(shared))])
-    read = node.inputs[1:] if node.sig.op.picks else node.inputs
-    plan.largest = max([n.size for n in (*read, *node.parts) if n is not None], default=0) // node.sig.op.waits_from
-    is_known = node.sig.op.elementwise or (node.sig.op.python != "" and plan.largest < SMALL)
+    read = node.inputs[1:] if node.bound_op.op.picks else node.inputs
+    plan.largest = max([n.size for n in (*read, *node.parts) if n is not None], default=0) // node.bound_op.op.waits_from
+    is_known = node.bound_op.op.elementwise or (node.bound_op.op.python != "" and plan.largest < SMALL)
     plan.fast = node.is_primitive and len(node.parts) == 1 and is_known
 
 
@@ -142,7 +142,7 @@ def _inner_of_bodies(node: Application) -> list[list[Node]]:
 
 def _renewed(node: Application) -> Sequence[Node]:
     """The body, rebuilt: a gradient built now refers to these nodes even if a generation has been dropped since."""
-    return run_rule(G, node.sig, node.inputs) if node.body else ()
+    return run_rule(G, node.bound_op, node.inputs) if node.body else ()
 
 
 def runner(node: Application, backend: Backend) -> Callable[[Sequence[Any]], list[Any]]:
@@ -161,7 +161,7 @@ def runner(node: Application, backend: Backend) -> Callable[[Sequence[Any]], lis
         if node.body:
             wanted = [*node.body, *wanted[len(node.parts) :]]
         outputs = substitute(wanted, at)
-        op = node.sig.op
+        op = node.bound_op.op
         title = Title(op.names[0] if op.names else op.name, "operator" if op.names or op.primitive else "program")
         found = _compile(outputs, leaves, backend, title)
         if not isinstance(found, Cold):

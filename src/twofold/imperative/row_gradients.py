@@ -20,8 +20,8 @@ from .array import adopted
 from .backward import Backward, RowGradients
 from .cell import Cell, Value, wrap
 from .invoke import data_of
-from .record import Rec, Tape, Variable
 from .storage import CELLS, CLASSES, SparseValue, array_of, converted, empty_array
+from .tape import Tape, TapeEntry, Variable
 
 #: What `Leaf.tracked` is for a variable whose gradient is row-sparse: true, and another structure.
 ROWS: Any = "row_sparse"
@@ -53,18 +53,18 @@ class GradientCell(Cell):
         self.array, self.grad = array, grad
 
     @property
-    def _v(self) -> Any:
-        return self.grad._v
+    def _content(self) -> Any:
+        return self.grad._content
 
-    @_v.setter
-    def _v(self, new: Any) -> None:
+    @_content.setter
+    def _content(self, new: Any) -> None:
         self.grad._rebind(self.whole(new))
 
     def whole(self, new: Any) -> Any:
         """A gradient of the stored values as one of the array."""
         if new.__class__ is Total:
             return SparseValue(new.sparse, checked=True)
-        own = self.array._v.sparse
+        own = self.array._content.sparse
         if new.__class__ is SparseValue:  # of some of the stored rows, and of rows that are not stored
             numbers, rows = CELLS.structure(_rows_in_array, own.indices, new.sparse.indices, new.sparse.values)
             return SparseValue(Sparse("row_sparse", own.shape, rows, numbers), checked=True)
@@ -87,9 +87,9 @@ class RowBackward(Backward):
         """The gradients as contents; those of row variables are row-sparse."""
         return self._assembled(super().gradients(values, device), device)
 
-    def joined(self, tape: Tape | None, recs: Sequence[Rec], given: Sequence[Value], device: Device) -> list[Any] | None:
+    def joined(self, tape: Tape | None, entries: Sequence[TapeEntry], given: Sequence[Value], device: Device) -> list[Any] | None:
         """As `Backward.joined`."""
-        found = super().joined(tape, recs, given, device)
+        found = super().joined(tape, entries, given, device)
         return None if found is None else self._assembled(found, device)
 
     def _assembled(self, found: Sequence[Any], device: Device) -> list[Any]:
@@ -99,32 +99,32 @@ class RowBackward(Backward):
                 pieces = [(kind, [_host(next(rest), device) for _ in range(count)]) for kind, count in form]
                 out.append(_summed(n, pieces, device))
             elif n.tracked is ROWS:
-                out.append(converted(wrap(CLASSES["default"], next(rest)), "row_sparse")._v)
+                out.append(converted(wrap(CLASSES["default"], next(rest)), "row_sparse")._content)
             else:
                 out.append(next(rest))
         return out
 
 
-def backward_class(heads: Sequence[Rec], differentiable: bool) -> type[Backward]:
+def backward_class(heads: Sequence[TapeEntry], differentiable: bool) -> type[Backward]:
     """The class for a structure. Gradients that are to be differentiated are dense."""
     stack, seen = list(heads), set()
     while stack and not differentiable:
-        rec = stack.pop()
-        if rec is None or id(rec) in seen:
+        entry = stack.pop()
+        if entry is None or id(entry) in seen:
             continue
-        seen.add(id(rec))
-        if rec.node.tracked is ROWS:
+        seen.add(id(entry))
+        if entry.node.tracked is ROWS:
             return RowBackward
-        if isinstance(rec.node, Application):
-            stack.extend(rec.inputs)
+        if isinstance(entry.node, Application):
+            stack.extend(entry.inputs)
     return Backward
 
 
 def add(cell: Any, grad: Any) -> Any:
     """The sum of a row-sparse gradient and a new one."""
     if isinstance(cell, GradientCell):
-        return Total((cell.grad + array_of(cell.whole(grad)))._v.sparse)
-    return (array_of(cell._v) + array_of(grad))._v
+        return Total((cell.grad + array_of(cell.whole(grad)))._content.sparse)
+    return (array_of(cell._content) + array_of(grad))._content
 
 
 def gradient_array(cls: type[Cell], variable: Variable, content: Any) -> Any:
@@ -152,7 +152,7 @@ def _summed(n: Leaf, pieces: Sequence[Any], device: Device) -> SparseValue:
         values.append(rows.reshape(numbers.size, *n.shape[1:]))
         indices.append(numbers)
     if not pieces:
-        return empty_array("row_sparse", n.shape, n.dtype, device)._v
+        return empty_array("row_sparse", n.shape, n.dtype, device)._content
     joined = (values[0], indices[0]) if len(values) == 1 else (np.concatenate(values), np.concatenate(indices))
     rows, numbers = sparse.sorted_rows(*joined)
     cells = [adopted(CLASSES["default"], np.ascontiguousarray(p), device) for p in (rows.astype(NUMPY[n.dtype], copy=False), numbers)]

@@ -5,7 +5,7 @@ from typing import TypeAlias, TypeGuard
 
 from ..dtype import scalar_dtype
 from ..graph.ir import TABLES, Constant, Leaf, const, leaf
-from .handle import Handle
+from .user_function import UserFunction
 
 Scalar: TypeAlias = int | float
 LITERALS = frozenset({0, 1, -1, 2})
@@ -16,12 +16,12 @@ def is_literal(x: object) -> TypeGuard[int]:
     return x.__class__ is bool or (x.__class__ is int and x in LITERALS)
 
 
-def scalar_leaf(x: Scalar | Handle, name: Hashable) -> Leaf:
+def scalar_leaf(x: Scalar | UserFunction, name: Hashable) -> Leaf:
     """The leaf of that name for a Python scalar, or for a user's object."""
-    return leaf(name, (), "object" if isinstance(x, Handle) else scalar_dtype(x))
+    return leaf(name, (), "object" if isinstance(x, UserFunction) else scalar_dtype(x))
 
 
-def scalar_node(x: Scalar | Handle, name: Hashable) -> Constant | Leaf:
+def scalar_node(x: Scalar | UserFunction, name: Hashable) -> Constant | Leaf:
     """The constant for a literal, a leaf of that name for any other scalar."""
     return const(x) if is_literal(x) else scalar_leaf(x, name)
 

@@ -3,7 +3,7 @@
 from types import TracebackType
 
 from ..graph.ir import bound_tables
-from .record import Tape, tls
+from .tape import Tape, tls
 from .window import HERE, flush_complete
 
 

@@ -40,15 +40,15 @@ class Site:
 SITES: ByInstruction[Site] = ByInstruction()
 
 
-def lone(user: FrameType) -> Site | None:
+def inline_site(user: FrameType) -> Site | None:
     """The site of the next operation issued by this frame if that does not wait where its operands are ready; the caller counts it."""
     site = SITES.get((id(user.f_code), user.f_lasti))
     return site if site is not None and site.alone >= ALONE and site.at_once < PROBE else None
 
 
-def runs_at_once() -> bool:
+def site_runs_inline() -> bool:
     """Whether the operation that is being issued does not wait, as its site says; its operands must be ready. It is counted."""
-    site = lone(frame_of_user(1)) if SITES else None
+    site = inline_site(frame_of_user(1)) if SITES else None
     if site is None:
         return False
     site.at_once += 1

@@ -36,12 +36,12 @@ class Stage(Pending):
     def __init__(self, window: Window, values: Sequence[Value]) -> None:
         super().__init__(compute_lane(window.device), float("inf"), 0)
         self._window = window
-        self._node_of = {v: v.at[1] for v in values}
+        self._node_of = {v: v.producer[1] for v in values}
         self.runner = get_ident()
         self.var.writer = self
         with LOCK:
             for v in values:
-                v.at = self, v.at[1]
+                v.producer = self, v.producer[1]
 
     @property
     def values(self) -> Sequence[Value]:
@@ -62,7 +62,7 @@ class Stage(Pending):
         with LOCK:
             for (v, node), data in zip(self._node_of.items(), arrays, strict=True):
                 v.data = data
-                v.at = self._window, node  # which may still read it
+                v.producer = self._window, node  # which may still read it
 
 
 def _raise(error: BaseException) -> None:
@@ -136,17 +136,17 @@ def _closed(groups: Sequence[Sequence[Value]]) -> tuple[Window | None, Stages | 
         staged: list[list[Value]] = []
         seen: set[Value] = set()
         for group in groups:
-            own = [v for v in dict.fromkeys(group) if v.data is None and isinstance(v.at[0], Window) and v not in seen]
+            own = [v for v in dict.fromkeys(group) if v.data is None and isinstance(v.producer[0], Window) and v not in seen]
             seen.update(own)
             if own:
                 staged.append(own)
-        window: Window | None = staged[0][0].at[0] if staged else None
+        window: Window | None = staged[0][0].producer[0] if staged else None
         if window is None or not window.device.is_host or HERE.by_device.get(window.device) is not window:
             return None, None
-        if any(v.at[0] is not window or v.rec is not None for v in seen):
+        if any(v.producer[0] is not window or v.entry is not None for v in seen):
             return None, None
         # at the limit the thread would have to wait for a task that waits for this window
-        if not QUEUE.has_room(len(groups), sum([v.at[1].nbytes for v in seen])) or not close(window):
+        if not QUEUE.has_room(len(groups), sum([v.producer[1].nbytes for v in seen])) or not close(window):
             return None, None
         window.stages = stages = Stages(window, staged)
         return window, stages

@@ -13,7 +13,7 @@ from ..device import CPU, Device
 from ..dtype import NUMPY
 from ..errors import DTypeError, IndexingError, ParameterError, ShapeError, StorageError
 from ..opdef.registry import OPS
-from ..opdef.spec import Op, Sig
+from ..opdef.spec import BoundOp, Op
 from ..opdef.storage import Sparse, stype_of
 from ..opdef.vocabulary import Derived
 from ..ops import primitive_shape
@@ -23,9 +23,9 @@ from ..scheduler.observers import LISTENERS
 from .array import Array as AnyArray
 from .array import adopted
 from .cell import ALWAYS, HOST, Value, wrap
+from .dispatch import is_tracked
 from .invoke import device_of, host_of, invoke, type_of
 from .transfer import on_device, store
-from .way import is_tracked
 
 
 class SparseValue(Value):
@@ -39,8 +39,8 @@ class SparseValue(Value):
     def __init__(self, sparse: Sparse, *, checked: bool = False) -> None:
         self.sparse, self.checked = sparse, checked
         self.repeats = False  # whether some row is stored several times, which only users' arrays do: known once it is checked
-        self.rec, self.at, self.borrow = None, None, ALWAYS
-        self.device: Device = device_of(sparse.values._v)
+        self.entry, self.producer, self.sharing = None, None, ALWAYS
+        self.device: Device = device_of(sparse.values._content)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -50,7 +50,7 @@ class SparseValue(Value):
     @property
     def type(self) -> tuple[tuple[int, ...], str]:
         """Shape and dtype name."""
-        return self.sparse.shape, type_of(self.sparse.values._v)[1]
+        return self.sparse.shape, type_of(self.sparse.values._content)[1]
 
     def hosts(self) -> list[np.ndarray]:
         """The parts in host memory.
@@ -123,40 +123,40 @@ def check_shape(stype: str, shape: tuple[int, ...]) -> None:
 
 def dense_array(array: Any) -> Any:
     """A dense array with the elements of a sparse one; any other operand unchanged."""
-    v: Any = array._v if isinstance(array, AnyArray) else None
+    v: Any = array._content if isinstance(array, AnyArray) else None
     return adopted(CLASSES["default"], v.dense(), v.device) if v.__class__ is SparseValue else array
 
 
-def by_storage(sig: Sig, args: Sequence[Any]) -> list[Any]:
+def by_storage(bound_op: BoundOp, args: Sequence[Any]) -> list[Any]:
     """The results, as arrays, of an operator of which some operands are sparse.
 
     The operator's storage rule decides. Without one, or where it returns None, sparse operands are made dense, with a warning.
     """
-    op, count = sig.op, len(sig.op.inputs)
+    op, count = bound_op.op, len(bound_op.op.inputs)
     operands = [_operand(a) for a in args]
     arrays, scalars = (operands, ()) if op.variadic else (operands[:count], operands[count:])
     if op.storage_rule is not None:
-        params = {**sig.params, **dict(zip(op.scalars, scalars, strict=True))}
-        found = op.storage_rule(CELLS, partial(_dense_call, sig, scalars), *arrays, **params)
+        params = {**bound_op.params, **dict(zip(op.scalars, scalars, strict=True))}
+        found = op.storage_rule(CELLS, partial(_dense_call, bound_op, scalars), *arrays, **params)
         if found is not None:
             results = found if isinstance(found, list) else [found]
             return [sparse_array(r, checked=True) if isinstance(r, Sparse) else r for r in results]
     warn_of_dense_form(op, [stype_of(o) for o in operands if isinstance(o, (Sparse, AnyArray))])
     dense = [CELLS.convert(a, "default") if isinstance(a, Sparse) else a for a in operands]
-    return [wrap(CLASSES["default"], c) for c in invoke(sig, dense)]
+    return [wrap(CLASSES["default"], c) for c in invoke(bound_op, dense)]
 
 
-def results_of(sig: Sig, args: Sequence[Any], device: Device | None = None) -> list[Any]:
+def results_of(bound_op: BoundOp, args: Sequence[Any], device: Device | None = None) -> list[Any]:
     """The results, as arrays, of an operator of which operands may be sparse."""
     try:
-        return [wrap(CLASSES["default"], c) for c in invoke(sig, args, device)]
+        return [wrap(CLASSES["default"], c) for c in invoke(bound_op, args, device)]
     except StorageError:
-        return by_storage(sig, args)
+        return by_storage(bound_op, args)
 
 
-def applied(sig: Sig, args: Sequence[Any], device: Device | None = None) -> Any:
+def applied(bound_op: BoundOp, args: Sequence[Any], device: Device | None = None) -> Any:
     """The first result, as an array, of an operator of which operands may be sparse."""
-    return results_of(sig, args, device)[0]
+    return results_of(bound_op, args, device)[0]
 
 
 def array_of(content: Any) -> Any:
@@ -179,51 +179,51 @@ def converted(array: Any, stype: str) -> Any:
     return array if stype == "default" else sparse_array(CELLS.convert(array, stype), checked=True)
 
 
-def updates_rows(sig: Sig, args: Sequence[Any]) -> bool:
+def updates_rows(bound_op: BoundOp, args: Sequence[Any]) -> bool:
     """Whether an update with these operands concerns the rows of its gradient only."""
-    op = sig.op
-    if not op.lazy or not sig.params.get("lazy_update", True) or not isinstance(args[1], AnyArray):
+    op = bound_op.op
+    if not op.lazy or not bound_op.params.get("lazy_update", True) or not isinstance(args[1], AnyArray):
         return False
     return args[1].stype == "row_sparse" and (op.lazy != "sparse" or args[0].stype == "row_sparse")
 
 
-def update_rows(sig: Sig, args: Sequence[Any]) -> None:
+def update_rows(bound_op: BoundOp, args: Sequence[Any]) -> None:
     """Apply an update operator in place to the rows that its gradient stores: only these are read and written.
 
     Parameters
     ----------
-    sig
+    bound_op
         The operator: its operands are weight, gradient and states, its results the new weight and states.
     args
         The operands, then the scalars. The weight is dense or row-sparse, the gradient row-sparse.
     """
     grad = args[1]
-    grad._v.hosts()  # raises for parts that do not fit together
-    if grad._v.sparse.indices.shape[0] == 0:
+    grad._content.hosts()  # raises for parts that do not fit together
+    if grad._content.sparse.indices.shape[0] == 0:
         return
-    count = len(sig.op.inputs)
-    parts = grad._v.sparse.parts
-    if grad._v.repeats:
+    count = len(bound_op.op.inputs)
+    parts = grad._content.sparse.parts
+    if grad._content.repeats:
         parts = CELLS.structure(sparse.sorted_rows, *parts)
     # padded by copies of the last row, whose results are equal: gradients with other numbers of rows have the same programs
     values, numbers = CELLS.padded(*parts)
     places = [None if k == 1 else _stored_rows(a, numbers) for k, a in enumerate(args[:count])]
     rows = [values if at is None else CELLS.take(*at, axis=0) for at in places]
-    results = invoke(sig, [*rows, *args[count:]])
-    for place, new in zip((0, *sig.written), results, strict=True):
+    results = invoke(bound_op, [*rows, *args[count:]])
+    for place, new in zip((0, *bound_op.written), results, strict=True):
         at: Any = places[place]
         at[0][at[1]] = wrap(CLASSES["default"], new)
 
 
-def update_stored(sig: Sig, args: Sequence[Any]) -> None:
+def update_stored(bound_op: BoundOp, args: Sequence[Any]) -> None:
     """Apply an update operator in place, where the weight or its gradient may be sparse."""
-    if updates_rows(sig, args):
-        update_rows(sig, args)
+    if updates_rows(bound_op, args):
+        update_rows(bound_op, args)
         return
-    count = len(sig.op.inputs)
-    results = invoke(sig, [*map(dense_array, args[:count]), *args[count:]])
-    for place, new in zip((0, *sig.written), results, strict=True):
-        store_array(sig.op.title, args[place], wrap(CLASSES["default"], new))
+    count = len(bound_op.op.inputs)
+    results = invoke(bound_op, [*map(dense_array, args[:count]), *args[count:]])
+    for place, new in zip((0, *bound_op.written), results, strict=True):
+        store_array(bound_op.op.title, args[place], wrap(CLASSES["default"], new))
 
 
 def _stored_rows(array: Any, numbers: Any) -> tuple[Any, Any]:
@@ -236,10 +236,10 @@ def _stored_rows(array: Any, numbers: Any) -> tuple[Any, Any]:
     """
     if array.stype == "default":
         return array, numbers
-    _, places = CELLS.places(array._v.sparse.indices, numbers)
+    _, places = CELLS.places(array._content.sparse.indices, numbers)
     if (host_of(places) < 0).any():
         raise IndexingError("lazy update: a row of the weight is not stored", f"shape {array.shape}", "store every row of the gradient")
-    return array._v.sparse.values, places
+    return array._content.sparse.values, places
 
 
 def store_array(what: str, target: Any, new: Any) -> None:
@@ -260,21 +260,21 @@ def store_array(what: str, target: Any, new: Any) -> None:
         raise DTypeError(
             f"{what}: the dtype of out differs from that of the result", f"{target._dtype} for {new._dtype}", "pass a matching array"
         )
-    store(target, converted(new, target.stype)._v)
+    store(target, converted(new, target.stype)._content)
 
 
 def _operand(a: Any) -> Any:
     """An operand as storage rules see it."""
-    v: Any = a._v if isinstance(a, AnyArray) else None
+    v: Any = a._content if isinstance(a, AnyArray) else None
     if v.__class__ is not SparseValue:
         return a
     v.hosts()  # raises for parts that do not fit together
     return v.sparse
 
 
-def _dense_call(sig: Sig, scalars: Sequence[Any], *arrays: Any) -> Any:
+def _dense_call(bound_op: BoundOp, scalars: Sequence[Any], *arrays: Any) -> Any:
     """The operator on dense arrays."""
-    results = [wrap(CLASSES["default"], c) for c in invoke(sig, (*arrays, *scalars))]
+    results = [wrap(CLASSES["default"], c) for c in invoke(bound_op, (*arrays, *scalars))]
     return results[0] if len(results) == 1 else results
 
 
@@ -308,8 +308,8 @@ class CellNamespace(Derived):
 
     def filled_like(self, x: Any, value: int, shape: tuple[int, ...]) -> Any:
         """As `Derived.filled_like`."""
-        sig = primitive_shape.full.sig(shape=shape, value=value, dtype=x._dtype)
-        return wrap(CLASSES["default"], invoke(sig, (), x.context)[0])
+        bound_op = primitive_shape.full.bind(shape=shape, value=value, dtype=x._dtype)
+        return wrap(CLASSES["default"], invoke(bound_op, (), x.context)[0])
 
     def convert(self, x: Any, stype: str) -> Any:
         """An operand in another storage type. Gradients of a sparse one flow to what is stored."""
@@ -321,7 +321,7 @@ class CellNamespace(Derived):
             return x
         check_shape(stype, x.shape)
         # of an array with a gradient every element is stored: zeros have a gradient too
-        host = np.ones(x.shape, bool) if is_tracked(x._v) else host_of(x)
+        host = np.ones(x.shape, bool) if is_tracked(x._content) else host_of(x)
         if stype == "row_sparse":
             rows = adopted(CLASSES["default"], sparse.nonzero_rows(host), x.context)
             return Sparse(stype, x.shape, self.take(x, rows, axis=0), rows)
@@ -337,7 +337,7 @@ class CellNamespace(Derived):
     def nothing(self, like: Sparse) -> Sparse:
         """Zeros in the storage type of an operand, of which nothing is stored."""
         values = like.values
-        return empty_array(like.stype, like.shape, values._dtype, values.context)._v.sparse
+        return empty_array(like.stype, like.shape, values._dtype, values.context)._content.sparse
 
     def rows_of(self, matrix: Sparse) -> Any:
         """The row of each element of a csr matrix."""
@@ -349,7 +349,7 @@ class CellNamespace(Derived):
 
     def padded(self, *arrays: Any) -> list[Any]:
         """Arrays of one length, of stored values or indices, with copies of the last element behind them; as they are if recorded."""
-        return list(arrays) if any(is_tracked(a._v) for a in arrays) else [self.structure(sparse.padded, a)[0] for a in arrays]
+        return list(arrays) if any(is_tracked(a._content) for a in arrays) else [self.structure(sparse.padded, a)[0] for a in arrays]
 
     def spare_rows(self, array: Sparse) -> Sparse:
         """A row-sparse array with rows of zeros behind its own, up to one of few numbers; their numbers are those of no row."""
@@ -421,7 +421,7 @@ def _at_once(op: Op, inputs: Sequence[Any], params: Mapping[str, Any]) -> Any:
     """
     arrays = []
     for cell in inputs:
-        v: Any = cell._v if isinstance(cell, AnyArray) else None
+        v: Any = cell._content if isinstance(cell, AnyArray) else None
         if v.__class__ is Value and v.device is CPU and v.data is not None and not is_tracked(v):
             v = v.data
         if v.__class__ is not np.ndarray:
@@ -443,5 +443,5 @@ def _apply(op: Op, *inputs: Any, **params: Any) -> Any:
         found = _at_once(op, inputs, params)
         if found is not None:
             return found
-    results = [wrap(CLASSES["default"], c) for c in invoke(op.sig(False, **params), inputs)]
+    results = [wrap(CLASSES["default"], c) for c in invoke(op.bind(False, **params), inputs)]
     return results[0] if len(results) == 1 else results

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ..backend.kernel import OperandType
 from ..backend.strides import Sizes, row_major
 from ..errors import OperatorError
-from ..opdef.spec import Sig
+from ..opdef.spec import BoundOp
 
 
 class StridedView(NamedTuple):
@@ -50,23 +50,23 @@ class StridedView(NamedTuple):
         return None if strides is None else StridedView(shape, strides, self.offset)
 
 
-def strided_view(shape: Sizes, chain: Sequence[Sig]) -> StridedView:
+def strided_view(shape: Sizes, chain: Sequence[BoundOp]) -> StridedView:
     """The strides and offset of a view of a root of that shape."""
     view = StridedView(shape, row_major(shape), 0)
-    for sig in chain:
-        found = None if sig.op.strides_rule is None else sig.op.strides_rule(view, **sig.params)
+    for bound_op in chain:
+        found = None if bound_op.op.strides_rule is None else bound_op.op.strides_rule(view, **bound_op.params)
         if found is None:
-            raise OperatorError(f"{sig.op.title}: the result is not a view of the operand", str(sig), "copy the operand first")
+            raise OperatorError(f"{bound_op.op.title}: the result is not a view of the operand", str(bound_op), "copy the operand first")
         view = found
     return view
 
 
 @lru_cache(4096)  # loops ask for the same views again and again; without the cache, a view's `shape` takes several times as long
-def view_shape(shape: Sizes, chain: tuple[Sig, ...]) -> Sizes:
+def view_shape(shape: Sizes, chain: tuple[BoundOp, ...]) -> Sizes:
     """The shape of a view of a root of that shape."""
-    for sig in chain:
-        if sig.op.type_rule is not None:  # an element-wise operation keeps the shape
-            shape = sig.op.type_rule(OperandType(shape, ""), **sig.params)[0]
+    for bound_op in chain:
+        if bound_op.op.type_rule is not None:  # an element-wise operation keeps the shape
+            shape = bound_op.op.type_rule(OperandType(shape, ""), **bound_op.params)[0]
     return shape
 
 

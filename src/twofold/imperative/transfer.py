@@ -20,29 +20,29 @@ from ..scheduler.streams import Arrival, before_overwriting, run_on
 from ..scheduler.variable import Lane
 from .cell import PINNED, PLAIN, Cell, Content, Value, wrap
 from .counters import COUNTERS
+from .dispatch import is_tracked
 from .invoke import content, data_of, device_of, invoke
 from .pending import Arriving, issue
-from .record import Rec, tls
 from .recording import rec_of
-from .way import is_tracked
+from .tape import TapeEntry, tls
 
 
 def on_device(cell: Cell, device: Device) -> Content:
     """The content of a copy of an array on another device, recorded if the array is."""
-    v: Any = cell._v
+    v: Any = cell._content
     if v.__class__ is not PLAIN and v.__class__ is not Value:  # a `storage.SparseValue`
         return v.on_device(device)
     source = device_of(v)
     if source.shares_memory_with(device):
-        return to_device(invoke(primitive_shape.contiguous.sig(), (cell,))[0], device)
+        return to_device(invoke(primitive_shape.contiguous.bind(), (cell,))[0], device)
     copied = _copied(v, source, device)
     tape = tls.tape
     if tape is not None and isinstance(v, Value) and is_tracked(v):
         shape, dtype = copied.type
-        link = Rec(leaf(tape.leaves, shape, dtype, True), (rec_of(v, tape),), (), tape)  # type: ignore[arg-type]
+        link = TapeEntry(leaf(tape.leaves, shape, dtype, True), (rec_of(v, tape),), (), tape)  # type: ignore[arg-type]
         link.devices = source, device
         tape.leaves += 1
-        copied.rec = link
+        copied.entry = link
     return copied
 
 
@@ -100,9 +100,9 @@ def store(cell: Cell, new: Content) -> None:
 
     It is copied to the cell's device, and into memory that is visible elsewhere: a view's root, or exported memory.
     """
-    old = cell._v
+    old = cell._content
     if new.__class__ is PLAIN and old.__class__ is PLAIN:  # both small and on cpu(0): the commonest case, without further tests
-        cell._v = new
+        cell._content = new
         return
     device = device_of(old)
     cell._rebind(new if device_of(new) is device else to_device(new, device))
@@ -113,25 +113,25 @@ def store_all(cells: Sequence[Cell], contents: Sequence[Content]) -> None:
     old: Any
     new: Any
     for cell, new in zip(cells, contents, strict=True):
-        old = cell._v
+        old = cell._content
         if new.__class__ is PLAIN:
             if old.__class__ is PLAIN:
-                cell._v = new
+                cell._content = new
                 continue
-            rec, data, borrow = old.rec, old.data, old.borrow
+            entry, data, sharing = old.entry, old.data, old.sharing
             if (
-                rec is not None
-                and rec.grad is not None
-                and rec.grad is getattr(cell, "_g", None)
-                and rec.node.__class__ is Leaf
+                entry is not None
+                and entry.grad is not None
+                and entry.grad is getattr(cell, "_gradient", None)
+                and entry.node.__class__ is Leaf
                 and data.__class__ is PLAIN
                 and data.shape == new.shape
                 and data.dtype is new.dtype
                 and old.device is CPU
-                and borrow is not PINNED
-                and borrow.__class__ is not Value
+                and sharing is not PINNED
+                and sharing.__class__ is not Value
             ):  # as `array.Array._rebind` and `write.mark`
-                cell._v = Value(new, Rec(rec.node, (), (), None, rec.grad))
+                cell._content = Value(new, TapeEntry(entry.node, (), (), None, entry.grad))
                 continue
         store(cell, new)
 
@@ -152,4 +152,4 @@ def written_out(old: Value, new: Content) -> Value:
         QUEUE.settle()  # copies to the host
         before_overwriting(old.device)
     run_on(old.device, backend_for(old.device).write, old.data, ..., data_of(new))
-    return Value(old.data, new.rec if isinstance(new, Value) else None, None, old.device, PINNED)
+    return Value(old.data, new.entry if isinstance(new, Value) else None, None, old.device, PINNED)

@@ -8,14 +8,16 @@ from ..device import Device
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..ops import custom
 from .cell import AnyCell, Cell, wrap
-from .handle import Handle
 from .invoke import Argument, data_of, full_content, invoke
+from .user_function import UserFunction
 
 #: Shape and dtype name.
 Type = tuple[tuple[int, ...], str]
 
 
-def call(handle: Handle, arrays: Sequence[Argument], types: Sequence[Type], cls: type[AnyCell], needs: tuple[int, ...]) -> list[AnyCell]:
+def call(
+    handle: UserFunction, arrays: Sequence[Argument], types: Sequence[Type], cls: type[AnyCell], needs: tuple[int, ...]
+) -> list[AnyCell]:
     """Apply a handle to arrays.
 
     Parameters
@@ -29,8 +31,8 @@ def call(handle: Handle, arrays: Sequence[Argument], types: Sequence[Type], cls:
     needs
         What its backward reads besides the head gradients: positions in the operands followed by the results.
     """
-    sig = custom.user_forward.sig(types=tuple(types), needs=needs, label=handle.label)
-    return [wrap(cls, c) for c in invoke(sig, (handle, *arrays))]
+    bound_op = custom.user_forward.bind(types=tuple(types), needs=needs, label=handle.label)
+    return [wrap(cls, c) for c in invoke(bound_op, (handle, *arrays))]
 
 
 def zeros_of(cls: type[AnyCell], shape: tuple[int, ...], dtype: str, device: Device) -> AnyCell:
@@ -81,4 +83,4 @@ def _fitted(what: str, cell: object, shape: tuple[int, ...], dtype: str, device:
 
 def arrays_of(what: str, given: object, types: Sequence[Type], device: Device) -> list[Array]:
     """`fitted`, as backend arrays."""
-    return [data_of(cell._v) for cell in fitted(what, given, types, device)]
+    return [data_of(cell._content) for cell in fitted(what, given, types, device)]

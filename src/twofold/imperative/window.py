@@ -35,11 +35,11 @@ from ..scheduler.variable import Task, compute_lane
 from .cell import ALWAYS, Value
 from .counters import COUNTERS
 from .failure import Issued, name_origin, salvaged
-from .handle import Handle
-from .record import Rec, Tape
 from .residuals import plan_of
 from .scalars import Scalar, scalar_node
 from .sites import count_window
+from .tape import Tape, TapeEntry
+from .user_function import UserFunction
 
 LOCK = threading.RLock()
 #: Bytes of pending results from which a window is run by another thread while this one runs that of another device.
@@ -131,9 +131,9 @@ class Window(Task):
         self.aliases: dict[Node, Node] = {}
         self.cuts: list[Node] = []
         self.outs: Any = []
-        self.records: list[ref[Rec]] = []
+        self.records: list[ref[TapeEntry]] = []
         self.inner: dict[Node, Sequence[Node]] = {}
-        self.saved: dict[tuple[Node, Rec | None], Value] = {}
+        self.saved: dict[tuple[Node, TapeEntry | None], Value] = {}
         self.issued: list[Issued] = []
         self.tape = 0
         self.complete = False
@@ -165,11 +165,11 @@ class Window(Task):
 
     # inputs
 
-    def node_of(self, v: Value | Scalar | Handle) -> Node:
+    def node_of(self, v: Value | Scalar | UserFunction) -> Node:
         """The node of an operand in this window: a result's own, a literal, or a leaf for anything else."""
         if isinstance(v, Value):
-            at = v.at
-            return at[1] if at is not None and at[0] is self else self.enter(v, None)
+            producer = v.producer
+            return producer[1] if producer is not None and producer[0] is self else self.enter(v, None)
         node = scalar_node(v, ~len(self.data))
         if isinstance(node, Leaf):
             self._add(node, v, None)
@@ -177,9 +177,9 @@ class Window(Task):
 
     def enter(self, v: Value, node: Node | None) -> Node:
         """The node of an operand, which enters under the tape's node, or under a leaf of the window's own if that is None."""
-        at = v.at
-        if at is not None and at[0] is self:
-            here: Node = at[1]
+        producer = v.producer
+        if producer is not None and producer[0] is self:
+            here: Node = producer[1]
             if node is not None and node is not here and node not in self.data:
                 self.aliases[node] = here
             return node or here
@@ -191,14 +191,14 @@ class Window(Task):
             return node
         elif isinstance(node, Application):
             self.cuts.append(node)
-        if at is not None and not at[0].is_done:  # two open windows read it: neither may overwrite it
+        if producer is not None and not producer[0].is_done:  # two open windows read it: neither may overwrite it
             v.share()
-        b = v.borrow
+        b = v.sharing
         seen_elsewhere = not (b is None or (b.__class__ is ref and b() is None))
         self._add(node, v.data, None if seen_elsewhere else ref(v))
         if seen_elsewhere:
             self.held[node] = v  # keeps it, and those that share its buffer, from looking writable while this window reads it
-        v.at = self, node  # no write in place until this window has run
+        v.producer = self, node  # no write in place until this window has run
         return node
 
     def _add(self, node: Node, data: Any, holder: "ref[Value] | None") -> None:
@@ -214,9 +214,9 @@ class Window(Task):
 
     # results
 
-    def result(self, node: Node, device: Device, rec: Rec | None = None) -> Value:
+    def result(self, node: Node, device: Device, entry: TapeEntry | None = None) -> Value:
         """A pending Value of a node."""
-        out = Value(None, rec, (self, node), device)
+        out = Value(None, entry, (self, node), device)
         self.outs.append(ref(out))
         return out
 
@@ -228,14 +228,14 @@ class Window(Task):
         """
         records, self.records = self.records, []
         for reference in records:
-            rec = reference()
-            if rec is not None and rec.tape is not None:
-                assert isinstance(rec.node, Application)
-                rec.saved = [self._saved(rec, rec.node, *what, rec.tape) for what in plan_of(rec.node).saves or ()]
+            entry = reference()
+            if entry is not None and entry.tape is not None:
+                assert isinstance(entry.node, Application)
+                entry.saved = [self._saved(entry, entry.node, *what, entry.tape) for what in plan_of(entry.node).saves or ()]
 
-    def _saved(self, rec: Rec, owner: Application, kind: str, k: int, tape: Tape) -> Any:
+    def _saved(self, entry: TapeEntry, owner: Application, kind: str, k: int, tape: Tape) -> Any:
         if kind == "in":
-            below = rec.inputs[k]
+            below = entry.inputs[k]
             assert below is not None
             return below.saved[0] if isinstance(below.node, Leaf) and below.saved else self._value_to_save(below.node, tape, below)
         if kind == "out":  # without the record: no cycle
@@ -244,20 +244,20 @@ class Window(Task):
         self.inner.setdefault(node, (owner,))
         return self._value_to_save(node, tape)
 
-    def _value_to_save(self, node: Node, tape: Tape, rec: Rec | None = None) -> Value:
+    def _value_to_save(self, node: Node, tape: Tape, entry: TapeEntry | None = None) -> Value:
         """A Value of a node for a tape to save, which is not donated, and not written in place while the tape lives."""
         node = self.aliases.get(node, node)
-        found = self.saved.get((node, rec))
+        found = self.saved.get((node, entry))
         if found is None:
             if node in self.data:
                 holder = self.holders[node]
                 v = holder() if holder is not None else self.held.get(node)
                 self.holders[node] = None
-                found = v.lend(tape) if v is not None else Value(self.data[node], rec, None, self.device, ALWAYS)
+                found = v.lend(tape) if v is not None else Value(self.data[node], entry, None, self.device, ALWAYS)
             else:
-                found = self.result(node, self.device, rec)
-                found.borrow = ALWAYS
-            self.saved[node, rec] = found
+                found = self.result(node, self.device, entry)
+                found.sharing = ALWAYS
+            self.saved[node, entry] = found
         return found
 
     # running
@@ -305,11 +305,11 @@ def force(v: Value) -> Array:
     MXNetError
         The error of what was to compute it.
     """
-    at = v.at  # read before data: a flush writes data first
+    producer = v.producer  # read before data: a flush writes data first
     if v.data is None:
-        at[0].finish()
+        producer[0].finish()
         if v.data is None:
-            raise at[0].error.with_traceback(None)  # every reader gets this error: it must not collect their frames
+            raise producer[0].error.with_traceback(None)  # every reader gets this error: it must not collect their frames
     return v.data
 
 
@@ -385,7 +385,7 @@ def close(w: Window, launch: bool = False) -> bool:
             if w.records:
                 w.save()
             live = [v for v in [r() for r in w.outs] if v is not None]
-            wanted = tuple([v.at[1] for v in live])
+            wanted = tuple([v.producer[1] for v in live])
             dead = tuple([node for node, r in w.holders.items() if r is not None and r() is None])
             w.work = live, wanted, dead
         except BaseException as error:
@@ -452,29 +452,29 @@ def _run(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[Nod
     COUNTERS.kernels += len(program.kernels)
     COUNTERS.fused += sum(len(k.steps) for k in program.kernels)
     COUNTERS.donated += len(program.plan.donated)
-    with LOCK:  # data before ``at``: a thread that sees the data may enter the Value in its own window, which sets ``at``
+    with LOCK:  # data before ``producer``: a thread that sees the data may enter the Value in its own window, which sets ``producer``
         for v, (k, shared) in zip(live, found.where, strict=True):
             if shared:  # two Values share the result: neither may be written
-                v.borrow = ALWAYS
+                v.sharing = ALWAYS
             if v.data is None:
                 v.data = results[k]
-                v.at = None
-            elif v.at is not None and v.at[0] is w:  # handed out by a stage; another window may have entered it since
-                v.at = None
+                v.producer = None
+            elif v.producer is not None and v.producer[0] is w:  # handed out by a stage; another window may have entered it since
+                v.producer = None
 
 
 def _in_stages(stages: Staged, known: _Known, arrays: Sequence[Any], live: Sequence[Value]) -> list[Array]:
     for v, (_, shared) in zip(live, known.where, strict=True):
         if shared:  # before anybody sees it
-            v.borrow = ALWAYS
+            v.sharing = ALWAYS
     return stages.run(known.program, arrays, {v: k for v, (k, _) in zip(live, known.where, strict=True)})
 
 
 def hand_out(v: Value, data: Array) -> None:
-    """Give a pending Value its data, before ``at`` is cleared: a thread that sees the data may set ``at`` to its own window."""
+    """Give a pending Value its data, before ``producer`` is cleared: a thread that sees the data may set ``producer`` to its own window."""
     with LOCK:
         v.data = data
-        v.at = None
+        v.producer = None
 
 
 def wait_for_all(synchronize: Callable[[Device], None]) -> None:

@@ -22,7 +22,7 @@ from ..dtype import NAME_OF
 from ..errors import ParameterError
 from ..graph.build import apply
 from ..graph.ir import Application, Node, leaf
-from ..opdef.spec import Sig
+from ..opdef.spec import BoundOp
 from ..ops.primitive_gather import index_update
 from ..ops.primitive_shape import slice_update
 from ..program.namespace import namespace_of
@@ -30,13 +30,13 @@ from ..scheduler.observers import LISTENERS
 from .cell import HOST, PLAIN, Cell, Content, Value, alias, wrap
 from .counters import COUNTERS
 from .deferral import twin_of
+from .dispatch import is_tracked
 from .invoke import content, data_of, device_of, invoke, type_of
-from .record import Rec, Variable, tls
 from .recording import enter
 from .strided_view import view_shape
-from .way import is_tracked
+from .tape import TapeEntry, Variable, tls
 
-Chain = tuple[Sig, ...]
+Chain = tuple[BoundOp, ...]
 
 
 def look(backend: Backend, data: Array, chain: Chain) -> Array:
@@ -45,7 +45,7 @@ def look(backend: Backend, data: Array, chain: Chain) -> Array:
     if steps is None:
         if len(_steps) >= _MOST_CHAINS:
             _steps.clear()
-        steps = _steps[chain, backend] = [_step(backend, sig) for sig in chain]
+        steps = _steps[chain, backend] = [_step(backend, bound_op) for bound_op in chain]
     for step in steps:
         data = step(data)
     return data
@@ -56,24 +56,24 @@ _steps: dict[Any, list[Callable[[Any], Any]]] = {}
 _MOST_CHAINS = 4096
 
 
-def _step(backend: Backend, sig: Sig) -> Callable[[Array], Array]:
-    selects = sig.op.selects
+def _step(backend: Backend, bound_op: BoundOp) -> Callable[[Array], Array]:
+    selects = bound_op.op.selects
     if selects is not None and backend is HOST and HOST.target.plain is not None:
-        return itemgetter(selects(**sig.params))  # NumPy's own indexing is one call into C
-    return partial(getattr(namespace_of(backend), sig.op.name), **sig.params)
+        return itemgetter(selects(**bound_op.params))  # NumPy's own indexing is one call into C
+    return partial(getattr(namespace_of(backend), bound_op.op.name), **bound_op.params)
 
 
 def read(root: Cell, chain: Chain) -> Content:
     """The content of a view: recorded if the root is, else an alias of the root's buffer if it is C-contiguous there, else a copy."""
-    v = root._v
+    v = root._content
     if v.__class__ is PLAIN:
         return HOST.as_array(look(HOST, v, chain))
     tracked = is_tracked(v)
     if tracked and (part := recorded_part(v, chain)) is not None:
         return part
     if tracked or not is_visible(v):
-        for sig in chain:
-            v = untracked(v) if sig.op.detaches else invoke(sig, (wrap(Cell, v),))[0]
+        for bound_op in chain:
+            v = untracked(v) if bound_op.op.detaches else invoke(bound_op, (wrap(Cell, v),))[0]
         return v
     seen = look(HOST, v.data, chain)
     data = HOST.as_array(seen)
@@ -85,7 +85,7 @@ def read_at_once(root: Cell, chain: Chain) -> tuple[Content, Array] | None:
 
     A small part of a large pending array does not wait: programs must not depend on where it is.
     """
-    v = root._v
+    v = root._content
     if v.__class__ is PLAIN:
         return v, look(HOST, v, chain)
     if is_tracked(v) or v.device is not CPU:
@@ -115,31 +115,31 @@ def recorded_part(v: Value, chain: Chain, seen: Any = None, is_copy: bool = Fals
     is_copy
         Whether that is a copy already.
     """
-    tape, data, rec = tls.tape, v.data, v.rec
-    if tape is None or rec is None or data.__class__ is not PLAIN or v.device is not CPU or tape.device not in (CPU, None) or LISTENERS:
+    tape, data, entry = tls.tape, v.data, v.entry
+    if tape is None or entry is None or data.__class__ is not PLAIN or v.device is not CPU or tape.device not in (CPU, None) or LISTENERS:
         return None
     if seen is None:
         seen = look(HOST, data, chain)
     is_large = seen.size >= SETTINGS.defer_elements
     if not chain or (is_large and (seen.__class__ is not PLAIN or not seen.flags.c_contiguous)):
         return None
-    for sig in chain:
-        if sig.op.detaches:
+    for bound_op in chain:
+        if bound_op.op.detaches:
             return None
-    if rec.tape is not tape:
-        rec = enter(v, tape)
-        if not rec.node.tracked:  # backward has freed the operation that computed it
+    if entry.tape is not tape:
+        entry = enter(v, tape)
+        if not entry.node.tracked:  # backward has freed the operation that computed it
             return None
-    for sig in chain:
-        node = sig.typed.get((rec.node,))
-        rec = Rec(apply(sig, (rec.node,)) if node is None else node, (rec,), (), tape)
+    for bound_op in chain:
+        node = bound_op.typed.get((entry.node,))
+        entry = TapeEntry(apply(bound_op, (entry.node,)) if node is None else node, (entry,), (), tape)
     COUNTERS.recorded += 1
     tape.device = CPU
     if is_large and not is_copy:
         part = alias(seen, v)
-        part.rec = rec
+        part.entry = entry
         return part
-    return Value(seen if is_copy else np.array(seen), rec)
+    return Value(seen if is_copy else np.array(seen), entry)
 
 
 def is_visible(v: Value) -> bool:
@@ -149,7 +149,7 @@ def is_visible(v: Value) -> bool:
 
 def untracked(v: Content) -> Content:
     """The same content without its record."""
-    if not isinstance(v, Value) or v.rec is None:
+    if not isinstance(v, Value) or v.entry is None:
         return v
     pending = twin_of(v) if v.data is None else None
     return alias(data_of(v), v) if pending is None else pending
@@ -172,14 +172,14 @@ def write(root: Cell, chain: Chain, key: Any, value: Any) -> None:
     ParameterError
         If the view is read-only.
     """
-    v = root._v
-    val = value._v if isinstance(value, Cell) else value
+    v = root._content
+    val = value._content if isinstance(value, Cell) else value
     tracked = is_tracked(v) or is_tracked(val)
-    if v.__class__ is Value and not tracked and (v.at is not None or v.data is None) and v.device is CPU:
-        _settle(v, reads_first=v.borrow is None and _is_small_part(v, chain, key))
+    if v.__class__ is Value and not tracked and (v.producer is not None or v.data is None) and v.device is CPU:
+        _settle(v, reads_first=v.sharing is None and _is_small_part(v, chain, key))
     if tracked or (v.__class__ is Value and not is_visible(v)):
-        for sig in chain:
-            if not sig.op.writes_through:
+        for bound_op in chain:
+            if not bound_op.op.writes_through:
                 raise _read_only_error(root, chain)
         COUNTERS.rebound += 1
         root._rebind(_written(root, chain, key, value))
@@ -200,11 +200,11 @@ def change_at_once(root: Cell, chain: Chain, change: Callable[[Any], object]) ->
     change
         Writes to the array that it is called with.
     """
-    v = root._v
+    v = root._content
     if v.__class__ is Value:
         if is_tracked(v) or v.device is not CPU or data_of(v).__class__ is not PLAIN:
             return False
-        _settle(v, reads_first=v.borrow is None)
+        _settle(v, reads_first=v.sharing is None)
     _change(root, chain, change)
     return True
 
@@ -220,13 +220,13 @@ def _change(root: Cell, chain: Chain, change: Callable[[Array], object]) -> None
     try:
         _change_part(root, chain, change)
     except ValueError:
-        if not all(sig.op.writes_through for sig in chain):
+        if not all(bound_op.op.writes_through for bound_op in chain):
             raise _read_only_error(root, chain) from None
         raise
 
 
 def _change_part(root: Cell, chain: Chain, change: Callable[[Array], object]) -> None:
-    v = root._v
+    v = root._content
     if v.__class__ is PLAIN:
         COUNTERS.in_place += 1
         change(look(HOST, v, chain))
@@ -252,19 +252,19 @@ def _settle(v: Value, reads_first: bool) -> None:
 
     A window with recorded operations goes on, so that backward can join it.
     """
-    at, tape = v.at, tls.tape
-    if at is None:  # another thread has just computed it
+    producer, tape = v.producer, tls.tape
+    if producer is None:  # another thread has just computed it
         return
-    if reads_first and not at[0].closed and (tape is None or at[0] not in tape.windows):
-        at[0].finish()
-    is_done = at[0].is_done and v.data is not None
-    if is_done and v.at is at:
-        v.at = None  # so that the next write need not ask
+    if reads_first and not producer[0].closed and (tape is None or producer[0] not in tape.windows):
+        producer[0].finish()
+    is_done = producer[0].is_done and v.data is not None
+    if is_done and v.producer is producer:
+        v.producer = None  # so that the next write need not ask
 
 
 def _selected_size(shape: tuple[int, ...], key: Any) -> int:
     """How many elements a key of `write` selects."""
-    if key and isinstance(key[0], Sig):
+    if key and isinstance(key[0], BoundOp):
         return max(math.prod(a.shape) for a in key[1:])
     return math.prod(shape if key is None else [len(range(*slice(*k).indices(n))) for k, n in zip(key, shape, strict=True)])
 
@@ -272,9 +272,9 @@ def _selected_size(shape: tuple[int, ...], key: Any) -> int:
 def _store(target: Any, key: Any, source: Any) -> None:
     if key is None:
         HOST.write(target, ..., source)
-    elif key and isinstance(key[0], Sig):
-        sig, *arrays = key
-        places = tuple(slice(None) if k is None else data_of(arrays[k]._v) for k in sig.params["key"])
+    elif key and isinstance(key[0], BoundOp):
+        bound_op, *arrays = key
+        places = tuple(slice(None) if k is None else data_of(arrays[k]._content) for k in bound_op.params["key"])
         HOST.write(target, places, source)
     else:
         HOST.write(target, tuple(slice(*k) for k in key), source)
@@ -282,7 +282,7 @@ def _store(target: Any, key: Any, source: Any) -> None:
 
 def _written(root: Cell, chain: Chain, key: Any, value: Any) -> Any:
     """The root's new content, computed by recorded or deferred operations."""
-    v = root._v
+    v = root._content
     if chain and chain[0].op.detaches:
         return _written(root, chain[1:], key, value)
     if chain:
@@ -292,17 +292,17 @@ def _written(root: Cell, chain: Chain, key: Any, value: Any) -> Any:
         value = wrap(Cell, Value(backend_for(device_of(v)).from_host(value, device_of(v)), device=device_of(v)))
     if key is None:
         key = tuple((None, None, None) for _ in type_of(v)[0])
-    if key and isinstance(key[0], Sig):
-        sig, *arrays = key
-        return invoke(index_update.sig(key=sig.params["key"]), (root, value, *arrays))[0]
-    return invoke(slice_update.sig(key=key), (root, value))[0]
+    if key and isinstance(key[0], BoundOp):
+        bound_op, *arrays = key
+        return invoke(index_update.bind(key=bound_op.params["key"]), (root, value, *arrays))[0]
+    return invoke(slice_update.bind(key=key), (root, value))[0]
 
 
-def _put_back(root: Cell, sig: Sig, new: Cell) -> Any:
+def _put_back(root: Cell, bound_op: BoundOp, new: Cell) -> Any:
     """The root's content with the part that a view operation selects replaced by ``new``."""
-    rule = sig.op.put_back_rule
+    rule = bound_op.op.put_back_rule
     assert rule is not None  # as `write` has checked
-    update = rule(type_of(root._v)[0], **sig.params)
+    update = rule(type_of(root._content)[0], **bound_op.params)
     return invoke(update, (new,) if len(update.op.inputs) == 1 else (root, new))[0]
 
 
@@ -310,56 +310,56 @@ def _read_only_error(root: Cell, chain: Chain) -> ParameterError:
     """What a write to a view raises that one of its operations makes read-only."""
     return ParameterError(
         "assignment destination is read-only",
-        f"a view or copy of shape {view_shape(type_of(root._v)[0], chain)} that cannot be written through",
+        f"a view or copy of shape {view_shape(type_of(root._content)[0], chain)} that cannot be written through",
         "write to the array that it was made from (c.real = …, x[i, j] = …), or into a copy",
     )
 
 
 def renew_leaf(v: Value) -> None:
     """After a write in place the Value becomes a new leaf, since nodes are compared by identity: two contents must not share one."""
-    rec = v.rec
-    if rec is not None:
+    entry = v.entry
+    if entry is not None:
         shape, dtype = v.type
-        if rec.grad is None:
-            v.rec = history_of(v)
+        if entry.grad is None:
+            v.entry = history_of(v)
             return
-        v.rec = Rec(leaf("variable", shape, dtype, rec.grad.tracked), (), (), None, rec.grad)
+        v.entry = TapeEntry(leaf("variable", shape, dtype, entry.grad.tracked), (), (), None, entry.grad)
 
 
-def history_of(v: Value) -> Rec | None:
+def history_of(v: Value) -> TapeEntry | None:
     """The history of a recorded result after an unrecorded write: a leaf that continues it.
 
     Its gradient is that of what was recorded, as if the write had not happened, as in MXNet.
     """
-    rec = v.rec
-    if rec is None or not rec.node.tracked:
+    entry = v.entry
+    if entry is None or not entry.node.tracked:
         return None
     shape, dtype = v.type
-    older = (rec,) if isinstance(rec.node, Application) else rec.inputs
-    return Rec(leaf("written", shape, dtype, True), older, (), None) if older else None
+    older = (entry,) if isinstance(entry.node, Application) else entry.inputs
+    return TapeEntry(leaf("written", shape, dtype, True), older, (), None) if older else None
 
 
 def mark(cell: Cell, variable: Variable, before: Content | None = None) -> None:
     """Make a cell's content a leaf that wants a gradient; ``before`` is the content that it replaces, if any."""
-    v = cell._v
+    v = cell._content
     node = _leaf_of(before, variable)
     if v.__class__ is PLAIN and node is not None and v.shape == node.shape and NAME_OF[v.dtype] == node.dtype:
-        cell._v = Value(v, Rec(node, (), (), None, variable))
+        cell._content = Value(v, TapeEntry(node, (), (), None, variable))
         return
     v = cell._capture()
-    if v.borrow is not None or (v.rec is not None and v.rec.tape is not None):  # a tape refers to this Value by its record
-        cell._v = v = alias(data_of(v), v)
+    if v.sharing is not None or (v.entry is not None and v.entry.tape is not None):  # a tape refers to this Value by its record
+        cell._content = v = alias(data_of(v), v)
     shape, dtype = v.type
     if node is None or node.shape != shape or node.dtype != dtype:
         node = leaf("variable", shape, dtype, variable.tracked)
-    v.rec = Rec(node, (), (), None, variable)
+    v.entry = TapeEntry(node, (), (), None, variable)
 
 
 def _leaf_of(before: Content | None, variable: Variable) -> Node | None:
     """The leaf of a variable's former content: with it, the next content gets the same number in the next iteration."""
-    if not isinstance(before, Value) or before.rec is None or before.rec.grad is not variable:
+    if not isinstance(before, Value) or before.entry is None or before.entry.grad is not variable:
         return None
-    node = before.rec.node
+    node = before.entry.node
     return None if isinstance(node, Application) else node
 
 
@@ -368,11 +368,11 @@ def make_plain(cell: Cell) -> None:
 
     It is a copy, because another thread may just take hold of the Value.
     """
-    v = cell._v
+    v = cell._content
     if v.__class__ is not Value or v.data.__class__ is not PLAIN or v.data.size >= min(SMALL, SETTINGS.defer_elements):
         return
-    if v.device is CPU and is_owned(v) and getattr(cell, "_g", None) is None:
-        cell._v = np.array(v.data)
+    if v.device is CPU and is_owned(v) and getattr(cell, "_gradient", None) is None:
+        cell._content = np.array(v.data)
 
 
 #: Elements up to which `make_plain` copies.
@@ -381,13 +381,13 @@ SMALL = 4096
 
 def is_owned(v: Value) -> bool:
     """Whether a content may be written in place now, without a record."""
-    return v.rec is None and v.exclusive
+    return v.entry is None and v.exclusive
 
 
 def update_in_place(root: Cell, chain: Chain, operation: Any, other: Any) -> bool:
     """Try ``root[chain] = operation(root[chain], other)`` in place; False if the buffer is shared or the operands do not fit."""
-    v = root._v
-    val = other._v if isinstance(other, Cell) else other
+    v = root._content
+    val = other._content if isinstance(other, Cell) else other
     if v.__class__ is not PLAIN:
         if not is_visible(v) or is_tracked(v) or is_tracked(val) or not (v.exclusive or v.pinned):
             return False

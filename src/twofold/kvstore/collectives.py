@@ -183,7 +183,7 @@ class Collectives:
             For each bucket, the numbers of the arrays and their sums, bitwise equal on all workers; a single pair if all are there.
         """
         if len(arrays) == 1:
-            v = arrays[0]._v
+            v = arrays[0]._content
             if v.__class__ is PLAIN and v.nbytes <= SHORT and self._is_idle():
                 out = np.empty_like(v)
                 self._sum(label, out, v, share)

@@ -200,7 +200,7 @@ class DistributedStore(KVStore):
             else:
                 places = [keys[n] for n in numbers]
                 self._updater(places, totals, [self._stored_at(k, total.context) for k, total in zip(places, totals, strict=True)])
-            v = totals[0]._v
+            v = totals[0]._content
             if self._updater is not None and isinstance(v, Value) and v.data is None:
                 flush_all()  # so that the update waits for this bucket only
 
@@ -225,7 +225,7 @@ class DistributedStore(KVStore):
     def _sum_of_rows(self, label: object, array: NDArray) -> NDArray:
         """The sum over workers of row-sparse arrays, which may have different rows. Rows are added in the order of the workers."""
         assert self._all is not None
-        values, numbers = array._v.hosts()
+        values, numbers = array._content.hosts()
         most = self._all.largest(len(numbers), label)
         own = np.full(most, 0, np.int64)  # one more than the number of a row: finished workers send zeros
         own[: len(numbers)] = numbers + 1
@@ -259,7 +259,7 @@ class DistributedStore(KVStore):
             self._check_weights(indices, weights)
 
     def _update_with(self, updater: Updater, indices: Sequence[Index], grads: Sequence[NDArray], weights: Sequence[NDArray]) -> None:
-        groups = by_task([g._v for g in grads]) if updater.takes_any_order else []
+        groups = by_task([g._content for g in grads]) if updater.takes_any_order else []
         if len(groups) < 2:
             updater(indices, grads, weights)  # the same tuples in each step, for which the updater has a plan
             return
@@ -384,7 +384,7 @@ class DistributedStore(KVStore):
 
 def _with_rows(array: NDArray, new: NDArray) -> NDArray:
     """A row-sparse array with some rows replaced or added."""
-    (old_values, old_numbers), (values, numbers) = array._v.hosts(), new._v.hosts()
+    (old_values, old_numbers), (values, numbers) = array._content.hosts(), new._content.hosts()
     kept = ~np.isin(old_numbers, numbers)
     rows, found = np.concatenate([old_values[kept], values]), np.concatenate([old_numbers[kept], numbers])
     order = np.argsort(found)

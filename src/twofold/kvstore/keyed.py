@@ -206,11 +206,11 @@ def check_shapes(key: Key, values: list[NDArray], stored: NDArray) -> None:
 
 def copy_shared(stored: NDArray, target: NDArray) -> None:
     """Copy a stored array into another. A large one is shared until one of the two is written to."""
-    v, kind = stored._v, NDArray
-    is_plain = v.__class__ is Value and v.rec is None and stored.__class__ is kind and target.__class__ is kind and not v.pinned
+    v, kind = stored._content, NDArray
+    is_plain = v.__class__ is Value and v.entry is None and stored.__class__ is kind and target.__class__ is kind and not v.pinned
     if is_plain and v.device is target.context and stored.shape == target.shape and stored._dtype == target._dtype:
         # what a task computes cannot become the content of a variable yet
-        shared = v if v.data is not None or getattr(target, "_g", None) is None else twin_of(v)
+        shared = v if v.data is not None or getattr(target, "_gradient", None) is None else twin_of(v)
         if shared is not None:
             v.share()
             target._rebind(shared)

@@ -216,7 +216,7 @@ class ServedStore(KeyedStore[OnServer]):
 
     def _send(self, k: Key, total: NDArray) -> None:
         if total.stype == "row_sparse":
-            rows, numbers = total._v.hosts()
+            rows, numbers = total._content.hosts()
             self._client.push_rows(k, numbers, rows)
         else:
             self._client.push(k, np.ascontiguousarray(_dense(total)))
@@ -403,4 +403,4 @@ def _states_in(data: bytes) -> list[bytes]:
 
 
 def _dense(array: NDArray) -> np.ndarray:
-    return array._v.dense() if array.stype != "default" else host_of(array)
+    return array._content.dense() if array.stype != "default" else host_of(array)

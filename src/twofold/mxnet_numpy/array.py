@@ -24,7 +24,7 @@ from ..ndarray.types import Casting, DTypeLike, Order
 from ..numpy.array import ndarray as numpy_array
 from ..numpy.indexing import INDEXER as NUMPY_INDEXER
 from ..opdef.shapes import filled_shape
-from ..opdef.spec import Sig
+from ..opdef.spec import BoundOp
 from ..ops import primitive_arithmetic, primitive_shape
 
 __all__ = ["ndarray", "ndarrayView"]
@@ -79,7 +79,7 @@ class ndarray(numpy_array, _Base):  # NumPy's name
     def __setitem__(self, key: Any, value: Any) -> None:
         INDEXER.put(self, key, value)
 
-    def _view(self, *chain: Sig) -> "ndarray":
+    def _view(self, *chain: BoundOp) -> "ndarray":
         """A view of this array, or of the array that it is a view of."""
         return view_of(ndarrayView, self, chain)
 
@@ -99,7 +99,7 @@ class ndarray(numpy_array, _Base):  # NumPy's name
         name = dtype_name(dtype)
         if name == self._dtype:
             return self.copy() if copy else self
-        return wrap(ndarray, invoke(primitive_arithmetic.astype.sig(dtype=name), (self,))[0])
+        return wrap(ndarray, invoke(primitive_arithmetic.astype.bind(dtype=name), (self,))[0])
 
     def copy(self, order: Order = "C") -> "ndarray":
         """A copy on the same device.
@@ -111,7 +111,7 @@ class ndarray(numpy_array, _Base):  # NumPy's name
         """
         if order != "C":
             raise ParameterError("copy: arrays are in row-major order", f"order={order!r}", "leave order out")
-        return wrap(ndarray, invoke(primitive_shape.contiguous.sig(), (self,))[0])
+        return wrap(ndarray, invoke(primitive_shape.contiguous.bind(), (self,))[0])
 
     def as_in_ctx(self, ctx: Device) -> "ndarray":
         """The array itself if it is on the device, else a copy there."""
@@ -168,7 +168,7 @@ class ndarray(numpy_array, _Base):  # NumPy's name
         if order != "C":
             raise ParameterError("reshape_view: arrays are in row-major order", f"order={order!r}", "leave order out")
         given = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
-        return self._view(primitive_shape.reshape.sig(shape=filled_shape(tuple(given), self.size, "reshape_view")))
+        return self._view(primitive_shape.reshape.bind(shape=filled_shape(tuple(given), self.size, "reshape_view")))
 
     def transpose(self, *axes: Any) -> "ndarray":
         """A copy with the axes in the given order, reversed by default."""

@@ -243,7 +243,7 @@ def converted(array: Any) -> Any:
     if isinstance(array, ndarray):
         return array
     found = object.__new__(ndarray)
-    found._v = array._v
+    found._content = array._content
     return found
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ..errors import ParameterError
-from ..ops import dialect_random as ops
+from ..ops import mxnet_numpy_random as ops
 from .sampling import Random
 from .shapes import as_sizes
 

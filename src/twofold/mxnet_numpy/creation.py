@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import ParameterError
 from ..opdef.frontend import named
 from ..ops import creation as shared
-from ..ops import dialect_creation as ops
+from ..ops import mxnet_numpy_creation as ops
 from .front import Front, without_none
 from .shapes import as_sizes
 

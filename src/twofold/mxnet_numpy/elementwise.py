@@ -8,13 +8,13 @@ import numpy as np
 from ..opdef.frontend import named
 from ..opdef.registry import OPS
 from ..opdef.spec import Op
-from ..ops import dialect_arithmetic, dynamic_shapes, elementwise_math, numpy_elementwise
+from ..ops import dynamic_shapes, elementwise_math, mxnet_numpy_arithmetic, numpy_elementwise
 from ..strictness import tolerate
 from .front import Front, Unsupported, check_options
 
 __all__ = ["BINARY", "UNARY", "Elementwise"]
 
-_U = dialect_arithmetic.UNARY
+_U = mxnet_numpy_arithmetic.UNARY
 #: Functions of one array: the operator, and the name of its nodes where that is another.
 UNARY: dict[str, tuple[Op, str]] = {name: (op, name) for name, op in _U.items()} | {
     "abs": (_U["absolute"], "abs"),
@@ -26,7 +26,7 @@ UNARY: dict[str, tuple[Op, str]] = {name: (op, name) for name, op in _U.items()}
     "reciprocal": (numpy_elementwise.reciprocal_number, "reciprocal"),
 }
 _VARIANTS = {op.variant: op for op in OPS.values() if op.variant is not None}
-_A, _S, _R = dialect_arithmetic.OF_ARRAYS, dialect_arithmetic.OF_SCALAR, dialect_arithmetic.OF_REVERSED
+_A, _S, _R = mxnet_numpy_arithmetic.OF_ARRAYS, mxnet_numpy_arithmetic.OF_SCALAR, mxnet_numpy_arithmetic.OF_REVERSED
 #: Functions whose operators `mx.nd` has too: there a number that is no integer makes integers floats, which it does not here.
 _SHARED = frozenset({"maximum", "minimum", "hypot"})
 #: Comparisons with the operands exchanged.
@@ -81,7 +81,7 @@ class Elementwise(Front):
         """Elements rounded to a number of decimals, halves to even."""
         if self.number(x) is not None:
             return np.around(x, decimals)
-        return self.apply(dialect_arithmetic.npi_around, (self.operand(x),), {"decimals": decimals}, out)
+        return self.apply(mxnet_numpy_arithmetic.npi_around, (self.operand(x),), {"decimals": decimals}, out)
 
     round = round_ = around
 
@@ -94,7 +94,7 @@ class Elementwise(Front):
         if self.number(x) is not None:
             return np.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
         params = {"copy": copy, "nan": nan, "posinf": posinf, "neginf": neginf}
-        return self.apply(dialect_arithmetic.npi_nan_to_num, (self.operand(x),), params, None if copy else x)
+        return self.apply(mxnet_numpy_arithmetic.npi_nan_to_num, (self.operand(x),), params, None if copy else x)
 
     def where(self, condition: Any, x: Any = None, y: Any = None) -> Any:
         """``x`` where the condition is not 0, else ``y``: arrays or numbers; with only a condition, the places where it is not 0."""
@@ -104,12 +104,12 @@ class Elementwise(Front):
             raise Unsupported("either both or neither of x and y should be given", None, "pass both")
         chosen, first, second = self.operand(condition), self.number(x), self.number(y)
         if first is None and second is None:
-            return self.apply(dialect_arithmetic.npi_where, (chosen, self.operand(x), self.operand(y)))
+            return self.apply(mxnet_numpy_arithmetic.npi_where, (chosen, self.operand(x), self.operand(y)))
         if first is None:
-            return self.apply(dialect_arithmetic.npi_where_rscalar, (chosen, self.operand(x)), {"scalar": float(second or 0)})
+            return self.apply(mxnet_numpy_arithmetic.npi_where_rscalar, (chosen, self.operand(x)), {"scalar": float(second or 0)})
         if second is None:
-            return self.apply(dialect_arithmetic.npi_where_lscalar, (chosen, self.operand(y)), {"scalar": float(first)})
-        return self.apply(dialect_arithmetic.npi_where_scalar2, (chosen,), {"x": float(first), "y": float(second)})
+            return self.apply(mxnet_numpy_arithmetic.npi_where_lscalar, (chosen, self.operand(y)), {"scalar": float(first)})
+        return self.apply(mxnet_numpy_arithmetic.npi_where_scalar2, (chosen,), {"x": float(first), "y": float(second)})
 
     def nonzero(self, a: Any) -> Any:
         """The places of the elements that are not 0, an array for each axis."""

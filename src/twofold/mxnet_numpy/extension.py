@@ -12,7 +12,7 @@ from ..errors import OperatorError, ParameterError
 from ..ndarray.saving import load_arrays, save_arrays
 from ..opdef.frontend import function_of
 from ..opdef.registry import NAMES
-from ..ops import dialect_shapes
+from ..ops import mxnet_numpy_shapes
 from . import extension_random as random
 from .array import ndarray
 from .array_functions import CALLS, FUNCTIONS
@@ -78,7 +78,7 @@ def reshape(a: Any, newshape: Any, reverse: bool = False, order: str = "C") -> n
         Must be ``"C"``.
     """
     params = {"newshape": as_sizes(newshape), "reverse": reverse, "order": order}
-    return FUNCTIONS.apply(dialect_shapes.npx_reshape, (FUNCTIONS.operand(a),), params)
+    return FUNCTIONS.apply(mxnet_numpy_shapes.npx_reshape, (FUNCTIONS.operand(a),), params)
 
 
 def save(file: Any, arr: Any) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import ParameterError
-from ..ops import dialect_creation, dialect_shapes, einsum, linear_algebra
-from ..ops import dialect_linear as ops
-from ..ops import dialect_reduction as norms
+from ..ops import einsum, linear_algebra, mxnet_numpy_creation, mxnet_numpy_shapes
+from ..ops import mxnet_numpy_linear as ops
+from ..ops import mxnet_numpy_reduction as norms
 from .front import Front, check_options, without_none
 
 __all__ = ["LinearAlgebra", "Products"]
@@ -49,7 +49,7 @@ class Products(Front):
         return self.tensordot(self._flat(a), self._flat(b), 1)
 
     def _flat(self, a: Any) -> Any:
-        return self.apply(dialect_shapes.np_reshape, (self.operand(a),), {"newshape": (-1,), "order": "C"})
+        return self.apply(mxnet_numpy_shapes.np_reshape, (self.operand(a),), {"newshape": (-1,), "order": "C"})
 
     def einsum(self, subscripts: str, *operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:
         """The sum of products by Einstein's convention."""
@@ -63,7 +63,7 @@ class Products(Front):
 
     def diag_indices_from(self, arr: Any) -> Any:
         """The coordinates of the main diagonal, an array for each axis."""
-        return self._rows(self.apply(dialect_creation.npi_diag_indices_from, (self.operand(arr),)))
+        return self._rows(self.apply(mxnet_numpy_creation.npi_diag_indices_from, (self.operand(arr),)))
 
     def _rows(self, found: Any) -> Any:
         """What a function that returns an array for each axis returns."""

@@ -15,7 +15,7 @@ from ..imperative.cell import HOST, PLAIN, Value
 from ..imperative.fast import RECOVERABLE, host_function, specialise
 from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
 from ..opdef.spec import Op
-from ..ops import dialect_arithmetic
+from ..ops import mxnet_numpy_arithmetic
 from . import elementwise
 from .array import ndarray, ndarrayView
 from .array_functions import FUNCTIONS
@@ -47,19 +47,21 @@ def _comparison(op: Op, name: str) -> Callable[..., Any]:
     fn, general, scalar, new = host_function(op), _general(name, False), HOST.scalar, object.__new__
 
     def method(self: Any, other: Any) -> Any:
-        a: Any = self._v
+        a: Any = self._content
         if a.__class__ is Value and a.data.__class__ is PLAIN and a.data.size < SETTINGS.defer_elements:
             a = a.data  # a comparison has no gradient, so there is nothing to record
         if a.__class__ is PLAIN and a.dtype.kind == "f":
             kind = other.__class__
-            b: Any = scalar(other, NAME_OF[a.dtype]) if kind is float or kind is int else other._v if isinstance(other, ndarray) else None
+            b: Any = (
+                scalar(other, NAME_OF[a.dtype]) if kind is float or kind is int else other._content if isinstance(other, ndarray) else None
+            )
             if b.__class__ is PLAIN and a.dtype is b.dtype:
                 try:
                     v = fn(a, b)
                 except ValueError:  # shapes that do not broadcast: the general path raises for them
                     return general(self, other)
                 result = new(ndarray)
-                result._v = v if v.__class__ is PLAIN else np.asarray(v)  # NumPy returns 0-d results as scalars
+                result._content = v if v.__class__ is PLAIN else np.asarray(v)  # NumPy returns 0-d results as scalars
                 return result
         return general(self, other)
 
@@ -71,10 +73,10 @@ def _in_place(op: Op, name: str) -> Callable[..., Any]:
     fn, run, scalar, has_short_way = getattr(HOST.xp, op.name), HOST.quick, HOST.scalar, op.ufunc is not None and not op.legacy_differs
 
     def method(self: Any, other: Any) -> Any:
-        a: Any = self._v if self.__class__ is ndarray else None
+        a: Any = self._content if self.__class__ is ndarray else None
         if has_short_way and a.__class__ is PLAIN and a.dtype.kind == "f":  # a content that is this array's own
             kind = other.__class__
-            b: Any = scalar(other, NAME_OF[a.dtype]) if kind is float or kind is int else other._v if kind is ndarray else None
+            b: Any = scalar(other, NAME_OF[a.dtype]) if kind is float or kind is int else other._content if kind is ndarray else None
             if b.__class__ is PLAIN and b.dtype is a.dtype:
                 try:
                     run(fn, a, b, a)
@@ -106,8 +108,10 @@ def _short_unary(name: str, primitive: Op) -> Callable[..., Any]:
     """The function of one array, with a short path where nothing else is given."""
     general = getattr(FUNCTIONS, name)
     dialects = elementwise.UNARY[name][0]
-    sig = dialects.sig()
-    quick = specialise(primitive, ndarray, ndarrayView, (ndarray,), legacy=True, arity=1, sig=sig, general=lambda self: general(self))
+    bound_op = dialects.bind()
+    quick = specialise(
+        primitive, ndarray, ndarrayView, (ndarray,), legacy=True, arity=1, bound_op=bound_op, general=lambda self: general(self)
+    )
 
     @wraps(general)
     def function(x: Any, out: Any = None, **kwargs: Any) -> Any:
@@ -131,7 +135,7 @@ def _short_binary(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
 
 def attach() -> None:
     """Attach the operators to `ndarray`, and give the functions short paths."""
-    primitives = dialect_arithmetic.primitives_on_floats()
+    primitives = mxnet_numpy_arithmetic.primitives_on_floats()
     functions: dict[str, Callable[..., Any]] = {name: _short_unary(name, op) for name, op in primitives.items()}
     for dunder, op in ARITHMETIC.items():
         name = FUNCTION_OF.get(dunder)

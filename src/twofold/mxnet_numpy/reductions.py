@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ..ops import dialect_reduction as ops
 from ..ops import index_conversion, ordering
+from ..ops import mxnet_numpy_reduction as ops
 from .front import Front, Unsupported, without_none
 
 __all__ = ["Reductions"]

@@ -8,8 +8,8 @@ import numpy as np
 from ..errors import ParameterError
 from ..opdef.frontend import named
 from ..opdef.spec import Op
-from ..ops import dialect_random as ops
 from ..ops import gathering, ordering, random_sampling
+from ..ops import mxnet_numpy_random as ops
 from .front import without_none
 from .shapes import as_sizes
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from ..errors import ParameterError
 from ..opdef.spec import Op
-from ..ops import dialect_editing as editing
-from ..ops import dialect_shapes as ops
 from ..ops import gathering, joining, reshaping
+from ..ops import mxnet_numpy_editing as editing
+from ..ops import mxnet_numpy_shapes as ops
 from .front import Front, Unsupported, without_none
 
 __all__ = ["Shapes", "as_sizes"]

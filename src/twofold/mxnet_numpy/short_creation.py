@@ -8,7 +8,7 @@ from ..config import SETTINGS
 from ..device import CPU, DEFAULTS
 from ..imperative.cell import HOST, PLAIN, Value, new
 from ..imperative.fast import RECOVERABLE
-from ..imperative.record import tls
+from ..imperative.tape import tls
 from ..ndarray.creation import SHAPES, TYPES
 from ..scheduler.observers import LISTENERS
 from .array import ndarray
@@ -25,7 +25,7 @@ NUMBERS = (int, float)
 def _cell(fresh: Any) -> ndarray:
     """A new array around a new array of NumPy's."""
     made = new(ndarray)
-    made._v = fresh if fresh.size < SETTINGS.defer_elements else Value(fresh)
+    made._content = fresh if fresh.size < SETTINGS.defer_elements else Value(fresh)
     return made
 
 
@@ -57,7 +57,7 @@ def _like(a: Any, value: Any, dtype: Any) -> ndarray | None:
     """An array of one number in the shape of another one; None if that is not one that is there, on the host."""
     if a.__class__ is not ndarray or tls.tape is not None or DEFAULTS.stack or LISTENERS:
         return None
-    v: Any = a._v
+    v: Any = a._content
     if v.__class__ is Value:
         v = v.data if v.device is CPU else None
     if v.__class__ is not PLAIN:

@@ -14,7 +14,7 @@ from ..imperative.cell import PLAIN, wrap
 from ..imperative.storage import CLASSES, applied, empty_array
 from ..imperative.transfer import on_device
 from ..opdef.shapes import reshape_codes
-from ..opdef.spec import Op, Sig
+from ..opdef.spec import BoundOp, Op
 from ..ops import primitive_arithmetic, primitive_shape, sparse_storage
 from ..scheduler.observers import LISTENERS
 from . import indexing
@@ -59,7 +59,7 @@ class NDArray(Array):
     @property
     def T(self) -> "NDArray":
         """A copy with the axes reversed; the array itself if it has fewer than two axes."""
-        v: Any = self._v
+        v: Any = self._content
         if v.__class__ is PLAIN and v.ndim > 1 and not LISTENERS:
             return wrap(NDArray, v.T.copy())
         return self if self.ndim < 2 else _apply(primitive_shape.permute_dims, self, axes=tuple(range(self.ndim))[::-1])
@@ -75,7 +75,7 @@ class NDArray(Array):
 
     def copy(self) -> "NDArray":
         """A copy on the same device."""
-        v = self._v
+        v = self._content
         if v.__class__ is PLAIN and not LISTENERS:
             return wrap(NDArray, v.copy())
         return _apply(primitive_shape.contiguous, self)
@@ -219,13 +219,13 @@ class NDArray(Array):
         return self
 
     def _reshaped(self, shape: tuple[int, ...], inplace: bool) -> "NDArray":
-        v: Any = None if inplace else self._v
+        v: Any = None if inplace else self._content
         if v.__class__ is PLAIN and not LISTENERS:
             return wrap(NDArray, v.reshape(shape).copy())
-        view = self._view(primitive_shape.reshape.sig(shape=shape))
+        view = self._view(primitive_shape.reshape.bind(shape=shape))
         return view if inplace else view.copy()
 
-    def _view(self, *chain: Sig) -> "NDArray":
+    def _view(self, *chain: BoundOp) -> "NDArray":
         """A view of this array or, if it is a view itself, of its base."""
         return view_of(NDArrayView, self, chain)
 
@@ -247,11 +247,11 @@ class NDArray(Array):
         return bool(self.asscalar())
 
     def __float__(self) -> float:
-        v: Any = self._v
+        v: Any = self._content
         return float(v.item() if v.__class__ is PLAIN and v.size == 1 else self.asscalar())
 
     def __int__(self) -> int:
-        v: Any = self._v
+        v: Any = self._content
         return int(v.item() if v.__class__ is PLAIN and v.size == 1 else self.asscalar())
 
     def __complex__(self) -> complex:
@@ -284,7 +284,7 @@ items.attach(NDArray, NDArrayView, None, indexing.INDEXER.get, indexing.INDEXER.
 
 
 def _apply(op: Op, array: NDArray, **params: Any) -> NDArray:
-    return applied(op.sig(True, **params), (array,))
+    return applied(op.bind(True, **params), (array,))
 
 
 def _reshape_sig(shape: tuple[int, ...], codes: Any, reverse: bool) -> Any:
@@ -303,7 +303,7 @@ def _reshape_sig(shape: tuple[int, ...], codes: Any, reverse: bool) -> Any:
             sizes = tuple(int(c.__index__()) for c in (codes if isinstance(codes, (tuple, list)) else (codes,)))
         except AttributeError:
             raise DTypeError("reshape: a shape must consist of integers", repr(codes), "pass sizes") from None
-        found = primitive_shape.reshape.sig(shape=reshape_codes(shape, sizes, reverse))
+        found = primitive_shape.reshape.bind(shape=reshape_codes(shape, sizes, reverse))
         if len(_RESHAPES) >= _MAX_RESHAPES:  # shapes that differ on every call must not grow it without bound
             _RESHAPES.clear()
         _RESHAPES[key] = found

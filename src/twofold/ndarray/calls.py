@@ -12,15 +12,15 @@ from ..errors import DTypeError, ParameterError, ShapeError, StorageError, Wrong
 from ..imperative.array import Array, from_host
 from ..imperative.cell import HOST, PLAIN, Content, Value, new, wrap
 from ..imperative.counters import COUNTERS
-from ..imperative.eager import run_eagerly
+from ..imperative.dynamic_shapes import run_eagerly
 from ..imperative.failure import after_failure
 from ..imperative.invoke import RUN_CACHED, invoke, type_of
-from ..imperative.record import tls
 from ..imperative.recording import record_again
 from ..imperative.storage import STORAGE, by_storage, store_array, update_rows, updates_rows
+from ..imperative.tape import tls
 from ..imperative.transfer import store
 from ..opdef.frontend import Fast
-from ..opdef.spec import Op, Sig
+from ..opdef.spec import BoundOp, Op
 from ..ops.primitive_arithmetic import multiply
 from ..strictness import tolerate
 from .host_calls import arrays_in, refuse_cut
@@ -31,9 +31,9 @@ SIMPLE = frozenset({bool, int, float, str, type(None)})
 
 #: `Calls._run` and `invoke._run_cached` without their frames, for an array of the class itself; see `Fast.single`.
 _SINGLE = """
-if {a}.__class__ is cls and sig.visible == 1:
-    v = {a}._v
-    if v.__class__ is plain and (found := sig.inline.get((v.shape, v.dtype))) is not None and found[2] == 1:
+if {a}.__class__ is cls and bound_op.visible == 1:
+    v = {a}._content
+    if v.__class__ is plain and (found := bound_op.inline.get((v.shape, v.dtype))) is not None and found[2] == 1:
         counters.inline += 1
         try:
             results = quick(found[0].args[0], [v])
@@ -41,18 +41,18 @@ if {a}.__class__ is cls and sig.visible == 1:
             results = after_failure(error, found[0], [v])
         result = new(cls)
         v = results[0]
-        result._v = v if v.size < settings.defer_elements else Value(v)
+        result._content = v if v.size < settings.defer_elements else Value(v)
         return result
     found = None
-    if v.__class__ is Value and (tape := tls.tape) is not None and (rec := v.rec) is not None and rec.node.tracked:
-        found = record_again(sig, ({a},), [v], tape)
+    if v.__class__ is Value and (tape := tls.tape) is not None and (entry := v.entry) is not None and entry.node.tracked:
+        found = record_again(bound_op, ({a},), [v], tape)
     if found is None:
         try:
-            found = invoke(sig, ({a},))
+            found = invoke(bound_op, ({a},))
         except StorageError:
-            return by_storage(sig, ({a},))[0]
+            return by_storage(bound_op, ({a},))[0]
     result = new(cls)
-    result._v = found[0]
+    result._content = found[0]
     return result
 """
 
@@ -97,22 +97,22 @@ class Calls:
         _convert_arrays(op, params)
         scalars = [_scalar(op, name, params) for name in op.scalars]
         numbers = [self._number_array(op, name, params, operands) for name in op.numbers]
-        sig = self._sig_of(op, params)
+        bound_op = self._sig_of(op, params)
         inputs = [*operands, *numbers, *scalars]
         try:
-            contents = (run_eagerly if op.is_eager else invoke)(sig, inputs, device)
+            contents = (run_eagerly if op.is_eager else invoke)(bound_op, inputs, device)
         except StorageError:
-            if updates_rows(sig, inputs):
-                return _update_rows(sig, inputs, out)
-            return _deliver_stored(sig, operands, by_storage(sig, inputs), out)
+            if updates_rows(bound_op, inputs):
+                return _update_rows(bound_op, inputs, out)
+            return _deliver_stored(bound_op, operands, by_storage(bound_op, inputs), out)
         if op.mutates:  # the last results are the new contents of states, such as the moving averages of BatchNorm
-            for place, new in zip(sig.written, contents[len(contents) - len(sig.mutated) :], strict=True):
+            for place, new in zip(bound_op.written, contents[len(contents) - len(bound_op.mutated) :], strict=True):
                 target = operands[place]
                 if target is not None:
                     store(target, new)
-        if op.starts_anew and out is not None and not sig.params[op.starts_anew]:
-            contents = invoke(multiply.sig(True), [out if isinstance(out, Array) else out[0], wrap(self.cls, contents[0])])
-        return self.deliver(op, contents[: sig.visible], out)
+        if op.starts_anew and out is not None and not bound_op.params[op.starts_anew]:
+            contents = invoke(multiply.bind(True), [out if isinstance(out, Array) else out[0], wrap(self.cls, contents[0])])
+        return self.deliver(op, contents[: bound_op.visible], out)
 
     def _number_array(self, op: Op, name: str, params: dict[str, Any], operands: Sequence[Any]) -> Array:
         """The numbers of a parameter as an array on the operands' device; see `Op.numbers`."""
@@ -124,13 +124,13 @@ class Calls:
         params[name] = ()
         return from_host(self.cls, np.array(values, np.float32), operands[0].context)
 
-    def _run(self, sig: Sig, operands: tuple[Any, ...], *scalars: Any) -> Any:
+    def _run(self, bound_op: BoundOp, operands: tuple[Any, ...], *scalars: Any) -> Any:
         """The visible results of an operator; the fast path, for parameters already parsed."""
         cls = self.cls
         arrays: list[Any] = []
         key: list[Any] = []
         for a in operands:
-            v: Any = a._v if a.__class__ is cls else None
+            v: Any = a._content if a.__class__ is cls else None
             if v.__class__ is not PLAIN:
                 break
             arrays.append(v)
@@ -139,13 +139,13 @@ class Calls:
         else:  # all are small arrays of the host, which are not recorded: as by `invoke`, without its frames
             ready = not scalars or (arrays and arrays[0].dtype.kind == "f")
             for x in scalars:
-                if x.__class__ is float or (x.__class__ is int and sig.legacy and sig.op.elementwise):
+                if x.__class__ is float or (x.__class__ is int and bound_op.legacy and bound_op.op.elementwise):
                     key.append(float)
                     arrays.append(float(x))
                 else:
                     ready = False
-            found = sig.inline.get(tuple(key)) if ready else None
-            if found is not None and found[2] == sig.visible == 1:
+            found = bound_op.inline.get(tuple(key)) if ready else None
+            if found is not None and found[2] == bound_op.visible == 1:
                 COUNTERS.inline += 1
                 try:
                     results = HOST.quick(found[0].args[0], arrays)
@@ -153,41 +153,41 @@ class Calls:
                     results = after_failure(error, found[0], arrays)
                 result = new(cls)
                 v = results[0]
-                result._v = v if v.size < SETTINGS.defer_elements else Value(v)
+                result._content = v if v.size < SETTINGS.defer_elements else Value(v)
                 return result
         given: list[Any] | None = []
         for a in operands:
             if a.__class__ is not cls and a is not None:
                 if not isinstance(a, cls) or a._legacy is not self._legacy:
-                    raise self._not_an_array(sig.op, a)
+                    raise self._not_an_array(bound_op.op, a)
                 given = None  # a view is read by `invoke`, once
             elif given is not None:
-                given.append(a if a is None else a._v)
+                given.append(a if a is None else a._content)
         args = (*operands, *scalars) if scalars else operands
         contents = None
         if given is not None and (tape := tls.tape) is not None:
             for v in given:
-                if v.__class__ is Value and (rec := v.rec) is not None and rec.node.tracked:
-                    contents = record_again(sig, args, [*given, *scalars] if scalars else given, tape)
+                if v.__class__ is Value and (entry := v.entry) is not None and entry.node.tracked:
+                    contents = record_again(bound_op, args, [*given, *scalars] if scalars else given, tape)
                     break
         if contents is None:
             try:
-                contents = invoke(sig, args)
+                contents = invoke(bound_op, args)
             except StorageError:
-                found = by_storage(sig, args)[: sig.visible]
-                return found[0] if sig.visible == 1 else found
-        if sig.visible == 1:  # as `wrap` does, without its frame
+                found = by_storage(bound_op, args)[: bound_op.visible]
+                return found[0] if bound_op.visible == 1 else found
+        if bound_op.visible == 1:  # as `wrap` does, without its frame
             result = new(cls)
-            result._v = contents[0]
+            result._content = contents[0]
             return result
-        return [wrap(self.cls, c) for c in contents[: sig.visible]]
+        return [wrap(self.cls, c) for c in contents[: bound_op.visible]]
 
-    def _sig_of(self, op: Op, params: dict[str, Any]) -> Sig:
+    def _sig_of(self, op: Op, params: dict[str, Any]) -> BoundOp:
         given = dict.fromkeys(op.training, tls.training) | params  # an explicit parameter overrides the mode
         dtype = given.get("dtype")
         if dtype is not None and dtype.__class__ is not str:  # NumPy's scalar classes and dtypes are accepted too
             given["dtype"] = dtype_name(dtype)
-        return op.sig(self._by_legacy(op), **given)
+        return op.bind(self._by_legacy(op), **given)
 
     def _by_legacy(self, op: Op) -> bool:
         """Whether an operator follows MXNet's convention for scalars and dtypes."""
@@ -260,24 +260,24 @@ def _without_unknown(op: Op, params: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in params.items() if name in op.params}
 
 
-def _update_rows(sig: Sig, inputs: Sequence[Any], out: Any) -> Any:
+def _update_rows(bound_op: BoundOp, inputs: Sequence[Any], out: Any) -> Any:
     """A lazy update in place, of a copy of the weight if that is not ``out``."""
     weight = inputs[0]
     target = weight.copy() if out is None else out if isinstance(out, Array) else out[0]
     if out is not None and target is not weight:
-        store_array(sig.op.title, target, weight.copy())
-    update_rows(sig, [target, *inputs[1:]])
+        store_array(bound_op.op.title, target, weight.copy())
+    update_rows(bound_op, [target, *inputs[1:]])
     return target
 
 
-def _deliver_stored(sig: Sig, operands: Sequence[Any], results: list[Any], out: Any) -> Any:
+def _deliver_stored(bound_op: BoundOp, operands: Sequence[Any], results: list[Any], out: Any) -> Any:
     """As the end of `Calls.call`, for results that may be sparse."""
-    op = sig.op
-    for place, result in zip(sig.written, results[len(results) - len(sig.mutated) :], strict=True):
+    op = bound_op.op
+    for place, result in zip(bound_op.written, results[len(results) - len(bound_op.mutated) :], strict=True):
         target = operands[place]
         if target is not None:
             store_array(op.title, target, result)
-    seen = results[: sig.visible]
+    seen = results[: bound_op.visible]
     if out is None:
         return seen[0] if len(seen) == 1 else seen
     for target, result in zip([out] if isinstance(out, Array) else out, seen, strict=False):

@@ -45,7 +45,7 @@ Arrays = Sequence[NDArray]
 def _test(op: Op, doc: str) -> Callable[[NDArray], NDArray]:
     @named(op.name, f"1 where an element {doc}, else 0, in the dtype of the array.")
     def function(data: NDArray) -> NDArray:
-        return applied(op.sig(True), (data,)).astype(data._dtype)
+        return applied(op.bind(True), (data,)).astype(data._dtype)
 
     function.__module__ = __name__
     return function

@@ -12,11 +12,11 @@ from ..dtype import NAME_OF, NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError
 from ..imperative.array import Array, adopted, apply_op, from_host
 from ..imperative.cell import HOST, PINNED, PLAIN, Value, new, wrap
+from ..imperative.dispatch import is_plain
 from ..imperative.fast import RECOVERABLE
 from ..imperative.invoke import content, full_content, host_of
-from ..imperative.record import tls
 from ..imperative.storage import empty_array
-from ..imperative.way import is_plain
+from ..imperative.tape import tls
 from ..ops import primitive_arithmetic
 from ..scheduler.observers import LISTENERS
 from .array import NDArray
@@ -87,7 +87,7 @@ def array(source_array: object, ctx: DeviceLike = None, dtype: DTypeLike = None)
 def _cell(fresh: Any) -> NDArray:
     """A new array around a new array of NumPy's."""
     made = new(NDArray)
-    made._v = fresh if fresh.size < SETTINGS.defer_elements else Value(fresh)
+    made._content = fresh if fresh.size < SETTINGS.defer_elements else Value(fresh)
     return made
 
 
@@ -194,7 +194,7 @@ def _adopt_host(array: np.ndarray) -> Any:
 def _wrap_pinned(cls: type[A], data: Any, device: Device) -> A:
     """An array over memory that is visible outside the library: written in place, never donated."""
     value = Value(data, device=device)
-    value.borrow = PINNED
+    value.sharing = PINNED
     return wrap(cls, value)
 
 

@@ -9,10 +9,10 @@ from ..device import Device
 from ..dtype import MXNET_CODES, NUMPY, dtype_name
 from ..errors import AutogradError, OperatorError, ParameterError
 from ..imperative.cell import Value, wrap
-from ..imperative.handle import Handle, user_code
-from ..imperative.record import tls
 from ..imperative.scope import Scope
+from ..imperative.tape import tls
 from ..imperative.user_code import arrays_of, call, zeros_of
+from ..imperative.user_function import UserFunction, user_code
 from .array import NDArray
 from .types import ArrayLike
 
@@ -182,13 +182,13 @@ class Undeclared(NDArray):
         self.label = label
 
     @property
-    def _v(self) -> Any:
+    def _content(self) -> Any:
         raise AutogradError(
             f"{self.label}: backward reads an array that was not kept", None, "return its number from declare_backward_dependency"
         )
 
 
-class CustomHandle(Handle):
+class CustomHandle(UserFunction):
     """One call of a custom operator, or all calls of one executor: its `CustomOp`, created for the first operands, and its states.
 
     Parameters

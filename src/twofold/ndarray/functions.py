@@ -33,7 +33,7 @@ def _binary(name: str, op: Op, doc: str, on_numbers: Binary, *, fast: bool = Fal
     ``on_numbers`` computes it for two numbers; if it is ``fast`` it is a Python operator, for which arrays have a fast path. With
     ``at_once`` the function has one of its own, of NumPy's ufunc.
     """
-    sig = op.sig(True)
+    bound_op = op.bind(True)
     quick = specialise(op, NDArray, NDArrayView, OPERAND, legacy=True, arity=2) if at_once else None
 
     @named(name, f"{doc} of two arrays or numbers, element-wise with broadcasting.")
@@ -47,7 +47,7 @@ def _binary(name: str, op: Op, doc: str, on_numbers: Binary, *, fast: bool = Fal
         if fast or not (isinstance(lhs, NDArray) or isinstance(rhs, NDArray)):
             return on_numbers(lhs, rhs)
         plain: list[Any] = [v.item() if isinstance(v, np.generic) else v for v in (lhs, rhs)]
-        return applied(sig, plain)
+        return applied(bound_op, plain)
 
     function.__module__ = "twofold.ndarray"
     return function
@@ -116,7 +116,7 @@ def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = Tr
         raise DTypeError("concatenate: arrays must have the same dtype", ", ".join(sorted(dtypes)), "cast them with astype")
     if len(arrays) == 1 and not always_copy:
         return arrays[0]
-    return applied(primitive_shape.concat.sig(True, axis=normalized_axis(axis, arrays[0].ndim)), arrays)
+    return applied(primitive_shape.concat.bind(True, axis=normalized_axis(axis, arrays[0].ndim)), arrays)
 
 
 def moveaxis(tensor: NDArray, source: int | Sequence[int], destination: int | Sequence[int]) -> NDArray:
@@ -137,7 +137,7 @@ def moveaxis(tensor: NDArray, source: int | Sequence[int], destination: int | Se
         If they differ in number.
     """
     order = moved_axes(source, destination, tensor.ndim)
-    return applied(primitive_shape.permute_dims.sig(True, axes=order), (tensor,))
+    return applied(primitive_shape.permute_dims.bind(True, axes=order), (tensor,))
 
 
 def split_v2(ary: NDArray, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False) -> NDArray | list[NDArray]:

@@ -49,7 +49,7 @@ def _graph(name: str, data: Any, dtype: str | None = "int64") -> _Graph:
         raise DTypeError(f"{name}: the graph is no csr matrix", type(data).__name__, "make it with mx.nd.sparse.csr_matrix")
     if dtype is not None and data._dtype != dtype:
         raise DTypeError(f"{name}: the numbers of edges must be {dtype}", data._dtype, "make the csr matrix with dtype='int64'")
-    sparse = data._v.sparse
+    sparse = data._content.sparse
     return _Graph(host_of(sparse.values), host_of(sparse.indices), host_of(sparse.indptr), data.shape)
 
 

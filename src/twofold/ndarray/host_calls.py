@@ -9,9 +9,9 @@ from ..dtype import NAME_OF, NUMPY, is_float
 from ..errors import AutogradError, DTypeError
 from ..imperative.array import Array, apply_op
 from ..imperative.cell import Cell
+from ..imperative.dispatch import is_tracked
 from ..imperative.invoke import host_of
-from ..imperative.record import tls
-from ..imperative.way import is_tracked
+from ..imperative.tape import tls
 from ..ops import joining
 
 A = TypeVar("A", bound=Array)
@@ -92,10 +92,10 @@ def is_recorded(value: object) -> bool:
 
 
 def _is_recorded(a: Any) -> bool:
-    if type(a)._root is None or a._g is not None:  # a view may be a variable itself
-        return is_tracked(a._v)
+    if type(a)._root is None or a._gradient is not None:  # a view may be a variable itself
+        return is_tracked(a._content)
     # `detach` gives a view, and a view's root is on the tape whether or not the view lets gradients through
-    return not any(sig.op.detaches for sig in a._chain) and is_tracked(a._base._v)
+    return not any(bound_op.op.detaches for bound_op in a._chain) and is_tracked(a._base._content)
 
 
 def stacked(items: object, cls: type[A], convert: Callable[[Any], A]) -> A:

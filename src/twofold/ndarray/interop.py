@@ -83,7 +83,7 @@ def _array_ufunc(self: NDArray, ufunc: np.ufunc, method: str, *inputs: Any, **op
     if ufunc in PYTHON_OPERATORS and not out and any(map(_is_number, inputs)):
         # the number takes the array's dtype, and a comparison's result has it too: MXNet's rules for Python's numbers
         return PYTHON_OPERATORS[ufunc](*(i.item() if _is_number(i) else i for i in inputs))
-    result = applied(op.sig(True), operands(inputs))
+    result = applied(op.bind(True), operands(inputs))
     if out:
         out[0][:] = result
         return out[0]

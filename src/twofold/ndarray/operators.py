@@ -19,7 +19,7 @@ from ..imperative.storage import applied, dense_array
 from ..imperative.write import is_owned, update_in_place
 from ..opdef.conventions import legacy_scalar
 from ..opdef.registry import NAMES, OPS
-from ..opdef.spec import Op, Sig
+from ..opdef.spec import BoundOp, Op
 from .array import NDArray, NDArrayView
 
 NUMBERS = (bool, int, float)
@@ -43,13 +43,13 @@ COMPARISON = {name: op for name, op in _PYTHON.items() if op.compares}
 UNARY = {name: op for name, op in _PYTHON.items() if len(op.inputs) == 1}
 
 
-def _sig(op: Op) -> Sig:
+def _sig(op: Op) -> BoundOp:
     """The operation of a Python operator: the primitive, or MXNet's operator where its arithmetic differs."""
-    return (NAMES[op.symbol[0]] if op.legacy_differs and op.symbol else op).sig(True)
+    return (NAMES[op.symbol[0]] if op.legacy_differs and op.symbol else op).bind(True)
 
 
 def _general(op: Op, reverse: bool) -> Callable[..., Any]:
-    sig = _sig(op)
+    bound_op = _sig(op)
 
     def method(self: NDArray, other: Any) -> NDArray:
         if isinstance(other, NUMPYS):
@@ -57,7 +57,7 @@ def _general(op: Op, reverse: bool) -> Callable[..., Any]:
         elif not isinstance(other, OPERAND):
             return NotImplemented
         pair = (other, self) if reverse else (self, other)
-        return applied(sig, pair)
+        return applied(bound_op, pair)
 
     return method
 
@@ -87,7 +87,7 @@ def operands(values: Sequence[Any]) -> list[Any]:
 def _binary(op: Op, reverse: bool) -> Callable[..., Any]:
     if not op.short_path:
         return _general(op, reverse)
-    return specialise(op, NDArray, NDArrayView, OPERAND, legacy=True, arity=2, reverse=reverse, sig=_sig(op))
+    return specialise(op, NDArray, NDArrayView, OPERAND, legacy=True, arity=2, reverse=reverse, bound_op=_sig(op))
 
 
 def _comparison(op: Op) -> Callable[..., Any]:
@@ -95,7 +95,7 @@ def _comparison(op: Op) -> Callable[..., Any]:
     fn, scalar, new = getattr(HOST.xp, name), HOST.scalar, object.__new__
 
     def method(self: NDArray, other: Any) -> NDArray:
-        a: Any = self._v
+        a: Any = self._content
         if a.__class__ is Value and a.device is CPU and a.data.__class__ is PLAIN and a.data.size < SETTINGS.defer_elements:
             a = a.data  # a comparison has no gradient, so there is nothing to record
         # fast path: floats in host memory. MXNet's comparisons return the operands' dtype, not bool
@@ -104,7 +104,7 @@ def _comparison(op: Op) -> Callable[..., Any]:
             b: Any = (
                 scalar(other, NAME_OF[a.dtype])
                 if kind is float or kind is int
-                else other._v
+                else other._content
                 if isinstance(other, NDArray) and other._legacy
                 else None
             )
@@ -113,7 +113,7 @@ def _comparison(op: Op) -> Callable[..., Any]:
                     v = fn(a, b)
                     if v.__class__ is PLAIN:  # not so for 0-d results, which NumPy returns as scalars
                         result = new(NDArray)
-                        result._v = v.astype(a.dtype)
+                        result._content = v.astype(a.dtype)
                         return result
                 except ValueError:  # shapes that do not broadcast: the general path raises for them
                     pass
@@ -126,19 +126,19 @@ def _comparison(op: Op) -> Callable[..., Any]:
 
 
 def _in_place(op: Op) -> Callable[..., Any]:
-    name, sig = op.name, _sig(op)
+    name, bound_op = op.name, _sig(op)
     fn, run, scalar, own = getattr(HOST.xp, name), HOST.quick, HOST.scalar, not op.legacy_differs
     everywhere = op.wraps
 
     def method(self: NDArray, other: Any) -> NDArray:
         whole = self.__class__ is NDArray
-        a: Any = self._v if whole else self._base._v  # type: ignore[attr-defined]
+        a: Any = self._content if whole else self._base._content  # type: ignore[attr-defined]
         if not whole:  # the part of its root that it shows, if that may be written now
             seen = self._of is a and (a.__class__ is PLAIN or is_owned(a))  # type: ignore[attr-defined]
             a = self._seen if seen else None  # type: ignore[attr-defined]
         if own and a.__class__ is PLAIN and a.dtype.kind == "f":
             b: Any = (
-                other._v
+                other._content
                 if isinstance(other, NDArray) and other._legacy
                 else scalar(other, NAME_OF[a.dtype])
                 if isinstance(other, NUMBERS)
@@ -157,7 +157,7 @@ def _in_place(op: Op) -> Callable[..., Any]:
         root, chain = (self, ()) if whole else (self._base, self._chain)  # type: ignore[attr-defined]
         fits = own and (everywhere or is_float(self._dtype))
         if not (fits and update_in_place(root, chain, fn, _own_scalar(self, other))):
-            self._rebind(_check_result(self, dense_array(applied(sig, (self, other)))._v, name))
+            self._rebind(_check_result(self, dense_array(applied(bound_op, (self, other)))._content, name))
         return self
 
     return method

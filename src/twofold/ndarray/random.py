@@ -12,7 +12,7 @@ from ..imperative.cell import wrap
 from ..imperative.invoke import invoke
 from ..opdef.frontend import NULL
 from ..opdef.registry import find
-from ..opdef.spec import Sig
+from ..opdef.spec import BoundOp
 from ..ops import ordering, random_sampling
 from .array import NDArray
 from .namespace import call, function_in
@@ -47,9 +47,9 @@ def _draw(name: str, parameters: dict[str, Any], shape: Shape, dtype: DTypeLike,
     """
     values = list(parameters.values())
     if out is None and (ctx is None or isinstance(ctx, Device)) and PYTHONS.issuperset(map(type, values)) and _is_spelled_out(shape):
-        sig = _sig_of(name, tuple(parameters), shape, NULL if dtype is NULL else dtype_name(dtype))
-        if sig is not None:
-            return wrap(NDArray, invoke(sig, values, ctx)[0])
+        bound_op = _sig_of(name, tuple(parameters), shape, NULL if dtype is NULL else dtype_name(dtype))
+        if bound_op is not None:
+            return wrap(NDArray, invoke(bound_op, values, ctx)[0])
     options: dict[str, Any] = {} if shape is NULL else {"shape": shape}
     if dtype is not NULL:
         options["dtype"] = dtype_name(dtype)
@@ -73,12 +73,12 @@ def _is_spelled_out(shape: Any) -> bool:
 
 
 @lru_cache(256)
-def _sig_of(name: str, parameters: tuple[str, ...], shape: Shape, dtype: str) -> Sig | None:
+def _sig_of(name: str, parameters: tuple[str, ...], shape: Shape, dtype: str) -> BoundOp | None:
     """The operation that draws with numbers as parameters; None if they are not its run-time scalars, in this order."""
     op = find(f"_random_{name}")
     if tuple(op.scalars) != parameters:
         return None
-    return op.sig(True, shape=(1,) if shape is NULL else shape, **({} if dtype is NULL else {"dtype": dtype}))
+    return op.bind(True, shape=(1,) if shape is NULL else shape, **({} if dtype is NULL else {"dtype": dtype}))
 
 
 def uniform(

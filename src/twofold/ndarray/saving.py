@@ -156,8 +156,8 @@ def record_of(array: Array) -> ArrayRecord:
     device = array.context
     place = device.device_typeid, device.device_id
     if isinstance(array, BaseSparseNDArray):
-        parts = [_bytes_of(p) for p in array._v.hosts()]
-        stored = array._v.sparse
+        parts = [_bytes_of(p) for p in array._content.hosts()]
+        stored = array._content.sparse
         aux = [stored.indptr, stored.indices] if array.stype == "csr" else [stored.indices]
         records = tuple(record_of(a) for a in aux)
         return ArrayRecord(array._dtype, array.shape, parts[0], array.stype, records, place)

@@ -10,9 +10,9 @@ from ..dtype import NUMPY, dtype_name
 from ..errors import DTypeError, IndexingError, MissingDependency, NotSupportedForSparseNDArray, ParameterError, ShapeError
 from ..imperative.array import adopted, from_host
 from ..imperative.cell import Value, wrap
-from ..imperative.record import Variable
 from ..imperative.row_gradients import GradientCell, RowVariable
 from ..imperative.storage import CELLS, CLASSES, SparseValue, by_storage, converted, dense_array, densified, sparse_array
+from ..imperative.tape import Variable
 from ..imperative.transfer import on_device
 from ..imperative.write import mark
 from ..opdef.storage import Sparse
@@ -29,7 +29,7 @@ class BaseSparseNDArray(NDArray):
     __slots__ = ()
     _stype: ClassVar[str]
     _is_sparse = True
-    _v: SparseValue
+    _content: SparseValue
 
     def __init_subclass__(cls) -> None:
         CLASSES[cls._stype] = cls
@@ -42,19 +42,19 @@ class BaseSparseNDArray(NDArray):
     @property
     def context(self) -> Device:
         """The device that the array is on."""
-        return self._v.device
+        return self._content.device
 
     ctx = device = context
 
     @property
     def data(self) -> NDArray:
         """A copy of what is stored: the elements (n,) of a csr matrix, the rows (n, …) of a row-sparse array."""
-        return self._v.sparse.values.copy()
+        return self._content.sparse.values.copy()
 
     @property
     def indices(self) -> NDArray:
         """A copy of the indices, int64 (n,): the column of each stored element, or the number of each stored row."""
-        return CELLS.structure(np.copy, self._v.sparse.indices)[0]
+        return CELLS.structure(np.copy, self._content.sparse.indices)[0]
 
     def wait_to_read(self) -> None:
         """Wait until what is stored is computed.
@@ -64,19 +64,19 @@ class BaseSparseNDArray(NDArray):
         MXNetError
             If computing it failed.
         """
-        for part in self._v.sparse.parts:
+        for part in self._content.sparse.parts:
             part.wait_to_read()
 
     def wait_to_write(self) -> None:
         """Wait until nothing reads what is stored any more."""
-        for part in self._v.sparse.parts:
+        for part in self._content.sparse.parts:
             part.wait_to_write()
 
     def _rebind(self, v: Any) -> None:
-        self._v = v if isinstance(v, SparseValue) else converted(wrap(NDArray, v), self._stype)._v
-        variable = getattr(self, "_g", None)
+        self._content = v if isinstance(v, SparseValue) else converted(wrap(NDArray, v), self._stype)._content
+        variable = getattr(self, "_gradient", None)
         if variable is not None:
-            _mark_values(self._v, variable)
+            _mark_values(self._content, variable)
 
     def _promote(self, content: Any) -> Value:
         """A dense copy, for graphs, which know no other storage. The array itself stays sparse."""
@@ -86,7 +86,7 @@ class BaseSparseNDArray(NDArray):
         return dense_array(self)._view(*chain)
 
     def _with_values(self, values: NDArray) -> Any:
-        return sparse_array(self._v.sparse.with_values(values), checked=self._v.checked)
+        return sparse_array(self._content.sparse.with_values(values), checked=self._content.checked)
 
     # gradients
 
@@ -105,12 +105,12 @@ class BaseSparseNDArray(NDArray):
 
     def _attach(self, grad: Any, grad_req: str) -> None:
         kind = RowVariable if self._stype == "row_sparse" else Variable
-        self._g = kind(GradientCell(self, grad), grad_req)
-        _mark_values(self._v, self._g)
+        self._gradient = kind(GradientCell(self, grad), grad_req)
+        _mark_values(self._content, self._gradient)
 
     def _stored_head(self, grad: Any) -> tuple[Any, Any]:
         """What is stored, as a head of `backward`, and its head gradient; None stands for ones."""
-        stored = self._v.sparse
+        stored = self._content.sparse
         if grad is None:
             return stored.values, None
         if grad.shape != self.shape:
@@ -121,29 +121,29 @@ class BaseSparseNDArray(NDArray):
     @property
     def grad(self) -> Any:
         """The gradient; None if this array is not a variable."""
-        g = getattr(self, "_g", None)
+        g = getattr(self, "_gradient", None)
         return None if g is None else g.cell.grad
 
     # conversion
 
     def asnumpy(self) -> np.ndarray:
         """A dense NumPy array with the elements."""
-        return self._v.dense()
+        return self._content.dense()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """NumPy's conversion protocol: a dense copy."""
-        return self._v.dense().astype(dtype or self.dtype, copy=False)
+        return self._content.dense().astype(dtype or self.dtype, copy=False)
 
     def astype(self, dtype: DTypeLike, copy: bool = True) -> Any:
         """The array cast to a dtype (float32 if None); the array itself if it has that dtype and ``copy`` is false."""
         name = "float32" if dtype is None else dtype_name(dtype)
         if name == self._dtype and not copy:
             return self
-        return self._with_values(self._v.sparse.values.astype(name))
+        return self._with_values(self._content.sparse.values.astype(name))
 
     def copy(self) -> Any:
         """A copy on the same device."""
-        return self._with_values(self._v.sparse.values.copy())
+        return self._with_values(self._content.sparse.values.copy())
 
     def copyto(self, other: Any) -> Any:
         """Copy into another array, casting to its dtype, or into a new array on a device.
@@ -162,8 +162,8 @@ class BaseSparseNDArray(NDArray):
         """
         if isinstance(other, Device):
             is_here = other is self.context
-            moved = [p.copy() if is_here else wrap(NDArray, on_device(p, other)) for p in self._v.sparse.parts]
-            return sparse_array(Sparse(self._stype, self.shape, *moved), checked=self._v.checked)
+            moved = [p.copy() if is_here else wrap(NDArray, on_device(p, other)) for p in self._content.sparse.parts]
+            return sparse_array(Sparse(self._stype, self.shape, *moved), checked=self._content.checked)
         if other is self:
             warnings.warn("copyto: an array is copied to itself", RuntimeWarning, stacklevel=2)
             return False
@@ -175,12 +175,12 @@ class BaseSparseNDArray(NDArray):
         if other.stype == "default":
             other[:] = dense_array(self)
         else:
-            other._rebind(self.copyto(other.context).astype(other.dtype)._v)
+            other._rebind(self.copyto(other.context).astype(other.dtype)._content)
         return other
 
     def detach(self) -> Any:
         """The same array without its recorded history."""
-        return self._with_values(self._v.sparse.values.detach().copy())
+        return self._with_values(self._content.sparse.values.detach().copy())
 
     def check_format(self, full_check: bool = True) -> None:
         """Raise unless what is stored is an array of this storage type.
@@ -196,7 +196,7 @@ class BaseSparseNDArray(NDArray):
             If it is not.
         """
         if full_check:
-            self._v.check([p.asnumpy() for p in self._v.sparse.parts], ordered=True)
+            self._content.check([p.asnumpy() for p in self._content.sparse.parts], ordered=True)
 
     def as_np_ndarray(self) -> NoReturn:
         """Not possible: arrays of ``mx.np`` are dense."""
@@ -227,7 +227,7 @@ class BaseSparseNDArray(NDArray):
             raise ShapeError("assignment: shapes differ", f"{source.shape} into {self.shape}", "assign an array of the same shape")
         if source.stype not in ("default", self._stype):
             raise DTypeError("copyto does not support destination NDArray", f"stype {self._stype}", "convert it with tostype('default')")
-        self._rebind(converted(source, self._stype).copyto(self.context).astype(self.dtype)._v)
+        self._rebind(converted(source, self._stype).copyto(self.context).astype(self.dtype)._content)
 
     def __iadd__(self, other: Any) -> Any:
         return self._updated(self + other)
@@ -242,7 +242,7 @@ class BaseSparseNDArray(NDArray):
         return self._updated(self / other)
 
     def _updated(self, new: Any) -> Any:
-        self._rebind(converted(new, self._stype)._v)
+        self._rebind(converted(new, self._stype)._content)
         return self
 
     def __repr__(self) -> str:
@@ -251,7 +251,7 @@ class BaseSparseNDArray(NDArray):
     __str__ = __repr__
 
     def __reduce__(self) -> Any:
-        parts = [p.asnumpy() for p in self._v.sparse.parts]
+        parts = [p.asnumpy() for p in self._content.sparse.parts]
         return _restored, (self._stype, self.shape, parts, self._dtype, self.context)
 
 
@@ -277,7 +277,7 @@ class CSRNDArray(BaseSparseNDArray):
     @property
     def indptr(self) -> NDArray:
         """A copy of the row pointers, int64 (rows + 1,)."""
-        return CELLS.structure(np.copy, self._v.sparse.indptr)[0]
+        return CELLS.structure(np.copy, self._content.sparse.indptr)[0]
 
     def asscipy(self) -> Any:
         """A copy as a ``scipy.sparse.csr_matrix``.
@@ -291,7 +291,7 @@ class CSRNDArray(BaseSparseNDArray):
             from scipy.sparse import csr_matrix
         except ImportError:
             raise MissingDependency.of("scipy", "asscipy", "twofold[sparse]") from None
-        values, indices, indptr = (np.array(p) for p in self._v.hosts())
+        values, indices, indptr = (np.array(p) for p in self._content.hosts())
         return csr_matrix((values, indices, indptr), shape=self.shape, dtype=self.dtype)
 
     def __getitem__(self, key: Any) -> "CSRNDArray":
@@ -302,8 +302,8 @@ class CSRNDArray(BaseSparseNDArray):
         ParameterError
             For several axes, a step, or any other kind of index.
         """
-        if not self._v.checked:
-            self._v.hosts()  # raises for parts that do not fit together
+        if not self._content.checked:
+            self._content.hosts()  # raises for parts that do not fit together
         if isinstance(key, tuple):
             raise ParameterError("Multi-dimension indexing is not supported", repr(key), "index rows only")
         if not isinstance(key, (int, np.integer, slice)):
@@ -317,13 +317,13 @@ class CSRNDArray(BaseSparseNDArray):
             end = begin + 1
         end = min(max(begin, end), self.shape[0])
         begin = min(begin, end)
-        indptr = self._v.sparse.indptr
+        indptr = self._content.sparse.indptr
         first, last = (int(indptr[k].asscalar()) for k in (begin, end))
-        parts = self._v.sparse
+        parts = self._content.sparse
         part = Sparse(
             "csr", (end - begin, *self.shape[1:]), parts.values[first:last], parts.indices[first:last], indptr[begin : end + 1] - first
         )
-        return sparse_array(part, checked=self._v.checked)
+        return sparse_array(part, checked=self._content.checked)
 
 
 class RowSparseNDArray(BaseSparseNDArray):
@@ -357,19 +357,19 @@ class RowSparseNDArray(BaseSparseNDArray):
 
     def _assign(self, value: Any) -> None:
         if isinstance(value, (int, float, np.generic)):  # every row is stored then
-            self._rebind(with_every_row(full(self.shape, value, self.context, self.dtype))._v)
+            self._rebind(with_every_row(full(self.shape, value, self.context, self.dtype))._content)
         else:
             super()._assign(value)
 
     def retain(self, indices: NDArray) -> "RowSparseNDArray":
         """The rows of the given numbers (n,). One that is not stored becomes a stored row of zeros."""
-        return by_storage(sparse_storage.retain.sig(True), (self, indices))[0]
+        return by_storage(sparse_storage.retain.bind(True), (self, indices))[0]
 
 
 def _mark_values(content: SparseValue, variable: Variable) -> None:
     """Make what is stored a variable, also after updates of its rows."""
     values = content.sparse.values
-    values._g = variable
+    values._gradient = variable
     mark(values, variable)
 
 

@@ -21,16 +21,16 @@ from ..dtype import ITEMSIZE, NAME_OF, NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..imperative.array import AXES_REVERSED, VIEW_SLOTS, Array, ViewMixin, adopted, apply_op, view_of
 from ..imperative.cell import PLAIN, Value, wrap
+from ..imperative.dispatch import is_tracked
 from ..imperative.element import ElementMixin
 from ..imperative.invoke import host_of
 from ..imperative.strided_view import StridedView, strided_view
 from ..imperative.transfer import on_device
-from ..imperative.way import is_tracked
 from ..ndarray.array import NDArray, NDArrayView
 from ..ndarray.host_calls import is_recorded
 from ..ndarray.types import ArrayLike, Casting, DTypeLike, Index, Order, Shape
 from ..opdef.shapes import filled_shape, normalized_axes, normalized_axis
-from ..opdef.spec import Sig
+from ..opdef.spec import BoundOp
 from ..ops import primitive_arithmetic, primitive_shape
 from ..ops.primitive_shape import broadcast_to
 
@@ -83,7 +83,7 @@ class ndarray(Array):  # NumPy's name
     def flags(self) -> Any:
         """NumPy's record of the memory layout; as for any view, ``owndata`` is false."""
         # only shape and strides count: a one-element dummy stands for memory that may be on a device or not computed yet
-        writeable = all(sig.op.writes_through for sig in getattr(self, "_chain", ()))
+        writeable = all(bound_op.op.writes_through for bound_op in getattr(self, "_chain", ()))
         return np.lib.stride_tricks.as_strided(np.empty(1, self.dtype), self.shape, self.strides, writeable=writeable).flags
 
     @property
@@ -104,7 +104,7 @@ class ndarray(Array):  # NumPy's name
         if self._strided.reshaped((self.size,)) is not None:
             return self.reshape(-1)
         # writes to a copy would not reach this array: a broadcast view refuses them
-        return self.copy().reshape(-1)._view(broadcast_to.sig(shape=(self.size,)))
+        return self.copy().reshape(-1)._view(broadcast_to.bind(shape=(self.size,)))
 
     # copies
 
@@ -180,12 +180,12 @@ class ndarray(Array):  # NumPy's name
     def as_nd_ndarray(self) -> NDArray:
         """A view of the array as an array of ``mx.nd``: it shares memory, and gradients flow through it."""
         # ``mx.nd`` has no 0-d arrays: a single element has shape (1,)
-        chain = () if self.shape else (primitive_shape.reshape.sig(shape=(1,)),)
+        chain = () if self.shape else (primitive_shape.reshape.bind(shape=(1,)),)
         return view_of(NDArrayView, self, chain)
 
     # views
 
-    def _view(self, *chain: Sig) -> "ndarray":
+    def _view(self, *chain: BoundOp) -> "ndarray":
         """A view of this array, or of the array that it is a view of."""
         return view_of(ndarrayView, self, chain)
 
@@ -224,14 +224,14 @@ class ndarray(Array):  # NumPy's name
         """
         given: Any = shape[0] if len(shape) == 1 and not isinstance(shape[0], (int, np.integer)) else shape
         sizes = tuple([n.__index__() for n in given])
-        sig = _reshape_to(filled_shape(sizes, self.size, "reshape") if -1 in sizes or math.prod(sizes) != self.size else sizes)
+        bound_op = _reshape_to(filled_shape(sizes, self.size, "reshape") if -1 in sizes or math.prod(sizes) != self.size else sizes)
         if order == "F":  # the reversed axes in row-major order
-            return self.transpose().reshape(sig.params["shape"][::-1], copy=copy).transpose()
+            return self.transpose().reshape(bound_op.params["shape"][::-1], copy=copy).transpose()
         # a root is row-major, so every shape is a view of it; the strides of a view may not allow one
-        fits = self._root is None or self._strided.reshaped(sig.params["shape"]) is not None
+        fits = self._root is None or self._strided.reshaped(bound_op.params["shape"]) is not None
         if not fits and copy is False:
             raise ParameterError("reshape: a view of that shape is not possible", f"{self.shape} as {sizes}", "allow a copy")
-        return (self.copy() if copy or not fits else self)._view(sig)
+        return (self.copy() if copy or not fits else self)._view(bound_op)
 
     def ravel(self, order: Order = "C") -> "ndarray":
         """The elements along one axis: a view if they are adjacent in memory, else a copy."""
@@ -252,14 +252,14 @@ class ndarray(Array):  # NumPy's name
             order = tuple(normalized_axis(a, self.ndim, "transpose: axis") for a in given)
             if sorted(order) != list(range(self.ndim)):
                 raise ShapeError("axes don't match array", f"axes {given} of shape {self.shape}", "name each axis once")
-        return self._view(primitive_shape.permute_dims.sig(axes=order))
+        return self._view(primitive_shape.permute_dims.bind(axes=order))
 
     def swapaxes(self, axis1: int, axis2: int) -> "ndarray":
         """A view with two axes swapped."""
         order = list(range(self.ndim))
         a, b = normalized_axis(axis1, self.ndim, "axis1"), normalized_axis(axis2, self.ndim, "axis2")
         order[a], order[b] = b, a
-        return self._view(primitive_shape.permute_dims.sig(axes=tuple(order)))
+        return self._view(primitive_shape.permute_dims.bind(axes=tuple(order)))
 
     def squeeze(self, axis: int | Sequence[int] | None = None) -> "ndarray":
         """A view without axes of size 1 (the given ones, or all)."""
@@ -267,7 +267,7 @@ class ndarray(Array):  # NumPy's name
         if any(self.shape[k] != 1 for k in gone):
             what = "cannot select an axis to squeeze out which has size not equal to one"
             raise ShapeError(what, f"axis {axis} of shape {self.shape}", "name axes of size 1")
-        return self._view(primitive_shape.reshape.sig(shape=tuple(n for k, n in enumerate(self.shape) if k not in gone)))
+        return self._view(primitive_shape.reshape.bind(shape=tuple(n for k, n in enumerate(self.shape) if k not in gone)))
 
     # Python's protocols
 
@@ -338,7 +338,7 @@ class ndarray(Array):  # NumPy's name
 
     def fill(self, value: ArrayLike) -> None:
         """Set every element to a value."""
-        v: Any = self._v if self._root is None else None
+        v: Any = self._content if self._root is None else None
         if v.__class__ is PLAIN and value.__class__ is float and v.dtype.kind == "f":
             v.fill(value)
         else:
@@ -346,8 +346,8 @@ class ndarray(Array):  # NumPy's name
 
 
 @lru_cache(4096)  # a repeated reshape costs a look-up instead of parsing the operator's parameters
-def _reshape_to(shape: tuple[int, ...]) -> Sig:
-    return primitive_shape.reshape.sig(shape=shape)
+def _reshape_to(shape: tuple[int, ...]) -> BoundOp:
+    return primitive_shape.reshape.bind(shape=shape)
 
 
 class ndarrayView(ViewMixin, ndarray):
@@ -373,7 +373,7 @@ class ndarrayView(ViewMixin, ndarray):
 
     def _permuted(self) -> tuple[Any, tuple[int, ...]] | None:
         """The array of which this is a view with the axes in another order, and that order; None for other views."""
-        if self._g is not None:
+        if self._gradient is not None:
             return None
         if self._under is not None and self._key is AXES_REVERSED:
             return self._under, tuple(range(self._seen.ndim))[::-1]
@@ -431,7 +431,7 @@ def element_of(scalar: Any) -> ndarray:
 
 def ready_memory(x: Any) -> np.ndarray | None:
     """NumPy's array of the memory of an array that is ready and not tracked; None for others."""
-    if x._root is not None and is_tracked(x._base._v):  # reading it would be recorded
+    if x._root is not None and is_tracked(x._base._content):  # reading it would be recorded
         return None
     v = x._operand
     if v is None:

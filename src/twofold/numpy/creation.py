@@ -13,7 +13,7 @@ from ..device import Device, current_device
 from ..dtype import NAME_OF, NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError
 from ..imperative.array import Array, adopted, from_host, view_of
-from ..imperative.record import tls
+from ..imperative.tape import tls
 from ..ndarray.creation import allocate, fill
 from ..ndarray.host_calls import is_recorded, refuse_cut, stacked, to_numpy
 from ..ndarray.types import ArrayLike, DeviceLike, DTypeLike, Order, Shape
@@ -354,7 +354,7 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
 
 def broadcast_view(a: ndarray, shape: tuple[int, ...]) -> ndarray:
     """A read-only view of an array broadcast to a shape."""
-    return a._view(primitive_shape.broadcast_to.sig(shape=shape))
+    return a._view(primitive_shape.broadcast_to.bind(shape=shape))
 
 
 def read_only(a: ndarray) -> ndarray:

@@ -12,12 +12,12 @@ from ..imperative import items
 from ..imperative.array import Array
 from ..imperative.cell import HOST, PLAIN, Value, wrap
 from ..imperative.counters import COUNTERS
+from ..imperative.dispatch import is_tracked
 from ..imperative.element import NATIVE
 from ..imperative.indexing import Indexer, Rules
 from ..imperative.invoke import content, data_of, host_of
-from ..imperative.record import tls
+from ..imperative.tape import tls
 from ..imperative.transfer import on_device
-from ..imperative.way import is_tracked
 from ..imperative.write import change_at_once, look, read, read_at_once
 from ..ndarray.host_calls import is_recorded, to_numpy
 from ..ndarray.types import ArrayLike, Index
@@ -81,7 +81,7 @@ def get(x: ndarray, index: Any) -> ndarray:
         piece = _piece(x, index)
         if piece is not None:
             return piece
-    if is_tracked(root_of(x)._v) and (gathered := INDEXER.gather_as_given(x, index)) is not None:
+    if is_tracked(root_of(x)._content) and (gathered := INDEXER.gather_as_given(x, index)) is not None:
         return gathered
     basic = INDEXER.basic(x.shape, index)
     root, chain = (x, ()) if x._root is None else (x._base, x._chain)  # type: ignore[attr-defined]
@@ -98,7 +98,7 @@ def get(x: ndarray, index: Any) -> ndarray:
         return x._view(*basic.chain)
     if is_variable(x):
         return INDEXER.get(x, index)
-    if is_tracked(root._v):
+    if is_tracked(root._content):
         return wrap(ndarray, read(root, (*chain, *basic.chain)))
     found = read_at_once(root, (*chain, *basic.chain))
     if found is None:
@@ -112,9 +112,9 @@ def _piece(x: Any, key: Any) -> ndarray | None:
     for k in key if key.__class__ is tuple else (key,):
         if k.__class__ is not int and k.__class__ is not slice:
             return None
-    of = x._base._v
+    of = x._base._content
     memory = of if of.__class__ is PLAIN else None if is_tracked(of) or of.device is not CPU else of.data
-    if memory.__class__ is not PLAIN or x._g is not None:
+    if memory.__class__ is not PLAIN or x._gradient is not None:
         return None
     seen = x._seen if x._of is of else look(HOST, memory, x._chain)
     if not seen.ndim:
@@ -134,7 +134,7 @@ def _piece(x: Any, key: Any) -> ndarray | None:
         return None
     view: Any = ndarrayView.__new__(ndarrayView)
     view._base, view._under, view._key, view._of, view._seen = x._base, x, key, of, found
-    view._steps = view._g = None
+    view._steps = view._gradient = None
     return view
 
 
@@ -142,7 +142,7 @@ def put(x: ndarray, index: Index, value: ArrayLike) -> None:
     """``x[index] = value``."""
     single = _without_arrays(index)
     # at an index without arrays, a value that is pending or on a device may be written later
-    if single is None or (root_of(x)._v.__class__ is PLAIN and not (isinstance(value, Array) and value._v.__class__ is Value)):
+    if single is None or (root_of(x)._content.__class__ is PLAIN and not (isinstance(value, Array) and value._content.__class__ is Value)):
         key, host = to_numpy(index) if single is None else single, to_numpy(value)
         if changed_at_once(x, lambda target: HOST.write(target, key, host), value):
             return
@@ -156,7 +156,7 @@ def root_of(x: Any) -> Any:
 
 def is_variable(x: Any) -> bool:
     """Whether an array is a view that is a variable itself, so that reading it now has to be recorded even if its root is not tracked."""
-    return tls.tape is not None and x._root is not None and x._g is not None
+    return tls.tape is not None and x._root is not None and x._gradient is not None
 
 
 def changed_at_once(x: Any, change: Callable[[Any], object], value: object = None) -> bool:
@@ -180,7 +180,7 @@ def changed_at_once(x: Any, change: Callable[[Any], object], value: object = Non
 def memory_of(x: Any) -> np.ndarray | None:
     """NumPy's view of an array's memory, computed if it is pending; None where an operation has to be recorded, or is not on cpu(0)."""
     root, chain = (x, ()) if x._root is None else (x._base, x._chain)
-    v = root._v
+    v = root._content
     if is_variable(x):
         return None
     if v.__class__ is PLAIN:

@@ -61,7 +61,7 @@ def run_and_wait(op: Op, *arrays: ndarray, **params: object) -> ndarray:
 
 def run_several(op: Op, a: ndarray, **params: object) -> list[ndarray]:
     """The results of an operator with several."""
-    return [wrap(ndarray, v) for v in invoke(op.sig(**params), (a,))]
+    return [wrap(ndarray, v) for v in invoke(op.bind(**params), (a,))]
 
 
 def real_operands(count: int) -> Callable[[Callable[..., T]], Callable[..., T]]:

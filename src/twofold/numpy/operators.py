@@ -25,7 +25,7 @@ from ..imperative.invoke import content, invoke, type_of
 from ..imperative.write import is_owned, look, make_plain, update_in_place, write
 from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
 from ..ndarray.types import ArrayLike, Casting
-from ..opdef.spec import Op, Sig
+from ..opdef.spec import BoundOp, Op
 from ..ops import primitive_arithmetic, primitive_math
 from ..ops.linear import matrix_product
 from ..scheduler.observers import LISTENERS
@@ -156,7 +156,7 @@ def evaluated(op: Op, operands: Sequence[ndarray | bool | int | float]) -> list[
         for v in operands:
             if v.__class__ is ndarrayView and (found := _of_views(op, operands)) is not None:
                 return [found]
-    return invoke(op.sig(), operands)
+    return invoke(op.bind(), operands)
 
 
 def _of_views(op: Op, operands: Sequence[Any]) -> Content | None:
@@ -210,7 +210,7 @@ def _general(op: Op, reverse: bool = False, squares: bool = False) -> Callable[.
         if not all(map(is_array_like, values)):
             return NotImplemented
         for value in values:
-            if value.__class__ is ndarray and value._v.__class__ is Value:
+            if value.__class__ is ndarray and value._content.__class__ is Value:
                 make_plain(value)
         if squares and values[1].__class__ is int and values[1] == 2 and values[0]._dtype in SQUARED:
             return applied(primitive_math.square, values[0])
@@ -257,10 +257,10 @@ def _comparison(dunder: str, op: Op) -> Callable[..., Any]:
 
 def owned_memory(x: Any) -> np.ndarray | None:
     """NumPy's array of the memory of an array that may be written now, without a record; None if it may not."""
-    v = x._v if x._root is None else x._base._v
+    v = x._content if x._root is None else x._base._content
     if v.__class__ is not Value:
         return v if x._root is None else x._seen if x._of is v else look(HOST, v, x._chain)
-    if not is_owned(v) or v.device is not CPU or v.data.__class__ is not PLAIN or (x._root is not None and x._g is not None):
+    if not is_owned(v) or v.device is not CPU or v.data.__class__ is not PLAIN or (x._root is not None and x._gradient is not None):
         return None
     COUNTERS.in_place += 1
     return v.data if x._root is None else x._seen if x._of is v else look(HOST, v.data, x._chain)
@@ -271,10 +271,11 @@ _IN_PLACE = f"""
 def {{name}}(self, other):
     kind = self.__class__
     if kind is not view:
-        v = self._v
+        v = self._content
         if v.__class__ is not plain:
             v = owned(self)
-    elif (of := self._of) is not None and of is self._base._v and (of.__class__ is plain or not (self._g is not None or {SHARED})):
+    elif (of := self._of) is not None and of is self._base._content \
+            and (of.__class__ is plain or not (self._gradient is not None or {SHARED})):
         v = self._seen
     else:
         v = owned(self)
@@ -305,7 +306,7 @@ def in_place(op: Op) -> Callable[..., Any]:
 
     def general(self: Any, other: Any) -> Any:
         # NumPy has an immutable scalar here: on NotImplemented Python evaluates ``self = self + other``
-        if self._root is None and not self.shape and getattr(self, "_g", None) is None:
+        if self._root is None and not self.shape and getattr(self, "_gradient", None) is None:
             return NotImplemented
         if not is_array_like(other):
             return NotImplemented
@@ -342,7 +343,7 @@ def _update(op: Op, fn: Any, target: ndarray, other: Any) -> None:
     if shape != target.shape:
         raise ShapeError(f"in-place {op.name}: the result has a different shape", f"{shape} into {target.shape}", "write it to a new array")
     if result != dtype:
-        new = invoke(primitive_arithmetic.astype.sig(dtype=dtype), (wrap(ndarray, new),))[0]
+        new = invoke(primitive_arithmetic.astype.bind(dtype=dtype), (wrap(ndarray, new),))[0]
     if chain:
         write(root, chain, None, wrap(ndarray, new))
     else:
@@ -356,8 +357,8 @@ def _untransposed(x: ndarray) -> ndarray | None:
 
 
 @cache
-def _matrix_product(first: bool, second: bool) -> Sig:
-    return matrix_product.sig(transpose_a=first, transpose_b=second)
+def _matrix_product(first: bool, second: bool) -> BoundOp:
+    return matrix_product.bind(transpose_a=first, transpose_b=second)
 
 
 def _unexchanged(x: ndarray) -> tuple[ndarray, bool]:
@@ -400,7 +401,7 @@ def {name}(self, other):
     ):
         {b of other}
         if self._key is transposed and b.__class__ is plain and b.ndim == 1 and self._under.__class__ is cls:
-            a = self._under._v
+            a = self._under._content
             if a.__class__ is plain and a.ndim == 2:
                 try:
                     v = fn({turned})

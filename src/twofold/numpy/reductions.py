@@ -18,13 +18,13 @@ from ..imperative.array import GAPS, apply_op
 from ..imperative.cell import HOST, PLAIN, Value, new
 from ..imperative.counters import COUNTERS
 from ..imperative.deferral import DIRECT
+from ..imperative.dispatch import is_tracked
 from ..imperative.invoke import content, invoke
-from ..imperative.way import is_tracked
 from ..ndarray.host_calls import is_recorded, refuse_cut, to_numpy
 from ..ndarray.types import ArrayLike, Axis, DTypeLike, Scalar
 from ..opdef.frontend import named
 from ..opdef.shapes import normalized_axes, normalized_axis, reduced_shape
-from ..opdef.spec import Op, Sig
+from ..opdef.spec import BoundOp, Op
 from ..ops import numpy_reduction, primitive_reduce, primitive_shape
 from ..scheduler.observers import LISTENERS
 from .array import Out, ndarray, ndarrayView
@@ -41,7 +41,7 @@ def run(op: Op, *arrays: ndarray, **params: object) -> ndarray:
 def _reducer(op: Op, to_places: bool = False) -> Callable[[ndarray, Axis, bool], ndarray]:
     """The function ``(array, axis, keepdims) -> array`` of a reduction; ``to_places`` if its result without an axis is a position."""
     # parsed parameters, by axis and keepdims: a repeated reduction costs one look-up
-    sigs: dict[tuple[Axis, bool], Sig] = {}
+    bound_ops: dict[tuple[Axis, bool], BoundOp] = {}
     functions: dict[tuple[Axis, bool], Callable[[np.ndarray], Any]] = {}
 
     def reduced(x: ndarray, axis: Axis, keepdims: bool) -> ndarray:
@@ -51,21 +51,21 @@ def _reducer(op: Op, to_places: bool = False) -> Callable[[ndarray, Axis, bool],
                 shape = reduced_shape(x.shape, axis, True) if keepdims else None
                 found = reduced(*below, False)
                 return found if shape is None else run(primitive_shape.reshape, found, shape=shape)
-        sig = sigs.get((axis, keepdims))
-        if sig is None:
-            sig = sigs[axis, keepdims] = op.sig(axis=axis, keepdims=keepdims)
+        bound_op = bound_ops.get((axis, keepdims))
+        if bound_op is None:
+            bound_op = bound_ops[axis, keepdims] = op.bind(axis=axis, keepdims=keepdims)
         result = new(ndarray)  # as `wrap` does, without its frame
-        v: Any = x._v if x.__class__ is ndarray else None
+        v: Any = x._content if x.__class__ is ndarray else None
         if v.__class__ is Value and op.primitive and (data := _at_once(v)) is not None:
             function = functions.get((axis, keepdims))
             if function is None:
                 function = functions[axis, keepdims] = partial(getattr(HOST.xp, op.name), axis=axis, keepdims=keepdims)
             try:
-                result._v = content(HOST.as_array(HOST.quick(function, data)), CPU)
+                result._content = content(HOST.as_array(HOST.quick(function, data)), CPU)
                 return result
             except Exception:  # whatever it is, `invoke` raises an error that says what to do, or finds a way
                 pass
-        result._v = invoke(sig, (x,))[0]
+        result._content = invoke(bound_op, (x,))[0]
         return result
 
     return reduced

@@ -12,8 +12,8 @@ from ..errors import DTypeError, IndexingError, ParameterError, ShapeError, own_
 from ..imperative.array import adopted
 from ..imperative.cell import HOST, wrap
 from ..imperative.counters import COUNTERS
+from ..imperative.dispatch import is_tracked
 from ..imperative.invoke import content, host_of, invoke
-from ..imperative.way import is_tracked
 from ..ndarray.host_calls import to_numpy
 from ..ndarray.types import ArrayLike
 from ..opdef.shapes import normalized_axis
@@ -28,7 +28,7 @@ from .shapes import broadcast_to, concatenate
 from .ufuncs import chosen, deliver, function_of
 
 Bound: TypeAlias = ArrayLike | None
-_CLIP = elementwise_math.clip_range.sig()
+_CLIP = elementwise_math.clip_range.bind()
 
 
 @overload
@@ -103,7 +103,7 @@ def take(a: ArrayLike, indices: ArrayLike, axis: int | None = None, out: Out = N
     x = operand(a)
     x = x.reshape(-1) if axis is None and x.ndim != 1 else x
     at = normalized_axis(axis or 0, x.ndim)
-    if mode == "raise" and is_tracked(root_of(x)._v) and isinstance(indices, ndarray) and indices._dtype != "bool":
+    if mode == "raise" and is_tracked(root_of(x)._content) and isinstance(indices, ndarray) and indices._dtype != "bool":
         gathered = INDEXER.gather_as_given(x, (*[slice(None)] * at, indices))
         if gathered is not None:
             return deliver(gathered, out)

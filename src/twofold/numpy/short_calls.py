@@ -20,11 +20,11 @@ from ..device import DEFAULTS
 from ..dtype import NAME_OF, NUMPY
 from ..imperative.array import AXES_REVERSED, GAPS
 from ..imperative.cell import HOST, PLAIN, Value
+from ..imperative.dispatch import is_tracked
 from ..imperative.element import NATIVE
 from ..imperative.fast import RECOVERABLE
 from ..imperative.generated_text import complete
-from ..imperative.record import tls
-from ..imperative.way import is_tracked
+from ..imperative.tape import tls
 from ..origin import move_warnings
 from ..scheduler.observers import LISTENERS
 from .array import ndarray, ndarrayElement, ndarrayView, ready_memory
@@ -175,7 +175,7 @@ def _at_length(
     except REFUSED:
         return function(*args, **given_options)
     for a in args:  # an argument itself, which NumPy may have written to
-        if (a.__class__ is ndarray and a._v is result) or (a.__class__ is ndarrayView and getattr(a, "_seen", None) is result):
+        if (a.__class__ is ndarray and a._content is result) or (a.__class__ is ndarrayView and getattr(a, "_seen", None) is result):
             return a
     try:
         return _wrapped(result, arrays)
@@ -203,7 +203,7 @@ def _plain(value: Any, arrays: list[Any], content_of: Callable[[Any], np.ndarray
         items = []
         for item in value:
             if item.__class__ is ndarray:  # the commonest items are written out
-                v = item._v
+                v = item._content
                 if v.__class__ is not PLAIN or v.dtype is BFLOAT16:
                     if content_of is None:
                         raise NotPlain
@@ -224,7 +224,7 @@ def _plain(value: Any, arrays: list[Any], content_of: Callable[[Any], np.ndarray
             return v
         if kind is ndarrayView and prod(value.shape) >= GAPS:
             raise NotPlain  # before it is copied
-        v = value._v
+        v = value._content
         if v.__class__ is PLAIN and v.dtype is not BFLOAT16:
             v = v if kind is ndarray or value._of.__class__ is PLAIN else _read_only(v)
             arrays.append(v)
@@ -251,7 +251,7 @@ def _memory(x: Any) -> np.ndarray:
         If it is not.
     """
     v = _first(x)
-    return v if x.__class__ is ndarray and x._v is v else _read_only(v)
+    return v if x.__class__ is ndarray and x._content is v else _read_only(v)
 
 
 def _read_only(v: np.ndarray) -> np.ndarray:
@@ -281,7 +281,7 @@ def _wrapped(result: Any, arrays: list[Any]) -> Any:
             result = np.array(result)
         fresh = result if result.flags.c_contiguous else HOST.as_array(result)
         c = new(ndarray)
-        c._v = fresh if fresh.size < SETTINGS.defer_elements else Value(fresh)
+        c._content = fresh if fresh.size < SETTINGS.defer_elements else Value(fresh)
         return c
     if kind in NATIVE:
         c = new(ndarrayElement)

@@ -6,7 +6,7 @@ Their lines such as ``{result}`` stand for the texts of `generated_text`; the ot
 #: Takes NumPy's array or scalar out of an argument.
 TAKEN = """kind = {a}.__class__
 {margin}if kind is cls:
-{margin}    {a} = {a}._v
+{margin}    {a} = {a}._content
 {margin}    if {a}.__class__ is not plain:
 {margin}        if tls.tape is not None and is_tracked({a}):
 {margin}            return function(*args, **options)
@@ -21,7 +21,7 @@ TAKEN = """kind = {a}.__class__
 {margin}    if {a}.__class__ is not plain or {a}.dtype is bfloat16:
 {margin}        return at_length(function, numpys, args, options)
 {margin}elif kind not in atoms:
-{margin}    if kind is view and tls.tape is not None and is_tracked({a}._base._v):
+{margin}    if kind is view and tls.tape is not None and is_tracked({a}._base._content):
 {margin}        return function(*args, **options)
 {margin}    return at_length(function, numpys, args, options)"""
 #: Any function, of one to three arguments that are arrays, numbers or names.
@@ -56,7 +56,7 @@ def call(*args, **options):
     if v.__class__ is plain:
         if v.base is None and v is not a and v is not b and v is not c and (v.ndim < 2 or v.flags.c_contiguous) and v.dtype in name_of:
             r = cls()
-            r._v = v if v.size < settings.defer_elements else Value(v)
+            r._content = v if v.size < settings.defer_elements else Value(v)
             return r
     {{scalar}}
     try:
@@ -74,14 +74,14 @@ def call(a, axis=None, *more, out=None, keepdims=False, **options):
     if ({AT_HAND}) and {ALONE} and (axis is None or axis.__class__ is int) and (keepdims is False and out is None or keeps):
         {{v of a}}
         if v is None and keeps and a._steps is None and a._key is transposed and axis is not None and out is None and not keepdims:
-            m = a._under._v if a._under.__class__ is cls else None
+            m = a._under._content if a._under.__class__ is cls else None
             if m.__class__ is plain and m.ndim == 2 and -3 < axis < 2 and m.dtype is not bfloat16:
                 v = reduce(m, ~axis)  # that of the matrix along its other axis, as by `reductions._below`
                 {{result}}
         if v.__class__ is plain and v.dtype is not bfloat16:
             try:
                 if out is not None:
-                    if out.__class__ is cls and (w := out._v).__class__ is plain and w.dtype is v.dtype and w.ndim:
+                    if out.__class__ is cls and (w := out._content).__class__ is plain and w.dtype is v.dtype and w.ndim:
                         reduce(v, axis, None, w, keepdims)
                         return out
                     return general(a, axis, out=out, keepdims=keepdims)
@@ -100,14 +100,14 @@ def call(a, *more, **options):
     kind = a.__class__
     if {ALONE}:
         if kind is cls:
-            v = a._v
-        elif kind is view and (of := a._of) is not None and of is a._base._v and of.__class__ is plain:
+            v = a._content
+        elif kind is view and (of := a._of) is not None and of is a._base._content and of.__class__ is plain:
             v = a._seen
         else:
             v = None
         if v.__class__ is plain:
             r = cls()
-            r._v = numpys(v)
+            r._content = numpys(v)
             return r
     return general(a, *more, **options)
 """
@@ -130,9 +130,9 @@ DOT = f"""
 def call(a, b, *more, **options):
     if {ALONE}:
         kind = a.__class__
-        v = a._v if kind is cls else a._seen if kind is view and a._of is not None else None
+        v = a._content if kind is cls else a._seen if kind is view and a._of is not None else None
         kind = b.__class__
-        w = b._v if kind is cls else b._seen if kind is view and b._of is not None else None
+        w = b._content if kind is cls else b._seen if kind is view and b._of is not None else None
         if v.__class__ is plain and w.__class__ is plain and 0 < v.ndim < 3 and 0 < w.ndim < 3:
             if a.__class__ is view or kind is view or v.dtype is bfloat16 or w.dtype is bfloat16:
                 return a @ b
@@ -157,7 +157,7 @@ def call(x, y, *more, **options):
                 except refused:
                     return general(x, y)
                 r = cls()
-                r._v = v if v.size < settings.defer_elements else Value(v)
+                r._content = v if v.size < settings.defer_elements else Value(v)
                 return r
     return general(x, y, *more, **options)
 """
@@ -166,7 +166,7 @@ LIKE = f"""
 def call(a, dtype=None, *more, **options):
     if {ALONE}:
         kind = a.__class__
-        v = a._v if kind is cls else a._seen if kind is view and a._of is not None else None
+        v = a._content if kind is cls else a._seen if kind is view and a._of is not None else None
         if v.__class__ is plain and v.size < settings.defer_elements:
             try:
                 w = filled(v.shape, v.dtype if dtype is None else dtype)
@@ -174,7 +174,7 @@ def call(a, dtype=None, *more, **options):
                 return general(a, dtype)
             if w.dtype in name_of:
                 r = cls()
-                r._v = w
+                r._content = w
                 return r
     return general(a, dtype, *more, **options)
 """
@@ -196,7 +196,7 @@ def call(*args, **options):
         return general(*args, **options)
     if v.__class__ is plain:
         r = cls()
-        r._v = v if v.size < settings.defer_elements else Value(v)
+        r._content = v if v.size < settings.defer_elements else Value(v)
         return r
     {scalar}
     return v
@@ -210,7 +210,7 @@ def call(shape, dtype=None, *more, **options):
             return general(shape, dtype)
         if v.dtype in name_of:
             r = cls()
-            r._v = v if v.size < settings.defer_elements else Value(v)
+            r._content = v if v.size < settings.defer_elements else Value(v)
             return r
     return general(shape, dtype, *more, **options)
 """
@@ -236,16 +236,16 @@ def call({{given}}, dtype=None, *more, **options):
                     return general({{given}}, dtype)
                 if v.dtype in name_of:
                     r = cls()
-                    r._v = v if v.size < settings.defer_elements else Value(v)
+                    r._content = v if v.size < settings.defer_elements else Value(v)
                     return r
         elif kind is cls and dtype is None:
             {{same}}
     return general({{given}}, dtype, *more, **options)
 """
-COPIED = """v = {given}._v
+COPIED = """v = {given}._content
             if v.__class__ is plain:
                 r = cls()
-                r._v = v.copy()
+                r._content = v.copy()
                 return r"""
 JOINED = f"""
 def call({{given}}, {{axis}}*more, **options):
@@ -266,7 +266,7 @@ def call({{given}}, {{axis}}*more, **options):
                 return general({{given}}, {{passed}}*more, **options)
             if v.ndim < 2 or v.flags.c_contiguous:
                 r = cls()
-                r._v = v if v.size < settings.defer_elements else Value(v)
+                r._content = v if v.size < settings.defer_elements else Value(v)
                 return r
     return general({{given}}, {{passed}}*more, **options)
 """
@@ -274,7 +274,7 @@ def call({{given}}, {{axis}}*more, **options):
 
 #: What NumPy writes to a small array that was given for the result.
 WRITTEN = """if out is not None:
-                if out.__class__ is cls and (v := out._v).__class__ is plain and v.ndim:
+                if out.__class__ is cls and (v := out._content).__class__ is plain and v.ndim:
                     numpys({operands}, v)
                     return out
                 return general(self, {given}, out=out)"""
@@ -288,7 +288,7 @@ def call(self, x, /, *more, out=None, **options):
         if a.__class__ is not plain and function is not None and out is None:
             if kind is view and a.__class__ is Value:  # reading it once more might be recorded once more
                 x = cls()
-                x._v = a
+                x._content = a
             return function(x)
     elif kind is element:
         a = x._raw
@@ -315,7 +315,7 @@ def call(self, x, y, /, *more, out=None, **options):
         if function is not None and a.__class__ is not plain and out is None:
             if kind is view and a.__class__ is Value:
                 x = cls()
-                x._v = a
+                x._content = a
             v = function(x, y)
             return general(self, x, y) if v is NotImplemented else v
     elif kind is element:

@@ -105,7 +105,7 @@ def sliding_window_view(
     order = (*[k for k in range(ndim) if k not in axes], *axes)
     ones = (1,) * len(kernel)
     return array._view(
-        permute_dims.sig(axes=order),
-        unfold.sig(kernel=kernel, stride=ones, dilate=ones),
-        permute_dims.sig(axes=(*map(order.index, range(ndim)), *range(ndim, ndim + len(kernel)))),
+        permute_dims.bind(axes=order),
+        unfold.bind(kernel=kernel, stride=ones, dilate=ones),
+        permute_dims.bind(axes=(*map(order.index, range(ndim)), *range(ndim, ndim + len(kernel)))),
     )

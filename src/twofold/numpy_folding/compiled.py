@@ -16,7 +16,7 @@ from ..graph.ir import Leaf, Node, bound_tables, leaf, post_order
 from ..imperative.cell import HOST
 from ..imperative.scalars import FLOAT_LEAVES, scalar_node
 from ..opdef.registry import OPS
-from ..opdef.spec import Sig
+from ..opdef.spec import BoundOp
 from ..ops import elementwise_math, primitive_arithmetic
 from ..program.cache import PROGRAMS, Entry
 from ..program.compile import Program
@@ -24,9 +24,9 @@ from .blocks import Step
 from .rules import CASTS, COMPILED, RULES, WARNING
 
 #: Twofold's operators, by NumPy's functions.
-SIGS: dict[Any, Sig] = {u: next(op for op in OPS.values() if u.__name__ in op.numpy_names).sig() for u in COMPILED}
-SIGS |= {np.where: primitive_arithmetic.where.sig(), np.clip: elementwise_math.clip_range.sig()}
-SIGS |= {RULES[dtype].numpys: primitive_arithmetic.astype.sig(dtype=dtype.name) for dtype in CASTS}
+SIGS: dict[Any, BoundOp] = {u: next(op for op in OPS.values() if u.__name__ in op.numpy_names).bind() for u in COMPILED}
+SIGS |= {np.where: primitive_arithmetic.where.bind(), np.clip: elementwise_math.clip_range.bind()}
+SIGS |= {RULES[dtype].numpys: primitive_arithmetic.astype.bind(dtype=dtype.name) for dtype in CASTS}
 
 
 def has_program(fn: Any, operands: Sequence[Any], is_quiet: bool) -> bool:
@@ -57,8 +57,8 @@ class _Graph:
         self.data: dict[Any, Any] = {}
         self.arrays: dict[int, Node] = {}
         for step in steps:
-            sig, inputs = SIGS[step.rule.numpys], tuple([self._node(x) for x in step.operands])
-            self.nodes[step] = sig.typed.get(inputs) or apply(sig, inputs)
+            bound_op, inputs = SIGS[step.rule.numpys], tuple([self._node(x) for x in step.operands])
+            self.nodes[step] = bound_op.typed.get(inputs) or apply(bound_op, inputs)
 
     def _node(self, x: Any) -> Node:
         if isinstance(x, Step):

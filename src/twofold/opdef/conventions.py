@@ -1,6 +1,6 @@
 """The two calling conventions, in one place: LEGACY (``nd``, ``sym``) and NUMPY (``np``, ``npx``).
 
-Operators are written once, with NumPy's semantics. A `Sig` made with ``legacy=True`` finishes its rule's result as MXNet's
+Operators are written once, with NumPy's semantics. A `BoundOp` made with ``legacy=True`` finishes its rule's result as MXNet's
 ``nd`` does: results have at least one axis, element-wise results come in the operand's dtype (comparisons give 0 and 1 there),
 indices come as float32. Its front ends check equal dtypes and keep scalars in the array's dtype before the call.
 """
@@ -11,23 +11,23 @@ from typing import Any
 
 from ..dtype import FLOATS, INTEGERS, NUMPY, WEAK, is_float, promote
 from ..errors import DTypeError, ParameterError
-from .spec import Op, Sig
+from .spec import BoundOp, Op
 
 
-def finish_legacy(xp: Any, sig: Sig, out: Any, inputs: Sequence[Any]) -> Any:
+def finish_legacy(xp: Any, bound_op: BoundOp, out: Any, inputs: Sequence[Any]) -> Any:
     """The result of an operator's rule under the LEGACY convention."""
     if isinstance(out, tuple):
-        return tuple(_finish(xp, sig, o, inputs) for o in out)
-    return _finish(xp, sig, out, inputs)
+        return tuple(_finish(xp, bound_op, o, inputs) for o in out)
+    return _finish(xp, bound_op, out, inputs)
 
 
-def _finish(xp: Any, sig: Sig, out: Any, inputs: Sequence[Any]) -> Any:
-    op, dtype = sig.op, xp.dtype_of(out)
+def _finish(xp: Any, bound_op: BoundOp, out: Any, inputs: Sequence[Any]) -> Any:
+    op, dtype = bound_op.op, xp.dtype_of(out)
     if op.elementwise and op.result != "dtype":
         operands = [xp.dtype_of(i) for i in inputs if i is not None]
         operands = operands[1:] if op.result == "tail" else operands
         strong = [d for d in operands if d not in WEAK]
-        wanted = working_dtype(sig, strong[0]) if strong else dtype
+        wanted = working_dtype(bound_op, strong[0]) if strong else dtype
         if wanted == "bool" and len(strong) < len(operands):
             wanted = "int64"  # MXNet's result of a bool array and a number
         out = xp.cast(out, wanted)
@@ -42,9 +42,9 @@ def _is_scalar_array(xp: Any, x: Any) -> bool:
     return x is not None and not x.shape and xp.dtype_of(x) not in WEAK
 
 
-def working_dtype(sig: Sig, dtype: str) -> str:
+def working_dtype(bound_op: BoundOp, dtype: str) -> str:
     """The dtype of an element-wise operator's scalars and result: its operands', but float64 for integers and ``is_int=False``."""
-    return promote(dtype, "weakf") if sig.params.get("is_int") is False else dtype
+    return promote(dtype, "weakf") if bound_op.params.get("is_int") is False else dtype
 
 
 def check_legacy(op: Op, dtypes: Sequence[str]) -> None:
@@ -103,6 +103,6 @@ def legacy_scalar(value: float | int | bool, dtype: str, limit: bool = False) ->
     return (int(value) - least) % count + least
 
 
-def operator_scalar(sig: Sig, value: float | int | bool, dtype: str) -> float | int:
+def operator_scalar(bound_op: BoundOp, value: float | int | bool, dtype: str) -> float | int:
     """A Python scalar as an element-wise operator takes it next to arrays of a dtype."""
-    return legacy_scalar(value, working_dtype(sig, dtype), sig.op.limits)
+    return legacy_scalar(value, working_dtype(bound_op, dtype), bound_op.op.limits)

@@ -131,10 +131,11 @@ class LazyMethod:
 
 
 class Fast(NamedTuple):
-    """A front end's short path: ``run(sig, operands, *scalars)``, what makes the sig, and whether no parameter can change (no array).
+    """A front end's short path.
 
-    ``single`` is the source of an even shorter one for operators of a single array: statements over ``sig`` and the array ``{a}``, which
-    return its result where they can, and the names that they use.
+    ``run(bound_op, operands, *scalars)``, what makes a bound operator, and whether no parameter can change (no array).
+    ``single`` is the source of an even shorter one for operators of a single array: statements over ``bound_op`` and the array
+    ``{a}``, which return its result where they can, and the names that they use.
     """
 
     run: Callable[..., Any]
@@ -158,12 +159,12 @@ def _quick_lines(op: Op, keywords: list[str], operands: str, single: str) -> lis
     return [
         "    try:",
         f"        _key = {key}",  # a parameter may be called key
-        "        sig = cache.get(_key)",
+        "        bound_op = cache.get(_key)",
         "    except (TypeError, ValueError):  # not hashable; an array has no truth value",
-        "        sig = _key = None",
-        f"    if sig is not None and out is None and not other{present}:",
+        "        bound_op = _key = None",
+        f"    if bound_op is not None and out is None and not other{present}:",
         *([f"        {line}" for line in single.format(a=required[0]).splitlines()] if alone else []),
-        f"        return run(sig, {operands}{scalars})",
+        f"        return run(bound_op, {operands}{scalars})",
     ]
 
 

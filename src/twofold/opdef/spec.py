@@ -1,6 +1,6 @@
-"""What an operator is: ``Op`` (its declaration and rules) and ``Sig`` (an operator with its parameters fixed).
+"""What an operator is: ``Op`` (its declaration and rules) and ``BoundOp`` (an operator with its parameters fixed).
 
-A ``Sig`` is interned: equal operators, parameters and conventions give the same object, which caches are keyed by.
+A ``BoundOp`` is interned: equal operators, parameters and conventions give the same object, which caches are keyed by.
 """
 
 import inspect
@@ -19,8 +19,8 @@ from .quantized_form import Quantizes
 Rule = Callable[..., Any]
 #: What an element-wise operator's result dtype is; see `Op.result`.
 ResultDtype = Literal["promote", "float", "bool", "ufunc", "first", "tail", "dtype", "index"]
-#: Above that number, an operator forgets its sigs; those in use stay interned.
-MOST_SIGS = 4096
+#: Above that number, an operator forgets its bound operators; those in use stay interned.
+MOST_BOUND_OPS = 4096
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -120,7 +120,7 @@ class Op:
     alone: bool = False
     #: Of its first input it reads no more elements than its result has: that input does not wait for its size, if it is ready.
     picks: bool = False
-    #: An operation on ready arrays is deferred from this many times the size from which element-wise ones are (see `imperative.way`).
+    #: An operation on ready arrays is deferred from this many times the size from which element-wise ones are (see `imperative.dispatch`).
     waits_from: int = 1
     #: Computing an element takes no longer than reading and writing it.
     simple: bool = False
@@ -236,11 +236,11 @@ class Op:
     #: See `cases`.
     case_rule: Rule | None = None
 
-    #: The last sigs asked for, by parameters as they were given; at most `MOST_SIGS`.
-    sigs: "dict[Any, Sig]" = field(default_factory=dict, init=False)
-    #: All sigs that are in use, by canonical parameters. Weak: a node, view or program that holds a sig keeps it unique, and
+    #: The last bound operators asked for, by parameters as they were given; at most `MOST_BOUND_OPS`.
+    bound_ops: "dict[Any, BoundOp]" = field(default_factory=dict, init=False)
+    #: All bound operators that are in use, by canonical parameters. Weak: a node, view or program that holds one keeps it unique, and
     #: a loop over ``x[k]`` does not keep one for every ``k``.
-    interned: "WeakValueDictionary[Any, Sig]" = field(default_factory=WeakValueDictionary, init=False)
+    interned: "WeakValueDictionary[Any, BoundOp]" = field(default_factory=WeakValueDictionary, init=False)
 
     def __post_init__(self) -> None:
         if any(i.injected for i in self.inputs):
@@ -265,7 +265,7 @@ class Op:
 
     @cached_property
     def is_eager(self) -> bool:
-        """Whether its rule runs on arrays only, because the result's shape depends on values (see `imperative.eager`)."""
+        """Whether its rule runs on arrays only, because the result's shape depends on values (see `imperative.dynamic_shapes`)."""
         return self.dynamic_shape and not self.run_by_program
 
     @cached_property
@@ -290,7 +290,7 @@ class Op:
 
     @cached_property
     def state_names(self) -> tuple[str, ...]:
-        """Names of the inputs that get new values; none of a variadic operator's (see `Sig.written`)."""
+        """Names of the inputs that get new values; none of a variadic operator's (see `BoundOp.written`)."""
         return () if callable(self.mutates) else self.mutates
 
     @property
@@ -408,10 +408,10 @@ class Op:
         return self._attach("strides_rule", rule)
 
     def put_back(self, rule: Rule) -> Rule:
-        """Attach how a write through a view reaches the viewed array: ``(shape of that array, **params) -> sig``.
+        """Attach how a write through a view reaches the viewed array: ``(shape of that array, **params) -> bound_op``.
 
-        The sig is applied to the view's new contents, or to the array and those contents if it takes two arrays. A view without the rule
-        is read-only.
+        The bound operator is applied to the view's new contents, or to the array and those contents if it takes two arrays. A view
+        without the rule is read-only.
         """
         return self._attach("put_back_rule", rule)
 
@@ -482,7 +482,7 @@ class Op:
 
     # use
 
-    def sig(self, legacy: bool = False, /, **params: object) -> "Sig":
+    def bind(self, legacy: bool = False, /, **params: object) -> "BoundOp":
         """The operator with structural parameters fixed, under one calling convention; interned.
 
         Raises
@@ -491,7 +491,7 @@ class Op:
             If a parameter is unknown, missing or of the wrong kind.
         """
         try:
-            found = self.sigs.get((legacy, tuple(params.items())))
+            found = self.bound_ops.get((legacy, tuple(params.items())))
         except TypeError:  # an unhashable value, such as a list for a shape
             found = None
         return found or self._slow_sig(legacy, params)
@@ -507,25 +507,25 @@ class Op:
         return tuple(p.name for p in self.params.values() if p.kind.ambiguous is not never)
 
     def is_plain(self, given: Mapping[str, object]) -> bool:
-        """Whether a table may be keyed by these parameters as they were given: all that are equal to them make the same sig."""
+        """Whether a table may be keyed by these parameters as they were given: all that are equal to them make the same bound_op."""
         return not any(self.params[name].kind.ambiguous(given[name]) for name in self.ambiguous if name in given)
 
-    def _slow_sig(self, legacy: bool, given: dict[str, object]) -> "Sig":
-        """The sig for parameters that are unknown as they were given, or ambiguous: those are looked up by `exact`."""
+    def _slow_sig(self, legacy: bool, given: dict[str, object]) -> "BoundOp":
+        """The bound_op for parameters that are unknown as they were given, or ambiguous: those are looked up by `exact`."""
         values = tuple(given.items())
         key = (legacy, values) if self.is_plain(given) else (legacy, exact(values))
         try:
-            found = self.sigs.get(key)
+            found = self.bound_ops.get(key)
         except TypeError:
             return self._new_sig(legacy, given)
         if found is None:
             found = self._new_sig(legacy, given)
-            if len(self.sigs) >= MOST_SIGS:
-                self.sigs.clear()
-            self.sigs[key] = found
+            if len(self.bound_ops) >= MOST_BOUND_OPS:
+                self.bound_ops.clear()
+            self.bound_ops[key] = found
         return found
 
-    def _new_sig(self, legacy: bool, given: dict[str, object]) -> "Sig":
+    def _new_sig(self, legacy: bool, given: dict[str, object]) -> "BoundOp":
         unknown = set(given) - set(self.params)
         if unknown:
             raise ParameterError(
@@ -543,7 +543,7 @@ class Op:
                 full[name] = param.default
         values = tuple(full.values())
         legacy = legacy and not self.numpy
-        return self.interned.setdefault((legacy, exact(values) if self.ambiguous else values), Sig(self, full, legacy))
+        return self.interned.setdefault((legacy, exact(values) if self.ambiguous else values), BoundOp(self, full, legacy))
 
     def __call__(self, xp: Any, *inputs: Any, **params: Any) -> Any:
         """Apply the operator on a namespace: how one rule uses another operator."""
@@ -555,7 +555,7 @@ class Op:
         return f"<operator {self.title}>"
 
 
-class Sig:
+class BoundOp:
     """An operator with its structural parameters fixed. ``typed`` maps input nodes to the (interned) typed application.
 
     ``inline`` is an opaque table for the layer that runs single operations.
@@ -590,7 +590,7 @@ class Sig:
 WHOLE = 4
 
 
-def unregistered(name: str, rule: Rule, inputs: int, outputs: int) -> Sig:
+def unregistered(name: str, rule: Rule, inputs: int, outputs: int) -> BoundOp:
     """An internal operator with the given number of arrays or scalars and without a gradient."""
     given = tuple(Input(f"x{k}", optional=True) for k in range(inputs))
-    return Op(name, rule, inputs=given, outputs=outputs, differentiable=False, waits_from=WHOLE).sig()
+    return Op(name, rule, inputs=given, outputs=outputs, differentiable=False, waits_from=WHOLE).bind()

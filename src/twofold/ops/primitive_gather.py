@@ -153,7 +153,7 @@ def _(make):
 @index_add.rows
 def _(xp, row_form, node):
     data, value, *arrays = node.operands
-    key = node.sig.params["key"]
+    key = node.bound_op.params["key"]
     others = row_form(data)
     if key[0] is None or any(k is not None for k in key[1:]) or others is None:
         return None

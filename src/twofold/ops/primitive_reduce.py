@@ -50,7 +50,7 @@ sum.grad(lambda xp, dout, data, *, axis, keepdims: spread(xp, dout, data, axis, 
 
 @sum.logarithm
 def _(xp, node):
-    terms, axis = node.operands[0], node.sig.params["axis"]
+    terms, axis = node.operands[0], node.bound_op.params["axis"]
     found = xp.log_of(terms)
     return None if found is None else xp.log_sum_exp(found, normalized_axes(axis, len(terms.shape)), node.shape)
 

@@ -57,7 +57,7 @@ def _(last, data, *, shape):
 
 
 reshape.strides(lambda view, *, shape: view.reshaped(shape))
-reshape.put_back(lambda whole, *, shape: reshape.sig(shape=whole))
+reshape.put_back(lambda whole, *, shape: reshape.bind(shape=whole))
 
 
 @reshape.cases
@@ -91,17 +91,17 @@ permute_dims.grad(lambda xp, dout, *, axes: xp.permute_dims(dout, axes=_inverse(
 
 @permute_dims.simplify
 def _(xp, node):
-    (data,), axes = node.operands, node.sig.params["axes"]
+    (data,), axes = node.operands, node.bound_op.params["axes"]
     if axes == tuple(range(len(axes))):
         return data
     if xp.applies(data, permute_dims):
-        inner = data.sig.params["axes"]
+        inner = data.bound_op.params["axes"]
         return xp.simplified(xp.permute_dims(data.operands[0], axes=tuple(inner[k] for k in axes)))
     return None
 
 
 permute_dims.strides(lambda view, *, axes: view.permuted(axes))
-permute_dims.put_back(lambda whole, *, axes: permute_dims.sig(axes=_inverse(axes)))
+permute_dims.put_back(lambda whole, *, axes: permute_dims.bind(axes=_inverse(axes)))
 
 
 @permute_dims.cases
@@ -175,13 +175,13 @@ def _(xp, dout, data, *, key):
 def _(xp, node):
     # it selects everything in order; but a view that a pass made for recomputation must stay a separate node
     (data,) = node.operands
-    is_all = xp.same_type(data, node) and all(step in (None, 1) for _, _, step in node.sig.params["key"])
+    is_all = xp.same_type(data, node) and all(step in (None, 1) for _, _, step in node.bound_op.params["key"])
     return data if is_all and not xp.is_distinct_view(node) else None
 
 
 slice.channels_last(lambda last, data, *, key: {"key": last(key)})
 slice.strides(lambda view, *, key: view.sliced([builtins.slice(*triple) for triple in key]))
-slice.put_back(lambda whole, *, key: slice_update.sig(key=key))
+slice.put_back(lambda whole, *, key: slice_update.bind(key=key))
 
 
 @slice.cases
@@ -270,7 +270,7 @@ def _(xp, dout, arrays, *, axis):
 @concat.logarithm
 def _(xp, node):
     parts = [xp.log_of(x) for x in node.operands]
-    return None if None in parts else xp.concat(*parts, **node.sig.params)
+    return None if None in parts else xp.concat(*parts, **node.bound_op.params)
 
 
 @concat.channels_last

@@ -107,10 +107,10 @@ def _(xp, dout, out, *, axis, temperature, **_):
 
 @softmax.logarithm
 def _(xp, node):
-    if node.sig.params["use_length"]:
+    if node.bound_op.params["use_length"]:
         return None
-    sig = log_softmax.sig(node.sig.legacy, **{k: v for k, v in node.sig.params.items() if k in log_softmax.params})
-    return xp.apply(sig, node.inputs[: len(log_softmax.inputs)])
+    bound_op = log_softmax.bind(node.bound_op.legacy, **{k: v for k, v in node.bound_op.params.items() if k in log_softmax.params})
+    return xp.apply(bound_op, node.inputs[: len(log_softmax.inputs)])
 
 
 @softmax.sample

@@ -7,11 +7,11 @@ from typing import Any
 from ..errors import ShapeError, StorageError
 from ..graph.build import run_rule
 from ..imperative.invoke import device_of, invoke
-from ..imperative.record import tls
 from ..imperative.storage import update_stored
+from ..imperative.tape import tls
 from ..imperative.transfer import store_all
 from ..ndarray.array import NDArray
-from ..opdef.spec import Op, Sig, unregistered
+from ..opdef.spec import BoundOp, Op, unregistered
 
 __all__ = ["Independent", "are_independent", "independent", "update_weights"]
 
@@ -24,7 +24,7 @@ class Independent(tuple[NDArray, ...]):
 
 def independent(weights: Sequence[NDArray]) -> Sequence[NDArray]:
     """The weights as `Independent` if they are, else as a list. The same array twice would need the first update before the second."""
-    devices = {device_of(w._v) for w in weights}
+    devices = {device_of(w._content) for w in weights}
     distinct = len(set(map(id, weights))) == len(weights)
     return Independent(weights) if distinct and len(devices) == 1 and {w.__class__ for w in weights} == {NDArray} else list(weights)
 
@@ -60,7 +60,7 @@ def update_weights(op: Op, operands: Sequence[Sequence[NDArray]], scalars: Seque
     for k, value in _idle(op):
         if first[k] == value and (shared or all(group[k] == value for group in passed)):
             fixed += ((k, value),)
-    sig, written = _several(op, tuple(params.items()), len(operands), len(operands[0]), shared, fixed)
+    bound_op, written = _several(op, tuple(params.items()), len(operands), len(operands[0]), shared, fixed)
     arguments: list[Any] = []
     targets: list[NDArray] = []
     for group in operands:
@@ -73,10 +73,10 @@ def update_weights(op: Op, operands: Sequence[Sequence[NDArray]], scalars: Seque
             del kept[k]
         arguments += kept
     try:
-        found = invoke(sig, arguments)
+        found = invoke(bound_op, arguments)
     except StorageError:
         for group, numbers in zip(operands, scalars, strict=True):
-            update_stored(op.sig(True, **params), [*group, *numbers])
+            update_stored(op.bind(True, **params), [*group, *numbers])
         return
     store_all(targets, found)
 
@@ -94,13 +94,13 @@ def _idle(op: Op) -> tuple[tuple[int, int], ...]:
 @cache
 def _several(
     op: Op, params: tuple[tuple[str, Any], ...], count: int, each: int, shared: bool, fixed: tuple[tuple[int, int], ...]
-) -> tuple[Sig, tuple[int, ...]]:
+) -> tuple[BoundOp, tuple[int, ...]]:
     """An operator that applies ``op`` to ``count`` groups of ``each`` arrays; the places in a group of the arrays that it writes.
 
     Its inputs are all arrays, then the scalars: one set if ``shared``, else one set per group. ``fixed`` lists the scalars that are
     literals of the program, as (position, value).
     """
-    sig, width = op.sig(True, **dict(params)), len(op.scalars) - len(fixed)
+    bound_op, width = op.bind(True, **dict(params)), len(op.scalars) - len(fixed)
 
     def rule(xp: Any, *inputs: Any) -> tuple[Any, ...]:
         arrays, scalars = inputs[: count * each], inputs[count * each :]
@@ -110,16 +110,18 @@ def _several(
             for place, value in fixed:
                 own.insert(place, value)
             groups.append((*arrays[k * each : (k + 1) * each], *own))
-        return tuple(result for group in groups for result in _checked(sig, group, run_rule(xp, sig, group)))
+        return tuple(result for group in groups for result in _checked(bound_op, group, run_rule(xp, bound_op, group)))
 
     inputs = count * each + (width if shared else count * width)
-    several = unregistered(f"{op.name} of {count}", rule, inputs, count * sig.count)
-    return several, (0, *sig.written)
+    several = unregistered(f"{op.name} of {count}", rule, inputs, count * bound_op.count)
+    return several, (0, *bound_op.written)
 
 
-def _checked(sig: Sig, group: Sequence[Any], results: tuple[Any, ...]) -> tuple[Any, ...]:
+def _checked(bound_op: BoundOp, group: Sequence[Any], results: tuple[Any, ...]) -> tuple[Any, ...]:
     """The results of one update, of which the first must fit the weight. Runs once per structure, as it concerns types only."""
     weight, new = group[0], results[0]
     if new.shape != weight.shape:
-        raise ShapeError(f"{sig.op.title}: the gradient is larger than the weight", f"{new.shape} for {weight.shape}", "pass one that fits")
+        raise ShapeError(
+            f"{bound_op.op.title}: the gradient is larger than the weight", f"{new.shape} for {weight.shape}", "pass one that fits"
+        )
     return results

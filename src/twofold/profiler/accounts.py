@@ -116,7 +116,7 @@ def live_arrays() -> Iterator[tuple[object, Device, bool]]:
                 yield thing.data, thing.device, False
         elif issubclass(kind, Cell):
             try:
-                content = thing._v
+                content = thing._content
             except AttributeError:  # a cell under construction in another thread
                 continue
             if content.__class__ is PLAIN:

@@ -216,7 +216,7 @@ class Program:
 
     def _description(self, step: Step) -> str:
         nodes = step.members[0] if step.members else step.nodes
-        text = " + ".join(n.sig.op.name for n in nodes)
+        text = " + ".join(n.bound_op.op.name for n in nodes)
         kernel = self._forms.get(step)
         form = kernel.form if isinstance(kernel, Formed) else ""
         return (f"{len(step.members)} at once: " if step.members else "") + text + (f"  ({form})" if form else "")

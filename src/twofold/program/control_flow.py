@@ -26,7 +26,7 @@ def call_for_loop(node: Application, backend: Backend, compile_: SubProgram) -> 
     compile_
         Compiles a sub-graph to a function.
     """
-    run = _MAKERS[node.sig.op](node, backend, compile_)
+    run = _MAKERS[node.bound_op.op](node, backend, compile_)
     operands = ", ".join(f"{{{k}}}" for k in range(len(node.inputs)))
     return Call(f"{{run}}({operands})", {"run": run})
 
@@ -38,7 +38,7 @@ def _row(backend: Backend, array: Any, t: int) -> Any:
 
 
 def _foreach(node: Application, backend: Backend, compile_: SubProgram) -> Callable[..., Any]:
-    params = node.sig.params
+    params = node.bound_op.params
     body, data, states = params["body"], params["data"], params["states"]
     program, count = compile_(body), len(body.outputs) - states
     types = [(p.shape, p.dtype) for p in node.parts]
@@ -66,7 +66,7 @@ def _single(results: list[Any]) -> Any:
 
 
 def _while_loop(node: Application, backend: Backend, compile_: SubProgram) -> Callable[..., Any]:
-    params = node.sig.params
+    params = node.bound_op.params
     body, variables, limit = params["body"], params["variables"], params["limit"]
     test, program, count = compile_(params["test"]), compile_(body), len(body.outputs) - variables
     types = [(p.shape, p.dtype) for p in node.parts]
@@ -89,7 +89,7 @@ def _while_loop(node: Application, backend: Backend, compile_: SubProgram) -> Ca
 
 
 def _cond(node: Application, backend: Backend, compile_: SubProgram) -> Callable[..., Any]:
-    params = node.sig.params
+    params = node.bound_op.params
     then, otherwise = compile_(params["then"]), compile_(params["otherwise"])
 
     def run(predicate: object, *closure: object) -> object:

@@ -18,7 +18,7 @@ def nanoseconds_of(steps: Iterable[Step]) -> float:
 
 
 def _of_node(node: Application) -> float:
-    op = node.sig.op
+    op = node.bound_op.op
     if op.view or op is item:
         return 0.0
     if op.cost_rule is not None:

@@ -12,7 +12,7 @@ def drawn_nodes(steps: Sequence[Step]) -> frozenset[Node]:
     found: set[Node] = set()
     for step in steps:
         for n in step.nodes:
-            op = n.sig.op
+            op = n.bound_op.op
             is_made = (op.elementwise or op.view or (op.moves and op.packed)) and n.dtype != "bool" and not found.isdisjoint(n.operands)
             if is_made or applies(n, random_bits):
                 found.add(n)

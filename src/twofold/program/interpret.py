@@ -54,13 +54,13 @@ def _interpret(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend
         dtype = operand_dtype(n) if n.inputs else n.dtype
         operands = [_operand(backend, i, value, dtype) for i in n.operands]
         start = perf_counter_ns() if watched else 0
-        result = getattr(xp, n.sig.op.name)(*operands, **n.sig.params)
-        if not n.sig.op.view:
+        result = getattr(xp, n.bound_op.op.name)(*operands, **n.bound_op.params)
+        if not n.bound_op.op.view:
             result = backend.as_array(result)
         # a library's function may return another dtype than the primitive declares
         value[n] = result if backend.type_of(result).dtype == n.dtype else xp.astype(result, dtype=n.dtype)
-        if watched and not n.sig.op.view:
-            report(n.sig.op.name, "operator", start, nbytes_of_nodes([*n.inputs, *n.parts]))
+        if watched and not n.bound_op.op.view:
+            report(n.bound_op.op.name, "operator", start, nbytes_of_nodes([*n.inputs, *n.parts]))
         for i in n.operands:
             if last_use[i] is n:
                 value.pop(i, None)

@@ -18,7 +18,7 @@ def operand_type(node: Node) -> OperandType:
 
 def operand_dtype(node: Application) -> str:
     """The dtype of Python scalars among an element-wise node's operands."""
-    op = node.sig.op
+    op = node.bound_op.op
     dtypes = [i.dtype for i in node.operands]
     # a scalar must not widen the result where the operator says so, as `clip` does of its limits
     if op.result == "first" or not op.elementwise:
@@ -31,9 +31,9 @@ def operand_dtype(node: Application) -> str:
 def _is_packed(n: Node) -> bool:
     """Whether a value is known to be C-contiguous: computed by the program, other than as a view, and possibly reshaped."""
     n = unshaped(n)
-    if not isinstance(n, Application) or n.sig.op.view:
+    if not isinstance(n, Application) or n.bound_op.op.view:
         return False
-    return n.sig.op.elementwise or n.sig.op.packed or is_line(n)
+    return n.bound_op.op.elementwise or n.bound_op.op.packed or is_line(n)
 
 
 def is_line(n: Node) -> bool:
@@ -44,12 +44,12 @@ def is_line(n: Node) -> bool:
 def is_strided(n: Node) -> bool:
     """Whether a value may be a strided view."""
     source = unshaped(n)
-    return isinstance(source, Application) and source.sig.op.view
+    return isinstance(source, Application) and source.bound_op.op.view
 
 
 def may_copy(n: Application) -> bool:
     """Whether a view operation may have to copy: a reshape of a strided array."""
-    return n.sig.op.keeps_order and is_strided(n.operands[0])
+    return n.bound_op.op.keeps_order and is_strided(n.operands[0])
 
 
 def row_program(
@@ -60,8 +60,8 @@ def row_program(
     inputs: dict[tuple[Node, str], int] = {}
     steps = []
     # the iteration space is the largest shape: reductions over its last axis have smaller results, and so has what follows from them
-    space = max((n.shape if n.sig.op.elementwise else n.operands[0].shape for n in nodes), key=lambda s: (prod(s), len(s)))
-    has_rows = not all(n.sig.op.elementwise for n in nodes)
+    space = max((n.shape if n.bound_op.op.elementwise else n.operands[0].shape for n in nodes), key=lambda s: (prod(s), len(s)))
+    has_rows = not all(n.bound_op.op.elementwise for n in nodes)
     for n in nodes:
         dtype = operand_dtype(n)
         args = []
@@ -73,20 +73,22 @@ def row_program(
             else:
                 given = i, dtype if i.dtype in WEAK else i.dtype
                 args.append(Ref("in", inputs.setdefault(given, len(inputs))))
-        op = n.sig.op
+        op = n.bound_op.op
         steps.append(
-            KernelStep(op.name, op.ufunc, op.c, tuple(args), n.dtype, dtype, tuple(n.sig.params.items()), has_rows and n.shape != space)
+            KernelStep(
+                op.name, op.ufunc, op.c, tuple(args), n.dtype, dtype, tuple(n.bound_op.params.items()), has_rows and n.shape != space
+            )
         )
     outputs = [n for n in nodes if plan.place[n].kind != "kernel"]
     types = tuple(ArrayType(i.shape, dtype) for i, dtype in inputs)
-    of_draws = frozenset(n.sig.op.name for n in nodes if not drawn.isdisjoint(n.operands))
+    of_draws = frozenset(n.bound_op.op.name for n in nodes if not drawn.isdisjoint(n.operands))
     program = RowProgram(name_of(nodes), space, types, tuple(steps), tuple(number[n] for n in outputs), drawn=of_draws)
     return program, list(inputs), outputs
 
 
 def name_of(nodes: Sequence[Application]) -> str:
     """A name for a step: those of its primitives, each once, truncated."""
-    return "_".join(dict.fromkeys(n.sig.op.name for n in nodes))[:60]
+    return "_".join(dict.fromkeys(n.bound_op.op.name for n in nodes))[:60]
 
 
 def compile_kernel(backend: Backend, programs: Sequence[RowProgram]) -> Callable[..., None]:

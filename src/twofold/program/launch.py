@@ -44,18 +44,18 @@ def traits_of(plan: Plan, donated: Collection[int], dead: Collection[int], in_st
 
 def _count(node: Application) -> int:
     """The approximate number of steps of a node: 0 for a view; for a loop, the number of its body's nodes per iteration."""
-    body = node.sig.params.get("body")
+    body = node.bound_op.params.get("body")
     if isinstance(body, SubGraph):
         return max(node.operands[0].shape[:1], default=1) * len(topological(body.outputs, until=set(body.leaves)))
-    return not (node.sig.op.view or node.sig.op is item)
+    return not (node.bound_op.op.view or node.bound_op.op is item)
 
 
 def _operators(outputs: Iterable[Node]) -> set[Op]:
     """The primitives in a graph and its sub-graphs."""
     found: set[Op] = set()
     for node in applications(outputs):
-        found.add(node.sig.op)
-        for value in node.sig.params.values():
+        found.add(node.bound_op.op)
+        for value in node.bound_op.params.values():
             if isinstance(value, SubGraph):
                 found |= _operators(value.outputs)
     return found

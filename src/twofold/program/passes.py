@@ -81,7 +81,7 @@ def _fold_constants(outputs: list[Node], context: Context) -> list[Node]:
 
 def _gain_of_channels_last(target: Target, n: Application) -> float | None:
     inputs = [ArrayType(i.shape, i.dtype) for i in n.operands]
-    return target.gain_of_channels_last(n.sig.op.name, n.sig.params, inputs)
+    return target.gain_of_channels_last(n.bound_op.op.name, n.bound_op.params, inputs)
 
 
 PASSES: tuple[Pass, ...] = (

@@ -46,7 +46,7 @@ class Plan(NamedTuple):
     @property
     def runs_user_code(self) -> bool:
         """Whether a step calls user code."""
-        return any(n.sig.op.user_method for n in self.calls)
+        return any(n.bound_op.op.user_method for n in self.calls)
 
 
 def plan_of(
@@ -81,7 +81,7 @@ def plan_of(
     if SETTINGS.epilogues:
         steps = with_epilogues(steps, unique, target.epilogues, partial(_takes_epilogue, target))
     singles = [s.nodes[0] for s in steps if not s.is_kernel]
-    calls = {n: _call_of(n, backend, compile_) for n in singles if n.sig.op is not item}
+    calls = {n: _call_of(n, backend, compile_) for n in singles if n.bound_op.op is not item}
     # the backend allocates these results itself, so that the plan cannot place them
     own = {n for n in singles if n not in calls or not calls[n].into}
     memory = plan_memory(
@@ -100,24 +100,24 @@ def plan_of(
 def min_elements(target: Target, n: Application) -> int:
     """Minimum number of elements for a node to be part of a kernel."""
     own = operand_dtype(n)
-    least = target.fuses_from(n.sig.op.name, [own if i.dtype in WEAK else i.dtype for i in n.operands], n.dtype)
+    least = target.fuses_from(n.bound_op.op.name, [own if i.dtype in WEAK else i.dtype for i in n.operands], n.dtype)
     return SETTINGS.defer_elements if least is None else least
 
 
 def _takes_epilogue(target: Target, n: Application) -> bool:
-    return target.takes_epilogue(n.sig.op.name, n.sig.params, [ArrayType(i.shape, i.dtype) for i in n.operands])
+    return target.takes_epilogue(n.bound_op.op.name, n.bound_op.params, [ArrayType(i.shape, i.dtype) for i in n.operands])
 
 
 def _call_of(node: Application, backend: Backend, compile_: SubProgram) -> Call:
     """The backend's call for a primitive node."""
-    op = node.sig.op
+    op = node.bound_op.op
     if op in LOOPS:
         return call_for_loop(node, backend, compile_)
     if op.user_method:
         operands = ", ".join(f"{{{k}}}" for k in range(len(node.inputs)))
         return Call(f"{{run}}({operands})", {"run": partial(_call_user, op.user_method, backend.xp.contiguous)})
     inputs = [operand_type(i) for i in node.operands]
-    return backend.call(op.name, node.sig.params, inputs, *[ArrayType(part.shape, part.dtype) for part in node.parts])
+    return backend.call(op.name, node.bound_op.params, inputs, *[ArrayType(part.shape, part.dtype) for part in node.parts])
 
 
 def _call_user(method: str, copy: Callable[[Any], Any], handle: Any, *arrays: Any) -> Any:
@@ -128,7 +128,7 @@ def _call_user(method: str, copy: Callable[[Any], Any], handle: Any, *arrays: An
 
 def is_made(n: Node) -> bool:
     """Whether a node is computed into new memory, rather than being a view or an input."""
-    return isinstance(n, Application) and not n.sig.op.view and not applies(n, iota)
+    return isinstance(n, Application) and not n.bound_op.op.view and not applies(n, iota)
 
 
 def _reshaped(outputs: Sequence[Node]) -> dict[Node, Node]:

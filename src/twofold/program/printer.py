@@ -222,8 +222,8 @@ class Printer:
         else:
             self._single(step.nodes[0])
         first = step.nodes[0]
-        computes = first.sig.op is not item and (not first.sig.op.view or may_copy(first))
-        made = "" if step.is_kernel or first.sig.op.view else self._name.get(first, "")
+        computes = first.bound_op.op is not item and (not first.bound_op.op.view or may_copy(first))
+        made = "" if step.is_kernel or first.bound_op.op.view else self._name.get(first, "")
         known = self._known
         reads = tuple([name for name in self._read if name in known and name not in self._written])
         writes = tuple([name for name in self._written if name in known])
@@ -260,7 +260,7 @@ class Printer:
         views: dict[Node, Node] = {}  # a use of a view is a use of the value that owns its memory
         for t, step in enumerate(self.plan.steps):
             for n in step.nodes:
-                if n.sig.op.view or n.sig.op is item:
+                if n.bound_op.op.view or n.bound_op.op is item:
                     views[n] = views.get(n.operands[0], n.operands[0])
                 for i in n.operands:
                     last[views.get(i, i)] = t
@@ -312,7 +312,7 @@ class Printer:
                 self._lines.append(f"{self._name[key]} = scalar({self._name[n]}, {dtype!r})")
             return self._name[key]
         if n not in self._name and applies(n, full):
-            self._name[n] = self._bind(self.backend.constant(n.sig.params["value"], n.shape, n.dtype))
+            self._name[n] = self._bind(self.backend.constant(n.bound_op.params["value"], n.shape, n.dtype))
         return self._name[n]
 
     def _define(self, n: Node, text: str) -> None:
@@ -368,16 +368,16 @@ class Printer:
         return source.format(*[self._operand(i, dtype) for i in n.operands], out=out, **names)
 
     def _single(self, n: Application) -> None:
-        op = n.sig.op
+        op = n.bound_op.op
         if applies(n, iota):
-            make = partial(self.backend.xp.iota, **n.sig.params)
+            make = partial(self.backend.xp.iota, **n.bound_op.params)
             if self.target.shares_constants:
                 self._name[n] = self._bind(self.backend.quietly(make))
             else:  # made by the device at each run, in order with the other steps
                 self._define(n, f"{self._bind(self.backend.for_each_device(make), iota.name)}()")
             return
         if op is item:
-            self._define(n, f"{self._operand(n.operands[0], n.dtype)}[{n.sig.params['place']}]")
+            self._define(n, f"{self._operand(n.operands[0], n.dtype)}[{n.bound_op.params['place']}]")
             return
         if op.view and self._name.get(n.operands[0]) in self._static_names and not may_copy(n):
             # a view of scratch memory is made once, with that memory
@@ -422,7 +422,7 @@ class Printer:
         arguments += [self._result(n) for n in outputs]
         types = tuple(ArrayType(i.shape, i.dtype) for i in product.operands)
         self.kernels.append(program)
-        run = self._bind(self.backend.product(KernelEpilogue(product.sig.params, types, program, place)), "convolution")
+        run = self._bind(self.backend.product(KernelEpilogue(product.bound_op.params, types, program, place)), "convolution")
         self._lines.append(f"{run}({', '.join(arguments)})")
 
     def _product(self, step: Step) -> None:

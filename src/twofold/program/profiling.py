@@ -96,7 +96,7 @@ class Profiled:
 
     def _notes(self, k: int, step: StepCode) -> Notes:
         node = self._plan.steps[k].nodes[0]
-        if self._title.category != "program" or not step.lines or not step.computes or node.sig.op.view:
+        if self._title.category != "program" or not step.lines or not step.computes or node.bound_op.op.view:
             return [], []
         self._marks[k] = mark_of(self._plan.steps[k], self._plan)
         return ["T = clock()"], [f"note({k}, T{', ' * bool(step.made)}{step.made})"]

@@ -6,16 +6,16 @@ from ..dtype import WEAK
 from ..graph.build import apply
 from ..graph.ir import Node, const
 from ..opdef.conventions import operator_scalar
-from ..opdef.spec import Sig
+from ..opdef.spec import BoundOp
 from .node import SymbolNode
 
 
-def apply_node(node: SymbolNode, sig: Sig, arrays: Sequence[Node], key: Node | None = None) -> tuple[Node, ...]:
+def apply_node(node: SymbolNode, bound_op: BoundOp, arrays: Sequence[Node], key: Node | None = None) -> tuple[Node, ...]:
     """Apply a node's operator to typed inputs. Returns all results, including hidden ones.
 
     Parameters
     ----------
-    node, sig
+    node, bound_op
         The node, and its operator with parameters.
     arrays
         One typed node per input of the node.
@@ -27,16 +27,16 @@ def apply_node(node: SymbolNode, sig: Sig, arrays: Sequence[Node], key: Node | N
     MXNetError
         A `ShapeError` or `DTypeError` if the inputs do not match.
     """
-    op = sig.op
+    op = bound_op.op
     operands: list[Node | None] = node.operands(arrays)
     if draws(node):
         operands.append(key)
     strong = next((a.dtype for a in arrays if a.dtype not in WEAK), None)
     for value in node.scalars:
         if value is not None and op.elementwise and strong is not None:
-            value = operator_scalar(sig, value, strong)
+            value = operator_scalar(bound_op, value, strong)
         operands.append(None if value is None else const(value))
-    return apply(sig, tuple(operands)).parts
+    return apply(bound_op, tuple(operands)).parts
 
 
 def draws(node: SymbolNode) -> bool:

@@ -18,7 +18,7 @@ from ..imperative.array import Array, ViewMixin
 from ..imperative.cell import PLAIN, Cell, Value, wrap
 from ..imperative.invoke import contents_of, data_of, device_of
 from ..imperative.maker import Lost
-from ..imperative.record import tls
+from ..imperative.tape import tls
 from ..ndarray.array import NDArray
 from ..program.cache import Cache, Entry, program_of
 from ..program.compile import Program
@@ -129,7 +129,7 @@ class CompiledSymbol:
         program, graph = found.program, found.graph
         self._last = program
         backend = backend_for(device)
-        contents = [c._v for c in own]
+        contents = [c._content for c in own]
         data = [data_of(v) for v in contents]
         for k, (name, cell) in enumerate(cells.items()):
             if name in self._donate:
@@ -166,13 +166,13 @@ class CompiledSymbol:
 
         A view stays readable: its base owns the memory.
         """
-        v = cell._v
+        v = cell._content
         device, data = device_of(v), data_of(v)
         if isinstance(cell, ViewMixin):
             return backend_for(device).copy(data, device)
         if v.__class__ is not PLAIN and not v.exclusive:
             data = backend_for(device).copy(data, device)
-        cell._v = Value(None, None, (_spent(), node), device)
+        cell._content = Value(None, None, (_spent(), node), device)
         return data
 
     def _compile(self, cells: dict[str, NDArray], device: Device, training: bool) -> "_TypedProgram":

@@ -65,7 +65,7 @@ def infer_dtypes(node: SymbolNode, inputs: Sequence[PartialType], outputs: Seque
     shared = [k for k, fact in zip_longest(inputs, facts) if k is not None and (fact is None or not fact.own_dtype)]
     _own_dtypes(node, inputs, facts)
     if op.assumed_rule is not None:
-        for known, dtype in zip(inputs, op.assumed_rule(names, **node.sig().params), strict=True):
+        for known, dtype in zip(inputs, op.assumed_rule(names, **node.bind().params), strict=True):
             known.dtype = known.dtype or dtype
     declared = _declared(node, inputs, outputs)[0] if outputs else None
     follows = declared is None and op.result in ("promote", "first", "tail", "ufunc", "float", "bool") and op.elementwise
@@ -86,7 +86,7 @@ def _own_dtypes(node: SymbolNode, inputs: Sequence[PartialType], facts: Sequence
     """Inputs whose dtype a parameter names, and those that stay float32 beside 16-bit data."""
     for known, fact in zip(inputs, facts, strict=False):
         if fact.dtype_param is not None:
-            known.dtype = known.dtype or node.sig().params[fact.dtype_param]
+            known.dtype = known.dtype or node.bind().params[fact.dtype_param]
         elif fact.wide:
             data = inputs[0].dtype
             known.dtype = known.dtype or ("float32" if data in HALVES else data)
@@ -94,7 +94,7 @@ def _own_dtypes(node: SymbolNode, inputs: Sequence[PartialType], facts: Sequence
 
 def _declared(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[PartialType]) -> Sequence[str | None]:
     """The dtypes of the results where the operator says them or a parameter names them, None where they are the operands'."""
-    op, params = node.operator, node.sig().params
+    op, params = node.operator, node.bind().params
     if op.dtype_rule is not None:
         return op.dtype_rule(node.operands([k.dtype for k in inputs]), **params)
     return [params.get("dtype")] * len(outputs)
@@ -109,7 +109,7 @@ def _complete(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence
     if op.infer_rule is None:
         return
     shapes = node.operands([k.shape for k in inputs])
-    completed, results = op.completed(shapes, [k.shape for k in outputs], node.sig().params)
+    completed, results = op.completed(shapes, [k.shape for k in outputs], node.bind().params)
     names = node.input_names if op.variadic else [i.name for i in op.arrays]
     found = dict(zip(names, completed, strict=False))
     for known, name in zip(inputs, node.input_names, strict=True):
@@ -121,7 +121,7 @@ def _complete(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence
 
 def _open_sizes(node: SymbolNode, outputs: Sequence[PartialType]) -> None:
     """An operator without inputs: its ``shape`` parameter, in which 0 is a size that is inferred from the readers of the result."""
-    shape = node.sig().params.get("shape")
+    shape = node.bind().params.get("shape")
     if shape is not None and not node.operator.numpy and (0 in shape or shape == ()):
         outputs[0].learn_shape(tuple(n or None for n in shape) or None, "the result")
     elif not outputs[0].is_shaped:
@@ -130,7 +130,7 @@ def _open_sizes(node: SymbolNode, outputs: Sequence[PartialType]) -> None:
 
 def is_open(node: SymbolNode) -> bool:
     """Whether sizes of a node without inputs are inferred from its users."""
-    shape = None if node.inputs or node.operator.numpy else node.sig().params.get("shape")
+    shape = None if node.inputs or node.operator.numpy else node.bind().params.get("shape")
     return shape is not None and (0 in shape or shape == ())
 
 
@@ -194,8 +194,8 @@ def _types(
     """(shape, dtype) of each output of the typed application; ``result`` is the shape where the node itself leaves it open."""
     arrays = [leaf(("in", k), shape, dtype) for k, (shape, dtype) in enumerate(zip(shapes, dtypes, strict=True))]  # type: ignore[arg-type]
     key = leaf(("in", "key"), (6,), "uint64") if draws(node) else None
-    sig = node.sig() if result is None else node.sig(shape=result)
-    return [(p.shape, p.dtype) for p in apply_node(node, sig, arrays, key)]
+    bound_op = node.bind() if result is None else node.bind(shape=result)
+    return [(p.shape, p.dtype) for p in apply_node(node, bound_op, arrays, key)]
 
 
 # probing

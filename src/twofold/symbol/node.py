@@ -13,7 +13,7 @@ from ..errors import OperatorError, ParameterError
 from ..formats.symbol_upgrade import HIDDEN_KEYS
 from ..graph.ir import Node, post_order
 from ..opdef.registry import NAMES
-from ..opdef.spec import Op, Sig
+from ..opdef.spec import BoundOp, Op
 from .arguments import argument_names
 from .partial_types import PartialType
 
@@ -125,7 +125,7 @@ class SymbolNode:
         Number of outputs, for an operator that is not registered here.
     """
 
-    __slots__ = ("_sigs", "attrs", "extra", "inputs", "name", "op", "op_name", "outputs", "subgraphs")
+    __slots__ = ("_bound_ops", "attrs", "extra", "inputs", "name", "op", "op_name", "outputs", "subgraphs")
 
     def __init__(
         self,
@@ -141,12 +141,12 @@ class SymbolNode:
         self.op: Op | None = None if op_name == VARIABLE else NAMES.get(op_name)
         self.extra = dict(extra or {})
         self.outputs = outputs
-        self._sigs: dict[Any, Sig] = {}
+        self._bound_ops: dict[Any, BoundOp] = {}
 
     def set_attrs(self, attrs: Mapping[str, str]) -> None:
         """Add or replace attributes."""
         self.attrs |= attrs  # never replaced: other symbols hold this node and shall see the change
-        self._sigs.clear()
+        self._bound_ops.clear()
 
     @property
     def special(self) -> SpecialNode | None:
@@ -177,7 +177,7 @@ class SymbolNode:
             raise OperatorError(f"symbol: node {self.name!r} uses an operator that does not exist here", self.op_name, "register it first")
         return self.op
 
-    def sig(self, training: bool = False, **replaced: object) -> Sig:
+    def bind(self, training: bool = False, **replaced: object) -> BoundOp:
         """The operator with this node's structural parameters, under the LEGACY convention.
 
         Parameters
@@ -194,23 +194,23 @@ class SymbolNode:
         """
         # parsed once for each mode: inference visits a node many times, and each visit asks for it
         key = training, tuple(replaced.items())
-        found = self._sigs.get(key)
+        found = self._bound_ops.get(key)
         if found is None:
             op = self.operator
             given = self._structural() | dict.fromkeys(op.training, training) | replaced
             if op.stored_as and op.stored_as not in replaced:  # typed graphs know dense arrays only; see `stored_sig`
                 given[op.stored_as] = "default"
-            found = self._sigs[key] = op.sig(True, **given)
+            found = self._bound_ops[key] = op.bind(True, **given)
         return found
 
-    def stored_sig(self, training: bool = False) -> Sig:
-        """As `sig`, for operands of any storage type: with the storage type that the operator is told to give its result."""
+    def stored_sig(self, training: bool = False) -> BoundOp:
+        """As `bound_op`, for operands of any storage type: with the storage type that the operator is told to give its result."""
         name = self.operator.stored_as
-        return self.sig(training, **{name: self._told_to_store()}) if name else self.sig(training)
+        return self.bind(training, **{name: self._told_to_store()}) if name else self.bind(training)
 
     def _told_to_store(self) -> str | None:
         op = self.operator
-        return op.sig(True, **self._structural()).params[op.stored_as]
+        return op.bind(True, **self._structural()).params[op.stored_as]
 
     def _structural(self) -> dict[str, Any]:
         op = self.operator
@@ -225,7 +225,7 @@ class SymbolNode:
     def check(self) -> None:
         """Raise a `ParameterError` unless the attributes match the operator; unregistered operators are not checked."""
         if self.op is not None:
-            self.sig()
+            self.bind()
             self.storage_type()
             list(self.scalars)
         elif self.special is not None:
@@ -263,27 +263,27 @@ class SymbolNode:
         states, mutates = self.op.auxiliary, self.op.mutates
         if not states and not mutates:
             return frozenset()
-        written = self.places_written(self.sig()) if mutates else ()
+        written = self.places_written(self.bind()) if mutates else ()
         return frozenset([*written, *[k for k, name in enumerate(self.input_names) if name in states]])
 
-    def places_written(self, sig: Sig) -> tuple[int, ...]:
+    def places_written(self, bound_op: BoundOp) -> tuple[int, ...]:
         """Positions in `inputs` of the states whose new values the operator returns."""
-        if callable(sig.op.mutates):
-            return sig.mutated
+        if callable(bound_op.op.mutates):
+            return bound_op.mutated
         names = self.input_names
-        return tuple(names.index(name) for name in sig.mutated)
+        return tuple(names.index(name) for name in bound_op.mutated)
 
     @property
     def visible(self) -> int:
         """The number of outputs that others may read."""
-        return 1 if self.is_variable else self.outputs if self.op is None else self.sig().visible
+        return 1 if self.is_variable else self.outputs if self.op is None else self.bind().visible
 
     @property
     def count(self) -> int:
         """The number of outputs, including hidden ones (new values of its states are not outputs of a symbol)."""
         if self.is_variable:
             return 1
-        return self.outputs if self.op is None else self.sig().count - len(self.sig().mutated)
+        return self.outputs if self.op is None else self.bind().count - len(self.bind().mutated)
 
     def output_name(self, index: int) -> str:
         """Name of an output: the variable's own, ``<name>_output`` or ``<name>_<the operator's name of it>``."""

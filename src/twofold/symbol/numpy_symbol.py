@@ -24,7 +24,7 @@ from ..mxnet_numpy.shapes import Shapes, as_sizes
 from ..opdef.frontend import function_of
 from ..opdef.registry import NAMES
 from ..opdef.spec import Op
-from ..ops import counting, dialect_arithmetic, dialect_creation, dialect_shapes, primitive_arithmetic, slicing
+from ..ops import counting, mxnet_numpy_arithmetic, mxnet_numpy_creation, mxnet_numpy_shapes, primitive_arithmetic, slicing
 from .compose import apply_op
 from .functions import load, load_json
 from .symbol import Symbol
@@ -72,7 +72,7 @@ class NumpySymbol(Symbol):
                 begin, end, step, codes = [*begin, k], [*end, k + 1 if k != -1 else None], [*step, 1], [*codes, -3]
         where = {"begin": begin, "end": end} if isinstance(key, int) else {"begin": begin, "end": end, "step": step}
         part = FUNCTIONS.apply(slicing.slice_range, (self,), where)
-        return part if -3 not in codes else FUNCTIONS.apply(dialect_shapes.npx_reshape, (part,), {"newshape": (*codes, -4)})
+        return part if -3 not in codes else FUNCTIONS.apply(mxnet_numpy_shapes.npx_reshape, (part,), {"newshape": (*codes, -4)})
 
     @property
     def T(self) -> "NumpySymbol":
@@ -86,7 +86,7 @@ class NumpySymbol(Symbol):
     def reshape(self, *shape: Any, order: str = "C") -> "NumpySymbol":
         """The elements in a new shape, in which -1 infers a size."""
         given = shape[0] if len(shape) == 1 else shape
-        return FUNCTIONS.apply(dialect_shapes.np_reshape, (self,), {"newshape": as_sizes(given), "order": order})
+        return FUNCTIONS.apply(mxnet_numpy_shapes.np_reshape, (self,), {"newshape": as_sizes(given), "order": order})
 
     def transpose(self, *axes: Any) -> "NumpySymbol":
         """The axes in the given order, reversed by default."""
@@ -133,7 +133,7 @@ class SymbolFunctions(Elementwise, Reductions, Shapes, Creation, Products):
 
     def may_share_memory(self, a: Any, b: Any, max_work: int | None = None) -> Any:
         """False: values of a graph do not share memory."""
-        return self.apply(dialect_creation.npi_share_memory, (self.operand(a), self.operand(b)))
+        return self.apply(mxnet_numpy_creation.npi_share_memory, (self.operand(a), self.operand(b)))
 
     shares_memory = may_share_memory
 
@@ -209,9 +209,9 @@ class _Extension:
         return [n.removeprefix(self._prefix) for n in NAMES if n.startswith(self._prefix)]
 
     def reshape(self, a: Any, newshape: Any, reverse: bool = False, order: str = "C") -> Any:
-        """The elements in a new shape, which may contain the codes of `dialect_shapes.shape_of_codes`."""
+        """The elements in a new shape, which may contain the codes of `mxnet_numpy_shapes.shape_of_codes`."""
         params = {"newshape": as_sizes(newshape), **({"reverse": True} if reverse else {}), **({"order": order} if order != "C" else {})}
-        return FUNCTIONS.apply(dialect_shapes.npx_reshape, (FUNCTIONS.operand(a),), params)
+        return FUNCTIONS.apply(mxnet_numpy_shapes.npx_reshape, (FUNCTIONS.operand(a),), params)
 
 
 _RANDOM = _Namespace("twofold.symbol.np.random", (Random(FUNCTIONS),), {})
@@ -250,7 +250,7 @@ def _operator(name: str, reverse: bool) -> Callable[..., Any]:
 
 
 def _negative(self: NumpySymbol) -> Any:
-    return FUNCTIONS.apply(dialect_arithmetic.OF_SCALAR["multiply"], (self,), {"scalar": -1.0, "is_int": False})
+    return FUNCTIONS.apply(mxnet_numpy_arithmetic.OF_SCALAR["multiply"], (self,), {"scalar": -1.0, "is_int": False})
 
 
 def attach() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 from ..errors import AutogradError
 from ..graph.build import item
 from ..graph.ir import Application, Constant, applies
-from ..imperative.record import Rec
+from ..imperative.tape import TapeEntry
 from ..opdef.params import text
 from ..opdef.spec import Op
 from .naming import NameManager
@@ -15,7 +15,7 @@ from .symbol import Symbol
 Params = dict[str, Any]
 
 
-def symbol_from_record(rec: Rec) -> Symbol:
+def symbol_from_record(entry: TapeEntry) -> Symbol:
     """The computation that led to a record.
 
     Raises
@@ -25,7 +25,7 @@ def symbol_from_record(rec: Rec) -> Symbol:
     """
     # an explicit stack, as tapes are longer than Python's; each record is pushed again, to be made after its inputs
     made: dict[int, SymbolNode] = {}
-    stack = [(rec, False)]
+    stack = [(entry, False)]
     while stack:
         r, ready = stack.pop()
         owner = _owner(r)
@@ -40,33 +40,33 @@ def symbol_from_record(rec: Rec) -> Symbol:
                 raise AutogradError("get_symbol: this graph was already used by backward()", None, "call it before, or retain the graph")
             stack.append((r, True))
             stack.extend((i, False) for i in reversed(owner.inputs) if i is not None and not _is_scalar(i))
-    return Symbol([_head(rec, made)])
+    return Symbol([_head(entry, made)])
 
 
-def _owner(rec: Rec) -> Rec:
+def _owner(entry: TapeEntry) -> TapeEntry:
     """The record of the operation. One of its several results has a record of its own, whose only input is the operation's."""
-    return rec.inputs[0] if applies(rec.node, item) else rec
+    return entry.inputs[0] if applies(entry.node, item) else entry
 
 
-def _head(rec: Rec, made: dict[int, SymbolNode]) -> Head:
-    owner = _owner(rec)
-    return Head(made[id(owner)], rec.node.sig.params["place"] if owner is not rec and isinstance(rec.node, Application) else 0)
+def _head(entry: TapeEntry, made: dict[int, SymbolNode]) -> Head:
+    owner = _owner(entry)
+    return Head(made[id(owner)], entry.node.bound_op.params["place"] if owner is not entry and isinstance(entry.node, Application) else 0)
 
 
-def _is_scalar(rec: Rec) -> bool:
-    return rec.node.dtype in ("weakf", "weaki") or isinstance(rec.node, Constant)
+def _is_scalar(entry: TapeEntry) -> bool:
+    return entry.node.dtype in ("weakf", "weaki") or isinstance(entry.node, Constant)
 
 
-def _number(rec: Rec) -> Any:
-    return rec.node.number if isinstance(rec.node, Constant) else rec.saved[0]
+def _number(entry: TapeEntry) -> Any:
+    return entry.node.number if isinstance(entry.node, Constant) else entry.saved[0]
 
 
-def _node(rec: Rec, made: dict[int, SymbolNode]) -> SymbolNode:
-    assert isinstance(rec.node, Application)
-    op, params = rec.node.sig.op, rec.node.sig.params
-    arrays = [i for i in rec.inputs if i is not None and not _is_scalar(i)]
-    numbers = [_number(i) for i in rec.inputs if i is not None and _is_scalar(i)]
-    name, attrs = _named(op, params, [i is not None and _is_scalar(i) for i in rec.inputs], numbers)
+def _node(entry: TapeEntry, made: dict[int, SymbolNode]) -> SymbolNode:
+    assert isinstance(entry.node, Application)
+    op, params = entry.node.bound_op.op, entry.node.bound_op.params
+    arrays = [i for i in entry.inputs if i is not None and not _is_scalar(i)]
+    numbers = [_number(i) for i in entry.inputs if i is not None and _is_scalar(i)]
+    name, attrs = _named(op, params, [i is not None and _is_scalar(i) for i in entry.inputs], numbers)
     hint = name.strip("_").lower()
     return SymbolNode(name, NameManager.current.get(None, hint), attrs, [_head(i, made) for i in arrays])
 

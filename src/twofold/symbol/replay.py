@@ -59,12 +59,12 @@ class Replay:
             self.keys.append(key)
         # a size of 0 was left to the readers of the result; by now inference knows it
         replaced = {"shape": self.inference.known[node][0].shape} if is_open(node) else {}
-        sig = node.sig(self.training, **replaced)
-        parts = apply_node(node, sig, arrays, key)
-        changed = parts[len(parts) - len(sig.mutated) :]
-        for place, new in zip(node.places_written(sig), changed, strict=True):
+        bound_op = node.bind(self.training, **replaced)
+        parts = apply_node(node, bound_op, arrays, key)
+        changed = parts[len(parts) - len(bound_op.mutated) :]
+        for place, new in zip(node.places_written(bound_op), changed, strict=True):
             self._write(node, place, new)
-        if sig.op.backward_rule is not None and self.training:
+        if bound_op.op.backward_rule is not None and self.training:
             self.moving[node] = parts
         return parts[: node.visible]
 
@@ -75,7 +75,7 @@ class Replay:
             operands = node.operands([self.values[h] for h in node.inputs])
             named = zip(node.input_names, node.inputs, strict=True)
             states = {name: number[h.node] for name, h in named if name in node.operator.auxiliary and h.node in number}
-            found[node] = StateUpdate(node.sig(self.training), results, operands, states)
+            found[node] = StateUpdate(node.bind(self.training), results, operands, states)
         return found
 
     def user_objects(self, number: Mapping[SymbolNode, int]) -> list[UserObject]:

@@ -83,7 +83,7 @@ class StagedRun:
     def _delivered(self, contents: Sequence[Any]) -> dict[Key, object]:
         """The outputs by key, in the storage types that they always have."""
         stypes = [self._types.of(h) for h in self._heads]
-        return {key: converted(array_of(c), stype)._v for key, c, stype in zip(self._keys, contents, stypes, strict=True)}
+        return {key: converted(array_of(c), stype)._content for key, c, stype in zip(self._keys, contents, stypes, strict=True)}
 
     def _arrays(self, replaced: Mapping[SymbolNode, NDArray]) -> list[NDArray]:
         return [replaced[v] if v in replaced else self._bound[v] for v in self._function.variables]
@@ -97,10 +97,10 @@ class StagedRun:
         try:
             given = [_stored_head(out, head) for out, (_, head) in zip(outputs, heads, strict=True)]
             given = [(out, head) for out, head in given if _is_tracked(out)]
-            recs = [record_of(out, "backward") for out, _ in given]
-            found = dict(run_backward(recs, [head for _, head in given], NDArray) if recs else [])
-            variables = [(("arg", v.name), a._g) for v, a in marked.items()]
-            return {key: _own_rows(gradient_array(NDArray, g, found[g])._v) for key, g in variables if g in found}
+            entries = [record_of(out, "backward") for out, _ in given]
+            found = dict(run_backward(entries, [head for _, head in given], NDArray) if entries else [])
+            variables = [(("arg", v.name), a._gradient) for v, a in marked.items()]
+            return {key: _own_rows(gradient_array(NDArray, g, found[g])._content) for key, g in variables if g in found}
         finally:
             self._release()
 
@@ -108,7 +108,7 @@ class StagedRun:
         """Drop what is recorded: freed now, not by the garbage collector, so that the bound arrays are written in place again."""
         if self._recorded is not None:
             for array in self._recorded[1].values():
-                array._g.cell = None
+                array._gradient.cell = None
             self._recorded = None
 
     def internals(self, training: bool) -> Iterator[tuple[str, bool, NDArray]]:
@@ -140,10 +140,10 @@ def _marked(array: NDArray, stype: str, spared: bool) -> Any:
     if array.stype == "default":
         twin = _twin(array)
     elif spared and stype == "row_sparse":
-        array._v.hosts()  # raises for parts that do not fit together
-        twin = sparse_array(CELLS.spare_rows(array._v.sparse), checked=True)
+        array._content.hosts()  # raises for parts that do not fit together
+        twin = sparse_array(CELLS.spare_rows(array._content.sparse), checked=True)
     else:
-        twin = sparse_array(array._v.sparse.with_values(_twin(array._v.sparse.values)), checked=array._v.checked)
+        twin = sparse_array(array._content.sparse.with_values(_twin(array._content.sparse.values)), checked=array._content.checked)
     # `backward` takes the gradients from where they are found: the array for them is never written
     twin._attach(twin if stype == "default" else empty_array(stype, array.shape, array._dtype, array.context), "write")
     return twin
@@ -171,7 +171,7 @@ def _own_rows(content: Any) -> Any:
 def _detached(content: Any) -> Any:
     """A content without its history, and with memory of its own."""
     array = array_of(content).detach()
-    return (array.copy() if array.stype == "default" else array)._v
+    return (array.copy() if array.stype == "default" else array)._content
 
 
 def _stored_head(out: Any, head: Any) -> tuple[NDArray, NDArray | None]:
@@ -179,10 +179,10 @@ def _stored_head(out: Any, head: Any) -> tuple[NDArray, NDArray | None]:
     given = None if head is None else wrap(NDArray, content_on(wrap(NDArray, head), out.context))
     if out.stype == "default":
         return out, given
-    stored = out._v.sparse
+    stored = out._content.sparse
     return stored.values, None if given is None else stored_of(CELLS, given, stored)
 
 
 def _is_tracked(array: NDArray) -> bool:
-    v = array._v
-    return v.__class__ is Value and v.rec is not None and v.rec.node.tracked
+    v = array._content
+    return v.__class__ is Value and v.entry is not None and v.entry.node.tracked

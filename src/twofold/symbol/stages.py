@@ -11,9 +11,9 @@ from typing import Any
 from ..device import Device
 from ..executor.operation import Recordable
 from ..imperative.cell import wrap
-from ..imperative.eager import run_eagerly
-from ..imperative.record import tls
+from ..imperative.dynamic_shapes import run_eagerly
 from ..imperative.storage import array_of, densified, results_of
+from ..imperative.tape import tls
 from ..ndarray.array import NDArray
 from ..program.cache import Cache, Entry
 from .inference import infer_all
@@ -102,7 +102,7 @@ class Staged(Entry):
             else:
                 arrays = self._at_cut(stage, [values[h] for h in stage.inputs], device)
                 values |= {Head(stage, k): a for k, a in enumerate(arrays)}
-        return [values[h]._v for h in self.heads]
+        return [values[h]._content for h in self.heads]
 
     def _is_cut(self, node: SymbolNode) -> bool:
         return node.is_eager or node in self._stored
@@ -111,7 +111,7 @@ class Staged(Entry):
         """The results of an operator at a cut."""
         args = [*node.operands(inputs), *node.scalars]
         if node not in self._stored:
-            return [wrap(NDArray, c) for c in run_eagerly(node.sig(tls.training), args, device)]
+            return [wrap(NDArray, c) for c in run_eagerly(node.bind(tls.training), args, device)]
         return results_of(node.stored_sig(tls.training), args, device)
 
 

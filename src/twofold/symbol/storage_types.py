@@ -14,7 +14,7 @@ from ..errors import ParameterError
 from ..graph.build import GraphNamespace, apply
 from ..graph.ir import Node, const, leaf
 from ..imperative.storage import check_shape, warn_of_dense_form
-from ..opdef.spec import Sig
+from ..opdef.spec import BoundOp
 from ..opdef.storage import STORAGE_TYPES, Sparse, stype_of
 from .inference import Inference
 from .node import Head, SymbolNode
@@ -136,20 +136,20 @@ def _operand(inference: Inference, head: Head, stype: str) -> Any:
     return _nominal(stype, known.sizes, known.dtype or "float32")
 
 
-def _result_stypes(node: SymbolNode, sig: Sig, operands: Sequence[Any]) -> list[str] | None:
+def _result_stypes(node: SymbolNode, bound_op: BoundOp, operands: Sequence[Any]) -> list[str] | None:
     """The storage types of a node's results; None if the operator has no form for its operands."""
-    op = sig.op
+    op = bound_op.op
     if op.storage_rule is None or any(o is None for o in operands):
         return None
     scalars = node.scalars
-    params = {**sig.params, **dict(zip(op.scalars, scalars, strict=True))}
-    found = op.storage_rule(NOMINAL, partial(_dense_call, sig, scalars), *node.operands(operands), **params)
+    params = {**bound_op.params, **dict(zip(op.scalars, scalars, strict=True))}
+    found = op.storage_rule(NOMINAL, partial(_dense_call, bound_op, scalars), *node.operands(operands), **params)
     return None if found is None else [stype_of(r) for r in (found if isinstance(found, list) else [found])]
 
 
-def _dense_call(sig: Sig, scalars: Sequence[Any], *arrays: Node | None) -> Any:
+def _dense_call(bound_op: BoundOp, scalars: Sequence[Any], *arrays: Node | None) -> Any:
     """The operator on dense operands."""
-    parts = apply(sig, (*arrays, *[None if s is None else const(s) for s in scalars])).parts
+    parts = apply(bound_op, (*arrays, *[None if s is None else const(s) for s in scalars])).parts
     return parts[0] if len(parts) == 1 else list(parts)
 
 

@@ -156,7 +156,7 @@ def _from_samples(op: Op) -> Iterator[Case]:
         return
     for sample, dtype in product(samples_of(op), ("float32", "float64")):
         operands = tuple(a for a in make_operands(op, sample, dtype) if a is not None)
-        params = op.sig(**sample.params).params
+        params = op.bind(**sample.params).params
         with np.errstate(all="ignore"):
             found = op.reference(np, *operands, **params)
         if isinstance(found, (tuple, list)):

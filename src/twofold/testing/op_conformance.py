@@ -22,7 +22,7 @@ from ..imperative.scope import Scope
 from ..ndarray.array import NDArray
 from ..opdef.params import text
 from ..opdef.samples import Sample
-from ..opdef.spec import Op, Sig
+from ..opdef.spec import BoundOp, Op
 from ..program.compile import Program
 from ..program.namespace import namespace_of
 from ..symbol.compose import apply_op as apply_symbol
@@ -35,10 +35,10 @@ HUGE = 1 << 40
 T = TypeVar("T")
 
 
-def sig_of(op: Op, sample: Sample, legacy: bool = True, training: bool = True) -> Sig:
+def sig_of(op: Op, sample: Sample, legacy: bool = True, training: bool = True) -> BoundOp:
     """The operator with a sample's parameters."""
     params = {k: v for k, v in sample.params.items() if k not in op.scalars}
-    return op.sig(legacy, **params, **{flag: training for flag in op.training if flag not in params})
+    return op.bind(legacy, **params, **{flag: training for flag in op.training if flag not in params})
 
 
 def leaves_for(arrays: Sequence[np.ndarray | float | None], sample: Sample | None = None) -> list[Node | None]:
@@ -56,7 +56,7 @@ def leaves_for(arrays: Sequence[np.ndarray | float | None], sample: Sample | Non
     return out
 
 
-def eager(sig: Sig, arrays: Sequence[Any], device: Device = CPU, record: bool = False) -> tuple[list[Any], list[Any]]:
+def eager(bound_op: BoundOp, arrays: Sequence[Any], device: Device = CPU, record: bool = False) -> tuple[list[Any], list[Any]]:
     """(results, operands) of the imperative call."""
     cells = [from_host(NDArray, a, device) if isinstance(a, np.ndarray) and a is not KEY else a for a in arrays]
     if record:
@@ -65,7 +65,7 @@ def eager(sig: Sig, arrays: Sequence[Any], device: Device = CPU, record: bool = 
                 c.attach_grad()
     operands: list[Any] = [wrap(Cell, Value(c)) if c is KEY else c for c in cells]
     with Scope(record, True):
-        results = [wrap(NDArray, v) for v in invoke(sig, operands, device)]
+        results = [wrap(NDArray, v) for v in invoke(bound_op, operands, device)]
     return results, cells
 
 
@@ -94,8 +94,8 @@ def check_types(op: Op, sample: Sample) -> None:
     """Inferred shapes and dtypes match the results, under both conventions."""
     arrays = make_operands(op, sample)
     for legacy in (False, True):
-        sig = sig_of(op, sample, legacy)
-        node = apply(sig, tuple(leaves_for(arrays)))
+        bound_op = sig_of(op, sample, legacy)
+        node = apply(bound_op, tuple(leaves_for(arrays)))
         given = [a for a in arrays if a is not None]
         got = Program(list(node.parts), [n for n in leaves_for(arrays) if n is not None], HOST).run(given)
         for part, array in zip(node.parts, got, strict=True):
@@ -105,21 +105,21 @@ def check_types(op: Op, sample: Sample) -> None:
 def check_rule_on_arrays(op: Op, sample: Sample) -> None:
     """The rule computes the same on arrays as the compiled graph."""
     arrays = make_operands(op, sample)
-    sig = sig_of(op, sample, legacy=False)
-    node = apply(sig, tuple(leaves_for(arrays)))
+    bound_op = sig_of(op, sample, legacy=False)
+    node = apply(bound_op, tuple(leaves_for(arrays)))
     compiled = Program(list(node.parts), [n for n in leaves_for(arrays) if n is not None], HOST).run([a for a in arrays if a is not None])
-    direct = HOST.quietly(run_rule, namespace_of(HOST), sig, arrays)
+    direct = HOST.quietly(run_rule, namespace_of(HOST), bound_op, arrays)
     for a, b in zip(direct, compiled, strict=True):
         np.testing.assert_allclose(np.asarray(a, np.float64), np.asarray(b, np.float64), rtol=1e-5, atol=1e-6)
 
 
 def check_modes(op: Op, sample: Sample) -> None:
     """Naive, inline and deferred (fused) execution give bitwise equal results, recorded or not."""
-    arrays, sig = make_operands(op, sample), sig_of(op, sample)
+    arrays, bound_op = make_operands(op, sample), sig_of(op, sample)
     for record in (False, True):
 
         def run(record: bool = record) -> list[np.ndarray]:
-            results, _ = eager(sig, arrays, record=record)
+            results, _ = eager(bound_op, arrays, record=record)
             return [host_of(r).copy() for r in results]  # a copy: the next mode may write into the same memory
 
         naive = in_mode("naive", HUGE, run)
@@ -132,11 +132,11 @@ def projected_program(op: Op, sample: Sample, dtype: str = "float64") -> tuple[P
     """A program of (a fixed projection of all float results, its gradient with respect to all float inputs)."""
     arrays = make_operands(op, sample, dtype)
     nodes = leaves_for(arrays, sample)
-    sig = sig_of(op, sample, legacy=False)
-    node = apply(sig, tuple(nodes))
+    bound_op = sig_of(op, sample, legacy=False)
+    node = apply(bound_op, tuple(nodes))
     wrt = [k for k, n in enumerate(nodes) if n is not None and n.tracked]
     draw = np.random.default_rng(1)
-    outputs = [p for p in node.parts[: sig.visible] if p.tracked]
+    outputs = [p for p in node.parts[: bound_op.visible] if p.tracked]
     heads = [leaf(("head", k), o.shape, o.dtype) for k, o in enumerate(outputs)]
     values = [draw.uniform(0.5, 1.5, o.shape).astype(NUMPY[o.dtype]) for o in outputs]
     grads = gradient(outputs, heads, [nodes[k] for k in wrt])  # type: ignore[misc]
@@ -185,9 +185,9 @@ def check_second_gradient(op: Op, sample: Sample) -> None:
         return
     arrays = make_operands(op, sample, "float64")
     nodes = leaves_for(arrays, sample)
-    sig = sig_of(op, sample, legacy=False)
-    node = apply(sig, tuple(nodes))
-    outputs = [p for p in node.parts[: sig.visible] if p.tracked]
+    bound_op = sig_of(op, sample, legacy=False)
+    node = apply(bound_op, tuple(nodes))
+    outputs = [p for p in node.parts[: bound_op.visible] if p.tracked]
     wrt = [n for n in nodes if n is not None and n.tracked]
     if not outputs or not wrt:
         return
@@ -215,11 +215,11 @@ def check_second_gradient(op: Op, sample: Sample) -> None:
 
 def check_recorded_gradient(op: Op, sample: Sample) -> None:
     """Backward over the tape gives bitwise equal gradients in naive, inline and deferred execution."""
-    arrays, sig = make_operands(op, sample), sig_of(op, sample)
+    arrays, bound_op = make_operands(op, sample), sig_of(op, sample)
 
     def run() -> list[np.ndarray]:
-        results, cells = eager(sig, arrays, record=True)
-        heads = [r for r in results if isinstance(r._v, Value) and r._v.rec is not None and r._v.rec.node.tracked]
+        results, cells = eager(bound_op, arrays, record=True)
+        heads = [r for r in results if isinstance(r._content, Value) and r._content.entry is not None and r._content.entry.node.tracked]
         if not heads:
             return []
         backward(heads, None)

@@ -43,7 +43,7 @@ def _color(n: Node) -> str:
 
 def _name(n: Node) -> str:
     if isinstance(n, Application):
-        return n.sig.op.name
+        return n.bound_op.op.name
     if isinstance(n, Leaf):
         return str(n.name[-1] if isinstance(n.name, tuple) else n.name)
     return repr(n)

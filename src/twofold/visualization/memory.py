@@ -67,7 +67,7 @@ def _lives(program: Program) -> dict[Place | tuple[str, int, int], list[_Life]]:
             for i in n.operands:
                 if root.get(i, i) in end:
                     end[root.get(i, i)] = t
-            if n.sig.op.view:
+            if n.bound_op.op.view:
                 root[n] = root.get(n.operands[0], n.operands[0])
             elif place.get(n, Place("kernel")).kind in ("leaf", "buffer", "output", "fresh"):
                 begin[n] = end[n] = t
@@ -87,7 +87,7 @@ def _draw(name: str, program: Program, top: int) -> tuple[list[str], int]:
     y = top + 22
     for t, step in enumerate(program.steps):
         x = MARGIN + WIDTH * (t + 1)
-        names = " + ".join(n.sig.op.name for n in step.nodes)
+        names = " + ".join(n.bound_op.op.name for n in step.nodes)
         lines.append(f'<text x="{x + 4}" y="{y + 10}">{t}<title>{escape(names)}</title></text>')
     y += 16
     for where, lives in _lives(program).items():
@@ -96,7 +96,7 @@ def _draw(name: str, program: Program, top: int) -> tuple[list[str], int]:
         lines.append(f'<text x="4" y="{y + 11}">{WHAT[where[0]]}, {largest} bytes</text>')
         for node, begin, end in lives:
             x, length = MARGIN + WIDTH * (begin + 1), WIDTH * (end - begin + 1)
-            what = node.sig.op.name if isinstance(node, Application) else "input"
+            what = node.bound_op.op.name if isinstance(node, Application) else "input"
             title = f"{what} {'x'.join(map(str, node.shape))} {node.dtype}, {node.nbytes} bytes, steps {begin} to {end}"
             box = f'<rect x="{x}" y="{y}" width="{length}" height="{height - 2}" fill="{COLORS[where[0]]}" stroke="#555"/>'
             lines.append(f"<g>{box}<title>{escape(title)}</title></g>")

@@ -86,7 +86,7 @@ def _graph_of(title: str, program: Program, prefix: str) -> _Graph:
 
 
 def _text_of(step: Step) -> str:
-    return "\n".join(n.sig.op.name for n in step.nodes)
+    return "\n".join(n.bound_op.op.name for n in step.nodes)
 
 
 def _read_by(step: Step) -> Iterator[Node]:

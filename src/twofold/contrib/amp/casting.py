@@ -55,7 +55,7 @@ class _Casts:
         return lambda place: Head(new, place)
 
     def _with_casts(self, node: SymbolNode, inputs: tuple[Head, ...]) -> SymbolNode:
-        params = node.sig().params
+        params = node.bind().params
         kind = self.rules.kind(node.op_name, lambda key: str(params.get(key)))
         if node.name in self.excluded:
             kind = "single"
@@ -113,7 +113,7 @@ class _Casts:
         inputs = [PartialType(None, self._dtypes.get(h)) for h in node.inputs]
         outputs = [PartialType(None, None) for _ in range(node.visible)]
         # computed in float32 whatever a variable is declared to be: parameters are cast by whoever binds them
-        if self.rules.kind(node.op_name, lambda key: str(node.sig().params.get(key))) == "single" or node.name in self.excluded:
+        if self.rules.kind(node.op_name, lambda key: str(node.bind().params.get(key))) == "single" or node.name in self.excluded:
             for known in inputs:
                 known.dtype = known.dtype or "float32"
         elif node.op_name in self.rules.half:

@@ -105,7 +105,7 @@ def _with_casts(rules: Rules, is_loss: bool, node: SymbolNode) -> SymbolNode:
     """The node, with its operands cast."""
     if is_loss:
         logging.warning("%s does not support dynamic loss scaling in symbolic and hybridized execution.", node.op_name)
-    params = node.sig().params
+    params = node.bind().params
     kind = rules.kind(node.op_name, lambda key: str(params.get(key)))
     cast = [k for k in range(len(node.inputs)) if k not in node.written]
     if not kind or not cast:

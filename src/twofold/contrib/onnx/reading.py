@@ -308,7 +308,7 @@ class GraphReader:
             self._untyped.add(Head(node, 0))
             return
         key = leaf(("key", 0), (6,), "uint64") if draws(node) else None
-        for k, part in enumerate(apply_node(node, node.sig(False), known, key)):
+        for k, part in enumerate(apply_node(node, node.bind(False), known, key)):
             self._typed[Head(node, k)] = part
 
 

@@ -148,7 +148,7 @@ class _Trace:
 
     def _part(self, node: Application) -> Value:
         """One of several results."""
-        (owner,), place = node.operands, node.sig.params["place"]
+        (owner,), place = node.operands, node.bound_op.params["place"]
         assert isinstance(owner, Application)
         found = self._rule_results[owner]
         # a rule may leave out results that nothing reads
@@ -156,7 +156,7 @@ class _Trace:
 
     def _by_rule(self, node: Application) -> tuple[Value, ...] | None:
         """What the operator's rule writes; None if it has none, or not for these parameters."""
-        op = node.sig.op
+        op = node.bound_op.op
         if op.onnx_rule is None or (op.primitive and node.body):  # a primitive with a body has been changed by a convention
             return None
         # the constants of a rule that gives up are dropped with the nodes that nothing reads
@@ -174,7 +174,7 @@ class _Trace:
         if not node.body:
             what = f"export_model: {self.writer.source} cannot be written in ONNX"
             todo = "replace it by other operators, or export the part of the symbol in front of it"
-            raise OperatorError(what, f"the operation {node.sig.op.name}", todo)
+            raise OperatorError(what, f"the operation {node.bound_op.op.name}", todo)
         self._write([node.body[place]])
         return self._typed(self.known[node.body[place]], result)
 

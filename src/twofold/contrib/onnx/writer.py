@@ -204,7 +204,9 @@ class Writer:
         """
         if self.opset < opset:
             todo = f"pass opset_version={opset} or a later one"
-            raise OperatorError(f"export_model: {self.source} needs a newer version of ONNX", f"{node.sig.op.title}, {self.opset}", todo)
+            raise OperatorError(
+                f"export_model: {self.source} needs a newer version of ONNX", f"{node.bound_op.op.title}, {self.opset}", todo
+            )
 
     # the finished graph
 

@@ -194,7 +194,7 @@ def _units(symbol: Symbol, params: Arrays) -> dict[str, NDArray]:
     found = {}
     for node in topological(symbol.heads):
         form = form_of(node)
-        if form is not None and form.unit is not None and node.sig().params[form.unit[0]]:
+        if form is not None and form.unit is not None and node.bind().params[form.unit[0]]:
             name = node.inputs[form.unit[1]].node.name
             found |= {name: nd.ones_like(params[name])} if name in params else {}
     return found

@@ -68,7 +68,7 @@ def _has_form(node: SymbolNode) -> bool:
     if form is None:
         return False
     only = form[1].only
-    return only is None or str(node.sig().params[only[0]]) in only[1]
+    return only is None or str(node.bind().params[only[0]]) in only[1]
 
 
 def _between(order: Sequence[SymbolNode], able: set[SymbolNode]) -> set[SymbolNode]:

@@ -11,8 +11,8 @@ from ..dropout import dropout
 from ..elementwise_math import relu, sigmoid
 from ..fully_connected import fully_connected
 from ..gathering import embedding
+from ..loss_outputs import softmax_output
 from ..normalization import instance_norm, layer_norm, local_response_norm
-from ..output_heads import softmax_output
 from ..pooling import pooling
 from ..resizing import bilinear_resize
 from ..softmax import log_softmax, softmax
@@ -25,7 +25,7 @@ from ..windows import is_channels_last
 @fully_connected.onnx
 def _(onnx, node, data, weight, bias):
     rows = data
-    if node.sig.params["flatten"]:
+    if node.bound_op.params["flatten"]:
         rows = data if len(data.shape) == 2 else onnx.Flatten(data)
         return onnx.Gemm(rows, weight, bias, transB=1)
     product = onnx.MatMul(rows, onnx.Transpose(weight, perm=[1, 0]))
@@ -45,7 +45,7 @@ def _both_sides(pad):
 
 @convolution.onnx
 def _(onnx, node, data, weight, bias):
-    params = node.sig.params
+    params = node.bound_op.params
     if is_channels_last(params["layout"]):
         return None
     return onnx.Conv(data, weight, bias, **_window(params), **_both_sides(params["pad"]), group=params["num_group"])
@@ -53,7 +53,7 @@ def _(onnx, node, data, weight, bias):
 
 @deconvolution.onnx
 def _(onnx, node, data, weight, bias):
-    params = node.sig.params
+    params = node.bound_op.params
     if is_channels_last(params["layout"]) or any(params["target_shape"]):
         return None
     adj = {"output_padding": list(params["adj"])} if any(params["adj"]) else {}
@@ -62,7 +62,7 @@ def _(onnx, node, data, weight, bias):
 
 @convolve.convolve.onnx
 def _(onnx, node, data, weight):
-    params = node.sig.params
+    params = node.bound_op.params
     if params["channels_last"]:
         return None
     window = {"strides": list(params["stride"]), "dilations": list(params["dilate"]), "group": params["groups"]}
@@ -71,7 +71,7 @@ def _(onnx, node, data, weight):
 
 @convolve.convolve_data.onnx
 def _(onnx, node, result, weight):
-    params, kernel = node.sig.params, weight.shape[2:]
+    params, kernel = node.bound_op.params, weight.shape[2:]
     facts = zip(params["size"], params["stride"], params["dilate"], params["pad"], kernel, result.shape[2:], strict=True)
     # a transposed convolution's own size is that of the windows; what is beyond them is padding of the result
     beyond = [size - (stride * (n - 1) + dilate * (k - 1) + 1 - 2 * pad) for size, stride, dilate, pad, k, n in facts]
@@ -89,7 +89,7 @@ def _(onnx, node, rows, weight):
 @integers.integer_convolve.onnx
 def _(onnx, node, data, weight):
     # ONNX has ConvInteger, which ONNX Runtime computes for uint8 weights only; sums of floats are exact up to 2^24
-    params = node.sig.params
+    params = node.bound_op.params
     window = {"strides": list(params["stride"]), "dilations": list(params["dilate"]), "group": params["groups"]}
     sums = onnx.Conv(*onnx.in_dtype("float32", data, weight), **window, **_both_sides(params["pad"]))
     return onnx.in_dtype("int32", sums)[0]
@@ -118,7 +118,7 @@ def _reaches_over(node, data, params):
 
 @pooling.onnx
 def _(onnx, node, data):
-    params = node.sig.params
+    params = node.bound_op.params
     kind, convention = params["pool_type"], params["pooling_convention"]
     if is_channels_last(params["layout"]) or (kind == "lp" and params["p_value"] != 2) or convention == "same":
         return None  # ONNX's norms are of magnitudes, these are not: they agree for squares
@@ -149,7 +149,7 @@ def _(onnx, node, data):
 
 @batch_norm.onnx
 def _(onnx, node, data, gamma, beta, mean, variance):
-    params = node.sig.params
+    params = node.bound_op.params
     if params["axis"] % len(data.shape) != 1 or params["output_mean_var"] or data.dtype != gamma.dtype:
         return None
     scale = onnx.constant(onnx.np.ones(gamma.shape, onnx.numpy_dtype(gamma.dtype))) if params["fix_gamma"] else gamma
@@ -158,7 +158,7 @@ def _(onnx, node, data, gamma, beta, mean, variance):
 
 @layer_norm.onnx
 def _(onnx, node, data, gamma, beta):
-    params = node.sig.params
+    params = node.bound_op.params
     if onnx.opset < 17 or params["axis"] % len(data.shape) != len(data.shape) - 1 or params["output_mean_var"]:
         return None
     return (onnx.LayerNormalization(data, gamma, beta, epsilon=params["eps"], axis=-1),)
@@ -166,18 +166,18 @@ def _(onnx, node, data, gamma, beta):
 
 @instance_norm.onnx
 def _(onnx, node, data, gamma, beta):
-    return onnx.InstanceNormalization(data, gamma, beta, epsilon=node.sig.params["eps"])
+    return onnx.InstanceNormalization(data, gamma, beta, epsilon=node.bound_op.params["eps"])
 
 
 @local_response_norm.onnx
 def _(onnx, node, data):
-    params = node.sig.params
+    params = node.bound_op.params
     return onnx.LRN(data, alpha=params["alpha"], beta=params["beta"], bias=params["knorm"], size=params["nsize"])
 
 
 @dropout.onnx
 def _(onnx, node, data, key):
-    return data if node.sig.params["mode"] == "training" or node.sig.params["p"] == 0 else None
+    return data if node.bound_op.params["mode"] == "training" or node.bound_op.params["p"] == 0 else None
 
 
 # activations
@@ -187,7 +187,7 @@ _ACTIVATIONS = {"relu": "Relu", "sigmoid": "Sigmoid", "tanh": "Tanh", "softrelu"
 
 @activation.onnx
 def _(onnx, node, data):
-    return getattr(onnx, _ACTIVATIONS[node.sig.params["act_type"]])(data) if onnx.is_float(data.dtype) else None
+    return getattr(onnx, _ACTIVATIONS[node.bound_op.params["act_type"]])(data) if onnx.is_float(data.dtype) else None
 
 
 relu.onnx(lambda onnx, node, data: onnx.Relu(data) if onnx.is_float(data.dtype) else None)
@@ -196,7 +196,7 @@ sigmoid.onnx(lambda onnx, node, data: onnx.Sigmoid(data) if onnx.is_float(data.d
 
 @leaky_relu.onnx
 def _(onnx, node, data, gamma, key=None):
-    params = node.sig.params
+    params = node.bound_op.params
     kind = params["act_type"]
     if kind == "leaky":
         return onnx.LeakyRelu(data, alpha=params["slope"])
@@ -217,7 +217,7 @@ def _(onnx, node, data, gamma, key=None):
 
 def _along_axis(name):
     def rule(onnx, node, data, length=None):
-        params = node.sig.params
+        params = node.bound_op.params
         if length is not None or data.dtype != node.dtype or not data.shape:
             return None
         temperature = params["temperature"]
@@ -233,7 +233,7 @@ log_softmax.onnx(_along_axis("LogSoftmax"))
 
 @softmax_output.onnx
 def _(onnx, node, data, label):
-    params, ndim = node.sig.params, len(data.shape)
+    params, ndim = node.bound_op.params, len(data.shape)
     if params["multi_output"]:
         return onnx.Softmax(data, axis=1)
     if params["preserve_shape"] or ndim == 2:
@@ -247,7 +247,7 @@ def _(onnx, node, data, label):
 
 @up_sampling.onnx
 def _(onnx, node, *data):
-    params, (image, *others) = node.sig.params, data
+    params, (image, *others) = node.bound_op.params, data
     if params["sample_type"] != "nearest" or others:
         return None
     scales = onnx.constant(onnx.np.array([1, 1, params["scale"], params["scale"]], "float32"))
@@ -258,7 +258,7 @@ def _(onnx, node, *data):
 def _(onnx, node, data, like):
     if not onnx.is_float(data.dtype):
         return None
-    place = "align_corners" if node.sig.params["align_corners"] else "half_pixel"
+    place = "align_corners" if node.bound_op.params["align_corners"] else "half_pixel"
     sizes = onnx.ints(node.shape)
     if math.prod(node.shape[2:]) == 1:
         return None  # runtimes disagree about a single pixel with aligned corners

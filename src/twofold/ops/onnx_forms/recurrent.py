@@ -52,7 +52,7 @@ def _of_layer(onnx, state, layer, net):
 
 @rnn.onnx
 def _(onnx, node, data, vector, state, cell, length=None, key=None):
-    params = node.sig.params
+    params = node.bound_op.params
     if params["projection_size"] or params["lstm_state_clip_min"] is not None or params["lstm_state_clip_max"] is not None:
         return None
     directions = 2 if params["bidirectional"] else 1

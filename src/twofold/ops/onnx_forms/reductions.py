@@ -11,7 +11,7 @@ def _reduced(name, computing_in=None):
     """A reduction over axes; ``computing_in`` is the dtype in which ONNX has it, if not the operand's."""
 
     def rule(onnx, node, data):
-        params = node.sig.params
+        params = node.bound_op.params
         axes = normalized_axes(params["axis"], len(data.shape))
         (given,) = onnx.in_dtype(computing_in or node.dtype, data)
         found = onnx.reduced(name, given, axes, params["keepdims"]) if axes else given
@@ -30,15 +30,15 @@ reduce.all.onnx(lambda onnx, node, data: _of_truths("ReduceMin", onnx, node, dat
 
 
 def _of_truths(name, onnx, node, data):
-    axes = normalized_axes(node.sig.params["axis"], len(data.shape))
+    axes = normalized_axes(node.bound_op.params["axis"], len(data.shape))
     truths = onnx.in_dtype("int32", *onnx.in_dtype("bool", data))[0]
-    found = onnx.reduced(name, truths, axes, node.sig.params["keepdims"]) if axes else truths
+    found = onnx.reduced(name, truths, axes, node.bound_op.params["keepdims"]) if axes else truths
     return onnx.in_dtype("bool", found)[0]
 
 
 @mean_axis.onnx
 def _(onnx, node, data):
-    params = node.sig.params
+    params = node.bound_op.params
     if data.dtype not in ("float32", "float64") or params["exclude"] or not data.shape:
         return None
     axes = normalized_axes(params["axis"], len(data.shape))
@@ -48,7 +48,7 @@ def _(onnx, node, data):
 
 def _place_of(name):
     def rule(onnx, node, data):
-        axis, keepdims = node.sig.params["axis"], node.sig.params["keepdims"]
+        axis, keepdims = node.bound_op.params["axis"], node.bound_op.params["keepdims"]
         if data.dtype == "bool":
             (data,) = onnx.in_dtype("int32", data)
         if axis is not None:
@@ -66,24 +66,24 @@ reduce.argmin.onnx(_place_of("ArgMin"))
 @reduce.cumulative_sum.onnx
 def _(onnx, node, data):
     (given,) = onnx.in_dtype(node.dtype, data)
-    return onnx.CumSum(given, onnx.number(node.sig.params["axis"] % len(data.shape), "int64"))
+    return onnx.CumSum(given, onnx.number(node.bound_op.params["axis"] % len(data.shape), "int64"))
 
 
 @reduce.cumulative_prod.onnx
 def _(onnx, node, data):
     onnx.require(26, node)
     (given,) = onnx.in_dtype(node.dtype, data)
-    return onnx.CumProd(given, onnx.number(node.sig.params["axis"] % len(data.shape), "int64"))
+    return onnx.CumProd(given, onnx.number(node.bound_op.params["axis"] % len(data.shape), "int64"))
 
 
 def _in_order(place):
     """The elements along an axis in order, or their places."""
 
     def rule(onnx, node, data):
-        axis = node.sig.params["axis"] % len(data.shape)
+        axis = node.bound_op.params["axis"] % len(data.shape)
         count = onnx.ints([data.shape[axis]])
         (given,) = onnx.in_dtype("int32", data) if data.dtype == "bool" else (data,)
-        found = onnx.TopK(given, count, axis=axis, largest=int(node.sig.params["descending"]), outputs=2)
+        found = onnx.TopK(given, count, axis=axis, largest=int(node.bound_op.params["descending"]), outputs=2)
         return onnx.typed(found[1], "int64") if place else found[0]
 
     return rule
@@ -95,7 +95,7 @@ reduce.argsort.onnx(_in_order(1))
 
 @topk.onnx
 def _(onnx, node, data):
-    params = node.sig.params
+    params = node.bound_op.params
     kind, axis = params["ret_typ"], params["axis"]
     if axis is None or kind == "mask" or not onnx.is_float(data.dtype):
         return None
@@ -113,7 +113,7 @@ def _(onnx, node, lhs, rhs):
 
 @reduce.einsum.onnx
 def _(onnx, node, *arrays):
-    return onnx.Einsum(*onnx.in_dtype(node.dtype, *arrays), equation=node.sig.params["subscripts"])
+    return onnx.Einsum(*onnx.in_dtype(node.dtype, *arrays), equation=node.bound_op.params["subscripts"])
 
 
 det.onnx(lambda onnx, node, data: onnx.Det(data))

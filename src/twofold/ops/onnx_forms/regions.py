@@ -6,13 +6,13 @@ from ..regions import roi_align, roi_pooling
 
 @roi_pooling.onnx
 def _(onnx, node, data, rois):
-    params = node.sig.params
+    params = node.bound_op.params
     return onnx.MaxRoiPool(data, rois, pooled_shape=list(params["pooled_size"]), spatial_scale=params["spatial_scale"])
 
 
 @roi_align.onnx
 def _(onnx, node, data, rois):
-    params = node.sig.params
+    params = node.bound_op.params
     if params["position_sensitive"] or (params["aligned"] and onnx.opset < 16):
         return None
     image = onnx.Squeeze(onnx.Slice(rois, onnx.ints([0]), onnx.ints([1]), onnx.ints([1])), onnx.ints([1]))

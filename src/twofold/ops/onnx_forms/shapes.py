@@ -19,8 +19,8 @@ def _(onnx, node, data):
 
 @reshape_array.onnx
 def _(onnx, node, data):
-    codes = node.sig.params["shape"]
-    if not codes or node.sig.params["reverse"] or any(n is None or n < -1 for n in codes) or not data.shape:
+    codes = node.bound_op.params["shape"]
+    if not codes or node.bound_op.params["reverse"] or any(n is None or n < -1 for n in codes) or not data.shape:
         return None
     return onnx.Reshape(data, onnx.ints(codes))
 
@@ -32,10 +32,10 @@ def _(onnx, node, data):
 
 @expand_dims.onnx
 def _(onnx, node, data):
-    return onnx.Unsqueeze(data, onnx.ints([node.sig.params["axis"] % len(node.shape)])) if data.shape else None
+    return onnx.Unsqueeze(data, onnx.ints([node.bound_op.params["axis"] % len(node.shape)])) if data.shape else None
 
 
-shapes.permute_dims.onnx(lambda onnx, node, data: onnx.Transpose(data, perm=[a % len(data.shape) for a in node.sig.params["axes"]]))
+shapes.permute_dims.onnx(lambda onnx, node, data: onnx.Transpose(data, perm=[a % len(data.shape) for a in node.bound_op.params["axes"]]))
 
 
 @shapes.broadcast_to.onnx
@@ -66,13 +66,13 @@ def _bounds(key, shape):
 
 @shapes.slice.onnx
 def _(onnx, node, data):
-    bounds = _bounds(node.sig.params["key"], data.shape)
+    bounds = _bounds(node.bound_op.params["key"], data.shape)
     return onnx.Slice(data, *[onnx.ints(column) for column in bounds]) if bounds else data
 
 
 @shapes.slice_update.onnx
 def _(onnx, node, data, value):
-    key, np = node.sig.params["key"], onnx.np
+    key, np = node.bound_op.params["key"], onnx.np
     target = sliced_shape(data.shape, key)
     (part,) = onnx.in_dtype(node.dtype, value)
     if 0 in target:
@@ -91,7 +91,7 @@ def _joined(onnx, node, arrays, axis):
 
 
 def _concatenated(onnx, node, *arrays):
-    return _joined(onnx, node, arrays, node.sig.params["axis"])
+    return _joined(onnx, node, arrays, node.bound_op.params["axis"])
 
 
 shapes.concat.onnx(_concatenated)
@@ -101,25 +101,25 @@ shapes.concat.onnx(_concatenated)
 def _(onnx, node, *arrays):
     if any(len(a.shape) != len(node.shape) for a in arrays):
         return None
-    return _joined(onnx, node, arrays, node.sig.params["dim"])
+    return _joined(onnx, node, arrays, node.bound_op.params["dim"])
 
 
 @stack.onnx
 def _(onnx, node, *arrays):
-    axis = node.sig.params["axis"] % len(node.shape)
+    axis = node.bound_op.params["axis"] % len(node.shape)
     return onnx.Concat(*[onnx.Unsqueeze(a, onnx.ints([axis])) for a in onnx.in_dtype(node.dtype, *arrays)], axis=axis)
 
 
 @shapes.pad.onnx
 def _(onnx, node, data):
-    width, value = node.sig.params["width"], node.sig.params["value"]
+    width, value = node.bound_op.params["width"], node.bound_op.params["value"]
     pads = [before for before, _ in width] + [after for _, after in width]
     return onnx.Pad(data, onnx.ints(pads), onnx.number(value, node.dtype)) if any(pads) else data
 
 
 def _windows(onnx, node, data):
     """Windows along the trailing axes: each axis by a gather of (windows, kernel) places, then the kernels' axes moved to the end."""
-    params, np = node.sig.params, onnx.np
+    params, np = node.bound_op.params, onnx.np
     count, lead = len(params["kernel"]), len(data.shape) - len(params["kernel"])
     for k in reversed(range(count)):
         kernel, stride, dilate = (params[name][k] for name in ("kernel", "stride", "dilate"))
@@ -135,7 +135,7 @@ shapes.unfold.onnx(_windows)
 
 @shapes.full.onnx
 def _(onnx, node):
-    value, dtype = node.sig.params["value"], node.dtype
+    value, dtype = node.bound_op.params["value"], node.dtype
     if math.prod(node.shape) <= 1:
         return onnx.constant(onnx.np.full(node.shape, value, onnx.numpy_dtype(dtype)))
     filled = onnx.constant_tensor(onnx.np.full((1,), value, onnx.numpy_dtype(dtype)))
@@ -144,7 +144,7 @@ def _(onnx, node):
 
 @shapes.iota.onnx
 def _(onnx, node):
-    return onnx.constant(onnx.np.arange(node.sig.params["size"]).astype(onnx.numpy_dtype(node.dtype)))
+    return onnx.constant(onnx.np.arange(node.bound_op.params["size"]).astype(onnx.numpy_dtype(node.dtype)))
 
 
 # gathers
@@ -152,12 +152,12 @@ def _(onnx, node):
 
 @gather.take.onnx
 def _(onnx, node, data, index):
-    return onnx.Gather(data, onnx.as_index(index), axis=node.sig.params["axis"] % len(data.shape))
+    return onnx.Gather(data, onnx.as_index(index), axis=node.bound_op.params["axis"] % len(data.shape))
 
 
 @gather.take_along_axis.onnx
 def _(onnx, node, data, index):
-    axis = node.sig.params["axis"] % len(data.shape)
+    axis = node.bound_op.params["axis"] % len(data.shape)
     # an axis of size 1 broadcasts in NumPy; in ONNX the data may be larger than the index, but not smaller
     wide = tuple(n if k == axis else node.shape[k] for k, n in enumerate(data.shape))
     places = onnx.as_index(index)
@@ -198,7 +198,7 @@ def _inverse(order):
 
 @gather.index.onnx
 def _(onnx, node, data, *arrays):
-    key = node.sig.params["key"]
+    key = node.bound_op.params["key"]
     order, places, extent = _places(onnx, arrays, key, data.shape)
     found = onnx.GatherND(_transposed(onnx, data, order), places)
     return _transposed(onnx, found, _moved(extent, key, len(data.shape)))
@@ -210,7 +210,7 @@ def _scattered(reduction):
     def rule(onnx, node, data, value, *arrays):
         if reduction is not None:
             onnx.require(16, node)
-        key, ndim = node.sig.params["key"], len(data.shape)
+        key, ndim = node.bound_op.params["key"], len(data.shape)
         order, places, extent = _places(onnx, arrays, key, data.shape)
         moved = _moved(extent, key, ndim)
         full = gather.indexed_shape(data.shape, arrays, key)
@@ -231,7 +231,7 @@ gather.index_update.onnx(_scattered(None))
 @gather.checked_index.onnx
 def _(onnx, node, index):
     # an index out of bounds is the runtime's to report: a model has no errors of its own
-    if not node.sig.params["negative"]:
+    if not node.bound_op.params["negative"]:
         return index
-    zero, size = onnx.number(0, node.dtype), onnx.number(node.sig.params["size"], node.dtype)
+    zero, size = onnx.number(0, node.dtype), onnx.number(node.bound_op.params["size"], node.dtype)
     return onnx.Where(onnx.Less(index, zero), onnx.Add(index, size), index)

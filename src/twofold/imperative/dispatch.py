@@ -23,10 +23,10 @@ from ..device import CPU, Device
 from ..opdef.spec import WHOLE, Op
 from ..scheduler.variable import HAND_OVER
 from .cell import PINNED, PLAIN, Operand, Value
-from .record import tls
+from .tape import tls
 
 
-class Way(Enum):
+class ExecutionMode(Enum):
     """How an operation runs.
 
     Attributes
@@ -47,7 +47,7 @@ class Way(Enum):
     RECORDED_DEFERRED = 3
 
 
-def way_of(device: Device, *, tracked: bool, lazy: bool, exposed: bool, at_once: bool) -> Way:
+def execution_mode(device: Device, *, tracked: bool, lazy: bool, exposed: bool, at_once: bool) -> ExecutionMode:
     """How an operation runs.
 
     Parameters
@@ -64,13 +64,13 @@ def way_of(device: Device, *, tracked: bool, lazy: bool, exposed: bool, at_once:
         Whether the operator cannot be deferred because the shapes of its results depend on data.
     """
     if (lazy or not device.is_host) and not exposed and not at_once and SETTINGS.engine != "naive":
-        return Way.RECORDED_DEFERRED if tracked else Way.DEFERRED
-    return Way.RECORDED if tracked else Way.INLINE
+        return ExecutionMode.RECORDED_DEFERRED if tracked else ExecutionMode.DEFERRED
+    return ExecutionMode.RECORDED if tracked else ExecutionMode.INLINE
 
 
 def is_tracked(v: Operand) -> bool:
     """Whether an operation on this content would be recorded now."""
-    return tls.tape is not None and isinstance(v, Value) and v.rec is not None and v.rec.node.tracked
+    return tls.tape is not None and isinstance(v, Value) and v.entry is not None and v.entry.node.tracked
 
 
 def is_lazy(contents: Iterable[Operand], op: Op) -> bool:
@@ -98,15 +98,15 @@ def is_ready(contents: Iterable[Operand]) -> bool:
 def is_exposed(contents: Iterable[Operand]) -> bool:
     """Whether code outside the library sees the buffer of one of these contents."""
     for v in contents:  # noqa: SIM110  `any` with a generator would enter a frame for each content
-        if isinstance(v, Value) and v.borrow is not None and v.pinned:
+        if isinstance(v, Value) and v.sharing is not None and v.pinned:
             return True
     return False
 
 
 def joins_on_cpu(contents: Iterable[Operand]) -> bool:
-    """The short path of `way_of`, for an unrecorded operation on cpu(0): whether it is deferred.
+    """The short path of `execution_mode`, for an unrecorded operation on cpu(0): whether it is deferred.
 
-    Also False where only `way_of` can tell: for operands elsewhere, and for those that code outside the library sees.
+    Also False where only `execution_mode` can tell: for operands elsewhere, and for those that code outside the library sees.
     """
     if SETTINGS.engine == "naive":
         return False
@@ -119,7 +119,7 @@ def joins_on_cpu(contents: Iterable[Operand]) -> bool:
             data = v.data
             if data is None:
                 lazy = True
-            elif v.borrow is PINNED or (v.borrow.__class__ is Value and v.pinned):
+            elif v.sharing is PINNED or (v.sharing.__class__ is Value and v.pinned):
                 return False
             elif data.__class__ is not PLAIN or data.size >= big:
                 lazy = True

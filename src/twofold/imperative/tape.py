@@ -1,4 +1,4 @@
-"""The tape: a graph of records. A `Rec` is one recorded operation, a `Tape` one outermost ``record()`` scope."""
+"""The tape: a graph of records. A `TapeEntry` is one recorded operation, a `Tape` one outermost ``record()`` scope."""
 
 import threading
 from itertools import count
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ..device import Device
 
 
-class Rec:
+class TapeEntry:
     """One recorded operation, or a leaf: its typed node (structure) and what only this run has.
 
     Attributes
@@ -28,7 +28,7 @@ class Rec:
     grad
         The `Variable` whose gradient this is, or None.
     hook
-        For operators with an ``on_backward`` rule: (sig, operands, cells to write).
+        For operators with an ``on_backward`` rule: (bound_op, operands, cells to write).
     devices
         For a leaf that is a copy from another device: (from, to), and ``inputs`` has the record of the original. Else None.
     """
@@ -37,7 +37,9 @@ class Rec:
 
     hook: Any
 
-    def __init__(self, node: Node, inputs: tuple["Rec", ...], saved: Any, tape: "Tape | None", grad: "Variable | None" = None) -> None:
+    def __init__(
+        self, node: Node, inputs: tuple["TapeEntry", ...], saved: Any, tape: "Tape | None", grad: "Variable | None" = None
+    ) -> None:
         self.node = node  # one by one: faster than a tuple of five
         self.inputs = inputs
         self.saved = saved
@@ -97,21 +99,21 @@ class Tape:
         self.leaves, self.serial = 0, next(Tape._serials)
         self.ref: ref[Tape] = ref(self)
         self.device: Any = None
-        self.entered: list[Rec] = []
+        self.entered: list[TapeEntry] = []
         self.windows: list[Any] = []
         self.whole = True
 
-    def enter(self, rec: Rec) -> None:
+    def enter(self, entry: TapeEntry) -> None:
         """Give the next number to the leaf of an array."""
         self.leaves += 1
-        self.entered.append(rec)
-        rec.tape = self
+        self.entered.append(entry)
+        entry.tape = self
 
     def close(self) -> None:
         """Release the leaves: their values may be written in place as soon as the operations that saved them are freed."""
-        for rec in self.entered:
-            if rec.tape is self:  # not yet entered on another tape
-                rec.tape = None
+        for entry in self.entered:
+            if entry.tape is self:  # not yet entered on another tape
+                entry.tape = None
         self.entered = []
 
 

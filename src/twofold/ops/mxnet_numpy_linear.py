@@ -7,9 +7,9 @@ from ..errors import ShapeError
 from ..opdef.declare import numpy_op
 from ..opdef.params import Shape
 from ..opdef.shapes import normalized_axis
-from .dialect_shapes import in_common, joined_dtype
 from .linear_algebra import FLOATS, WHY, positive_definite
 from .linear_algebra_triangular import potrf
+from .mxnet_numpy_shapes import in_common, joined_dtype
 
 
 def check_matching(name: str, first: int, second: int, a: Any, b: Any) -> None:

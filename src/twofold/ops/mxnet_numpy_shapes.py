@@ -10,9 +10,9 @@ from ..opdef.partial_shapes import agreed, permuted, reshaped
 from ..opdef.shapes import distinct_axes, filled_shape, moved_axes, normalized_axes, normalized_axis
 from ..opdef.spec import Op
 from .creation import diagonal, diagonal_matrix
-from .dialect_arithmetic import common_dtype
 from .joining import pieces, pieces_grad, section_count
 from .linear_algebra import tril
+from .mxnet_numpy_arithmetic import common_dtype
 
 
 @numpy_op("_np_copy", keeps_shape=True)

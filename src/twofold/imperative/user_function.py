@@ -9,7 +9,7 @@ from ..backend.kernel import Array
 from ..errors import AutogradError, MXNetError
 
 
-class Handle:
+class UserFunction:
     """A user's object as an operand. Its methods run with recording off, and their exceptions are wrapped.
 
     Subclasses implement `_forward` and `_backward` on backend arrays.

@@ -9,7 +9,7 @@ import numpy as np
 from ..device import Device, current_device
 from ..graph.build import run_rule
 from ..opdef.registry import OPS
-from ..opdef.spec import Op, Sig
+from ..opdef.spec import BoundOp, Op
 from ..opdef.vocabulary import Derived
 from .array import Array, adopted
 from .cell import Cell, Content, wrap
@@ -38,7 +38,7 @@ class EagerNamespace(Derived):
     def _apply(self, op: Op, *inputs: Any, **params: Any) -> Any:
         """Cells of an operator's results."""
         scalars = [params.pop(name, op.params[name].default) for name in op.scalars]
-        results = [wrap(Array, c) for c in invoke(op.sig(**params), [*inputs, *scalars], self._device)]
+        results = [wrap(Array, c) for c in invoke(op.bind(**params), [*inputs, *scalars], self._device)]
         return results[0] if len(results) == 1 else tuple(results)
 
     def composite(self, op: Op, inputs: Sequence[Any], params: Mapping[str, Any]) -> Any:
@@ -56,7 +56,7 @@ class EagerNamespace(Derived):
         return tuple(made) if isinstance(found, tuple) else made[0]
 
 
-def run_eagerly(sig: Sig, args: Sequence[Argument], device: Device | None = None) -> list[Content]:
+def run_eagerly(bound_op: BoundOp, args: Sequence[Argument], device: Device | None = None) -> list[Content]:
     """Apply an operator with ``is_eager``; parameters as for `invoke.invoke`."""
-    where = next((device_of(a._v) for a in args if isinstance(a, Cell)), None) or device or current_device()
-    return [cell._v for cell in run_rule(EagerNamespace(where), sig, [dense_array(a) for a in args])]
+    where = next((device_of(a._content) for a in args if isinstance(a, Cell)), None) or device or current_device()
+    return [cell._content for cell in run_rule(EagerNamespace(where), bound_op, [dense_array(a) for a in args])]
