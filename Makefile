@@ -23,7 +23,7 @@ WITH_DATA := $(if $(DATA),TWOFOLD_DATA=$(DATA))
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-cluster test-all test-mnist test-free-threaded demo demo-cluster example-torch lint format types contracts code-lines docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-cliffs bench-cluster bench-data bench-gpu bench-model-zoo bench-mxnet bench-peers bench-scripts bench-small stubs asv asv-compare asv-pages fuzz mutants clean
+.PHONY: help venv test test-cluster test-all test-mnist test-free-threaded demo demo-cluster example-torch lint format types contracts code-lines walks docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-cliffs bench-cluster bench-data bench-gpu bench-model-zoo bench-mxnet bench-peers bench-scripts bench-small stubs asv asv-compare asv-pages fuzz mutants clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 20
@@ -101,6 +101,9 @@ stubs: $(READY) ## Write the .pyi files anew (ARGS=--check only says which are s
 
 code-lines: $(READY) ## Print lines of code, comments and types by folder, and the change since the last tag (or REV)
 	@$(PY) tools/code_lines.py $(if $(filter command,$(origin REV)),$(REV),$$(git describe --tags --abbrev=0 2>/dev/null))
+
+walks: $(READY) ## Count the Python functions that typical calls enter, beside their goals and ceilings (ARGS=--lower)
+	@$(PY) tools/walks.py $(ARGS)
 
 docs: $(READY) ## Build the documentation into docs/_build/html
 	@$(PY) -m sphinx -W --keep-going -q -b html docs docs/_build/html
