@@ -18,7 +18,7 @@ from twofold.graph.stabilise import stabilise
 from twofold.imperative.cell import HOST
 from twofold.opdef.registry import NAMES
 from twofold.program.compile import Program
-from twofold.program.passes import PASSES, Context
+from twofold.program.passes import PASSES, PassContext
 from twofold.visualization import plot_memory
 from twofold.visualization.graph import plot_graph
 
@@ -117,7 +117,7 @@ IMAGES_LAST = Target("picture", "cpu", gain_of_channels_last=lambda op, params, 
 
 def passed(outputs: Sequence[Node], *names: str) -> list[Node]:
     """The graph after some rows of the table of passes."""
-    found, context = list(outputs), Context(IMAGES_LAST, big=lambda node: True)
+    found, context = list(outputs), PassContext(IMAGES_LAST, big=lambda node: True)
     for row in PASSES:
         if row.name in names:
             found = row.rule(found, context)

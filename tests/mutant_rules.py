@@ -347,7 +347,7 @@ MUTANTS = (
     Mutant(
         "a recorded gradient computes tracked residuals again",
         BACKWARD,
-        'if what[0] == "res" and not residuals and plan_of(entry.node).tracked[what[1]]:',
+        'if what[0] == "res" and not residuals and cache_of(entry.node).tracked[what[1]]:',
         "if False:",
     ),
     Mutant("backward does not record", BACKWARD, "    if not create_graph:\n        tls.tape = None\n", ""),
@@ -359,7 +359,7 @@ MUTANTS = (
         "return run_rule(G, node.bound_op, node.inputs) if node.body else ()",
         "return node.body",
     ),
-    Mutant("a tracked residual's inputs are saved for its gradient", RESIDUALS, "    if any(plan.tracked):", "    if False:"),
+    Mutant("a tracked residual's inputs are saved for its gradient", RESIDUALS, "    if any(cache.tracked):", "    if False:"),
     Mutant("programs fall with their generation", CACHE, "TABLES.dependents.append(PROGRAMS.clear)", ""),
     Mutant("programs that were used lately are kept", CACHE, "                if found.used:\n", "                if False:\n"),
     Mutant("a pinned window runs before the export", ARRAY, "        flush_all()  # windows", "        # windows"),
@@ -511,9 +511,12 @@ MUTANTS = (
     Mutant("a child runs tasks at once", FORKS, "    QUEUE.in_child()\n", ""),
     Mutant("what a task reads is not written", PENDING, "            v.producer = reader, ArrayType(*v.type)\n", "            pass\n"),
     Mutant("what a task and a window read is not written", PENDING, "            v.share()\n", "            pass\n"),
-    Mutant("a whole step begins a window", "src/twofold/executor/run.py", "        flush_complete()\n", "        pass\n"),
+    Mutant("a whole step begins a window", "src/twofold/executor/part_runner.py", "        flush_complete()\n", "        pass\n"),
     Mutant(
-        "what a step's backward reads is lent", "src/twofold/executor/run.py", "            lent = v.lend(tape)\n", "            lent = v\n"
+        "what a step's backward reads is lent",
+        "src/twofold/executor/part_runner.py",
+        "            lent = v.lend(tape)\n",
+        "            lent = v\n",
     ),
     Mutant(
         "what a task will make is not written before the next has read it",

@@ -17,7 +17,7 @@ from .imperative.user_code import arrays_of, call, fitted
 from .imperative.user_function import UserFunction, user_code
 from .ops import primitive_shape
 from .strictness import tolerate
-from .symbol.records import symbol_from_record
+from .symbol.from_tape import symbol_from_entry
 from .symbol.symbol import Symbol
 
 __all__ = [
@@ -176,7 +176,7 @@ def get_symbol(x: Array) -> Symbol:
     AutogradError
         If the array was not recorded, or its graph was freed by backward.
     """
-    return symbol_from_record(record_of(x, "get_symbol"))
+    return symbol_from_entry(record_of(x, "get_symbol"))
 
 
 class Function:

@@ -6,7 +6,7 @@ from twofold.backend.loader import backend_for
 from twofold.config import SETTINGS
 from twofold.device import CPU
 from twofold.graph.ir import drop_generation, leaf
-from twofold.program.cache import PROGRAMS, Cache, Entry, program_of
+from twofold.program.cache import PROGRAMS, Cache, CacheEntry, program_of
 
 
 def doubled(name="x"):
@@ -18,13 +18,13 @@ def doubled(name="x"):
 def test_the_oldest_unused_entries_are_evicted():
     cache = Cache(3)
     for key in "abc":
-        cache.add(key, Entry())
-    cache.get_or("a", Entry)
-    cache.add("d", Entry())
+        cache.add(key, CacheEntry())
+    cache.get_or("a", CacheEntry)
+    cache.add("d", CacheEntry())
     assert list(cache) == ["c", "a", "d"]
-    cache.add("e", Entry())
+    cache.add("e", CacheEntry())
     assert list(cache) == ["a", "d", "e"]
-    cache.add("f", Entry())  # sparing a also cleared its mark of use
+    cache.add("f", CacheEntry())  # sparing a also cleared its mark of use
     assert list(cache) == ["d", "e", "f"]
     assert (cache.added, cache.dropped) == (6, 3)
 
@@ -32,19 +32,19 @@ def test_the_oldest_unused_entries_are_evicted():
 def test_a_cache_of_used_entries_still_accepts_new_ones():
     cache = Cache(2)
     for key in "abcd":
-        cache.add(key, Entry()).used = True
+        cache.add(key, CacheEntry()).used = True
     assert list(cache) == ["c", "d"]
 
 
 def test_the_first_of_two_equal_entries_is_kept():
     cache = Cache(2)
-    first = cache.add("a", Entry())
-    assert cache.add("a", Entry()) is first
+    first = cache.add("a", CacheEntry())
+    assert cache.add("a", CacheEntry()) is first
 
 
 def test_an_entry_is_made_once():
     cache = Cache(2)
-    made = [cache.get_or("a", Entry), cache.get_or("a", lambda: pytest.fail("it is there already"))]
+    made = [cache.get_or("a", CacheEntry), cache.get_or("a", lambda: pytest.fail("it is there already"))]
     assert made[0] is made[1]
     assert cache.added == 1
 

@@ -15,7 +15,7 @@ from twofold.imperative.array import Array
 from twofold.imperative.cell import ALWAYS, Value
 from twofold.imperative.deferral import join_backward
 from twofold.imperative.recording import save_for_backward
-from twofold.imperative.residuals import NodePlan
+from twofold.imperative.residuals import NodeCache
 from twofold.imperative.tape import Tape, TapeEntry
 
 from .operators import in_thread, ramp
@@ -83,7 +83,7 @@ def test_a_reader_may_finish_while_another_thread_waits_to_write():
 
 def lent_inline(v: Value, tape: Tape) -> None:
     node = G.sqrt(leaf("no other test's", (2,), "float32"))
-    node.cache = NodePlan()
+    node.cache = NodeCache()
     node.cache.lends = (0,)
     save_for_backward(TapeEntry(node, (), (), tape), [v], [], tape)
 

@@ -15,7 +15,7 @@ from twofold.errors import ParameterError, ShapeError
 from twofold.gluon import nn
 from twofold.graph.ir import drop_generation
 from twofold.imperative.counters import COUNTERS
-from twofold.imperative.residuals import plan_of
+from twofold.imperative.residuals import cache_of
 from twofold.program.compile import Program
 
 
@@ -188,7 +188,7 @@ def test_mirrored_backward_saves_about_the_square_root_of_the_values() -> None:
         net.hybridize(mirror=mirror)
         with autograd.record():
             y = net(nd.ones((3, 5)))
-        kept.append([kind for kind, _ in plan_of(y._content.entry.node).saves or ()].count("res"))
+        kept.append([kind for kind, _ in cache_of(y._content.entry.node).saves or ()].count("res"))
     assert kept == [15, 3]
 
 

@@ -11,7 +11,7 @@ import twofold as mx
 from twofold.imperative import storage
 from twofold.imperative.counters import COUNTERS
 from twofold.imperative.storage import SparseValue
-from twofold.symbol import staged_run
+from twofold.symbol import segment_runner
 
 DENSE = np.array([[0, 1, 0], [0, 0, 0], [2, 0, 3]], "f")
 
@@ -174,7 +174,7 @@ def test_weights_with_another_number_of_rows_take_the_programs_of_earlier_batche
     found += [step(count) for count in counts[2:]]
     if mx.current_context() == mx.cpu():  # on GPUs also the rows' copies are programs
         assert COUNTERS.compiled == 0
-    monkeypatch.setattr(staged_run, "with_spare_rows", lambda *given: set())
+    monkeypatch.setattr(segment_runner, "with_spare_rows", lambda *given: set())
     step = machine()
     for results, count in zip(found, counts, strict=True):
         for one, other in zip(results, step(count), strict=True):

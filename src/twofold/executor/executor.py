@@ -23,8 +23,8 @@ Monitor = Callable[[str, NDArray], None]
 Heads: TypeAlias = Array | Sequence[Array | None] | Mapping[str, Array | None] | None
 
 
-class Running(Protocol):
-    """What runs an executor's graph: `run.Run` has its typed parts, as which it is compiled."""
+class GraphRunner(Protocol):
+    """Runs an executor's graph: a `part_runner.PartRunner` if all shapes are known, else a `symbol.segment_runner.SegmentRunner`."""
 
     def parts(self, training: bool) -> list[Part]:
         """The parts that are compiled, none if the graph cannot be typed before it runs."""
@@ -47,10 +47,12 @@ class Running(Protocol):
         ...
 
 
-class Source(Protocol):
+class BoundGraph(Protocol):
     """What an executor asks of the layer that knows symbols."""
 
-    def run(self, arguments: Mapping[str, NDArray], gradients: "Mapping[str, NDArray | None]", states: Mapping[str, NDArray]) -> "Running":
+    def runner(
+        self, arguments: Mapping[str, NDArray], gradients: Mapping[str, NDArray | None], states: Mapping[str, NDArray]
+    ) -> GraphRunner:
         """What runs the graph on arrays."""
         ...
 
@@ -96,7 +98,7 @@ class Executor:
 
     def __init__(
         self,
-        source: Source,
+        source: BoundGraph,
         arguments: dict[str, NDArray],
         gradients: dict[str, NDArray | None],
         states: dict[str, NDArray],
@@ -105,7 +107,7 @@ class Executor:
     ) -> None:
         self.arg_dict, self.grad_dict, self.aux_dict, self.grad_req = arguments, gradients, states, requests
         self._source, self._names, self._keys = source, [name for name, _ in outputs], [key for _, key in outputs]
-        self._run = source.run(arguments, gradients, states)
+        self._run = source.runner(arguments, gradients, states)
         wanted = [(name, gradients[name]) for name, request in requests.items() if request != "null"]
         self._targets = [(("arg", name), target) for name, target in wanted if target is not None]
         self._has_backward = bool(wanted)  # backward also updates states, whether or not there are arrays for the gradients

@@ -20,9 +20,9 @@ from ..imperative.cell import Cell, Content
 from ..imperative.generator import STREAMS
 from ..imperative.transfer import store
 from ..opdef.spec import BoundOp
-from ..program.cache import PROGRAMS, Entry, program_of
+from ..program.cache import PROGRAMS, CacheEntry, program_of
 from ..program.compile import Program
-from .training import FORWARD, Steps, Training
+from .training import FORWARD, FunctionGraph, Training
 
 
 class UserObject(NamedTuple):
@@ -117,33 +117,33 @@ def write_states(cells: Sequence[Cell], written: Iterable[int], contents: Sequen
         store(cells[k], new)
 
 
-class Function(Entry):
+class Function(CacheEntry):
     """The programs of a graph on one kind of device, each compiled on first use. Use `function_of`, which shares equal ones.
 
     Parameters
     ----------
-    steps
+    graph
         The graph.
     device
         The device that it runs on first.
     """
 
-    def __init__(self, steps: Steps, device: Device) -> None:
-        self._steps, self._device = steps, device
+    def __init__(self, graph: FunctionGraph, device: Device) -> None:
+        self._graph, self._device = graph, device
 
     @cached_property
     def inference(self) -> Program:
         """Computes the outputs, then the states written."""
-        steps, device = self._steps, self._device
-        return program_of([*steps.outputs, *steps.written], steps.leaves, backend_for(device), title=FORWARD, device=device)
+        graph, device = self._graph, self._device
+        return program_of([*graph.outputs, *graph.written], graph.leaves, backend_for(device), title=FORWARD, device=device)
 
     @cached_property
     def training(self) -> Training:
         """Forward that saves residuals, and backward."""
-        return Training(self._steps, self._device)
+        return Training(self._graph, self._device)
 
 
-def function_of(steps: Steps, device: Device) -> Function:
+def function_of(graph: FunctionGraph, device: Device) -> Function:
     """The function of a graph on a kind of device; equal graphs share one."""
-    key = steps, backend_for(device), recomputes()
-    return PROGRAMS.get_or(key, lambda: Function(steps, device))
+    key = graph, backend_for(device), recomputes()
+    return PROGRAMS.get_or(key, lambda: Function(graph, device))

@@ -19,11 +19,11 @@ from ..graph.stabilise import stabilise
 from ..imperative.cell import Cell, Value
 from ..imperative.dispatch import is_tracked
 from ..imperative.invoke import invoke
-from ..imperative.residuals import plan_of
+from ..imperative.residuals import cache_of
 from ..imperative.tape import tls
 from ..opdef.inputs import Input
 from ..opdef.spec import WHOLE, Op
-from ..program.cache import Cache, Entry
+from ..program.cache import Cache, CacheEntry
 from ..scheduler.observers import LISTENERS, span
 from .function import TypedGraph, new_states, random_keys, user_objects, write_states
 
@@ -201,7 +201,7 @@ class Operation:
 
 
 @dataclass(eq=False)
-class _StateGraph(Entry):
+class _StateGraph(CacheEntry):
     """New values of states, by input, as a graph over typed inputs and hidden outputs."""
 
     inputs: Sequence[Node]
@@ -223,7 +223,7 @@ def _read_by_updates(graph: TypedGraph) -> list[_Hidden]:
     return list(found.values())
 
 
-class _Typed(Entry):
+class _Typed(CacheEntry):
     """The outputs of a graph, and their gradients, for typed inputs.
 
     Attributes
@@ -241,7 +241,7 @@ class _Typed(Entry):
         self.inputs, self.outputs = inputs, outputs
         self.heads = [leaf(("head", k), o.shape, o.dtype) for k, o in enumerate(outputs)]
         inner = [n for n in topological(outputs, until=set(inputs)) if isinstance(n, Application) and n.body]
-        self._shares = frozenset(n.bound_op.op for n in inner if not n.bound_op.op.ignores_head and plan_of(n).positions)
+        self._shares = frozenset(n.bound_op.op for n in inner if not n.bound_op.op.ignores_head and cache_of(n).positions)
         self._boundaries = [p for n in inner for p in n.parts]
         self._gradients: dict[tuple[int, ...], tuple[list[int], list[Node]]] = {}
         self.opened = self._open(outputs)

@@ -10,7 +10,7 @@ from ..graph.ir import Node
 from ..program.cache import program_of
 from ..program.compile import Program
 from .function import Function, UserObject, function_of
-from .training import FORWARD, HeadKind, Steps, Training
+from .training import FORWARD, FunctionGraph, HeadKind, Training
 
 #: Identifies a value that parts exchange: ("arg", name), ("aux", name) or ("value", number).
 Key = tuple[str, Any]
@@ -75,7 +75,9 @@ class Part:
     def function(self) -> Function:
         """What computes the part; executors of equal graphs share it."""
         makes, written, updates = (tuple(node for _, node in pairs) for pairs in (self.makes, self.written, self.updates))
-        return function_of(Steps(tuple(self.leaves), makes, written, updates, tuple(self.mirrored), bool(self.objects)), self.device)
+        return function_of(
+            FunctionGraph(tuple(self.leaves), makes, written, updates, tuple(self.mirrored), bool(self.objects)), self.device
+        )
 
     @cached_property
     def inference(self) -> Program:

@@ -27,7 +27,7 @@ FORWARD, BACKWARD = Title("forward", symbolic=True), Title("backward", symbolic=
 
 
 @dataclass(frozen=True)
-class Steps:
+class FunctionGraph:
     """What forward and backward of a graph compute. Nodes are interned, so equal graphs compare equal.
 
     Attributes
@@ -74,20 +74,20 @@ class Training:
         Those of them that are outputs or states written, which callers hold too.
     """
 
-    def __init__(self, steps: Steps, device: Device) -> None:
-        made = steps.outputs
+    def __init__(self, graph: FunctionGraph, device: Device) -> None:
+        made = graph.outputs
         self._device = device
         self.heads = [k for k, n in enumerate(made) if n.tracked]
-        self.wanted = [k for k, n in enumerate(steps.leaves) if n.tracked] if self.heads else []
+        self.wanted = [k for k, n in enumerate(graph.leaves) if n.tracked] if self.heads else []
         self._seeds = [leaf(("head", k), made[k].shape, made[k].dtype) for k in self.heads]
-        grads = gradient([made[k] for k in self.heads], self._seeds, [steps.leaves[k] for k in self.wanted]) if self.heads else []
-        first = [*made, *steps.written]
-        marks = [n for _, n in steps.mirrored]
+        grads = gradient([made[k] for k in self.heads], self._seeds, [graph.leaves[k] for k in self.wanted]) if self.heads else []
+        first = [*made, *graph.written]
+        marks = [n for _, n in graph.mirrored]
         # lowered and simplified together: what both directions compute becomes one node, which then is a residual
-        low = simplify(lower([*marks, *first, *grads, *steps.updates]))
+        low = simplify(lower([*marks, *first, *grads, *graph.updates]))
         low, marked = low[len(marks) :], low[: len(marks)]
         forward, backward = low[: len(first)], low[len(first) :]
-        mirrored = _inside([name for name, _ in steps.mirrored], marked)
+        mirrored = _inside([name for name, _ in graph.mirrored], marked)
         held = [n for n in forward if may_be_saved(n)] if recomputes() else []  # by the caller, so computing them again saves nothing
         saved = residuals(values_inside(forward), backward, held, again=mirrored, recompute=recomputes())
         given = set(forward)
@@ -95,15 +95,15 @@ class Training:
         number = {n: k for k, n in reversed(list(enumerate(results)))}  # the first place of a result that occurs twice
         self.saved = [number[n] for n in saved]
         self.shared = [k for k in self.saved if k < len(forward)]
-        self._results, self._leaves = results, steps.leaves
+        self._results, self._leaves = results, graph.leaves
         # in a window users' code would run when somebody reads a result; and forward's values would be there, so nothing recomputed
-        self.joins = not (steps.runs_user_code or steps.mirrored or recomputes())
+        self.joins = not (graph.runs_user_code or graph.mirrored or recomputes())
         self.largest = max((n.size for n in [*results, *self._leaves]), default=0)
         stand_ins = [leaf(("saved", k), n.shape, n.dtype) for k, n in enumerate(saved)]
         self._graph = substitute(backward, dict(zip(saved, stand_ins, strict=True)))
         used = set(topological(self._graph))
-        self.reads = [k for k, n in enumerate(steps.leaves) if n in used]
-        self._given = [steps.leaves[k] for k in self.reads] + stand_ins
+        self.reads = [k for k, n in enumerate(graph.leaves) if n in used]
+        self._given = [graph.leaves[k] for k in self.reads] + stand_ins
         self._own = [s for s, k in zip(stand_ins, self.saved, strict=True) if k >= len(forward)]  # nobody else holds these
         self._backward: dict[tuple[HeadKind, ...], Program] = {}
         self._backward_ops: dict[tuple[HeadKind, ...], BoundOp] = {}
@@ -114,7 +114,7 @@ class Training:
         return program_of(self._results, self._leaves, backend_for(self._device), title=FORWARD, device=self._device)
 
     @cached_property
-    def forward_sig(self) -> BoundOp:
+    def forward_op(self) -> BoundOp:
         """`forward` as an operator."""
         return as_operator("forward", self._results, self._leaves)
 
@@ -139,7 +139,7 @@ class Training:
             found = self._backward[kinds] = program_of(graph, given, backend, donated=self._own, title=BACKWARD, device=self._device)
         return found
 
-    def backward_sig(self, kinds: tuple[HeadKind, ...]) -> BoundOp:
+    def backward_op(self, kinds: tuple[HeadKind, ...]) -> BoundOp:
         """`backward` as an operator."""
         found = self._backward_ops.get(kinds)
         if found is None:

@@ -45,7 +45,7 @@ class Rest(NamedTuple):
     size: int | None
 
 
-class Source(NamedTuple):
+class DownloadSource(NamedTuple):
     """A content that is to be copied.
 
     Attributes
@@ -61,23 +61,23 @@ class Source(NamedTuple):
 
 
 @contextlib.contextmanager
-def opened_source(url: str, local: Path | None, verify_ssl: bool) -> Iterator[Source]:
+def opened_source(url: str, local: Path | None, verify_ssl: bool) -> Iterator[DownloadSource]:
     """The content of a URL, or of the local file that stands for it."""
     if local is not None:
         with open(local, "rb") as file:
             whole = Rest(file, 0, os.fstat(file.fileno()).st_size)
-            yield Source("", lambda start: contextlib.nullcontext(whole))
+            yield DownloadSource("", lambda start: contextlib.nullcontext(whole))
     elif is_url(url) and not url.lower().startswith(OWN):
         with RangedFile(url) as remote:
             size = remote.seek(0, os.SEEK_END)
-            yield Source(remote.identity, lambda start: contextlib.nullcontext(Rest(remote, remote.seek(start), size)))
+            yield DownloadSource(remote.identity, lambda start: contextlib.nullcontext(Rest(remote, remote.seek(start), size)))
     else:
         context = None if verify_ssl else _unverified()
         with urlopen(url, timeout=TIMEOUT, context=context) as answer:
             yield _of_answer(url, answer, context)
 
 
-def _of_answer(url: str, answer: Any, context: "SSLContext | None") -> Source:
+def _of_answer(url: str, answer: Any, context: "SSLContext | None") -> DownloadSource:
     """The content of an answer of a server of HTTP, which is asked again for a range of it."""
     tag = answer.headers.get("ETag", "")
     known = tag if tag and not tag.startswith("W/") else answer.headers.get("Last-Modified", "")  # a weak tag is no promise of equal bytes
@@ -104,7 +104,7 @@ def _of_answer(url: str, answer: Any, context: "SSLContext | None") -> Source:
             else:
                 yield whole
 
-    return Source(known, rest)
+    return DownloadSource(known, rest)
 
 
 def _unverified() -> "SSLContext":
@@ -164,7 +164,7 @@ class PartialFile:
 
 
 @contextlib.contextmanager
-def partial_file(target: str, url: str, source: Source) -> Iterator[PartialFile]:
+def partial_file(target: str, url: str, source: DownloadSource) -> Iterator[PartialFile]:
     """The file in which the content of a source is collected, in the folder of the target.
 
     It is removed in the end, unless it has been given its final name, or has a part of a content that can be recognized. What is left

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeGuard
 from ..errors import FormatError
 from .json_text import parse_json
 from .symbol_print import print_graph
-from .symbol_records import Entry, GraphRecord, NodeRecord, check_graph
+from .symbol_records import GraphRecord, NodeEntry, NodeRecord, check_graph
 from .symbol_upgrade import InputNames, names_of_variables, upgrade
 
 if TYPE_CHECKING:
@@ -120,11 +120,11 @@ def _row_pointer(value: object, count: int) -> tuple[int, ...] | None:
     return tuple(value) if value[0] == 0 and value == sorted(value) else None
 
 
-def _entries(value: object, place: str) -> tuple[Entry, ...]:
+def _entries(value: object, place: str) -> tuple[NodeEntry, ...]:
     return tuple(_entry(entry, place) for entry in _list(value, place))
 
 
-def _entry(value: object, place: str) -> Entry:
+def _entry(value: object, place: str) -> NodeEntry:
     match value:
         case [node, output] if _is_index(node) and _is_index(output):
             return (node, output, 0)

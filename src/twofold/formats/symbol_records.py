@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 from ..errors import FormatError
 
-__all__ = ["MXNET_VERSION", "Entry", "GraphRecord", "NodeRecord", "check_graph"]
+__all__ = ["MXNET_VERSION", "GraphRecord", "NodeEntry", "NodeRecord", "check_graph"]
 
 MXNET_VERSION = 10901
 """The version whose format is written: 1.9.1."""
 
 OLDEST_VERSION = 800  # files before 0.9 do not state their version
 
-Entry = tuple[int, int, int]
+NodeEntry = tuple[int, int, int]
 """One output of a node: (node index, output index, version)."""
 
 
@@ -43,7 +43,7 @@ class NodeRecord:
     op: str
     name: str
     attrs: Mapping[str, str] = field(default_factory=dict)
-    inputs: tuple[Entry, ...] = ()
+    inputs: tuple[NodeEntry, ...] = ()
     control_deps: tuple[int, ...] = ()
     subgraphs: tuple[GraphRecord, ...] = ()
     extra: Mapping[str, object] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class GraphRecord:
 
     nodes: tuple[NodeRecord, ...]
     arg_nodes: tuple[int, ...]
-    heads: tuple[Entry, ...]
+    heads: tuple[NodeEntry, ...]
     attrs: Mapping[str, tuple[str, object]] = field(default_factory=dict)
     node_row_ptr: tuple[int, ...] | None = None
     extra: Mapping[str, object] = field(default_factory=dict)

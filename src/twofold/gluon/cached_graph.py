@@ -11,7 +11,7 @@ from ..ndarray.array import NDArray
 from ..symbol.inference import infer_all
 from ..symbol.node import Head, names_of_inputs
 from ..symbol.replay import Replayer
-from ..symbol.stages import ByStorage, GraphFunction, function_of
+from ..symbol.segments import ByStorage, GraphFunction, function_of
 from ..symbol.storage_types import is_sparse
 from .copies import RENEWALS
 from .parameter import Parameter

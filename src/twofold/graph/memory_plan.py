@@ -54,7 +54,7 @@ class MemoryPlan:
         return "\n".join([*rows, f"total   {self.nbytes} bytes"])
 
 
-class _Planner:
+class _MemoryPlanner:
     def __init__(
         self,
         steps: Sequence[Step],
@@ -223,4 +223,4 @@ def plan_memory(
     in_place, share
         Switch the two optimizations off, to measure them.
     """
-    return _Planner(steps, outputs, donated, fixed, updates, in_place, share).run(leaves)
+    return _MemoryPlanner(steps, outputs, donated, fixed, updates, in_place, share).run(leaves)

@@ -18,7 +18,7 @@ from ..graph.rewrite import as_operator, substitute
 from ..opdef.spec import BoundOp
 from ..ops import complex_numbers, primitive_arithmetic, primitive_shape
 from ..ops.custom import user_backward
-from ..program.cache import PROGRAMS, Entry
+from ..program.cache import PROGRAMS, CacheEntry
 from ..program.compile import Program
 from ..program.profiling import Title
 from ..scheduler.observers import LISTENERS
@@ -28,7 +28,7 @@ from .deferral import defer, join_backward, save_recorded
 from .dispatch import ExecutionMode, execution_mode, may_wait
 from .failure import after_failure
 from .invoke import contents_of, data_of, device_of, full_content, invoke, type_of
-from .residuals import plan_of, stands_for
+from .residuals import cache_of, stands_for
 from .scope import renumber
 from .tape import MISFIT, Tape, TapeEntry, Variable, tls
 from .transfer import on_device, store, to_device, written_out
@@ -37,7 +37,7 @@ from .window import complete
 ONES = (False,)
 
 
-class Backward(Entry):
+class Backward(CacheEntry):
     """For one structure of heads: how to reach the saved values, and the program of the gradients.
 
     All devices of a kind share it, so it holds none: each call says where it runs.
@@ -177,8 +177,8 @@ class Backward(Entry):
         for entry in order:
             if not isinstance(entry.node, Application) or entry.node.bound_op.op is item:
                 continue
-            for j, what in enumerate(plan_of(entry.node).saves or ()):
-                if what[0] == "res" and not residuals and plan_of(entry.node).tracked[what[1]]:
+            for j, what in enumerate(cache_of(entry.node).saves or ()):
+                if what[0] == "res" and not residuals and cache_of(entry.node).tracked[what[1]]:
                     continue
                 nodes = stands_for(entry.node, what)
                 first = nodes[0]

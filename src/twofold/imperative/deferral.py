@@ -20,7 +20,7 @@ from ..origin import INSIDE, frame_of_user
 from .cell import HOST, PLAIN, Content, Operand, Value
 from .counters import COUNTERS
 from .dispatch import is_ready, joins_on_cpu
-from .residuals import plan_of
+from .residuals import cache_of
 from .scalars import FLOAT_LEAVES, Scalar, scalar_node
 from .sites import SITES, inline_site
 from .tape import Tape, TapeEntry
@@ -89,7 +89,7 @@ def defer_recorded(
                 continue
             w.issued.append((node.parts, user.f_code, user.f_lasti))
             w.nbytes += sum([part.nbytes for part in node.parts])
-            if plan_of(node).saves:
+            if cache_of(node).saves:
                 w.records.append(ref(entry))
             if not w.tape:
                 w.tape = tape.serial

@@ -9,7 +9,7 @@ The shortest paths repeat some of these tests, because a call would cost a frame
 | `is_plain`                    | `invoke.contents_of`, `invoke._run_cached`, `ndarray.calls`; its size, as text, in `fast` and `items` |
 | `is_tracked`                  | `invoke` (three times), `ndarray.calls`, `array.ViewMixin._operand`; as text, in `fast`, `items` and  |
 |                               | `generated_text`                                                                                      |
-| `is_lazy`, of the largest one | `invoke._run_cached`; `recording.record_again`, from `NodePlan.largest`                               |
+| `is_lazy`, of the largest one | `invoke._run_cached`; `recording.record_again`, from `NodeCache.largest`                               |
 
 What a view or a write decides (`write.read_at_once`, `write._settle`) depends on the size of the part, and is a decision of its own.
 """

@@ -28,7 +28,7 @@ from .dispatch import ExecutionMode, execution_mode, is_exposed, is_lazy, is_pla
 from .failure import after_failure
 from .generator import STREAMS
 from .recording import enter, record_again, save_for_backward, scalar_entry
-from .residuals import Cold, NodePlan, plan_of, runner
+from .residuals import Cold, NodeCache, cache_of, runner
 from .scalars import Scalar, scalar_key, scalar_node
 from .sites import site_runs_inline
 from .tape import Tape, TapeEntry, tls
@@ -371,7 +371,7 @@ def _record(
         node = apply(bound_op, inputs)
     plan = node.cache
     if plan is None or plan.saves is None:
-        plan = plan_of(node)
+        plan = cache_of(node)
     entry = TapeEntry(node, tuple(entries), (), tape)
     parts = (entry,) if len(node.parts) == 1 else [TapeEntry(p, (entry,), (), tape) for p in node.parts]
     hooked = bound_op.op.backward_rule is not None
@@ -396,7 +396,7 @@ def _record(
 
 
 def _hook(
-    bound_op: BoundOp, node: Node, plan: NodePlan, args: Sequence[Any], outs: Sequence[Value | None]
+    bound_op: BoundOp, node: Node, plan: NodeCache, args: Sequence[Any], outs: Sequence[Value | None]
 ) -> tuple[BoundOp, list[Any], list[Cell]]:
     """For `backward.run_hook`: the ``on_backward`` rule as an operator on results and inputs, its operands, and the cells to write."""
     if plan.hook is None:
@@ -419,7 +419,7 @@ def _on_backward(bound_op: BoundOp, node: Node) -> BoundOp:
     return Op(f"{op.name}_on_backward", rule, inputs=(Input("arrays"),), variadic=True, outputs=len(op.auxiliary)).bind()
 
 
-def _twins(outs: Sequence[Value], plan: NodePlan, every: bool) -> list[Value | None]:
+def _twins(outs: Sequence[Value], plan: NodeCache, every: bool) -> list[Value | None]:
     """Second Values, without records (which would be cycles), of the outputs that backward reads, or of all. None may be donated."""
     twins: list[Value | None] = [None] * len(outs)
     for k in range(len(outs)) if every else plan.read:

@@ -21,7 +21,7 @@ from .invoke import data_of
 from .window import LOCK, force, hand_out
 
 
-class Pending(Task):
+class ProducerTask(Task):
     """A task as the maker of Values.
 
     Attributes
@@ -42,7 +42,7 @@ class Pending(Task):
         QUEUE.wait(self)
 
 
-class Arriving:
+class IncomingCopy:
     """A copy in progress as the maker of a Value: its first use makes the device's compute queue wait for it."""
 
     __slots__ = ("__weakref__", "_arrival", "_value")
@@ -70,7 +70,7 @@ class Arriving:
 def is_pending(v: Value) -> bool:
     """Whether a task is to compute the Value, and has not done so yet."""
     producer = v.producer  # read before data: they are written in the opposite order
-    return v.data is None and producer is not None and isinstance(producer[0], Pending)
+    return v.data is None and producer is not None and isinstance(producer[0], ProducerTask)
 
 
 def by_task(contents: Sequence[Content]) -> list[list[int]]:
@@ -130,7 +130,7 @@ def issue(
             v.share()  # once computed it must not be overwritten before this task has read it
         else:  # run the window that computes it, or make the device wait for the copy
             force(v)
-    made, user = Pending(lane or Lane(device), nanoseconds, sum([kind.nbytes for kind in types])), frame_of_user(1)
+    made, user = ProducerTask(lane or Lane(device), nanoseconds, sum([kind.nbytes for kind in types])), frame_of_user(1)
     code, instruction = user.f_code, user.f_lasti
     del user  # a frame keeps its variables alive
     results = [Value(None, None, (made, kind), device) for kind in types]
@@ -149,11 +149,11 @@ def issue(
         if isinstance(v, Value) and v.data is not None:
             _lend(v, made)
     earlier = [producer[0] for producer in [v.producer for v in waits] if producer is not None]
-    QUEUE.submit(made, [e.var for e in earlier if isinstance(e, Pending)], [made.var] if order is None else [made.var, order])
+    QUEUE.submit(made, [e.var for e in earlier if isinstance(e, ProducerTask)], [made.var] if order is None else [made.var, order])
     return results
 
 
-def _lend(v: Value, reader: Pending) -> None:
+def _lend(v: Value, reader: ProducerTask) -> None:
     """Protect a Value from being overwritten before a task, which holds it, has read it."""
     with LOCK:
         if v.producer is None or v.producer[0].is_done:

@@ -153,7 +153,7 @@ def save_for_backward(entry: TapeEntry, values: Sequence[Any], results: Sequence
     """Save what backward reads of an operation's operands (contents), which are lent to the tape, and of its results.
 
     ``results`` are the results and the residuals after them, as arrays or as Values without records: a result's own Value has the record,
-    which would close a reference cycle. The caller sees to it that those in ``NodePlan.read`` are not written in place.
+    which would close a reference cycle. The caller sees to it that those in ``NodeCache.read`` are not written in place.
     """
     node: Any = entry.node
     plan = node.cache

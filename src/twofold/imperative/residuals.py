@@ -13,7 +13,7 @@ from ..graph.gradient import input_gradients
 from ..graph.ir import TABLES, Application, Constant, Leaf, Node, leaf, topological
 from ..graph.residuals import residuals, values_inside
 from ..graph.rewrite import substitute
-from ..program.cache import PROGRAMS, Entry
+from ..program.cache import PROGRAMS, CacheEntry
 from ..program.compile import Program
 from ..program.interpret import interpret, interpretable
 from ..program.profiling import Title
@@ -27,7 +27,7 @@ SMALL = 1 << 15
 Saved = tuple[str, int]
 
 
-class NodePlan:
+class NodeCache:
     """What the imperative layer knows about a typed node; stored in the node's cache slot.
 
     Attributes
@@ -74,14 +74,14 @@ class NodePlan:
         self.largest = 0
 
 
-def plan_of(node: Application) -> NodePlan:
-    """The node's plan, derived on first use."""
-    plan = node.cache
-    if plan is None:
-        plan = node.cache = NodePlan()
-    if plan.saves is None:
-        _derive(node, plan)
-    return plan
+def cache_of(node: Application) -> NodeCache:
+    """The node's cache, derived on first use."""
+    cache = node.cache
+    if cache is None:
+        cache = node.cache = NodeCache()
+    if cache.saves is None:
+        _derive(node, cache)
+    return cache
 
 
 def _inner_nodes(node: Application, body: Sequence[Node]) -> list[Node]:
@@ -89,30 +89,30 @@ def _inner_nodes(node: Application, body: Sequence[Node]) -> list[Node]:
     return values_inside(body, {i for i in node.inputs if i is not None})
 
 
-def _derive(node: Application, plan: NodePlan) -> None:
+def _derive(node: Application, cache: NodeCache) -> None:
     inputs = {i for i in node.inputs if i is not None}
     inner = _inner_nodes(node, node.body)
     douts = [leaf(("dout", k), p.shape, p.dtype) for k, p in enumerate(node.parts)]
     grads = [g for g in input_gradients(node, douts) if g is not None] if node.tracked else []
     used = set(residuals(inner, grads, {*inputs, *node.parts, node}, recompute=node.bound_op.op.recompute))
     shared = [n for n in inner if n in used and n not in node.body]
-    plan.tracked = tuple(n.tracked for n in shared)
-    if any(plan.tracked):  # a second-order gradient recomputes residuals from the inputs
+    cache.tracked = tuple(n.tracked for n in shared)
+    if any(cache.tracked):  # a second-order gradient recomputes residuals from the inputs
         used |= inputs & {i for n in topological(shared, until=inputs) for i in n.inputs if i is not None}
     lends: dict[Node, int] = {}
     for k, i in enumerate(node.inputs):
         if i is not None and i in used and not isinstance(i, Constant):
             lends.setdefault(i, k)
-    plan.lends = tuple(lends.values())
-    plan.read = tuple([k for k, p in enumerate(node.parts) if p in used or (node.body and node.body[k] in used - inputs)])
-    plan.positions, plan.residuals = tuple(inner.index(n) for n in shared), tuple(shared)
-    plan.keeps = (*plan.read, *range(len(node.parts), len(node.parts) + len(shared)))
-    plan.given = tuple(k for k, i in enumerate(node.inputs) if i is not None and not isinstance(i, Constant))
-    plan.saves = (*[("in", k) for k in plan.lends], *[("out", k) for k in plan.read], *[("res", k) for k in range(len(shared))])
+    cache.lends = tuple(lends.values())
+    cache.read = tuple([k for k, p in enumerate(node.parts) if p in used or (node.body and node.body[k] in used - inputs)])
+    cache.positions, cache.residuals = tuple(inner.index(n) for n in shared), tuple(shared)
+    cache.keeps = (*cache.read, *range(len(node.parts), len(node.parts) + len(shared)))
+    cache.given = tuple(k for k, i in enumerate(node.inputs) if i is not None and not isinstance(i, Constant))
+    cache.saves = (*[("in", k) for k in cache.lends], *[("out", k) for k in cache.read], *[("res", k) for k in range(len(shared))])
     read = node.inputs[1:] if node.bound_op.op.picks else node.inputs
-    plan.largest = max([n.size for n in (*read, *node.parts) if n is not None], default=0) // node.bound_op.op.waits_from
-    is_known = node.bound_op.op.elementwise or (node.bound_op.op.python != "" and plan.largest < SMALL)
-    plan.fast = node.is_primitive and len(node.parts) == 1 and is_known
+    cache.largest = max([n.size for n in (*read, *node.parts) if n is not None], default=0) // node.bound_op.op.waits_from
+    is_known = node.bound_op.op.elementwise or (node.bound_op.op.python != "" and cache.largest < SMALL)
+    cache.fast = node.is_primitive and len(node.parts) == 1 and is_known
 
 
 def stands_for(node: Application, saved: Saved) -> list[Node]:
@@ -122,7 +122,7 @@ def stands_for(node: Application, saved: Saved) -> list[Node]:
         return [i for i in node.inputs[k : k + 1] if i is not None]
     if kind == "out":
         return [node.parts[k], *node.body[k : k + 1], *_renewed(node)[k : k + 1]]
-    position = plan_of(node).positions[k]
+    position = cache_of(node).positions[k]
     return [inner[position] for inner in _inner_of_bodies(node)]
 
 
@@ -147,10 +147,10 @@ def _renewed(node: Application) -> Sequence[Node]:
 
 def runner(node: Application, backend: Backend) -> Callable[[Sequence[Any]], list[Any]]:
     """The compiled form of one operation: from an array (or scalar) per non-constant input to its results, then its residuals."""
-    plan, kind = plan_of(node), backend.target.kind
-    found: Any = plan.run.get(kind)
+    cache, kind = cache_of(node), backend.target.kind
+    found: Any = cache.run.get(kind)
     if found is None:
-        wanted = [*node.parts, *plan.residuals]
+        wanted = [*node.parts, *cache.residuals]
         at: dict[Node, Node] = {}
         leaves = []
         for k, i in enumerate(node.inputs):
@@ -165,9 +165,9 @@ def runner(node: Application, backend: Backend) -> Callable[[Sequence[Any]], lis
         title = Title(op.names[0] if op.names else op.name, "operator" if op.names or op.primitive else "program")
         found = _compile(outputs, leaves, backend, title)
         if not isinstance(found, Cold):
-            plan.run[kind] = found
+            cache.run[kind] = found
             if kind == "cpu" and op.backward_rule is None and not op.dynamic_shape:
-                plan.again = found.args[0]
+                cache.again = found.args[0]
     return found
 
 
@@ -182,7 +182,7 @@ class Cold:
         return interpret(*self._graph, arrays, self._title)
 
 
-class _Operation(Entry):
+class _Operation(CacheEntry):
     """The program of one operation; None until its second use."""
 
     program: Program | None = None

@@ -15,11 +15,11 @@ from ..program.compile import Program
 from ..scheduler.queue import QUEUE, interrupted
 from ..scheduler.variable import compute_lane
 from .cell import Value
-from .pending import Pending
+from .pending import ProducerTask
 from .window import HERE, LOCK, Window, close, run_closed
 
 
-class Stage(Pending):
+class Stage(ProducerTask):
     """Some results of a window that is running, as a task: done once they are complete.
 
     Parameters
@@ -69,7 +69,7 @@ def _raise(error: BaseException) -> None:
     raise error
 
 
-class Stages:
+class WindowStages:
     """How a window runs in stages; see `Window.stages`."""
 
     def __init__(self, window: Window, groups: Sequence[Sequence[Value]]) -> None:
@@ -130,7 +130,7 @@ def in_stages(groups: Sequence[Sequence[Value]]) -> Iterator[None]:
         raise window.error.with_traceback(None)
 
 
-def _closed(groups: Sequence[Sequence[Value]]) -> tuple[Window | None, Stages | None]:
+def _closed(groups: Sequence[Sequence[Value]]) -> tuple[Window | None, WindowStages | None]:
     """Close the window of this thread that has the results: it and its stages, or None and None if it runs as ever."""
     with LOCK:
         staged: list[list[Value]] = []
@@ -148,5 +148,5 @@ def _closed(groups: Sequence[Sequence[Value]]) -> tuple[Window | None, Stages | 
         # at the limit the thread would have to wait for a task that waits for this window
         if not QUEUE.has_room(len(groups), sum([v.producer[1].nbytes for v in seen])) or not close(window):
             return None, None
-        window.stages = stages = Stages(window, staged)
+        window.stages = stages = WindowStages(window, staged)
         return window, stages

@@ -21,7 +21,7 @@ class TapeEntry:
     inputs
         Records of the node's inputs. For a bridge leaf: the record on the older tape that it continues.
     saved
-        What backward reads, in the order of the node's plan: Values, Python scalars, and small arrays that are never written. Emptied
+        What backward reads, in the order of `NodeCache.saves`: Values, Python scalars, and small arrays that are never written. Emptied
         after backward.
     tape
         The tape; None after backward.

@@ -22,7 +22,7 @@ from .cell import PINNED, PLAIN, Cell, Content, Value, wrap
 from .counters import COUNTERS
 from .dispatch import is_tracked
 from .invoke import content, data_of, device_of, invoke
-from .pending import Arriving, issue
+from .pending import IncomingCopy, issue
 from .recording import rec_of
 from .tape import TapeEntry, tls
 
@@ -57,7 +57,7 @@ def _copied(v: Content, source: Device, target: Device) -> Value:
     if backend_for(target).stream(target, "h2d") is None:
         return Value(_issue_copy(data, kind, source, target), device=target)
     arrival = Arrival(lambda array: _issue_copy(array, kind, source, target), data, source, target)
-    return Arriving(arrival).value(kind, target)
+    return IncomingCopy(arrival).value(kind, target)
 
 
 def _fetched(v: Value, kind: ArrayType, source: Device, target: Device) -> Value:

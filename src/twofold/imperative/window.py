@@ -25,7 +25,7 @@ from ..device import Device
 from ..errors import EngineError, MXNetError
 from ..graph.ir import Application, Leaf, Node, leaf, leaves_of, post_order
 from ..graph.rewrite import substitute
-from ..program.cache import PROGRAMS, Entry
+from ..program.cache import PROGRAMS, CacheEntry
 from ..program.compile import Program
 from ..program.profiling import Title
 from ..scheduler.observers import LISTENERS, span
@@ -35,7 +35,7 @@ from ..scheduler.variable import Task, compute_lane
 from .cell import ALWAYS, Value
 from .counters import COUNTERS
 from .failure import Issued, name_origin, salvaged
-from .residuals import plan_of
+from .residuals import cache_of
 from .scalars import Scalar, scalar_node
 from .sites import count_window
 from .tape import Tape, TapeEntry
@@ -47,7 +47,7 @@ LAUNCHED = 1 << 20
 
 
 @dataclass(eq=False)
-class _Known(Entry):
+class _Known(CacheEntry):
     """The program of a window's structure.
 
     Attributes
@@ -63,7 +63,7 @@ class _Known(Entry):
     where: list[tuple[int, bool]]
 
 
-class Staged(Protocol):
+class StageRunner(Protocol):
     """Runs a window's program and hands out some results early, see `stages`."""
 
     def run(self, program: Program, arrays: Sequence[Any], numbers: dict[Value, int]) -> list[Any]:
@@ -139,7 +139,7 @@ class Window(Task):
         self.complete = False
         self.taken = threading.Lock()  # by the one call that closes it
         self.work: Any = None
-        self.stages: Staged | None = None
+        self.stages: StageRunner | None = None
 
     @property
     def closed(self) -> bool:
@@ -231,7 +231,7 @@ class Window(Task):
             entry = reference()
             if entry is not None and entry.tape is not None:
                 assert isinstance(entry.node, Application)
-                entry.saved = [self._saved(entry, entry.node, *what, entry.tape) for what in plan_of(entry.node).saves or ()]
+                entry.saved = [self._saved(entry, entry.node, *what, entry.tape) for what in cache_of(entry.node).saves or ()]
 
     def _saved(self, entry: TapeEntry, owner: Application, kind: str, k: int, tape: Tape) -> Any:
         if kind == "in":
@@ -240,7 +240,7 @@ class Window(Task):
             return below.saved[0] if isinstance(below.node, Leaf) and below.saved else self._value_to_save(below.node, tape, below)
         if kind == "out":  # without the record: no cycle
             return self._value_to_save(owner.parts[k], tape)
-        node = plan_of(owner).residuals[k]
+        node = cache_of(owner).residuals[k]
         self.inner.setdefault(node, (owner,))
         return self._value_to_save(node, tape)
 
@@ -463,7 +463,7 @@ def _run(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[Nod
                 v.producer = None
 
 
-def _in_stages(stages: Staged, known: _Known, arrays: Sequence[Any], live: Sequence[Value]) -> list[Array]:
+def _in_stages(stages: StageRunner, known: _Known, arrays: Sequence[Any], live: Sequence[Value]) -> list[Array]:
     for v, (_, shared) in zip(live, known.where, strict=True):
         if shared:  # before anybody sees it
             v.sharing = ALWAYS

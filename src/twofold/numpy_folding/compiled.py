@@ -18,7 +18,7 @@ from ..imperative.scalars import FLOAT_LEAVES, scalar_node
 from ..opdef.registry import OPS
 from ..opdef.spec import BoundOp
 from ..ops import elementwise_math, primitive_arithmetic
-from ..program.cache import PROGRAMS, Entry
+from ..program.cache import PROGRAMS, CacheEntry
 from ..program.compile import Program
 from .blocks import Step
 from .rules import CASTS, COMPILED, RULES, WARNING
@@ -36,7 +36,7 @@ def has_program(fn: Any, operands: Sequence[Any], is_quiet: bool) -> bool:
     return is_quiet or fn not in WARNING or (fn is np.divide and all(type(x) in (float, int) and x != 0 for x in operands[1:]))
 
 
-class _Known(Entry):
+class _Known(CacheEntry):
     """The program of a chain's structure, and the inputs that it reads."""
 
     def __init__(self, outputs: Sequence[Node], leaves: Sequence[Leaf], dead: Sequence[Node]) -> None:

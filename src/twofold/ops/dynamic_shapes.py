@@ -1,6 +1,6 @@
 """Operators whose result's shape depends on values: selection by a mask, positions of elements, distinct values, counts.
 
-Their rules run on arrays only (see `imperative.dynamic_shapes`); a symbol that contains one is run in stages (see `symbol.stages`).
+Their rules run on arrays only (see `imperative.dynamic_shapes`); a symbol that contains one is run in stages (see `symbol.segments`).
 """
 
 from functools import partial

@@ -17,13 +17,13 @@ from .compile import Program
 from .profiling import PROGRAM, Title
 
 
-class Entry:
+class CacheEntry:
     """An entry of a cache. ``used`` tells whether it was found again since it was made or last spared by an eviction."""
 
     used = False
 
 
-AnyEntry = TypeVar("AnyEntry", bound=Entry)
+AnyEntry = TypeVar("AnyEntry", bound=CacheEntry)
 
 
 class Cache(dict[Hashable, Any]):
@@ -71,7 +71,7 @@ class Cache(dict[Hashable, Any]):
 
 
 @dataclass(eq=False)
-class Compiled(Entry):
+class Compiled(CacheEntry):
     """A program."""
 
     program: Program

@@ -21,8 +21,8 @@ from ..scheduler.observers import LISTENERS, NOTHING, report
 from . import primitives  # noqa: F401  (tells adapters of the primitives)
 from .cost import nanoseconds_of
 from .launch import launch_or_step, traits_of
-from .passes import Context, run_passes
-from .plan import Plan, min_elements, plan_of
+from .passes import PassContext, run_passes
+from .plan import ProgramPlan, min_elements, plan_of
 from .printer import Code, Printer
 from .profiling import ENTRY, PROGRAM, Profiled, Title
 
@@ -92,7 +92,7 @@ class Program:
         target = backend.target
         least = cache(partial(min_elements, target)) if big is None else big
         folds = fold and target.shares_constants  # elsewhere each device would need its own
-        context = Context(target, partial(is_big, least), boundaries, self._computed if folds else None)
+        context = PassContext(target, partial(is_big, least), boundaries, self._computed if folds else None)
         self.outputs, self.passes = run_passes(outputs, self.leaves, context)
         self.constants: dict[Leaf, object] = context.constants
         plan = plan_of(
@@ -172,7 +172,7 @@ class Program:
         own._launch_by(self.launcher.separate())
         return own
 
-    def _traits(self, plan: Plan, dead: set[Node], code: Code, device: Device | None) -> ProgramTraits:
+    def _traits(self, plan: ProgramPlan, dead: set[Node], code: Code, device: Device | None) -> ProgramTraits:
         """What the backend is told about it, given the leaves that are dead after a run."""
         taken, left = ([k for k, n in enumerate(self.leaves) if n in nodes] for nodes in (self.plan.donated, dead))
         return traits_of(plan, taken, left, code.in_steps, device)

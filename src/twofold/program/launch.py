@@ -12,10 +12,12 @@ from ..graph.ir import Application, Node, applications, topological
 from ..opdef.spec import Op
 from ..scheduler.observers import LISTENERS
 from .control_flow import DECIDED
-from .plan import Plan
+from .plan import ProgramPlan
 
 
-def traits_of(plan: Plan, donated: Collection[int], dead: Collection[int], in_steps: InSteps, device: Device | None) -> ProgramTraits:
+def traits_of(
+    plan: ProgramPlan, donated: Collection[int], dead: Collection[int], in_steps: InSteps, device: Device | None
+) -> ProgramTraits:
     """What an adapter needs to know about a program.
 
     Parameters

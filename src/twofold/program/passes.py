@@ -26,7 +26,7 @@ from .constants import fold_constants
 
 
 @dataclass
-class Context:
+class PassContext:
     """What passes know about the program besides its graph.
 
     Attributes
@@ -68,12 +68,12 @@ class Pass:
 
     name: str
     purpose: str
-    rule: Callable[[list[Node], Context], list[Node]]
+    rule: Callable[[list[Node], PassContext], list[Node]]
     concerns: frozenset[Op] = frozenset()
-    is_wanted: Callable[[Context], bool] = lambda context: True
+    is_wanted: Callable[[PassContext], bool] = lambda context: True
 
 
-def _fold_constants(outputs: list[Node], context: Context) -> list[Node]:
+def _fold_constants(outputs: list[Node], context: PassContext) -> list[Node]:
     assert context.compute is not None
     outputs, context.constants = fold_constants(outputs, context.compute)
     return outputs
@@ -132,7 +132,7 @@ PASSES: tuple[Pass, ...] = (
 )
 
 
-def run_passes(outputs: Sequence[Node], leaves: Sequence[Node], context: Context) -> tuple[list[Node], tuple[str, ...]]:
+def run_passes(outputs: Sequence[Node], leaves: Sequence[Node], context: PassContext) -> tuple[list[Node], tuple[str, ...]]:
     """Run all passes; returns the graph, and the names of the passes that changed it.
 
     Raises

@@ -18,7 +18,7 @@ from .control_flow import LOOPS, SubProgram, call_for_loop
 from .kernels import operand_dtype, operand_type
 
 
-class Plan(NamedTuple):
+class ProgramPlan(NamedTuple):
     """The plan of a program.
 
     Attributes
@@ -60,7 +60,7 @@ def plan_of(
     donated: Collection[Node] = (),
     in_place: bool = True,
     share: bool = True,
-) -> Plan:
+) -> ProgramPlan:
     """Plan a program.
 
     Parameters
@@ -94,7 +94,7 @@ def plan_of(
         in_place=in_place,
         share=share,
     )
-    return Plan(outputs, leaves, constants, steps, calls, memory, reshaped)
+    return ProgramPlan(outputs, leaves, constants, steps, calls, memory, reshaped)
 
 
 def min_elements(target: Target, n: Application) -> int:

@@ -19,7 +19,7 @@ from ..graph.memory_plan import Place
 from ..ops.primitive_shape import full, iota, reshape
 from .draws import drawn_nodes
 from .kernels import compile_kernel, is_line, may_copy, operand_dtype, row_program
-from .plan import Plan, is_made
+from .plan import ProgramPlan, is_made
 
 #: Scratch memory larger than this (bytes) is allocated for each run instead of being kept.
 KEEP_SCRATCH = 1 << 18
@@ -178,7 +178,7 @@ class Printer:
         The row programs, and the compiled kernel of each step.
     """
 
-    def __init__(self, plan: Plan, backend: Backend) -> None:
+    def __init__(self, plan: ProgramPlan, backend: Backend) -> None:
         self.plan, self.backend, self.target, self.memory = plan, backend, backend.target, plan.memory
         self.env: dict[str, Any] = {}
         self.kernels: list[RowProgram] = []

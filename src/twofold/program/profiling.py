@@ -10,7 +10,7 @@ from ..graph.fuse import Step
 from ..graph.ir import Node
 from ..scheduler.observers import report, report_arrays, span
 from .kernels import name_of
-from .plan import Plan
+from .plan import ProgramPlan
 from .printer import Code, Notes, StepCode
 
 #: The first statement of every program: all that observers cost while there are none.
@@ -49,7 +49,7 @@ def nbytes_of_nodes(nodes: Sequence[Node | None]) -> int:
     return sum(n.nbytes for n in nodes if n is not None and n.dtype not in WEAK)
 
 
-def mark_of(step: Step, plan: Plan) -> Mark:
+def mark_of(step: Step, plan: ProgramPlan) -> Mark:
     """How a step that computes something is reported."""
     nodes, inside = step.nodes, set[Node](step.nodes)
     results = [n for n in nodes if not step.is_kernel or plan.memory.place[n].kind != "kernel"]
@@ -71,7 +71,7 @@ class Profiled:
         The program's.
     """
 
-    def __init__(self, details: Mapping[str, Any], title: Title, plan: Plan, code: Code) -> None:
+    def __init__(self, details: Mapping[str, Any], title: Title, plan: ProgramPlan, code: Code) -> None:
         self._details, self._title, self._plan, self._code = details, title, plan, code
         self._marks: dict[int, Mark] = {}
         self._run: Callable[[Sequence[Any]], list[Any]] | None = None

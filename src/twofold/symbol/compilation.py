@@ -20,7 +20,7 @@ from ..imperative.invoke import contents_of, data_of, device_of
 from ..imperative.maker import Lost
 from ..imperative.tape import tls
 from ..ndarray.array import NDArray
-from ..program.cache import Cache, Entry, program_of
+from ..program.cache import Cache, CacheEntry, program_of
 from ..program.compile import Program
 from ..program.profiling import Title
 from ..scheduler.streams import before_overwriting, run_on
@@ -203,7 +203,7 @@ class CompiledSymbol:
 
 
 @dataclass(eq=False)
-class _TypedProgram(Entry):
+class _TypedProgram(CacheEntry):
     """The program for one combination of input types, and its typed graph."""
 
     program: Program

@@ -198,12 +198,12 @@ class SymbolNode:
         if found is None:
             op = self.operator
             given = self._structural() | dict.fromkeys(op.training, training) | replaced
-            if op.stored_as and op.stored_as not in replaced:  # typed graphs know dense arrays only; see `stored_sig`
+            if op.stored_as and op.stored_as not in replaced:  # typed graphs know dense arrays only; see `bind_stored`
                 given[op.stored_as] = "default"
             found = self._bound_ops[key] = op.bind(True, **given)
         return found
 
-    def stored_sig(self, training: bool = False) -> BoundOp:
+    def bind_stored(self, training: bool = False) -> BoundOp:
         """As `bound_op`, for operands of any storage type: with the storage type that the operator is told to give its result."""
         name = self.operator.stored_as
         return self.bind(training, **{name: self._told_to_store()}) if name else self.bind(training)

@@ -17,7 +17,7 @@ from .symbol import Symbol
 NUMBERS = (int, float, np.generic)
 
 
-class Target(NamedTuple):
+class HintedOp(NamedTuple):
     """An operator, and the prefix of its nodes' automatic names."""
 
     op: Op
@@ -27,9 +27,9 @@ class Target(NamedTuple):
 class Binary(NamedTuple):
     """The operators of a binary operation on two symbols, on a symbol and a number, and on a number and a symbol."""
 
-    symbols: Target
-    number: Target
-    reverse: Target
+    symbols: HintedOp
+    number: HintedOp
+    reverse: HintedOp
 
 
 _VARIANTS = {op.variant: op for op in OPS.values() if op.variant is not None}
@@ -39,12 +39,12 @@ def _row(formula: str) -> Binary:
     """The operators of a formula; nodes are named after the second registered name, ``_Plus`` or ``_PlusScalar``, as MXNet's are."""
     pair, number = _VARIANTS[formula, "pair"], _VARIANTS[formula, "scalar"]
     operators = pair, number, _VARIANTS.get((formula, "reversed"), number)
-    return Binary(*[Target(op, op.names[1].lower()) for op in operators])
+    return Binary(*[HintedOp(op, op.names[1].lower()) for op in operators])
 
 
 def _relation(formula: str) -> Binary:
     """The operators of a comparison, which has no reversed form: Python asks the other operand for the opposite one."""
-    pair, number = [Target(op, op.title) for op in (_VARIANTS[formula, "pair"], _VARIANTS[formula, "scalar"])]
+    pair, number = [HintedOp(op, op.title) for op in (_VARIANTS[formula, "pair"], _VARIANTS[formula, "scalar"])]
     return Binary(pair, number, number)
 
 
@@ -52,13 +52,13 @@ def _relation(formula: str) -> Binary:
 ARITHMETIC = {name: _row(name) for name in ("add", "sub", "mul", "mod")} | {"truediv": _row("div"), "pow": _row("power")}
 _RAISED = ARITHMETIC["pow"].reverse.op
 # the one automatic name that MXNet takes from the first registered name: 2 ** x is `_rpower_scalar0`, not `_rpowerscalar0`
-ARITHMETIC["pow"] = ARITHMETIC["pow"]._replace(reverse=Target(_RAISED, _RAISED.title))
+ARITHMETIC["pow"] = ARITHMETIC["pow"]._replace(reverse=HintedOp(_RAISED, _RAISED.title))
 COMPARISON = {"eq": "equal", "ne": "not_equal", "gt": "greater", "ge": "greater_equal", "lt": "lesser", "le": "lesser_equal"}
 FUNCTIONS = {name: _row(name) for name in ("maximum", "minimum", "hypot", "power")}
 ON_NUMBERS: dict[str, Callable[[Any, Any], Any]] = {"maximum": max, "minimum": min, "hypot": math.hypot, "power": pow}
 
 
-def _applied(target: Target, *arrays: Symbol, **params: Any) -> Symbol:
+def _applied(target: HintedOp, *arrays: Symbol, **params: Any) -> Symbol:
     return apply_op(target.op, target.hint, arrays, params)
 
 
@@ -121,7 +121,7 @@ def attach() -> None:
     for name, formula in COMPARISON.items():
         setattr(Symbol, f"__{name}__", _method(_relation(formula)))
     Symbol.__neg__ = lambda self: _applied(ARITHMETIC["mul"].number, self, scalar=-1.0)  # type: ignore[attr-defined]
-    Symbol.__abs__ = lambda self: _applied(Target(absolute, absolute.title), self)  # type: ignore[attr-defined]
+    Symbol.__abs__ = lambda self: _applied(HintedOp(absolute, absolute.title), self)  # type: ignore[attr-defined]
 
 
 attach()

@@ -7,10 +7,10 @@ from typing import Any
 from ..device import Device
 from ..dtype import COMPLEX, is_float
 from ..errors import ShapeError
-from ..executor.executor import Executor, Running
+from ..executor.executor import Executor, GraphRunner
 from ..executor.function import StateUpdate, new_states
 from ..executor.part import Internal, Key, Part
-from ..executor.run import Run
+from ..executor.part_runner import PartRunner
 from ..executor.transport import zeros_in
 from ..graph.ir import Node, bound_tables, leaf
 from ..graph.stabilise import stabilise, stabilised
@@ -21,9 +21,9 @@ from .inference import Inference, infer_all, inside_shape
 from .node import Head, SymbolNode, names_of_inputs, variables
 from .placement import stretches
 from .replay import Replay, passed_by_gradient
+from .segment_runner import SegmentRunner
+from .segments import needs_segments
 from .serialization import to_text
-from .staged_run import StagedRun
-from .stages import is_staged
 from .storage_types import gradient_stypes, is_sparse, storage_types
 
 Groups = Mapping[str, Device]
@@ -100,18 +100,22 @@ class Partition:
             part.updates = [(key[1], new[k]) for k, (key, _) in enumerate(part.reads) if k in new]
         return [_stable(part) for part, _ in made]
 
-    def run(self, arguments: Mapping[str, NDArray], gradients: Mapping[str, NDArray | None], states: Mapping[str, NDArray]) -> Running:
-        """What runs the graph on arrays: the compiled parts, or stages if shapes depend on values or arrays are sparse."""
+    def runner(
+        self, arguments: Mapping[str, NDArray], gradients: Mapping[str, NDArray | None], states: Mapping[str, NDArray]
+    ) -> GraphRunner:
+        """What runs the graph on arrays: the compiled parts, or segments if shapes depend on values or arrays are sparse."""
         sparse = {n: a.stype for n, a in (*arguments.items(), *states.items()) if a.stype != "default"}
         stypes = {n: g.stype for n, g in gradients.items() if g is not None}
         has_rows = any(s != "default" for s in stypes.values())
-        if not has_rows and not is_staged(self.order) and not is_sparse(self.order, sparse):
-            return Run(self.parts, arguments, states)
+        if not has_rows and not needs_segments(self.order) and not is_sparse(self.order, sparse):
+            return PartRunner(self.parts, arguments, states)
         bound = {v: arguments[v.name] for v in self.arguments} | {v: states[v.name] for v in self.states}
         wanted = [v for v in self.arguments if self.requests.get(v.name, "null") != "null" and is_float(arguments[v.name]._dtype)]
         types = storage_types(self.inference, sparse)
         keys = [self.output_key(h) for h in self.heads]
-        return StagedRun(self.inference, self.heads, keys, bound, types, {v: stypes.get(v.name, "default") for v in wanted}, self.device)
+        return SegmentRunner(
+            self.inference, self.heads, keys, bound, types, {v: stypes.get(v.name, "default") for v in wanted}, self.device
+        )
 
     def gradient_stypes(self, given: Mapping[str, str]) -> dict[str, str]:
         """The storage types of gradients that are not dense, by argument, from the storage types of the arguments."""

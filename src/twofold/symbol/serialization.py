@@ -6,7 +6,7 @@ from typing import Any
 
 from ..errors import FormatError, MXNetError, ParameterError
 from ..formats.symbol_json import dump_symbol, load_symbol
-from ..formats.symbol_records import MXNET_VERSION, Entry, GraphRecord, NodeRecord
+from ..formats.symbol_records import MXNET_VERSION, GraphRecord, NodeEntry, NodeRecord
 from ..opdef.registry import NAMES
 from .arguments import argument_inputs, argument_names
 from .inference import declared_dtype, declared_shape
@@ -47,7 +47,7 @@ def record_of(heads: Sequence[Head], attrs: Mapping[str, tuple[str, object]]) ->
 
 def _node_record(node: SymbolNode, number: Mapping[SymbolNode, int], versions: dict[SymbolNode, int]) -> NodeRecord:
     """One node; an entry's version counts how often what it reads has been changed, this node's own change included."""
-    entries: list[Entry] = []
+    entries: list[NodeEntry] = []
     for k, head in enumerate(node.inputs):
         if k in node.written:
             versions[head.node] += 1
@@ -133,7 +133,7 @@ def _check(node: SymbolNode) -> None:
         raise ParameterError("more inputs than the operator has", f"{len(node.inputs)}", f"it reads {names or 'nothing'}")
 
 
-def _head(made: Sequence[SymbolNode], entry: Entry, reader: str) -> Head:
+def _head(made: Sequence[SymbolNode], entry: NodeEntry, reader: str) -> Head:
     node, index = made[entry[0]], entry[1]
     if index >= node.visible:
         raise FormatError(f"symbol: {reader} reads an output that is not there", f"output {index} of {node.name}", "it has fewer")

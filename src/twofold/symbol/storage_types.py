@@ -74,7 +74,7 @@ def storage_types(inference: Inference, given: Mapping[str, str]) -> StorageType
         inputs = [found.get(h, "default") for h in node.inputs]
         if all(s == "default" for s in inputs) and node.storage_type() == "default":
             continue
-        results = _result_stypes(node, node.stored_sig(), [_operand(inference, h, s) for h, s in zip(node.inputs, inputs, strict=True)])
+        results = _result_stypes(node, node.bind_stored(), [_operand(inference, h, s) for h, s in zip(node.inputs, inputs, strict=True)])
         if results is None:
             warn_of_dense_form(node.operator, inputs)
             continue
@@ -107,7 +107,7 @@ def with_spare_rows(types: StorageTypes, order: Sequence[SymbolNode], outputs: I
         if "row_sparse" not in stypes:
             continue
         rule = None if node.op is None else node.op.spare_rows_rule
-        ignored = node in types.stored and rule is not None and rule(stypes, **node.stored_sig().params)
+        ignored = node in types.stored and rule is not None and rule(stypes, **node.bind_stored().params)
         if not ignored or any(Head(node, k) in read for k in range(node.visible)):
             read.update(h for h, s in zip(node.inputs, stypes, strict=True) if s == "row_sparse")
     return {n for n in order if n.is_variable and types.of(Head(n, 0)) == "row_sparse" and Head(n, 0) not in read}
@@ -124,7 +124,7 @@ def _gradients(node: SymbolNode, types: StorageTypes, head: str) -> Sequence[str
         return dense
     stypes = [types.of(h) for h in node.inputs]
     if node.op.gradient_stypes_rule is not None:
-        return node.op.gradient_stypes_rule(stypes, head, **node.stored_sig().params)
+        return node.op.gradient_stypes_rule(stypes, head, **node.bind_stored().params)
     return stypes if node.op.elementwise and {head, *stypes} == {"row_sparse"} else dense
 
 

@@ -1,4 +1,4 @@
-"""Graphs in which the shape of some value depends on values, or some value is sparse: run in stages.
+"""Graphs in which the shape of some value depends on values, or some value is sparse: run in segments.
 
 A symbol with an operator such as ``boolean_mask``, or with one that works on what sparse arrays store, cannot be typed as a whole. It is
 cut at these operators: what lies between two cuts is a graph of dense arrays with known shapes, which is recorded, compiled and
@@ -15,7 +15,7 @@ from ..imperative.dynamic_shapes import run_eagerly
 from ..imperative.storage import array_of, densified, results_of
 from ..imperative.tape import tls
 from ..ndarray.array import NDArray
-from ..program.cache import Cache, Entry
+from ..program.cache import Cache, CacheEntry
 from .inference import infer_all
 from .node import VARIABLE, Head, SymbolNode, topological
 from .rebuild import copied
@@ -23,23 +23,23 @@ from .replay import Replayer
 from .storage_types import storage_types
 
 
-def is_staged(order: Iterable[SymbolNode]) -> bool:
+def needs_segments(order: Iterable[SymbolNode]) -> bool:
     """Whether some node's shape depends on values."""
     return any(n.is_eager for n in order)
 
 
 def function_of(name: str, heads: Sequence[Head], mirror: bool = False) -> "GraphFunction":
-    """A graph as a recordable function of the arrays of its variables, in stages if it must be."""
-    return Staged(name, heads, mirror) if is_staged(topological(heads)) else Recordable(name, Replayer(heads), mirror)
+    """A graph as a recordable function of the arrays of its variables, in segments if it must be."""
+    return SegmentedGraph(name, heads, mirror) if needs_segments(topological(heads)) else Recordable(name, Replayer(heads), mirror)
 
 
 class ByStorage:
-    """A graph as a recordable function of arrays of any storage types: `Staged`, for each combination of these and of shapes.
+    """A graph as a recordable function of arrays of any storage types: `SegmentedGraph`, for each combination of these and of shapes.
 
     Parameters
     ----------
     name, heads, mirror
-        As for `Staged`.
+        As for `SegmentedGraph`.
     """
 
     def __init__(self, name: str, heads: Sequence[Head], mirror: bool = False) -> None:
@@ -49,22 +49,22 @@ class ByStorage:
     def __call__(self, arrays: Sequence[Any], device: Device) -> list[Any]:
         """Compute the outputs, as arrays, and write the states among the arrays."""
         key = tuple([(a.stype, a.shape, a._dtype) for a in arrays])
-        staged = self._functions.get_or(key, lambda: self._staged(arrays))
-        return [array_of(c) for c in staged(arrays, device)]
+        segmented = self._functions.get_or(key, lambda: self._segmented(arrays))
+        return [array_of(c) for c in segmented(arrays, device)]
 
-    def _staged(self, arrays: Sequence[Any]) -> "Staged":
+    def _segmented(self, arrays: Sequence[Any]) -> "SegmentedGraph":
         name, heads, mirror = self._given
         named = {n.name: a for n, a in zip(self._variables, arrays, strict=True)}
         inference = infer_all(heads, {n: a.shape for n, a in named.items()}, {n: a._dtype for n, a in named.items()}, name)
-        return Staged(name, heads, mirror, storage_types(inference, {n: a.stype for n, a in named.items()}).stored)
+        return SegmentedGraph(name, heads, mirror, storage_types(inference, {n: a.stype for n, a in named.items()}).stored)
 
 
 #: The number of combinations of operands for which `ByStorage` holds a function.
 COMBINATIONS = 8
 
 
-class Staged(Entry):
-    """A graph as a recordable function of arrays, in stages; the interface is that of `executor.operation.Recordable`.
+class SegmentedGraph(CacheEntry):
+    """A graph as a recordable function of arrays, in segments; the interface is that of `executor.operation.Recordable`.
 
     Parameters
     ----------
@@ -82,26 +82,26 @@ class Staged(Entry):
         self.heads, self._stored = tuple(heads), stored
         order = topological(self.heads)
         self.variables = [n for n in order if n.is_variable]
-        stages = _stages([n for n in order if not n.is_variable], self._is_cut)
-        place = {n: k for k, nodes in enumerate(stages) for n in nodes}
+        segments = _groups([n for n in order if not n.is_variable], self._is_cut)
+        place = {n: k for k, nodes in enumerate(segments) for n in nodes}
         given_away = {*self.heads, *(h for n in order for h in n.inputs if place.get(h.node) != place[n])}
-        self._stages: list[_Stage | SymbolNode] = []
-        for nodes in stages:
+        self._segments: list[_Segment | SymbolNode] = []
+        for nodes in segments:
             if self._is_cut(nodes[0]):
-                self._stages += nodes
+                self._segments += nodes
             else:
-                self._stages.append(_Stage(f"{name}, stage {len(self._stages)}", nodes, given_away, mirror))
+                self._segments.append(_Segment(f"{name}, segment {len(self._segments)}", nodes, given_away, mirror))
 
     def __call__(self, cells: Sequence[Any], device: Device) -> list[Any]:
         """Compute the outputs, as contents of arrays, and write the states among the arrays."""
         values: dict[Head, Any] = {Head(v, 0): cell for v, cell in zip(self.variables, cells, strict=True)}
-        for stage in self._stages:
-            if isinstance(stage, _Stage):
-                results = stage.function([densified(values[h]) for h in stage.reads], device)
-                values |= {h: wrap(NDArray, c) for h, c in zip(stage.makes, results, strict=True)}
+        for segment in self._segments:
+            if isinstance(segment, _Segment):
+                results = segment.function([densified(values[h]) for h in segment.reads], device)
+                values |= {h: wrap(NDArray, c) for h, c in zip(segment.makes, results, strict=True)}
             else:
-                arrays = self._at_cut(stage, [values[h] for h in stage.inputs], device)
-                values |= {Head(stage, k): a for k, a in enumerate(arrays)}
+                arrays = self._at_cut(segment, [values[h] for h in segment.inputs], device)
+                values |= {Head(segment, k): a for k, a in enumerate(arrays)}
         return [values[h]._content for h in self.heads]
 
     def _is_cut(self, node: SymbolNode) -> bool:
@@ -112,10 +112,10 @@ class Staged(Entry):
         args = [*node.operands(inputs), *node.scalars]
         if node not in self._stored:
             return [wrap(NDArray, c) for c in run_eagerly(node.bind(tls.training), args, device)]
-        return results_of(node.stored_sig(tls.training), args, device)
+        return results_of(node.bind_stored(tls.training), args, device)
 
 
-class _Stage:
+class _Segment:
     """Nodes with known shapes between two cuts, as a function.
 
     Attributes
@@ -141,9 +141,9 @@ class _Stage:
         self.function = Recordable(name, replayer, mirror)
 
 
-def _stages(operators: Sequence[SymbolNode], is_cut: Callable[[SymbolNode], bool]) -> list[list[SymbolNode]]:
-    """The nodes in groups, each reading only from earlier ones and itself: stages and cuts in turn."""
-    # even numbers for stages, odd ones for the cuts behind them
+def _groups(operators: Sequence[SymbolNode], is_cut: Callable[[SymbolNode], bool]) -> list[list[SymbolNode]]:
+    """The nodes in groups, each reading only from earlier ones and itself: segments and cuts in turn."""
+    # even numbers for segments, odd ones for the cuts behind them
     number: dict[SymbolNode, int] = {}
     groups: dict[int, list[SymbolNode]] = {}
     for node in operators:
@@ -154,4 +154,4 @@ def _stages(operators: Sequence[SymbolNode], is_cut: Callable[[SymbolNode], bool
 
 
 #: A graph as a recordable function of arrays; see `function_of`.
-GraphFunction = Recordable | Staged
+GraphFunction = Recordable | SegmentedGraph

@@ -1,4 +1,4 @@
-"""Runs a bound graph in stages, for executors of symbols in which shapes depend on values, or some values are sparse."""
+"""Runs a bound graph in segments, for executors of symbols in which shapes depend on values, or some values are sparse."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -18,12 +18,12 @@ from ..opdef.storage import Sparse
 from ..ops.storage_rules import stored_of
 from .inference import Inference
 from .node import Head, SymbolNode, names_of_inputs, topological
-from .stages import Staged
+from .segments import SegmentedGraph
 from .storage_types import StorageTypes, with_spare_rows
 
 
-class StagedRun:
-    """The state of an executor whose graph runs in stages; the interface is that of `executor.run.Run`.
+class SegmentRunner:
+    """The state of an executor whose graph runs in segments; the interface is that of `executor.part_runner.PartRunner`.
 
     Forward in training mode is recorded on a tape, on which backward runs.
 
@@ -55,7 +55,7 @@ class StagedRun:
     ) -> None:
         self._inference, self._heads, self._keys, self._bound = inference, tuple(heads), list(keys), bound
         self._types, self._wanted, self._device = types, wanted, device
-        self._function = Staged("executor", heads, stored=types.stored)
+        self._function = SegmentedGraph("executor", heads, stored=types.stored)
         self._spared = with_spare_rows(types, inference.order, heads)
         self._recorded: tuple[bool, dict[SymbolNode, Any], list[Any]] | None = None
 
@@ -115,7 +115,7 @@ class StagedRun:
         """(name, whether a node reads it, value) of all inner values, computed again."""
         nodes = [n for n in topological(self._heads) if not n.is_variable]
         inner = [Head(n, k) for n in nodes for k in range(n.visible)]
-        function = Staged("executor", inner, stored=self._types.stored)
+        function = SegmentedGraph("executor", inner, stored=self._types.stored)
         arrays = dict(zip([Head(v, 0) for v in function.variables], [self._bound[v] for v in function.variables], strict=True))
         with Scope(False, training):
             arrays |= {h: array_of(c) for h, c in zip(inner, function(list(arrays.values()), self._device), strict=True)}

@@ -15,7 +15,7 @@ from .symbol import Symbol
 Params = dict[str, Any]
 
 
-def symbol_from_record(entry: TapeEntry) -> Symbol:
+def symbol_from_entry(entry: TapeEntry) -> Symbol:
     """The computation that led to a record.
 
     Raises

@@ -49,7 +49,7 @@ class Residuals(NamedTuple):
     views: list[Value]
 
 
-class Run:
+class PartRunner:
     """The parts of an executor, and the state of its last forward.
 
     Parameters
@@ -120,11 +120,11 @@ class Run:
                 leaves += self._objects(part)
             visible = len(part.makes) + len(part.written)
             if tape is not None:
-                steps = part.training
-                results = _defer(steps.forward_sig, leaves, part) if joined else _issue(part.forward, leaves, part)
-                residuals.append(_saved(steps, cells, leaves, results, tape, views))
+                trained = part.training
+                results = _defer(trained.forward_op, leaves, part) if joined else _issue(part.forward, leaves, part)
+                residuals.append(_saved(trained, cells, leaves, results, tape, views))
                 # residuals that the caller cannot see stay bare arrays: only backward holds them, and it may overwrite them
-                contents = _contents(results[:visible], part.device, range(visible) if len(parts) > 1 else steps.shared)
+                contents = _contents(results[:visible], part.device, range(visible) if len(parts) > 1 else trained.shared)
             else:
                 contents = _contents(_issue(part.inference, leaves, part), part.device)
             for (key, _), new in zip(part.makes, contents, strict=False):
@@ -200,9 +200,9 @@ class Run:
                 (arrays[place],) = _operands([self._bound[part.reads[k][0]]], part, joined=False)
 
     def _backward_of(self, part: Part, arrays: list[Any], grads: dict[Key, list[object]], joined: bool) -> None:
-        steps = part.training
+        trained = part.training
         kinds: list[HeadKind] = []
-        for k in steps.heads:
+        for k in trained.heads:
             key, node = part.makes[k]
             found = grads.pop(key, None)
             if found is None:  # nothing that has a gradient reads this value
@@ -214,7 +214,7 @@ class Run:
                 given = [full_content(1, node.shape, node.dtype, part.device) if g is None else g for g in found]
                 arrays += _operands([wrap(Cell, reduce(add_contents, given))], part, joined)
         if joined:
-            results = _defer(steps.backward_sig(tuple(kinds)), arrays, part)
+            results = _defer(trained.backward_op(tuple(kinds)), arrays, part)
             complete(part.device)
         else:
             results = _contents(_issue(part.backward(tuple(kinds)), arrays, part), part.device)
@@ -275,11 +275,11 @@ def _contents(results: Sequence[Any], device: Device, shared: Iterable[int] = ()
 
 
 def _saved(
-    steps: Training, cells: Sequence[Cell], leaves: Sequence[Any], results: Sequence[Any], tape: Tape, views: list[Value]
+    trained: Training, cells: Sequence[Cell], leaves: Sequence[Any], results: Sequence[Any], tape: Tape, views: list[Value]
 ) -> list[Any]:
     """What a part's backward reads: operands of forward, and residuals. The contents of views among them are added to ``views``."""
     saved = []
-    for k in steps.reads:
+    for k in trained.reads:
         operand = leaves[k]
         if k < len(cells):
             v = cells[k]._content
@@ -291,4 +291,4 @@ def _saved(
             if lent is not v:  # a copy, because other libraries may write into this memory
                 operand = data_of(lent) if operand.__class__ is not Value else lent
         saved.append(operand)
-    return saved + [results[k] for k in steps.saved]
+    return saved + [results[k] for k in trained.saved]
