@@ -6,7 +6,5 @@ A lower package never imports a higher one, and the higher ones are loaded on fi
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["LOADERS"]
-
 #: (package, name) to the function that loads the object of that name.
 LOADERS: dict[tuple[str, str], Callable[[], Any]] = {}

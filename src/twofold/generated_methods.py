@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["attach_method"]
-
 
 def attach_method(cls: type, name: str, method: Callable[..., Any]) -> None:
     """Set a generated function as a method of a class, and give it the method's name."""

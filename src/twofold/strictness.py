@@ -4,8 +4,6 @@ from .config import SETTINGS
 from .errors import MXNetError, ParameterError
 from .origin import warn
 
-__all__ = ["tolerate"]
-
 
 def tolerate(what: str, given: object, todo: str, error: type[MXNetError] = ParameterError) -> None:
     """Issue one `UserWarning` at the user's line, or raise an error if the setting ``strict`` is on (``TWOFOLD_STRICT=1``).

@@ -6,8 +6,6 @@ from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-__all__ = ["install"]
-
 
 def install(package: str, module_of: Callable[[str], str | None]) -> None:
     """Let submodules of a package be imported by other names.

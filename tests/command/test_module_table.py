@@ -72,3 +72,10 @@ def test_absent_modules_say_what_to_do():
         reason, todo = reason_for_absence(f"{module}.anything") or ("", "")
         assert reason
         assert todo
+
+
+def test_modules_that_scripts_see_list_their_names(modules):
+    """Without a list, ``dir`` and a star import would show what the module itself has imported."""
+    shown = {source for module in {*modules, *SOURCES, *SAME} if not reason_for_absence(module) for source in sources_of(module)}
+    written = [source for source in shown if source.__spec__ is not None]  # not a namespace that is made of the operators
+    assert [source.__name__ for source in written if not {"__all__", "__dir__"} & vars(source).keys()] == []

@@ -3,8 +3,6 @@
 import argparse
 import math
 
-__all__ = ["count", "named_shape", "positive_integer", "positive_number"]
-
 
 def count(text: str) -> int:
     """An integer of 0 or more."""

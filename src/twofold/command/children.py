@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from importlib.abc import Loader  # loads 30 modules
 
-__all__ = ["prepare_with"]
-
 #: The module that tells a spawned process what to do before it runs the program's first module again.
 SPAWN = "multiprocessing.spawn"
 

@@ -8,8 +8,6 @@ from importlib import import_module
 
 from ..errors import FileAccessError, FormatError, LaunchError, MissingDependency, ParameterError
 
-__all__ = ["main"]
-
 #: Name to what ``-h`` says of it. The modules of these names are imported when they are asked for.
 PROGRAMS = {
     "run": "run a script that imports mxnet, or NumPy, on Twofold.",

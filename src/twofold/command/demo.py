@@ -12,8 +12,6 @@ from .four_ways import WAYS, Outcome, Task, train
 from .progress import progress
 from .report import write_report
 
-__all__ = ["add_arguments", "differences", "execute"]
-
 COMPARED_LOSSES = 20
 LOSS_TOLERANCE = 1e-5  # relative
 ACCURACY_TOLERANCE = 0.005

@@ -9,8 +9,6 @@ import numpy as np
 from ..errors import FormatError, MissingDependency
 from ..testing.datasets import MNIST_FILES, idx_array, mnist_folder
 
-__all__ = ["Digits", "digits", "mnist"]
-
 HELD_OUT = 360  # of scikit-learn's 1,797 images, selected at random with a fixed seed
 
 

@@ -20,8 +20,6 @@ from ..config import SETTINGS, TABLE
 from ..device import Device
 from ..errors import MXNetError
 
-__all__ = ["OPTIONAL", "VARIABLES", "add_arguments", "capabilities", "execute"]
-
 #: Environment variables that take effect, besides those of the settings.
 VARIABLES = {
     "TWOFOLD_ALLOW": "set by `launch --allow`: optimizers that servers may import",

@@ -21,22 +21,6 @@ from .arguments import count, positive_integer, positive_number
 from .hosts import Host
 from .merged_log import say
 
-__all__ = [
-    "VALUED",
-    "Action",
-    "End",
-    "Limits",
-    "Policy",
-    "Slots",
-    "Start",
-    "Stop",
-    "View",
-    "add_arguments",
-    "check",
-    "execute",
-    "supervise",
-]
-
 #: Options that take the next word.
 VALUED = ("--ray", "--min", "--retries", "--wait", "--cpus", "--gpus")
 

@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from ..frozen import end_if_stopped
 from ..launcher_notes import FINISHED, WITHOUT_STORE, notes_folder
 
-__all__ = ["failing_together"]
-
 #: The environment variable with the process that the launcher has started: the programs that it starts itself are not those of the cluster.
 PROGRAM = "TWOFOLD_PROGRAM"
 

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["confusion_figure", "curves_figure", "misread_figure"]
-
 MISREAD_SHOWN = 30
 SMOOTHED_POINTS = 200  # number of averaged points in a curve
 

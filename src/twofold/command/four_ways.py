@@ -18,8 +18,6 @@ from ..ndarray.array import NDArray
 from ..symbol.symbol import Symbol
 from .digits import Digits
 
-__all__ = ["WAYS", "Outcome", "Task", "network", "train"]
-
 Report = Callable[[float], None]  # called with the loss of each step
 
 

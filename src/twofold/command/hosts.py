@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 from ..errors import LaunchError
 
-__all__ = ["Host", "check_names", "hosts_of", "hosts_of_file", "is_local"]
-
 #: Seconds between looks for a name.
 EVERY = 0.5
 #: A host's line of a file: MPICH's ``name:2``, Open MPI's ``name slots=2``, ps-lite's ``name``.

@@ -23,8 +23,6 @@ from ..image.geometry import Map
 from ..recordio import IRHeader, pack
 from .progress import counting
 
-__all__ = ["add_arguments", "execute"]
-
 EXTENSIONS = (".jpeg", ".jpg", ".png")
 #: Images in flight for each thread: enough to keep all of them busy, and few in memory.
 AHEAD = 4

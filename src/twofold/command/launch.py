@@ -30,8 +30,6 @@ from .merged_log import Ended, run_labelled, say
 from .mpi import THREADS, Engine, Job, engine, threads_each
 from .mpi_job import mpi_job
 
-__all__ = ["add_arguments", "execute", "split"]
-
 #: Options that take the next word.
 VALUED = (
     *(

@@ -16,19 +16,6 @@ from ..numpy_folding.importing import is_import
 from ..numpy_folding.sites import PACKAGE as FOLDING
 from ..origin import is_inside
 
-__all__ = [
-    "Loaded",
-    "Program",
-    "is_importable",
-    "of_code",
-    "of_module",
-    "of_script",
-    "of_standard_input",
-    "run",
-    "search_first",
-    "split_at_program",
-]
-
 
 class Loaded(NamedTuple):
     """A program that can run.

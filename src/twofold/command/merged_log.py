@@ -9,8 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import IO, NamedTuple
 
-__all__ = ["Ended", "run_labelled", "say"]
-
 #: Seconds that processes have to end after an interrupt.
 PATIENCE = 8.0
 #: What Open MPI, MPICH and Slurm say of the process that ended first.

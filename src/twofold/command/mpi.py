@@ -14,8 +14,6 @@ from ..backend.workers import available
 from ..errors import LaunchError
 from .hosts import Host, is_local
 
-__all__ = ["TOLERANT", "Engine", "Job", "engine", "threads_each"]
-
 INSTALL = "pip install 'twofold[dist]'"
 #: Variables that say how many threads a process computes with.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TWOFOLD_THREADS")

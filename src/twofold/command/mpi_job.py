@@ -5,8 +5,6 @@ from collections.abc import Sequence
 
 from ..errors import LaunchError
 
-__all__ = ["mpi_job"]
-
 TEMPLATE = """\
 apiVersion: kubeflow.org/v2beta1
 kind: MPIJob

@@ -6,8 +6,6 @@ from ..compat import mxnet_alias
 from ..numpy_folding import importing
 from .run import load_face
 
-__all__ = ["load_ipython_extension", "unload_ipython_extension"]
-
 
 def load_ipython_extension(shell: object) -> None:
     """Called by ``%load_ext twofold``: ``import numpy`` in later cells, and in modules of the current folder that they import, folds.

@@ -10,8 +10,6 @@ from ..errors import LaunchError, MXNetError
 from ..kvstore.cost_model import Network, Step, efficiency, network, seconds
 from ..ndarray.saving import load
 
-__all__ = ["print_plan"]
-
 #: Below this share of computing more workers are a waste.
 ENOUGH = 0.5
 

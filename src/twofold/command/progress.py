@@ -6,8 +6,6 @@ from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
 
-__all__ = ["counting", "progress"]
-
 LINES = 4  # number of lines per bar in text output
 
 Bar = Callable[[str, int], Callable[[float], None]]

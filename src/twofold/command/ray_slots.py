@@ -23,8 +23,6 @@ from ..launcher_notes import LAST_CHECKPOINT
 from .hosts import Host
 from .mpi import THREADS
 
-__all__ = ["LOCAL", "RaySlots", "Request", "connected"]
-
 #: The address of a cluster that is started on this machine for the job.
 LOCAL = "local"
 #: Variables that Ray reads when it is imported: nothing is reported to its makers, and it prints nothing, such as a page about each machine

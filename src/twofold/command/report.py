@@ -12,8 +12,6 @@ from .figures import confusion_figure, curves_figure, misread_figure
 from .four_ways import Outcome, Task, network
 from .page import page
 
-__all__ = ["write_report"]
-
 
 def write_report(folder: str, task: Task, outcomes: Sequence[Outcome], faults: Sequence[str]) -> str:
     """Write ``report.html`` to a folder, which is created if necessary.

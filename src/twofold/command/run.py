@@ -18,8 +18,6 @@ from .children import prepare_with
 from .failing_together import failing_together
 from .main_module import Program, is_importable, of_code, of_module, of_script, of_standard_input, run, search_first, split_at_program
 
-__all__ = ["Imports", "add_arguments", "execute", "split"]
-
 
 class Imports(NamedTuple):
     """What a program imports, in its own process and in those that it spawns.

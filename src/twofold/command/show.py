@@ -17,8 +17,6 @@ from .contents.content import Selection
 from .contents.reading import content_of
 from .contents.terminal import print_content
 
-__all__ = ["add_arguments", "execute"]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the program."""

@@ -3,8 +3,6 @@
 A module without a row maps to the module of the same name: ``mxnet.autograd`` is `twofold.autograd`. Names omit ``mxnet.``.
 """
 
-__all__ = ["ABSENT", "EVERYWHERE", "IMPORTED", "INTERNAL", "SAME", "SOURCES"]
-
 #: Aliases of modules, including those of MXNet's root.
 SAME = {
     "ndarray.numpy": "numpy",

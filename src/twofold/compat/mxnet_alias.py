@@ -12,8 +12,6 @@ from ..errors import MXNetError
 from ..extension_points import LOADERS
 from .module_table import ABSENT, EVERYWHERE, IMPORTED, INTERNAL, SAME, SOURCES
 
-__all__ = ["MXNET_VERSION", "MissingModule", "MissingName", "install", "reason_for_absence", "sources_of"]
-
 #: The value of ``mxnet.__version__``, which scripts compare.
 MXNET_VERSION = "1.9.1"
 ROOT = __name__.partition(".")[0]

@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["install"]
-
 #: Names removed in NumPy 1.24 and 2, with their values.
 NUMPY_NAMES: dict[str, Any] = {
     "AxisError": np.exceptions.AxisError,

@@ -17,8 +17,6 @@ from .files import reading_at
 from .reader import Reader
 from .records import ITEM_SIZES, ArrayRecord, Buffer, shape_fault
 
-__all__ = ["IdxReader", "load_idx"]
-
 ELEMENT_TYPES = {8: "uint8", 9: "int8", 11: "int16", 12: "int32", 13: "float32", 14: "float64"}
 SWAP_FORMATS = {2: "h", 4: "i", 8: "q"}
 GZIP_MAGIC = b"\x1f\x8b"

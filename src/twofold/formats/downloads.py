@@ -13,8 +13,6 @@ from ..origin import warn
 from .files import file_exists, folder_exists, join_path, make_folder, open_file, write_file
 from .urls import is_url
 
-__all__ = ["check_sha1", "data_dir", "download", "fetch", "local_copy", "retried", "sha1_of"]
-
 
 def data_dir() -> str:
     """The folder of datasets and models: ``$MXNET_HOME``, or ``~/.mxnet``."""

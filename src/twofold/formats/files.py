@@ -18,23 +18,6 @@ from .urls import LOCAL, RangedFile, filesystem, is_url, named_errors, send
 if TYPE_CHECKING:
     from .records import Buffer
 
-__all__ = [
-    "file_exists",
-    "folder_entries",
-    "folder_exists",
-    "join_path",
-    "listed_files",
-    "make_folder",
-    "open_copy",
-    "open_file",
-    "open_text",
-    "read_file",
-    "reading_at",
-    "remove_file",
-    "with_suffix",
-    "write_file",
-]
-
 Name = str | os.PathLike[str]
 
 

@@ -13,8 +13,6 @@ from .files import read_file
 if TYPE_CHECKING:
     from .records import Buffer
 
-__all__ = ["ListedImage", "dump_image_list", "listed_images", "load_image_list", "read_image_list"]
-
 
 class ListedImage(NamedTuple):
     """A line of a list.

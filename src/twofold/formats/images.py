@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from types import ModuleType
 
-__all__ = ["Picture", "converted", "decoding", "draw_text", "dump_image", "load_image"]
-
 JPEG, PNG = (".jpg", ".jpeg", ".jpe"), (".png",)
 #: Channels of an image to Pillow's name of such pixels.
 MODES = {1: "L", 3: "RGB", 4: "RGBA"}

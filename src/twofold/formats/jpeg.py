@@ -14,8 +14,6 @@ from .records import ArrayRecord, Buffer
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["PADDED", "decode_jpeg", "decoder_name"]
-
 #: Channels of pixels of four bytes, of which the last has no meaning.
 PADDED = 4
 #: Channels to simplejpeg's name of such pixels; and the colors of files that it decodes as Pillow does.

@@ -10,8 +10,6 @@ from ..errors import FormatError
 if TYPE_CHECKING:
     from .records import Buffer
 
-__all__ = ["parse_json"]
-
 # Sizes in CPython, in bytes: an empty list, an empty dict, half a short string (it has two quotes), a list entry with spare capacity.
 COSTS = {b"[": 56, b"{": 64, b'"': 28, b",": 12}
 EXPANSION, ALLOWANCE = 12, 1 << 24

@@ -7,8 +7,6 @@ import contextlib
 import sys
 from typing import BinaryIO
 
-__all__ = ["is_locked_now", "lock"]
-
 if sys.platform == "win32":
 
     def lock(file: BinaryIO) -> None:

@@ -31,19 +31,6 @@ from ..errors import FormatError
 from .reader import Reader
 from .records import ITEM_SIZES, MAX_NDIM, ArrayRecord, Buffer, shape_fault
 
-__all__ = [
-    "ParameterFile",
-    "dump_array",
-    "dump_params",
-    "iterate_arrays",
-    "load_array",
-    "load_params",
-    "load_some_params",
-    "params_chunks",
-    "read_names",
-    "read_shapes",
-]
-
 LIST_MAGIC = 0x112
 V1, V2, V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
 STORAGE_CODES = {"default": 0, "row_sparse": 1, "csr": 2}

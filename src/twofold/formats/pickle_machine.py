@@ -15,8 +15,6 @@ from ..errors import FormatError
 if TYPE_CHECKING:
     from .records import Buffer
 
-__all__ = ["Bag", "Budget", "Call", "Name", "Pairs", "run_pickle"]
-
 EXPANSION, ALLOWANCE = 3, 14 << 20  # memory bound in bytes: EXPANSION times the file's size, plus ALLOWANCE
 ENTRY_COST, MEMO_COST, NODE_COST = 24, 100, 160  # bytes of a stack entry, a memo entry and a container in CPython, rounded up
 MAX_INTEGER_BITS = 512

@@ -10,8 +10,6 @@ from ..errors import FormatError
 from .pickle_machine import Name
 from .records import ITEM_SIZES, ArrayRecord, DTypeRecord, shape_fault
 
-__all__ = ["NUMPY_BUILDERS", "Parts", "element_type", "encode_latin1"]
-
 CODES = {
     "b1": "bool",
     "u1": "uint8",

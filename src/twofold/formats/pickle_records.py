@@ -15,8 +15,6 @@ from .pickle_machine import NODE_COST, Bag, Budget, Call, Name, Pairs, run_pickl
 from .pickle_numpy import NUMPY_BUILDERS, Parts, element_type, encode_latin1
 from .records import ArrayRecord, Buffer, DTypeRecord, ObjectRecord
 
-__all__ = ["MXNET_CLASSES", "load_pickle", "load_states"]
-
 MXNET_CLASSES = ("mxnet.lr_scheduler.*", "mxnet.optimizer.*", "mxnet.optimizer.contrib.*", "mxnet.optimizer.optimizer.*")
 """Classes whose instances optimizer states may contain: optimizers and schedulers, as named by MXNet 0.9 to 1.9."""
 

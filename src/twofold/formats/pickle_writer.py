@@ -9,8 +9,6 @@ from ..errors import FormatError
 from .params import dump_array
 from .records import ArrayRecord, Buffer, DTypeRecord, ObjectRecord
 
-__all__ = ["dump_states"]
-
 MAX_DEPTH = 100
 ARRAY_CLASSES = {
     "default": ("mxnet.ndarray.ndarray", "NDArray"),

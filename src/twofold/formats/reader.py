@@ -12,8 +12,6 @@ from .files import reading_at
 if TYPE_CHECKING:
     from .records import Buffer
 
-__all__ = ["FileReader", "Reader"]
-
 _U32 = struct.Struct("<I")
 _I32 = struct.Struct("<i")
 _U64 = struct.Struct("<Q")

@@ -16,8 +16,6 @@ from typing import BinaryIO
 from ..errors import FileAccessError, FormatError, ParameterError
 from .files import reading_at
 
-__all__ = ["RecordReader", "RecordWriter", "dump_record", "load_index"]
-
 MAGIC = (0xCED7230A).to_bytes(4, "little")
 HEADER = struct.Struct("<4sI")
 LENGTH_BITS = 29

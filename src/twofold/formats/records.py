@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from ..errors import FormatError
 
-__all__ = ["ITEM_SIZES", "ArrayRecord", "Buffer", "DTypeRecord", "ObjectRecord", "shape_fault"]
-
 Buffer = bytes | bytearray | memoryview
 
 ITEM_SIZES = {

@@ -19,8 +19,6 @@ from .locks import is_locked_now, lock
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["digits_of", "remove_unlocked", "replace_file", "replacement"]
-
 SUFFIX = ".tmp"
 LONGEST = 40  # letters of a name that are repeated in that of its temporary file; with all of them it could be too long
 

@@ -22,8 +22,6 @@ from .urls import RangedFile, is_url
 if TYPE_CHECKING:
     from ssl import SSLContext
 
-__all__ = ["CHUNK", "opened_source", "partial_file"]
-
 #: Bytes that are copied at once.
 CHUNK = 1 << 20
 #: Seconds without an answer after which an attempt has failed.

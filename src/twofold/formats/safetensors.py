@@ -19,16 +19,6 @@ from .json_text import parse_json
 from .reader import Reader
 from .records import ITEM_SIZES, ArrayRecord, Buffer, shape_fault
 
-__all__ = [
-    "array_of_entry",
-    "check_gaps",
-    "dump_safetensors",
-    "load_safetensors",
-    "load_some_safetensors",
-    "read_header",
-    "safetensors_chunks",
-]
-
 # In the order in which the package writes arrays: by decreasing element size; arrays of one type by name.
 CODES = {
     "uint64": "U64",

@@ -19,8 +19,6 @@ from .symbol_upgrade import InputNames, names_of_variables, upgrade
 if TYPE_CHECKING:
     from .records import Buffer
 
-__all__ = ["dump_symbol", "load_symbol"]
-
 NODE_KEYS = {"op", "name", "attrs", "attr", "param", "inputs", "control_deps", "subgraphs", "backward_source_id"}
 GRAPH_KEYS = {"nodes", "arg_nodes", "heads", "attrs", "node_row_ptr"}
 LARGEST_INDEX = 2**31 - 1

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 
 from ..errors import FormatError
 
-__all__ = ["MXNET_VERSION", "GraphRecord", "NodeEntry", "NodeRecord", "check_graph"]
-
 MXNET_VERSION = 10901
 """The version whose format is written: 1.9.1."""
 

@@ -11,8 +11,6 @@ from dataclasses import replace
 
 from .symbol_records import MXNET_VERSION, GraphRecord, NodeRecord
 
-__all__ = ["InputNames", "names_of_variables", "upgrade"]
-
 HIDDEN_KEYS = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage")
 LAST_AXIS_VERSION = 905  # before it, axis=-1 of argmax meant the flattened array, which is now the default
 

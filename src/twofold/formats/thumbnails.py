@@ -10,8 +10,6 @@ from .images import converted, decoding
 if TYPE_CHECKING:
     from .records import Buffer
 
-__all__ = ["ImageFacts", "Thumbnail", "image_facts", "is_image", "thumbnail"]
-
 SIDE = 160
 #: What files of images start with.
 SIGNATURES = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF8", b"II*\0", b"MM\0*")

@@ -16,8 +16,6 @@ from ..errors import FileAccessError, MissingDependency, MissingFileError
 if TYPE_CHECKING:
     from .records import Buffer
 
-__all__ = ["RangedFile", "filesystem", "is_url", "named_errors", "send"]
-
 URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(::|://)")  # at least two letters: "c:/data" is a path
 LOCAL = "file://"
 INSTALL = "twofold[remote]"

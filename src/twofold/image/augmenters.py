@@ -26,28 +26,6 @@ from .functions import (
 if TYPE_CHECKING:
     from ..ndarray.array import NDArray
 
-__all__ = [
-    "Augmenter",
-    "BrightnessJitterAug",
-    "CastAug",
-    "CenterCropAug",
-    "ColorJitterAug",
-    "ColorNormalizeAug",
-    "ContrastJitterAug",
-    "CreateAugmenter",
-    "ForceResizeAug",
-    "HorizontalFlipAug",
-    "HueJitterAug",
-    "LightingAug",
-    "RandomCropAug",
-    "RandomGrayAug",
-    "RandomOrderAug",
-    "RandomSizedCropAug",
-    "ResizeAug",
-    "SaturationJitterAug",
-    "SequentialAug",
-]
-
 #: The brightness of red, green and blue.
 BRIGHTNESS = np.array([[[0.299, 0.587, 0.114]]], "float32")
 #: Means, deviations and principal components of the colors of ImageNet.

@@ -22,17 +22,6 @@ from .functions import copyMakeBorder, fixed_crop
 if TYPE_CHECKING:
     from ..ndarray.array import NDArray
 
-__all__ = [
-    "CreateDetAugmenter",
-    "CreateMultiRandCropAugmenter",
-    "DetAugmenter",
-    "DetBorrowAug",
-    "DetHorizontalFlipAug",
-    "DetRandomCropAug",
-    "DetRandomPadAug",
-    "DetRandomSelectAug",
-]
-
 #: Smallest area of an object that counts, and of a part that is cut out, in pixels.
 LEAST_AREA = 2
 #: Half a pixel, so that rounding up never exceeds the image.

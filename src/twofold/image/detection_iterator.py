@@ -22,8 +22,6 @@ from .iterator import ImageIter
 if TYPE_CHECKING:
     from ..ndarray.array import NDArray
 
-__all__ = ["ImageDetIter"]
-
 #: Marks rows of a batch's label without an object.
 NO_OBJECT = -1
 

@@ -18,8 +18,6 @@ from .record_loader import RecordLoader
 from .record_parameters import Batching, Normalizing, Reading
 from .records import ImageRecordIter
 
-__all__ = ["ImageDetRecordIter"]
-
 RESIZE_MODES, EMIT_MODES = ("force", "shrink", "fit"), ("center", "overlap")
 #: Numbers before the label in a batch: channels, height and width of the image, and how many numbers its label has.
 HEAD = 4

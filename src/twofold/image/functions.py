@@ -22,22 +22,6 @@ if TYPE_CHECKING:
 
     from ..ndarray.array import NDArray
 
-__all__ = [
-    "center_crop",
-    "color_normalize",
-    "copyMakeBorder",
-    "fixed_crop",
-    "imdecode",
-    "imread",
-    "imresize",
-    "imrotate",
-    "random_crop",
-    "random_rotate",
-    "random_size_crop",
-    "resize_short",
-    "scale_down",
-]
-
 #: Width and height.
 Size = tuple[int, int]
 #: The corner, width and height of a part: x, y, w, h.

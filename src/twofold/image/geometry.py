@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from ..backend.pictures import Axis, PictureWriter
     from ..formats.images import Picture
 
-__all__ = ["Map"]
-
 NEAREST, LINEAR = 0, 1
 HOST = Device("cpu", 0)
 #: The matrix of an image that stays as it is.

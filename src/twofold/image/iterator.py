@@ -25,8 +25,6 @@ from .functions import imdecode
 if TYPE_CHECKING:
     from ..ndarray.array import NDArray
 
-__all__ = ["ImageIter"]
-
 DTYPES = ("int32", "float32", "int64", "float64")
 LAST_BATCHES = ("pad", "discard", "roll_over")
 

@@ -19,8 +19,6 @@ from .geometry import Map
 if TYPE_CHECKING:
     from ..formats.records import Buffer
 
-__all__ = ["RecordAugmenter"]
-
 
 @dataclass(frozen=True)
 class RecordAugmenter:

@@ -9,8 +9,6 @@ from ..formats.files import file_exists, listed_files, read_file, with_suffix
 from ..formats.recordio import load_index
 from ..recordio import MXIndexedRecordIO
 
-__all__ = ["RecordFiles", "RecordKey"]
-
 Damaged = Callable[[FormatError | FileAccessError], None]
 #: Extensions of the files next to records that have none.
 BESIDE = (".idx", ".lst")

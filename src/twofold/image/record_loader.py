@@ -18,8 +18,6 @@ from .record_augmenter import RecordAugmenter
 from .record_files import RecordFiles, RecordKey
 from .record_parameters import Normalizing, Reading
 
-__all__ = ["RecordLoader", "timed"]
-
 
 class RecordLoader:
     """Loads records as pixels and labels. Threads use it at the same time.

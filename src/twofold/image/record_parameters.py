@@ -10,8 +10,6 @@ from ..errors import ParameterError
 from ..io.parameters import parsed
 from ..opdef.params import SHAPE, Param
 
-__all__ = ["Batching", "Normalizing", "Reading", "groups_of", "image_shape"]
-
 
 @dataclass(frozen=True)
 class Reading:

@@ -29,8 +29,6 @@ from .record_files import RecordKey
 from .record_loader import RecordLoader, timed
 from .record_parameters import Batching, Normalizing, Reading, groups_of, image_shape
 
-__all__ = ["ImageRecordInt8Iter", "ImageRecordIter", "ImageRecordIter_v1", "ImageRecordUInt8Iter", "ImageRecordUInt8Iter_v1"]
-
 
 class Row(NamedTuple):
     """A row of a batch: its place, the image's position in the epoch, the key and the seed, and the loaded row if there is one."""

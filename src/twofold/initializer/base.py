@@ -14,8 +14,6 @@ from .. import random, registry
 from ..errors import DTypeError, InvalidValue, ParameterError, ShapeError, Undefined, WrongShape, WrongType
 from ..ndarray.array import NDArray
 
-__all__ = ["InitDesc", "Initializer", "Load", "Mixed", "alias", "bilinear_kernel", "create", "register"]
-
 #: Suffix of a parameter's name to the method that initializes it; the first match counts.
 _BY_SUFFIX = (
     ("weight", "_init_weight"),

@@ -8,8 +8,6 @@ from ..errors import ParameterError, ShapeError
 from ..ndarray.array import NDArray
 from .base import InitDesc, Initializer, create, register
 
-__all__ = ["GATES", "FusedRNN", "PackedWeights"]
-
 #: Suffixes of the gates' names by mode, in packed order.
 GATES = {"rnn_relu": ("",), "rnn_tanh": ("",), "lstm": ("_i", "_f", "_c", "_o"), "gru": ("_r", "_z", "_o")}
 

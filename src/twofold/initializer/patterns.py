@@ -8,8 +8,6 @@ import numpy as np
 from ..ndarray.array import NDArray
 from .base import Initializer, alias, bilinear_kernel, register
 
-__all__ = ["Bilinear", "Constant", "LSTMBias", "One", "Zero"]
-
 
 @alias("zeros")
 @register

@@ -9,8 +9,6 @@ from ..errors import ParameterError, ShapeError
 from ..ndarray.array import NDArray
 from .base import Initializer, register
 
-__all__ = ["MSRAPrelu", "Normal", "Orthogonal", "Uniform", "Xavier"]
-
 
 def _draw_uniform(arr: NDArray, scale: float) -> None:
     arr[:] = random.uniform(-scale, scale, shape=arr.shape, ctx=arr.context)

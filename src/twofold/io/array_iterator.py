@@ -16,8 +16,6 @@ from ..strictness import tolerate
 from .iterator import DataBatch, DataDesc, DataIter, register_iterator
 from .states import checked_state, rows_below, whole_number
 
-__all__ = ["NDArrayIter", "sample_of_arrays"]
-
 LAST_BATCH = ("pad", "discard", "roll_over")
 
 

@@ -21,8 +21,6 @@ from .parameters import takes_text
 from .parts import part_of
 from .states import checked_state, whole_number
 
-__all__ = ["MNISTIter", "MXDataIter"]
-
 
 class MXDataIter(LoadingIter):
     """Base class of iterators over rows that are converted, and perhaps read, batch by batch.

@@ -11,19 +11,6 @@ from ..dtype import DTypeLike
 from ..errors import MXNetError, WrongType
 from ..ndarray.array import NDArray
 
-__all__ = [
-    "REGISTERED",
-    "BatchLike",
-    "BatchSource",
-    "DataBatch",
-    "DataDesc",
-    "DataIter",
-    "Registered",
-    "Shapes",
-    "describe",
-    "register_iterator",
-]
-
 T = TypeVar("T")
 Indices = Sequence[int] | np.ndarray
 

@@ -12,8 +12,6 @@ from ..opdef.params import Floats, Param, Shape, kind_of
 from ..strictness import tolerate
 from .iterator import DataIter
 
-__all__ = ["parsed", "takes_text"]
-
 Init = TypeVar("Init", bound=Callable[..., None])
 #: Annotations of parameters that may be text; all others are left as they are given.
 PARSED = (bool, int, float, Floats, Shape)

@@ -3,8 +3,6 @@
 from ..config import launched
 from ..errors import ParameterError
 
-__all__ = ["WORKERS", "part_of"]
-
 #: What is passed for ``num_parts`` to divide the data over the workers that ``twofold launch`` has started.
 WORKERS = "workers"
 

@@ -5,8 +5,6 @@ from typing import Any
 from ..errors import FileAccessError, FormatError, ParameterError, ShapeError
 from ..origin import warn
 
-__all__ = ["BAD_SAMPLE", "SkippedSamples"]
-
 #: Errors about a sample: it is damaged, cannot be read, or does not have the shape of the others.
 BAD_SAMPLE = (FormatError, FileAccessError, ShapeError)
 

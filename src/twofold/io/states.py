@@ -8,8 +8,6 @@ import numpy as np
 
 from ..errors import ParameterError
 
-__all__ = ["checked_state", "is_flag", "is_state", "rows_below", "whole_number"]
-
 Check = Callable[[Any], bool]
 
 

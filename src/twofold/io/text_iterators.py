@@ -22,8 +22,6 @@ from .skipped import SkippedSamples
 from .text_parsing import SparseParser, SparseRows, ValueParser
 from .text_rows import TextRows, without_options
 
-__all__ = ["CSVIter", "LibSVMIter"]
-
 #: Dtypes of CSVIter and LibSVMIter.
 CSV_DTYPES, SPARSE_DTYPES = ("float32", "int32", "int64"), ("float32",)
 #: The value of parameters that name no file.

@@ -15,8 +15,6 @@ from ..device import CPU
 from ..errors import FormatError, ShapeError
 from ..strictness import tolerate
 
-__all__ = ["SparseParser", "SparseRows", "ValueParser"]
-
 #: What separates numbers.
 NEWLINE, BLANK, COMMA, COLON = b"\n ,:"
 #: The whole part of a number, and a fraction or an exponent behind it.

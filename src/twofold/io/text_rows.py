@@ -15,8 +15,6 @@ from ..errors import FileAccessError, FormatError, ParameterError, ShapeError
 from ..formats.files import file_exists, listed_files, open_file, reading_at
 from ..formats.urls import is_url
 
-__all__ = ["TextRows", "without_options"]
-
 #: Bytes of text that are parsed at once, and those up to which the parsed pieces of a sequence of files are kept.
 PIECE, KEPT = 1 << 20, 64 << 20
 ROW = re.compile(r"\brow (\d+)")

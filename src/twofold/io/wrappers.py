@@ -11,8 +11,6 @@ from .array_iterator import sample_of_arrays
 from .iterator import DataBatch, DataDesc, DataIter, Indices, describe, register_iterator
 from .states import checked_state, is_state, whole_number
 
-__all__ = ["PrefetchingIter", "ResizeIter"]
-
 Names = Sequence[Mapping[str, str]]
 
 

@@ -11,18 +11,6 @@ from ..errors import UnboundArgumentError, Undefined, WrongShape
 from ..imperative.array import Array
 from ..ndarray.array import NDArray
 
-__all__ = [
-    "Arrays",
-    "EvalMetric",
-    "Result",
-    "alias",
-    "check_label_shapes",
-    "host_pairs",
-    "on_host",
-    "pairs_of",
-    "register",
-]
-
 #: The labels or predictions of a batch: a list of arrays, one per device or output, or a single array.
 Arrays = Array | numpy.ndarray | Sequence[Array | numpy.ndarray]
 #: What `EvalMetric.get` returns: a name and a value, or those of several metrics.

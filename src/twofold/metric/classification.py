@@ -7,8 +7,6 @@ import numpy as np
 from ..errors import InvalidValue, ShapeError, WrongShape
 from .base import Arrays, EvalMetric, alias, check_label_shapes, host_pairs, register
 
-__all__ = ["Accuracy", "TopKAccuracy"]
-
 
 @alias("acc")
 @register

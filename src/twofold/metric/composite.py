@@ -11,8 +11,6 @@ from ..errors import DTypeError, ParameterError
 from ..ndarray.array import NDArray
 from .base import Arrays, EvalMetric, Result, alias, check_label_shapes, on_host, pairs_of, register
 
-__all__ = ["CompositeEvalMetric", "CustomMetric", "create", "np"]
-
 _create = registry.get_create_func(EvalMetric, "metric")
 
 #: A function of a label and a prediction; it returns the value for the batch, or (sum, number of instances).

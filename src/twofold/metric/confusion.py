@@ -9,8 +9,6 @@ import numpy as np
 from ..errors import ParameterError, ShapeError
 from .base import Arrays, EvalMetric, check_label_shapes, host_pairs, register
 
-__all__ = ["F1", "MCC", "PCC"]
-
 
 def _count(matrix: np.ndarray, right: np.ndarray, predicted: np.ndarray) -> np.ndarray:
     """Add predictions to a confusion matrix (predicted, true), which grows with the number of classes."""

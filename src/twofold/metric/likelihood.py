@@ -9,8 +9,6 @@ import numpy as np
 from ..errors import WrongShape
 from .base import Arrays, EvalMetric, alias, host_pairs, register
 
-__all__ = ["CrossEntropy", "NegativeLogLikelihood", "Perplexity"]
-
 
 class _LogLoss(EvalMetric):
     """Mean of ``−log(probability of the true class + eps)``."""

@@ -10,8 +10,6 @@ from ..errors import ParameterError, ShapeError
 from ..strictness import tolerate
 from .base import Arrays, EvalMetric, alias, check_label_shapes, host_pairs, on_host, register
 
-__all__ = ["MAE", "MSE", "RMSE", "Caffe", "Loss", "PearsonCorrelation", "Torch"]
-
 
 class _Distance(EvalMetric):
     """Mean over batches of an error."""

@@ -9,8 +9,6 @@ from ..errors import FormatError, ParameterError
 from ..formats.files import read_file, write_file
 from .trace import trace_chunks
 
-__all__ = ["PROCESSES_EACH", "merge_traces", "read_trace"]
-
 #: Processes of a viewer (devices and domains) for each process of the cluster.
 PROCESSES_EACH = 1000
 #: The category of what all workers compute together, with its number among ``args``.

@@ -11,8 +11,6 @@ from ..extension_points import LOADERS
 from ..origin import frame_of_user
 from ..scheduler.observers import Event, forget, listen, this_thread
 
-__all__ = ["Flush", "Report", "explain"]
-
 
 class Flush(NamedTuple):
     """A program that ran.

@@ -10,8 +10,6 @@ from ..errors import FormatError, ParameterError
 from ..profiler.cluster import COMMUNICATION, PROCESSES_EACH, read_trace
 from .drawing import Svg
 
-__all__ = ["plot_cluster"]
-
 #: Sizes in pixels: the text beside rows, the time axis, the heights of a row and of what is between workers.
 MARGIN, WIDTH, ROW, GAP, TOP = 120, 1100, 16, 12, 44
 #: What is closer than this is drawn as one box.

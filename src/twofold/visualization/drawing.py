@@ -8,8 +8,6 @@ from typing import Any
 from ..formats.files import join_path, write_file
 from ..formats.urls import is_url
 
-__all__ = ["Mermaid", "Svg", "digraph"]
-
 
 class _Text(str):
     """A drawing as text."""

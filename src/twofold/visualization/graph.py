@@ -7,8 +7,6 @@ from ..graph.ir import Application, Constant, Leaf, Node, topological
 from .drawing import Svg
 from .layered import Box, Edge, plot_layers
 
-__all__ = ["plot_graph"]
-
 #: ColorBrewer's palette Set3: a leaf, a constant, an application, and the kernels in turn.
 LEAF, CONSTANT, APPLICATION, KERNELS = "#8dd3c7", "#d9d9d9", "#ffffb3", ("#fb8072", "#80b1d3", "#fdb462", "#b3de69")
 

@@ -10,8 +10,6 @@ from statistics import fmean
 
 from .drawing import Svg
 
-__all__ = ["Box", "Edge", "plot_layers", "without_shared_prefix"]
-
 #: Sizes in pixels of a box, of the place of an edge that passes a layer, and of the gaps beside and below.
 WIDTH, HEIGHT, PASSING, BESIDE, BELOW = 168, 40, 12, 18, 30
 #: Characters that fit into a line of a box.

@@ -10,8 +10,6 @@ from ..graph.memory_plan import Place
 from ..program.compile import Program
 from .drawing import Svg
 
-__all__ = ["plot_memory"]
-
 #: Sizes in pixels: the text beside rows, the width of a step, bytes per pixel of a row's height, and the minimum height.
 MARGIN, WIDTH, BYTES_PER_PIXEL, LEAST = 150, 28, 1 << 16, 14
 #: ColorBrewer's palette Set3, by kind of place.

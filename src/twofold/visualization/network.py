@@ -14,8 +14,6 @@ from ..symbol.partial_types import PartialShape, PartialType
 from ..symbol.symbol import Symbol
 from .drawing import Mermaid, digraph
 
-__all__ = ["plot_network", "print_summary"]
-
 #: Suffixes of variables that a drawing hides: weights and states.
 WEIGHTS = ("_weight", "_bias", "_beta", "_gamma", "_moving_var", "_moving_mean", "_running_var", "_running_mean")
 #: ColorBrewer's palette Set3, by kind of node.

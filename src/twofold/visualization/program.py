@@ -10,8 +10,6 @@ from ..graph.ir import Leaf, Node, is_const
 from ..program.compile import Program
 from .drawing import Mermaid, digraph
 
-__all__ = ["plot_program"]
-
 #: Colors of ColorBrewer's palette Set3: an input of a program, a step, a fused kernel.
 READ, STEP, KERNEL = "#8dd3c7", "#ffffb3", "#fb8072"
 

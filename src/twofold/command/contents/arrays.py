@@ -22,8 +22,6 @@ from .selecting import selected
 from .source import Source
 from .statistics import PIECE, array_content, has_statistics, statistics_of
 
-__all__ = ["read_idx_arrays", "read_npy", "read_npz", "read_parameters", "read_safetensors"]
-
 
 def read_parameters(source: Source, content: Content, selection: Selection) -> None:
     """Arrays of an MXNet parameter file. Names come last in the file: those of a cut one stay unknown."""

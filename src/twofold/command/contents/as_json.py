@@ -7,8 +7,6 @@ from typing import Any
 
 from .content import Content
 
-__all__ = ["json_text"]
-
 
 def json_text(content: Content) -> str:
     """The content without its pictures, as JSON text."""

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from ...errors import FormatError, MXNetError
     from ...visualization.layered import Box, Edge
 
-__all__ = ["ArrayContent", "Content", "Fact", "Network", "Sample", "Selection", "Statistics", "Table"]
-
 #: A single value of a table or a line.
 Fact = str | int | float | None
 

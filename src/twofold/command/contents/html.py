@@ -9,8 +9,6 @@ from ..page import page
 from .content import ArrayContent, Content, Fact, Sample, Table
 from .wording import arrays_table, fact_text, samples_table, size_in_bytes
 
-__all__ = ["content_page"]
-
 STYLE = """
 body { max-width: 80rem; } table { font-size: 14px; } td { font-variant-numeric: tabular-nums; } .text { text-align: left; }
 .wide { overflow-x: auto; } .sheet { display: flex; flex-wrap: wrap; gap: 1rem; }

@@ -21,8 +21,6 @@ from ...visualization.network import COLORS, DATA, OTHER, WEIGHTS
 from .content import Content, Fact, Network, Selection, Table
 from .source import Source, opened
 
-__all__ = ["MOST_BOXES", "operator_color", "read_symbol"]
-
 #: Larger graphs are not drawn.
 MOST_BOXES = 1500
 SYMBOL = re.compile(r"(.*)-symbol\.json")

@@ -17,8 +17,6 @@ from .networks import MOST_BOXES, operator_color
 from .source import Source
 from .statistics import has_statistics, statistics_of_array
 
-__all__ = ["read_onnx"]
-
 
 def read_onnx(source: Source, content: Content, selection: Selection) -> None:
     """A model. Arrays in other files are listed, and not read."""

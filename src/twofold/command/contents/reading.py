@@ -16,8 +16,6 @@ from .source import Source, opened
 from .states import read_states
 from .text import looks_like_csv, looks_like_index, looks_like_libsvm, looks_like_list, read_csv, read_index, read_libsvm, read_list
 
-__all__ = ["KINDS", "content_of"]
-
 
 class Kind(NamedTuple):
     """A kind of file.

@@ -16,8 +16,6 @@ from .content import Content, Fact, Sample, Selection, Table
 from .selecting import selected, spread
 from .source import Source
 
-__all__ = ["read_records"]
-
 #: Records that are looked into, besides those that are shown; and how many different values a table lists.
 EXAMINED, LISTED = 256, 20
 #: Headers of records that are no labeled data would name ids beyond these limits.

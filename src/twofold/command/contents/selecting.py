@@ -5,8 +5,6 @@ from collections.abc import Sequence
 
 from .content import Selection
 
-__all__ = ["selected", "spread"]
-
 
 def selected(count: int, selection: Selection) -> Sequence[int]:
     """The positions that are shown of so many: the first, or as many at random, in order."""

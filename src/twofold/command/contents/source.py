@@ -9,8 +9,6 @@ from typing import BinaryIO
 from ...errors import FileAccessError, FormatError, MissingFileError
 from ...formats.files import open_file, read_file
 
-__all__ = ["Source", "opened"]
-
 #: Bytes by which the kind of a file is told.
 HEAD = 4096
 

@@ -8,8 +8,6 @@ from .content import Content, Fact, Selection, Table
 from .source import Source
 from .statistics import array_content
 
-__all__ = ["read_states"]
-
 #: Elements of a list that are shown.
 SHOWN_PARTS = 20
 

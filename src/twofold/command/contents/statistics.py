@@ -8,8 +8,6 @@ from ...dtype import HALVES, NAME_OF, NUMPY
 from ...formats.records import ArrayRecord
 from .content import ArrayContent, Statistics
 
-__all__ = ["PIECE", "array_content", "has_statistics", "statistics_of", "statistics_of_array"]
-
 #: Elements that are looked at together.
 PIECE = 1 << 20
 #: Intervals of a histogram, and the least number of elements of which the histogram of a large array is made.

@@ -8,8 +8,6 @@ from itertools import zip_longest
 from .content import Content, Fact, Table
 from .wording import arrays_table, fact_text, printable, samples_table, size_in_bytes
 
-__all__ = ["print_content"]
-
 #: Rows of a table that are printed.
 MOST_ROWS = 400
 #: Columns of texts longer than this may be folded to it.

@@ -11,17 +11,6 @@ from ...formats.recordio import load_index
 from .content import Content, Fact, Selection, Table
 from .source import Source
 
-__all__ = [
-    "looks_like_csv",
-    "looks_like_index",
-    "looks_like_libsvm",
-    "looks_like_list",
-    "read_csv",
-    "read_index",
-    "read_libsvm",
-    "read_list",
-]
-
 #: Bytes of a file of rows that are parsed, and the numbers of a row that are shown.
 PARSED, SHOWN_NUMBERS = 1 << 20, 12
 #: Labels that a table lists.

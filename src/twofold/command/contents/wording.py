@@ -5,8 +5,6 @@ from math import prod
 
 from .content import ArrayContent, Content, Fact, Table
 
-__all__ = ["arrays_table", "fact_text", "printable", "samples_table", "size_in_bytes", "sparkline"]
-
 BARS = " ▁▂▃▄▅▆▇█"
 UNITS = ("bytes", "kB", "MB", "GB", "TB")
 #: Characters of a text that a table shows.

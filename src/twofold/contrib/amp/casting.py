@@ -11,8 +11,6 @@ from ...symbol.partial_types import PartialType
 from ...symbol.rebuild import copied, rebuilt
 from .listing import Rules
 
-__all__ = ["cast_graph"]
-
 
 def cast_graph(heads: Iterable[Head], rules: Rules, excluded: Collection[str], data: Collection[str] | None, optional: bool) -> list[Head]:
     """A copy of a graph in mixed precision, whose float outputs are float32.

@@ -17,8 +17,6 @@ from ...symbol.symbol import Symbol
 from .casting import cast_graph
 from .listing import Conditions, Rules, rules_for
 
-__all__ = ["convert_bucketing_module", "convert_hybrid_block", "convert_model", "convert_symbol"]
-
 Arrays = Mapping[str, NDArray]
 
 

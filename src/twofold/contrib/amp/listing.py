@@ -8,18 +8,6 @@ from ...errors import InvalidValue
 from ...opdef.registry import NAMES
 from .lists import symbol_bf16, symbol_fp16
 
-__all__ = [
-    "Rules",
-    "list_conditional_fp32_ops",
-    "list_fp32_ops",
-    "list_loss_output_functions",
-    "list_lp16_fp32_ops",
-    "list_lp16_ops",
-    "list_lp16_use_fp32_params",
-    "list_widest_type_cast",
-    "rules_for",
-]
-
 Conditions = Sequence[tuple[str, str, Sequence[str]]]
 
 

@@ -28,8 +28,6 @@ from ...symbol.rebuild import copied
 from .listing import Conditions, Rules, list_loss_output_functions, rules_for
 from .loss_scaler import LossScaler
 
-__all__ = ["STATE", "init", "is_initialized"]
-
 
 @dataclass
 class _State:

@@ -10,8 +10,6 @@ from ...optimizer import Optimizer
 from . import start
 from .loss_scaler import LossScaler
 
-__all__ = ["init_trainer", "scale_loss", "unscale"]
-
 
 def _checked(trainer: Any) -> Trainer:
     if isinstance(trainer, Optimizer):

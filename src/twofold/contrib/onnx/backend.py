@@ -18,8 +18,6 @@ from ...symbol.symbol import Symbol
 from .reading import GraphReader
 from .values import NotConstant, Tensor
 
-__all__ = ["Prepared", "is_compatible", "prepare", "run_model", "supports_device"]
-
 #: A graph that is read for too many combinations of sizes and constants keeps the last ones only.
 _MOST_GRAPHS = 16
 

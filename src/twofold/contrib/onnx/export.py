@@ -21,8 +21,6 @@ from .package import checked_opset, onnx_package
 from .tracing import inferred, written
 from .varying import free_axes, generalized, other_size
 
-__all__ = ["export_model", "get_operator_support"]
-
 Shape = tuple[int, ...]
 Arrays = Mapping[str, NDArray]
 Path = str | PathLike[str]

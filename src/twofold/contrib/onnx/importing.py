@@ -13,8 +13,6 @@ from ...symbol.symbol import Symbol
 from .files import load_model
 from .reading import GraphReader
 
-__all__ = ["get_model_metadata", "import_model", "import_to_gluon"]
-
 Path = str | PathLike[str]
 Model = tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]
 

@@ -20,7 +20,7 @@ from .operators import loading as loading
 from .operators.functions import NP
 from .package import onnx_package
 from .rules import READINGS, Reading
-from .values import NotConstant, Sizes, Tensor
+from .values import Sizes, Tensor
 
 if TYPE_CHECKING:
     from ...ndarray.array import NDArray
@@ -359,6 +359,3 @@ def _text(data: bytes, place: str) -> str:
         return data.decode()
     except UnicodeDecodeError:
         raise FormatError(f"{place}: an attribute is not text", repr(data[:40])) from None
-
-
-__all__ = ["GraphReader", "NotConstant", "attribute_value"]

@@ -11,8 +11,6 @@ from ...ndarray.array import NDArray
 from ...symbol import Group
 from ...symbol.symbol import Symbol
 
-__all__ = ["HistogramCollector", "RangeCollector", "combine_histogram", "is_unsigned", "threshold_of"]
-
 Histogram = tuple[np.ndarray, np.ndarray, float, float, float]
 
 

@@ -14,8 +14,6 @@ from ...symbol.symbol import Symbol
 from .calibration import HistogramCollector, RangeCollector, run_layers
 from .graph import calibrated_value, form_of, quantized_graph
 
-__all__ = ["calib_graph", "quantize_graph", "quantize_model", "quantize_model_mkldnn"]
-
 Arrays = Mapping[str, NDArray]
 Model = tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]
 

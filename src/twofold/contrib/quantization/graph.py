@@ -11,8 +11,6 @@ from ...ops import quantization
 from ...symbol.node import VARIABLE, Head, SymbolNode, topological
 from ...symbol.rebuild import copied
 
-__all__ = ["Quantized", "calibrated_value", "form_of", "quantized_graph"]
-
 Triple = tuple[Head, Head, Head]
 
 

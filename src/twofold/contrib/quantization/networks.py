@@ -20,8 +20,6 @@ from .calibration import run_layers
 from .conversion import calib_graph, quantize_graph, rows_up_to
 from .graph import form_of
 
-__all__ = ["quantize_net", "quantize_net_v2"]
-
 #: Batches, which begin with the inputs of the network.
 Samples = DataIter | DataLoader
 

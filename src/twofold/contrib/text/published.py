@@ -1,7 +1,5 @@
 """The published files of word vectors: SHA-1 of each file and of the archive that holds it, by name. Data only."""
 
-__all__ = ["FAST_TEXT", "GLOVE", "GLOVE_ARCHIVES"]
-
 #: Files of GloVe.
 GLOVE = {
     "glove.42B.300d.txt": "876767977d6bd4d947c0f84d44510677bc94612a",
