@@ -1,14 +1,15 @@
 """The value type ``Device`` (MXNet's Context) and the per-thread default device. It knows no backend."""
 
 import threading
+from collections.abc import Callable
 from typing import ClassVar
 
 from .errors import DeviceError
-from .extension_points import LOADERS
 
 TYPE_CODES = {"cpu": 1, "gpu": 2, "cpu_pinned": 3, "cpu_shared": 5}
 KIND_OF_CODE = {code: kind for kind, code in TYPE_CODES.items()}
-
+#: What frees the memory that pools keep: `backend.loader` enters itself, and before it is loaded there are no pools.
+TRIMMERS: list[Callable[["Device"], None]] = []
 
 #: Has an entry once any thread has set a default device. To ask this list takes a tenth of the time of asking for the thread's own stack.
 ENTERED: list["Device"] = []
@@ -107,7 +108,8 @@ class Device(metaclass=_DeviceType):
 
     def empty_cache(self) -> None:
         """Free the memory that the device's pool keeps for later arrays."""
-        LOADERS["device", "trim"]()(self)
+        for trim in TRIMMERS:
+            trim(self)
 
     def __repr__(self) -> str:
         return f"{self.device_type}({self.device_id})"

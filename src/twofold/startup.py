@@ -9,48 +9,7 @@ from typing import Any
 from . import submodule_names
 from .extension_points import LOADERS
 
-__all__: list[str] = []
-
-
 PACKAGE = __name__.rpartition(".")[0]
-
-
-def _numpy() -> Any:
-    return importlib.import_module(".numpy", __package__)
-
-
-def _numpy_extension() -> Any:
-    return importlib.import_module(".numpy_extension", __package__)
-
-
-def _mxnet_numpy(module: str, name: str) -> Any:
-    return getattr(importlib.import_module(f".mxnet_numpy.{module}", __package__), name)
-
-
-def _numpy_symbol(name: str) -> Any:
-    return getattr(importlib.import_module(".symbol.numpy_symbol", __package__), name)
-
-
-def _folding_lines() -> Any:
-    return importlib.import_module(".numpy_folding.explain", __package__).text
-
-
-def _cached_op() -> Any:
-    return importlib.import_module(".compat.cached_op", __package__).CachedOp
-
-
-def _record_iterator(name: str) -> Any:
-    module = "detection_records" if name == "ImageDetRecordIter" else "records"
-    return getattr(importlib.import_module(f".image.{module}", __package__), name)
-
-
-def _array_internal(name: str) -> Any:
-    return getattr(importlib.import_module(".compat.array_internals", __package__), name)
-
-
-def _trim() -> Any:
-    backend_for = importlib.import_module(".backend.loader", __package__).backend_for
-    return lambda device: backend_for(device).trim()
 
 
 def _module_of(name: str) -> str | None:
@@ -59,39 +18,46 @@ def _module_of(name: str) -> str | None:
     return where if isinstance(where, str) and where != name else None
 
 
-LOADERS |= {
-    ("ndarray", "CachedOp"): _cached_op,
-    ("device", "trim"): _trim,
-    ("gluon.contrib.data", "text"): lambda: importlib.import_module(".contrib.text.wiki_text", __package__),
-    ("ndarray", "np"): _numpy,
-    ("ndarray", "npx"): _numpy_extension,
+#: Names of lower packages to the module that has them, and after a colon their name there if it is another thing than the module.
+LAZY = {
+    "gluon.contrib.data text": "contrib.text.wiki_text",
+    "ndarray CachedOp": "compat.cached_op:CachedOp",
+    "ndarray np": "numpy",
+    "ndarray npx": "numpy_extension",
     # the class of `as_np_ndarray`, which the alias ``mxnet`` replaces
-    ("np", "ndarrayView"): lambda: _numpy().ndarrayView,
-    ("numpy", "ndarrayView"): lambda: _numpy().ndarrayView,
-    ("mxnet_numpy", "functions"): lambda: _mxnet_numpy("array_functions", "FUNCTIONS"),
-    ("mxnet_numpy", "linalg"): lambda: _mxnet_numpy("linalg", "FACE"),
-    ("mxnet_numpy", "random"): lambda: _mxnet_numpy("random", "FACE"),
-    ("profiler", "folding_lines"): _folding_lines,
-    ("symbol", "np"): lambda: _numpy_symbol("NP"),
-    ("symbol", "np_symbol"): lambda: _numpy_symbol("NumpySymbol"),
-    ("symbol", "npx"): lambda: _numpy_symbol("NPX"),
+    "np ndarrayView": "numpy:ndarrayView",
+    "numpy ndarrayView": "numpy:ndarrayView",
+    "mxnet_numpy functions": "mxnet_numpy.array_functions:FUNCTIONS",
+    "mxnet_numpy linalg": "mxnet_numpy.linalg:FACE",
+    "mxnet_numpy random": "mxnet_numpy.random:FACE",
+    "profiler folding_lines": "numpy_folding.explain:text",
+    "symbol np": "symbol.numpy_symbol:NP",
+    "symbol np_symbol": "symbol.numpy_symbol:NumpySymbol",
+    "symbol npx": "symbol.numpy_symbol:NPX",
+    "io ImageDetRecordIter": "image.detection_records:ImageDetRecordIter",
+}
+LAZY |= {
+    f"io {name}": f"image.records:{name}"
+    for name in ("ImageRecordIter", "ImageRecordIter_v1", "ImageRecordInt8Iter", "ImageRecordUInt8Iter", "ImageRecordUInt8Iter_v1")
+}
+LAZY |= {
+    f"ndarray {name}": f"compat.array_internals:{name}"
+    for name in (
+        *("DLContext", "DLDataType", "DLManagedTensor", "DLTensor", "check_boolean_array_dimension", "get_indexing_dispatch_code"),
+        *("get_oshape_of_gather_nd_op", "indexing_key_expand_implicit_axes"),
+    )
 }
 
-for _name in (
-    *("DLContext", "DLDataType", "DLManagedTensor", "DLTensor", "check_boolean_array_dimension", "get_indexing_dispatch_code"),
-    *("get_oshape_of_gather_nd_op", "indexing_key_expand_implicit_axes"),
-):
-    LOADERS["ndarray", _name] = partial(_array_internal, _name)
 
-for _name in (
-    "ImageDetRecordIter",
-    "ImageRecordInt8Iter",
-    "ImageRecordIter",
-    "ImageRecordIter_v1",
-    "ImageRecordUInt8Iter",
-    "ImageRecordUInt8Iter_v1",
-):
-    LOADERS["io", _name] = partial(_record_iterator, _name)
+def _load(place: str) -> Any:
+    module, _, name = place.partition(":")
+    found = importlib.import_module(f".{module}", PACKAGE)
+    return getattr(found, name) if name else found
+
+
+for _key, _place in LAZY.items():
+    _package, _name = _key.split()
+    LOADERS[_package, _name] = partial(_load, _place)
 
 submodule_names.install(PACKAGE, _module_of)
 

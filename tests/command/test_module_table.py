@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from twofold.compat.module_table import ABSENT, INTERNAL, SAME, SOURCES
-from twofold.compat.mxnet_alias import reason_for_absence, sources_of
+from twofold.compat.mxnet_alias import ABSENT, INTERNAL, SAME, SOURCES, reason_for_absence, sources_of
 
 #: Names that programs import most, by module: they must be there, each under the name MXNet gives it.
 USED = {

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.house.sources import ROOT, budgets, text_files
+from tests.house.sources import ROOT, budgets, text_files, tracked_paths
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,6 +82,12 @@ def test_the_wheel_holds_the_packages_and_nothing_else(names: set[str]):
     tops = {name.partition("/")[0] for name in names if ".dist-info/" not in name}
     assert tops <= packages
     assert {"twofold/__init__.py", "twofold/py.typed"} <= names
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_the_data_beside_the_modules(names: set[str]):
+    tracked = {path.partition("/")[2] for path in tracked_paths() if path.startswith(("src/", "backends/"))}
+    assert {path for path in tracked if path.endswith((".json", ".toml"))} <= names
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..config import fake_gpus
-from ..device import Device
+from ..device import TRIMMERS, Device
 from ..errors import BackendUnavailable, DeviceError
 from .protocol import Backend
 
@@ -69,6 +69,9 @@ def backend_for(device: Device) -> Backend:
     if not device.is_host and device.device_id >= backend.device_count():
         raise DeviceError(f"{device}: no such device", f"{backend.device_count()} of that kind", "see mx.context.num_gpus()")
     return backend
+
+
+TRIMMERS.append(lambda device: backend_for(device).trim())
 
 
 def gpu_count() -> int:

@@ -14,7 +14,7 @@ from ..dtype import FROM_MXNET_CODE, MXNET_CODES, NUMPY
 from ..errors import IndexingError, ParameterError, ShapeError
 from ..formats.params import STORAGE_CODES
 from ..imperative.array import Array
-from .base import NDArrayHandle
+from .base import _HANDLES, _Handle
 
 __all__ = [
     "DLContext",
@@ -54,9 +54,9 @@ def _int64_enabled() -> bool:
     return True
 
 
-def _new_empty_handle() -> NDArrayHandle:
+def _new_empty_handle() -> _Handle:
     """An empty handle."""
-    return NDArrayHandle()
+    return _HANDLES["NDArrayHandle"]()
 
 
 def _storage_type(handle: Any) -> int:

@@ -40,64 +40,28 @@ class _Handle(ctypes.c_void_p):
     """A pointer of MXNet's C library, which Twofold does not have: its ``value`` is None."""
 
 
-class NDArrayHandle(_Handle):
-    """Handle of an array."""
-
-
-class SymbolHandle(_Handle):
-    """Handle of a symbol."""
-
-
-class ExecutorHandle(_Handle):
-    """Handle of an executor."""
-
-
-class CachedOpHandle(_Handle):
-    """Handle of a compiled graph."""
-
-
-class FunctionHandle(_Handle):
-    """Handle of a function on arrays."""
-
-
-class OpHandle(_Handle):
-    """Handle of an operator."""
-
-
-class DataIterHandle(_Handle):
-    """Handle of a data iterator."""
-
-
-class DataIterCreatorHandle(_Handle):
-    """Handle of a kind of data iterators."""
-
-
-class KVStoreHandle(_Handle):
-    """Handle of a key-value store."""
-
-
-class RecordIOHandle(_Handle):
-    """Handle of a record file."""
-
-
-class RtcHandle(_Handle):
-    """Handle of a kernel that was compiled at run time."""
-
-
-class CudaModuleHandle(_Handle):
-    """Handle of a CUDA module."""
-
-
-class CudaKernelHandle(_Handle):
-    """Handle of a CUDA kernel."""
-
-
-class ProfileHandle(_Handle):
-    """Handle of a profiler's object."""
-
-
-class DLPackHandle(_Handle):
-    """Handle of a DLPack tensor."""
+_POINTED_AT = {
+    "NDArrayHandle": "an array",
+    "SymbolHandle": "a symbol",
+    "ExecutorHandle": "an executor",
+    "CachedOpHandle": "a compiled graph",
+    "FunctionHandle": "a function on arrays",
+    "OpHandle": "an operator",
+    "DataIterHandle": "a data iterator",
+    "DataIterCreatorHandle": "a kind of data iterators",
+    "KVStoreHandle": "a key-value store",
+    "RecordIOHandle": "a record file",
+    "RtcHandle": "a kernel that was compiled at run time",
+    "CudaModuleHandle": "a CUDA module",
+    "CudaKernelHandle": "a CUDA kernel",
+    "ProfileHandle": "a profiler's object",
+    "DLPackHandle": "a DLPack tensor",
+}
+#: The classes of handles by name, which are names of this module too.
+_HANDLES: dict[str, type[_Handle]] = {
+    name: type(name, (_Handle,), {"__doc__": f"Handle of {thing}.", "__module__": __name__}) for name, thing in _POINTED_AT.items()
+}
+globals().update(_HANDLES)
 
 
 class _NoLibrary:

@@ -1,20 +1,30 @@
-"""Installs ``mxnet`` as an alias of Twofold: importing it or a submodule returns a proxy that finds names through `module_table`."""
+"""Installs ``mxnet`` as an alias of Twofold: importing it or a submodule returns a proxy that finds names through ``module_table.toml``."""
 
 import sys
+import tomllib
 from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from ..errors import MXNetError
 from ..extension_points import LOADERS
-from .module_table import ABSENT, EVERYWHERE, IMPORTED, INTERNAL, SAME, SOURCES
 
 #: The value of ``mxnet.__version__``, which scripts compare.
 MXNET_VERSION = "1.9.1"
 ROOT = __name__.partition(".")[0]
+
+# The tables' comments say what each is.
+_TABLES = tomllib.loads(Path(__file__).with_name("module_table.toml").read_text(encoding="utf-8"))
+SAME: dict[str, str] = _TABLES["same"]
+EVERYWHERE: list[str] = _TABLES["everywhere"]
+IMPORTED: dict[str, list[str]] = _TABLES["imported"]
+SOURCES: dict[str, list[str]] = _TABLES["sources"]
+ABSENT: dict[str, tuple[str, str]] = {module: (reason, todo) for module, (reason, todo) in _TABLES["absent"].items()}
+INTERNAL: list[str] = _TABLES["internal"]
 
 
 class MissingName(MXNetError, AttributeError):
@@ -53,7 +63,7 @@ def sources_of(name: str) -> list[Any]:
         The module, without ``mxnet.``; empty for the root.
     """
     name = canonical(name)
-    found = (_namespace(source) for source in SOURCES.get(name, (name,)))
+    found = (_namespace(source) for source in SOURCES.get(name, [name]))
     return [source for source in found if source is not None]
 
 
@@ -118,7 +128,7 @@ class _Proxy(ModuleType):
         own = self.__name__.partition(".")[2]
         if _exists(full.partition(".")[2]):
             return import_module(full)
-        if name in IMPORTED.get(own, "").split():
+        if name in IMPORTED.get(own, ()):
             return import_module(f"mxnet.{name}")
         for source in EVERYWHERE:
             value = getattr(_namespace(source), name, _NOTHING)

@@ -1,8 +1,10 @@
 """``mx.contrib.text.embedding``: word vectors from files."""
 
+import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from os import PathLike, fspath
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +17,6 @@ from ...ndarray.array import NDArray
 from ...ndarray.creation import array, zeros
 from ...origin import warn
 from ...registry import get_create_func, get_register_func, get_registry
-from .published import FAST_TEXT, GLOVE, GLOVE_ARCHIVES
 from .vocab import Vocabulary
 
 __all__ = ["CompositeEmbedding", "CustomEmbedding", "FastText", "GloVe", "create", "get_pretrained_file_names", "register"]
@@ -23,6 +24,8 @@ __all__ = ["CompositeEmbedding", "CustomEmbedding", "FastText", "GloVe", "create
 #: Makes the vector of unknown words, given its shape.
 Init = Callable[..., NDArray]
 ROOT = "~/.mxnet/embeddings"
+#: SHA-1 checksums by name: of GloVe's files and archives; for fastText, whose file and archive differ in suffix only, of both.
+PUBLISHED = json.loads(Path(__file__).with_name("published.json").read_text(encoding="utf-8"))
 
 
 class _TokenEmbedding(Vocabulary):
@@ -283,8 +286,8 @@ class GloVe(_TokenEmbedding):
         If it is damaged.
     """
 
-    pretrained_archive_name_sha1: ClassVar[dict[str, str]] = GLOVE_ARCHIVES
-    pretrained_file_name_sha1: ClassVar[dict[str, str]] = GLOVE
+    pretrained_archive_name_sha1: ClassVar[dict[str, str]] = PUBLISHED["GloVe archives"]
+    pretrained_file_name_sha1: ClassVar[dict[str, str]] = PUBLISHED["GloVe files"]
 
     def __init__(
         self,
@@ -310,8 +313,12 @@ class FastText(_TokenEmbedding):
         See `GloVe`; the subfolder is ``fasttext``.
     """
 
-    pretrained_archive_name_sha1: ClassVar[dict[str, str]] = {f"{name}.zip": archive for name, (_, archive) in FAST_TEXT.items()}
-    pretrained_file_name_sha1: ClassVar[dict[str, str]] = {f"{name}.vec": file for name, (file, _) in FAST_TEXT.items()}
+    pretrained_archive_name_sha1: ClassVar[dict[str, str]] = {
+        f"{name}.zip": sums[1] for name, sums in PUBLISHED["fastText files and archives"].items()
+    }
+    pretrained_file_name_sha1: ClassVar[dict[str, str]] = {
+        f"{name}.vec": sums[0] for name, sums in PUBLISHED["fastText files and archives"].items()
+    }
 
     def __init__(
         self,

@@ -17,7 +17,7 @@ from ....image.functions import imdecode, imread
 from ....origin import warn
 from ....recordio import unpack
 from ..dataset import Dataset, RecordFileDataset
-from .published import CIFAR10_SUMS, CIFAR100_SUMS, FASHION_MNIST_SUMS, MNIST_SUMS, check_published
+from .published import SUMS, check_published
 
 __all__ = ["CIFAR10", "CIFAR100", "MNIST", "FashionMNIST", "ImageFolderDataset", "ImageListDataset", "ImageRecordDataset"]
 
@@ -83,7 +83,7 @@ class MNIST(_LabeledImages):
         True: ("train-images-idx3-ubyte", "train-labels-idx1-ubyte"),
         False: ("t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"),
     }
-    _sums: ClassVar[dict[str, str]] = MNIST_SUMS
+    _sums: ClassVar[dict[str, str]] = SUMS["MNIST"]
 
     def __init__(self, root: Folder = f"{DATA}mnist", train: bool = True, transform: Transform | None = None) -> None:
         images, labels = (self._array_of(root, name) for name in self._files[train])
@@ -117,7 +117,7 @@ class FashionMNIST(MNIST):
     Xiao, Rasul and Vollgraf, Fashion-MNIST, arXiv:1708.07747.
     """
 
-    _sums = FASHION_MNIST_SUMS
+    _sums = SUMS["FashionMNIST"]
 
     def __init__(self, root: Folder = f"{DATA}fashion-mnist", train: bool = True, transform: Transform | None = None) -> None:
         super().__init__(root, train, transform)
@@ -152,7 +152,7 @@ class CIFAR10(_LabeledImages):
 
     _archive, _folder = "cifar-10-binary.tar.gz", "cifar-10-batches-bin"
     _files: ClassVar[dict[bool, list[str]]] = {True: [f"data_batch_{k}.bin" for k in range(1, 6)], False: ["test_batch.bin"]}
-    _sums: ClassVar[dict[str, str]] = CIFAR10_SUMS
+    _sums: ClassVar[dict[str, str]] = SUMS["CIFAR10"]
     #: Numbers of labels before the pixels of an image, which of them to use, and of classes.
     _labels, _chosen, _classes = 1, 0, 10
 
@@ -211,7 +211,7 @@ class CIFAR100(CIFAR10):
 
     _archive, _folder = "cifar-100-binary.tar.gz", "cifar-100-binary"
     _files: ClassVar[dict[bool, list[str]]] = {True: ["train.bin"], False: ["test.bin"]}
-    _sums = CIFAR100_SUMS
+    _sums = SUMS["CIFAR100"]
     _labels = 2
 
     def __init__(
