@@ -99,8 +99,8 @@ contracts: $(READY) ## Check who imports whom
 stubs: $(READY) ## Write the .pyi files anew (ARGS=--check only says which are stale)
 	@$(PY) -m twofold.testing.stubs $(ARGS)
 
-code-lines: $(READY) ## Print lines of code, comments and types by folder, and the change since the last tag (or REV)
-	@$(PY) tools/code_lines.py $(if $(filter command,$(origin REV)),$(REV),$$(git describe --tags --abbrev=0 2>/dev/null))
+code-lines: $(READY) ## Print lines of code by folder and the marks of the house, beside the last tag (or REV) (ARGS=--lower)
+	@$(PY) tools/code_lines.py $(ARGS) $(if $(filter command,$(origin REV)),$(REV),$$(git describe --tags --abbrev=0 2>/dev/null))
 
 walks: $(READY) ## Count the Python functions that typical calls enter, beside their goals and ceilings (ARGS=--lower)
 	@$(PY) tools/walks.py $(ARGS)

@@ -199,7 +199,8 @@ def module_step() -> Callable[[], Any]:
 
 def push_and_pull() -> Callable[[], Any]:
     """Pushes and pulls one key of a store for several processes, of which there is one."""
-    store, gradient, weight = mx.kv.create("dist_sync"), nd.ones((2, 3)), nd.zeros((2, 3))
+    store: Any = mx.kv.create("dist_sync")
+    gradient, weight = nd.ones((2, 3)), nd.zeros((2, 3))
     store.init(3, weight)
 
     def act() -> None:
@@ -246,6 +247,7 @@ def new_site() -> Callable[[], Any]:
 def loop() -> Any:
     """The last result of a loop; nothing reads the earlier ones, but their square roots may have to warn."""
     np, x = face(), folding_array()
+    result = x
     for _ in range(ITERATIONS):
         result = np.sqrt(x * 2.0 + 1.0)
     return result
