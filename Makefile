@@ -23,7 +23,7 @@ WITH_DATA := $(if $(DATA),TWOFOLD_DATA=$(DATA))
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help venv test test-cluster test-all test-mnist test-free-threaded demo demo-cluster example-torch lint format types contracts code-lines walks docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-cliffs bench-cluster bench-data bench-gpu bench-model-zoo bench-mxnet bench-peers bench-scripts bench-small stubs asv asv-compare asv-pages fuzz mutants clean
+.PHONY: help venv test test-cluster test-all test-mnist test-free-threaded demo demo-cluster example-torch lint format types contracts layers code-lines walks docs tune test-gpu-sim test-gpu test-gpu-sanitizer bench bench-busy bench-cliffs bench-cluster bench-data bench-gpu bench-model-zoo bench-mxnet bench-peers bench-scripts bench-small stubs asv asv-compare asv-pages fuzz mutants clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST) | expand -t 20
@@ -95,6 +95,9 @@ types: $(READY) ## Check the types of src and backends
 
 contracts: $(READY) ## Check who imports whom
 	@$(PY) tools/contracts.py
+
+layers: $(READY) ## Write the table of layers in docs/inside/architecture.md anew
+	@$(PY) tools/layers.py
 
 stubs: $(READY) ## Write the .pyi files anew (ARGS=--check only says which are stale)
 	@$(PY) -m twofold.testing.stubs $(ARGS)

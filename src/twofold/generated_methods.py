@@ -1,4 +1,4 @@
-"""How methods that are generated become part of their class."""
+"""`attach_method`: sets a generated function as a method of a class."""
 
 from collections.abc import Callable
 from typing import Any

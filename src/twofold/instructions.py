@@ -1,4 +1,4 @@
-"""Tables by instruction of the user's program: what is counted where operations are issued decides how the next ones run."""
+"""Tables with an entry for each instruction of the user's program that issues operations. Their counts decide how later operations run."""
 
 from collections.abc import Callable
 from types import CodeType

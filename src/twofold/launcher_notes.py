@@ -1,4 +1,4 @@
-"""What the processes of a cluster tell ``twofold launch`` by files in its folder: what has finished, and the last checkpoint."""
+"""The files by which processes of a cluster tell ``twofold launch`` that they have finished, and where the last checkpoint is."""
 
 import os
 from pathlib import Path

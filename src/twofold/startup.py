@@ -1,4 +1,4 @@
-"""What happens when the package is imported: higher packages are made reachable from lower ones, and environment variables take effect."""
+"""What importing the package does: it makes higher packages reachable from lower ones and applies environment variables."""
 
 import importlib
 import os

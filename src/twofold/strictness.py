@@ -1,4 +1,4 @@
-"""`tolerate`: where MXNet goes on with what it cannot have been meant to get, so does this package, with a warning."""
+"""Arguments that MXNet accepts without effect: a warning, or with ``TWOFOLD_STRICT=1`` an error."""
 
 from .config import SETTINGS
 from .errors import MXNetError, ParameterError
@@ -8,8 +8,8 @@ from .origin import warn
 def tolerate(what: str, given: object, todo: str, error: type[MXNetError] = ParameterError) -> None:
     """Issue one `UserWarning` at the user's line, or raise an error if the setting ``strict`` is on (``TWOFOLD_STRICT=1``).
 
-    For arguments that MXNet accepts although they have no effect, or none that the user can have meant: what runs there runs here.
-    The caller goes on as MXNet does.
+    For arguments that MXNet accepts although they have no effect, or an effect that the user cannot have meant. Programs that run with
+    MXNet must run here too, so after the warning the caller does what MXNet does.
 
     Parameters
     ----------
