@@ -1,6 +1,7 @@
 """Files: MXNet's are read and written back unchanged; ours are read by MXNet, with the same results."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -219,3 +220,33 @@ def test_a_loop_from_a_file_without_a_row_pointer_has_all_its_outputs():
     del graph["node_row_ptr"]
     again = sym.load_json(json.dumps(graph))
     assert again.infer_shape(x=(3, 2), s=(2,)) == out.infer_shape(x=(3, 2), s=(2,))
+
+
+def frames_of(act) -> int:
+    """The Python frames that a warm call enters, its own left out."""
+    entered: list[str] = []
+    act()
+    before = sys.getprofile()
+    sys.setprofile(lambda frame, event, argument: entered.append(frame.f_code.co_name) if event == "call" else None)
+    try:
+        act()
+    finally:
+        sys.setprofile(before)
+    return len(entered) - 1
+
+
+def test_what_writing_and_reading_a_node_costs_is_independent_of_the_others():
+    def chain(length: int):
+        x = sym.Variable("x")
+        for k in range(length):
+            x = sym.exp(x, name=f"e{k}")
+        return x
+
+    written, read = [], []
+    for length in (20, 40, 60):
+        symbol = chain(length)
+        text = symbol.tojson()
+        written.append(frames_of(lambda symbol=symbol: symbol.tojson()))
+        read.append(frames_of(lambda text=text: sym.load_json(text)))
+    assert written[2] - written[1] == written[1] - written[0]
+    assert read[2] - read[1] == read[1] - read[0]

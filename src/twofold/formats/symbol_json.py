@@ -7,8 +7,8 @@ The output is identical to MXNet 1.9.1's, byte for byte.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, TypeGuard
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import FormatError
 from .json_text import parse_json
@@ -19,6 +19,9 @@ from .symbol_upgrade import InputNames, names_of_variables, upgrade
 if TYPE_CHECKING:
     from .records import Buffer
 
+T = TypeVar("T", dict[str, Any], list[Any], str)
+
+KINDS: dict[type, str] = {dict: "an object with keys", list: "a list", str: "a string"}
 NODE_KEYS = {"op", "name", "attrs", "attr", "param", "inputs", "control_deps", "subgraphs", "backward_source_id"}
 GRAPH_KEYS = {"nodes", "arg_nodes", "heads", "attrs", "node_row_ptr"}
 LARGEST_INDEX = 2**31 - 1
@@ -58,49 +61,53 @@ def dump_symbol(graph: GraphRecord) -> str:
 def _read_graph(value: object, place: str, depth: int) -> GraphRecord:
     if depth > MAX_DEPTH:
         raise FormatError(f"{place}: graphs within graphs are nested too deeply", f"more than {MAX_DEPTH} levels")
-    fields = _dict(value, place)
-    nodes = _list(_required(fields, "nodes", place), f"{place}: nodes")
+    fields = _checked(value, dict, place)
+    nodes = _field(fields, "nodes", list, place)
     graph = GraphRecord(
-        nodes=tuple(_read_node(node, f"{place}: node {position}", depth) for position, node in enumerate(nodes)),
-        arg_nodes=_indices(_required(fields, "arg_nodes", place), f"{place}: arg_nodes"),
-        heads=_entries(_required(fields, "heads", place), f"{place}: heads"),
-        attrs=_graph_attrs(fields.get("attrs", {}), place),
+        nodes=tuple([_read_node(node, f"{place}: node {position}", depth) for position, node in enumerate(nodes)]),
+        arg_nodes=_indices(fields, "arg_nodes", place),
+        heads=_entries(fields, "heads", place),
+        attrs=_graph_attrs(fields, place),
         node_row_ptr=_row_pointer(fields.get("node_row_ptr"), len(nodes)),
-        extra={key: field for key, field in fields.items() if key not in GRAPH_KEYS},
+        extra={} if GRAPH_KEYS.issuperset(fields) else {key: field for key, field in fields.items() if key not in GRAPH_KEYS},
     )
     check_graph(graph)
     return graph
 
 
 def _read_node(value: object, place: str, depth: int) -> NodeRecord:
-    fields = _dict(value, place)
-    name = _text(_required(fields, "name", place), f"{place}: name")
+    fields = _checked(value, dict, place)
+    name = _field(fields, "name", str, place)
     place = f"{place} ({name!r})"
-    subgraphs = _list(fields.get("subgraphs", []), f"{place}: subgraphs")
+    subgraphs = _field(fields, "subgraphs", list, place) if "subgraphs" in fields else ()
     return NodeRecord(
-        op=_text(_required(fields, "op", place), f"{place}: op"),
+        op=_field(fields, "op", str, place),
         name=name,
         attrs=_node_attrs(fields, place),
-        inputs=_entries(_required(fields, "inputs", place), f"{place}: inputs"),
-        control_deps=_indices(fields.get("control_deps", []), f"{place}: control_deps"),
-        subgraphs=tuple(_read_graph(subgraph, f"{place}: subgraph", depth + 1) for subgraph in subgraphs),
-        extra={key: field for key, field in fields.items() if key not in NODE_KEYS},
+        inputs=_entries(fields, "inputs", place),
+        control_deps=_indices(fields, "control_deps", place) if "control_deps" in fields else (),
+        subgraphs=tuple([_read_graph(subgraph, f"{place}: subgraph", depth + 1) for subgraph in subgraphs]) if subgraphs else (),
+        extra={} if NODE_KEYS.issuperset(fields) else {key: field for key, field in fields.items() if key not in NODE_KEYS},
     )
 
 
 def _node_attrs(fields: Mapping[str, object], place: str) -> dict[str, str]:
     """Merge the attributes of all layouts: the later of ``attr`` and ``attrs`` counts, and takes precedence over ``param``."""
-    merged: Mapping[str, object] = {}
-    for key, value in fields.items():
+    merged: dict[str, str] = {}
+    for key in fields:
         if key in ("attr", "attrs"):
-            merged = _dict(value, f"{place}: {key}")
-    merged = {**_dict(fields.get("param", {}), f"{place}: param"), **merged}
-    return {key: _text(value, f"{place}: attribute {key!r}") for key, value in merged.items()}
+            merged = _field(fields, key, dict, place)
+    if "param" in fields:
+        merged = {**_field(fields, "param", dict, place), **merged}
+    for key, value in merged.items():
+        if not isinstance(value, str):
+            raise FormatError(f"{place}: attribute {key!r}: not a string", _abbreviate(value))
+    return merged
 
 
-def _graph_attrs(value: object, place: str) -> dict[str, tuple[str, object]]:
+def _graph_attrs(fields: Mapping[str, object], place: str) -> dict[str, tuple[str, object]]:
     attrs = {}
-    for key, pair in _dict(value, f"{place}: attrs").items():
+    for key, pair in (_field(fields, "attrs", dict, place) if "attrs" in fields else {}).items():
         match pair:
             case [str(kind), str() | int() | float() as content]:
                 attrs[key] = (kind, content)
@@ -113,60 +120,46 @@ def _graph_attrs(value: object, place: str) -> dict[str, tuple[str, object]]:
 
 def _row_pointer(value: object, count: int) -> tuple[int, ...] | None:
     """Return the row pointer if it is valid. Edited files often keep a stale one, which MXNet ignores too."""
-    if not isinstance(value, list) or len(value) != count + 1 or not all(map(_is_index, value)):
+    if not isinstance(value, list) or len(value) != count + 1 or not _are_indices(value):
         return None
     return tuple(value) if value[0] == 0 and value == sorted(value) else None
 
 
-def _entries(value: object, place: str) -> tuple[NodeEntry, ...]:
-    return tuple(_entry(entry, place) for entry in _list(value, place))
+def _entries(fields: Mapping[str, object], key: str, place: str) -> tuple[NodeEntry, ...]:
+    entries = []
+    for entry in _field(fields, key, list, place):
+        if not isinstance(entry, list) or len(entry) not in (2, 3) or not _are_indices(entry):
+            raise FormatError(f"{place}: {key}: an entry is not [node, output] or [node, output, version]", _abbreviate(entry))
+        entries.append((entry[0], entry[1], entry[2] if len(entry) == 3 else 0))
+    return tuple(entries)
 
 
-def _entry(value: object, place: str) -> NodeEntry:
-    match value:
-        case [node, output] if _is_index(node) and _is_index(output):
-            return (node, output, 0)
-        case [node, output, version] if _is_index(node) and _is_index(output) and _is_index(version):
-            return (node, output, version)
-    raise FormatError(f"{place}: an entry is not [node, output] or [node, output, version]", _abbreviate(value))
+def _indices(fields: Mapping[str, object], key: str, place: str) -> tuple[int, ...]:
+    values = _field(fields, key, list, place)
+    if not _are_indices(values):
+        wrong = next(value for value in values if not _are_indices([value]))
+        raise FormatError(f"{place}: {key}: not an index", _abbreviate(wrong))
+    return tuple(values)
 
 
-def _indices(value: object, place: str) -> tuple[int, ...]:
-    return tuple(_checked_indices(_list(value, place), place))
+def _are_indices(values: Sequence[Any]) -> bool:
+    # by functions in C: a file has thousands of indices. True and False are no indices, although they are ints.
+    return not values or ({*map(type, values)} == {int} and min(values) >= 0 and max(values) <= LARGEST_INDEX)
 
 
-def _checked_indices(values: Iterable[object], place: str) -> Iterable[int]:
-    for value in values:
-        if not _is_index(value):
-            raise FormatError(f"{place}: not an index", _abbreviate(value))
-        yield value
-
-
-def _is_index(value: object) -> TypeGuard[int]:
-    return type(value) is int and 0 <= value <= LARGEST_INDEX
-
-
-def _required(fields: Mapping[str, object], key: str, place: str) -> object:
+def _field(fields: Mapping[str, object], key: str, kind: type[T], place: str) -> T:
+    """A field that an object must have, of one kind."""
+    value = fields.get(key)
+    if isinstance(value, kind):
+        return value
     if key not in fields:
         raise FormatError(f"{place}: {key!r} is missing", f"keys {', '.join(fields)}")
-    return fields[key]
+    return _checked(value, kind, f"{place}: {key}")
 
 
-def _dict(value: object, place: str) -> dict[str, object]:
-    if not isinstance(value, dict):
-        raise FormatError(f"{place}: not an object with keys", _abbreviate(value))
-    return value
-
-
-def _list(value: object, place: str) -> list[object]:
-    if not isinstance(value, list):
-        raise FormatError(f"{place}: not a list", _abbreviate(value))
-    return value
-
-
-def _text(value: object, place: str) -> str:
-    if not isinstance(value, str):
-        raise FormatError(f"{place}: not a string", _abbreviate(value))
+def _checked(value: object, kind: type[T], place: str) -> T:
+    if not isinstance(value, kind):
+        raise FormatError(f"{place}: not {KINDS[kind]}", _abbreviate(value))
     return value
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,34 +17,35 @@ ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t
 def print_graph(graph: GraphRecord, indent: str = "") -> str:
     """Return the graph's text. All lines but the first are indented by ``indent``."""
     inner = f"{indent}  "
-    fields = {
-        "nodes": _lines("[]", [_print_node(node, f"{inner}  ") for node in graph.nodes], inner),
-        "arg_nodes": _print_list(map(str, graph.arg_nodes), inner),
-    }
+    fields = [
+        f'"nodes": {_lines("[]", [_print_node(node, f"{inner}  ") for node in graph.nodes], inner)}',
+        f'"arg_nodes": {_print_list(graph.arg_nodes, inner)}',
+    ]
     if graph.node_row_ptr is not None:
-        fields["node_row_ptr"] = _print_list(map(str, graph.node_row_ptr), inner)
-    fields["heads"] = _print_list(map(_print_numbers, graph.heads), inner)
+        fields.append(f'"node_row_ptr": {_print_list(graph.node_row_ptr, inner)}')
+    fields.append(f'"heads": {_print_list(map(list, graph.heads), inner)}')
     if graph.attrs:
-        fields["attrs"] = _print_map({key: _print_value(list(pair)) for key, pair in graph.attrs.items()}, inner)
+        fields.append(f'"attrs": {_print_map({key: _print_value(list(pair)) for key, pair in graph.attrs.items()}, inner)}')
     return _print_fields(fields, graph.extra, indent)
 
 
 def _print_node(node: NodeRecord, indent: str) -> str:
     inner = f"{indent}  "
-    fields = {"op": _quote(node.op), "name": _quote(node.name)}
+    fields = [f'"op": {_quote(node.op)}', f'"name": {_quote(node.name)}']
     if node.attrs:
-        fields["attrs"] = _print_map({key: _quote(value) for key, value in node.attrs.items()}, inner)
-    fields["inputs"] = _print_list(map(_print_numbers, node.inputs), inner)
+        fields.append(f'"attrs": {_print_map(dict(zip(node.attrs, map(_quote, node.attrs.values()), strict=True)), inner)}')
+    fields.append(f'"inputs": {_print_list(map(list, node.inputs), inner)}')
     if node.control_deps:
-        fields["control_deps"] = _print_list(map(str, node.control_deps), inner)
+        fields.append(f'"control_deps": {_print_list(node.control_deps, inner)}')
     if node.subgraphs:
-        fields["subgraphs"] = _lines("[]", [print_graph(graph, f"{inner}  ") for graph in node.subgraphs], inner)
+        fields.append(f'"subgraphs": {_lines("[]", [print_graph(graph, f"{inner}  ") for graph in node.subgraphs], inner)}')
     return _print_fields(fields, node.extra, indent)
 
 
-def _print_fields(fields: dict[str, str], extra: Mapping[str, object], indent: str) -> str:
-    fields |= {key: json.dumps(value, ensure_ascii=False) for key, value in extra.items()}
-    return _lines("{}", [f"{_quote(key)}: {value}" for key, value in fields.items()], indent)
+def _print_fields(fields: list[str], extra: Mapping[str, object], indent: str) -> str:
+    for key, value in extra.items():
+        fields.append(f"{_quote(key)}: {json.dumps(value, ensure_ascii=False)}")
+    return _lines("{}", fields, indent)
 
 
 def _print_map(fields: dict[str, str], indent: str) -> str:
@@ -52,20 +53,17 @@ def _print_map(fields: dict[str, str], indent: str) -> str:
     return _lines("{}", pairs, indent) if len(pairs) > 1 else f"{{{''.join(pairs)}}}"
 
 
-def _print_list(items: Iterable[str], indent: str) -> str:
-    items = list(items)
-    return _lines("[]", items, indent) if len(items) > LONGEST_LINE else f"[{', '.join(items)}]"
+def _print_list(items: Iterable[int | list[int]], indent: str) -> str:
+    # Python prints an int, and a list of ints, as MXNet does
+    texts = [*map(str, items)]
+    return _lines("[]", texts, indent) if len(texts) > LONGEST_LINE else f"[{', '.join(texts)}]"
 
 
-def _lines(brackets: str, items: list[str], indent: str) -> str:
+def _lines(brackets: str, items: Sequence[str], indent: str) -> str:
     if not items:
         return brackets
     separator = f", \n{indent}  "
     return f"{brackets[0]}\n{indent}  {separator.join(items)}\n{indent}{brackets[1]}"
-
-
-def _print_numbers(entry: Iterable[int]) -> str:
-    return f"[{', '.join(map(str, entry))}]"
 
 
 def _print_value(value: object) -> str:

@@ -105,7 +105,7 @@ def check_graph(graph: GraphRecord) -> None:
         for index, output, _ in node.inputs:
             if index >= position:
                 raise FormatError(f"{place} reads a node that does not come before it", f"node {index}, output {output}")
-        if any(index >= position for index in node.control_deps):
+        if node.control_deps and max(node.control_deps) >= position:
             raise FormatError(f"{place} waits for a node that does not come before it", node.control_deps)
     for index in graph.arg_nodes:
         if index >= len(graph.nodes) or graph.nodes[index].op != "null":

@@ -14,21 +14,18 @@ Attrs = Mapping[str, Any]
 
 
 def _is_there(op: Op, given: Input, attrs: Attrs) -> bool:
-    if given.injected or not given.optional:
-        return not given.injected
-    if given.present is None:
-        return False
+    """Whether an optional input is present."""
+    if given.present is None or given.present == ALWAYS:
+        return given.present is not None
     name, value = given.present
-    if given.present == ALWAYS:
-        return True
     param = op.params[name]
     return (param.value(attrs[name], op.title) if name in attrs else param.default) == value
 
 
 def argument_inputs(op: Op, attrs: Attrs) -> list[Input]:
     """The array inputs for these attributes, in order; for a variadic operator, those before the variadic one."""
-    inputs = op.inputs[:-1] if op.variadic else op.inputs
-    return [i for i in inputs if _is_there(op, i, attrs)]
+    inputs = op.arrays[:-1] if op.variadic else op.arrays
+    return [i for i in inputs if not i.optional or _is_there(op, i, attrs)]
 
 
 def argument_names(op: Op, attrs: Attrs, count: int) -> list[str]:

@@ -6,6 +6,7 @@ unknown keys) as well as its meaning (the operator, parsed parameters), so that 
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from ..device import Device
@@ -140,7 +141,7 @@ class SymbolNode:
         self.op_name, self.name, self.attrs, self.inputs, self.subgraphs = op_name, name, dict(attrs), tuple(inputs), subgraphs
         self.op: Op | None = None if op_name == VARIABLE else NAMES.get(op_name)
         self.extra = dict(extra or {})
-        self.outputs = outputs
+        self.outputs = 1 if op_name == VARIABLE else outputs
         self._bound_ops: dict[Any, BoundOp] = {}
 
     def set_attrs(self, attrs: Mapping[str, str]) -> None:
@@ -276,14 +277,15 @@ class SymbolNode:
     @property
     def visible(self) -> int:
         """The number of outputs that others may read."""
-        return 1 if self.is_variable else self.outputs if self.op is None else self.bind().visible
+        return self.outputs if self.op is None else self.bind().visible
 
     @property
     def count(self) -> int:
         """The number of outputs, including hidden ones (new values of its states are not outputs of a symbol)."""
-        if self.is_variable:
-            return 1
-        return self.outputs if self.op is None else self.bind().count - len(self.bind().mutated)
+        if self.op is None:
+            return self.outputs
+        bound_op = self.bind()
+        return bound_op.count - len(bound_op.mutated)
 
     def output_name(self, index: int) -> str:
         """Name of an output: the variable's own, ``<name>_output`` or ``<name>_<the operator's name of it>``."""
@@ -339,7 +341,11 @@ def names_of_inputs(node: SymbolNode) -> list[str]:
 def topological(heads: Iterable[Head]) -> list[SymbolNode]:
     """The nodes that heads depend on, inputs before users, each once, in MXNet's order."""
     # iterative: unrolled recurrent networks are deeper than Python's stack
-    return post_order([h.node for h in heads], lambda n: [h.node for h in n.inputs])
+    return post_order(map(_NODE, heads), lambda n: [*map(_NODE, n.inputs)])
+
+
+#: The node of a head, without a frame.
+_NODE = itemgetter(0)
 
 
 def variables(order: Iterable[SymbolNode]) -> tuple[list[SymbolNode], list[SymbolNode]]:

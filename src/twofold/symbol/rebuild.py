@@ -53,13 +53,13 @@ def with_variables(heads: Iterable[Head], given: Mapping[str, Head], name: str |
 
 
 def without_casts(heads: Iterable[Head]) -> list[Head]:
-    """The graph without the casts inserted by automatic mixed precision; the same graph if there are none."""
-    heads = list(heads)
+    """A copy without the casts inserted by automatic mixed precision."""
+    return rebuilt(heads, lambda node, inputs: (lambda index: inputs[index]) if node.op_name in _CASTS else None)
 
-    def change(node: SymbolNode, inputs: tuple[Head, ...]) -> Callable[[int], Head] | None:
-        return (lambda index: inputs[index]) if node.op_name in _CASTS else None
 
-    return rebuilt(heads, change) if any(n.op_name in _CASTS for n in topological(heads)) else heads
+def has_casts(order: Iterable[SymbolNode]) -> bool:
+    """Whether some nodes are casts inserted by automatic mixed precision."""
+    return not _CASTS.isdisjoint([node.op_name for node in order])
 
 
 _CASTS = {amp_cast.title, amp_multicast.title}

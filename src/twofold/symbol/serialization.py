@@ -1,17 +1,16 @@
 """Symbols as MXNet's JSON (through `formats.symbol_json`) and as text."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..errors import FormatError, MXNetError, ParameterError
 from ..formats.symbol_json import dump_symbol, load_symbol
 from ..formats.symbol_records import MXNET_VERSION, GraphRecord, NodeEntry, NodeRecord
 from ..opdef.registry import NAMES
+from ..opdef.spec import Op
 from .arguments import argument_inputs, argument_names
 from .inference import declared_dtype, declared_shape
 from .node import VARIABLE, Head, SymbolNode, topological
-from .rebuild import without_casts
+from .rebuild import has_casts, without_casts
 
 #: A damaged file must not ask for memory without bounds.
 MOST_OUTPUTS = 65_536
@@ -20,48 +19,41 @@ VERSION = {"mxnet_version": ("int", MXNET_VERSION)}
 
 def to_json(heads: Iterable[Head], remove_amp_cast: bool = True) -> str:
     """The JSON text of a graph."""
-    kept = without_casts(heads) if remove_amp_cast else list(heads)
-    # MXNet must know that results may have no axes
-    is_numpy = any(node.op is not None and node.op.numpy for node in topological(kept))
-    return dump_symbol(record_of(kept, {"is_np_shape": ("int", 1), **VERSION} if is_numpy else VERSION))
-
-
-def record_of(heads: Sequence[Head], attrs: Mapping[str, tuple[str, object]]) -> GraphRecord:
-    """A graph as plain records."""
+    heads = list(heads)
     order = topological(heads)
+    if remove_amp_cast and has_casts(order):
+        heads = without_casts(heads)
+        order = topological(heads)
+    # MXNet must know that results may have no axes
+    is_numpy = True in [node.op is not None and node.op.numpy for node in order]
+    return dump_symbol(_graph_record(heads, order, {"is_np_shape": ("int", 1), **VERSION} if is_numpy else VERSION))
+
+
+def _graph_record(heads: Sequence[Head], order: Sequence[SymbolNode], attrs: Mapping[str, tuple[str, object]]) -> GraphRecord:
+    """A graph as plain records, its nodes in topological order."""
     number = {node: k for k, node in enumerate(order)}
+    # an entry's version counts how often what it reads has been changed, by the node that reads it too
     versions = dict.fromkeys(order, 0)
     pointer = [0]
     nodes = []
     for node in order:
-        nodes.append(_node_record(node, number, versions))
+        entries: list[NodeEntry] = []
+        written = node.written if node.inputs else ()
+        for k, (source, place) in enumerate(node.inputs):
+            if k in written:
+                versions[source] += 1
+            entries.append((number[source], place, versions[source]))
+        control = tuple(node.extra.get("control_deps", ()))
+        extra = {key: value for key, value in node.extra.items() if key != "control_deps"} if node.extra else {}
+        subgraphs = tuple([_graph_record(inner, topological(inner), {}) for inner in node.subgraphs]) if node.subgraphs else ()
+        nodes.append(NodeRecord(node.op_name, node.name, node.attrs, tuple(entries), control, subgraphs, extra))
         pointer.append(pointer[-1] + node.count)
     return GraphRecord(
         nodes=tuple(nodes),
-        arg_nodes=tuple(k for k, n in enumerate(order) if n.is_variable),
-        heads=tuple((number[h.node], h.place, 0) for h in heads),
+        arg_nodes=tuple([k for k, n in enumerate(order) if n.op_name == VARIABLE]),
+        heads=tuple([(number[node], place, 0) for node, place in heads]),
         attrs=attrs,
         node_row_ptr=tuple(pointer),
-    )
-
-
-def _node_record(node: SymbolNode, number: Mapping[SymbolNode, int], versions: dict[SymbolNode, int]) -> NodeRecord:
-    """One node; an entry's version counts how often what it reads has been changed, this node's own change included."""
-    entries: list[NodeEntry] = []
-    for k, head in enumerate(node.inputs):
-        if k in node.written:
-            versions[head.node] += 1
-        entries.append((number[head.node], head.place, versions[head.node]))
-    extra = dict(node.extra)
-    control = tuple(extra.pop("control_deps", ()))
-    return NodeRecord(
-        op=node.op_name,
-        name=node.name,
-        attrs=node.attrs,
-        inputs=tuple(entries),
-        control_deps=control,
-        subgraphs=tuple(record_of(heads, {}) for heads in node.subgraphs),
-        extra=extra,
     )
 
 
@@ -81,8 +73,10 @@ def _input_names(node: NodeRecord, given: Sequence[str]) -> Sequence[str]:
     op = NAMES.get(node.op)
     if op is None:
         return [name.removeprefix(f"{node.name}_") for name in given]
-    with _reading(node):
+    try:
         return argument_names(op, {k: v for k, v in node.attrs.items() if k in op.params}, len(given))
+    except MXNetError as error:
+        raise _fault(node, error) from error
 
 
 def heads_of(graph: GraphRecord) -> list[Head]:
@@ -95,40 +89,48 @@ def heads_of(graph: GraphRecord) -> list[Head]:
     """
     made: list[SymbolNode] = []
     for position, record in enumerate(graph.nodes):
-        # a `GraphRecord` has checked that nodes read earlier ones only, so there are no cycles
-        inputs = [_head(made, entry, record.name) for entry in record.inputs]
-        extra = {**record.extra, **({"control_deps": record.control_deps} if record.control_deps else {})}
-        subgraphs = tuple(tuple(heads_of(g)) for g in record.subgraphs)
-        node = SymbolNode(record.op, record.name, record.attrs, inputs, subgraphs, extra, _outputs_of(graph, position))
-        with _reading(record):
-            _complete(node)
-            _check(node)
-        made.append(node)
+        try:
+            made.append(_node(graph, position, made))
+        except FormatError:
+            raise
+        except MXNetError as error:
+            raise _fault(record, error) from error
     return [_head(made, entry, "the graph's outputs") for entry in graph.heads]
 
 
-@contextmanager
-def _reading(record: NodeRecord) -> Iterator[None]:
-    """What is wrong with a node that a file describes is wrong with the file."""
-    try:
-        yield
-    except FormatError:
-        raise
-    except MXNetError as error:
-        what = error.what.removeprefix(f"{record.op}: ")
-        raise FormatError(f"symbol: node {record.name!r} ({record.op}): {what}", error.given, error.todo) from error
-
-
-def _check(node: SymbolNode) -> None:
-    """Raise an error unless inference, binding and writing can read a node; its shapes are not looked at."""
-    if node.is_variable:
+def _node(graph: GraphRecord, position: int, made: Sequence[SymbolNode]) -> SymbolNode:
+    """A node of a graph record after those in ``made``, checked so that inference, binding and writing can read it."""
+    record = graph.nodes[position]
+    # a `GraphRecord` has checked that nodes read earlier ones only, so there are no cycles
+    inputs = [_head(made, entry, record.name) for entry in record.inputs] if record.inputs else ()
+    extra = {**record.extra, "control_deps": record.control_deps} if record.control_deps else record.extra
+    subgraphs = tuple([tuple(heads_of(g)) for g in record.subgraphs]) if record.subgraphs else ()
+    outputs = 1 if record.op == VARIABLE or record.op in NAMES else _outputs_of(graph, position)
+    node = SymbolNode(record.op, record.name, record.attrs, inputs, subgraphs, extra, outputs)
+    if record.op == VARIABLE:
         declared_shape(node)
         declared_dtype(node)
-        return
+        return node
+    if node.op is not None:
+        _match_inputs(node, node.op)
     node.check()
     if node.count > MOST_OUTPUTS:
         raise ParameterError("more outputs than an operator can have", f"{node.count}", f"at most {MOST_OUTPUTS}")
-    if node.op is not None and len(node.input_names) != len(node.inputs):
+    return node
+
+
+def _fault(record: NodeRecord, error: MXNetError) -> FormatError:
+    """The error of a file that describes a node with this error."""
+    what = error.what.removeprefix(f"{record.op}: ")
+    return FormatError(f"symbol: node {record.name!r} ({record.op}): {what}", error.given, error.todo)
+
+
+def _match_inputs(node: SymbolNode, op: Op) -> None:
+    """Check the number of inputs, and add variables for those that files from before 0.9 leave out: auxiliary states."""
+    expected = argument_inputs(op, node.attrs)
+    missing = () if op.variadic else expected[len(node.inputs) :]
+    node.inputs = (*node.inputs, *[Head(SymbolNode(VARIABLE, f"{node.name}_{i.name}", {}), 0) for i in missing])
+    if len(node.inputs) > len(expected) and len(node.input_names) != len(node.inputs):
         names = ", ".join(node.input_names)
         raise ParameterError("more inputs than the operator has", f"{len(node.inputs)}", f"it reads {names or 'nothing'}")
 
@@ -148,19 +150,10 @@ def _outputs_of(graph: GraphRecord, position: int) -> int:
     return max([1, *(index + 1 for node, index, _ in entries if node == position)])
 
 
-def _complete(node: SymbolNode) -> None:
-    """Variables for inputs that files from before 0.9 leave out: auxiliary states."""
-    if node.op is None or node.op.variadic:
-        return
-    expected = [i.name for i in argument_inputs(node.op, {k: v for k, v in node.attrs.items() if k in node.op.params})]
-    missing = expected[len(node.inputs) :]
-    node.inputs = (*node.inputs, *(Head(SymbolNode(VARIABLE, f"{node.name}_{name}", {}), 0) for name in missing))
-
-
 def to_text(heads: Sequence[Head]) -> str:
     """The graph as text, one paragraph per node."""
     lines = ["Symbol Outputs:", *(f"\toutput[{k}]={h.node.name}({h.place})" for k, h in enumerate(heads))]
-    versions: dict[Any, int] = {}
+    versions: dict[SymbolNode, int] = {}
     for node in topological(heads):
         if node.is_variable:
             lines.append(f"Variable:{node.name}")
