@@ -5,7 +5,7 @@ into static memory of the graph before each launch. Results live in the graph's 
 still in use at the next launch is copied out from then on. Which inputs move and which results are retained is observed, not declared,
 and each change of that set takes another capture.
 
-A graph belongs to a runner, and a runner to whoever owns the arrays: an executor has its own (`GraphRunner.separate`), so its graphs and
+A graph belongs to a runner, and a runner to the owner of the arrays: an executor has its own (`GraphRunner.separate`), so its graphs and
 their memory end with it. The window of a training loop has no owner but its program, which the cache of programs keeps; its graphs live
 until others need their place or their memory.
 """
@@ -267,7 +267,7 @@ class Specialization:
         return self.program(arrays)  # a capture executes nothing, so the inputs are as they were
 
     def _refuse(self, reason: str) -> None:
-        """Run step by step for good: what forbids a capture is in the program, or in how its arrays behave."""
+        """Run step by step from now on: what forbids a capture lies in the program, or in how its arrays behave."""
         self._reason, self.graph = reason, None
         self.graphs.counts.refused += 1
 

@@ -148,7 +148,7 @@ class Checks:
             checked_places(first.found[1:], first.note.size, first.note.negative)  # raises: the host repeats the check
 
     def _checks_of(self, array: cupy.ndarray) -> set[Check]:
-        """The checks of all arrays that share an array's memory, such as the array of which it is a view."""
+        """The checks of all arrays that share an array's memory, such as the array that it is a view of."""
         known = [(reference(), checks) for reference, checks in list(self.checks_of_array.values())]
         return {c for other, checks in known if other is not None and other.data.mem is array.data.mem for c in checks}
 

@@ -169,7 +169,7 @@ class MultiStreamCapture:
         self.leave()
 
     def _enter(self, number: int, needed: Iterable[StepId]) -> None:
-        """Make a stream current and let it wait for steps; a stream joins the capture by waiting at least for its begin."""
+        """Make a stream current and let it wait for steps; a stream that waits for the start of the capture joins it."""
         if number:
             self._streams[number].__enter__()
         self._number = number

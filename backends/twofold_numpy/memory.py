@@ -15,7 +15,7 @@ POOLED = 1 << 20
 MAX_WAITING = 1 << 30
 #: The alignment of arrays in bytes: a cache line.
 ALIGNMENT = 64
-#: Size classes per power of two: arrays of similar size share blocks, of which at most an eighth is wasted.
+#: Size classes per power of two: arrays of similar size share blocks, and waste at most an eighth of them.
 SIZE_CLASSES = 8
 #: Seconds to wait for the pool's lock, which is held for microseconds, unless this thread itself was interrupted while it held it.
 LOCK_TIMEOUT = 1.0

@@ -115,7 +115,7 @@ class Speedometer:
     auto_reset
         Whether to reset the metric's local sums after logging.
     kvstore
-        A distributed store, of whose workers only the first logs: the sum of the speeds that all have told it last. The metric is its own.
+        A distributed store. Only its first worker logs: the sum of the last speeds of all workers, and the metric of the first.
     """
 
     def __init__(self, batch_size: int, frequent: int = 50, auto_reset: bool = True, kvstore: Sharing | None = None) -> None:

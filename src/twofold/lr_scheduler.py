@@ -50,7 +50,7 @@ class LRScheduler:
         self.warmup_mode = warmup_mode
 
     def check(self) -> None:
-        """Check what was set without the constructor, as where a scheduler is restored; for subclasses to extend.
+        """Check values that were set without the constructor, as restoring a scheduler does. Subclasses may extend it.
 
         Raises
         ------

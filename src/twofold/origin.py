@@ -25,7 +25,7 @@ def _outside(frame: FrameType) -> FrameType:
 
 
 def warn(text: str, category: type[Warning] = UserWarning) -> None:
-    """Issue a warning at the user's line: `warnings.warn` would have to be told how many frames the package has above it."""
+    """Issue a warning at the user's line: `warnings.warn` would need the number of the package's frames above it."""
     _warn_at(frame_of_user(1), text, category)
 
 

@@ -17,7 +17,7 @@ DTYPE, OF_TYPE = 8, ~(0xFF << 24)
 
 @cache
 def word_of(dtype: str, head: int) -> int:
-    """The masked word of a dtype's objects. It identifies the dtype, of which there may be several objects (unpickled ones, say)."""
+    """The masked word of a dtype's objects. It identifies the dtype, which may have several objects (unpickled ones, say)."""
     return ctypes.c_int64.from_address(id(NUMPY[dtype]) + head + DTYPE).value & OF_TYPE
 
 

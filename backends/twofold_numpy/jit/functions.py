@@ -28,7 +28,7 @@ class Format(NamedTuple):
     smallest
         The smallest normal number.
     exp_range
-        The range outside of which exp is 0 or infinite, slightly extended.
+        The range of finite nonzero results of exp, slightly extended.
     tanh_end, erf_end
         Arguments from which tanh and erf round to 1.
     half_pi

@@ -17,7 +17,7 @@ class Space(NamedTuple):
     Attributes
     ----------
     sizes
-        Sizes of its axes, none of which is 1.
+        Sizes of its axes, all greater than 1.
     strides
         For each operand its strides in elements; 0 along axes where it is broadcast.
     """

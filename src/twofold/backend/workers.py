@@ -121,7 +121,7 @@ def _keep_off_this_core(number: int) -> None:
 
 
 def _run_on(cores: set[int], thread: int | None) -> None:
-    """Let a thread (0 for this one) run on these cores only, if there are any and the system allows it."""
+    """Let a thread (0 for this one) run only on these cores; no effect without cores, or where the system does not allow it."""
     if cores and thread is not None and _THIS_CORE is not None:
         with suppress(OSError):
             os.sched_setaffinity(thread, cores)

@@ -1,6 +1,6 @@
 """Elastic training: when a job is started and with how many workers, when it is started again from its checkpoint, and when given up.
 
-`Policy` only decides: it is told what is the case and what time it is. `supervise` does what it decides. A slot is what one process needs,
+`Policy` only decides: its caller passes the state and the time. `supervise` carries the decisions out. A slot is what one process needs,
 CPUs and perhaps GPUs; where slots come from is not this file's business (see `ray_slots`).
 """
 
@@ -282,7 +282,7 @@ class _Job:
 
     @property
     def is_there(self) -> bool:
-        """Whether a job has been started whose status was not yet told."""
+        """Whether a job has been started whose status has not been returned yet."""
         return self._process is not None
 
     def start(self, command: Sequence[str], variables: Mapping[str, str]) -> None:
@@ -291,7 +291,7 @@ class _Job:
         self._process = subprocess.Popen(command, env=dict(variables), stdin=subprocess.PIPE, start_new_session=True)
 
     def status(self) -> int | None:
-        """The exit status of a job that has ended, told once."""
+        """The exit status of a job that has ended, returned once."""
         process = self._process
         if process is None:
             return None

@@ -189,7 +189,7 @@ def search_first(folder: str) -> None:
 
 
 def run(program: Program, arguments: Sequence[str]) -> None:
-    """Run a program in a fresh ``__main__`` module. What it raises leaves as it came; its traceback is shown as Python shows it.
+    """Run a program in a fresh ``__main__`` module. Its exceptions are not caught; their tracebacks are shown as Python shows them.
 
     Parameters
     ----------

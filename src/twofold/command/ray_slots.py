@@ -1,7 +1,7 @@
 """Slots of a Ray cluster: each is an actor without state that holds the CPUs and GPUs of one process for as long as it lives.
 
 Ray carries no data of the training and keeps none: it says which machines there are, and starts Open MPI's daemons on them, so that they
-need no ssh. An actor that has died is asked for anew; Ray starts it once a machine has room, or lets its autoscaler add one.
+need no ssh. An actor that has died is requested again; Ray starts it once a machine has room, or lets its autoscaler add one.
 """
 
 import os

@@ -1,6 +1,6 @@
 """``python -m twofold show``: prints and pictures what is in a file of records, arrays, states or a network.
 
-The kind of file is told by its content. Nothing in it is executed. Of a damaged file what can be read is shown, then what is wrong.
+The content decides what kind of file it is. Nothing in it is executed. For a damaged file, the readable part is shown, then the error.
 """
 
 import argparse

@@ -158,7 +158,7 @@ class UnsupportedKeyword(UnsupportedMethod, NotImplementedError):
 
 
 def wrap_np_unary_func(func: Callable[..., Any]) -> Callable[..., Any]:
-    """The decorator of a function of (x, out) that lets it accept the keywords of NumPy's ufuncs, with their default values only.
+    """Decorator: a function of (x, out) accepts the keywords of NumPy's ufuncs too, with their default values only.
 
     Raises
     ------

@@ -93,7 +93,7 @@ def _update_params(
     kvstore: Any = None,
     param_names: Sequence[str] | None = None,
 ) -> None:
-    """Update weights on their devices; a store, if there is one, sums the gradients before. An updater is called once for each device."""
+    """Update weights on their devices. A store, if given, sums the gradients first. An updater is called once for each device."""
     updates: list[list[tuple[int, NDArray, NDArray]]] = [[] for _ in range(num_device)]
     for place, weights, grads in _trained(param_arrays, grad_arrays):
         if kvstore is not None:

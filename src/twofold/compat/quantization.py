@@ -26,7 +26,7 @@ class _LayerHistogramCollector:
     include_layer
         Names of the values to collect.
     logger
-        Is told of each array.
+        Called with each array.
     """
 
     def __init__(self, num_bins: int = 8001, include_layer: Collection[str] | None = None, logger: Any = None) -> None:
@@ -55,7 +55,7 @@ class _LayerOutputMinMaxCollector:
     include_layer
         Names of the values to collect.
     logger
-        Is told of each array.
+        Called with each array.
     """
 
     def __init__(self, quantized_dtype: str, include_layer: Collection[str] | None = None, logger: Any = None) -> None:

@@ -81,7 +81,7 @@ class DataLoaderIter(DataIter):
         return self.batch_size - self._batch()[0].shape[0]
 
     def getindex(self) -> None:
-        """None: a loader does not tell the rows' indices."""
+        """None: a loader does not provide the rows' indices."""
 
     def _batch(self) -> Any:
         if self._current_batch is None:

@@ -67,7 +67,7 @@ def load_image_list(data: Buffer, damaged: Callable[[FormatError], None] | None 
     data
         The content of the file.
     damaged
-        What to do about a line that is no such line, before reading goes on behind it; raise the error if None.
+        What to do about a malformed line before reading continues after it; None to raise the error.
 
     Raises
     ------

@@ -22,7 +22,7 @@ JPEG, PNG = (".jpg", ".jpeg", ".jpe"), (".png",)
 MODES = {1: "L", 3: "RGB", 4: "RGBA"}
 #: Where pixels are changed, the fourth channel is one like the others: Pillow would weigh the colors of its RGBA by their opacity.
 CHANGED = MODES | {4: "CMYK"}
-#: Formats of which no file has more pixels per byte: a PNG compresses rows, which may have 8 pixels in a byte, to 1/1032 at best; a JPEG
+#: The densest formats, and their pixels per byte: a PNG compresses rows, which may have 8 pixels in a byte, to 1/1032 at best; a JPEG
 #: with Huffman codes needs a bit for each block of 8 x 8 numbers, each for up to 16 pixels. A damaged header allocates no more.
 DENSEST, PIXELS_PER_BYTE = ("JPEG", "PNG", "MPO"), 8 * 1032
 #: Gray as libpng and OpenCV compute it: in 15 bits, rounded down. Pillow adds one half, so less than that is subtracted.
@@ -70,7 +70,7 @@ def load_image(data: Buffer, channels: int | None = None) -> ArrayRecord:
 
 
 class Picture:
-    """A decoded image of which parts can be taken.
+    """A decoded image that can be cut into parts.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from .records import ArrayRecord, Buffer
 if TYPE_CHECKING:
     from types import ModuleType
 
-#: Channels of pixels of four bytes, of which the last has no meaning.
+#: Channels of pixels of four bytes; the last byte has no meaning.
 PADDED = 4
 #: Channels to simplejpeg's name of such pixels; and the colors of files that it decodes as Pillow does.
 SPACES = {1: "GRAY", 3: "RGB", PADDED: "RGBX"}
@@ -63,7 +63,7 @@ def decode_jpeg(data: Buffer, channels: int, most: float) -> ArrayRecord | None:
     Returns
     -------
     The pixels (h, w, channels), uint8; None for what is left to Pillow: other formats, images that are to be turned or have other colors,
-    and damaged ones, of which Pillow says what is wrong.
+    and damaged ones, because Pillow has better messages.
 
     Raises
     ------

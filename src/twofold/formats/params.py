@@ -176,7 +176,7 @@ def read_array(reader: Reader) -> ArrayRecord:
 
 
 def skip_array(reader: Reader) -> tuple[int, ...] | None:
-    """Advance past an array block, of which only the header is read; return the array's shape, None without one."""
+    """Advance past an array block and read only its header; return the array's shape, None without one."""
     header = _read_header(reader)
     if header is None:
         return None

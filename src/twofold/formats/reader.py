@@ -117,7 +117,7 @@ class Reader:
 
 
 class FileReader(Reader):
-    """A `Reader` of a file, of which only what is taken is read.
+    """A `Reader` of a file that reads only the parts that are taken.
 
     Parameters
     ----------

@@ -113,7 +113,7 @@ class RecordReader:
         Parameters
         ----------
         damaged
-            What to do about a place where there is no whole record, before reading goes on behind it; raise the error if None.
+            What to do about a place without a whole record before reading continues after it; None to raise the error.
 
         Raises
         ------

@@ -104,7 +104,7 @@ def send(url: str, chunks: Iterable[Buffer]) -> None:
                 system.rm_file(inner)
             system.mv(temporary, inner)
         except BaseException:
-            with contextlib.suppress(Exception):  # the first error is the one to be told
+            with contextlib.suppress(Exception):  # the first error is the one to raise
                 system.rm_file(temporary)
             raise
 

@@ -212,7 +212,7 @@ class HybridBlock(Block):
             return self.hybrid_forward(sym, *args, **(as_numpy(params) if is_numpy else params))
 
     def _parameters_of_forward(self) -> tuple[str, ...]:
-        """Names of the block's parameters that `hybrid_forward` takes: MXNet passes all, and fails if there is one more."""
+        """Names of the block's parameters that `hybrid_forward` takes: MXNet passes all parameters, and fails if one is unknown."""
         if self._forward_names is None:
             names, takes_all = parameter_names(type(self).hybrid_forward)
             self._forward_names = tuple(n for n in self._reg_params if takes_all or n in names)

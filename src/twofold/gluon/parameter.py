@@ -265,7 +265,7 @@ class Parameter:
         if not self._is_shaped:
             raise self._unshaped("specify in_units, in_channels, etc. of the layers")
         self._deferred = None
-        # Unrecorded: the first forward pass that tells the shape usually runs inside `record`.
+        # Unrecorded: the first forward pass, which determines the shape, usually runs inside `record`.
         with Scope(False, None):
             data = deferred.data
             if data is None:

@@ -80,7 +80,7 @@ class _Group:
         self.space: tuple[int, ...] = ()
 
     def space_of(self, n: Application) -> tuple[int, ...] | None:
-        """The iteration space of a kernel that starts with the node; None if none may."""
+        """The iteration space of a kernel that starts with the node; None if no kernel may start with it."""
         if n.bound_op.op.elementwise:
             return n.shape if is_big(self.big, n) else None
         return n.operands[0].shape if self.rows and is_row_reduction(n) and is_big(self.big, n) else None

@@ -188,7 +188,7 @@ class DetRandomCropAug(DetAugmenter):
         return len(shown) > 0 and shown.min() > self.min_object_covered
 
     def _inside(self, label: np.ndarray, box: np.ndarray) -> np.ndarray:
-        """The objects of which a part shows enough, with their boxes in it."""
+        """The objects that a part shows enough of, with their boxes in the part."""
         found = label.copy()
         inner = cut(label[:, 1:5], box)
         found[:, 1:5] = (inner - np.tile(box[:2], 2)) / np.tile(box[2:] - box[:2], 2)

@@ -258,7 +258,7 @@ class ImageDetRecordIter(ImageRecordIter):
     rand_pad_prob, max_pad_scale, fill_value
         With which probability images are put at a random place of one up to so many times larger, and what that consists of.
     rand_crop_prob, num_crop_sampler
-        With which probability a part is cut out, and the number of samplers, of which each proposes one.
+        The probability that a part is cut out, and the number of samplers, each of which proposes one part.
     min_crop_scales, max_crop_scales, min_crop_aspect_ratios, max_crop_aspect_ratios
         Limits of the parts' sides as shares of the image's, and of their aspect ratios: one for all samplers, or that of each.
     min_crop_overlaps, max_crop_overlaps, min_crop_sample_coverages, max_crop_sample_coverages, min_crop_object_coverages,
@@ -266,7 +266,7 @@ class ImageDetRecordIter(ImageRecordIter):
         Limits that some object must meet: what it shares with the part, over all of both, over the part, and over the object; and after how
         many parts that don't a sampler gives up.
     crop_emit_mode, emit_overlap_thresh
-        Which objects stay: ``"center"`` for those whose center is in the part, ``"overlap"`` for those of which it has more than a share.
+        The objects to keep: ``"center"``: those whose center is in the part; ``"overlap"``: those with more than a share of it inside.
     rand_mirror_prob
         The probability that images are flipped horizontally.
     max_random_hue, max_random_saturation, max_random_illumination, max_random_contrast, random_hue_prob, random_saturation_prob,

@@ -197,7 +197,7 @@ def resize_short(src: NDArray, size: int, interp: int = 2) -> NDArray:
 
 
 def with_short_side(w: int, h: int, size: int) -> Size:
-    """Width and height with the same aspect ratio, of which the shorter is ``size``."""
+    """Width and height with the same aspect ratio; the shorter side is ``size``."""
     return (size, size * h // w) if h > w else (size * w // h, size)
 
 

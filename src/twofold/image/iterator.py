@@ -54,7 +54,7 @@ class ImageIter(DataIter):
         Whether to visit the images in a random order, a new one in each epoch.
     part_index, num_parts
         Which of how many equal parts to read.
-        ``num_parts="workers"`` stands for the workers that ``twofold launch`` has started, of which each reads its own part.
+        ``num_parts="workers"`` means one part for each worker that ``twofold launch`` has started.
     aug_list
         The augmenters; those of `CreateAugmenter` with ``**kwargs`` if None.
     imglist
@@ -219,7 +219,7 @@ class ImageIter(DataIter):
             raise self._placed(error) from None
 
     def _next_record(self, records: MXRecordIO) -> bytes | None:
-        """The next record of a file without an index, behind places where it is damaged if these are to be skipped."""
+        """The next record of a file without an index; after damaged places if these are skipped."""
         while True:
             try:
                 return records.read()

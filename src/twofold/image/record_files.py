@@ -27,7 +27,7 @@ class RecordKey(NamedTuple):
 class _Records(MXIndexedRecordIO):
     """A file of records that may have no index: no key is asked for, so their numbers will do.
 
-    Places where it is damaged are skipped if there is a function to be told of them.
+    Damaged places are skipped if a function is given, which is called for each of them.
     """
 
     def __init__(self, uri: str, damaged: Damaged | None) -> None:

@@ -31,7 +31,7 @@ from .record_parameters import Batching, Normalizing, Reading, groups_of, image_
 
 
 class Row(NamedTuple):
-    """A row of a batch: its place, the image's position in the epoch, the key and the seed, and the loaded row if there is one."""
+    """A row of a batch: its place, the image's position in the epoch, the key and the seed, and the row itself once loaded."""
 
     place: int
     position: int
@@ -66,7 +66,7 @@ class InFlight:
     rows, data, label
         What it consists of, and where that is written.
     pad, end
-        Number of rows that are not the epoch's, and the position behind its last image.
+        Number of rows that do not belong to the epoch, and the position after its last image.
     skipped
         Positions of the epoch's images that it leaves out.
     parts
@@ -121,7 +121,7 @@ class ImageRecordIter(LoadingIter):
     num_parts, part_index
         Number of parts of the file, and the index of the part to read. Together the parts have every record once. They are of equal size in
         bytes, or, where ``path_imgidx`` is given, in records.
-        ``num_parts="workers"`` stands for the workers that ``twofold launch`` has started, of which each reads its own part.
+        ``num_parts="workers"`` means one part for each worker that ``twofold launch`` has started.
     shuffle, seed
         Whether to visit the records in a random order, a new one in each epoch, and its seed.
     shuffle_chunk_size, shuffle_chunk_seed
@@ -213,7 +213,7 @@ class ImageRecordIter(LoadingIter):
     (2, 3, 32, 32) [2. 3.]
     """
 
-    #: Dtypes of the data, of which the first is that of no ``dtype``.
+    #: Dtypes of the data; the first is the default.
     _dtypes: ClassVar[tuple[str, ...]] = ("float32", "uint8", "int8")
     #: Numbers of channels that images may have.
     _channels: ClassVar[tuple[int, ...]] = (1, 3, 4)

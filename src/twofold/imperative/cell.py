@@ -154,7 +154,7 @@ class Cell:
 
     _content: Any
     _gradient: Any
-    #: The class of the variables of which an array of the class is the gradient.
+    #: The class of the variables whose gradient is an array of this class.
     _variable = Variable
     #: The content, but None for a view with gaps whose content would be a large copy: see `array.ViewMixin`.
     _operand: Any

@@ -241,13 +241,13 @@ def specialise(
     legacy
         The calling convention.
     arity, reverse
-        1 or 2; with ``reverse`` the operands of a binary one are exchanged, of which the first is then a number.
+        1 or 2; with ``reverse`` the operands of a binary operator are exchanged: the first is then a number.
     bound_op
         What is applied where the plain path does not hold, if not the primitive itself.
     general
         Called with the operands as they were given if no short path applies; `invoke` if None.
     element
-        The class of NumPy's scalars, if there is one.
+        The class of NumPy's scalars, or None.
     """
     bound_op = bound_op or op.bind(legacy)
     template, parts = (_UNARY, _unary_parts(op, legacy)) if arity == 1 else (_BINARY, _binary_parts(op, legacy, reverse))
@@ -384,7 +384,7 @@ def method_of(template: str, op: Op, classes: tuple[type, type, type | None], na
 
 
 def _is_exact(op: Op) -> bool:
-    """Whether an operator has the same bits wherever the elements lie; of others NumPy has several loops."""
+    """Whether an operator has the same bits wherever the elements lie; NumPy has several loops for the others."""
     return op.simple and op.python is not None
 
 

@@ -83,7 +83,7 @@ def _in_child() -> None:
             QUEUE.abandon(w, error)
             if stages is not None:
                 stages.end(error)
-            OPEN.pop(w.serial, None)  # only readers of its results are told
+            OPEN.pop(w.serial, None)  # the error reaches only readers of its results
 
 
 os.register_at_fork(before=_before_fork, after_in_parent=_in_parent, after_in_child=_in_child)

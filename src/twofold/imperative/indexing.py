@@ -249,7 +249,7 @@ class Places(NamedTuple):
 def _as_given(x: Any, index: Any) -> tuple[BoundOp, list[Any]] | None:
     """The ``index`` primitive and its operands for arrays and whole axes that can be operands as they are; None for any other index.
 
-    The arrays are a mask of one axis, or ready places on cpu(0), none of which is counted from the end. An operation that is recorded or
+    The arrays are a mask of one axis, or ready nonnegative places on cpu(0). An operation that is recorded or
     waits borrows them, so that they are not copied unless they are written in the meantime.
     """
     cls = type(x)._root or type(x)

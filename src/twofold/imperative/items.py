@@ -1,8 +1,8 @@
 """Generated ``__getitem__`` and ``__setitem__``: NumPy's own indexing of ready memory, in one frame. All else goes to `Indexer`.
 
 What decides is the size of the piece, never that of the array it is cut from: elements and small pieces of a large ready array are read
-and written at once. A view remembers what it showed of which content (``_seen`` and ``_of``), which holds while its base has that very
-content; its view operations (``_chain``) are worked out only if somebody asks for them.
+and written at once. A view remembers its elements (``_seen``) and the content that they belong to (``_of``), and they are valid while
+its base has that content. Its view operations (``_chain``) are worked out only on demand.
 
 While recording, views of tracked arrays are made in the same way, since only reading one is an operation. Copies of their elements, and
 writes to them, are recorded.
@@ -153,7 +153,7 @@ _FRESH = f"""r = contiguous(r)
 {{margin}}return c"""
 #: NumPy's rules: integers for all axes give a scalar, and an array of indices or a mask gives a copy.
 _NUMPY_GET = {"integer": "v[key]", "items": "v[key]", "new_axes": " and last is not None"}
-#: Two items of which one is an element: NumPy's integer in its place.
+#: Two items, one of them an element: NumPy's integer in its place.
 _PAIR = """if len(key) == 2:
                         first, last = key
                         first = first._raw if first.__class__ is element else first

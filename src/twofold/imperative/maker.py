@@ -30,7 +30,7 @@ class Maker(Protocol):
 
 
 class Lost:
-    """The maker of Values whose data is gone for good: every read raises the error."""
+    """The maker of Values whose data is lost: every read raises the error."""
 
     closed = is_done = True
 

@@ -1,4 +1,4 @@
-"""Pending results of programs and copies that a lane, or a device's own queue, runs while the host goes on.
+"""Pending results of programs and copies that a lane, or a device's own queue, runs while the host continues.
 
 A Value without data knows its maker (see `Value.producer`): a window, a task, or a copy in progress. A thread that needs the data calls the
 maker's `finish`, which runs a task in that thread unless another has started it.

@@ -71,7 +71,7 @@ def rec_of(v: Value | Scalar | UserFunction | None, tape: Tape) -> TapeEntry | N
 
 
 def record_again(bound_op: BoundOp, args: Sequence[Any], contents: list[Any], tape: Tape) -> list[Any] | None:
-    """Record a known operation that does not wait, on arrays and numbers, one of which is tracked. None for others, left to `invoke`.
+    """Record a known operation that does not wait, on arrays and numbers, one of them tracked. None for others, left to `invoke`.
 
     ``contents`` are those of the operands ``args``; arrays among them become Values. What this captures or enters on the tape stays
     there, as `invoke` would have it. Numbers enter last, when the operation is known.

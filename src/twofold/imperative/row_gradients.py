@@ -1,4 +1,4 @@
-"""Gradients of which only some rows are computed: those of a variable whose gradient is row-sparse.
+"""Gradients that only some rows are computed of: those of a variable whose gradient is row-sparse.
 
 The gradient graph is one of dense arrays. Where it ends in operations that add rows to zeros (`Op.rows`), as the gradients of `take` and of
 products with csr matrices do, the program stops before them: it computes the rows, and the numbers of the rows, which are then summed.

@@ -41,7 +41,7 @@ class _Leaves(dict[int, Leaf]):
         return found
 
 
-#: The leaves of Python floats (of which none is a literal) by number. A dictionary, since a look-up enters no Python function.
+#: The leaves of Python floats, which are never literals, by number. A dictionary, since a look-up enters no Python function.
 FLOAT_LEAVES = _Leaves(0.0)
 #: The leaves of Python ints that are no literals.
 INTEGER_LEAVES = _Leaves(0)

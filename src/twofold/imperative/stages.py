@@ -93,7 +93,7 @@ class WindowStages:
         return results
 
     def end(self, error: BaseException) -> None:
-        """Fail the stages that are left after the window has run, if there are any."""
+        """Fail the stages that are left after the window has run."""
         for stage in self._stages:
             if not stage.is_done:
                 stage.fail(error)
@@ -131,7 +131,7 @@ def in_stages(groups: Sequence[Sequence[Value]]) -> Iterator[None]:
 
 
 def _closed(groups: Sequence[Sequence[Value]]) -> tuple[Window | None, WindowStages | None]:
-    """Close the window of this thread that has the results: it and its stages, or None and None if it runs as ever."""
+    """Close the window of this thread that has the results: it and its stages, or None and None if it runs as a whole."""
     with LOCK:
         staged: list[list[Value]] = []
         seen: set[Value] = set()

@@ -31,7 +31,7 @@ from .transfer import on_device, store
 class SparseValue(Value):
     """The content of a sparse array: the cells of its parts. It is not a `Value` to the tests of short paths, which pass it by.
 
-    ``data`` is the dense array, made anew for each reader that knows no storage; `device` is where the parts are.
+    ``data`` is the dense array, made for each reader that knows no storage types; `device` is where the parts are.
     """
 
     __slots__ = ("checked", "repeats", "sparse")
@@ -100,7 +100,7 @@ def sparse_array(found: Sparse, *, checked: bool = False) -> Any:
 
 
 def empty_array(stype: str, shape: tuple[int, ...], dtype: str, device: Device) -> Any:
-    """A sparse array of which nothing is stored.
+    """A sparse array without stored elements.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def dense_array(array: Any) -> Any:
 
 
 def by_storage(bound_op: BoundOp, args: Sequence[Any]) -> list[Any]:
-    """The results, as arrays, of an operator of which some operands are sparse.
+    """The results, as arrays, of an operator with sparse operands.
 
     The operator's storage rule decides. Without one, or where it returns None, sparse operands are made dense, with a warning.
     """
@@ -147,7 +147,7 @@ def by_storage(bound_op: BoundOp, args: Sequence[Any]) -> list[Any]:
 
 
 def results_of(bound_op: BoundOp, args: Sequence[Any], device: Device | None = None) -> list[Any]:
-    """The results, as arrays, of an operator of which operands may be sparse."""
+    """The results, as arrays, of an operator whose operands may be sparse."""
     try:
         return [wrap(CLASSES["default"], c) for c in invoke(bound_op, args, device)]
     except StorageError:
@@ -155,7 +155,7 @@ def results_of(bound_op: BoundOp, args: Sequence[Any], device: Device | None = N
 
 
 def applied(bound_op: BoundOp, args: Sequence[Any], device: Device | None = None) -> Any:
-    """The first result, as an array, of an operator of which operands may be sparse."""
+    """The first result, as an array, of an operator whose operands may be sparse."""
     return results_of(bound_op, args, device)[0]
 
 
@@ -335,7 +335,7 @@ class CellNamespace(Derived):
         return self.index_add(zeros, matrix.values, self.rows_of(matrix), matrix.indices, key=(0, 1))
 
     def nothing(self, like: Sparse) -> Sparse:
-        """Zeros in the storage type of an operand, of which nothing is stored."""
+        """Zeros in the storage type of an operand, without stored elements."""
         values = like.values
         return empty_array(like.stype, like.shape, values._dtype, values.context)._content.sparse
 
@@ -348,11 +348,11 @@ class CellNamespace(Derived):
         return self.structure(sparse.distinct, indices)
 
     def padded(self, *arrays: Any) -> list[Any]:
-        """Arrays of one length, of stored values or indices, with copies of the last element behind them; as they are if recorded."""
+        """Arrays of one length, of stored values or indices, padded with copies of the last element; unchanged if recorded."""
         return list(arrays) if any(is_tracked(a._content) for a in arrays) else [self.structure(sparse.padded, a)[0] for a in arrays]
 
     def spare_rows(self, array: Sparse) -> Sparse:
-        """A row-sparse array with rows of zeros behind its own, up to one of few numbers; their numbers are those of no row."""
+        """A row-sparse array padded with rows of zeros to one of a few lengths; the padding has numbers that no row has."""
         count = array.indices.shape[0]
         missing = sparse.capacity(count) - count
         if not missing or not count or count >= array.shape[0]:  # every row is stored, as in each batch: then there is one number

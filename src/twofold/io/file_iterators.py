@@ -145,7 +145,7 @@ class MNISTIter(MXDataIter):
         Whether to suppress the message about what was read.
     num_parts, part_index
         Number of equal parts, and the index of the part to read.
-        ``num_parts="workers"`` stands for the workers that ``twofold launch`` has started, of which each reads its own part.
+        ``num_parts="workers"`` means one part for each worker that ``twofold launch`` has started.
     prefetch_buffer, ctx
         Have no effect: images are read with their batch, and batches are created on the current device.
     dtype

@@ -249,7 +249,7 @@ class LibSVMIter(_TextIter):
         Shape of a label; with a file of labels (columns,), and batches of labels are csr arrays.
     num_parts, part_index
         Number of parts of equal size in bytes, and the index of the part to read. Together the parts have every row once.
-        ``num_parts="workers"`` stands for the workers that ``twofold launch`` has started, of which each reads its own part.
+        ``num_parts="workers"`` means one part for each worker that ``twofold launch`` has started.
     batch_size
         Number of rows in a batch.
     round_batch

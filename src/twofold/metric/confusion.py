@@ -91,7 +91,7 @@ class _Binary(_Confusion):
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
     def update(self, labels: Arrays, preds: Arrays) -> None:
-        """Update the metric with labels (n,) of two classes, one of which is 1, and scores (n, 2)."""
+        """Update the metric with labels (n,) of two classes, where 1 is the positive one, and scores (n, 2)."""
         # All arrays of an update make one batch, as MXNet averages over calls, not over devices.
         batch = np.zeros((2, 2))
         for label, pred in host_pairs(labels, preds):

@@ -111,7 +111,7 @@ class Module(BaseModule):
         prefix, epoch
             See `save_checkpoint`.
         load_optimizer_states
-            Whether `init_optimizer` shall read the optimizer's states.
+            Whether `init_optimizer` reads the optimizer's states.
         **kwargs
             Other parameters of `Module`.
 

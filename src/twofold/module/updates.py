@@ -233,7 +233,7 @@ def pull_rows(updates: Updates | None, group: DeviceGroup, row_ids_of: Callable[
     Parameters
     ----------
     updates
-        The optimizer, if there is one.
+        The optimizer, or None.
     group
         The devices.
     row_ids_of

@@ -1,4 +1,4 @@
-"""``mx.npx.random``: Bernoulli samples, and samples of which a batch is drawn for each element of the parameters."""
+"""``mx.npx.random``: Bernoulli samples, and batches of samples for each element of the parameters."""
 
 from .. import random
 from ..device import Device

@@ -114,7 +114,7 @@ class LinearAlgebra:
         return self._apply(ops.npi_eigvals, a)
 
     def eigh(self, a: Any, UPLO: str = "L") -> Any:
-        """Eigenvalues, ascending, and eigenvectors of symmetric matrices, of which the named triangle is read."""
+        """Eigenvalues, ascending, and eigenvectors of symmetric matrices. Only the named triangle is read."""
         return tuple(self._apply(linear_algebra.eigh_of_triangle, a, UPLO=UPLO))
 
     def eigvalsh(self, a: Any, UPLO: str = "L") -> Any:

@@ -55,7 +55,7 @@ def _array_ufunc(self: ndarray, ufunc: np.ufunc, method: str, *inputs: Any, **op
 
 
 def _array_function(self: ndarray, function: Callable[..., Any], types: object, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Call the function of the same name if there is one, else NumPy's: NumPy asks for it if an argument is an array of the dialect."""
+    """Call the function of the same name, or NumPy's without one. NumPy calls this if an argument is an array of the dialect."""
     return _counterpart(function)(*args, **options)
 
 

@@ -22,7 +22,7 @@ def as_sizes(shape: Any) -> Any:
 
 
 def _where(sections: Any) -> dict[str, Any]:
-    """Where to split, as the operators are told: in equal sections, or at indices of which the first is 0."""
+    """Where to split, as the operators expect it: the number of equal sections, or indices that begin with 0."""
     if isinstance(sections, int):
         return {"indices": [], "sections": sections}
     if not isinstance(sections, (list, tuple)):
@@ -155,7 +155,7 @@ class Shapes(Front):
         return self._split(joining.split_v2, ary, indices_or_sections, axis, "split")
 
     def array_split(self, ary: Any, indices_or_sections: Indices, axis: int = 0) -> list[Any]:
-        """The parts of an array along an axis, of which the first may be larger by one."""
+        """The parts of an array along an axis; the first parts may be larger by one."""
         x = self.operand(ary)
         if isinstance(indices_or_sections, int):
             size, count = self._size(x, axis), indices_or_sections

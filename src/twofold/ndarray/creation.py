@@ -152,7 +152,7 @@ def from_dlpack(dlpack: object) -> NDArray:
     ----------
     dlpack
         An array with ``__dlpack__``, or an unused capsule. Arrays that are read-only or not C-contiguous are copied. A bare capsule
-        of GPU memory makes the host wait for the whole GPU, since a capsule cannot be told a stream.
+        of GPU memory makes the host wait for the whole GPU, since a capsule cannot name a stream.
 
     Raises
     ------

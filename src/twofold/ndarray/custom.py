@@ -245,7 +245,7 @@ class CustomHandle(UserFunction):
         saved = [kept[k] if k in kept else Undeclared(self.label) for k in range(width + count)]
         grads = self._empty(self._types["in"])
         assert self._op is not None  # created by forward
-        # always "write": whoever called adds the gradients to what the arrays hold
+        # always "write": the caller adds the gradients to what the arrays hold
         with Scope(False, self._training):
             self._op.backward(["write"] * len(grads), cells[:count], saved[:width], saved[width:], grads, self._states)
         return arrays_of(f"{self.label}: backward", grads, self._types["in"], self._device)

@@ -21,7 +21,7 @@ class Exporter(Protocol):
 
 
 class Capsule:
-    """A bare DLPack capsule as an exporter. It cannot be told a stream, so the consumer must wait for the whole device.
+    """A bare DLPack capsule as an exporter. It cannot name a stream, so the consumer must wait for the whole device.
 
     Raises
     ------

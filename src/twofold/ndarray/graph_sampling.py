@@ -168,7 +168,7 @@ def dgl_csr_neighbor_uniform_sample(
     Returns
     -------
     list
-        For each seed array the vertices, int64 (max_num_vertices + 1,), of which the last is their number and those before are ascending,
+        For each seed array the vertices, int64 (max_num_vertices + 1,): ascending, with their number as the last element,
         then zeros; then for each the subgraph as a csr matrix (max_num_vertices, n), whose rows are those vertices; then for each
         their distances from the seeds, int64 (max_num_vertices,).
 

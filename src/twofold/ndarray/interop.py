@@ -69,7 +69,7 @@ def _primitives() -> dict[np.ufunc, Op]:
 
 
 def _array_ufunc(self: NDArray, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-    """Apply a NumPy ufunc to operands of which at least one is an `NDArray`.
+    """Apply a NumPy ufunc to operands, at least one of them an `NDArray`.
 
     A plain call runs as an operator and returns an `NDArray`. ``reduce``, ``outer``, ``where=`` and the like run in NumPy and return
     NumPy arrays.
@@ -96,7 +96,7 @@ def _is_number(operand: Any) -> bool:
 
 
 def _array_function(self: NDArray, function: Callable[..., Any], types: object, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Call the `mx.nd` function for one of NumPy's if there is one, else NumPy's."""
+    """Call the `mx.nd` function that stands for one of NumPy's, or NumPy's without one."""
     found = FUNCTIONS.get(function)
     if found is not None:
         op, keywords = found

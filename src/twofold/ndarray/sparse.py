@@ -157,7 +157,7 @@ def divide(lhs: Any, rhs: Any) -> NDArray:
 
 
 def zeros(stype: str, shape: Shape, ctx: DeviceLike = None, dtype: DTypeLike = None, **kwargs: Any) -> Any:
-    """An array of zeros of a storage type, of which nothing is stored.
+    """An array of zeros of a storage type, without stored elements.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def zeros(stype: str, shape: Shape, ctx: DeviceLike = None, dtype: DTypeLike = N
 
 
 def empty(stype: str, shape: Shape, ctx: DeviceLike = None, dtype: DTypeLike = None) -> NDArray:
-    """An array of a sparse storage type, of which nothing is stored; as `zeros`."""
+    """An array of a sparse storage type without stored elements; the same as `zeros`."""
     if stype == "default":
         raise ParameterError("unknown stype : default", None, "use mx.nd.empty")
     return zeros(stype, shape, ctx, dtype)

@@ -1,4 +1,4 @@
-"""``CSRNDArray`` and ``RowSparseNDArray``: arrays of `mx.nd` of which only some elements or rows are stored."""
+"""``CSRNDArray`` and ``RowSparseNDArray``: arrays of `mx.nd` that store only some of their elements or rows."""
 
 import warnings
 from typing import Any, ClassVar, NoReturn
@@ -327,7 +327,7 @@ class CSRNDArray(BaseSparseNDArray):
 
 
 class RowSparseNDArray(BaseSparseNDArray):
-    """An array of which only some rows (slices along axis 0) are stored: `data` and their numbers `indices`.
+    """An array that stores only some of its rows (slices along axis 0): `data`, and their numbers `indices`.
 
     Gradients of embeddings are such arrays. Make one with `row_sparse_array` or ``tostype("row_sparse")``.
 

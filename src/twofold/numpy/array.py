@@ -372,7 +372,7 @@ class ndarrayView(ViewMixin, ndarray):
         return map(self.__getitem__, range(len(self._seen))) if self._of is not None and self._seen.ndim else super().__iter__()
 
     def _permuted(self) -> tuple[Any, tuple[int, ...]] | None:
-        """The array of which this is a view with the axes in another order, and that order; None for other views."""
+        """The array that this view shows with its axes in another order, and that order; None for other views."""
         if self._gradient is not None:
             return None
         if self._under is not None and self._key is AXES_REVERSED:

@@ -122,7 +122,7 @@ _ufuncs: dict[np.ufunc, Any] = {}
 
 
 def _array_function(self: ndarray, function: Callable[..., Any], types: object, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Call the Twofold function of the same name if there is one, else NumPy's. NumPy asks for it if an argument is a Twofold array."""
+    """Call the Twofold function of the same name, or NumPy's without one. NumPy calls this if an argument is a Twofold array."""
     return counterpart(function)(*args, **options)
 
 

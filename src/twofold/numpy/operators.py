@@ -228,7 +228,7 @@ def _short(op: Op, general: Callable[..., Any], reverse: bool = False) -> Callab
 
 @cache
 def short(op: Op) -> Callable[..., Any]:
-    """The fast function of an element-wise primitive (or ``matmul``) with one or two operands, of which the first is an `ndarray`.
+    """The fast function of an element-wise primitive (or ``matmul``) with one or two operands; the first is an `ndarray`.
 
     It returns NotImplemented if the second is not array-like, so that Python tries its class.
     """
@@ -362,7 +362,7 @@ def _matrix_product(first: bool, second: bool) -> BoundOp:
 
 
 def _unexchanged(x: ndarray) -> tuple[ndarray, bool]:
-    """The array of which a large view exchanges the last two axes, and True; of anything else itself."""
+    """The array whose last two axes a large view exchanges, and True; anything else itself, and False."""
     found = x._permuted() if isinstance(x, ndarrayView) and x.size >= GAPS else None
     if found is None or found[1] != (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2):
         return x, False
@@ -391,7 +391,7 @@ def _by_vector(multiply: Callable[..., Any], a: ndarray, b: ndarray) -> ndarray 
     return wrap(ndarray, content(HOST.as_array(found), CPU))
 
 
-#: The matrix product of which a view is an operand. In those of small views that are not transposed nothing remains to be decided, and a
+#: A matrix product with a view among its operands. In those of small views that are not transposed nothing remains to be decided, and a
 #: transposed matrix times a vector is the vector times the matrix.
 _PRODUCT = """
 def {name}(self, other):

@@ -84,7 +84,7 @@ def _at_once(v: Value) -> np.ndarray | None:
 
 
 def _below(x: Any, axis: Axis) -> tuple[ndarray, Axis] | None:
-    """The array of which a large view has the axes in another order, and its axes to reduce: as NumPy, in the order of the memory.
+    """The array that a large view shows with its axes in another order, and its axes to reduce: as NumPy, in the order of the memory.
 
     None if the view is another one, or the axes that are left would be in another order. It depends on the expression and on sizes alone,
     so every mode has the same bits.

@@ -73,7 +73,7 @@ def primitive(
     name, *aliases
         Registered names, if it is available to users; without any, only rules can use it, as ``xp.<function's name>``.
     ufunc
-        NumPy's ufunc of the same function, if there is one.
+        NumPy's ufunc of the same function, or None.
     reference
         Its definition with NumPy's functions: ``lambda np, x, *, upper: np.linalg.cholesky(x)``. Every adapter then supports it: it runs
         the reference with its own library as ``np`` if that has the functions, else on the host. The generated tests compare adapters that

@@ -112,7 +112,7 @@ def _applied(before: list[int | None], codes: list[int]) -> tuple[list[int | Non
 
 
 def _split(size: int | None, parts: Sequence[int]) -> tuple[int | None, list[int | None]]:
-    """A size, and the two sizes that it is split into, one of which may be -1."""
+    """A size, and the two sizes that it is split into; one of the two may be -1."""
     known = [n for n in parts if n > 0]
     if len(known) == 2:
         return first_known(size, math.prod(known)), list(known)

@@ -280,7 +280,7 @@ class Op:
 
     @cached_property
     def training(self) -> tuple[str, ...]:
-        """Name of the parameter that is the training flag, if there is one."""
+        """Name of the parameter that is the training flag, or None."""
         return tuple(p.name for p in self.params.values() if p.kind is TRAINING)
 
     @cached_property
@@ -330,7 +330,7 @@ class Op:
     def grad(self, rule: Rule) -> Rule:
         """Attach the gradient rule: ``(xp, dout, out, <inputs by name>, *, <params by name>)``, all arguments optional.
 
-        Returns one gradient per array input (a tuple, or a single value if there is one input); None means no gradient.
+        Returns one gradient per array input (a tuple, or a single value for one input); None means no gradient.
         With several outputs ``dout`` and ``out`` are tuples (``dout`` contains None for an output on which nothing depends).
         """
         return self._attach("grad_rule", rule)

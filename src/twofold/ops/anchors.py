@@ -11,7 +11,7 @@ from ..opdef.params import Floats
 from .boxes import matched
 from .suppression import kept
 
-#: Overlaps below this do not count: an anchor for each box is wanted only if there is one.
+#: Overlaps below this do not count: a box without any larger overlap gets no anchor of its own.
 LEAST_OVERLAP = 1e-6
 
 
@@ -115,7 +115,7 @@ def _targets(
 
 
 def _offsets(np, anchors, boxes, variances):
-    """What a detector shall predict at anchors (1, n, 4) for boxes (b, n, 4)."""
+    """What a detector should predict at anchors (1, n, 4) for boxes (b, n, 4)."""
     size, center = anchors[..., 2:] - anchors[..., :2], (anchors[..., 2:] + anchors[..., :2]) / 2
     extent, middle = boxes[..., 2:] - boxes[..., :2], (boxes[..., 2:] + boxes[..., :2]) / 2
     with np.errstate(all="ignore"):  # rows that are not positive

@@ -279,7 +279,7 @@ def random_color_jitter(xp, data, rng, *, brightness: float, contrast: float, sa
     order = xp.argsort(uniform(xp, substream(xp, rng, len(used)), (len(used),), "float32"), axis=0) if len(used) > 1 else None
     x = data
     for turn in range(len(used)):
-        # every step computes all changes and takes the one whose turn it is
+        # every step computes all changes and selects one by the drawn order
         changed = []
         for number, (change, extent, center) in enumerate(used):
             factor = _factor(xp, substream(xp, rng, number), data, max(0, center - extent) if center else -extent, center + extent)

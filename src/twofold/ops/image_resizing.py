@@ -10,10 +10,10 @@ from ..opdef.declare import op
 from ..opdef.params import Shape
 
 NEAREST, LINEAR, CUBIC, AREA, LANCZOS, EXACT = range(6)
-#: Fixed-point weights of bytes: 11 bits, and 8 bits where every result shall be rounded correctly.
+#: Fixed-point weights of bytes: 11 bits, and 8 bits where every result must be rounded correctly.
 BITS, EXACT_BITS = 11, 8
 DTYPES = ("uint8", *FLOATS)
-#: Others of which the nearest pixels are taken. Signed bytes are also interpolated, as if they were bytes without a sign.
+#: Other dtypes, resized by their nearest pixels. Signed bytes are also interpolated, as if they were bytes without a sign.
 COPIED = ("int8", "int32")
 
 

@@ -137,7 +137,7 @@ def section_count(indices, sections, **_):
 
 @op("_split_v2", "_npi_split", outputs=section_count, faithful=True)
 def split_v2(xp, data, *, indices: Shape, axis: int = 1, squeeze_axis: bool = False, sections: int = 0):
-    """``sections`` equal pieces along an axis, or if that is 0, pieces that begin at ``indices``, the first of which must be 0."""
+    """``sections`` equal pieces along an axis, or if that is 0, pieces that begin at ``indices``; the first index must be 0."""
     at = normalized_axis(axis, len(data.shape), "_split_v2: axis")
     size = data.shape[at]
     if sections:

@@ -84,7 +84,7 @@ def _(shapes, *, transpose_a, transpose_b, **_):
     lhs, rhs = shapes
     if lhs is None or rhs is None:
         return shapes
-    # only the contracted axis is shared: whichever operand knows it tells the other
+    # only the contracted axis is shared: its size may be known from either operand
     i, j = (0 if transpose_a else len(lhs) - 1), (len(rhs) - 1 if transpose_b else 0)
     inner = lhs[i] if lhs[i] is not None else rhs[j]
     return [(*lhs[:i], inner, *lhs[i + 1 :]), (*rhs[:j], inner, *rhs[j + 1 :])]

@@ -279,7 +279,7 @@ for _op in (inverse, det, cofactors, slogdet):
 
 @primitive(reference=lambda np, A: np.linalg.cholesky(A), floats=FLOATS, keeps_shape=True)
 def cholesky(xp, A):
-    """Lower triangular L with L · Lᵀ = A of symmetric positive definite matrices, of which the lower triangle is read."""
+    """Lower triangular L with L · Lᵀ = A of symmetric positive definite matrices. Only the lower triangle is read."""
 
 
 cholesky.type(type_of_square)
@@ -382,7 +382,7 @@ def _eigh(np, A, *, upper=False):
 
 @primitive(reference=_eigh, outputs=2, floats=FLOATS)
 def eigh(xp, A, *, upper: bool = False):
-    """Eigenvalues (…, n), ascending, and eigenvectors in columns of symmetric matrices, of which the lower or upper triangle is read."""
+    """Eigenvalues (…, n), ascending, and eigenvectors in columns of symmetric matrices. Only the lower or upper triangle is read."""
 
 
 @eigh.type
@@ -403,7 +403,7 @@ def _(xp, dout, out):
 
 @op("_npi_eigh", outputs=2, floats=FLOATS)
 def eigh_of_triangle(xp, A, *, UPLO: str = "L"):
-    """`eigh` of symmetric matrices of which the lower (``"L"``) or upper (``"U"``) triangle is read."""
+    """`eigh` of symmetric matrices. Only the lower (``"L"``) or upper (``"U"``) triangle is read."""
     return xp.eigh(A, upper=_is_upper(UPLO))
 
 

@@ -327,7 +327,7 @@ AT_LEAST = {ndim: declare_at_least(ndim) for ndim in (1, 2, 3)}
 
 
 def declare_splitting(name: str, axis: int) -> Op:
-    """Declare ``hsplit`` or ``dsplit``: split at indices of which the first is 0, or into equal sections."""
+    """Declare ``hsplit`` or ``dsplit``: split at indices that begin with 0, or into equal sections."""
 
     def rule(xp, data, *, indices: Shape, axis: int = axis, squeeze_axis: bool = False, sections: int = 0):
         at = 0 if name == "hsplit" and len(data.shape) == 1 else normalized_axis(axis, len(data.shape), f"{name}: axis")

@@ -67,7 +67,7 @@ def lamb_update_phase1(
 def lamb_update_phase2(xp, weight, g, r1, r2, *, lr: Scalar, lower_bound: float = -1.0, upper_bound: float = -1.0):
     """``weight - lr · r1 / r2 · g``, where g is the step, r1 (1,) the norm of the weight, and r2 (1,) that of the step.
 
-    r1 is first clipped to the bounds, of which a negative one has no effect. The factor is 1 where one of the norms is 0.
+    r1 is first clipped to the bounds; a negative bound has no effect. The factor is 1 where one of the norms is 0.
     """
     return weight - lr * _trust(xp, r1, r2, lower_bound, upper_bound) * g
 

@@ -54,7 +54,7 @@ def results_of(updates, width, places):
 
 
 def updated_in_turn(xp, update, groups, width, numbers):
-    """What a rule returns for several weights of which each has a gradient, a mean, a variance, and perhaps a float32 master weight.
+    """What a rule returns for several weights, each with a gradient, a mean, a variance, and perhaps a float32 master weight.
 
     ``update(weight, grad, mean, var, *numbers)`` gives the new weight and its new states.
     """

@@ -18,7 +18,7 @@ LOWEST = {"float16": -65504.0, "bfloat16": -3.3895313892515355e38, "float32": -3
 
 
 class Window(NamedTuple):
-    """The windows along an axis of ``size`` elements: ``number`` windows of length ``kernel``, the first of which begins at ``-before``.
+    """The windows along an axis of ``size`` elements: ``number`` windows of length ``kernel``; the first begins at ``-before``.
 
     ``after`` padding elements are needed at the end; a mean counts the first ``counted`` of them.
     """

@@ -1,6 +1,6 @@
 """Probability densities of samples, for the distributions that `random_sampling` draws from; their logarithms with ``is_log``.
 
-The parameters have the leading axes of the samples: each element of them is one distribution, of which the samples' other axes hold draws.
+The parameters have the leading axes of the samples: each element of them is one distribution; the samples' other axes hold draws from it.
 Densities follow from their logarithms, which neither overflow nor underflow early. Discrete samples pass no gradient.
 """
 

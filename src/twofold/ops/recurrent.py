@@ -161,7 +161,7 @@ def _backward(xp, net, x, w, scan, douts, dh, dc, direction, valid):
 
 
 def _sum_of_known(a, b):
-    """The sum of two gradients, either of which may be None."""
+    """The sum of two gradients; either may be None."""
     return a if b is None else b if a is None else a + b
 
 

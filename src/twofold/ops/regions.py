@@ -67,7 +67,7 @@ def _level(np, first, last):
 
 
 def _best(np, one, two):
-    """The larger values, with their places if there are: of equal values the first place."""
+    """The larger values, with their places if these are given; for equal values the first place."""
     if len(one) == 1:
         return (np.maximum(one[0], two[0]),)
     later = (two[0] > one[0]) | ((two[0] == one[0]) & (two[1] < one[1]))

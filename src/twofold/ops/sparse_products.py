@@ -5,7 +5,7 @@ from ..opdef.storage import Sparse, stype_of
 
 
 def sparse_product(xp, lhs, rhs, transpose_a, transpose_b):
-    """The product, of the storage type that MXNet gives it; None for operands of which the product has no such form."""
+    """The product in the storage type that MXNet gives it; None for operands without such a product."""
     if stype_of(lhs) == "csr" and stype_of(rhs) != "csr" and not transpose_b and len(rhs.shape) < 3:
         inner = lhs.shape[0 if transpose_a else 1]
         if not rhs.shape or rhs.shape[0] != inner:

@@ -42,7 +42,7 @@ cast_storage.sample(lambda draw: draw(draw.real((3, 4)), stype="default"))
 
 @op("_sparse_retain")
 def retain(xp, data, indices: Index):
-    """The rows of a row-sparse array with the given numbers (n,), of which one that is not stored becomes a stored row of zeros.
+    """The rows of a row-sparse array with the given numbers (n,). Rows that are not stored become stored rows of zeros.
 
     Of a dense array, the same: all other rows are zero.
     """

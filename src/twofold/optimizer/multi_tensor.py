@@ -118,7 +118,7 @@ def _several(
 
 
 def _checked(bound_op: BoundOp, group: Sequence[Any], results: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The results of one update, of which the first must fit the weight. Runs once per structure, as it concerns types only."""
+    """The results of one update; the first must fit the weight. Runs once per structure, as it concerns types only."""
     weight, new = group[0], results[0]
     if new.shape != weight.shape:
         raise ShapeError(

@@ -58,7 +58,7 @@ def dump(states: dict[Index, State], optimizer: Optimizer | None = None, progres
 
 
 def load(data: bytes) -> tuple[dict[Index, State], Optimizer | None, dict[str, Any] | None]:
-    """Read bytes written by `dump` or MXNet: the states, with arrays on the CPU, and the optimizer and the progress if there are any.
+    """Read bytes written by `dump` or MXNet: the states, with arrays on the CPU, and the optimizer and the progress, or None.
 
     Raises
     ------

@@ -173,7 +173,7 @@ class Program:
         return own
 
     def _traits(self, plan: ProgramPlan, dead: set[Node], code: Code, device: Device | None) -> ProgramTraits:
-        """What the backend is told about it, given the leaves that are dead after a run."""
+        """What the backend knows about the program, given the leaves that are dead after a run."""
         taken, left = ([k for k, n in enumerate(self.leaves) if n in nodes] for nodes in (self.plan.donated, dead))
         return traits_of(plan, taken, left, code.in_steps, device)
 

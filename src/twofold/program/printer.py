@@ -135,7 +135,7 @@ class Code(NamedTuple):
         Parameters
         ----------
         groups
-            Numbers of results. The function is not called for a group of which a result is copied at the end.
+            Numbers of results. The function is not called for a group with a result that is copied at the end.
         completed
             The step that completes each result; those that are copied at the end may have any number.
         """

@@ -144,7 +144,7 @@ class SequentialRNNCell(_Container):
 
 
 class BidirectionalCell(_Container):
-    """Two cells, one of which runs backwards; the output is the concatenation of both.
+    """Two cells that run in opposite directions; the output is the concatenation of both.
 
     Parameters
     ----------

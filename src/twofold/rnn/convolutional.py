@@ -26,7 +26,7 @@ class BaseConvRNNCell(BaseRNNCell):
     Parameters
     ----------
     input_shape
-        Shape (n, c, h, w) of the input of a step, of which n does not matter.
+        Shape (n, c, h, w) of the input of a step; n does not matter.
     num_hidden
         Number of channels of output and states.
     h2h_kernel, h2h_dilate

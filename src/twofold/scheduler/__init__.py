@@ -1,1 +1,1 @@
-"""Tasks, the lanes that run them, the queues of devices, and the observers that are told what runs."""
+"""Tasks, the lanes that run them, the queues of devices, and observers of what runs."""

@@ -54,6 +54,6 @@ class Worker:
             with self._lock:
                 task = heappop(self._ready)[-1]()
             if task is not None:
-                with suppress(BaseException):  # waiting threads find the error in the task; this thread goes on
+                with suppress(BaseException):  # waiting threads find the error in the task; this thread continues
                     self._work(task)
             del task  # an idle thread must keep nothing alive

@@ -17,7 +17,7 @@ Result = TypeVar("Result")
 
 
 def run_on(device: Device, function: Callable[..., Result], *args: object) -> Result:
-    """Call a function that issues work for a device: the work joins its compute queue, and observers are told that it ran there."""
+    """Call a function that issues work for a device: the work joins its compute queue, and observers hear that it ran there."""
     if LISTENERS:
         with span("", "", device):
             return _issued(device, function, args)
@@ -75,7 +75,7 @@ _read_elsewhere: dict[Device, dict[Device, object]] = {}
 
 
 def before_overwriting(device: Device) -> None:
-    """Have a device's compute queue wait for the copies that read its memory, some of which is about to be overwritten."""
+    """Have a device's compute queue wait for the copies that read its memory, before a part of it is overwritten."""
     with _lock:
         marks = _read_elsewhere.pop(device, None)
         if marks:

@@ -206,7 +206,7 @@ class _WhileLoop(_LoopNode):
 
 
 class _Cond(_ControlFlow):
-    """A branch: a predicate and two bodies, of which one runs."""
+    """A branch: a predicate and two bodies; one of them runs."""
 
     def places(self, node: SymbolNode) -> tuple[int, list[list[int]]]:
         """See `_ControlFlow.places`."""

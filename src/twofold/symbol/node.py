@@ -146,7 +146,7 @@ class SymbolNode:
 
     def set_attrs(self, attrs: Mapping[str, str]) -> None:
         """Add or replace attributes."""
-        self.attrs |= attrs  # never replaced: other symbols hold this node and shall see the change
+        self.attrs |= attrs  # never replaced: other symbols hold this node and must see the change
         self._bound_ops.clear()
 
     @property
@@ -205,7 +205,7 @@ class SymbolNode:
         return found
 
     def bind_stored(self, training: bool = False) -> BoundOp:
-        """As `bound_op`, for operands of any storage type: with the storage type that the operator is told to give its result."""
+        """As `bound_op`, for operands of any storage type: with the storage type that the operator must give its result."""
         name = self.operator.stored_as
         return self.bind(training, **{name: self._told_to_store()}) if name else self.bind(training)
 
@@ -218,7 +218,7 @@ class SymbolNode:
         return {k: v for k, v in operator_params(op, self.attrs, len(self.inputs)).items() if k not in op.scalars}
 
     def storage_type(self) -> str:
-        """The storage type that the operator is told to give its result."""
+        """The storage type that the operator must give its result."""
         if self.op is None or not self.op.stored_as:
             return "default"
         return self._told_to_store() or "default"

@@ -1,7 +1,7 @@
 """Infers the storage types of a symbol's values, by running the operators' storage rules on operands without values.
 
 A rule decides from storage types, shapes and parameters, never from values. So it can run on typed nodes that stand for the parts of sparse
-operands, of which any number of elements is stored. A graph without sparse values is not looked at: it is compiled as a whole.
+operands, which may store any number of elements. A graph without sparse values is not looked at: it is compiled as a whole.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -158,7 +158,7 @@ COUNT = 2
 
 
 def _nominal(stype: str, shape: tuple[int, ...], dtype: str) -> Any:
-    """An operand of a storage type of which `COUNT` elements or rows are stored."""
+    """An operand of a storage type with `COUNT` stored elements or rows."""
     if stype == "default":
         return leaf("dense", shape, dtype)
     if stype == "csr":

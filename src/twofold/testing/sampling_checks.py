@@ -16,7 +16,7 @@ __all__ = ["chi_square_check", "gen_buckets_probs_with_ppf", "mean_check", "var_
 
 #: A function of the number of samples that returns so many.
 Generator = Callable[[int], Any]
-#: Intervals [low, high), of which the last includes its upper bound, or the values of a discrete distribution.
+#: Intervals [low, high), or the values of a discrete distribution. The last interval includes its upper bound.
 Buckets = Sequence[tuple[float, float]] | Sequence[float]
 
 

@@ -21,7 +21,7 @@ COMPUTES, WAITS, SUMS = "#8dd3c7", "#d9d9d9", ("#80b1d3", "#fdb462", "#b3de69", 
 
 
 class _Sum(NamedTuple):
-    """A sum as one worker sees it. Times are in microseconds; until ``joined`` it waits for ``last``, who begins it last."""
+    """A sum as one worker sees it. Times are in microseconds; until ``joined`` it waits for ``last``, the last worker to begin the sum."""
 
     number: int
     name: str

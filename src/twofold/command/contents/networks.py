@@ -59,7 +59,7 @@ def _version(graph: GraphRecord) -> str:
 
 
 def _shapes_beside(path: str, content: Content) -> dict[str, PartialShape]:
-    """Shapes of the parameters in the newest file of the same checkpoint, of which only the headers are read."""
+    """Shapes of the parameters in the newest file of the same checkpoint. Only the file's headers are read."""
     folder, slash, own = path.rpartition("/")
     name = SYMBOL.fullmatch(own)
     if name is None:

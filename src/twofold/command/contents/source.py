@@ -9,7 +9,7 @@ from typing import BinaryIO
 from ...errors import FileAccessError, FormatError, MissingFileError
 from ...formats.files import open_file, read_file
 
-#: Bytes by which the kind of a file is told.
+#: First bytes of a file that determine its kind.
 HEAD = 4096
 
 

@@ -10,7 +10,7 @@ from .content import ArrayContent, Statistics
 
 #: Elements that are looked at together.
 PIECE = 1 << 20
-#: Intervals of a histogram, and the least number of elements of which the histogram of a large array is made.
+#: Intervals of a histogram, and the least number of elements that the histogram of a large array samples.
 BINS, SAMPLED = 24, 1 << 19
 #: Kinds of NumPy's dtypes that have an order: booleans, integers, floats.
 ORDERED = "biuf"

@@ -108,7 +108,7 @@ def _is_number(field: str) -> bool:
 
 
 def read_libsvm(source: Source, content: Content, selection: Selection) -> None:
-    """Labels, with their weights and queries where there are any, and pairs of index and value. What follows ``#`` is left out."""
+    """Labels, with optional weights and queries, and pairs of index and value. Text after ``#`` is left out."""
     rows: list[tuple[Fact, ...]] = []
     counts, largest = [], -1
     for number, line in enumerate(_lines(source, content), 1):

@@ -1,6 +1,6 @@
 """Twofold as a backend of ONNX: the interface of ``onnx.backend.base``, which ONNX's own tests drive.
 
-Sizes, and inputs that decide about shapes, may differ from run to run: a graph is read anew for each combination, and kept.
+Sizes, and inputs that shapes depend on, may differ from run to run: a graph is read for each new combination, and kept.
 """
 
 from collections.abc import Sequence

@@ -201,7 +201,7 @@ def _varying(network: Network, inputs: Types, dynamic: bool, given: Sequence[Siz
         params = {n: a.shape for n, a in network.params.items()}
         axes = free_axes(network.symbol.heads, inputs.shapes, inputs.dtypes, params)
         given = [[f"{n}_{k}" if k in axes[n] else size for k, size in enumerate(s)] for n, s in inputs.shapes.items()]
-        # the first axes are the samples', of which all inputs have equally many
+        # the first axes count the samples: they have one size in all inputs
         given = [["batch_size" if k == 0 and isinstance(size, str) else size for k, size in enumerate(s)] for s in given]
     if [len(s) for s in given] != [len(s) for s in inputs.shapes.values()]:
         what = "export_model: dynamic_input_shapes must have the dimensions of the inputs"
@@ -247,7 +247,7 @@ def _model(network: Network, inputs: Types, opset: int, varying: Varying | None)
 
 
 def _name_of(size: int, other: int | None, inputs: Types, varying: Varying) -> str | None:
-    """The name of a size of a result: that of the inputs' size that it equals in both choices, if there is one."""
+    """The name of a result's size: the name of an input's size that equals it in both choices; None without one."""
     for name, sizes in varying.named.items():
         for k, label in enumerate(sizes):
             if isinstance(label, str) and (inputs.shapes[name][k], varying.shapes[name][k]) == (size, other):

@@ -64,7 +64,7 @@ def _partial(graph: Any, name: str, elements: np.ndarray) -> Tensor:
 
 
 def _partly_known(tensor: Tensor, node: Any, bounds: Mapping[str, int]) -> Any:
-    """The shape of a value of which some sizes are unknown; None for the number of its elements."""
+    """The shape of a value with unknown sizes; None for the number of its elements."""
     if node.op_type == "Size":
         return None
     elements = np.empty(len(tensor.sizes), object)

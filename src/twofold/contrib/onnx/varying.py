@@ -75,7 +75,7 @@ def _spelt(attributes: Mapping[str, object]) -> dict[str, object]:
 
 
 def _general(node: Written, a: np.ndarray, b: np.ndarray, unknown: tuple[int | None, ...] | None) -> np.ndarray:
-    """A constant operand that holds for both: a shape with what stands for the sizes that vary, of which a reshape infers one."""
+    """A constant operand that holds for both: a shape with a placeholder for each size that varies. A reshape infers one of them."""
     if unknown is None or len(a) != len(b):
         raise _fixed(node.source, "a constant depends on it")
     found = [n if n == m else stand_in for n, m, stand_in in zip(a.tolist(), b.tolist(), unknown, strict=True)]

@@ -59,7 +59,7 @@ def threshold_of(histogram: Histogram, dtype: str, bins: int = 255) -> tuple[NDA
 
 
 def is_unsigned(low: float, dtype: str) -> bool:
-    """Whether values of which ``low`` is the smallest are quantized without a sign; ``dtype`` as for `threshold_of`."""
+    """Whether values are quantized without a sign if ``low`` is the smallest; ``dtype`` as for `threshold_of`."""
     return low >= 0 and dtype != "int8"
 
 

@@ -75,7 +75,7 @@ class Pad:
     dtype
         Dtype of the batch; that of the samples if None.
     round_to
-        A number of which the padded sizes are multiples; None for the largest sizes themselves.
+        The padded sizes are multiples of this number; None for the largest sizes themselves.
 
     Raises
     ------

@@ -84,7 +84,7 @@ class DataLoader:
         If parameters contradict one another.
     EngineError
         In an iteration, if a worker takes longer than ``timeout`` or its process dies; the message names the worker and the sample. The
-        next iteration has new workers. A thread that hangs goes on hanging, until the program ends.
+        next iteration has new workers. A thread that hangs does so until the program ends.
     Exception
         In an iteration, what the dataset or ``batchify_fn`` raises; a note names the worker and the sample.
 

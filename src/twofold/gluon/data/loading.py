@@ -84,7 +84,7 @@ def _loaded(
 
 
 def what_was_loaded(indices: Sequence[Any], place: int) -> str:
-    """What a worker was doing when it failed, by the place that ``began`` was told last."""
+    """What a worker was doing when it failed, by the last place passed to ``began``."""
     return f"for sample {indices[place]!r}" if place < len(indices) else f"while collating the samples {indices}"
 
 

@@ -255,7 +255,7 @@ def _stop(parent: int, processes: list[Any], pipes_: list[Any]) -> None:
 
 def _work(pipe: Any, worker: int, places: Any, load: Callable[..., Loaded], worker_init: Callable[[int], object] | None) -> None:
     """Load batches until the parent closes the pipe or is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the parent's, who ends its workers
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles the interrupt: it ends its workers
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     failure = None
     try:

@@ -205,7 +205,7 @@ class CTCLoss(Loss, arrays="nd"):
             pred = F.swapaxes(pred, dim1=0, dim2=1)
         if self._batch_axis == 1:
             label = F.swapaxes(label, dim1=0, dim2=1)
-        # The operator wants the lengths' presence told: a missing optional input is not an argument in MXNet's graphs.
+        # The operator has flags for the lengths, because in MXNet's graphs a missing optional input is not an argument.
         has_pred, has_label = pred_lengths is not None, label_lengths is not None
         loss = F.CTCLoss(
             pred, label, pred_lengths, label_lengths, use_data_lengths=has_pred, use_label_lengths=has_label, blank_label="last"

@@ -123,7 +123,7 @@ class _RNNLayer(HybridBlock, arrays="nd"):
         *args
             The input, and states.
         """
-        # By hand: the packed vector of all parameters does not tell the operator's shape inference where one ends.
+        # By hand: the operator's shape inference cannot see where one parameter ends in the packed vector of all.
         inputs = args[0]
         assert isinstance(inputs, Array)
         size = inputs.shape[2]

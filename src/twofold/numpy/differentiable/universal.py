@@ -44,7 +44,7 @@ def frexp(x: ArrayLike) -> tuple[ndarray, ndarray]:
 def ldexp(x1: ArrayLike, x2: ArrayLike) -> ndarray:
     """x1 · 2**x2."""
     a, exponent = operand(x1), np.asarray(to_numpy(x2))
-    half = exponent // 2  # in two factors, neither of which overflows
+    half = exponent // 2  # in two factors that do not overflow
     return a * np.ldexp(np.ones((), a.dtype), half) * np.ldexp(np.ones((), a.dtype), exponent - half)
 
 

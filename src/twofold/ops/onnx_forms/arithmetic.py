@@ -132,7 +132,7 @@ def _(onnx, node, *inputs):
 def _(onnx, node, *inputs):
     lhs, rhs = onnx.in_dtype(node.dtype, *inputs)
     size, zero = onnx.Abs(lhs), onnx.number(0, node.dtype)
-    # a negative zero is told by its reciprocal
+    # a negative zero is recognized by its reciprocal
     below = onnx.Less(onnx.Where(onnx.Equal(rhs, zero), onnx.Reciprocal(rhs), rhs), zero)
     return onnx.Where(below, onnx.Neg(size), size)
 

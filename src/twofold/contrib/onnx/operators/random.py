@@ -1,4 +1,4 @@
-"""Random numbers: drawn anew in every run, from this package's own generators."""
+"""Random numbers: every run draws new ones, from this package's own generators."""
 
 from typing import Any
 

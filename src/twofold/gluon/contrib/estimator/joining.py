@@ -63,7 +63,7 @@ class Training:
                 param.set_data(value)
         self._trainer._prepare_store()  # now: it copies from the store what is older there, as moving statistics are
         for param, value in values.items():
-            for array in param.list_data():  # in place: a store that was passed cannot be made anew
+            for array in param.list_data():  # in place: a store that was passed in cannot be made again
                 value.copyto(as_legacy(array))
         self._count(*map(int, newest[COUNTS].asnumpy()))
 

@@ -131,7 +131,7 @@ class VariationalDropoutCell(ModifierCell, arrays="nd"):
     the first step after `reset`; so only the base cell is ever compiled, not this one.
     """
 
-    #: A compiled step would draw its masks anew each time.
+    #: A compiled step would draw new masks each time.
     _is_compilable: ClassVar[bool] = False
 
     def __init__(self, base_cell: RecurrentCell, drop_inputs: float = 0.0, drop_states: float = 0.0, drop_outputs: float = 0.0) -> None:

@@ -28,7 +28,7 @@ def _convolution(channels: int, kernel: int | Pair, stride: int = 1, padding: in
 
 
 def _branch(*convolutions: Convolution, pool: HybridBlock | None = None) -> nn.HybridSequential:
-    """Convolutions one after another, behind a pooling layer if there is one."""
+    """Convolutions one after another, after an optional pooling layer."""
     block = nn.HybridSequential(prefix="")
     if pool is not None:
         block.add(pool)
@@ -86,7 +86,7 @@ def _d(name: str) -> HybridConcurrent:
 
 
 def _split(*convolutions: Convolution) -> nn.HybridSequential:
-    """Convolutions, and behind them a wide and a high one beside each other."""
+    """Convolutions, followed by a wide and a high one side by side."""
     branch = nn.HybridSequential(prefix="")
     branch.add(_branch(*convolutions))
     both = HybridConcurrent(axis=1, prefix="")
