@@ -34,7 +34,7 @@ from .random import seed
 CALLS = Calls(ndarray)
 PREFIX = "_npx_"
 #: Operators without a registered name of that prefix, under the names that they declare.
-OTHERS = {op.npx_name: op.title for op in OPS.values() if op.npx_name}
+OTHERS = {op.front.npx_name: op.title for op in OPS.values() if op.front.npx_name}
 
 
 def __getattr__(name: str) -> Any:

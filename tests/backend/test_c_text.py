@@ -167,7 +167,7 @@ def test_16_bit_floats_are_read_and_rounded_exactly(tmp_path, dtype):
 
 def cast(source, target, shape):
     """A kernel that casts."""
-    text = primitives()["astype"].c
+    text = primitives()["astype"].execution.c
     one = KernelStep("astype", None, text, (Ref("in", 0),), target, source, (("dtype", target),))
     return RowProgram("astype", shape, (ArrayType(shape, source),), (one,), (0,))
 

@@ -6,7 +6,7 @@ import pytest
 import twofold as mx
 from twofold.config import SETTINGS
 from twofold.imperative.counters import COUNTERS
-from twofold.opdef.spec import WHOLE
+from twofold.opdef.facets.execution import WHOLE
 
 
 @pytest.fixture(autouse=True)

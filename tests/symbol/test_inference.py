@@ -251,7 +251,7 @@ def test_result_dtypes_other_than_the_datas(symbol, given, want):
     assert symbol.infer_type_partial(a=given)[1] == [np.dtype(d).type for d in want]
 
 
-@pytest.mark.parametrize("op", [op for op in OPS.values() if op.infer_rule is not None], ids=lambda op: op.title)
+@pytest.mark.parametrize("op", [op for op in OPS.values() if op.symbolic.infer_rule is not None], ids=lambda op: op.title)
 def test_rules_accept_unknown_shapes(op):
     """Shape completion does not fail if little is known, and invents no sizes if only numbers of axes are known."""
     for sample in samples_of(op):
@@ -260,8 +260,8 @@ def test_rules_accept_unknown_shapes(op):
         bound_op = op.bind(True, **params)
         unknown = [None] * bound_op.visible
         for shapes in ([None] * len(given), [given[0], *[None] * (len(given) - 1)]):
-            op.completed(list(shapes), unknown, bound_op.params)
-        completed, _ = op.completed([s if s is None else (None,) * len(s) for s in given], unknown, bound_op.params)
+            op.symbolic.completed(list(shapes), unknown, bound_op.params)
+        completed, _ = op.symbolic.completed([s if s is None else (None,) * len(s) for s in given], unknown, bound_op.params)
         for got, true in zip(completed, given, strict=False):
             if got is not None and true is not None:
                 assert len(got) == len(true)

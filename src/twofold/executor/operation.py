@@ -21,8 +21,9 @@ from ..imperative.dispatch import is_tracked
 from ..imperative.invoke import invoke
 from ..imperative.residuals import cache_of
 from ..imperative.tape import tls
+from ..opdef.facets.execution import WHOLE, Execution
 from ..opdef.inputs import Input
-from ..opdef.spec import WHOLE, Op
+from ..opdef.spec import Op
 from ..program.cache import Cache, CacheEntry
 from ..scheduler.observers import LISTENERS, span
 from .function import TypedGraph, new_states, random_keys, user_objects, write_states
@@ -149,7 +150,7 @@ class Operation:
             visible=self.count,
             recompute=mirror and not any(o.states for o in self.objects),  # user code that changes states runs once
             dynamic_shape=bool(self.objects),
-            waits_from=WHOLE,
+            execution=Execution(waits_from=WHOLE),
             grad_rule=_with_signature(self._gradients, [i.name for i in inputs]),
             backward_rule=self._new_states if self._states else None,
         )

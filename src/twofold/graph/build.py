@@ -154,7 +154,7 @@ def _as_nodes(inputs: Sequence[Any], count: int) -> list[Node | None]:
 
 def _builder(op: Op) -> Callable[..., Any]:
     count = 0 if op.variadic else len(op.inputs)
-    fold = op.fold
+    fold = op.algebra.fold
 
     def build(*inputs: Any, **params: Any) -> Any:
         given = _as_nodes(inputs, count)
@@ -198,7 +198,7 @@ def _install_operators() -> None:
     # not == and !=: nodes are compared by identity, since they are interned
     for op in [op for op in primitives().values() if op.python not in ("", "eq", "ne")]:
         setattr(Node, f"__{op.python}__", lambda *operands, _n=op.name: getattr(G, _n)(*operands))
-        if len(op.inputs) == 2 and not op.compares:  # Python mirrors comparisons itself: 1 < x is x > 1
+        if len(op.inputs) == 2 and not op.algebra.compares:  # Python mirrors comparisons itself: 1 < x is x > 1
             setattr(Node, f"__r{op.python}__", lambda a, b, _n=op.name: getattr(G, _n)(b, a))
 
 

@@ -24,7 +24,7 @@ Item = TypeVar("Item")
 def with_channels_last(outputs: Sequence[Node], gain: Callable[[Application], Gain]) -> list[Node]:
     """Convert regions of a lowered graph to channels last where that is faster; its inputs and outputs keep their layout."""
     order = list(applications(outputs))
-    gains: dict[Node, Gain] = {n: gain(n) for n in order if n.bound_op.op.images}
+    gains: dict[Node, Gain] = {n: gain(n) for n in order if n.bound_op.op.layout.images}
     if not any(gains.values()):
         return list(outputs)
     gains |= {n: gain(n) if _sums_channels(n) else None for n in order if _is_sum(n)}
@@ -66,24 +66,24 @@ def _changed_params(n: Application) -> Mapping[str, object] | None:
     op = n.bound_op.op
     if op.elementwise:
         return {}
-    return None if op.channels_rule is None else op.channels_rule(_last, *n.operands, **n.bound_op.params)
+    return None if op.layout.channels_rule is None else op.layout.channels_rule(_last, *n.operands, **n.bound_op.params)
 
 
 def _images_of(n: Application) -> list[Node]:
     """The operands that a channels-last operation reads with channels last; per-channel vectors are not among them."""
     op = n.bound_op.op
-    if op.images:
-        return [n.operands[k] for k in op.images]  # a weight keeps its layout
+    if op.layout.images:
+        return [n.operands[k] for k in op.layout.images]  # a weight keeps its layout
     if _axes(n) is not None and _gives_image(n):
         return []  # the image is its operand, still with channels first
-    if _is_sum(n) or _axes(n) is not None or op.keeps_order:
+    if _is_sum(n) or _axes(n) is not None or op.layout.keeps_order:
         return [n.operands[0]]
     return [i for i in n.operands if len(i.shape) == len(n.shape) and not _is_line(i) and not is_const(i)]
 
 
 def _gives_image(n: Application) -> bool:
     """Whether a channels-last operation's result has its channels last, too."""
-    is_image = n.bound_op.op.gives_image and not _is_sum(n)
+    is_image = n.bound_op.op.layout.gives_image and not _is_sum(n)
     return is_image and not (len(n.shape) > 2 and _axes(n) == _to_last(len(n.shape)))
 
 
@@ -251,7 +251,7 @@ class _Writer:
         """A converted operation whose result is an image."""
         if _axes(n) is not None:
             return self._in_first(n.operands[0])
-        places, ndim = n.bound_op.op.images, len(n.shape)
+        places, ndim = n.bound_op.op.layout.images, len(n.shape)
         if places:  # a weight is read as it is, where `_spread` would move the axes of an operand that only broadcasts
             return _with_params(n, tuple(self._in_last(i) if k in places else self._in_first(i) for k, i in enumerate(n.operands)))
         images = _images_of(n)
@@ -260,7 +260,7 @@ class _Writer:
     def _other_result(self, n: Application) -> Node:
         """A converted operation on images whose result is not an image."""
         images = tuple(self._in_last(i) for i in _images_of(n))
-        if n.bound_op.op.images:
+        if n.bound_op.op.layout.images:
             return _with_params(n, images)
         (x,) = images
         if _axes(n) is not None:

@@ -171,7 +171,7 @@ def is_big(big: Big, n: Application) -> bool:
 
 def is_row_reduction(n: Application) -> bool:
     """Whether a node reduces its operand over the last axis, in a way that kernels support, and keeps the axis."""
-    if not n.bound_op.op.row_reduction or not n.bound_op.params["keepdims"]:
+    if not n.bound_op.op.execution.row_reduction or not n.bound_op.params["keepdims"]:
         return False
     (x,) = n.operands
     axis = n.bound_op.params["axis"]

@@ -51,12 +51,12 @@ def log_of(x: Node | None, depth: int = DEPTH) -> Node | None:
         if not isinstance(core, Application):
             return None
         # moving elements and taking logarithms commute: a loss picks from log_softmax what it would have picked from softmax
-        found = _apply_move(core, log_of(core.operands[0], depth - 1)) if core.bound_op.op.moves else _by_rule(core, depth)
+        found = _apply_move(core, log_of(core.operands[0], depth - 1)) if core.bound_op.op.algebra.moves else _by_rule(core, depth)
     return None if found is None else G.cast(found, x.dtype)
 
 
 def _by_rule(x: Application, depth: int) -> Node | None:
-    rule = x.bound_op.op.log_rule
+    rule = x.bound_op.op.algebra.log_rule
     return None if rule is None else rule(_at_depth(depth - 1), x)
 
 
@@ -65,7 +65,7 @@ def logit_of(x: Node | None, depth: int = DEPTH) -> Node | None:
     core = None if x is None else definition_of(x)
     if not isinstance(core, Application) or not depth:
         return None
-    if core.bound_op.op.moves:
+    if core.bound_op.op.algebra.moves:
         return _apply_move(core, logit_of(core.operands[0], depth - 1))
     if not applies(core, divide):
         return None
@@ -170,7 +170,7 @@ def _log_of_mask(x: Node, dtype: str) -> Node | None:
     """The logarithm of a mask, 0 or -inf: of a comparison, possibly cast and moved; None for other nodes."""
     core: Node | None = x
     while isinstance(core, Application) and core.dtype != "bool":
-        core = core.body[0] if len(core.body) == 1 else core.inputs[0] if core.bound_op.op.moves or applies(core, astype) else None
+        core = core.body[0] if len(core.body) == 1 else core.inputs[0] if core.bound_op.op.algebra.moves or applies(core, astype) else None
     if core is None or core.dtype != "bool":
         return None
     return G.where(x, G.full(shape=(), value=0, dtype=dtype), -math.inf)

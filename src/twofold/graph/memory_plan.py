@@ -149,7 +149,7 @@ class _MemoryPlanner:
         block by block, and a view's elements are in other blocks.
         """
         fit = None
-        if self.in_place and n.bound_op.op.elementwise and n.bound_op.op.may_overwrite:
+        if self.in_place and n.bound_op.op.elementwise and n.bound_op.op.layout.may_overwrite:
             free = (d for d in dying if read[d] <= k and d not in self.viewed and n in self.reader.get(d, (n,)))
             fit = next((d for d in free if d.shape == n.shape and d.dtype == n.dtype), None)
         elif self.in_place and self.updates(n) and n.operands.count(first := n.operands[0]) == 1:

@@ -43,4 +43,4 @@ def checkpoints(values: Sequence[Node]) -> list[Node]:
 
 def _is_of_user_code(node: Node) -> bool:
     owner = node.operands[0] if applies(node, item) else node
-    return isinstance(owner, Application) and owner.bound_op.op.user_method != ""
+    return isinstance(owner, Application) and owner.bound_op.op.execution.user_method != ""

@@ -56,7 +56,7 @@ def _may_be_strided(node: Node) -> bool:
     Such a view is made contiguous where an operator's caller could see it: what a later matrix product or reduction reads then has the
     same strides however operators are grouped, so that all modes of execution give the same bits.
     """
-    return isinstance(node, Application) and node.bound_op.op.view and not node.bound_op.op.keeps_order
+    return isinstance(node, Application) and node.bound_op.op.view and not node.bound_op.op.layout.keeps_order
 
 
 def lower(outputs: Sequence[Node], boundaries: Iterable[Node] = (), keep: Callable[[Op], bool] | None = None) -> list[Node]:
@@ -144,6 +144,6 @@ def simplify(outputs: Sequence[Node]) -> list[Node]:
 
 def _simplified(node: Node) -> Node:
     # applied once: operands are simple already, and a rule that builds a node simplifies it itself (`Simplifier.simplified`)
-    rule = node.bound_op.op.simplify_rule if isinstance(node, Application) else None
+    rule = node.bound_op.op.algebra.simplify_rule if isinstance(node, Application) else None
     found = rule(_SIMPLIFIER, node) if rule is not None else None
     return node if found is None else found

@@ -30,7 +30,7 @@ def _is_column_of_rows(n: Node) -> bool:
 
 
 def _rewritten(n: Application) -> Node:
-    if n.bound_op.op.row_reduction:
+    if n.bound_op.op.execution.row_reduction:
         (x,) = n.operands
         if n.shape and n.shape == x.shape[:-1] and normalized_axes(n.bound_op.params["axis"], len(x.shape)) == (len(x.shape) - 1,):
             return G.reshape(apply(n.bound_op.op.bind(axis=-1, keepdims=True), (x,)), shape=n.shape)

@@ -15,5 +15,5 @@ def row_form(node: Node | None) -> Form | None:
     """
     if fill_of(node) == 0:
         return []
-    rule = node.bound_op.op.rows_rule if isinstance(node, Application) else None
+    rule = node.bound_op.op.storage.rows_rule if isinstance(node, Application) else None
     return None if rule is None else rule(G, row_form, node)

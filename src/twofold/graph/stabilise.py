@@ -67,7 +67,7 @@ def _with_stable_bodies(bound_op: BoundOp) -> tuple[BoundOp, int]:
 
 def _stable(node: Node) -> Node:
     core = _primitive(node)
-    rule = core.bound_op.op.stable_rule if isinstance(core, Application) and is_float(node.dtype) else None
+    rule = core.bound_op.op.algebra.stable_rule if isinstance(core, Application) and is_float(node.dtype) else None
     found = rule(_STABILISER, core) if rule is not None else None
     return node if found is None else found
 

@@ -20,7 +20,8 @@ from enum import Enum
 from ..backend.kernel import Array
 from ..config import SETTINGS
 from ..device import CPU, Device
-from ..opdef.spec import WHOLE, Op
+from ..opdef.facets.execution import WHOLE
+from ..opdef.spec import Op
 from ..scheduler.variable import HAND_OVER
 from .cell import PINNED, PLAIN, Operand, Value
 from .tape import tls
@@ -76,13 +77,14 @@ def is_tracked(v: Operand) -> bool:
 def is_lazy(contents: Iterable[Operand], op: Op) -> bool:
     """Whether an operation on these contents waits: one of them is pending itself, large, or not of the host library.
 
-    Of the first one its size does not matter if the operator reads only a part of it (`opdef.spec.Op.picks`).
+    Of the first one its size does not matter if the operator reads only a part of it (`Execution.picks`).
     """
-    big = SETTINGS.defer_elements * op.waits_from
+    execution = op.execution
+    big = SETTINGS.defer_elements * execution.waits_from
     for k, v in enumerate(contents):
         if isinstance(v, Value):
             data = v.data
-            if data is None or data.__class__ is not PLAIN or (data.size >= big and (k or not op.picks)):
+            if data is None or data.__class__ is not PLAIN or (data.size >= big and (k or not execution.picks)):
                 return True
     return False
 

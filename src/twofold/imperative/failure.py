@@ -86,7 +86,7 @@ def salvaged(live: Sequence[Value], device: Device, data: Mapping[Node, Data], a
     inputs = {at.get(node, node): array for node, array in data.items()}
     for v in live:
         (node,) = substitute([v.producer[1]], at)
-        if any(op.user_method for op in operators_of(lower([node]))):
+        if any(op.execution.user_method for op in operators_of(lower([node]))):
             continue
         leaves = leaves_of([node])
         try:

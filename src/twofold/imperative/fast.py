@@ -259,7 +259,7 @@ def specialise(
     else:
         parts |= dict.fromkeys(("general", "otherwise", "stored"), f"general({given})")
     names: dict[str, Any] = {
-        "operand": operand, "invoke": invoke, "bound_op": bound_op, "now": now, "join": _never_joins if op.alone else join,
+        "operand": operand, "invoke": invoke, "bound_op": bound_op, "now": now, "join": _never_joins if op.execution.alone else join,
         "TapeEntry": TapeEntry, "Value": Value, "save": save_for_backward, "cpu": CPU, "float_leaves": FLOAT_LEAVES,
         "integer_leaves": INTEGER_LEAVES, "literals": LITERAL_ENTRIES,
         "typed": bound_op.typed, "to_scalar": HOST.scalar, "name_of": NAME_OF, "run": HOST.quick, **STORAGE,
@@ -415,4 +415,4 @@ def _pair(array: str, number: str, reverse: bool) -> str:
 def _check(op: Op) -> str:
     """A test for whether NumPy's result equals the LEGACY one: equal dtypes, and floats if integers would give another result."""
     same = "a.dtype is b.dtype"
-    return same if op.wraps else f"{same} and {_IS_FLOAT}"
+    return same if op.front.wraps else f"{same} and {_IS_FLOAT}"

@@ -405,7 +405,8 @@ def _coordinates(shape: Sequence[int], axis: int, places: Places) -> np.ndarray:
     column = np.arange(shape[axis]).reshape([-1 if k == axis else 1 for k in range(len(shape))])
     whole = np.broadcast_to(column, shape)
     for bound_op in places.chain:
-        whole = whole.reshape(bound_op.params["shape"]) if bound_op.op.selects is None else whole[bound_op.op.selects(**bound_op.params)]
+        selects, params = bound_op.op.layout.selects, bound_op.params
+        whole = whole.reshape(params["shape"]) if selects is None else whole[selects(**params)]
     return whole
 
 

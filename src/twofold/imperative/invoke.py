@@ -135,7 +135,7 @@ def invoke(bound_op: BoundOp, args: Sequence[Argument], device: Device | None = 
         args, contents = _with_key(op, args, contents, where)
     if scalars and bound_op.legacy and op.elementwise:
         contents = _legacy_scalars(bound_op, contents)
-    lazy = is_lazy(contents, op) and (tracked or not op.alone or not is_ready(contents))
+    lazy = is_lazy(contents, op) and (tracked or not op.execution.alone or not is_ready(contents))
     mode = execution_mode(where, tracked=tracked, lazy=lazy, exposed=lazy and is_exposed(contents), at_once=op.dynamic_shape)
     if mode is ExecutionMode.INLINE:
         return _inline(bound_op, contents, where)
@@ -190,7 +190,7 @@ def _run_cached(bound_op: BoundOp, contents: Sequence[Any], tape: Tape | None) -
     else:
         key: list[Any] = []
         arrays, dtype = [], None
-        big = SETTINGS.defer_elements * bound_op.op.waits_from
+        big = SETTINGS.defer_elements * bound_op.op.execution.waits_from
         for v in contents:
             if v.__class__ is Value:  # a parameter, or what a tape has saved
                 if v.device is not CPU or (tape is not None and (entry := v.entry) is not None and entry.node.tracked):
@@ -219,7 +219,7 @@ def _run_cached(bound_op: BoundOp, contents: Sequence[Any], tape: Tape | None) -
         found = bound_op.inline.get(tuple(key)) if dtype is not None else None
     if found is None:
         return None
-    if is_large and not bound_op.op.alone and not _runs_at_once(contents):
+    if is_large and not bound_op.op.execution.alone and not _runs_at_once(contents):
         return WAITS
     COUNTERS.inline += 1
     run, _, count, largest = found

@@ -51,7 +51,7 @@ class NodeCache:
     again
         The function in ``run["cpu"]`` if `recording.record_again` may record the node: it changes no states. Else None.
     largest
-        Elements of its largest result or operand that is read as a whole, divided by the operator's `opdef.spec.Op.waits_from`.
+        Elements of its largest result or operand that is read as a whole, divided by the operator's `Execution.waits_from`.
     fast
         Whether the callables in `fast` may record it: an element-wise primitive with a single result, or a product of small matrices.
     """
@@ -109,8 +109,8 @@ def _derive(node: Application, cache: NodeCache) -> None:
     cache.keeps = (*cache.read, *range(len(node.parts), len(node.parts) + len(shared)))
     cache.given = tuple(k for k, i in enumerate(node.inputs) if i is not None and not isinstance(i, Constant))
     cache.saves = (*[("in", k) for k in cache.lends], *[("out", k) for k in cache.read], *[("res", k) for k in range(len(shared))])
-    read = node.inputs[1:] if node.bound_op.op.picks else node.inputs
-    cache.largest = max([n.size for n in (*read, *node.parts) if n is not None], default=0) // node.bound_op.op.waits_from
+    read = node.inputs[1:] if node.bound_op.op.execution.picks else node.inputs
+    cache.largest = max([n.size for n in (*read, *node.parts) if n is not None], default=0) // node.bound_op.op.execution.waits_from
     is_known = node.bound_op.op.elementwise or (node.bound_op.op.python != "" and cache.largest < SMALL)
     cache.fast = node.is_primitive and len(node.parts) == 1 and is_known
 

@@ -135,9 +135,9 @@ def by_storage(bound_op: BoundOp, args: Sequence[Any]) -> list[Any]:
     op, count = bound_op.op, len(bound_op.op.inputs)
     operands = [_operand(a) for a in args]
     arrays, scalars = (operands, ()) if op.variadic else (operands[:count], operands[count:])
-    if op.storage_rule is not None:
+    if op.storage.sparse_rule is not None:
         params = {**bound_op.params, **dict(zip(op.scalars, scalars, strict=True))}
-        found = op.storage_rule(CELLS, partial(_dense_call, bound_op, scalars), *arrays, **params)
+        found = op.storage.sparse_rule(CELLS, partial(_dense_call, bound_op, scalars), *arrays, **params)
         if found is not None:
             results = found if isinstance(found, list) else [found]
             return [sparse_array(r, checked=True) if isinstance(r, Sparse) else r for r in results]
@@ -182,9 +182,9 @@ def converted(array: Any, stype: str) -> Any:
 def updates_rows(bound_op: BoundOp, args: Sequence[Any]) -> bool:
     """Whether an update with these operands concerns the rows of its gradient only."""
     op = bound_op.op
-    if not op.lazy or not bound_op.params.get("lazy_update", True) or not isinstance(args[1], AnyArray):
+    if not op.storage.lazy or not bound_op.params.get("lazy_update", True) or not isinstance(args[1], AnyArray):
         return False
-    return args[1].stype == "row_sparse" and (op.lazy != "sparse" or args[0].stype == "row_sparse")
+    return args[1].stype == "row_sparse" and (op.storage.lazy != "sparse" or args[0].stype == "row_sparse")
 
 
 def update_rows(bound_op: BoundOp, args: Sequence[Any]) -> None:

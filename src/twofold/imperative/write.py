@@ -57,7 +57,7 @@ _MOST_CHAINS = 4096
 
 
 def _step(backend: Backend, bound_op: BoundOp) -> Callable[[Array], Array]:
-    selects = bound_op.op.selects
+    selects = bound_op.op.layout.selects
     if selects is not None and backend is HOST and HOST.target.plain is not None:
         return itemgetter(selects(**bound_op.params))  # NumPy's own indexing is one call into C
     return partial(getattr(namespace_of(backend), bound_op.op.name), **bound_op.params)
@@ -300,7 +300,7 @@ def _written(root: Cell, chain: Chain, key: Any, value: Any) -> Any:
 
 def _put_back(root: Cell, bound_op: BoundOp, new: Cell) -> Any:
     """The root's content with the part that a view operation selects replaced by ``new``."""
-    rule = bound_op.op.put_back_rule
+    rule = bound_op.op.layout.put_back_rule
     assert rule is not None  # as `write` has checked
     update = rule(type_of(root._content)[0], **bound_op.params)
     return invoke(update, (new,) if len(update.op.inputs) == 1 else (root, new))[0]

@@ -25,7 +25,7 @@ UNARY: dict[str, tuple[Op, str]] = {name: (op, name) for name, op in _U.items()}
     "rad2deg": (_U["degrees"], "degrees"),
     "reciprocal": (numpy_elementwise.reciprocal_number, "reciprocal"),
 }
-_VARIANTS = {op.variant: op for op in OPS.values() if op.variant is not None}
+_VARIANTS = {op.front.variant: op for op in OPS.values() if op.front.variant is not None}
 _A, _S, _R = mxnet_numpy_arithmetic.OF_ARRAYS, mxnet_numpy_arithmetic.OF_SCALAR, mxnet_numpy_arithmetic.OF_REVERSED
 #: Functions whose operators `mx.nd` has too: there a number that is no integer makes integers floats, which it does not here.
 _SHARED = frozenset({"maximum", "minimum", "hypot"})

@@ -70,7 +70,8 @@ def _comparison(op: Op, name: str) -> Callable[..., Any]:
 
 def _in_place(op: Op, name: str) -> Callable[..., Any]:
     function = getattr(FUNCTIONS, name)
-    fn, run, scalar, has_short_way = getattr(HOST.xp, op.name), HOST.quick, HOST.scalar, op.ufunc is not None and not op.legacy_differs
+    has_short_way = op.ufunc is not None and not op.front.legacy_differs
+    fn, run, scalar = getattr(HOST.xp, op.name), HOST.quick, HOST.scalar
 
     def method(self: Any, other: Any) -> Any:
         a: Any = self._content if self.__class__ is ndarray else None
@@ -143,7 +144,7 @@ def attach() -> None:
             continue
         for spelled, reverse in ((f"__{dunder}__", False), (f"__r{dunder}__", True)):
             general = _general(name, reverse)
-            short = op.short_path and op.ufunc is not None and dunder not in ("mod", "pow")
+            short = op.front.short_path and op.ufunc is not None and dunder not in ("mod", "pow")
             method = (
                 specialise(op, ndarray, ndarrayView, (ndarray,), legacy=True, arity=2, reverse=reverse, general=general)
                 if short

@@ -96,7 +96,7 @@ class Calls:
         operands = self._operands(op, arrays, params)
         _convert_arrays(op, params)
         scalars = [_scalar(op, name, params) for name in op.scalars]
-        numbers = [self._number_array(op, name, params, operands) for name in op.numbers]
+        numbers = [self._number_array(op, name, params, operands) for name in op.front.numbers]
         bound_op = self._sig_of(op, params)
         inputs = [*operands, *numbers, *scalars]
         try:
@@ -110,7 +110,7 @@ class Calls:
                 target = operands[place]
                 if target is not None:
                     store(target, new)
-        if op.starts_anew and out is not None and not bound_op.params[op.starts_anew]:
+        if op.front.starts_anew and out is not None and not bound_op.params[op.front.starts_anew]:
             contents = invoke(multiply.bind(True), [out if isinstance(out, Array) else out[0], wrap(self.cls, contents[0])])
         return self.deliver(op, contents[: bound_op.visible], out)
 

@@ -65,7 +65,7 @@ PYTHON_OPERATORS: dict[np.ufunc, Callable[[Any, Any], Any]] = {
 @cache
 def _primitives() -> dict[np.ufunc, Op]:
     """The primitives that are NumPy's ufuncs."""
-    return {getattr(np, name): op for op in OPS.values() if op.primitive for name in op.numpy_names}
+    return {getattr(np, name): op for op in OPS.values() if op.primitive for name in op.front.numpy_names}
 
 
 def _array_ufunc(self: NDArray, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:

@@ -38,14 +38,14 @@ class _Operand(metaclass=_OperandType):
 OPERAND = (*NUMBERS, _Operand)
 #: Python's operators, by the names of their special methods.
 _PYTHON = {op.python: op for op in OPS.values() if op.python}
-ARITHMETIC = {name: op for name, op in _PYTHON.items() if len(op.inputs) == 2 and not op.compares}
-COMPARISON = {name: op for name, op in _PYTHON.items() if op.compares}
+ARITHMETIC = {name: op for name, op in _PYTHON.items() if len(op.inputs) == 2 and not op.algebra.compares}
+COMPARISON = {name: op for name, op in _PYTHON.items() if op.algebra.compares}
 UNARY = {name: op for name, op in _PYTHON.items() if len(op.inputs) == 1}
 
 
 def _sig(op: Op) -> BoundOp:
     """The operation of a Python operator: the primitive, or MXNet's operator where its arithmetic differs."""
-    return (NAMES[op.symbol[0]] if op.legacy_differs and op.symbol else op).bind(True)
+    return (NAMES[op.symbolic.symbol[0]] if op.front.legacy_differs and op.symbolic.symbol else op).bind(True)
 
 
 def _general(op: Op, reverse: bool) -> Callable[..., Any]:
@@ -85,7 +85,7 @@ def operands(values: Sequence[Any]) -> list[Any]:
 
 
 def _binary(op: Op, reverse: bool) -> Callable[..., Any]:
-    if not op.short_path:
+    if not op.front.short_path:
         return _general(op, reverse)
     return specialise(op, NDArray, NDArrayView, OPERAND, legacy=True, arity=2, reverse=reverse, bound_op=_sig(op))
 
@@ -127,8 +127,8 @@ def _comparison(op: Op) -> Callable[..., Any]:
 
 def _in_place(op: Op) -> Callable[..., Any]:
     name, bound_op = op.name, _sig(op)
-    fn, run, scalar, own = getattr(HOST.xp, name), HOST.quick, HOST.scalar, not op.legacy_differs
-    everywhere = op.wraps
+    fn, run, scalar, own = getattr(HOST.xp, name), HOST.quick, HOST.scalar, not op.front.legacy_differs
+    everywhere = op.front.wraps
 
     def method(self: NDArray, other: Any) -> NDArray:
         whole = self.__class__ is NDArray

@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 #: The product and the quotient of two arrays of one shape.
-_PRODUCT, _QUOTIENT = (next(op for op in OPS.values() if op.variant == (name, "pair")) for name in ("mul", "div"))
+_PRODUCT, _QUOTIENT = (next(op for op in OPS.values() if op.front.variant == (name, "pair")) for name in ("mul", "div"))
 
 
 def __getattr__(name: str) -> Any:

@@ -378,7 +378,7 @@ class ndarrayView(ViewMixin, ndarray):
         if self._under is not None and self._key is AXES_REVERSED:
             return self._under, tuple(range(self._seen.ndim))[::-1]
         steps = self._steps  # None for views made by indexing
-        if not steps or not steps[-1].op.permutes:
+        if not steps or not steps[-1].op.layout.permutes:
             return None
         return self._base if len(steps) == 1 else view_of(ndarrayView, self._base, steps[:-1]), steps[-1].params["axes"]
 

@@ -34,7 +34,7 @@ ACCUMULATE: dict[str, Callable[..., ndarray]] = {}
 @cache
 def _ops() -> dict[str, Op]:
     """The operators by NumPy's names."""
-    return {name: op for op in OPS.values() for name in op.numpy_names}
+    return {name: op for op in OPS.values() for name in op.front.numpy_names}
 
 
 class ufunc:  # NumPy's name

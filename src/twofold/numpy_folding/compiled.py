@@ -24,7 +24,7 @@ from .blocks import Step
 from .rules import CASTS, COMPILED, RULES, WARNING
 
 #: Twofold's operators, by NumPy's functions.
-SIGS: dict[Any, BoundOp] = {u: next(op for op in OPS.values() if u.__name__ in op.numpy_names).bind() for u in COMPILED}
+SIGS: dict[Any, BoundOp] = {u: next(op for op in OPS.values() if u.__name__ in op.front.numpy_names).bind() for u in COMPILED}
 SIGS |= {np.where: primitive_arithmetic.where.bind(), np.clip: elementwise_math.clip_range.bind()}
 SIGS |= {RULES[dtype].numpys: primitive_arithmetic.astype.bind(dtype=dtype.name) for dtype in CASTS}
 

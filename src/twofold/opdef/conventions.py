@@ -57,9 +57,9 @@ def check_legacy(op: Op, dtypes: Sequence[str]) -> None:
         declares ``real`` is not floating-point.
     """
     same = [d for d in (dtypes[1:] if op.result == "tail" else dtypes) if d not in WEAK]
-    if (op.elementwise or op.alike) and len(set(same)) > 1:
+    if (op.elementwise or op.front.alike) and len(set(same)) > 1:
         raise DTypeError(f"{op.title}: operands must have the same dtype", ", ".join(same), "cast one of them with astype")
-    if op.real and dtypes and not is_float(dtypes[0]):
+    if op.front.real and dtypes and not is_float(dtypes[0]):
         raise DTypeError(f"{op.title}: only floating-point numbers are supported", dtypes[0], 'cast them with astype("float32")')
 
 
@@ -105,4 +105,4 @@ def legacy_scalar(value: float | int | bool, dtype: str, limit: bool = False) ->
 
 def operator_scalar(bound_op: BoundOp, value: float | int | bool, dtype: str) -> float | int:
     """A Python scalar as an element-wise operator takes it next to arrays of a dtype."""
-    return legacy_scalar(value, working_dtype(bound_op, dtype), bound_op.op.limits)
+    return legacy_scalar(value, working_dtype(bound_op, dtype), bound_op.op.front.limits)

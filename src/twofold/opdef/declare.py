@@ -17,7 +17,8 @@ from ..errors import OperatorError, ParameterError
 from . import registry
 from .inputs import Input
 from .params import Param, kind_of
-from .spec import Op, ResultDtype, Rule
+from .rules import Rule
+from .spec import Op, ResultDtype, in_facets
 
 
 def op(name: str | None = None, *aliases: str, aux: tuple[str, ...] = (), **facts: object) -> Callable[[Rule], Op]:
@@ -116,7 +117,8 @@ def build(rule: Rule, names: tuple[str, ...], aux: tuple[str, ...], facts: dict[
             inputs.append(Input(name))
         else:  # default None: optional
             inputs.append(_input(name, annotation, optional=default is None, auxiliary=name in aux))
-    return _checked(Op(rule.__name__.rstrip("_"), rule, names=names, inputs=tuple(inputs), variadic=variadic, params=params, **facts))
+    given = {"names": names, "inputs": tuple(inputs), "variadic": variadic, "params": params, **in_facets(facts)}
+    return _checked(Op(rule.__name__.rstrip("_"), rule, **given))
 
 
 EMPTY = inspect.Parameter.empty
@@ -145,9 +147,9 @@ def _checked(new: Op) -> Op:
     OperatorError
         If they are not.
     """
-    if new.primitive and new.elementwise and new.c is None:
+    if new.primitive and new.elementwise and new.execution.c is None:
         todo = 'give one, such as c="expf({0})", or leave out elementwise and declare .type'
-        raise OperatorError(f"{new.title}: an element-wise primitive without a C text", f"c={new.c}", todo)
+        raise OperatorError(f"{new.title}: an element-wise primitive without a C text", f"c={new.execution.c}", todo)
     if new.primitive and new.scalars:
         names = ", ".join(new.scalars)
         raise OperatorError(f"{new.title}: a primitive cannot have a Scalar parameter", names, "make it a positional argument of the rule")

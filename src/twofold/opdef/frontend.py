@@ -51,7 +51,7 @@ def function_of(
     tail = ", ".join([f"{p}=NULL" for p in keywords] + [*common, "**other"])
     given = "{" + ", ".join(f"{p!r}: {p}" for p in keywords) + "}"
     lines = [f"def {name}({head}{tail}):"]
-    quick = fast is not None and not op.mutates and not op.numbers and not op.is_eager and op.arrays
+    quick = fast is not None and not op.mutates and not op.front.numbers and not op.is_eager and op.arrays
     if quick and fast is not None:
         lines += _quick_lines(op, [p for p in keywords if p not in op.scalars], operands, fast.single[0])
     lines.append(f"    params = {{k: v for k, v in {given}.items() if v is not NULL}}")

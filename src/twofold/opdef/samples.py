@@ -10,7 +10,8 @@ A sample rule stands beside its operator and returns what ``draw`` gives::
 from dataclasses import dataclass, field
 from typing import Any
 
-from .spec import Op, Rule
+from .rules import Rule
+from .spec import Op
 
 
 @dataclass(frozen=True)

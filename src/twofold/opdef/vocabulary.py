@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from ..dtype import FLOATS, HALVES, float_of
+from .rules import Rule
 from .shapes import normalized_axes, reduced_shape
-from .spec import Op, Rule
+from .spec import Op
 
 
 class Operand(Protocol):

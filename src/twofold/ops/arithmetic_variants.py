@@ -10,8 +10,9 @@ from ..dtype import FLOATS, WEAK
 from ..errors import ShapeError
 from ..opdef.declare import elementwise
 from ..opdef.params import Scalar
+from ..opdef.rules import Rule
 from ..opdef.samples import Draw, Sample
-from ..opdef.spec import Op, Rule
+from ..opdef.spec import Op
 from . import storage_rules
 
 #: ``(xp, lhs, rhs) -> result``.
@@ -123,7 +124,7 @@ def declare(rule: Rule, own: str, names: tuple[str, ...], variant: tuple[str, st
     rule.__name__, rule.__doc__ = own, doc
     # relations are bool inside; the legacy convention casts them to the operands' dtype, as nd gives 0.0 and 1.0
     facts: dict[str, Any] = {"result": "bool", "differentiable": False} if variant[0] in RELATIONS else {}
-    facts["storage_rule"] = storage_rules.rule_of(*variant)
+    facts["sparse_rule"] = storage_rules.rule_of(*variant)
     return elementwise(*names, variant=variant, equal_shapes=variant[1] == "pair", **facts)(rule)
 
 
@@ -198,13 +199,13 @@ for _name in (*ARITHMETIC, *RELATIONS):
         declare_scalar(_name, _reversed)
 
 
-@elementwise("_scatter_plus_scalar", storage_rule=storage_rules.stored_with_scalar)
+@elementwise("_scatter_plus_scalar", sparse_rule=storage_rules.stored_with_scalar)
 def scatter_plus_scalar(xp, data, *, scalar: Scalar = 1.0, is_int: bool = True):
     """Sum of an array and a scalar; of a sparse array, what is stored and a scalar. ``is_int`` as in `_plus_scalar`."""
     return (data if is_int else real(xp, data)) + scalar
 
 
-@elementwise("_scatter_minus_scalar", storage_rule=storage_rules.stored_with_scalar)
+@elementwise("_scatter_minus_scalar", sparse_rule=storage_rules.stored_with_scalar)
 def scatter_minus_scalar(xp, data, *, scalar: Scalar = 1.0, is_int: bool = True):
     """Difference of an array and a scalar; of a sparse array, what is stored less a scalar. ``is_int`` as in `_minus_scalar`."""
     return (data if is_int else real(xp, data)) - scalar
@@ -214,7 +215,7 @@ for _op in (scatter_plus_scalar, scatter_minus_scalar):
     _op.sample(lambda draw: draw(draw.real((3, 4)), scalar=1.25))
 
 
-@elementwise("_scatter_elemwise_div", equal_shapes=True, storage_rule=storage_rules.of_stored_rows)
+@elementwise("_scatter_elemwise_div", equal_shapes=True, sparse_rule=storage_rules.of_stored_rows)
 def scatter_elemwise_div(xp, lhs, rhs):
     """Quotient of two arrays of one shape; of row-sparse ``lhs``, in the rows that it stores."""
     check_same_shape("_scatter_elemwise_div", lhs, rhs)
@@ -224,7 +225,7 @@ def scatter_elemwise_div(xp, lhs, rhs):
 scatter_elemwise_div.sample(lambda draw: draw(draw.real((3, 4)), draw.real((3, 4), 0.75, 2)))
 
 
-@elementwise("_grad_add", equal_shapes=True, storage_rule=storage_rules.of_pair)
+@elementwise("_grad_add", equal_shapes=True, sparse_rule=storage_rules.of_pair)
 def grad_add(xp, lhs, rhs):
     """The sum of two gradients of one array."""
     check_same_shape("_grad_add", lhs, rhs)
@@ -241,7 +242,7 @@ grad_add.sample(lambda draw: draw(draw.real((3, 4)), draw.real((3, 4))))
     "_sparse_add_n",
     count_param="num_args",
     equal_shapes=True,
-    storage_rule=storage_rules.of_sum,
+    sparse_rule=storage_rules.of_sum,
 )
 def add_n(xp, *args):
     """Sum of any number of arrays of equal shape, from left to right."""

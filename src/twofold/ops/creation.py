@@ -126,7 +126,7 @@ def eye(xp, *, N: int, M: int = 0, k: int = 0, dtype: DType = "float32"):
 eye.sample(lambda draw: [draw(N=3), draw(N=2, M=4, k=1)])
 
 
-@op("zeros_like", "_sparse_zeros_like", method=True, differentiable=False, keeps_shape=True, storage_rule=nothing_stored)
+@op("zeros_like", "_sparse_zeros_like", method=True, differentiable=False, keeps_shape=True, sparse_rule=nothing_stored)
 def zeros_like(xp, data):
     """Zeros of an array's shape and dtype."""
     return xp.zeros_like(data)

@@ -37,7 +37,7 @@ def _(xp, dout, out, *, alpha, beta):
 hard_sigmoid.sample(lambda draw: draw(draw.real((3, 4), low=-1, high=1)))
 
 
-@elementwise("relu", "_sparse_relu", npx_name="relu", method=True, storage_rule=zeros_stay)
+@elementwise("relu", "_sparse_relu", npx_name="relu", method=True, sparse_rule=zeros_stay)
 def relu(xp, data):
     """The positive part: max(x, 0)."""
     return xp.maximum(data, 0)
@@ -110,7 +110,7 @@ rcbrt.grad(lambda xp, dout, data, out: dout * (-1 / 3) * out / data)
 rcbrt.sample(lambda draw: draw(draw.real((3, 4), low=0.25, high=4)))
 
 
-@elementwise("degrees", "_sparse_degrees", method=True, numpy_names=("degrees", "rad2deg"), storage_rule=zeros_stay)
+@elementwise("degrees", "_sparse_degrees", method=True, numpy_names=("degrees", "rad2deg"), sparse_rule=zeros_stay)
 def degrees(xp, data):
     """Converts radians to degrees."""
     return data * (180 / math.pi)
@@ -119,7 +119,7 @@ def degrees(xp, data):
 degrees.sample(lambda draw: draw(draw.real((3, 4))))
 
 
-@elementwise("radians", "_sparse_radians", method=True, numpy_names=("radians", "deg2rad"), storage_rule=zeros_stay)
+@elementwise("radians", "_sparse_radians", method=True, numpy_names=("radians", "deg2rad"), sparse_rule=zeros_stay)
 def radians(xp, data):
     """Converts degrees to radians."""
     return data * (math.pi / 180)
@@ -152,14 +152,14 @@ gamma.grad(lambda xp, dout, data, out: dout * out * xp.polygamma(data, order=0))
 gamma.sample(lambda draw: draw(draw.real((3, 4), low=0.5, high=5)))
 
 
-@elementwise("round", "_sparse_round", method=True, differentiable=False, storage_rule=zeros_stay)
+@elementwise("round", "_sparse_round", method=True, differentiable=False, sparse_rule=zeros_stay)
 def round_away(xp, data):
     """Nearest integer, with halves rounded away from zero."""
     inner = xp.trunc(data)
     return inner + xp.sign(data) * xp.greater_equal(xp.absolute(data - inner), 0.5)
 
 
-@elementwise("rint", "_sparse_rint", method=True, differentiable=False, storage_rule=zeros_stay)
+@elementwise("rint", "_sparse_rint", method=True, differentiable=False, sparse_rule=zeros_stay)
 def round_half_down(xp, data):
     """Nearest integer, with halves rounded toward minus infinity (NumPy's ``rint`` rounds them to even)."""
     floor = xp.floor(data)
@@ -167,7 +167,7 @@ def round_half_down(xp, data):
     return xp.where(xp.equal(nearest, 0), data * 0, nearest)  # -0.2 rounds to -0.0
 
 
-@elementwise("fix", "_sparse_fix", method=True, differentiable=False, storage_rule=zeros_stay)
+@elementwise("fix", "_sparse_fix", method=True, differentiable=False, sparse_rule=zeros_stay)
 def fix(xp, data):
     """Nearest integer toward zero."""
     return xp.trunc(data)
@@ -190,7 +190,7 @@ def _(xp, dout, data, a_min, a_max):
     return dout * xp.logical_not(outside)
 
 
-@clip_range.storage
+@clip_range.sparse
 def _(xp, dense, data, *, a_min, a_max):
     return data.with_values(dense(data.values)) if a_min <= 0 <= a_max else None
 
@@ -199,7 +199,7 @@ clip_range.gradient_stypes(lambda stypes, head, **_: ["default"])
 clip_range.sample(lambda draw: draw(draw.real((3, 4), distinct=True), a_min=-1.0, a_max=0.6))
 
 
-@elementwise("_copy", "identity", result="first", storage_rule=zeros_stay)
+@elementwise("_copy", "identity", result="first", sparse_rule=zeros_stay)
 def copy(xp, data):
     """A copy."""
     return data
@@ -211,7 +211,7 @@ def copyto(xp, data):
     return data
 
 
-@elementwise("make_loss", "_sparse_make_loss", result="first", ignores_head=True, output_names=("loss",), storage_rule=zeros_stay)
+@elementwise("make_loss", "_sparse_make_loss", result="first", ignores_head=True, output_names=("loss",), sparse_rule=zeros_stay)
 def make_loss(xp, data):
     """``data`` as a loss: its gradient is 1, regardless of the head gradient."""
     return data

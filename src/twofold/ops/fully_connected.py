@@ -4,8 +4,8 @@ import math
 
 from ..errors import ShapeError
 from ..opdef.declare import op
+from ..opdef.facets.execution import WHOLE
 from ..opdef.inputs import Bias
-from ..opdef.spec import WHOLE
 
 
 def _as_rows(xp, data, flatten):

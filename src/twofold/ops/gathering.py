@@ -42,7 +42,7 @@ def take_places(xp, a, indices: Index, *, axis: int = 0, mode: Mode = "clip"):
     return xp.take(a, places(xp, indices, a.shape[at], mode), axis=at)
 
 
-@take_places.storage
+@take_places.sparse
 def _(xp, dense, a, indices, *, axis, mode):
     if stype_of(a) != "csr" or stype_of(indices) != "default" or axis != 0 or len(indices.shape) != 1:
         return None
@@ -159,7 +159,7 @@ def embedding(
     return take_places(xp, weight, data)
 
 
-@embedding.storage
+@embedding.sparse
 def _(xp, dense, data, weight, *, input_dim, **_):
     if stype_of(weight) != "row_sparse" or stype_of(data) != "default":
         return None
@@ -189,10 +189,10 @@ def sparse_embedding(
 
 
 for declare, same in (
-    (sparse_embedding.storage, embedding.storage_rule),
-    (sparse_embedding.spare_rows, embedding.spare_rows_rule),
-    (sparse_embedding.infer, embedding.infer_rule),
-    (sparse_embedding.dtypes, embedding.dtype_rule),
+    (sparse_embedding.sparse, embedding.storage.sparse_rule),
+    (sparse_embedding.spare_rows, embedding.storage.spare_rows_rule),
+    (sparse_embedding.infer, embedding.symbolic.infer_rule),
+    (sparse_embedding.dtypes, embedding.symbolic.dtype_rule),
 ):
     assert same is not None
     declare(same)

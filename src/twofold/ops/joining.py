@@ -30,7 +30,7 @@ def concat_arrays(xp, *data, dim: int = 1):
     return xp.concat(*data, axis=normalized_axis(dim, len(data[0].shape), "Concat: dim"))
 
 
-@concat_arrays.storage
+@concat_arrays.sparse
 def _(xp, dense, *data, dim):
     if dim != 0 or any(stype_of(a) != "csr" for a in data):
         return None

@@ -58,7 +58,7 @@ def product_gradients(xp, dout, a, b, transpose_a, transpose_b):
     return da, db
 
 
-@dot.storage
+@dot.sparse
 def _(xp, dense, lhs, rhs, *, transpose_a, transpose_b, forward_stype):
     found = sparse_product(xp, lhs, rhs, transpose_a, transpose_b)
     if found is None and forward_stype in (None, "default"):

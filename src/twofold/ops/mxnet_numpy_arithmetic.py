@@ -12,8 +12,9 @@ from ..dtype import FLOATS, promote
 from ..opdef.declare import numpy_op
 from ..opdef.params import Scalar
 from ..opdef.registry import OPS
+from ..opdef.rules import Rule
 from ..opdef.samples import Draw, Sample
-from ..opdef.spec import Op, Rule
+from ..opdef.spec import Op
 from .arithmetic_variants import modulus, modulus_grad, primitive, reversed_modulus_grad
 from .elementwise_math import relu, round_half_down, sigmoid
 

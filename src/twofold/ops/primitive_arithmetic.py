@@ -24,7 +24,7 @@ bitwise = partial(of_ufunc, simple=True, differentiable=False)
     short_path=True,
     complex_gradient=True,
     symbol=symbol_names("add"),
-    storage_rule=OPERATORS["add"],
+    sparse_rule=OPERATORS["add"],
 )
 def add(xp, lhs, rhs):
     """Sum of two arrays."""
@@ -55,7 +55,7 @@ def _(xp, node):
     short_path=True,
     complex_gradient=True,
     symbol=symbol_names("sub"),
-    storage_rule=OPERATORS["sub"],
+    sparse_rule=OPERATORS["sub"],
 )
 def subtract(xp, lhs, rhs):
     """Difference of two arrays."""
@@ -81,7 +81,7 @@ def _(xp, node):
     short_path=True,
     complex_gradient=True,
     symbol=symbol_names("mul"),
-    storage_rule=OPERATORS["mul"],
+    sparse_rule=OPERATORS["mul"],
 )
 def multiply(xp, lhs, rhs):
     """Element-wise product of two arrays."""
@@ -144,7 +144,7 @@ def _quotient(lhs, rhs):
     complex_gradient=True,
     numpy_names=("divide", "true_divide"),
     symbol=symbol_names("div"),
-    storage_rule=OPERATORS["div"],
+    sparse_rule=OPERATORS["div"],
 )
 def divide(xp, lhs, rhs):
     """True quotient of two arrays."""
@@ -279,32 +279,32 @@ def copysign(xp, lhs, rhs):
 copysign.grad(lambda xp, dout, lhs, rhs: (dout * xp.sign(lhs) * xp.copysign(xp.ones_like(lhs), rhs), None))
 
 
-@compare(c="{0} == {1}", python="eq", symbol=symbol_names("equal"), storage_rule=OPERATORS["equal"])
+@compare(c="{0} == {1}", python="eq", symbol=symbol_names("equal"), sparse_rule=OPERATORS["equal"])
 def equal(xp, lhs, rhs):
     """Whether the operands are equal."""
 
 
-@compare(c="{0} != {1}", python="ne", symbol=symbol_names("not_equal"), storage_rule=OPERATORS["not_equal"])
+@compare(c="{0} != {1}", python="ne", symbol=symbol_names("not_equal"), sparse_rule=OPERATORS["not_equal"])
 def not_equal(xp, lhs, rhs):
     """Whether the operands differ."""
 
 
-@compare(c="{0} > {1}", python="gt", symbol=symbol_names("greater"), storage_rule=OPERATORS["greater"])
+@compare(c="{0} > {1}", python="gt", symbol=symbol_names("greater"), sparse_rule=OPERATORS["greater"])
 def greater(xp, lhs, rhs):
     """Whether ``lhs`` is greater than ``rhs``."""
 
 
-@compare(c="{0} >= {1}", python="ge", symbol=symbol_names("greater_equal"), storage_rule=OPERATORS["greater_equal"])
+@compare(c="{0} >= {1}", python="ge", symbol=symbol_names("greater_equal"), sparse_rule=OPERATORS["greater_equal"])
 def greater_equal(xp, lhs, rhs):
     """Whether ``lhs`` is greater than or equal to ``rhs``."""
 
 
-@compare(c="{0} < {1}", python="lt", symbol=symbol_names("lesser"), storage_rule=OPERATORS["lesser"])
+@compare(c="{0} < {1}", python="lt", symbol=symbol_names("lesser"), sparse_rule=OPERATORS["lesser"])
 def less(xp, lhs, rhs):
     """Whether ``lhs`` is less than ``rhs``."""
 
 
-@compare(c="{0} <= {1}", python="le", symbol=symbol_names("lesser_equal"), storage_rule=OPERATORS["lesser_equal"])
+@compare(c="{0} <= {1}", python="le", symbol=symbol_names("lesser_equal"), sparse_rule=OPERATORS["lesser_equal"])
 def less_equal(xp, lhs, rhs):
     """Whether ``lhs`` is less than or equal to ``rhs``."""
 

@@ -27,7 +27,7 @@ def is_complex(xp, data):
     fold=operator.neg,
     method=True,
     symbol_method=False,
-    storage_rule=zeros_stay,
+    sparse_rule=zeros_stay,
     complex_gradient=True,
 )
 def negative(xp, data):
@@ -55,7 +55,7 @@ def _(xp, node):
     python="abs",
     numpy_names=("abs", "absolute"),
     method=True,
-    storage_rule=zeros_stay,
+    sparse_rule=zeros_stay,
     complex_gradient=True,
 )
 def absolute(xp, data):
@@ -70,12 +70,12 @@ def _(xp, dout, data, out):
     return dout / xp.where(xp.equal(out, 0), 1, out) * xp.conjugate(data)
 
 
-@flat("sign", "_sparse_sign", simple=True, c="tf_sign({0})", method=True, storage_rule=zeros_stay)
+@flat("sign", "_sparse_sign", simple=True, c="tf_sign({0})", method=True, sparse_rule=zeros_stay)
 def sign(xp, data):
     """-1, 0 or 1 according to the sign; NaN for NaN."""
 
 
-@of_ufunc("square", "_sparse_square", simple=True, c="{0} * {0}", method=True, storage_rule=zeros_stay, complex_gradient=True)
+@of_ufunc("square", "_sparse_square", simple=True, c="{0} * {0}", method=True, sparse_rule=zeros_stay, complex_gradient=True)
 def square(xp, data):
     """``data * data``."""
 
@@ -83,7 +83,7 @@ def square(xp, data):
 square.grad(lambda xp, dout, data: dout * 2 * data)
 
 
-@of_ufunc("sqrt", "_sparse_sqrt", c="sqrt({0})", method=True, storage_rule=zeros_stay, complex_gradient=True)
+@of_ufunc("sqrt", "_sparse_sqrt", c="sqrt({0})", method=True, sparse_rule=zeros_stay, complex_gradient=True)
 def sqrt(xp, data):
     """Square root; NaN for negative numbers."""
 
@@ -91,7 +91,7 @@ def sqrt(xp, data):
 sqrt.grad(lambda xp, dout, out: dout * 0.5 / out)
 
 
-@of_ufunc("cbrt", "_sparse_cbrt", c="cbrt({0})", method=True, storage_rule=zeros_stay)
+@of_ufunc("cbrt", "_sparse_cbrt", c="cbrt({0})", method=True, sparse_rule=zeros_stay)
 def cbrt(xp, data):
     """Cube root."""
 
@@ -110,7 +110,7 @@ exp.grad(lambda xp, dout, out: dout * out)
 exp.logarithm(lambda xp, node: node.operands[0])
 
 
-@of_ufunc("expm1", "_sparse_expm1", c="expm1({0})", method=True, storage_rule=zeros_stay, complex_gradient=True)
+@of_ufunc("expm1", "_sparse_expm1", c="expm1({0})", method=True, sparse_rule=zeros_stay, complex_gradient=True)
 def expm1(xp, data):
     """``exp(data) - 1``, accurate near 0."""
 
@@ -161,7 +161,7 @@ log10.grad(lambda xp, dout, data: dout / (data * math.log(10)))
 log10.stable(_stable_log_to(10))
 
 
-@of_ufunc("log1p", "_sparse_log1p", c="log1p({0})", method=True, storage_rule=zeros_stay, complex_gradient=True)
+@of_ufunc("log1p", "_sparse_log1p", c="log1p({0})", method=True, sparse_rule=zeros_stay, complex_gradient=True)
 def log1p(xp, data):
     """``log(1 + data)``, accurate near 0."""
 
@@ -179,7 +179,7 @@ def _(xp, node):
     return None if logit is None else -xp.softplus(logit)
 
 
-@of_ufunc("sin", "_sparse_sin", c="sin({0})", method=True, storage_rule=zeros_stay, complex_gradient=True)
+@of_ufunc("sin", "_sparse_sin", c="sin({0})", method=True, sparse_rule=zeros_stay, complex_gradient=True)
 def sin(xp, data):
     """Sine, of an angle in radians."""
 
@@ -195,7 +195,7 @@ def cos(xp, data):
 cos.grad(lambda xp, dout, data: -dout * xp.sin(data))
 
 
-@of_ufunc("tan", "_sparse_tan", c="tan({0})", method=True, storage_rule=zeros_stay, complex_gradient=True)
+@of_ufunc("tan", "_sparse_tan", c="tan({0})", method=True, sparse_rule=zeros_stay, complex_gradient=True)
 def tan(xp, data):
     """Tangent, of an angle in radians."""
 
@@ -205,7 +205,7 @@ def tan(xp, data):
 tan.grad(lambda xp, dout, out: dout * (out * out + 1))
 
 
-@of_ufunc("arcsin", "_sparse_arcsin", c="asin({0})", method=True, storage_rule=zeros_stay, complex_gradient=True)
+@of_ufunc("arcsin", "_sparse_arcsin", c="asin({0})", method=True, sparse_rule=zeros_stay, complex_gradient=True)
 def arcsin(xp, data):
     """Inverse sine, in radians."""
 
@@ -225,7 +225,7 @@ def _(xp, dout, data, out):
     return -dout / (xp.sin(out) if is_complex(xp, data) else xp.sqrt(1 - data * data))
 
 
-@of_ufunc("arctan", "_sparse_arctan", c="atan({0})", method=True, storage_rule=zeros_stay, complex_gradient=True)
+@of_ufunc("arctan", "_sparse_arctan", c="atan({0})", method=True, sparse_rule=zeros_stay, complex_gradient=True)
 def arctan(xp, data):
     """Inverse tangent, in radians."""
 
@@ -233,7 +233,7 @@ def arctan(xp, data):
 arctan.grad(lambda xp, dout, data: dout / (data * data + 1))
 
 
-@of_ufunc("sinh", "_sparse_sinh", c="sinh({0})", method=True, storage_rule=zeros_stay, complex_gradient=True)
+@of_ufunc("sinh", "_sparse_sinh", c="sinh({0})", method=True, sparse_rule=zeros_stay, complex_gradient=True)
 def sinh(xp, data):
     """Hyperbolic sine."""
 
@@ -249,7 +249,7 @@ def cosh(xp, data):
 cosh.grad(lambda xp, dout, data: dout * xp.sinh(data))
 
 
-@of_ufunc("tanh", "_sparse_tanh", c="tanh({0})", method=True, storage_rule=zeros_stay, complex_gradient=True)
+@of_ufunc("tanh", "_sparse_tanh", c="tanh({0})", method=True, sparse_rule=zeros_stay, complex_gradient=True)
 def tanh(xp, data):
     """Hyperbolic tangent."""
 
@@ -257,7 +257,7 @@ def tanh(xp, data):
 tanh.grad(lambda xp, dout, out: dout * (1 - out * out))
 
 
-@of_ufunc("arcsinh", "_sparse_arcsinh", c="asinh({0})", method=True, storage_rule=zeros_stay, complex_gradient=True)
+@of_ufunc("arcsinh", "_sparse_arcsinh", c="asinh({0})", method=True, sparse_rule=zeros_stay, complex_gradient=True)
 def arcsinh(xp, data):
     """Inverse hyperbolic sine."""
 
@@ -277,7 +277,7 @@ def _(xp, dout, data, out):
     return dout / (xp.sinh(out) if is_complex(xp, data) else xp.sqrt(data * data - 1))
 
 
-@of_ufunc("arctanh", "_sparse_arctanh", c="atanh({0})", method=True, storage_rule=zeros_stay, complex_gradient=True)
+@of_ufunc("arctanh", "_sparse_arctanh", c="atanh({0})", method=True, sparse_rule=zeros_stay, complex_gradient=True)
 def arctanh(xp, data):
     """Inverse hyperbolic tangent."""
 
@@ -362,17 +362,17 @@ def _(make):
             yield make(make.array([0.5, 1, 2], dtype), order=order, want=lambda x, order, result=result: result)
 
 
-@flat("floor", "_sparse_floor", c="tf_floor({0})", method=True, storage_rule=zeros_stay)
+@flat("floor", "_sparse_floor", c="tf_floor({0})", method=True, sparse_rule=zeros_stay)
 def floor(xp, data):
     """Rounds down to an integer."""
 
 
-@flat("ceil", "_sparse_ceil", c="tf_ceil({0})", method=True, storage_rule=zeros_stay)
+@flat("ceil", "_sparse_ceil", c="tf_ceil({0})", method=True, sparse_rule=zeros_stay)
 def ceil(xp, data):
     """Rounds up to an integer."""
 
 
-@flat("trunc", "_sparse_trunc", c="tf_trunc({0})", method=True, storage_rule=zeros_stay)
+@flat("trunc", "_sparse_trunc", c="tf_trunc({0})", method=True, sparse_rule=zeros_stay)
 def trunc(xp, data):
     """Rounds toward zero to an integer."""
 
@@ -408,7 +408,7 @@ def isfinite(xp, data):
     detaches=True,
     differentiable=False,
     c="{0}",
-    storage_rule=zeros_stay,
+    sparse_rule=zeros_stay,
 )
 def stop_gradient(xp, data):
     """``data``, without a gradient."""

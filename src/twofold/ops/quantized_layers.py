@@ -7,9 +7,9 @@ from typing import Literal
 
 from ..errors import ParameterError
 from ..opdef.declare import op
+from ..opdef.facets.symbolic import Quantizes
 from ..opdef.inputs import Index
 from ..opdef.params import DType, Shape
-from ..opdef.quantized_form import Quantizes
 from ..opdef.registry import find
 from . import arithmetic_variants  # noqa: F401  (declares elemwise_add and elemwise_mul)
 from .activation import activation

@@ -4,9 +4,9 @@ import math
 
 from ..errors import ParameterError
 from ..opdef.declare import op
+from ..opdef.facets.symbolic import Quantizes
 from ..opdef.inputs import Index
 from ..opdef.params import Shape
-from ..opdef.quantized_form import Quantizes
 from .convolution import DEFAULTS, Tuning, check_operands, convolution, convolution_shapes
 from .fully_connected import fully_connected, fully_connected_shapes
 from .quantization import HALF_LEVELS, LEVELS, Bias, Limit, assuming, kind_of, largest, vector

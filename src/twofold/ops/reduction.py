@@ -105,7 +105,7 @@ def norm(xp, data, *, ord: int = 2, axis: Axis = None, out_dtype: DType | None =
     return xp.cast(total * xp.reshape(scale, shape=total.shape), dtype)
 
 
-@norm.storage
+@norm.sparse
 def _(xp, dense, data, *, axis, ord, keepdims, **_):
     # what is not stored adds nothing
     whole = ord == 2 and not keepdims and chosen_axes(data, axis, False) == tuple(range(len(data.shape)))
@@ -121,12 +121,12 @@ def _sums_of_csr(xp, data, axis, keepdims, exclude):
     return xp.expand_dims(sums, at) if keepdims else sums
 
 
-@sum_axis.storage
+@sum_axis.sparse
 def _(xp, dense, data, *, axis, keepdims, exclude):
     return _sums_of_csr(xp, data, axis, keepdims, exclude)
 
 
-@mean_axis.storage
+@mean_axis.sparse
 def _(xp, dense, data, *, axis, keepdims, exclude):
     if xp.dtype_of(data.values) not in FLOATS:
         return None

@@ -38,7 +38,7 @@ def slice_range(xp, data, *, begin: Shape, end: Shape, step: Shape = ()):
     return xp.slice(data, key=key_of("slice", data.shape, begin, end, step))
 
 
-@slice_range.storage
+@slice_range.sparse
 def _(xp, dense, data, *, begin, end, step):
     if stype_of(data) != "csr" or any(s not in (None, 1) for s in step):
         return None

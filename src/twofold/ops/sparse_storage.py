@@ -24,7 +24,7 @@ def cast_storage(xp, data, *, stype: StorageType):
     return xp.contiguous(data)
 
 
-@cast_storage.storage
+@cast_storage.sparse
 def _(xp, dense, data, *, stype):
     own = stype_of(data)
     if own == stype:
@@ -50,7 +50,7 @@ def retain(xp, data, indices: Index):
     return data * xp.reshape(kept, shape=(data.shape[0], *[1] * (len(data.shape) - 1)))
 
 
-@retain.storage
+@retain.sparse
 def _(xp, dense, data, indices):
     if stype_of(data) != "row_sparse":
         raise StorageError("retain: the data is not row-sparse", f"stype {stype_of(data)}", "convert it with tostype('row_sparse')")
@@ -68,7 +68,7 @@ def square_sum(xp, data, *, axis: Axis = None, keepdims: bool = False, exclude: 
     return sum_axis(xp, data * data, axis=axis, keepdims=keepdims, exclude=exclude)
 
 
-@square_sum.storage
+@square_sum.sparse
 def _(xp, dense, data, *, axis, keepdims, exclude):
     if stype_of(data) != "row_sparse" or len(data.shape) != 2 or axis not in (0, 1, (0,), (1,)) or exclude:
         return None

@@ -15,7 +15,7 @@ def getnnz(xp, data, *, axis: int | None = None):
     return xp.reshape(counts, shape=(1,)) if axis is None else counts
 
 
-@getnnz.storage
+@getnnz.sparse
 def _(xp, dense, data, *, axis):
     if stype_of(data) != "csr" or axis not in (None, 0, 1):
         return None
@@ -63,7 +63,7 @@ def _stored_at(np, values, indices, indptr, u, v, *, columns):
     return np.where(keys[at] == wanted, values[at], -1).astype(values.dtype)
 
 
-@edge_id.storage
+@edge_id.sparse
 def _(xp, dense, data, u, v):
     if stype_of(data) != "csr":
         raise StorageError("edge_id: the matrix is not csr", f"stype {stype_of(data)}", "convert it with tostype('csr')")

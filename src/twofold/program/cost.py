@@ -21,6 +21,6 @@ def _of_node(node: Application) -> float:
     op = node.bound_op.op
     if op.view or op is item:
         return 0.0
-    if op.cost_rule is not None:
-        return PRODUCT * op.cost_rule(node, *node.operands)
+    if op.execution.cost_rule is not None:
+        return PRODUCT * op.execution.cost_rule(node, *node.operands)
     return ELEMENT * max([prod(p.shape) for p in node.parts] + [i.size for i in node.operands])

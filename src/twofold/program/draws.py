@@ -13,7 +13,8 @@ def drawn_nodes(steps: Sequence[Step]) -> frozenset[Node]:
     for step in steps:
         for n in step.nodes:
             op = n.bound_op.op
-            is_made = (op.elementwise or op.view or (op.moves and op.packed)) and n.dtype != "bool" and not found.isdisjoint(n.operands)
+            by_element = op.elementwise or op.view or (op.algebra.moves and op.layout.packed)
+            is_made = by_element and n.dtype != "bool" and not found.isdisjoint(n.operands)
             if is_made or applies(n, random_bits):
                 found.add(n)
     return frozenset(found)

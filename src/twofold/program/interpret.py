@@ -30,7 +30,7 @@ def interpretable(outputs: Sequence[Node]) -> list[Node] | None:
     results = [n for n in topological(low) if isinstance(n, Application)]
     if nbytes_of_nodes(results) > MOST_BYTES * len(results):
         return None
-    return None if any(op.run_by_program for op in operators_of(low)) else low
+    return None if any(op.execution.run_by_program for op in operators_of(low)) else low
 
 
 def interpret(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend, arrays: Sequence[object], title: Title) -> list[object]:

@@ -33,7 +33,7 @@ def _is_packed(n: Node) -> bool:
     n = unshaped(n)
     if not isinstance(n, Application) or n.bound_op.op.view:
         return False
-    return n.bound_op.op.elementwise or n.bound_op.op.packed or is_line(n)
+    return n.bound_op.op.elementwise or n.bound_op.op.layout.packed or is_line(n)
 
 
 def is_line(n: Node) -> bool:
@@ -49,7 +49,7 @@ def is_strided(n: Node) -> bool:
 
 def may_copy(n: Application) -> bool:
     """Whether a view operation may have to copy: a reshape of a strided array."""
-    return n.bound_op.op.keeps_order and is_strided(n.operands[0])
+    return n.bound_op.op.layout.keeps_order and is_strided(n.operands[0])
 
 
 def row_program(
@@ -73,12 +73,8 @@ def row_program(
             else:
                 given = i, dtype if i.dtype in WEAK else i.dtype
                 args.append(Ref("in", inputs.setdefault(given, len(inputs))))
-        op = n.bound_op.op
-        steps.append(
-            KernelStep(
-                op.name, op.ufunc, op.c, tuple(args), n.dtype, dtype, tuple(n.bound_op.params.items()), has_rows and n.shape != space
-            )
-        )
+        op, params = n.bound_op.op, tuple(n.bound_op.params.items())
+        steps.append(KernelStep(op.name, op.ufunc, op.execution.c, tuple(args), n.dtype, dtype, params, has_rows and n.shape != space))
     outputs = [n for n in nodes if plan.place[n].kind != "kernel"]
     types = tuple(ArrayType(i.shape, dtype) for i, dtype in inputs)
     of_draws = frozenset(n.bound_op.op.name for n in nodes if not drawn.isdisjoint(n.operands))

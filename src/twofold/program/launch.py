@@ -36,7 +36,7 @@ def traits_of(
         frozenset(donated),
         frozenset(dead),
         frozenset(op.name for op in operators),
-        tuple(sorted(op.name for op in operators if op.user_method or op in DECIDED)),
+        tuple(sorted(op.name for op in operators if op.execution.user_method or op in DECIDED)),
         in_steps,
         tuple(ArrayType(n.shape, n.dtype) for n in plan.leaves),
         device,

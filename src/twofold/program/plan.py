@@ -46,7 +46,7 @@ class ProgramPlan(NamedTuple):
     @property
     def runs_user_code(self) -> bool:
         """Whether a step calls user code."""
-        return any(n.bound_op.op.user_method for n in self.calls)
+        return any(n.bound_op.op.execution.user_method for n in self.calls)
 
 
 def plan_of(
@@ -113,9 +113,9 @@ def _call_of(node: Application, backend: Backend, compile_: SubProgram) -> Call:
     op = node.bound_op.op
     if op in LOOPS:
         return call_for_loop(node, backend, compile_)
-    if op.user_method:
+    if op.execution.user_method:
         operands = ", ".join(f"{{{k}}}" for k in range(len(node.inputs)))
-        return Call(f"{{run}}({operands})", {"run": partial(_call_user, op.user_method, backend.xp.contiguous)})
+        return Call(f"{{run}}({operands})", {"run": partial(_call_user, op.execution.user_method, backend.xp.contiguous)})
     inputs = [operand_type(i) for i in node.operands]
     return backend.call(op.name, node.bound_op.params, inputs, *[ArrayType(part.shape, part.dtype) for part in node.parts])
 

@@ -11,13 +11,13 @@ def _enter(op: Op) -> None:
         return
     PRIMITIVES.add(op.name)
     if op.elementwise:
-        ELEMENTWISE[op.name] = Elementwise(op.ufunc, op.c, op.result)
+        ELEMENTWISE[op.name] = Elementwise(op.ufunc, op.execution.c, op.result)
     if op.simple:
         SIMPLE.add(op.name)
-    if op.row_reduction:
+    if op.execution.row_reduction:
         ROW_REDUCTIONS.add(op.name)
-    if op.reference is not None:
-        REFERENCES[op.name] = Reference(op.reference, op.host_only)
+    if op.execution.reference is not None:
+        REFERENCES[op.name] = Reference(op.execution.reference, op.execution.host_only)
 
 
 registry.watch(_enter)

@@ -77,9 +77,9 @@ def _named(op: Op, params: Params, scalar: list[bool], numbers: list[Any]) -> tu
         given = {k: text(v) for k, v in params.items() if k not in op.training and v != op.params[k].default}
         return op.names[0], given | {k: str(v) for k, v in zip(op.scalars, numbers, strict=False)}
     # a NumPy operation: the names of MXNet's operators for two arrays, array and scalar, and scalar and array
-    if op.symbol is not None and (not numbers or len(op.symbol) == 3):
-        name = op.symbol[0] if not numbers else op.symbol[2 if scalar[0] else 1]
-        given = params if op.symbol_params is None else op.symbol_params(**params)
+    if op.symbolic.symbol is not None and (not numbers or len(op.symbolic.symbol) == 3):
+        name = op.symbolic.symbol[0] if not numbers else op.symbolic.symbol[2 if scalar[0] else 1]
+        given = params if op.symbolic.symbol_params is None else op.symbolic.symbol_params(**params)
         attrs = {k: text(v) for k, v in given.items() if v is not None}
         return name, attrs | ({"scalar": str(numbers[0])} if numbers else {})
     raise AutogradError("get_symbol: an operation has no counterpart in mx.sym", op.title, "compute it with an operator of mx.nd")

@@ -64,8 +64,8 @@ def infer_dtypes(node: SymbolNode, inputs: Sequence[PartialType], outputs: Seque
     facts = op.inputs if op.variadic else [i for i in op.inputs if i.name in names]
     shared = [k for k, fact in zip_longest(inputs, facts) if k is not None and (fact is None or not fact.own_dtype)]
     _own_dtypes(node, inputs, facts)
-    if op.assumed_rule is not None:
-        for known, dtype in zip(inputs, op.assumed_rule(names, **node.bind().params), strict=True):
+    if op.symbolic.assumed_rule is not None:
+        for known, dtype in zip(inputs, op.symbolic.assumed_rule(names, **node.bind().params), strict=True):
             known.dtype = known.dtype or dtype
     declared = _declared(node, inputs, outputs)[0] if outputs else None
     follows = declared is None and op.result in ("promote", "first", "tail", "ufunc", "float", "bool") and op.elementwise
@@ -95,8 +95,8 @@ def _own_dtypes(node: SymbolNode, inputs: Sequence[PartialType], facts: Sequence
 def _declared(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[PartialType]) -> Sequence[str | None]:
     """The dtypes of the results where the operator says them or a parameter names them, None where they are the operands'."""
     op, params = node.operator, node.bind().params
-    if op.dtype_rule is not None:
-        return op.dtype_rule(node.operands([k.dtype for k in inputs]), **params)
+    if op.symbolic.dtype_rule is not None:
+        return op.symbolic.dtype_rule(node.operands([k.dtype for k in inputs]), **params)
     return [params.get("dtype")] * len(outputs)
 
 
@@ -106,10 +106,10 @@ def _declared(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence
 def _complete(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[PartialType]) -> None:
     """What the operator itself says of its inputs' shapes, and of its results'."""
     op = node.operator
-    if op.infer_rule is None:
+    if op.symbolic.infer_rule is None:
         return
     shapes = node.operands([k.shape for k in inputs])
-    completed, results = op.completed(shapes, [k.shape for k in outputs], node.bind().params)
+    completed, results = op.symbolic.completed(shapes, [k.shape for k in outputs], node.bind().params)
     names = node.input_names if op.variadic else [i.name for i in op.arrays]
     found = dict(zip(names, completed, strict=False))
     for known, name in zip(inputs, node.input_names, strict=True):
@@ -137,9 +137,9 @@ def is_open(node: SymbolNode) -> bool:
 def same_shaped(node: SymbolNode) -> list[int] | None:
     """Positions of the inputs that have the result's shape; None if the operator broadcasts or changes the shape."""
     op = node.operator
-    if isinstance(op.keeps_shape, tuple):
-        return [node.input_names.index(name) for name in op.keeps_shape]
-    if op.keeps_shape:
+    if isinstance(op.symbolic.keeps_shape, tuple):
+        return [node.input_names.index(name) for name in op.symbolic.keeps_shape]
+    if op.symbolic.keeps_shape:
         return [0]
     return list(range(len(node.inputs))) if op.elementwise and not broadcasts(node) else None
 
@@ -147,7 +147,7 @@ def same_shaped(node: SymbolNode) -> list[int] | None:
 def broadcasts(node: SymbolNode) -> bool:
     """Whether the operator is one scalar function of inputs whose shapes may differ."""
     op = node.operator
-    return op.elementwise and len(node.inputs) > 1 and not op.equal_shapes and not op.keeps_shape
+    return op.elementwise and len(node.inputs) > 1 and not op.symbolic.equal_shapes and not op.symbolic.keeps_shape
 
 
 def _unify(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[PartialType]) -> None:

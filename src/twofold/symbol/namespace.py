@@ -104,7 +104,7 @@ def attribute_names() -> list[str]:
 
 def attach() -> None:
     """Attach the methods that operators declare to `Symbol`."""
-    for op in [op for op in OPS.values() if op.method_name and op.symbol_method]:
+    for op in [op for op in OPS.values() if op.method_name and op.front.symbol_method]:
         attach_method(Symbol, op.method_name, made(op.title, op.method_name))
     Symbol.astype = made(astype.title, "cast")  # type: ignore[attr-defined]
     for method in (expand_dims, flatten, split_v2, squeeze):

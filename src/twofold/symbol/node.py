@@ -199,19 +199,19 @@ class SymbolNode:
         if found is None:
             op = self.operator
             given = self._structural() | dict.fromkeys(op.training, training) | replaced
-            if op.stored_as and op.stored_as not in replaced:  # typed graphs know dense arrays only; see `bind_stored`
-                given[op.stored_as] = "default"
+            if op.storage.stored_as and op.storage.stored_as not in replaced:  # typed graphs know dense arrays only; see `bind_stored`
+                given[op.storage.stored_as] = "default"
             found = self._bound_ops[key] = op.bind(True, **given)
         return found
 
     def bind_stored(self, training: bool = False) -> BoundOp:
         """As `bound_op`, for operands of any storage type: with the storage type that the operator must give its result."""
-        name = self.operator.stored_as
+        name = self.operator.storage.stored_as
         return self.bind(training, **{name: self._told_to_store()}) if name else self.bind(training)
 
     def _told_to_store(self) -> str | None:
         op = self.operator
-        return op.bind(True, **self._structural()).params[op.stored_as]
+        return op.bind(True, **self._structural()).params[op.storage.stored_as]
 
     def _structural(self) -> dict[str, Any]:
         op = self.operator
@@ -219,7 +219,7 @@ class SymbolNode:
 
     def storage_type(self) -> str:
         """The storage type that the operator must give its result."""
-        if self.op is None or not self.op.stored_as:
+        if self.op is None or not self.op.storage.stored_as:
             return "default"
         return self._told_to_store() or "default"
 
@@ -293,7 +293,7 @@ class SymbolNode:
             return self.name
         special = self.special
         # MXNet's rule, which files and programs rely on: a number only where several outputs are visible
-        names = self.op.output_names if self.op is not None else special.output_names(self) if special is not None else ()
+        names = self.op.symbolic.output_names if self.op is not None else special.output_names(self) if special is not None else ()
         if index < len(names):
             return f"{self.name}_{names[index]}"
         return f"{self.name}_output" if self.count == 1 or self.visible == 1 else f"{self.name}_output{index}"

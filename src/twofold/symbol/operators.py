@@ -32,7 +32,7 @@ class Binary(NamedTuple):
     reverse: HintedOp
 
 
-_VARIANTS = {op.variant: op for op in OPS.values() if op.variant is not None}
+_VARIANTS = {op.front.variant: op for op in OPS.values() if op.front.variant is not None}
 
 
 def _row(formula: str) -> Binary:

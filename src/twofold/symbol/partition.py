@@ -119,7 +119,8 @@ class Partition:
 
     def gradient_stypes(self, given: Mapping[str, str]) -> dict[str, str]:
         """The storage types of gradients that are not dense, by argument, from the storage types of the arguments."""
-        if not is_sparse(self.order, given) and not any(n.op is not None and n.op.gradient_stypes_rule is not None for n in self.order):
+        has_rules = any(n.op is not None and n.op.storage.gradient_stypes_rule is not None for n in self.order)
+        if not has_rules and not is_sparse(self.order, given):
             return {}
         return gradient_stypes(self.inference, storage_types(self.inference, given), self.heads)
 

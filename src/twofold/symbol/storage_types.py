@@ -106,7 +106,7 @@ def with_spare_rows(types: StorageTypes, order: Sequence[SymbolNode], outputs: I
         stypes = [types.of(h) for h in node.inputs]
         if "row_sparse" not in stypes:
             continue
-        rule = None if node.op is None else node.op.spare_rows_rule
+        rule = None if node.op is None else node.op.storage.spare_rows_rule
         ignored = node in types.stored and rule is not None and rule(stypes, **node.bind_stored().params)
         if not ignored or any(Head(node, k) in read for k in range(node.visible)):
             read.update(h for h, s in zip(node.inputs, stypes, strict=True) if s == "row_sparse")
@@ -123,8 +123,8 @@ def _gradients(node: SymbolNode, types: StorageTypes, head: str) -> Sequence[str
     if node.op is None:
         return dense
     stypes = [types.of(h) for h in node.inputs]
-    if node.op.gradient_stypes_rule is not None:
-        return node.op.gradient_stypes_rule(stypes, head, **node.bind_stored().params)
+    if node.op.storage.gradient_stypes_rule is not None:
+        return node.op.storage.gradient_stypes_rule(stypes, head, **node.bind_stored().params)
     return stypes if node.op.elementwise and {head, *stypes} == {"row_sparse"} else dense
 
 
@@ -139,11 +139,11 @@ def _operand(inference: Inference, head: Head, stype: str) -> Any:
 def _result_stypes(node: SymbolNode, bound_op: BoundOp, operands: Sequence[Any]) -> list[str] | None:
     """The storage types of a node's results; None if the operator has no form for its operands."""
     op = bound_op.op
-    if op.storage_rule is None or any(o is None for o in operands):
+    if op.storage.sparse_rule is None or any(o is None for o in operands):
         return None
     scalars = node.scalars
     params = {**bound_op.params, **dict(zip(op.scalars, scalars, strict=True))}
-    found = op.storage_rule(NOMINAL, partial(_dense_call, bound_op, scalars), *node.operands(operands), **params)
+    found = op.storage.sparse_rule(NOMINAL, partial(_dense_call, bound_op, scalars), *node.operands(operands), **params)
     return None if found is None else [stype_of(r) for r in (found if isinstance(found, list) else [found])]
 
 

@@ -92,8 +92,8 @@ class CaseMaker:
     def __call__(self, *operands: Operand, want: Callable[..., Any] | None = None, **params: Any) -> Case:
         """The case in which NumPy gives what ``want(*operands, **params)`` returns; without it, the primitive's reference."""
         if want is None:
-            assert self.op.reference is not None
-            want = partial(self.op.reference, self.np)
+            assert self.op.execution.reference is not None
+            want = partial(self.op.execution.reference, self.np)
         with np.errstate(all="ignore"):
             return Case(self.op.name, params, operands, np.asarray(want(*operands, **params)))
 
@@ -142,8 +142,8 @@ def cases(name: str, dtypes: Sequence[str] = REAL) -> list[Case]:
 
 def _cases(op: Op) -> Iterator[Case]:
     make = CaseMaker(op)
-    if op.case_rule is not None:
-        yield from op.case_rule(make)
+    if op.execution.case_rule is not None:
+        yield from op.execution.case_rule(make)
     elif op.ufunc is not None:
         yield from (_unary if len(op.inputs) == 1 else _binary)(make, op.ufunc)
     else:
@@ -152,13 +152,13 @@ def _cases(op: Op) -> Iterator[Case]:
 
 def _from_samples(op: Op) -> Iterator[Case]:
     """The samples of a declaration in single and double precision, with what its reference gives."""
-    if op.reference is None:
+    if op.execution.reference is None:
         return
     for sample, dtype in product(samples_of(op), ("float32", "float64")):
         operands = tuple(a for a in make_operands(op, sample, dtype) if a is not None)
         params = op.bind(**sample.params).params
         with np.errstate(all="ignore"):
-            found = op.reference(np, *operands, **params)
+            found = op.execution.reference(np, *operands, **params)
         if isinstance(found, (tuple, list)):
             yield from (Case(op.name, params, operands, np.asarray(part), k) for k, part in enumerate(found))
         else:
@@ -185,16 +185,16 @@ def _unary(make: CaseMaker, ufunc: str) -> Iterator[Case]:
 
 def _right(op: Op, shape: tuple[int, ...], dtype: str) -> np.ndarray:
     """A right operand for which libraries agree."""
-    if dtype in FLOATS or op.least_right is None:
+    if dtype in FLOATS or op.algebra.least_right is None:
         return numbers(shape, dtype)[..., ::-1].copy() if shape else numbers(shape, dtype)
-    return np.resize(np.arange(op.least_right, op.least_right + 3), shape).astype(NUMPY[dtype])
+    return np.resize(np.arange(op.algebra.least_right, op.algebra.least_right + 3), shape).astype(NUMPY[dtype])
 
 
 def _binary(make: CaseMaker, ufunc: str) -> Iterator[Case]:
     want = getattr(np, ufunc)
     for dtype in filter(lambda d: _takes(ufunc, d, d), REAL):
         yield make(numbers((2, 4), dtype), _right(make.op, (4,), dtype), want=want)
-        if dtype in FLOATS and not make.op.least_right:  # libraries differ in the quotients of zeros and infinities too
+        if dtype in FLOATS and not make.op.algebra.least_right:  # libraries differ in the quotients of zeros and infinities too
             yield make(EXTREMES.astype(NUMPY[dtype]), EXTREMES.astype(NUMPY[dtype])[:, None], want=want)
     for a, b in filter(lambda pair: _takes(ufunc, *pair), MIXED):
         yield make(numbers((2, 4), a), _right(make.op, (4,), b), want=want)

@@ -30,7 +30,7 @@ TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 2e-6, "float64": 1e-1
 
 def names() -> list[str]:
     """The primitives that every adapter has, by its own implementation or by default."""
-    return [name for name, op in primitives().items() if not op.run_by_program]
+    return [name for name, op in primitives().items() if not op.execution.run_by_program]
 
 
 def check_primitive(backend: Backend, name: str, dtypes: Sequence[str] = REAL) -> None:
@@ -147,7 +147,7 @@ def one_step(case: Case) -> RowProgram:
     dtypes = [t.dtype for t in types]
     operand = dtypes[0] if op.result == "first" else NAME_OF[case.want.dtype] if op.result == "tail" else promote(*dtypes)
     refs = tuple(Ref("in", k) for k in range(len(types)))
-    step = KernelStep(op.name, op.ufunc, op.c, refs, NAME_OF[case.want.dtype], operand, tuple(full_params(case).items()))
+    step = KernelStep(op.name, op.ufunc, op.execution.c, refs, NAME_OF[case.want.dtype], operand, tuple(full_params(case).items()))
     return RowProgram(op.name, case.want.shape, types, (step,), (0,))
 
 
@@ -254,7 +254,7 @@ def kernels_fuse(backend: Backend, dtypes: Sequence[str] = REAL) -> None:
 def step(op: str, *args: Ref, dtype: str = "float32", operand_dtype: str = "float32", **params: Any) -> KernelStep:
     """Shorthand for a step of a primitive."""
     declared = primitives()[op]
-    return KernelStep(op, declared.ufunc, declared.c, args, dtype, operand_dtype, tuple(params.items()))
+    return KernelStep(op, declared.ufunc, declared.execution.c, args, dtype, operand_dtype, tuple(params.items()))
 
 
 def kernels_may_write_over_an_input(backend: Backend, dtypes: Sequence[str] = REAL) -> None:
@@ -274,7 +274,7 @@ def kernels_keep_each_steps_dtype(backend: Backend, dtypes: Sequence[str] = REAL
     steps = (
         step("add", Ref("in", 0), Ref("in", 0), dtype="int8", operand_dtype="int8"),
         step("divide", Ref("step", 0), Ref("const", 4), dtype="float64", operand_dtype="int64"),
-        KernelStep(astype.name, None, astype.c, (Ref("step", 1),), "float32", "float64", (("dtype", "float32"),)),
+        KernelStep(astype.name, None, astype.execution.c, (Ref("step", 1),), "float32", "float64", (("dtype", "float32"),)),
     )
     program = RowProgram("add_divide_astype", (4,), (host_type(x),), steps, (0, 2))
     outs = [backend.empty((4,), "int8"), backend.empty((4,), "float32")]

@@ -158,9 +158,9 @@ def _as_mermaid(nodes: Sequence[SymbolNode], edges: Sequence[tuple[SymbolNode, H
 
 def _label(node: SymbolNode) -> str:
     """The node's name; of layers the operator and what their declaration shows, such as ``3x3/1, 64``."""
-    if node.op is None or not node.op.label:
+    if node.op is None or not node.op.symbolic.label:
         return node.name
-    detail = re.sub(r"\{(\w+)\|?(\w*)\}", lambda found: _size_text(node.attrs.get(found[1], found[2])), node.op.label)
+    detail = re.sub(r"\{(\w+)\|?(\w*)\}", lambda found: _size_text(node.attrs.get(found[1], found[2])), node.op.symbolic.label)
     return f"{node.op_name}\n{detail}"
 
 
@@ -172,4 +172,4 @@ def _size_text(value: str) -> str:
 def _color(node: SymbolNode) -> str:
     if node.is_variable:
         return DATA
-    return OTHER if node.op is None else COLORS.get(node.op.drawn_as, OTHER)
+    return OTHER if node.op is None else COLORS.get(node.op.symbolic.drawn_as, OTHER)

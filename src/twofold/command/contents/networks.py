@@ -155,7 +155,7 @@ def _box(node: NodeRecord, count: int | None) -> Box:
 
 def operator_color(name: str) -> str:
     """The color of an operator's box by the kind of layer that it is."""
-    return COLORS.get(NAMES[name].drawn_as, OTHER) if name in NAMES else OTHER
+    return COLORS.get(NAMES[name].symbolic.drawn_as, OTHER) if name in NAMES else OTHER
 
 
 def _sizes(shape: PartialShape) -> tuple[int, ...] | None:

@@ -142,8 +142,8 @@ def _replace_functions(rules: Rules, names: Iterable[str], losses: Iterable[str]
             old = getattr(nd, name)
             replaced.setdefault(old, _casting(old, NAMES[name].title, rules, NAMES[name].title in losses))
     for function, op in _TWO_OPERANDS.items():
-        if op.symbol and NAMES[op.symbol[0]].title in rules.widest:
-            replaced[function] = _casting(function, NAMES[op.symbol[0]].title, rules, False)
+        if op.symbolic.symbol and NAMES[op.symbolic.symbol[0]].title in rules.widest:
+            replaced[function] = _casting(function, NAMES[op.symbolic.symbol[0]].title, rules, False)
     # the proxies of `import mxnet` remember the functions that scripts have used
     proxies = [module for name, module in list(sys.modules.items()) if name.partition(".")[0] == "mxnet"]
     for module in (nd, *NAMESPACES.values(), *proxies):
@@ -151,10 +151,10 @@ def _replace_functions(rules: Rules, names: Iterable[str], losses: Iterable[str]
             if inspect.isroutine(value) and value in replaced:
                 setattr(module, name, replaced[value])
     for name, op in (ARITHMETIC | COMPARISON).items():
-        if op.symbol and NAMES[op.symbol[0]].title in rules.widest:
+        if op.symbolic.symbol and NAMES[op.symbolic.symbol[0]].title in rules.widest:
             for special in (f"__{name}__", f"__r{name}__"):
                 if hasattr(NDArray, special):
-                    setattr(NDArray, special, _casting(getattr(NDArray, special), NAMES[op.symbol[0]].title, rules, False))
+                    setattr(NDArray, special, _casting(getattr(NDArray, special), NAMES[op.symbolic.symbol[0]].title, rules, False))
     for title in names:
         method = NAMES[title].method_name
         if method and title not in losses:

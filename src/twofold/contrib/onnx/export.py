@@ -130,7 +130,7 @@ def get_operator_support(opset_version: int | None = None) -> list[str]:
         The version of ONNX's operators.
     """
     checked_opset(opset_version)
-    return sorted(name for name, op in NAMES.items() if op.onnx_rule is not None)
+    return sorted(name for name, op in NAMES.items() if op.symbolic.onnx_rule is not None)
 
 
 # the network

@@ -157,10 +157,10 @@ class _Trace:
     def _by_rule(self, node: Application) -> tuple[Value, ...] | None:
         """What the operator's rule writes; None if it has none, or not for these parameters."""
         op = node.bound_op.op
-        if op.onnx_rule is None or (op.primitive and node.body):  # a primitive with a body has been changed by a convention
+        if op.symbolic.onnx_rule is None or (op.primitive and node.body):  # a primitive with a body has been changed by a convention
             return None
         # the constants of a rule that gives up are dropped with the nodes that nothing reads
-        found = op.onnx_rule(self.writer, node, *[None if i is None else self.known[i] for i in node.inputs])
+        found = op.symbolic.onnx_rule(self.writer, node, *[None if i is None else self.known[i] for i in node.inputs])
         return found if found is None or type(found) is tuple else (found,)
 
     def _defined(self, node: Application, place: int, result: Node) -> Value:

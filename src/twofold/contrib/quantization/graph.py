@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from ...dtype import MXNET_CODES
-from ...opdef.quantized_form import Quantizes
+from ...opdef.facets.symbolic import Quantizes
 from ...opdef.registry import NAMES, OPS
 from ...opdef.spec import Op
 from ...ops import quantization
@@ -15,7 +15,7 @@ Triple = tuple[Head, Head, Head]
 
 
 #: The 8-bit forms of operators, as these declare it.
-FORMS: dict[Op, tuple[Op, Quantizes]] = {op.quantizes.op: (op, op.quantizes) for op in OPS.values() if op.quantizes is not None}
+FORMS: dict[Op, tuple[Op, Quantizes]] = {q.op: (op, q) for op in OPS.values() if (q := op.symbolic.quantizes) is not None}
 
 
 class Quantized(NamedTuple):
@@ -150,6 +150,7 @@ def calibrated_value(node: SymbolNode) -> str | None:
     """The name of the value of the float network whose range a node of the quantized one needs; None if it needs none."""
     if node.op_name == quantization.quantize_v2.title:
         return node.name.removesuffix("_quantize")
-    if node.op is not None and node.op.quantizes is not None and node.op.quantizes.calibrated:
+    quantizes = None if node.op is None else node.op.symbolic.quantizes
+    if quantizes is not None and quantizes.calibrated:
         return f"{node.name.removeprefix('quantized_')}_output"
     return None

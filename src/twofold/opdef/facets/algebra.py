@@ -1,0 +1,30 @@
+"""What passes over graphs may conclude from an operator's mathematics."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..rules import Rule
+
+
+@dataclass(frozen=True, eq=False)
+class Algebra:
+    """What rewriting and the generated tests know of an operator's values."""
+
+    #: Every element of the result is an element of the first input.
+    moves: bool = False
+    #: Compares two numbers by value, however large an integer is.
+    compares: bool = False
+    #: The smallest integer right operand for which array libraries agree: no divisor 0, no negative power of an integer.
+    least_right: int | None = None
+    #: Python's function of the same name: applied to operands that are all Python scalars, when a graph is built; where it returns None,
+    #: the operation stays.
+    fold: Callable[..., float | None] | None = None
+    #: ``simplify``: algebra that is exact in floating point, ``(xp, node) -> node``, None if there is nothing simpler. ``xp`` builds nodes
+    #: and answers questions about them (`graph.rewrite.Simplifier`); the operands of ``node`` are simplified.
+    simplify_rule: Rule | None = None
+    #: ``logarithm``: a formula for the result's logarithm without overflow, ``(xp, node) -> node``, None if no formula is known. ``xp``
+    #: provides the operands' logarithms (`graph.logarithms.Logarithms`). Operators with ``moves`` need no rule.
+    log_rule: Rule | None = None
+    #: ``stable``: a formula that replaces the operator if it might overflow, ``(xp, node) -> node``, None if it cannot. ``xp`` is as for
+    #: ``logarithm``, with the formulas of `graph.stabilise.Stabiliser`.
+    stable_rule: Rule | None = None

@@ -1,0 +1,43 @@
+"""How an operator runs: by which code, and whether alone or with the operations around it."""
+
+from dataclasses import dataclass
+
+from ..rules import Rule
+
+#: `Execution.waits_from` of what is a program of its own: it gains little by joining the operations around it, and joining costs 40 µs.
+WHOLE = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Execution:
+    """What programs, adapters and the choice between running now and later know of an operator."""
+
+    # -- by which code
+    #: Its C text, such as ``"expf({0})"``; every element-wise primitive has one, so that it can join a fused kernel.
+    c: str | None = None
+    #: What a primitive computes, ``(np, <inputs>, *, <params>)`` over NumPy's functions: the default implementation of every adapter.
+    #: It may return other libraries' arrays where ``np`` is a library with NumPy's functions. See `opdef.declare.primitive`.
+    reference: Rule | None = None
+    #: The reference takes NumPy arrays only, so adapters copy their arrays to the host for it.
+    host_only: bool = False
+    #: A primitive that programs run themselves (loops, user code, taking one of several results): no adapter implements it.
+    run_by_program: bool = False
+    #: The method that it calls on its first input, a user's object.
+    user_method: str = ""
+
+    # -- alone or with others
+    #: May be part of a fused kernel, as a reduction over its last axis.
+    row_reduction: bool = False
+    #: Never part of a fused kernel on the host: it runs at once if its operands are ready, so that small results are not deferred.
+    alone: bool = False
+    #: Of its first input it reads no more elements than its result has: that input does not wait for its size, if it is ready.
+    picks: bool = False
+    #: An operation on ready arrays is deferred from this many times the size from which element-wise ones are (see `imperative.dispatch`).
+    waits_from: int = 1
+
+    # -- what is told and tested of it
+    #: ``cost``: the number of multiplications and additions of a product or convolution, ``(result, *inputs) -> count``.
+    cost_rule: Rule | None = None
+    #: ``cases``: a primitive's conformance cases for adapters, if samples and a reference are not sufficient, ``(make) -> cases``. ``make``
+    #: is a `testing.backend_cases.CaseMaker`; ``make(*operands, want=function, **params)`` is a case.
+    case_rule: Rule | None = None

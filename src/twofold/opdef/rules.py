@@ -1,0 +1,48 @@
+"""Rules, the functions that say what an operator does, and the decorators that attach them to it."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any, Protocol
+
+from ..errors import OperatorError
+
+Rule = Callable[..., Any]
+
+
+class Declared(Protocol):
+    """What has rules: an `Op`, which a module below it cannot name."""
+
+    @property
+    def title(self) -> str:
+        """The name in messages."""
+        ...
+
+
+class Attaches:
+    """A decorator of `Op` that attaches a rule, once: ``@relu.grad`` fills the field ``grad_rule``, beside which the rule is described.
+
+    Parameters
+    ----------
+    field
+        The field that it fills.
+    facet
+        The facet that has the field; empty for `Op` itself.
+    """
+
+    def __init__(self, field: str, facet: str = "") -> None:
+        self._field, self._facet = field, facet
+
+    def __get__(self, op: Declared, owner: type) -> Callable[[Rule], Rule]:
+        return partial(self._attach, op)
+
+    def _attach(self, op: Declared, rule: Rule) -> Rule:
+        holder = getattr(op, self._facet) if self._facet else op
+        if getattr(holder, self._field) is not None:
+            raise OperatorError(
+                f"{op.title}: {self._field} is set already", repr(rule), "attach a rule once, where the operator is declared"
+            )
+        # operators without facts of a facet share one instance of it, so the facet is replaced and not changed
+        name, value = (self._facet, replace(holder, **{self._field: rule})) if self._facet else (self._field, rule)
+        object.__setattr__(op, name, value)
+        return rule
