@@ -59,8 +59,6 @@ LOCAL = {
     "contrib.onnx.values.NotConstant": "an error; path is of a graph",
     "contrib.tensorboard.LogMetricsCallback": "the writer of the installed package decides",
     "gluon.data.vision.transforms.ToTensor": "prefix of parameters",
-    "gluon.model_files.Model.load_parameters": "a protocol",
-    "gluon.model_files.Model.save_parameters": "a protocol",
     "gluon.model_files.load_model": "Block.load",
     "gluon.model_files.save_model": "Block.save",
     "gluon.block_files.load_parameters": "Block.load_parameters",

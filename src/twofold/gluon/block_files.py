@@ -8,8 +8,6 @@ from ..errors import InvalidValue, ParameterError
 from .parameter import Contexts, Parameter, check_dtype_source
 from .parameter_dict import ParameterDict, brief_list, load_named_arrays
 
-__all__ = ["load_parameters", "save_parameters"]
-
 Path = str | PathLike[str]
 
 

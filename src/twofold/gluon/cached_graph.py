@@ -17,8 +17,6 @@ from .copies import RENEWALS
 from .parameter import Parameter
 from .signatures import OpHook
 
-__all__ = ["CachedGraph"]
-
 
 class CachedGraph:
     """A symbolic graph over inputs and parameters as a function of arrays.

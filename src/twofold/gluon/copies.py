@@ -11,8 +11,6 @@ from ..ndarray.array import NDArray
 from ..ndarray.sparse_array import retained, with_every_row
 from ..ndarray.types import DTypeLike
 
-__all__ = ["RENEWALS", "Copies", "context_list"]
-
 
 class RENEWALS:
     """``count`` rises whenever a parameter's arrays or gradients are replaced. Caches of these compare it to detect stale entries.

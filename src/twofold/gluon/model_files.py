@@ -9,21 +9,19 @@ from typing import Protocol
 from ..errors import FormatError
 from ..formats.files import read_file, write_file
 
-__all__ = ["load_model", "save_model"]
-
 Path = str | PathLike[str]
 #: Keys of a block's entry other than those of its children's entries.
 OWN = frozenset({"orig_name", "in_format", "out_format", "inputs", "symbol", "hybridized", "children", "hooks", "active"})
 
 
-class Model(Protocol):
+class _Model(Protocol):
     """What `Block` has for its files."""
 
     @property
     def name(self) -> str: ...
 
     @property
-    def _children(self) -> Mapping[str, "Model"]: ...
+    def _children(self) -> Mapping[str, "_Model"]: ...
 
     def _trace_record(self) -> Mapping[str, object]: ...
 
@@ -34,7 +32,7 @@ class Model(Protocol):
     def load_parameters(self, filename: Path) -> None: ...
 
 
-def save_model(block: Model, prefix: Path) -> None:
+def save_model(block: _Model, prefix: Path) -> None:
     """See `Block.save`."""
     # Numbered in the order of a depth-first walk, so that two children of one class have different keys.
     numbers = count()
@@ -43,11 +41,11 @@ def save_model(block: Model, prefix: Path) -> None:
     block.save_parameters(f"{fspath(prefix)}-model.params")
 
 
-def _key(block: Model, number: int) -> str:
+def _key(block: _Model, number: int) -> str:
     return f"{type(block).__name__.lower()}{number}"
 
 
-def _entry(block: Model, numbers: Iterator[int]) -> dict[str, object]:
+def _entry(block: _Model, numbers: Iterator[int]) -> dict[str, object]:
     """A block's entry: its own record, and the entries of its children."""
     names = {child.name: name for name, child in block._children.items()}
     entry: dict[str, object] = {"orig_name": block.name, **block._trace_record(), "children": names}
@@ -56,7 +54,7 @@ def _entry(block: Model, numbers: Iterator[int]) -> dict[str, object]:
     return entry
 
 
-def load_model(block: Model, prefix: Path) -> None:
+def load_model(block: _Model, prefix: Path) -> None:
     """See `Block.load`."""
     path = f"{fspath(prefix)}-model.json"
     try:
@@ -69,7 +67,7 @@ def load_model(block: Model, prefix: Path) -> None:
     _restore(block, next(iter(found.values())), path)
 
 
-def _restore(block: Model, entry: object, path: str) -> None:
+def _restore(block: _Model, entry: object, path: str) -> None:
     if not isinstance(entry, dict):
         raise FormatError("model: a block's entry is not an object", type(entry).__name__, path=path)
     # By position: names differ between processes, as automatic ones are counted.

@@ -12,8 +12,6 @@ from ..numpy_extension import is_np_array
 from ..symbol.symbol import Symbol
 from .signatures import DTypeLike
 
-__all__ = ["as_active_class", "as_legacy", "as_numpy", "cast_inputs", "has_numpy", "method_through_legacy", "through_legacy"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 

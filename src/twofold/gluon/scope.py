@@ -7,8 +7,6 @@ from typing import Any
 from ..symbol.naming import NameManager, Prefix
 from .parameter_dict import ParameterDict
 
-__all__ = ["BlockScope"]
-
 
 class _Open(threading.local):
     scopes: "tuple[BlockScope, ...]" = ()

@@ -1,4 +1,4 @@
-"""Types that the signatures of Gluon's classes share."""
+"""What the signatures of Gluon's classes share: their types, and docstrings that are completed from a template."""
 
 from collections.abc import Callable
 from types import ModuleType
@@ -10,8 +10,6 @@ from ..initializer import Initializer
 from ..ndarray.array import NDArray
 from ..numpy.array import ndarray
 from ..symbol.symbol import Symbol
-
-__all__ = ["DTypeLike", "Functions", "Hook", "InitializerLike", "OpHook", "Operand", "StateInfo"]
 
 #: The module whose functions a computation applies: `twofold.nd` to arrays, `twofold.sym` to symbols.
 Functions: TypeAlias = ModuleType
@@ -33,3 +31,9 @@ class StateInfo(TypedDict):
     shape: tuple[int, ...]
     __layout__: str
     dtype: NotRequired[DTypeLike]
+
+
+def extend_docstring(cls: type, template: str, **fields: object) -> None:
+    """Append a filled-in template to a class's docstring: classes of one family describe their parameters in one place."""
+    if cls.__doc__ is not None:  # it is under `python -OO`
+        cls.__doc__ += template.format(**fields)

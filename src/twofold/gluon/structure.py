@@ -5,8 +5,6 @@ from typing import Any, TypeAlias, TypeVar
 
 from ..errors import ParameterError
 
-__all__ = ["ARRAY", "NOTHING", "Format", "flatten", "parts", "to_tuples", "unflatten"]
-
 Leaf = TypeVar("Leaf")
 
 #: The format of an argument: `ARRAY`, `NOTHING`, or a tuple of formats for a list. MXNet's files hold it as nested lists.

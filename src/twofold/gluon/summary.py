@@ -10,12 +10,10 @@ from .hooks import HookHandle
 from .parameter import Parameter
 from .parameter_dict import ParameterDict
 
-__all__ = ["summary_of"]
-
 WIDTH = 80
 
 
-class Layer(Protocol):
+class _Layer(Protocol):
     """What `Block` has for its summary."""
 
     _is_container: ClassVar[bool]
@@ -31,11 +29,11 @@ class Layer(Protocol):
 
     def __call__(self, *args: object) -> object: ...
 
-    def apply(self, fn: "Callable[[Layer], object]") -> object: ...
+    def apply(self, fn: "Callable[[_Layer], object]") -> object: ...
 
     def collect_params(self) -> ParameterDict: ...
 
-    def register_forward_hook(self, hook: "Callable[[Layer, tuple[object, ...], object], object]") -> HookHandle: ...
+    def register_forward_hook(self, hook: "Callable[[_Layer, tuple[object, ...], object], object]") -> HookHandle: ...
 
 
 class _Row(NamedTuple):
@@ -46,7 +44,7 @@ class _Row(NamedTuple):
     params: Sequence[Parameter]
 
 
-def summary_of(block: Layer, inputs: Sequence[object]) -> str:
+def summary_of(block: _Layer, inputs: Sequence[object]) -> str:
     """Run a block and describe it.
 
     Parameters
@@ -62,16 +60,16 @@ def summary_of(block: Layer, inputs: Sequence[object]) -> str:
         If a block is hybridized: the layers inside it do not run their hooks.
     """
     rows = [_Row("Input", _outer(inputs), ())]
-    handles: dict[Layer, HookHandle] = {}
+    handles: dict[_Layer, HookHandle] = {}
 
-    def watch(layer: Layer) -> None:
+    def watch(layer: _Layer) -> None:
         if layer._is_hybridized:
             raise InvalidValue(f'"{layer.name}" must not be hybridized to print summary.', None, "call hybridize(False) first")
         # A layer that is used twice is visited twice, but gets one hook, which makes a row for each use.
         if not layer._is_container and layer not in handles:
             handles[layer] = layer.register_forward_hook(note)
 
-    def note(layer: Layer, _: tuple[object, ...], out: object) -> None:
+    def note(layer: _Layer, _: tuple[object, ...], out: object) -> None:
         rows.append(_Row(f"{type(layer).__name__}-{len(rows)}", _outer(out), list(layer._reg_params.values())))
 
     try:

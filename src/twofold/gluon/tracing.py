@@ -14,8 +14,6 @@ from .cached_graph import CachedGraph
 from .parameter_dict import ParameterDict
 from .structure import ARRAY, Format, flatten, to_tuples, unflatten
 
-__all__ = ["ARRAYS", "Trace", "TraceRecord", "is_traceable", "iter_arrays", "parameter_names", "trace"]
-
 ARRAYS = (NDArray, ndarray, Symbol)
 
 

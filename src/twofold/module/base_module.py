@@ -26,8 +26,6 @@ from ..optimizer.base import Optimizer
 from ..symbol.symbol import Symbol
 from .shapes import Arrays, Batch, Labels, NamedShapes, Requests
 
-__all__ = ["LEARNING_RATE", "UNIFORM", "BaseModule", "call_all"]
-
 UNIFORM = Uniform(0.01)
 LEARNING_RATE = (("learning_rate", 0.01),)
 

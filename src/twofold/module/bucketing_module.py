@@ -22,8 +22,6 @@ from .base_module import LEARNING_RATE, UNIFORM, BaseModule, Kwargs, Logger, Opt
 from .module import Contexts, Groups, Module
 from .shapes import Arrays, Batch, Labels, NamedShapes, Requests, as_batch
 
-__all__ = ["BucketingModule"]
-
 Names = Sequence[str] | None
 Found = Symbol | tuple[Symbol, Names, Names]
 #: Function from a bucket's key to a symbol, or to (symbol, data names, label names).

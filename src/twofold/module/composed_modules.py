@@ -13,8 +13,6 @@ from ..ndarray.array import NDArray
 from .base_module import LEARNING_RATE, UNIFORM, BaseModule, Kwargs, Logger, OptimizerLike, Params, Store
 from .shapes import Arrays, Batch, Labels, NamedShapes, Requests, as_batch
 
-__all__ = ["SequentialModule"]
-
 
 class SequentialModule(BaseModule):
     """A chain of modules, each of which takes the outputs of the previous one as its data.

@@ -23,8 +23,6 @@ from .parameters import ParameterFiller, check_loaded, check_names
 from .shapes import Arrays, Batch, Labels, Requests, check_data, check_inputs, check_labels
 from .updates import Updates, prepare_optimizer, pull_rows
 
-__all__ = ["Module"]
-
 Contexts = Device | Sequence[Device]
 
 

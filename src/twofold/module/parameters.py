@@ -11,8 +11,6 @@ from ..initializer.base import InitDesc
 from ..ndarray.array import NDArray
 from ..ndarray.sparse_array import with_every_row
 
-__all__ = ["ParameterFiller", "check_loaded", "check_names"]
-
 Params = Mapping[str, NDArray]
 
 

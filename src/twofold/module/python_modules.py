@@ -14,8 +14,6 @@ from ..ndarray.creation import array
 from .base_module import LEARNING_RATE, UNIFORM, BaseModule, Kwargs, Logger, OptimizerLike, Params, Store
 from .shapes import Arrays, Batch, Labels, NamedShapes, Requests, as_batch, check_data
 
-__all__ = ["PythonLossModule", "PythonModule"]
-
 
 class PythonModule(BaseModule):
     """A module without parameters.

@@ -8,9 +8,6 @@ from ..ndarray.array import NDArray
 from ..origin import warn
 from ..strictness import tolerate
 
-__all__ = ["batch_axis", "batch_size_of", "shapes_of_batch", "split_rows"]
-
-
 NamedShapes = Sequence[tuple[str, tuple[int, ...]]]
 #: A batch, or a list of one per device.
 Batch = BatchLike | list[DataBatch]

@@ -18,8 +18,6 @@ from ..origin import warn
 from ..symbol.symbol import Symbol
 from .device_group import DeviceGroup
 
-__all__ = ["Updates", "prepare_optimizer", "pull_rows"]
-
 
 class _Rows(NamedTuple):
     """What there is to update in a group: its arrays as found there, (name, weights, gradients) by parameter, and by device."""

@@ -6,10 +6,8 @@ from typing import Any
 from .. import ndarray as nd
 from ..ndarray.array import NDArray
 from ..ops import optimizer_adaptive
-from .base import Index, Indices, Optimizer, State, Weights, each, register, zeros_like
+from .base import Index, Indices, Optimizer, State, Weights, each, register
 from .multi_tensor import are_independent, update_weights
-
-__all__ = ["Adam", "Adamax", "Nadam"]
 
 
 @register
@@ -34,6 +32,8 @@ class Adam(Optimizer):
     Kingma and Ba, Adam: a method for stochastic optimization, 2014.
     """
 
+    _state_arrays = 2  # mean of the gradients, mean of their squares
+
     def __init__(
         self,
         learning_rate: float = 0.001,
@@ -44,14 +44,7 @@ class Adam(Optimizer):
         **kwargs: Any,
     ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
-        self.beta1 = beta1
-        self.beta2 = beta2
-        self.epsilon = epsilon
-        self.lazy_update = lazy_update
-
-    def create_state(self, index: Index, weight: NDArray) -> tuple[NDArray, NDArray]:
-        """(mean of the gradients, mean of their squares)."""
-        return zeros_like(weight), zeros_like(weight)
+        self.beta1, self.beta2, self.epsilon, self.lazy_update = beta1, beta2, epsilon, lazy_update
 
     def _updates_all_at_once(self) -> bool:
         return type(self).update is Adam.update and type(self).update_multi_precision is Optimizer.update_multi_precision
@@ -91,14 +84,11 @@ class Adamax(Optimizer):
     Kingma and Ba, Adam: a method for stochastic optimization, 2014, section 7.1.
     """
 
+    _state_arrays = 2  # mean of the gradients, maximum of their absolute values
+
     def __init__(self, learning_rate: float = 0.002, beta1: float = 0.9, beta2: float = 0.999, **kwargs: Any) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
-        self.beta1 = beta1
-        self.beta2 = beta2
-
-    def create_state(self, index: Index, weight: NDArray) -> tuple[NDArray, NDArray]:
-        """(mean of the gradients, maximum of their absolute values)."""
-        return zeros_like(weight), zeros_like(weight)
+        self.beta1, self.beta2 = beta1, beta2
 
     def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         lr, wd, t = self._begin(index)
@@ -132,6 +122,7 @@ class Nadam(Optimizer):
     Dozat, Incorporating Nesterov momentum into Adam, 2016. As in MXNet, all weights share one running product of momenta.
     """
 
+    _state_arrays = 2  # mean of the gradients, mean of their squares
     progress_attributes = (*Optimizer.progress_attributes, "m_schedule")
 
     def __init__(
@@ -144,15 +135,8 @@ class Nadam(Optimizer):
         **kwargs: Any,
     ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
-        self.beta1 = beta1
-        self.beta2 = beta2
-        self.epsilon = epsilon
-        self.schedule_decay = schedule_decay
+        self.beta1, self.beta2, self.epsilon, self.schedule_decay = beta1, beta2, epsilon, schedule_decay
         self.m_schedule = 1.0
-
-    def create_state(self, index: Index, weight: NDArray) -> tuple[NDArray, NDArray]:
-        """(mean of the gradients, mean of their squares)."""
-        return zeros_like(weight), zeros_like(weight)
 
     def _momentum(self, t: int) -> float:
         return self.beta1 * (1.0 - 0.5 * 0.96 ** (t * self.schedule_decay))

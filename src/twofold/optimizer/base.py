@@ -11,8 +11,6 @@ from ..lr_scheduler import LRScheduler
 from ..ndarray.array import NDArray
 from ..origin import warn
 
-__all__ = ["Index", "Indices", "Multipliers", "Optimizer", "State", "Weights", "create", "each", "register", "zeros_like"]
-
 #: Number or name of a weight.
 Index = int | str
 Indices = Index | Sequence[Index]
@@ -57,6 +55,8 @@ class Optimizer:
     opt_registry: ClassVar[dict[str, type["Optimizer"]]] = {}
     #: How many weights an updater passes to `update` at once, as lists; 0 to pass them one at a time.
     aggregate_num: int = 0
+    #: How many arrays of the weight's shape, zeros at first, `create_state` makes for a weight: none, one, or a tuple of several.
+    _state_arrays: ClassVar[int] = 0
     #: Whether `_update_one` takes row-sparse gradients; for other optimizers they are made dense.
     takes_rows: bool = False
 
@@ -146,6 +146,8 @@ class Optimizer:
         weight
             The weight.
         """
+        arrays = tuple(zeros_like(weight) for _ in range(self._state_arrays))
+        return arrays if len(arrays) > 1 else next(iter(arrays), None)
 
     def update(self, index: Indices, weight: Weights, grad: Weights, state: State) -> None:
         """Update a weight and its state in place.

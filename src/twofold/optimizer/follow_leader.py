@@ -4,9 +4,7 @@ from typing import Any
 
 from .. import ndarray as nd
 from ..ndarray.array import NDArray
-from .base import Index, Optimizer, register, zeros_like
-
-__all__ = ["FTML", "Ftrl"]
+from .base import Index, Optimizer, register
 
 
 @register
@@ -27,17 +25,12 @@ class Ftrl(Optimizer):
     McMahan et al., Ad click prediction: a view from the trenches, 2013.
     """
 
+    _state_arrays = 2  # z and n of the paper
     takes_rows = True
 
     def __init__(self, lamda1: float = 0.01, learning_rate: float = 0.1, beta: float = 1, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.lamda1 = lamda1
-        self.beta = beta
-        self.lr = learning_rate
-
-    def create_state(self, index: Index, weight: NDArray) -> tuple[NDArray, NDArray]:
-        """(z, n) of the paper."""
-        return zeros_like(weight), zeros_like(weight)
+        self.lamda1, self.beta, self.lr = lamda1, beta, learning_rate
 
     def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         lr, wd, _ = self._begin(index)
@@ -62,15 +55,11 @@ class FTML(Optimizer):
     Zheng and Kwok, Follow the moving leader in deep learning, 2017, algorithm 1.
     """
 
+    _state_arrays = 3  # d, v and z of the paper
+
     def __init__(self, beta1: float = 0.6, beta2: float = 0.999, epsilon: float = 1e-8, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.beta1 = beta1
-        self.beta2 = beta2
-        self.epsilon = epsilon
-
-    def create_state(self, index: Index, weight: NDArray) -> tuple[NDArray, NDArray, NDArray]:
-        """(d, v, z) of the paper."""
-        return zeros_like(weight), zeros_like(weight), zeros_like(weight)
+        self.beta1, self.beta2, self.epsilon = beta1, beta2, epsilon
 
     def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         lr, wd, t = self._begin(index)

@@ -7,11 +7,9 @@ from typing import Any
 from .. import ndarray as nd
 from ..ndarray.array import NDArray
 from ..ops import optimizer_lamb
-from .base import Index, Optimizer, register, zeros_like
+from .base import Index, Optimizer, register
 from .multi_tensor import update_weights
 from .sgd import WithMaster, WithMomentum
-
-__all__ = ["LAMB", "LARS", "LBSGD"]
 
 
 @register
@@ -53,10 +51,7 @@ class LARS(WithMaster):
         **kwargs: Any,
     ) -> None:
         super().__init__(momentum, **kwargs)
-        self.momentum_correction = momentum_correction
-        self.lazy_update = lazy_update
-        self.eta = eta
-        self.eps = eps
+        self.momentum_correction, self.lazy_update, self.eta, self.eps = momentum_correction, lazy_update, eta, eps
         self.last_lr: float | None = None
         self.cur_lr: float | None = None
 
@@ -113,6 +108,7 @@ class LAMB(Optimizer):
     You et al., Large batch optimization for deep learning: training BERT in 76 minutes, 2019.
     """
 
+    _state_arrays = 2  # mean of the gradients, mean of their squares
     aggregate_num = 45
 
     def __init__(
@@ -127,16 +123,8 @@ class LAMB(Optimizer):
         **kwargs: Any,
     ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
-        self.beta1 = beta1
-        self.beta2 = beta2
-        self.epsilon = epsilon
-        self.lower_bound = lower_bound
-        self.upper_bound = upper_bound
-        self.bias_correction = bias_correction
-
-    def create_state(self, index: Index, weight: NDArray) -> tuple[NDArray, NDArray]:
-        """(mean of the gradients, mean of their squares)."""
-        return zeros_like(weight), zeros_like(weight)
+        self.beta1, self.beta2, self.epsilon, self.lower_bound = beta1, beta2, epsilon, lower_bound
+        self.upper_bound, self.bias_correction = upper_bound, bias_correction
 
     def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         lr, wd, t = self._begin(index)

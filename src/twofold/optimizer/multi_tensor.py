@@ -13,8 +13,6 @@ from ..imperative.transfer import store_all
 from ..ndarray.array import NDArray
 from ..opdef.spec import BoundOp, Op, unregistered
 
-__all__ = ["Independent", "are_independent", "independent", "update_weights"]
-
 
 class Independent(tuple[NDArray, ...]):
     """Weights that one program may update: distinct arrays on one device, none of them a view."""

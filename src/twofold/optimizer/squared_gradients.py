@@ -7,8 +7,6 @@ from ..errors import InvalidValue, WrongShape
 from ..ndarray.array import NDArray
 from .base import Index, Optimizer, register, zeros_like
 
-__all__ = ["AdaDelta", "AdaGrad", "GroupAdaGrad", "RMSProp"]
-
 
 @register
 class AdaGrad(Optimizer):
@@ -26,15 +24,12 @@ class AdaGrad(Optimizer):
     Duchi, Hazan and Singer, Adaptive subgradient methods for online learning and stochastic optimization, 2011.
     """
 
+    _state_arrays = 1  # the sum of squared gradients
     takes_rows = True
 
     def __init__(self, eps: float = 1e-7, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.float_stable_eps = eps
-
-    def create_state(self, index: Index, weight: NDArray) -> NDArray:
-        """The sum of squared gradients."""
-        return zeros_like(weight)
 
     def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         lr, wd, _ = self._begin(index)
@@ -121,10 +116,7 @@ class RMSProp(Optimizer):
         **kwargs: Any,
     ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
-        self.gamma1 = gamma1
-        self.gamma2 = gamma2
-        self.centered = centered
-        self.epsilon = epsilon
+        self.gamma1, self.gamma2, self.centered, self.epsilon = gamma1, gamma2, centered, epsilon
         self.clip_weights = clip_weights
 
     def create_state(self, index: Index, weight: NDArray) -> tuple[NDArray, ...]:
@@ -160,14 +152,11 @@ class AdaDelta(Optimizer):
     Zeiler, ADADELTA: an adaptive learning rate method, 2012.
     """
 
+    _state_arrays = 2  # mean square of the gradients, mean square of the steps
+
     def __init__(self, rho: float = 0.90, epsilon: float = 1e-5, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.rho = rho
-        self.epsilon = epsilon
-
-    def create_state(self, index: Index, weight: NDArray) -> tuple[NDArray, NDArray]:
-        """(mean square of the gradients, mean square of the steps)."""
-        return zeros_like(weight), zeros_like(weight)
+        self.rho, self.epsilon = rho, epsilon
 
     def _update_one(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         _, wd, _ = self._begin(index)  # the steps have the weight's unit already, so no learning rate

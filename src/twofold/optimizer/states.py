@@ -14,19 +14,14 @@ from ..formats.records import ArrayRecord, DTypeRecord, ObjectRecord
 from ..imperative.array import Array
 from ..lr_scheduler import LRScheduler
 from ..ndarray.saving import array_of, record_of
-from . import adam, follow_leader, layerwise, sgd, squared_gradients
 from .base import Index, Optimizer, State
-
-__all__ = ["dump", "load"]
+from .squared_gradients import GroupAdaGrad
 
 #: The module that MXNet's files name for each of its classes.
 MXNET_MODULES: dict[type, str] = {
-    **{
-        getattr(m, name): "mxnet.optimizer.optimizer"
-        for m in (adam, follow_leader, layerwise, sgd, squared_gradients)
-        for name in m.__all__
-    },
-    squared_gradients.GroupAdaGrad: "mxnet.optimizer.contrib",
+    # The package imports this module last, so its own optimizers are registered, and those of users are not.
+    **dict.fromkeys(Optimizer.opt_registry.values(), "mxnet.optimizer.optimizer"),
+    GroupAdaGrad: "mxnet.optimizer.contrib",
     **{getattr(lr_scheduler, name): "mxnet.lr_scheduler" for name in lr_scheduler.__all__},
 }
 MXNET_NAMES = {kind.__name__: kind for kind in MXNET_MODULES}

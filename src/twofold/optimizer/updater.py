@@ -10,8 +10,6 @@ from . import states as state_files
 from .base import Index, Optimizer, State
 from .multi_tensor import independent
 
-__all__ = ["Updater", "get_updater"]
-
 
 class Updater:
     """Updates weights with an optimizer and holds their states.

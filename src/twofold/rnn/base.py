@@ -6,13 +6,11 @@ from typing import Any, ClassVar, TypeVar
 from .. import ndarray as nd
 from .. import symbol as sym
 from ..errors import InvalidValue, UnboundArgumentError, Undefined
+from ..gluon.rnn.gates import Activation
 from ..ndarray.array import NDArray
 from ..symbol.symbol import Symbol
-from .gates import Activation, activated
 from .parameters import RNNParams
 from .sequences import Inputs, arranged, steps_of
-
-__all__ = ["Arrays", "BaseRNNCell", "Outputs", "StateInfo", "States", "missing_array", "taken"]
 
 #: Arrays by name.
 Arrays = dict[str, NDArray]
@@ -38,6 +36,8 @@ class BaseRNNCell:
 
     #: What to do instead of calling a cell that has no single steps; None if it has.
     _stepless: ClassVar[str | None] = None
+    #: Suffixes of the gates' names, in the order of their weights in the packed ones; empty if there are no weights.
+    _gate_names: Sequence[str] = ()
 
     def __init__(self, prefix: str = "", params: RNNParams | None = None) -> None:
         self._own_params = params is None
@@ -93,11 +93,6 @@ class BaseRNNCell:
     def state_shape(self) -> list[tuple[int, ...]]:
         """The shape of each state, with 0 for the batch axis."""
         return [info["shape"] for info in self.state_info]
-
-    @property
-    def _gate_names(self) -> Sequence[str]:
-        """Suffixes of the gates' names, in the order of their weights in the packed ones; empty if there are no weights."""
-        return ()
 
     def _check_unmodified(self) -> None:
         """Raise if the cell is inside a modifier, which changes how its states start."""
@@ -221,7 +216,10 @@ class BaseRNNCell:
 
     def _get_activation(self, inputs: Symbol, activation: Activation, **kwargs: Any) -> Symbol:
         """Apply an activation, given by its name or as a function; cells of users call it too."""
-        return activated(inputs, activation, **kwargs)
+        if not isinstance(activation, str):
+            return activation(inputs, **kwargs)
+        kwargs["act_type"] = activation  # any name: the operator checks it
+        return sym.Activation(inputs, **kwargs)
 
 
 def taken(arrays: dict[str, T], name: str) -> T:

@@ -1,32 +1,22 @@
 """The basic cells: plain recurrent, LSTM and GRU."""
 
-from collections.abc import Sequence
-from typing import Any
-
 from .. import symbol as sym
+from ..gluon.rnn.gates import Activation
 from ..initializer.patterns import LSTMBias
 from ..symbol.symbol import Symbol
-from .base import BaseRNNCell, StateInfo, States
-from .gates import GRU_GATES, LSTM_GATES, Activation, gru_step, lstm_step
+from .base import StateInfo
+from .gated import GRU_GATES, LSTM_GATES, MAP_BY_MAP, WEIGHTS_FIRST, GatedCell, gated_recurrent, long_short_term
 from .parameters import RNNParams
 
-__all__ = ["GRUCell", "LSTMCell", "RNNCell"]
 
-
-class _DenseCell(BaseRNNCell):
+class _DenseCell(GatedCell):
     """A cell whose gates are affine functions of the input (n, c) and the state (n, num_hidden)."""
-
-    _iW: Symbol
-    _iB: Symbol
-    _hW: Symbol
-    _hB: Symbol
 
     def __init__(self, num_hidden: int, prefix: str, params: RNNParams | None) -> None:
         super().__init__(prefix=prefix, params=params)
         self._num_hidden = num_hidden
 
-    def _affine(self, inputs: Symbol, state: Symbol, name: str) -> tuple[Symbol, Symbol]:
-        """All gates of the input, and all gates of the state, side by side."""
+    def _maps(self, inputs: Symbol, state: Symbol, name: str) -> tuple[Symbol, Symbol]:
         size = self._num_hidden * len(self._gate_names)
         i2h = sym.FullyConnected(inputs, self._iW, self._iB, num_hidden=size, name=f"{name}i2h")
         h2h = sym.FullyConnected(state, self._hW, self._hB, num_hidden=size, name=f"{name}h2h")
@@ -57,27 +47,12 @@ class RNNCell(_DenseCell):
     [(2, 3, 4)]
     """
 
+    _gate_names = ("",)
+
     def __init__(self, num_hidden: int, activation: Activation = "tanh", prefix: str = "rnn_", params: RNNParams | None = None) -> None:
         super().__init__(num_hidden, prefix, params)
         self._activation = activation
-        self._iW, self._iB = self._params.get("i2h_weight"), self._params.get("i2h_bias")
-        self._hW, self._hB = self._params.get("h2h_weight"), self._params.get("h2h_bias")
-
-    @property
-    def state_info(self) -> list[StateInfo]:
-        """One state (n, num_hidden), which is the output."""
-        return [self._state()]
-
-    @property
-    def _gate_names(self) -> Sequence[str]:
-        return ("",)
-
-    def __call__(self, inputs: Symbol, states: Sequence[Any]) -> tuple[Symbol, States]:
-        """One step; see `BaseRNNCell`."""
-        name = self._next_step()
-        i2h, h2h = self._affine(inputs, states[0], name)
-        output = self._get_activation(i2h + h2h, self._activation, name=f"{name}out")
-        return output, [output]
+        self._get_variables(*MAP_BY_MAP)
 
 
 class LSTMCell(_DenseCell):
@@ -107,27 +82,12 @@ class LSTMCell(_DenseCell):
     (3, 4)
     """
 
+    _gate_names = LSTM_GATES
+    _step = long_short_term
+
     def __init__(self, num_hidden: int, prefix: str = "lstm_", params: RNNParams | None = None, forget_bias: float = 1.0) -> None:
         super().__init__(num_hidden, prefix, params)
-        self._iW, self._hW = self._params.get("i2h_weight"), self._params.get("h2h_weight")
-        self._iB = self._params.get("i2h_bias", init=LSTMBias(forget_bias=forget_bias))
-        self._hB = self._params.get("h2h_bias")
-
-    @property
-    def state_info(self) -> list[StateInfo]:
-        """Two states (n, num_hidden): the output and the memory."""
-        return [self._state(), self._state()]
-
-    @property
-    def _gate_names(self) -> Sequence[str]:
-        return LSTM_GATES
-
-    def __call__(self, inputs: Symbol, states: Sequence[Any]) -> tuple[Symbol, States]:
-        """One step; see `BaseRNNCell`."""
-        name = self._next_step()
-        i2h, h2h = self._affine(inputs, states[0], name)
-        gates = sym.SliceChannel(i2h + h2h, num_outputs=4, name=f"{name}slice")
-        return lstm_step(gates, states[1], "tanh", name)
+        self._get_variables(*WEIGHTS_FIRST, i2h_bias=LSTMBias(forget_bias=forget_bias))
 
 
 class GRUCell(_DenseCell):
@@ -146,22 +106,10 @@ class GRUCell(_DenseCell):
     with the state's weights, as in cuDNN.
     """
 
+    _gate_names = GRU_GATES
+    _maps_suffix = "_"
+    _step = gated_recurrent
+
     def __init__(self, num_hidden: int, prefix: str = "gru_", params: RNNParams | None = None) -> None:
         super().__init__(num_hidden, prefix, params)
-        self._iW, self._iB = self._params.get("i2h_weight"), self._params.get("i2h_bias")
-        self._hW, self._hB = self._params.get("h2h_weight"), self._params.get("h2h_bias")
-
-    @property
-    def state_info(self) -> list[StateInfo]:
-        """One state (n, num_hidden), which is the output."""
-        return [self._state()]
-
-    @property
-    def _gate_names(self) -> Sequence[str]:
-        return GRU_GATES
-
-    def __call__(self, inputs: Symbol, states: Sequence[Any]) -> tuple[Symbol, States]:
-        """One step; see `BaseRNNCell`."""
-        name = self._next_step()
-        i2h, h2h = self._affine(inputs, states[0], f"{name}_")
-        return gru_step(i2h, h2h, states[0], "tanh", name)
+        self._get_variables(*MAP_BY_MAP)

@@ -12,8 +12,6 @@ from ..symbol.symbol import Symbol
 from .base import Arrays, BaseRNNCell, Outputs
 from .sequences import Inputs
 
-__all__ = ["do_rnn_checkpoint", "load_rnn_checkpoint", "rnn_unroll", "save_rnn_checkpoint"]
-
 Cells = BaseRNNCell | Sequence[BaseRNNCell]
 Prefix = str | PathLike[str]
 Params = Mapping[str, NDArray]

@@ -11,8 +11,6 @@ from .base import Arrays, BaseRNNCell, Outputs, StateInfo, States
 from .parameters import RNNParams
 from .sequences import Inputs, merged, steps_of
 
-__all__ = ["BidirectionalCell", "SequentialRNNCell"]
-
 
 class _Container(BaseRNNCell):
     """A cell made of others, whose states are theirs, one after another."""

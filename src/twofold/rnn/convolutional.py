@@ -6,13 +6,12 @@ from typing import Any
 
 from .. import symbol as sym
 from ..errors import InvalidValue, ShapeError
+from ..gluon.rnn.gates import Activation
 from ..initializer.base import Initializer
 from ..symbol.symbol import Symbol
-from .base import BaseRNNCell, StateInfo, States
-from .gates import GRU_GATES, LSTM_GATES, Activation, gru_step, lstm_step
+from .base import StateInfo
+from .gated import GRU_GATES, LSTM_GATES, WEIGHTS_FIRST, GatedCell, gated_recurrent, long_short_term
 from .parameters import RNNParams
-
-__all__ = ["BaseConvRNNCell", "ConvGRUCell", "ConvLSTMCell", "ConvRNNCell"]
 
 Pair = tuple[int, int]
 Init = Initializer | str | None
@@ -20,7 +19,7 @@ Init = Initializer | str | None
 LEAKY = partial(sym.LeakyReLU, act_type="leaky", slope=0.2)
 
 
-class BaseConvRNNCell(BaseRNNCell):
+class BaseConvRNNCell(GatedCell):
     """Base class of convolutional cells.
 
     Parameters
@@ -75,6 +74,7 @@ class BaseConvRNNCell(BaseRNNCell):
         if len(input_shape) != 4:
             raise ShapeError("the input of a convolutional cell is an image", repr(tuple(input_shape)), "pass (n, c, h, w)")
         self._num_hidden, self._conv_layout, self._activation = num_hidden, conv_layout, activation
+        self._split = {"axis": conv_layout.find("C")}
         self._i2h: dict[str, Any] = {
             "layout": conv_layout,
             "kernel": i2h_kernel,
@@ -84,30 +84,23 @@ class BaseConvRNNCell(BaseRNNCell):
         }
         pad = tuple(d * (k - 1) // 2 for k, d in zip(h2h_kernel, h2h_dilate, strict=True))
         self._h2h: dict[str, Any] = {"layout": conv_layout, "kernel": h2h_kernel, "stride": (1, 1), "pad": pad, "dilate": h2h_dilate}
-        self._iW = self._params.get("i2h_weight", init=i2h_weight_initializer)
-        self._hW = self._params.get("h2h_weight", init=h2h_weight_initializer)
-        self._iB = self._params.get("i2h_bias", init=i2h_bias_initializer)
-        self._hB = self._params.get("h2h_bias", init=h2h_bias_initializer)
+        self._get_variables(
+            *WEIGHTS_FIRST,
+            i2h_weight=i2h_weight_initializer,
+            h2h_weight=h2h_weight_initializer,
+            i2h_bias=i2h_bias_initializer,
+            h2h_bias=h2h_bias_initializer,
+        )
         one = sym.Convolution(sym.Variable("data"), num_filter=num_hidden, **self._i2h)
         # the batch size does not matter, but must be known
         shapes = one.infer_shape(data=(1, *input_shape[1:]))[1]
         assert shapes is not None
         self._state_shape = (0, *shapes[0][1:])
 
-    @property
-    def state_info(self) -> list[StateInfo]:
-        """One state, the output, in the shape of the convolved input."""
-        return [self._state()]
-
     def _state(self) -> StateInfo:
         return {"shape": self._state_shape, "__layout__": self._conv_layout}
 
-    def _channels(self) -> dict[str, Any]:
-        """The axis of channels, to split gates."""
-        return {"axis": self._conv_layout.find("C")}
-
-    def _convolved(self, inputs: Symbol, state: Symbol, name: str) -> tuple[Symbol, Symbol]:
-        """All gates of the input, and all gates of the state, along the axis of channels."""
+    def _maps(self, inputs: Symbol, state: Symbol, name: str) -> tuple[Symbol, Symbol]:
         shared: dict[str, Any] = {"num_filter": self._num_hidden * len(self._gate_names)}
         i2h = sym.Convolution(inputs, self._iW, self._iB, name=f"{name}i2h", **self._i2h, **shared)
         h2h = sym.Convolution(state, self._hW, self._hB, name=f"{name}h2h", **self._h2h, **shared)
@@ -136,25 +129,7 @@ def _constructor(kind: str):
         params: RNNParams | None = None,
         conv_layout: str = "NCHW",
     ) -> None:
-        BaseConvRNNCell.__init__(
-            self,
-            input_shape,
-            num_hidden,
-            h2h_kernel,
-            h2h_dilate,
-            i2h_kernel,
-            i2h_stride,
-            i2h_pad,
-            i2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            activation,
-            prefix,
-            params,
-            conv_layout,
-        )
+        BaseConvRNNCell.__init__(**locals())  # self and all parameters, which have the names of the base's
 
     __init__.__qualname__ = f"{kind}Cell.__init__"
     return __init__
@@ -173,17 +148,7 @@ class ConvRNNCell(BaseConvRNNCell):
     """
 
     __init__ = _constructor("ConvRNN")
-
-    @property
-    def _gate_names(self) -> Sequence[str]:
-        return ("",)
-
-    def __call__(self, inputs: Symbol, states: Sequence[Any]) -> tuple[Symbol, States]:
-        """One step; see `BaseRNNCell`."""
-        name = self._next_step()
-        i2h, h2h = self._convolved(inputs, states[0], name)
-        output = self._get_activation(i2h + h2h, self._activation, name=f"{name}out")
-        return output, [output]
+    _gate_names = ("",)
 
 
 class ConvLSTMCell(BaseConvRNNCell):
@@ -195,35 +160,13 @@ class ConvLSTMCell(BaseConvRNNCell):
     """
 
     __init__ = _constructor("ConvLSTM")
-
-    @property
-    def state_info(self) -> list[StateInfo]:
-        """Two states in the shape of the convolved input: the output and the memory."""
-        return [self._state(), self._state()]
-
-    @property
-    def _gate_names(self) -> Sequence[str]:
-        return LSTM_GATES
-
-    def __call__(self, inputs: Symbol, states: Sequence[Any]) -> tuple[Symbol, States]:
-        """One step; see `BaseRNNCell`."""
-        name = self._next_step()
-        i2h, h2h = self._convolved(inputs, states[0], name)
-        gates = sym.SliceChannel(i2h + h2h, num_outputs=4, name=f"{name}slice", **self._channels())
-        return lstm_step(gates, states[1], self._activation, name)
+    _gate_names = LSTM_GATES
+    _step = long_short_term
 
 
 class ConvGRUCell(BaseConvRNNCell):
     """A convolutional gated recurrent unit; see `BaseConvRNNCell` for the parameters."""
 
     __init__ = _constructor("ConvGRU")
-
-    @property
-    def _gate_names(self) -> Sequence[str]:
-        return GRU_GATES
-
-    def __call__(self, inputs: Symbol, states: Sequence[Any]) -> tuple[Symbol, States]:
-        """One step; see `BaseRNNCell`."""
-        name = self._next_step()
-        i2h, h2h = self._convolved(inputs, states[0], name)
-        return gru_step(i2h, h2h, states[0], self._activation, name, **self._channels())
+    _gate_names = GRU_GATES
+    _step = gated_recurrent

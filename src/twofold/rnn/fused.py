@@ -16,8 +16,6 @@ from .modifiers import DropoutCell
 from .parameters import RNNParams
 from .sequences import Inputs, arranged, merged
 
-__all__ = ["FusedRNNCell"]
-
 
 class FusedRNNCell(BaseRNNCell):
     """A stack of recurrent layers that is unrolled as a single `RNN` operator. It has no single steps.
@@ -73,7 +71,8 @@ class FusedRNNCell(BaseRNNCell):
         self._num_hidden, self._num_layers, self._mode = num_hidden, num_layers, mode
         self._bidirectional, self._dropout, self._get_next_state = bidirectional, dropout, get_next_state
         self._forget_bias = forget_bias
-        init = FusedRNN(None, num_hidden, num_layers, mode, bidirectional, forget_bias)
+        init = FusedRNN(None, num_hidden, num_layers, mode, bidirectional, forget_bias)  # refuses unknown modes
+        self._gate_names = GATES[mode]
         self._parameter = self._params.get("parameters", init=init)
         self._parameter_name = f"{self._params._prefix}parameters"
         self._packed = PackedWeights(num_hidden, num_layers, mode, bidirectional)
@@ -83,10 +82,6 @@ class FusedRNNCell(BaseRNNCell):
         """One state (layers x directions, n, num_hidden), or two for an LSTM: output and memory."""
         shape = (self._num_layers * (2 if self._bidirectional else 1), 0, self._num_hidden)
         return [{"shape": shape, "__layout__": "LNC"} for _ in range(2 if self._mode == "lstm" else 1)]
-
-    @property
-    def _gate_names(self) -> Sequence[str]:
-        return GATES[self._mode]
 
     @property
     def _num_gates(self) -> int:

@@ -12,8 +12,6 @@ from .base import Arrays, BaseRNNCell, Outputs, StateInfo, States
 from .parameters import RNNParams
 from .sequences import Inputs, arranged, merged, steps_of
 
-__all__ = ["DropoutCell", "ModifierCell", "ResidualCell", "ZoneoutCell"]
-
 
 class DropoutCell(BaseRNNCell):
     """Zeroes random elements of the input in training; has no states.

@@ -5,8 +5,6 @@ from typing import Any
 from ..symbol import Variable
 from ..symbol.symbol import Symbol
 
-__all__ = ["RNNParams"]
-
 
 class RNNParams:
     """The variables of one or more cells, by name.

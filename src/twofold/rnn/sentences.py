@@ -12,8 +12,6 @@ from ..io.iterator import DataBatch, DataDesc, DataIter
 from ..ndarray.creation import array
 from ..origin import warn
 
-__all__ = ["BucketSentenceIter", "encode_sentences"]
-
 
 def encode_sentences(
     sentences: Iterable[Iterable[Hashable]],

@@ -7,8 +7,6 @@ from .. import symbol as sym
 from ..errors import InvalidValue
 from ..symbol.symbol import Symbol
 
-__all__ = ["Inputs", "arranged", "merged", "steps_of"]
-
 #: As MXNet's cells print it in a graph's JSON.
 SQUEEZED: dict[str, Any] = {"squeeze_axis": 1}
 #: A symbol with a time axis, or one symbol per step.

@@ -1,8 +1,8 @@
 """``gluon.contrib.nn``: layers beside each other, batch normalization over devices, pixel shuffling."""
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 from ... import ndarray as nd
 from ...context import num_gpus
@@ -11,7 +11,7 @@ from ..block import Block
 from ..hybrid_block import HybridBlock
 from ..nn import BatchNorm, HybridSequential, Sequential
 from ..parameter_dict import ParameterDict
-from ..signatures import DTypeLike, Functions, InitializerLike, Operand
+from ..signatures import DTypeLike, Functions, InitializerLike, Operand, extend_docstring
 
 __all__ = [
     "Concurrent",
@@ -192,34 +192,6 @@ class SyncBatchNorm(BatchNorm, arrays="nd"):
         return text.replace(f"key={self.prefix}", f"key={self.prefix!r}")
 
 
-class _PixelShuffle(HybridBlock, arrays="nd"):
-    """The base of the three layers."""
-
-    _ndim: ClassVar[int]
-
-    def __init__(self, factor: int | Sequence[int]) -> None:
-        super().__init__()
-        self._factors = (int(factor),) * self._ndim if isinstance(factor, (int, float, str)) else tuple(int(f) for f in factor)
-        if len(self._factors) != self._ndim:
-            given = f"wrong length {len(self._factors)}"
-            raise InvalidValue(f"{type(self).__name__}: the factors do not match", given, f"pass {self._ndim} numbers")
-
-    def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
-        """The output (n, c / (f1·f2·…), f1·d1, f2·d2, …) for x (n, c, d1, d2, …)."""
-        axes = range(self._ndim)
-        # In the codes of `reshape`: 0 keeps an axis, -4 splits one in two, -3 joins two, -1 is inferred.
-        kept = (0,) * self._ndim
-        x = F.reshape(x, (0, -4, -1, math.prod(self._factors), *kept))
-        for k in axes[:-1]:
-            x = F.reshape(x, (*(0,) * (k + 2), -4, self._factors[k], math.prod(self._factors[k + 1 :]), *kept))
-        pairs = [axis for k in axes for axis in (2 + self._ndim + k, 2 + k)]
-        return F.reshape(F.transpose(x, (0, 1, *pairs)), (0, 0, *(-3,) * self._ndim))
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._factors[0] if self._ndim == 1 else self._factors})"
-
-
-ShuffleClass = TypeVar("ShuffleClass", bound=type[_PixelShuffle])
 _SHUFFLE = """
 
     Parameters
@@ -244,30 +216,46 @@ _SHUFFLE = """
     """
 
 
-def _documented(call: str, shape: str) -> Callable[[ShuffleClass], ShuffleClass]:
-    def document(cls: ShuffleClass) -> ShuffleClass:
-        cls.__doc__ = (cls.__doc__ or "") + _SHUFFLE.format(call=call, shape=shape)
-        return cls
+class _PixelShuffle(HybridBlock, arrays="nd"):
+    """The base of the three layers, which declare their number of spatial axes, and an example."""
 
-    return document
+    _ndim: ClassVar[int]
+
+    def __init_subclass__(cls, ndim: int | None = None, call: str = "", shape: str = "", **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if ndim is not None:
+            cls._ndim = ndim
+            extend_docstring(cls, _SHUFFLE, call=call, shape=shape)
+
+    def __init__(self, factor: int | Sequence[int]) -> None:
+        super().__init__()
+        self._factors = (int(factor),) * self._ndim if isinstance(factor, (int, float, str)) else tuple(int(f) for f in factor)
+        if len(self._factors) != self._ndim:
+            given = f"wrong length {len(self._factors)}"
+            raise InvalidValue(f"{type(self).__name__}: the factors do not match", given, f"pass {self._ndim} numbers")
+
+    def hybrid_forward(self, F: Functions, x: Operand) -> Operand:
+        """The output (n, c / (f1·f2·…), f1·d1, f2·d2, …) for x (n, c, d1, d2, …)."""
+        axes = range(self._ndim)
+        # In the codes of `reshape`: 0 keeps an axis, -4 splits one in two, -3 joins two, -1 is inferred.
+        kept = (0,) * self._ndim
+        x = F.reshape(x, (0, -4, -1, math.prod(self._factors), *kept))
+        for k in axes[:-1]:
+            x = F.reshape(x, (*(0,) * (k + 2), -4, self._factors[k], math.prod(self._factors[k + 1 :]), *kept))
+        pairs = [axis for k in axes for axis in (2 + self._ndim + k, 2 + k)]
+        return F.reshape(F.transpose(x, (0, 1, *pairs)), (0, 0, *(-3,) * self._ndim))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._factors[0] if self._ndim == 1 else self._factors})"
 
 
-@_documented("PixelShuffle1D(2)(mx.nd.zeros((1, 8, 3)))", "(1, 4, 6)")
-class PixelShuffle1D(_PixelShuffle, arrays="nd"):
+class PixelShuffle1D(_PixelShuffle, ndim=1, call="PixelShuffle1D(2)(mx.nd.zeros((1, 8, 3)))", shape="(1, 4, 6)"):
     """Moves channels to positions: (n, c·f, w) to (n, c, w·f)."""
 
-    _ndim: ClassVar[int] = 1
 
-
-@_documented("PixelShuffle2D((2, 3))(mx.nd.zeros((1, 12, 3, 5)))", "(1, 2, 6, 15)")
-class PixelShuffle2D(_PixelShuffle, arrays="nd"):
+class PixelShuffle2D(_PixelShuffle, ndim=2, call="PixelShuffle2D((2, 3))(mx.nd.zeros((1, 12, 3, 5)))", shape="(1, 2, 6, 15)"):
     """Moves channels to positions: (n, c·f1·f2, h, w) to (n, c, h·f1, w·f2)."""
 
-    _ndim: ClassVar[int] = 2
 
-
-@_documented("PixelShuffle3D((2, 3, 4))(mx.nd.zeros((1, 48, 3, 5, 7)))", "(1, 2, 6, 15, 28)")
-class PixelShuffle3D(_PixelShuffle, arrays="nd"):
+class PixelShuffle3D(_PixelShuffle, ndim=3, call="PixelShuffle3D((2, 3, 4))(mx.nd.zeros((1, 48, 3, 5, 7)))", shape="(1, 2, 6, 15, 28)"):
     """Moves channels to positions: (n, c·f1·f2·f3, d, h, w) to (n, c, d·f1, h·f2, w·f3)."""
-
-    _ndim: ClassVar[int] = 3

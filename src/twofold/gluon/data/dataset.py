@@ -9,8 +9,6 @@ from ...imperative.array import Array
 from ...recordio import MXIndexedRecordIO
 from .sampler import FilterSampler, Sampler, SequentialSampler
 
-__all__ = ["ArrayDataset", "Dataset", "RecordFileDataset", "SimpleDataset"]
-
 
 class Dataset:
     """Base class of datasets. Subclasses define ``__getitem__`` and ``__len__``."""

@@ -26,8 +26,6 @@ from .processes import Pending, WorkerProcesses, can_start
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 from .threads import ThreadJob, WorkerThreads
 
-__all__ = ["DataLoader", "DataLoaderV1"]
-
 
 class DataLoader:
     """Batches of a dataset, for training and evaluation.

@@ -11,8 +11,6 @@ from ...io.skipped import BAD_SAMPLE
 from .batchify import default_batchify_fn, stacked_rows
 from .dataset import ArrayDataset
 
-__all__ = ["Loaded", "loaded", "took_too_long", "what_was_loaded"]
-
 
 @dataclass
 class Loaded:

@@ -33,8 +33,6 @@ from ...ndarray.sparse_array import BaseSparseNDArray
 from ...numpy_extension import np_array
 from .loading import Loaded, took_too_long, what_was_loaded
 
-__all__ = ["Pending", "WorkerProcesses", "can_start"]
-
 #: Alignment of arrays in shared memory, and the size up to which a message without arrays goes through the pipe; in bytes.
 ALIGNMENT, SMALL = 64, 4096
 #: Jobs that a worker may have waiting beside the one it computes: so few that they always fit into its pipe.

@@ -7,8 +7,6 @@ import numpy as np
 
 from ...errors import InvalidValue, ParameterError, Undefined
 
-__all__ = ["BatchSampler", "FilterSampler", "IntervalSampler", "RandomSampler", "Sampler", "SequentialSampler", "SplitSampler"]
-
 
 class Sampler:
     """Base class of samplers, which iterate over indices of samples. Subclasses define ``__iter__`` and ``__len__``."""

@@ -17,8 +17,6 @@ from ...errors import EngineError
 from ...numpy_extension import np_array
 from .loading import Loaded, took_too_long, what_was_loaded
 
-__all__ = ["ThreadJob", "WorkerThreads"]
-
 #: Seconds that threads have at the end of the program to finish the batch that they load.
 GRACE = 0.5
 

@@ -5,8 +5,6 @@ from typing import Any
 from ..hybrid_block import HybridBlock
 from ..signatures import Functions, Operand
 
-__all__ = ["Loss", "weighted"]
-
 
 class Loss(HybridBlock):
     """Base class of losses, which map predictions and labels to one value per sample.

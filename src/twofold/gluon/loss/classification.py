@@ -6,18 +6,6 @@ from ...errors import InvalidValue, ParameterError
 from ..signatures import Functions, Operand
 from .base import Loss
 
-__all__ = [
-    "CTCLoss",
-    "HingeLoss",
-    "KLDivLoss",
-    "LogisticLoss",
-    "SigmoidBCELoss",
-    "SigmoidBinaryCrossEntropyLoss",
-    "SoftmaxCELoss",
-    "SoftmaxCrossEntropyLoss",
-    "SquaredHingeLoss",
-]
-
 TINY = 1e-12
 
 

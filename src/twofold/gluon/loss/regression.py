@@ -6,8 +6,6 @@ from typing import Any
 from ..signatures import Functions, Operand
 from .base import Loss
 
-__all__ = ["HuberLoss", "L1Loss", "L2Loss", "PoissonNLLLoss"]
-
 
 class L2Loss(Loss, arrays="nd"):
     """Half the squared error, averaged over each sample: ``mean(½ (label − pred)²)``.

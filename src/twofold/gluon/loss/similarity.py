@@ -6,8 +6,6 @@ from ..signatures import Functions, Operand
 from .base import Loss
 from .classification import KLDivLoss
 
-__all__ = ["CosineEmbeddingLoss", "SDMLLoss", "TripletLoss"]
-
 
 class TripletLoss(Loss, arrays="nd"):
     """``max(0, Σ (pred − positive)² − Σ (pred − negative)² + margin)`` for each sample.

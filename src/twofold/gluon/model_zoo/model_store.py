@@ -1,18 +1,19 @@
-"""The files of trained parameters that MXNet published: their names, checksums and folder."""
+"""The networks that MXNet published: the functions that create them; their files of trained parameters, checksums and folder."""
 
 import hashlib
 import json
 import os
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ...device import Device
 from ...errors import FileAccessError, FormatError, MissingFileError, ParameterError
 from ...formats.downloads import check_sha1, data_dir, download
 from ...formats.files import file_exists, folder_entries, folder_exists, join_path, open_file, remove_file, write_file
 from ...origin import warn
-from ..block import Block
+from ..hybrid_block import HybridBlock
 
 __all__ = ["MODELS", "apache_repo_url", "get_model_file", "load_pretrained", "purge", "short_hash"]
 
@@ -23,8 +24,11 @@ apache_repo_url = "https://apache-mxnet.s3-accelerate.dualstack.amazonaws.com/"
 
 #: SHA-1 checksums of the files by model.
 CHECKSUMS: dict[str, str] = json.loads(Path(__file__).with_name("published.json").read_text(encoding="utf-8"))
+#: The functions that create networks, by the names of the published files; see `published`.
+NETWORKS: dict[str, Callable[..., HybridBlock]] = {}
 
-Net = TypeVar("Net", bound=Block)
+Net = TypeVar("Net", bound=HybridBlock)
+Make = TypeVar("Make", bound=Callable[..., HybridBlock])
 
 
 def short_hash(name: str) -> str:
@@ -110,6 +114,45 @@ def load_pretrained(net: Net, name: str, pretrained: bool, ctx: Device | list[De
     if pretrained:
         net.load_parameters(get_model_file(name, root=root), ctx=ctx)
     return net
+
+
+def published(name: str) -> Callable[[Make], Make]:
+    """Function decorator: `get_model` finds the function that creates a network by the name of the network's published file."""
+
+    def enter(function: Make) -> Make:
+        NETWORKS[name] = function
+        return function
+
+    return enter
+
+
+def variant(
+    get: Callable[..., Net], title: str, what: str, *arguments: object, name: str | None = None, **fixed: object
+) -> Callable[..., Net]:
+    """The function that creates one network of a family, and is entered as `published`.
+
+    Parameters
+    ----------
+    get
+        The function that creates all networks of the family.
+    title
+        The name of the published file.
+    what
+        Describes the network, for the docstring.
+    *arguments, **fixed
+        Arguments of ``get`` that the network fixes.
+    name
+        The function's name; that of the file, with underscores for points, if None.
+    """
+
+    def create(**kwargs: Any) -> Net:
+        return get(*arguments, **{**kwargs, **fixed})
+
+    create.__name__ = create.__qualname__ = name or title.replace(".", "_")
+    create.__module__ = get.__module__  # where the family's module assigns it, so that it can be pickled
+    create.__doc__ = f"{what}; takes the parameters of `{get.__name__}`."
+    create.__annotations__["return"] = get.__annotations__["return"]
+    return published(title)(create)
 
 
 def purge(root: str | os.PathLike[str] = MODELS) -> None:

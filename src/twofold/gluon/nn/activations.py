@@ -7,8 +7,6 @@ from ...errors import InvalidValue
 from ..hybrid_block import HybridBlock
 from ..signatures import Functions, InitializerLike, Operand
 
-__all__ = ["ELU", "GELU", "SELU", "Activation", "LeakyReLU", "PReLU", "Swish"]
-
 #: The initial slope of `PReLU`.
 QUARTER = initializer.Constant(0.25)
 

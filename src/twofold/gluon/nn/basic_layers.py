@@ -6,8 +6,6 @@ from ..hybrid_block import HybridBlock
 from ..signatures import DTypeLike, Functions, InitializerLike, Operand
 from .activations import Activation
 
-__all__ = ["Dense", "Dropout", "Embedding", "Flatten"]
-
 
 class Dense(HybridBlock, arrays="nd"):
     """``activation(x · weightᵀ + bias)``.

@@ -1,13 +1,13 @@
 """Convolutions and transposed convolutions over one to three axes."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from ...errors import InvalidValue
 from ...ops.convolution import convolution, deconvolution
 from ..hybrid_block import HybridBlock
 from ..parameter_dict import ParameterDict
-from ..signatures import Functions, InitializerLike, Operand
+from ..signatures import Functions, InitializerLike, Operand, extend_docstring
 from .activations import Activation
 
 __all__ = ["Conv1D", "Conv1DTranspose", "Conv2D", "Conv2DTranspose", "Conv3D", "Conv3DTranspose"]
@@ -35,6 +35,39 @@ def layouts_for_docs(layouts: tuple[str, ...]) -> str:
     return " or ".join([f"{first} (if None)", *others])
 
 
+_PARAMETERS = """
+
+    Parameters
+    ----------
+    channels
+        Number of output channels.
+    kernel_size, strides, padding, dilation
+        One value per axis, or one for all axes.{adj}
+    groups
+        Number of groups into which channels are divided; each is convolved separately.
+    layout
+        Order of the axes: {layouts}.
+    activation
+        Name of an activation, see `Activation`; None for none.
+    use_bias
+        Whether to add a bias.
+    weight_initializer, bias_initializer
+        Initializers of the parameters; None for the model's.
+    in_channels
+        Number of input channels; inferred in the first forward pass if 0.
+    **kwargs
+        ``prefix`` and ``params``, see `Block`.
+
+    Raises
+    ------
+    ParameterError
+        If the layout is unknown, or the number of sizes differs from that of the axes.
+    """
+_ADJ = """
+    output_padding
+        Size added to one end of each output axis."""
+
+
 class _Conv(HybridBlock, arrays="nd"):
     """The base of all convolutions, from which scripts derive layers of their own. Sizes are one value per axis, or one for all axes.
 
@@ -48,6 +81,16 @@ class _Conv(HybridBlock, arrays="nd"):
         Of transposed convolutions: sizes added to one end of each output axis.
     """
 
+    #: Supported layouts, the default first; any if there are none.
+    _layouts: ClassVar[tuple[str, ...]] = ()
+    _parameters: ClassVar[str] = _PARAMETERS.format(adj="", layouts="{layouts}")
+
+    def __init_subclass__(cls, layouts: tuple[str, ...] = (), **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if layouts:
+            cls._layouts = layouts
+            extend_docstring(cls, cls._parameters, layouts=layouts_for_docs(layouts))
+
     def __init__(
         self,
         channels: int,
@@ -56,7 +99,7 @@ class _Conv(HybridBlock, arrays="nd"):
         padding: Sizes,
         dilation: Sizes,
         groups: int,
-        layout: str,
+        layout: str | None,
         in_channels: int = 0,
         activation: str | None = None,
         use_bias: bool = True,
@@ -67,6 +110,7 @@ class _Conv(HybridBlock, arrays="nd"):
         prefix: str | None = None,
         params: ParameterDict | None = None,
     ) -> None:
+        layout = self._checked_layout(layout)
         super().__init__(prefix=prefix, params=params)
         self._ndim = len(layout) - 2
         kernel = sizes_of(kernel_size, self._ndim, "kernel_size")
@@ -89,6 +133,14 @@ class _Conv(HybridBlock, arrays="nd"):
             self.bias = self.params.get("bias", shape=(channels,), init=bias_initializer, allow_deferred_init=True) if use_bias else None
             # An explicit prefix, as MXNet's names of these nodes have no counter: conv0_relu_fwd.
             self.act = None if activation is None else Activation(activation, prefix=activation + "_")
+
+    def _checked_layout(self, layout: str | None) -> str:
+        """A layout that the class supports; the first of them for None."""
+        layout = self._layouts[0] if layout is None else layout
+        if self._layouts and layout not in self._layouts:
+            allowed = " and ".join(f"'{k}'" for k in self._layouts)
+            raise InvalidValue(f"{type(self).__name__}: Only supports {allowed} layout for now", repr(layout), "transpose the data")
+        return layout
 
     @property
     def _is_transposed(self) -> bool:
@@ -123,21 +175,6 @@ class _Conv(HybridBlock, arrays="nd"):
         return f"{type(self).__name__}({', '.join(parts)})"
 
 
-def checked_layout(cls: "type[_ConvLayer | _ConvTranspose]", layout: str | None) -> str:
-    """A layout that a class supports; the first of them for None.
-
-    Raises
-    ------
-    ParameterError
-        If the class does not support it.
-    """
-    layout = cls._layouts[0] if layout is None else layout
-    if layout not in cls._layouts:
-        allowed = " and ".join(f"'{k}'" for k in cls._layouts)
-        raise InvalidValue(f"{cls.__name__}: Only supports {allowed} layout for now", repr(layout), "transpose the data")
-    return layout
-
-
 class _ConvLayer(_Conv):
     """The base of `Conv1D`, `Conv2D` and `Conv3D`.
 
@@ -146,9 +183,6 @@ class _ConvLayer(_Conv):
     layout
         Order of the axes; the first of the class's layouts if None.
     """
-
-    #: Supported layouts, the default first.
-    _layouts: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self,
@@ -167,7 +201,6 @@ class _ConvLayer(_Conv):
         prefix: str | None = None,
         params: ParameterDict | None = None,
     ) -> None:
-        layout = checked_layout(type(self), layout)
         super().__init__(
             channels, kernel_size, strides, padding, dilation, groups, layout, in_channels,
             activation, use_bias, weight_initializer, bias_initializer, prefix=prefix, params=params,
@@ -185,7 +218,7 @@ class _ConvTranspose(_Conv):
         Order of the axes; the first of the class's layouts if None.
     """
 
-    _layouts: ClassVar[tuple[str, ...]] = ()
+    _parameters: ClassVar[str] = _PARAMETERS.format(adj=_ADJ, layouts="{layouts}")
 
     def __init__(
         self,
@@ -205,7 +238,6 @@ class _ConvTranspose(_Conv):
         prefix: str | None = None,
         params: ParameterDict | None = None,
     ) -> None:
-        layout = checked_layout(type(self), layout)
         super().__init__(
             channels, kernel_size, strides, padding, dilation, groups, layout, in_channels, activation, use_bias,
             weight_initializer, bias_initializer, deconvolution.title, output_padding, prefix, params,
@@ -213,83 +245,25 @@ class _ConvTranspose(_Conv):
         self.outpad = self._kwargs["adj"]
 
 
-ConvClass = TypeVar("ConvClass", bound="type[_ConvLayer] | type[_ConvTranspose]")
-_PARAMETERS = """
-
-    Parameters
-    ----------
-    channels
-        Number of output channels.
-    kernel_size, strides, padding, dilation
-        One value per axis, or one for all axes.{adj}
-    groups
-        Number of groups into which channels are divided; each is convolved separately.
-    layout
-        Order of the axes: {layouts}.
-    activation
-        Name of an activation, see `Activation`; None for none.
-    use_bias
-        Whether to add a bias.
-    weight_initializer, bias_initializer
-        Initializers of the parameters; None for the model's.
-    in_channels
-        Number of input channels; inferred in the first forward pass if 0.
-    **kwargs
-        ``prefix`` and ``params``, see `Block`.
-
-    Raises
-    ------
-    ParameterError
-        If the layout is unknown, or the number of sizes differs from that of the axes.
-    """
-_ADJ = """
-    output_padding
-        Size added to one end of each output axis."""
-
-
-def _add_parameter_docs(cls: ConvClass) -> ConvClass:
-    adj = _ADJ if issubclass(cls, _ConvTranspose) else ""
-    cls.__doc__ = (cls.__doc__ or "") + _PARAMETERS.format(layouts=layouts_for_docs(cls._layouts), adj=adj)
-    return cls
-
-
-@_add_parameter_docs
-class Conv1D(_ConvLayer):
+class Conv1D(_ConvLayer, layouts=("NCW", "NWC")):
     """Convolution over one axis: (n, c, w) to (n, channels, w')."""
 
-    _layouts: ClassVar[tuple[str, ...]] = ("NCW", "NWC")
 
-
-@_add_parameter_docs
-class Conv2D(_ConvLayer):
+class Conv2D(_ConvLayer, layouts=("NCHW", "NHWC")):
     """Convolution over two axes: (n, c, h, w) to (n, channels, h', w')."""
 
-    _layouts: ClassVar[tuple[str, ...]] = ("NCHW", "NHWC")
 
-
-@_add_parameter_docs
-class Conv3D(_ConvLayer):
+class Conv3D(_ConvLayer, layouts=("NCDHW", "NDHWC")):
     """Convolution over three axes: (n, c, d, h, w) to (n, channels, d', h', w')."""
 
-    _layouts: ClassVar[tuple[str, ...]] = ("NCDHW", "NDHWC")
 
-
-@_add_parameter_docs
-class Conv1DTranspose(_ConvTranspose):
+class Conv1DTranspose(_ConvTranspose, layouts=("NCW",)):
     """Transposed convolution over one axis, which reverses the change of size of `Conv1D`."""
 
-    _layouts: ClassVar[tuple[str, ...]] = ("NCW",)
 
-
-@_add_parameter_docs
-class Conv2DTranspose(_ConvTranspose):
+class Conv2DTranspose(_ConvTranspose, layouts=("NCHW", "NHWC")):
     """Transposed convolution over two axes, which reverses the change of size of `Conv2D`."""
 
-    _layouts: ClassVar[tuple[str, ...]] = ("NCHW", "NHWC")
 
-
-@_add_parameter_docs
-class Conv3DTranspose(_ConvTranspose):
+class Conv3DTranspose(_ConvTranspose, layouts=("NCDHW", "NDHWC")):
     """Transposed convolution over three axes, which reverses the change of size of `Conv3D`."""
-
-    _layouts: ClassVar[tuple[str, ...]] = ("NCDHW", "NDHWC")

@@ -9,8 +9,6 @@ from ..parameter import Parameter
 from ..parameter_dict import ParameterDict
 from ..signatures import DTypeLike, Functions, InitializerLike, Operand
 
-__all__ = ["BatchNorm", "BatchNormReLU", "GroupNorm", "InstanceNorm", "LayerNorm"]
-
 
 def _repr(block: HybridBlock, values: Mapping[str, object]) -> str:
     return f"{type(block).__name__}({', '.join(f'{k}={v}' for k, v in values.items())})"

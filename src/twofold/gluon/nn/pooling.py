@@ -1,11 +1,11 @@
 """Pooling over one to three axes, windowed and global, and reflection padding."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from ...errors import InvalidValue
 from ..hybrid_block import HybridBlock
-from ..signatures import Functions, Operand
+from ..signatures import Functions, Operand, extend_docstring
 from .convolution import Sizes, layouts_for_docs, sizes_of
 
 __all__ = [
@@ -25,6 +25,38 @@ __all__ = [
 ]
 
 
+_PARAMETERS = """
+
+    Parameters
+    ----------
+    pool_size, strides, padding
+        One value per axis, or one for all axes; strides default to the pool size.
+    ceil_mode
+        Whether to include an incomplete window at the end.
+    layout
+        Order of the axes: {layouts}.{pad}
+    **kwargs
+        ``prefix`` and ``params``, see `Block`.
+
+    Raises
+    ------
+    ParameterError
+        If the layout is unknown, or the number of sizes differs from that of the axes.
+    """
+_INCLUDE_PAD = """
+    count_include_pad
+        Whether means include the zeros of the padding."""
+_GLOBAL_PARAMETERS = """
+
+    Parameters
+    ----------
+    layout
+        Order of the axes: {layouts}.
+    **kwargs
+        ``prefix`` and ``params``, see `Block`.
+    """
+
+
 class _Pooling(HybridBlock, arrays="nd"):
     """The base of all pooling layers, from which scripts derive layers of their own. Sizes are one value per axis, or one for all axes.
 
@@ -41,6 +73,15 @@ class _Pooling(HybridBlock, arrays="nd"):
     #: Supported layouts, the default first; any if there are none.
     _layouts: ClassVar[tuple[str, ...]] = ()
     _pool_type: ClassVar[str]
+    _parameters: ClassVar[str] = _PARAMETERS.replace("{pad}", "")
+
+    def __init_subclass__(cls, layouts: tuple[str, ...] = (), pool_type: str | None = None, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if pool_type is not None:
+            cls._pool_type = pool_type
+        if layouts:
+            cls._layouts = layouts
+            extend_docstring(cls, cls._parameters, layouts=layouts_for_docs(layouts))
 
     def __init__(
         self,
@@ -88,43 +129,8 @@ class _Pooling(HybridBlock, arrays="nd"):
         return f"{type(self).__name__}({ends}, global_pool={k['global_pool']}, pool_type={k['pool_type']}, layout={k['layout']})"
 
 
-PoolingClass = TypeVar("PoolingClass", bound=type[_Pooling])
-_PARAMETERS = """
-
-    Parameters
-    ----------
-    pool_size, strides, padding
-        One value per axis, or one for all axes; strides default to the pool size.
-    ceil_mode
-        Whether to include an incomplete window at the end.
-    layout
-        Order of the axes: {layouts}.{pad}
-    **kwargs
-        ``prefix`` and ``params``, see `Block`.
-
-    Raises
-    ------
-    ParameterError
-        If the layout is unknown, or the number of sizes differs from that of the axes.
-    """
-_INCLUDE_PAD = """
-    count_include_pad
-        Whether means include the zeros of the padding."""
-_GLOBAL_PARAMETERS = """
-
-    Parameters
-    ----------
-    layout
-        Order of the axes: {layouts}.
-    **kwargs
-        ``prefix`` and ``params``, see `Block`.
-    """
-
-
-class _MaxPool(_Pooling):
+class _MaxPool(_Pooling, pool_type="max"):
     """The base of maximum pooling over one or two axes; the position of ``ceil_mode`` differs from three, as in MXNet."""
-
-    _pool_type: ClassVar[str] = "max"
 
     def __init__(
         self,
@@ -138,10 +144,10 @@ class _MaxPool(_Pooling):
         super().__init__(pool_size, strides, padding, ceil_mode, False, self._pool_type, layout, **kwargs)
 
 
-class _AvgPool(_Pooling):
+class _AvgPool(_Pooling, pool_type="avg"):
     """The base of mean pooling over two or three axes; the position of ``ceil_mode`` differs from one, as in MXNet."""
 
-    _pool_type: ClassVar[str] = "avg"
+    _parameters: ClassVar[str] = _PARAMETERS.replace("{pad}", _INCLUDE_PAD)
 
     def __init__(
         self,
@@ -159,36 +165,22 @@ class _AvgPool(_Pooling):
 class _GlobalPool(_Pooling):
     """The base of pooling with a single window over the whole input."""
 
+    _parameters: ClassVar[str] = _GLOBAL_PARAMETERS
+
     def __init__(self, layout: str | None = None, **kwargs: Any) -> None:
         super().__init__(1, None, 0, True, True, self._pool_type, layout, **kwargs)
 
 
-def _add_parameter_docs(cls: PoolingClass) -> PoolingClass:
-    text = _GLOBAL_PARAMETERS if issubclass(cls, _GlobalPool) else _PARAMETERS
-    pad = _INCLUDE_PAD if issubclass(cls, _AvgPool) else ""
-    cls.__doc__ = (cls.__doc__ or "") + text.format(layouts=layouts_for_docs(cls._layouts), pad=pad)
-    return cls
-
-
-@_add_parameter_docs
-class MaxPool1D(_MaxPool):
+class MaxPool1D(_MaxPool, layouts=("NCW", "NWC")):
     """The maximum of each window along one axis."""
 
-    _layouts: ClassVar[tuple[str, ...]] = ("NCW", "NWC")
 
-
-@_add_parameter_docs
-class MaxPool2D(_MaxPool):
+class MaxPool2D(_MaxPool, layouts=("NCHW", "NHWC")):
     """The maximum of each window over two axes."""
 
-    _layouts: ClassVar[tuple[str, ...]] = ("NCHW", "NHWC")
 
-
-@_add_parameter_docs
-class MaxPool3D(_MaxPool):
+class MaxPool3D(_MaxPool, layouts=("NCDHW", "NDHWC")):
     """The maximum of each window over three axes."""
-
-    _layouts: ClassVar[tuple[str, ...]] = ("NCDHW", "NDHWC")
 
     def __init__(
         self,
@@ -202,11 +194,8 @@ class MaxPool3D(_MaxPool):
         super().__init__(pool_size, strides, padding, layout, ceil_mode, **kwargs)
 
 
-@_add_parameter_docs
-class AvgPool1D(_AvgPool):
+class AvgPool1D(_AvgPool, layouts=("NCW", "NWC")):
     """The mean of each window along one axis."""
-
-    _layouts: ClassVar[tuple[str, ...]] = ("NCW", "NWC")
 
     def __init__(
         self,
@@ -221,66 +210,36 @@ class AvgPool1D(_AvgPool):
         super().__init__(pool_size, strides, padding, ceil_mode, layout, count_include_pad, **kwargs)
 
 
-@_add_parameter_docs
-class AvgPool2D(_AvgPool):
+class AvgPool2D(_AvgPool, layouts=("NCHW", "NHWC")):
     """The mean of each window over two axes."""
 
-    _layouts: ClassVar[tuple[str, ...]] = ("NCHW", "NHWC")
 
-
-@_add_parameter_docs
-class AvgPool3D(_AvgPool):
+class AvgPool3D(_AvgPool, layouts=("NCDHW", "NDHWC")):
     """The mean of each window over three axes."""
 
-    _layouts: ClassVar[tuple[str, ...]] = ("NCDHW", "NDHWC")
 
-
-@_add_parameter_docs
-class GlobalMaxPool1D(_GlobalPool):
+class GlobalMaxPool1D(_GlobalPool, layouts=("NCW", "NWC"), pool_type="max"):
     """The maximum of each channel: (n, c, w) to (n, c, 1)."""
 
-    _layouts: ClassVar[tuple[str, ...]] = ("NCW", "NWC")
-    _pool_type: ClassVar[str] = "max"
 
-
-@_add_parameter_docs
-class GlobalMaxPool2D(_GlobalPool):
+class GlobalMaxPool2D(_GlobalPool, layouts=("NCHW", "NHWC"), pool_type="max"):
     """The maximum of each channel: (n, c, h, w) to (n, c, 1, 1)."""
 
-    _layouts: ClassVar[tuple[str, ...]] = ("NCHW", "NHWC")
-    _pool_type: ClassVar[str] = "max"
 
-
-@_add_parameter_docs
-class GlobalMaxPool3D(_GlobalPool):
+class GlobalMaxPool3D(_GlobalPool, layouts=("NCDHW", "NDHWC"), pool_type="max"):
     """The maximum of each channel: (n, c, d, h, w) to (n, c, 1, 1, 1)."""
 
-    _layouts: ClassVar[tuple[str, ...]] = ("NCDHW", "NDHWC")
-    _pool_type: ClassVar[str] = "max"
 
-
-@_add_parameter_docs
-class GlobalAvgPool1D(_GlobalPool):
+class GlobalAvgPool1D(_GlobalPool, layouts=("NCW", "NWC"), pool_type="avg"):
     """The mean of each channel: (n, c, w) to (n, c, 1)."""
 
-    _layouts: ClassVar[tuple[str, ...]] = ("NCW", "NWC")
-    _pool_type: ClassVar[str] = "avg"
 
-
-@_add_parameter_docs
-class GlobalAvgPool2D(_GlobalPool):
+class GlobalAvgPool2D(_GlobalPool, layouts=("NCHW", "NHWC"), pool_type="avg"):
     """The mean of each channel: (n, c, h, w) to (n, c, 1, 1)."""
 
-    _layouts: ClassVar[tuple[str, ...]] = ("NCHW", "NHWC")
-    _pool_type: ClassVar[str] = "avg"
 
-
-@_add_parameter_docs
-class GlobalAvgPool3D(_GlobalPool):
+class GlobalAvgPool3D(_GlobalPool, layouts=("NCDHW", "NDHWC"), pool_type="avg"):
     """The mean of each channel: (n, c, d, h, w) to (n, c, 1, 1, 1)."""
-
-    _layouts: ClassVar[tuple[str, ...]] = ("NCDHW", "NDHWC")
-    _pool_type: ClassVar[str] = "avg"
 
 
 class ReflectionPad2D(HybridBlock, arrays="nd"):

@@ -14,8 +14,6 @@ from ..signatures import Operand, StateInfo
 from ..tracing import parameter_names
 from .sequences import Steps, merge, steps_of
 
-__all__ = ["HybridRecurrentCell", "RecurrentCell"]
-
 State = TypeVar("State")
 
 

@@ -1,27 +1,14 @@
 """Recurrent cells: plain, LSTM and GRU."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from functools import partial
+from typing import ClassVar
 
 from ...errors import Undefined
 from ..parameter_dict import ParameterDict
 from ..signatures import Functions, InitializerLike, Operand, StateInfo
 from .base import HybridRecurrentCell
-
-__all__ = ["GRUCell", "LSTMCell", "RNNCell"]
-
-#: The name of an activation, or a function.
-Activation = str | Callable[..., Any]
-
-
-def activate(F: Functions, x: Operand, activation: Activation, name: str | None = None) -> Operand:
-    """Apply an activation, given by name or as a function."""
-    if not isinstance(activation, str):
-        return activation(x)
-    # MXNet's graphs have the operators of these names, and `Activation` for all others.
-    if activation in ("tanh", "sigmoid", "relu", "softsign"):
-        return getattr(F, activation)(x, name=name)
-    return F.Activation(x, act_type=activation, name=name)
+from .gates import Activation, activate, gru_gates, lstm_gates
 
 
 class _Cell(HybridRecurrentCell, arrays="nd"):
@@ -194,9 +181,9 @@ class LSTMCell(_Cell):
         return super().state_info(batch_size) * 2
 
     def _step(self, F: Functions, i2h: Operand, h2h: Operand, states: Sequence[Operand]) -> tuple[Operand, list[Operand]]:
-        parts = list(F.SliceChannel(i2h + h2h, num_outputs=4, name=self._step_name("slice")))
-        i, f, o = (activate(F, parts[k], self._recurrent_activation, self._step_name(n)) for k, n in ((0, "i"), (1, "f"), (3, "o")))
-        g = activate(F, parts[2], self._activation, self._step_name("c"))
+        parts = F.SliceChannel(i2h + h2h, num_outputs=4, name=self._step_name("slice"))
+        apply, recurrent = (partial(activate, F, activation=a) for a in (self._activation, self._recurrent_activation))
+        i, f, g, o = lstm_gates(parts, self._step_name(""), apply, recurrent)
         c = f * states[1] + i * g
         h = o * activate(F, c, self._activation, self._step_name("activation0"))
         return h, [h, c]
@@ -225,10 +212,6 @@ class GRUCell(_Cell):
     _gates: ClassVar[int] = 3
 
     def _step(self, F: Functions, i2h: Operand, h2h: Operand, states: Sequence[Operand]) -> tuple[Operand, list[Operand]]:
-        ir, iz, i_n = F.SliceChannel(i2h, num_outputs=3, name=self._step_name("i2h_slice"))
-        hr, hz, h_n = F.SliceChannel(h2h, num_outputs=3, name=self._step_name("h2h_slice"))
-        r = F.Activation(ir + hr, act_type="sigmoid", name=self._step_name("r_act"))
-        z = F.Activation(iz + hz, act_type="sigmoid", name=self._step_name("z_act"))
-        n = F.Activation(i_n + r * h_n, act_type="tanh", name=self._step_name("h_act"))
+        z, n = gru_gates(F, i2h, h2h, self._step_name(""), partial(F.Activation, act_type="tanh"))
         output = (1 - z) * n + z * states[0]
         return output, [output]

@@ -9,8 +9,6 @@ from ..signatures import Functions, Operand, StateInfo
 from .base import HybridRecurrentCell, RecurrentCell, State
 from .sequences import Steps, merge, steps_of
 
-__all__ = ["BidirectionalCell", "HybridSequentialRNNCell", "SequentialRNNCell"]
-
 
 class _Composite(RecurrentCell):
     """The base of cells made of other cells, whose states are those of all parts, in order."""

@@ -1,8 +1,7 @@
 """Recurrent layers over whole sequences, computed by the fused operator ``RNN``."""
 
 from collections.abc import Callable, Mapping, Sequence
-from inspect import signature
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from ... import ndarray as nd
 from ... import symbol as sym
@@ -13,13 +12,49 @@ from ...symbol.symbol import Symbol
 from ..hybrid_block import HybridBlock
 from ..numpy_arrays import as_legacy, method_through_legacy
 from ..parameter import Parameter
-from ..signatures import DTypeLike, Functions, InitializerLike, Operand, StateInfo
+from ..signatures import DTypeLike, Functions, InitializerLike, Operand, StateInfo, extend_docstring
 from ..tracing import ARRAY, Trace
 from .base import State, create_state
 
-__all__ = ["GRU", "LSTM", "RNN"]
-
 GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
+
+
+_PARAMETERS = """
+
+    Parameters
+    ----------
+    hidden_size
+        Size of a state.
+    num_layers
+        Number of stacked layers.{activation}
+    layout
+        Order of the axes of input and output: ``"TNC"`` or ``"NTC"``.
+    dropout
+        The fraction of outputs between layers to zero in training.
+    bidirectional
+        Whether each layer runs in both directions, with concatenated outputs.
+    input_size
+        Size of the input; inferred in the first forward pass if 0.
+    i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
+        Initializers of the parameters; None for the model's.{lstm}
+    dtype
+        Dtype of the parameters.
+    **kwargs
+        ``use_sequence_length`` (whether calls pass the lengths of sequences); ``prefix`` and ``params``, see `Block`.
+
+    Raises
+    ------
+    ParameterError
+        If the layout is unknown.
+    """
+_ACTIVATION = """
+    activation
+        ``"relu"`` or ``"tanh"``."""
+_LSTM = """
+    projection_size, h2r_weight_initializer
+        Size that outputs are projected to (None for no projection), and the initializer of the projection.
+    state_clip_min, state_clip_max, state_clip_nan
+        Bounds of the cell state, and whether to replace NaN by a bound."""
 
 
 class _RNNLayer(HybridBlock, arrays="nd"):
@@ -32,6 +67,12 @@ class _RNNLayer(HybridBlock, arrays="nd"):
     _h2r_weight_initializer: InitializerLike = None
     #: Bounds of an LSTM's cell state, and whether to replace NaN by a bound.
     _clip: Mapping[str, float | None] = {}
+
+    def __init_subclass__(cls, mode: str = "", activation: str = "", lstm: str = "", **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if mode:  # one of the three; `activation` and `lstm` describe the parameters that it alone has
+            cls._mode = mode
+            extend_docstring(cls, _PARAMETERS, activation=activation, lstm=lstm)
 
     def __init__(
         self,
@@ -216,57 +257,7 @@ class _RNNLayer(HybridBlock, arrays="nd"):
         return outputs if self._skips_states else (outputs, last)
 
 
-_PARAMETERS = """
-
-    Parameters
-    ----------
-    hidden_size
-        Size of a state.
-    num_layers
-        Number of stacked layers.{activation}
-    layout
-        Order of the axes of input and output: ``"TNC"`` or ``"NTC"``.
-    dropout
-        The fraction of outputs between layers to zero in training.
-    bidirectional
-        Whether each layer runs in both directions, with concatenated outputs.
-    input_size
-        Size of the input; inferred in the first forward pass if 0.
-    i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
-        Initializers of the parameters; None for the model's.{lstm}
-    dtype
-        Dtype of the parameters.
-    **kwargs
-        ``use_sequence_length`` (whether calls pass the lengths of sequences); ``prefix`` and ``params``, see `Block`.
-
-    Raises
-    ------
-    ParameterError
-        If the layout is unknown.
-    """
-_ACTIVATION = """
-    activation
-        ``"relu"`` or ``"tanh"``."""
-_LSTM = """
-    projection_size, h2r_weight_initializer
-        Size that outputs are projected to (None for no projection), and the initializer of the projection.
-    state_clip_min, state_clip_max, state_clip_nan
-        Bounds of the cell state, and whether to replace NaN by a bound."""
-
-
-Layer = TypeVar("Layer", bound=type[_RNNLayer])
-
-
-def _add_parameter_docs(cls: Layer) -> Layer:
-    names = signature(cls).parameters
-    activation = _ACTIVATION if "activation" in names else ""
-    lstm = _LSTM if "projection_size" in names else ""
-    cls.__doc__ = (cls.__doc__ or "") + _PARAMETERS.format(activation=activation, lstm=lstm)
-    return cls
-
-
-@_add_parameter_docs
-class RNN(_RNNLayer):
+class RNN(_RNNLayer, mode="rnn_relu", activation=_ACTIVATION):
     """Layers of plain recurrent cells; see `RNNCell`."""
 
     _modes: ClassVar[dict[str, str]] = {"relu": "rnn_relu", "tanh": "rnn_tanh"}
@@ -296,11 +287,8 @@ class RNN(_RNNLayer):
         )  # fmt: skip
 
 
-@_add_parameter_docs
-class LSTM(_RNNLayer):
+class LSTM(_RNNLayer, mode="lstm", lstm=_LSTM):
     """Layers of long short-term memory; see `LSTMCell`."""
-
-    _mode = "lstm"
 
     def __init__(
         self,
@@ -336,8 +324,5 @@ class LSTM(_RNNLayer):
         return [h, {**h, "shape": (h["shape"][0], batch_size, self._hidden_size)}]
 
 
-@_add_parameter_docs
-class GRU(_RNNLayer):
+class GRU(_RNNLayer, mode="gru"):
     """Layers of gated recurrent units; see `GRUCell`."""
-
-    _mode = "gru"

@@ -14,8 +14,6 @@ from .base import HybridRecurrentCell, RecurrentCell, State
 from .containers import BidirectionalCell
 from .sequences import Steps, functions_for, merge, steps_of
 
-__all__ = ["DropoutCell", "ModifierCell", "ResidualCell", "ZoneoutCell"]
-
 
 class DropoutCell(HybridRecurrentCell, arrays="nd"):
     """Zeroes random elements of the input in training; has no states.

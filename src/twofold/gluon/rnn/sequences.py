@@ -10,8 +10,6 @@ from ...imperative.array import Array
 from ...symbol.symbol import Symbol
 from ..signatures import Functions, Operand
 
-__all__ = ["Steps", "functions_for", "merge", "steps_of"]
-
 
 class Steps(NamedTuple):
     """The steps of a sequence.

@@ -3,7 +3,7 @@
 from typing import Any as _Any
 
 from ....extension_points import LOADERS as _LOADERS
-from .sampler import IntervalSampler
+from ...data.sampler import IntervalSampler
 
 __all__ = ["IntervalSampler"]
 

@@ -6,8 +6,6 @@ from typing import Any
 from .... import autograd
 from ...batching import split_and_load
 
-__all__ = ["BatchProcessor"]
-
 #: Data, labels, outputs and losses of a batch, each a list with an array per device.
 Processed = tuple[list[Any], list[Any], list[Any], list[Any]]
 

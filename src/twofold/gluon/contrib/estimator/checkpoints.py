@@ -12,8 +12,6 @@ from ...hybrid_block import HybridBlock
 from .events import BatchEnd, Counting, EpochEnd, TrainBegin
 from .improvement import comparison, value_of, worst
 
-__all__ = ["CheckpointHandler"]
-
 
 class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
     """Saves parameters and the trainer's states regularly, and resumes from the last of these files.

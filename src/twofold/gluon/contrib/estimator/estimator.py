@@ -24,8 +24,6 @@ from .handlers import GradientUpdateHandler, MetricHandler, StoppingHandler, Val
 from .joining import Training
 from .progress import LoggingHandler
 
-__all__ = ["Estimator"]
-
 Metrics = EvalMetric | Sequence[EvalMetric] | None
 Handlers = EventHandler | Sequence[EventHandler] | None
 

@@ -6,19 +6,6 @@ from typing import Any
 from ....errors import ParameterError
 from ....metric import CompositeEvalMetric, EvalMetric
 
-__all__ = [
-    "BatchBegin",
-    "BatchEnd",
-    "Counting",
-    "EpochBegin",
-    "EpochEnd",
-    "EventHandler",
-    "TrainBegin",
-    "TrainEnd",
-    "by_priority",
-    "metric_list",
-]
-
 
 class EventHandler:
     """Base class of handlers.

@@ -7,8 +7,6 @@ from ....metric import EvalMetric
 from ....metric import Loss as LossMetric
 from .events import BatchEnd, Counting, EpochBegin, EpochEnd, EventHandler, TrainBegin, metric_list
 
-__all__ = ["GradientUpdateHandler", "MetricHandler", "StoppingHandler", "ValidationHandler"]
-
 
 class StoppingHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
     """Stops after a number of epochs or batches; `Estimator.fit` adds one with its own.

@@ -10,8 +10,6 @@ from ....metric import EvalMetric
 from ....origin import warn
 from .events import Counting, EpochEnd, TrainBegin, TrainEnd
 
-__all__ = ["EarlyStoppingHandler", "comparison", "value_of"]
-
 
 def comparison(monitor: EvalMetric | None, mode: str) -> Callable[[float, float], bool]:
     """The comparison that tells whether a value is better than another: `operator.gt` or `operator.lt`.

@@ -13,8 +13,6 @@ from ...trainer import Trainer
 from .events import Counting
 from .handlers import StoppingHandler
 
-__all__ = ["Training"]
-
 #: The name of the array of counts: no parameter has it.
 COUNTS = ":counts"
 

@@ -8,8 +8,6 @@ from ....errors import ParameterError
 from ....metric import EvalMetric
 from .events import BatchBegin, BatchEnd, Counting, EpochBegin, EpochEnd, TrainBegin, TrainEnd, metric_list
 
-__all__ = ["LoggingHandler"]
-
 
 class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, BatchEnd, Counting):
     """Writes metrics and times to the estimator's logger.

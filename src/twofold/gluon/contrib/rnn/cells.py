@@ -1,6 +1,7 @@
 """LSTM with projection, dropout with one mask per sequence, and unrolling over any number of steps."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 from ....errors import InvalidValue
@@ -9,10 +10,9 @@ from ....symbol.symbol import Symbol
 from ...numpy_arrays import through_legacy
 from ...parameter_dict import ParameterDict
 from ...rnn import BidirectionalCell, HybridRecurrentCell, ModifierCell, RecurrentCell
+from ...rnn.gates import lstm_step
 from ...rnn.sequences import Steps, functions_for, merge
 from ...signatures import Functions, InitializerLike, Operand, StateInfo
-
-__all__ = ["LSTMPCell", "VariationalDropoutCell", "dynamic_unroll"]
 
 Value = TypeVar("Value", bound=Array | Symbol)
 
@@ -95,13 +95,8 @@ class LSTMPCell(HybridRecurrentCell, arrays="nd"):
         name, rows = self._step_name, 4 * self._hidden_size
         i2h = F.FullyConnected(inputs, i2h_weight, i2h_bias, num_hidden=rows, name=name("i2h"))
         h2h = F.FullyConnected(states[0], h2h_weight, h2h_bias, num_hidden=rows, name=name("h2h"))
-        parts = list(F.SliceChannel(i2h + h2h, num_outputs=4, name=name("slice")))
-        i, f, g, o = (
-            F.Activation(part, act_type="tanh" if gate == "c" else "sigmoid", name=name(gate))
-            for part, gate in zip(parts, ("i", "f", "c", "o"), strict=True)
-        )
-        c = F.elemwise_add(f * states[1], i * g, name=name("state"))
-        hidden = F.elemwise_mul(o, F.Activation(c, act_type="tanh"), name=name("hidden"))
+        gates = F.SliceChannel(i2h + h2h, num_outputs=4, name=name("slice"))
+        hidden, (_, c) = lstm_step(F, gates, states[1], name(""), partial(F.Activation, act_type="tanh"), "hidden")
         r = F.FullyConnected(hidden, h2r_weight, num_hidden=self._projection_size, no_bias=True, name=name("out"))
         return r, [r, c]
 

@@ -1,29 +1,61 @@
 """Recurrent cells whose maps of input and state are convolutions."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, TypeVar
+from functools import partial
+from typing import Any, ClassVar
 
 from ....errors import InvalidValue, Undefined
 from ...nn.convolution import Sizes, sizes_of
 from ...parameter_dict import ParameterDict
 from ...rnn import HybridRecurrentCell
-from ...rnn.cells import Activation, activate
-from ...signatures import Functions, InitializerLike, Operand, StateInfo
-
-__all__ = [
-    "Conv1DGRUCell",
-    "Conv1DLSTMCell",
-    "Conv1DRNNCell",
-    "Conv2DGRUCell",
-    "Conv2DLSTMCell",
-    "Conv2DRNNCell",
-    "Conv3DGRUCell",
-    "Conv3DLSTMCell",
-    "Conv3DRNNCell",
-]
+from ...rnn.gates import Activation, activate, gru_step, lstm_step
+from ...signatures import Functions, InitializerLike, Operand, StateInfo, extend_docstring
 
 #: The default layout by number of spatial axes.
 _LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
+
+
+_PARAMETERS = """
+
+    Parameters
+    ----------
+    input_shape
+        Shape of one sample, such as {shape}, in the order of the layout.
+    hidden_channels
+        Channels of the states and of the output.
+    i2h_kernel, h2h_kernel
+        Kernels of the convolutions of input and state; the latter of odd sizes.
+    i2h_pad
+        Padding of the input's convolution; the state's keeps its size.
+    i2h_dilate, h2h_dilate
+        Dilations.
+    i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
+        Initializers of the parameters; None for the model's.
+    conv_layout
+        Order of the axes, ``"{layout}"`` if None.
+    activation
+        Name of the activation, or a function.
+    prefix, params
+        See `Block`.
+
+    Raises
+    ------
+    ParameterError
+        If a kernel of the state is even, or a number of axes does not match.
+
+    Notes
+    -----
+    Shi et al., Convolutional LSTM network, NIPS 2015.
+
+    Examples
+    --------
+    >>> import twofold as mx
+    >>> cell = mx.gluon.contrib.rnn.{name}({shape}, 4, i2h_kernel=3, h2h_kernel=3, i2h_pad=1)
+    >>> cell.initialize()
+    >>> output, states = cell(mx.nd.ones((2, *{shape})), cell.begin_state(batch_size=2))
+    >>> output.shape
+    {output}
+    """
 
 
 class _ConvCell(HybridRecurrentCell, arrays="nd"):
@@ -31,6 +63,13 @@ class _ConvCell(HybridRecurrentCell, arrays="nd"):
 
     _ndim: ClassVar[int]
     _gates: ClassVar[int]
+
+    def __init_subclass__(cls, ndim: int | None = None, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if ndim is not None:
+            cls._ndim, spatial = ndim, (5, 6, 7)[:ndim]
+            shapes = {"shape": (3, *spatial), "output": (2, 4, *spatial)}
+            extend_docstring(cls, _PARAMETERS, name=cls.__name__, layout=_LAYOUTS[ndim], **shapes)
 
     def __init__(
         self,
@@ -121,10 +160,6 @@ class _ConvCell(HybridRecurrentCell, arrays="nd"):
         """The output and states from the convolutions of input and state for all gates."""
         raise Undefined(f"{type(self).__name__} has no gates", None, "define _step in it")
 
-    def _parts(self, F: Functions, value: Operand, name: str) -> list[Operand]:
-        """A value for all gates, by gate."""
-        return list(F.SliceChannel(value, num_outputs=self._gates, axis=self._channel_axis, name=self._step_name(name)))
-
     def __repr__(self) -> str:
         incoming, filters = self._input_shape[self._channel_axis - 1], self._gates * self._hidden_channels
         return f"{type(self).__name__}({incoming} -> {filters}, {self._activation}, {self._layout})"
@@ -152,13 +187,8 @@ class _ConvLSTM(_ConvCell, arrays="nd"):
         return super().state_info(batch_size) * 2
 
     def _step(self, F: Functions, i2h: Operand, h2h: Operand, states: Sequence[Operand]) -> tuple[Operand, list[Operand]]:
-        name = self._step_name
-        parts = self._parts(F, i2h + h2h, "slice")
-        i, f, o = (F.Activation(parts[k], act_type="sigmoid", name=name(gate)) for k, gate in ((0, "i"), (1, "f"), (3, "o")))
-        g = activate(F, parts[2], self._activation, name("c"))
-        c = F.elemwise_add(f * states[1], i * g, name=name("state"))
-        h = F.elemwise_mul(o, activate(F, c, self._activation), name=name("out"))
-        return h, [h, c]
+        gates = F.SliceChannel(i2h + h2h, num_outputs=4, axis=self._channel_axis, name=self._step_name("slice"))
+        return lstm_step(F, gates, states[1], self._step_name(""), partial(activate, F, activation=self._activation))
 
 
 class _ConvGRU(_ConvCell, arrays="nd"):
@@ -168,125 +198,41 @@ class _ConvGRU(_ConvCell, arrays="nd"):
         return "conv_gru"
 
     def _step(self, F: Functions, i2h: Operand, h2h: Operand, states: Sequence[Operand]) -> tuple[Operand, list[Operand]]:
-        name = self._step_name
-        ir, iz, i_n = self._parts(F, i2h, "i2h_slice")
-        hr, hz, h_n = self._parts(F, h2h, "h2h_slice")
-        r = F.Activation(ir + hr, act_type="sigmoid", name=name("r_act"))
-        z = F.Activation(iz + hz, act_type="sigmoid", name=name("z_act"))
-        n = activate(F, i_n + r * h_n, self._activation, name("h_act"))
-        output = F.elemwise_add((1.0 - z) * n, z * states[0], name=name("out"))
-        return output, [output]
+        apply, prefix = partial(activate, F, activation=self._activation), self._step_name("")
+        return gru_step(F, i2h, h2h, states[0], prefix, apply, f"{prefix}out", axis=self._channel_axis)
 
 
-_PARAMETERS = """
-
-    Parameters
-    ----------
-    input_shape
-        Shape of one sample, such as {shape}, in the order of the layout.
-    hidden_channels
-        Channels of the states and of the output.
-    i2h_kernel, h2h_kernel
-        Kernels of the convolutions of input and state; the latter of odd sizes.
-    i2h_pad
-        Padding of the input's convolution; the state's keeps its size.
-    i2h_dilate, h2h_dilate
-        Dilations.
-    i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
-        Initializers of the parameters; None for the model's.
-    conv_layout
-        Order of the axes, ``"{layout}"`` if None.
-    activation
-        Name of the activation, or a function.
-    prefix, params
-        See `Block`.
-
-    Raises
-    ------
-    ParameterError
-        If a kernel of the state is even, or a number of axes does not match.
-
-    Notes
-    -----
-    Shi et al., Convolutional LSTM network, NIPS 2015.
-
-    Examples
-    --------
-    >>> import twofold as mx
-    >>> cell = mx.gluon.contrib.rnn.{name}({shape}, 4, i2h_kernel=3, h2h_kernel=3, i2h_pad=1)
-    >>> cell.initialize()
-    >>> output, states = cell(mx.nd.ones((2, *{shape})), cell.begin_state(batch_size=2))
-    >>> output.shape
-    {output}
-    """
-CellClass = TypeVar("CellClass", bound=type[_ConvCell])
-
-
-def _documented(cls: CellClass) -> CellClass:
-    spatial = (5, 6, 7)[: cls._ndim]
-    shapes = {"shape": (3, *spatial), "output": (2, 4, *spatial)}
-    cls.__doc__ = (cls.__doc__ or "") + _PARAMETERS.format(name=cls.__name__, layout=_LAYOUTS[cls._ndim], **shapes)
-    return cls
-
-
-@_documented
-class Conv1DRNNCell(_ConvRNN, arrays="nd"):
+class Conv1DRNNCell(_ConvRNN, ndim=1):
     """`RNNCell` with convolutions over one axis in place of matrix products."""
 
-    _ndim: ClassVar[int] = 1
 
-
-@_documented
-class Conv1DLSTMCell(_ConvLSTM, arrays="nd"):
+class Conv1DLSTMCell(_ConvLSTM, ndim=1):
     """`LSTMCell` with convolutions over one axis in place of matrix products."""
 
-    _ndim: ClassVar[int] = 1
 
-
-@_documented
-class Conv1DGRUCell(_ConvGRU, arrays="nd"):
+class Conv1DGRUCell(_ConvGRU, ndim=1):
     """`GRUCell` with convolutions over one axis in place of matrix products."""
 
-    _ndim: ClassVar[int] = 1
 
-
-@_documented
-class Conv2DRNNCell(_ConvRNN, arrays="nd"):
+class Conv2DRNNCell(_ConvRNN, ndim=2):
     """`RNNCell` with convolutions over two axes in place of matrix products."""
 
-    _ndim: ClassVar[int] = 2
 
-
-@_documented
-class Conv2DLSTMCell(_ConvLSTM, arrays="nd"):
+class Conv2DLSTMCell(_ConvLSTM, ndim=2):
     """`LSTMCell` with convolutions over two axes in place of matrix products."""
 
-    _ndim: ClassVar[int] = 2
 
-
-@_documented
-class Conv2DGRUCell(_ConvGRU, arrays="nd"):
+class Conv2DGRUCell(_ConvGRU, ndim=2):
     """`GRUCell` with convolutions over two axes in place of matrix products."""
 
-    _ndim: ClassVar[int] = 2
 
-
-@_documented
-class Conv3DRNNCell(_ConvRNN, arrays="nd"):
+class Conv3DRNNCell(_ConvRNN, ndim=3):
     """`RNNCell` with convolutions over three axes in place of matrix products."""
 
-    _ndim: ClassVar[int] = 3
 
-
-@_documented
-class Conv3DLSTMCell(_ConvLSTM, arrays="nd"):
+class Conv3DLSTMCell(_ConvLSTM, ndim=3):
     """`LSTMCell` with convolutions over three axes in place of matrix products."""
 
-    _ndim: ClassVar[int] = 3
 
-
-@_documented
-class Conv3DGRUCell(_ConvGRU, arrays="nd"):
+class Conv3DGRUCell(_ConvGRU, ndim=3):
     """`GRUCell` with convolutions over three axes in place of matrix products."""
-
-    _ndim: ClassVar[int] = 3

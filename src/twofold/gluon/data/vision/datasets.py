@@ -19,8 +19,6 @@ from ....recordio import unpack
 from ..dataset import Dataset, RecordFileDataset
 from .published import SUMS, check_published
 
-__all__ = ["CIFAR10", "CIFAR100", "MNIST", "FashionMNIST", "ImageFolderDataset", "ImageListDataset", "ImageRecordDataset"]
-
 Transform = Callable[[Any, Any], Any]
 Folder = str | os.PathLike[str]
 

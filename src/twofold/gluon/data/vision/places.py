@@ -13,8 +13,6 @@ from ....image.functions import imrotate, method_of, random_part, random_rotate,
 from ...block import Block
 from ...numpy_arrays import through_legacy
 
-__all__ = ["CenterCrop", "RandomCrop", "RandomResizedCrop", "RandomRotation", "Rotate"]
-
 Size = int | tuple[int, int]
 
 

@@ -8,7 +8,7 @@ from ....device import Device
 from ... import nn
 from ...hybrid_block import HybridBlock
 from ...signatures import Functions, Operand
-from ..model_store import MODELS, load_pretrained
+from ..model_store import MODELS, load_pretrained, published
 
 __all__ = ["AlexNet", "alexnet"]
 
@@ -55,6 +55,7 @@ class AlexNet(HybridBlock, arrays="any"):
         return self.output(self.features(x))
 
 
+@published("alexnet")
 def alexnet(pretrained: bool = False, ctx: Device = cpu(), root: str | PathLike[str] = MODELS, **kwargs: Any) -> AlexNet:  # noqa: B008
     """An `AlexNet`.
 

@@ -11,7 +11,7 @@ from ... import nn
 from ...contrib.nn import HybridConcurrent, Identity
 from ...hybrid_block import HybridBlock
 from ...signatures import Functions, Operand
-from ..model_store import MODELS, load_pretrained
+from ..model_store import MODELS, load_pretrained, variant
 
 __all__ = ["DenseNet", "densenet121", "densenet161", "densenet169", "densenet201", "densenet_spec", "get_densenet"]
 
@@ -138,21 +138,6 @@ def get_densenet(
     return load_pretrained(DenseNet(*densenet_spec[num_layers], **kwargs), f"densenet{num_layers}", pretrained, ctx, root)
 
 
-def densenet121(**kwargs: Any) -> DenseNet:
-    """`DenseNet` with 121 layers; takes the parameters of `get_densenet`."""
-    return get_densenet(121, **kwargs)
-
-
-def densenet161(**kwargs: Any) -> DenseNet:
-    """`DenseNet` with 161 layers; takes the parameters of `get_densenet`."""
-    return get_densenet(161, **kwargs)
-
-
-def densenet169(**kwargs: Any) -> DenseNet:
-    """`DenseNet` with 169 layers; takes the parameters of `get_densenet`."""
-    return get_densenet(169, **kwargs)
-
-
-def densenet201(**kwargs: Any) -> DenseNet:
-    """`DenseNet` with 201 layers; takes the parameters of `get_densenet`."""
-    return get_densenet(201, **kwargs)
+densenet121, densenet161, densenet169, densenet201 = (
+    variant(get_densenet, f"densenet{layers}", f"`DenseNet` with {layers} layers", layers) for layers in densenet_spec
+)

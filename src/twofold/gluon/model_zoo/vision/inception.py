@@ -10,7 +10,7 @@ from ... import nn
 from ...contrib.nn import HybridConcurrent
 from ...hybrid_block import HybridBlock
 from ...signatures import Functions, Operand
-from ..model_store import MODELS, load_pretrained
+from ..model_store import MODELS, load_pretrained, published
 
 __all__ = ["Inception3", "inception_v3", "make_aux"]
 
@@ -148,6 +148,7 @@ class Inception3(HybridBlock, arrays="any"):
         return self.output(self.features(x))
 
 
+@published("inceptionv3")
 def inception_v3(
     pretrained: bool = False,
     ctx: Device = cpu(),  # noqa: B008

@@ -8,7 +8,7 @@ from ....device import Device
 from ... import nn
 from ...hybrid_block import HybridBlock
 from ...signatures import Functions, Operand
-from ..model_store import MODELS, load_pretrained
+from ..model_store import MODELS, load_pretrained, variant
 
 __all__ = [
     "RELU6",
@@ -203,41 +203,11 @@ def get_mobilenet_v2(
     return load_pretrained(MobileNetV2(multiplier, **kwargs), f"mobilenetv2_{_width(multiplier)}", pretrained, ctx, root)
 
 
-def mobilenet1_0(**kwargs: Any) -> MobileNet:
-    """`MobileNet` of width 1.0; takes the parameters of `get_mobilenet`."""
-    return get_mobilenet(1.0, **kwargs)
-
-
-def mobilenet0_75(**kwargs: Any) -> MobileNet:
-    """`MobileNet` of width 0.75; takes the parameters of `get_mobilenet`."""
-    return get_mobilenet(0.75, **kwargs)
-
-
-def mobilenet0_5(**kwargs: Any) -> MobileNet:
-    """`MobileNet` of width 0.5; takes the parameters of `get_mobilenet`."""
-    return get_mobilenet(0.5, **kwargs)
-
-
-def mobilenet0_25(**kwargs: Any) -> MobileNet:
-    """`MobileNet` of width 0.25; takes the parameters of `get_mobilenet`."""
-    return get_mobilenet(0.25, **kwargs)
-
-
-def mobilenet_v2_1_0(**kwargs: Any) -> MobileNetV2:
-    """`MobileNetV2` of width 1.0; takes the parameters of `get_mobilenet`."""
-    return get_mobilenet_v2(1.0, **kwargs)
-
-
-def mobilenet_v2_0_75(**kwargs: Any) -> MobileNetV2:
-    """`MobileNetV2` of width 0.75; takes the parameters of `get_mobilenet`."""
-    return get_mobilenet_v2(0.75, **kwargs)
-
-
-def mobilenet_v2_0_5(**kwargs: Any) -> MobileNetV2:
-    """`MobileNetV2` of width 0.5; takes the parameters of `get_mobilenet`."""
-    return get_mobilenet_v2(0.5, **kwargs)
-
-
-def mobilenet_v2_0_25(**kwargs: Any) -> MobileNetV2:
-    """`MobileNetV2` of width 0.25; takes the parameters of `get_mobilenet`."""
-    return get_mobilenet_v2(0.25, **kwargs)
+_WIDTHS = {multiplier: _width(multiplier) for multiplier in (1.0, 0.75, 0.5, 0.25)}
+mobilenet1_0, mobilenet0_75, mobilenet0_5, mobilenet0_25 = (
+    variant(get_mobilenet, f"mobilenet{text}", f"`MobileNet` of width {text}", width) for width, text in _WIDTHS.items()
+)
+mobilenet_v2_1_0, mobilenet_v2_0_75, mobilenet_v2_0_5, mobilenet_v2_0_25 = (
+    variant(get_mobilenet_v2, f"mobilenetv2_{text}", f"`MobileNetV2` of width {text}", width, name=f"mobilenet_v2_{text.replace('.', '_')}")
+    for width, text in _WIDTHS.items()
+)

@@ -9,8 +9,8 @@ from ....device import Device
 from ....errors import InvalidValue
 from ... import nn
 from ...hybrid_block import HybridBlock
-from ...signatures import Functions, Operand
-from ..model_store import MODELS, load_pretrained
+from ...signatures import Functions, Operand, extend_docstring
+from ..model_store import MODELS, load_pretrained, variant
 
 __all__ = [
     "BasicBlockV1",
@@ -86,7 +86,7 @@ BlockClass = TypeVar("BlockClass", bound=type[HybridBlock])
 
 
 def _documented(cls: BlockClass) -> BlockClass:
-    cls.__doc__ = (cls.__doc__ or "") + _PARAMETERS
+    extend_docstring(cls, _PARAMETERS)
     return cls
 
 
@@ -196,12 +196,10 @@ class BottleneckV2(_BlockV2, arrays="nd"):
 class _ResNet(HybridBlock, arrays="any"):
     """The base of both versions."""
 
-    #: Where the version was published.
-    _paper: ClassVar[str] = ""
-
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, paper: str = "", **options: Any) -> None:
         super().__init_subclass__(**options)
-        cls.__doc__ = (cls.__doc__ or "") + _NET_PARAMETERS.format(paper=cls._paper)
+        if paper:
+            extend_docstring(cls, _NET_PARAMETERS, paper=paper)
 
     def __init__(
         self,
@@ -249,16 +247,12 @@ class _ResNet(HybridBlock, arrays="any"):
         return self.output(self.features(x))
 
 
-class ResNetV1(_ResNet, arrays="any"):
+class ResNetV1(_ResNet, arrays="any", paper="Deep residual learning for image recognition, CVPR 2016"):
     """Stages of blocks to whose output their input is added."""
 
-    _paper: ClassVar[str] = "Deep residual learning for image recognition, CVPR 2016"
 
-
-class ResNetV2(_ResNet, arrays="any"):
+class ResNetV2(_ResNet, arrays="any", paper="Identity mappings in deep residual networks, ECCV 2016"):
     """`ResNetV1` with batch normalization and rectifiers before the convolutions, and nothing behind the sums."""
-
-    _paper: ClassVar[str] = "Identity mappings in deep residual networks, ECCV 2016"
 
     def _add_first(self, channels: int, thumbnail: bool) -> None:
         self.features.add(nn.BatchNorm(scale=False, center=False))
@@ -332,51 +326,9 @@ def get_resnet(
     return load_pretrained(net, f"resnet{num_layers}_v{version}", pretrained, ctx, root)
 
 
-def resnet18_v1(**kwargs: Any) -> _ResNet:
-    """`ResNetV1` with 18 layers; takes the parameters of `get_resnet`."""
-    return get_resnet(1, 18, **kwargs)
-
-
-def resnet34_v1(**kwargs: Any) -> _ResNet:
-    """`ResNetV1` with 34 layers; takes the parameters of `get_resnet`."""
-    return get_resnet(1, 34, **kwargs)
-
-
-def resnet50_v1(**kwargs: Any) -> _ResNet:
-    """`ResNetV1` with 50 layers; takes the parameters of `get_resnet`."""
-    return get_resnet(1, 50, **kwargs)
-
-
-def resnet101_v1(**kwargs: Any) -> _ResNet:
-    """`ResNetV1` with 101 layers; takes the parameters of `get_resnet`."""
-    return get_resnet(1, 101, **kwargs)
-
-
-def resnet152_v1(**kwargs: Any) -> _ResNet:
-    """`ResNetV1` with 152 layers; takes the parameters of `get_resnet`."""
-    return get_resnet(1, 152, **kwargs)
-
-
-def resnet18_v2(**kwargs: Any) -> _ResNet:
-    """`ResNetV2` with 18 layers; takes the parameters of `get_resnet`."""
-    return get_resnet(2, 18, **kwargs)
-
-
-def resnet34_v2(**kwargs: Any) -> _ResNet:
-    """`ResNetV2` with 34 layers; takes the parameters of `get_resnet`."""
-    return get_resnet(2, 34, **kwargs)
-
-
-def resnet50_v2(**kwargs: Any) -> _ResNet:
-    """`ResNetV2` with 50 layers; takes the parameters of `get_resnet`."""
-    return get_resnet(2, 50, **kwargs)
-
-
-def resnet101_v2(**kwargs: Any) -> _ResNet:
-    """`ResNetV2` with 101 layers; takes the parameters of `get_resnet`."""
-    return get_resnet(2, 101, **kwargs)
-
-
-def resnet152_v2(**kwargs: Any) -> _ResNet:
-    """`ResNetV2` with 152 layers; takes the parameters of `get_resnet`."""
-    return get_resnet(2, 152, **kwargs)
+resnet18_v1, resnet34_v1, resnet50_v1, resnet101_v1, resnet152_v1 = (
+    variant(get_resnet, f"resnet{layers}_v1", f"`ResNetV1` with {layers} layers", 1, layers) for layers in resnet_spec
+)
+resnet18_v2, resnet34_v2, resnet50_v2, resnet101_v2, resnet152_v2 = (
+    variant(get_resnet, f"resnet{layers}_v2", f"`ResNetV2` with {layers} layers", 2, layers) for layers in resnet_spec
+)

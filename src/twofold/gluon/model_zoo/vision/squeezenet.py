@@ -10,7 +10,7 @@ from ... import nn
 from ...contrib.nn import HybridConcurrent
 from ...hybrid_block import HybridBlock
 from ...signatures import Functions, Operand
-from ..model_store import MODELS, load_pretrained
+from ..model_store import MODELS, load_pretrained, variant
 
 __all__ = ["SqueezeNet", "get_squeezenet", "squeezenet1_0", "squeezenet1_1"]
 
@@ -108,11 +108,6 @@ def get_squeezenet(
     return load_pretrained(SqueezeNet(version, **kwargs), f"squeezenet{version}", pretrained, ctx, root)
 
 
-def squeezenet1_0(**kwargs: Any) -> SqueezeNet:
-    """`SqueezeNet` 1.0; takes the parameters of `get_squeezenet`."""
-    return get_squeezenet("1.0", **kwargs)
-
-
-def squeezenet1_1(**kwargs: Any) -> SqueezeNet:
-    """`SqueezeNet` 1.1; takes the parameters of `get_squeezenet`."""
-    return get_squeezenet("1.1", **kwargs)
+squeezenet1_0, squeezenet1_1 = (
+    variant(get_squeezenet, f"squeezenet{version}", f"`SqueezeNet` {version}", version) for version in _VERSIONS
+)

@@ -11,7 +11,7 @@ from ....initializer import Xavier
 from ... import nn
 from ...hybrid_block import HybridBlock
 from ...signatures import Functions, Operand
-from ..model_store import MODELS, load_pretrained
+from ..model_store import MODELS, load_pretrained, variant
 
 __all__ = ["VGG", "get_vgg", "vgg11", "vgg11_bn", "vgg13", "vgg13_bn", "vgg16", "vgg16_bn", "vgg19", "vgg19_bn", "vgg_spec"]
 
@@ -104,41 +104,8 @@ def get_vgg(
     return load_pretrained(VGG(layers, filters, **kwargs), name, pretrained, ctx, root)
 
 
-def vgg11(**kwargs: Any) -> VGG:
-    """`VGG` with 11 layers; takes the parameters of `get_vgg`."""
-    return get_vgg(11, **kwargs)
-
-
-def vgg13(**kwargs: Any) -> VGG:
-    """`VGG` with 13 layers; takes the parameters of `get_vgg`."""
-    return get_vgg(13, **kwargs)
-
-
-def vgg16(**kwargs: Any) -> VGG:
-    """`VGG` with 16 layers; takes the parameters of `get_vgg`."""
-    return get_vgg(16, **kwargs)
-
-
-def vgg19(**kwargs: Any) -> VGG:
-    """`VGG` with 19 layers; takes the parameters of `get_vgg`."""
-    return get_vgg(19, **kwargs)
-
-
-def vgg11_bn(**kwargs: Any) -> VGG:
-    """`VGG` with 11 layers and batch normalization; takes the parameters of `get_vgg`."""
-    return get_vgg(11, **{**kwargs, "batch_norm": True})
-
-
-def vgg13_bn(**kwargs: Any) -> VGG:
-    """`VGG` with 13 layers and batch normalization; takes the parameters of `get_vgg`."""
-    return get_vgg(13, **{**kwargs, "batch_norm": True})
-
-
-def vgg16_bn(**kwargs: Any) -> VGG:
-    """`VGG` with 16 layers and batch normalization; takes the parameters of `get_vgg`."""
-    return get_vgg(16, **{**kwargs, "batch_norm": True})
-
-
-def vgg19_bn(**kwargs: Any) -> VGG:
-    """`VGG` with 19 layers and batch normalization; takes the parameters of `get_vgg`."""
-    return get_vgg(19, **{**kwargs, "batch_norm": True})
+vgg11, vgg13, vgg16, vgg19 = (variant(get_vgg, f"vgg{layers}", f"`VGG` with {layers} layers", layers) for layers in vgg_spec)
+vgg11_bn, vgg13_bn, vgg16_bn, vgg19_bn = (
+    variant(get_vgg, f"vgg{layers}_bn", f"`VGG` with {layers} layers and batch normalization", layers, batch_norm=True)
+    for layers in vgg_spec
+)

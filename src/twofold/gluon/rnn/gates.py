@@ -1,0 +1,61 @@
+"""The arithmetic of gates, shared by the dense and convolutional cells of ``gluon.rnn``, ``gluon.contrib.rnn`` and ``mx.rnn``.
+
+Cells differ in the names and operators of their nodes, which MXNet's files fix: each function takes what differs. ``step`` is the beginning
+of the names of all nodes of one step.
+"""
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+from ..signatures import Functions
+
+#: The name of an activation, or a function.
+Activation = str | Callable[..., Any]
+#: Applies an activation to a value; ``name`` is that of the node.
+Apply = Callable[..., Any]
+
+
+def activate(F: Functions, x: Any, activation: Activation, name: str | None = None) -> Any:
+    """Apply an activation, given by name or as a function."""
+    if not isinstance(activation, str):
+        return activation(x)
+    # MXNet's graphs have the operators of these names, and `Activation` for all others.
+    if activation in ("tanh", "sigmoid", "relu", "softsign"):
+        return getattr(F, activation)(x, name=name)
+    return F.Activation(x, act_type=activation, name=name)
+
+
+def lstm_gates(gates: Iterable[Any], step: str, apply: Apply, recurrent: Apply) -> tuple[Any, Any, Any, Any]:
+    """The gates i, f, g and o of a long short-term memory after their activations: ``apply`` for g, ``recurrent`` for the others."""
+    i, f, g, o = gates
+    return (
+        recurrent(i, name=f"{step}i"),
+        recurrent(f, name=f"{step}f"),
+        apply(g, name=f"{step}c"),
+        recurrent(o, name=f"{step}o"),
+    )
+
+
+def lstm_step(F: Functions, gates: Iterable[Any], memory: Any, step: str, apply: Apply, out: str = "out") -> tuple[Any, list[Any]]:
+    """The output and the states of a long short-term memory, from its four gates before their activations."""
+    i, f, g, o = lstm_gates(gates, step, apply, partial(F.Activation, act_type="sigmoid"))
+    c = F.elemwise_add(f * memory, i * g, name=f"{step}state")
+    h = F.elemwise_mul(o, apply(c), name=f"{step}{out}")
+    return h, [h, c]
+
+
+def gru_gates(F: Functions, i2h: Any, h2h: Any, step: str, apply: Apply, **split: int) -> tuple[Any, Any]:
+    """The update gate z and the candidate n of a gated recurrent unit, from the maps of input and state for all three gates."""
+    ir, iz, i_n = F.SliceChannel(i2h, num_outputs=3, name=f"{step}i2h_slice", **split)
+    hr, hz, h_n = F.SliceChannel(h2h, num_outputs=3, name=f"{step}h2h_slice", **split)
+    r = F.Activation(ir + hr, act_type="sigmoid", name=f"{step}r_act")
+    z = F.Activation(iz + hz, act_type="sigmoid", name=f"{step}z_act")
+    return z, apply(i_n + r * h_n, name=f"{step}h_act")
+
+
+def gru_step(F: Functions, i2h: Any, h2h: Any, state: Any, step: str, apply: Apply, out: str, **split: int) -> tuple[Any, list[Any]]:
+    """The output, named ``out``, and the state of a gated recurrent unit; see `gru_gates`."""
+    z, n = gru_gates(F, i2h, h2h, step, apply, **split)
+    output = F.elemwise_add((1.0 - z) * n, z * state, name=out)
+    return output, [output]
