@@ -49,7 +49,7 @@ class Job:
     def finish(self) -> None:
         """Wait until the job is done.
 
-        A job that has not started is canceled, and the caller does the work itself. Nobody waits for a job that it is running
+        A job that has not started is canceled, and the caller does the work itself. No thread waits for a job that it is running
         itself (a signal handler may interrupt it), and workers never wait: a finalizer may call this from a worker, and two
         workers waiting for each other would deadlock.
         """

@@ -79,7 +79,7 @@ class MultiStreamCapture:
     Parameters
     ----------
     streams
-        The stream that captures, which is current, and further ones that nobody else uses.
+        The stream that captures, which is current, and further streams that are used for nothing else.
     allocate
         Allocates memory of the graph; a CuPy allocator.
     """

@@ -17,7 +17,7 @@ from .memory import Memory
 from .operands import computed_in, dtype_of
 from .reductions import reduce_parts
 
-#: Elements that one thread block scans; longer rows are cut.
+#: Elements that one thread block scans; longer rows are split.
 PART = 4096
 
 

@@ -122,7 +122,7 @@ class Consumer:
         self._kept = current if current.ptr == self._at else None  # keeps a CuPy stream from being destroyed before it is recorded
 
     def record(self) -> Mark | None:
-        """Record an event after all work issued there; None during a capture, as nobody knows when the graph will run."""
+        """Record an event after all work issued there; None during a capture, because the graph will run at an unknown time."""
         with cupy.cuda.Device(self._home.device):
             event = cupy.cuda.Event(block=True, disable_timing=True)
             try:

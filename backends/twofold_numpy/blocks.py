@@ -110,7 +110,7 @@ def _add_rows(sums: Sequence[np.ndarray], lo: int, hi: int, _: Blocks) -> None:
 
 
 def _run(make: Callable[[], W], first: W, tasks: Sequence[Callable[[W], None]]) -> None:
-    """Run tasks, each with buffers that no other uses meanwhile; on helpers too unless somebody has limited BLAS to one thread."""
+    """Run tasks, each with buffers that no other uses meanwhile; on helpers too, unless BLAS is limited to one thread."""
     if not first.is_shared:
         for task in tasks:
             task(first)

@@ -96,7 +96,7 @@ class Columns(Blocks):
         self.loaded_images(len(data))[self.g.inner] = data
 
     def with_batch_axis_moved(self, x: np.ndarray, places: int) -> np.ndarray:
-        """(images, channels, …) with the batch axis moved before the last ``places`` axes, or in batched order behind them."""
+        """(images, channels, …) with the batch axis moved before the last ``places`` axes, or in batched order after them."""
         return np.moveaxis(x, 0, -1 if self.order == "batched" else x.ndim - 1 - places)
 
     def windows(self, block: Block) -> np.ndarray:

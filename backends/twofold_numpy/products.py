@@ -261,7 +261,7 @@ def _parts_of_vectors(of: InnerProduct, a: np.ndarray, b: np.ndarray, out: np.nd
 
 
 def _run(tasks: list[Callable[[], None]], of: Multiplication | InnerProduct, hold: threads.Hold) -> None:
-    """Run the pieces of a product, on helpers too if it takes long enough and nobody has limited BLAS to one thread."""
+    """Run the pieces of a product, on helpers too if it takes long enough and BLAS is not limited to one thread."""
     if len(tasks) == 1 or workers.count() == 1 or hold.before == 1 or of.nanoseconds < THREADED:
         for task in tasks:
             task()

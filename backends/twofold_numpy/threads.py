@@ -60,7 +60,7 @@ class Hold:
         if library is not None:
             with self._lock:
                 self._holders -= 1
-                # somebody else may have changed the setting meanwhile: then it is no longer this one's to give back
+                # if the setting has been changed meanwhile, restoring the old value would undo that change
                 if not self._holders and self.before != 1 and library.get_threads() == 1:
                     library.set_threads(self.before)
 

@@ -41,7 +41,7 @@ def end_if_stopped(missing: str = "") -> None:
     files = [(os.POSIX_SPAWN_DUP2, end, 0), (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
     os.posix_spawn(sys.executable, words, os.environ, file_actions=files)
     os.close(end)
-    atexit.register(note_connected)  # nobody waits for a process that ends of its own will
+    atexit.register(note_connected)  # a process that ends normally is not watched to its end
 
 
 def note_connecting() -> None:

@@ -156,13 +156,13 @@ def capacity(count: int) -> int:
 
 
 def padded(values: np.ndarray) -> np.ndarray:
-    """Values with copies of the last one behind them, up to their `capacity`."""
+    """Values padded with copies of the last one, up to their `capacity`."""
     missing = capacity(len(values)) - len(values) if len(values) else 0
     return values if not missing else np.concatenate([values, np.repeat(values[-1:], missing, axis=0)])
 
 
 def spare_indices(indices: np.ndarray, missing: int, number: int) -> np.ndarray:
-    """Indices with as many copies of a number behind them."""
+    """Indices, padded with as many copies of a number."""
     return np.concatenate([indices, np.full(missing, number, indices.dtype)])
 
 

@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from importlib.abc import Loader  # loads 30 modules
+    from importlib.abc import Loader  # imported late: it loads 30 modules
 
 #: The module that tells a spawned process what to do before it runs the program's first module again.
 SPAWN = "multiprocessing.spawn"

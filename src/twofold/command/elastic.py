@@ -214,7 +214,7 @@ class Slots(Protocol):
         ...
 
     def check(self) -> None:
-        """Find out which slots are gone, also if nobody has noticed yet."""
+        """Find out which slots are gone, including failures not yet noticed."""
         ...
 
     def attend(self) -> None:

@@ -186,7 +186,7 @@ def _record(image: ListedImage, given: argparse.Namespace) -> bytes:
 
 
 def _changed(data: bytes, given: argparse.Namespace) -> ArrayRecord:
-    """An image as it is to be stored."""
+    """An image in the form in which it is stored."""
     pixels = load_image(data, {-1: None, 0: 1, 1: 3}[given.color])
     if not given.resize and not given.center_crop:
         return pixels

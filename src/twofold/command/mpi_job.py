@@ -35,7 +35,7 @@ spec:
             image: {image}
             command: ["/usr/sbin/sshd", "-De"]
 """
-#: What Open MPI adds to ssh: the launcher may be there before the servers of ssh are, and nobody has seen the pods' new keys before.
+#: Options that Open MPI adds to ssh: the launcher may start before the servers of ssh, and the pods' new keys are unknown.
 SSH = "-o ConnectionAttempts=60 -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"
 #: The operator writes the names of the workers' pods there.
 HOSTFILE = "/etc/mpi/hostfile"

@@ -131,7 +131,7 @@ def connected(address: str, request: Request) -> Iterator[Any]:
 
 
 def _check_reachable(address: str) -> None:
-    """Find out soon that nobody listens at ``host:port``: Ray itself tries for minutes."""
+    """Fail early if nothing listens at ``host:port``: Ray itself tries for minutes."""
     host, _, port = address.rpartition(":")
     if host and port.isdecimal():
         try:

@@ -179,7 +179,7 @@ class PartRunner:
         """
         if self._residuals is None or self._residuals.training != training:
             self.forward(training, keep=True, again=True)
-        residuals, self._residuals = self._residuals, None  # used once: the backward program overwrites what nobody else holds
+        residuals, self._residuals = self._residuals, None  # used once: the backward program overwrites buffers that have no other holder
         assert residuals is not None
         grads: dict[Key, list[object]] = {}
         for key, head in heads:

@@ -96,7 +96,7 @@ class Training:
         self.saved = [number[n] for n in saved]
         self.shared = [k for k in self.saved if k < len(forward)]
         self._results, self._leaves = results, graph.leaves
-        # in a window users' code would run when somebody reads a result; and forward's values would be there, so nothing recomputed
+        # in a window, users' code would run when a result is read; and forward's values would exist, so nothing would be recomputed
         self.joins = not (graph.runs_user_code or graph.mirrored or recomputes())
         self.largest = max((n.size for n in [*results, *self._leaves]), default=0)
         stand_ins = [leaf(("saved", k), n.shape, n.dtype) for k, n in enumerate(saved)]
@@ -104,7 +104,7 @@ class Training:
         used = set(topological(self._graph))
         self.reads = [k for k, n in enumerate(graph.leaves) if n in used]
         self._given = [graph.leaves[k] for k in self.reads] + stand_ins
-        self._own = [s for s, k in zip(stand_ins, self.saved, strict=True) if k >= len(forward)]  # nobody else holds these
+        self._own = [s for s, k in zip(stand_ins, self.saved, strict=True) if k >= len(forward)]  # these have no other holder
         self._backward: dict[tuple[HeadKind, ...], Program] = {}
         self._backward_ops: dict[tuple[HeadKind, ...], BoundOp] = {}
 

@@ -1,4 +1,4 @@
-"""Moving contents of cells to the device that needs them, constant arrays, and sums of gradients from several devices."""
+"""Moves contents of cells between devices, makes constant arrays, and sums gradients from several devices."""
 
 from collections.abc import Iterable
 

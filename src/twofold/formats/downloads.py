@@ -43,7 +43,7 @@ def local_copy(url: str) -> Path | None:
 
 
 def check_sha1(filename: str | os.PathLike[str], sha1_hash: str) -> bool:
-    """Whether the SHA-1 checksum of a file begins with the given hexadecimal digits, which are 40 if the file is to be identified.
+    """Whether the SHA-1 checksum of a file begins with the given hexadecimal digits; 40 digits identify the file.
 
     Examples
     --------

@@ -29,7 +29,7 @@ DENSEST, PIXELS_PER_BYTE = ("JPEG", "PNG", "MPO"), 8 * 1032
 BRIGHTNESS = (9798 / 32768, 19235 / 32768, 3735 / 32768, 0.5 / 32768 - 0.5)
 #: Pillow's gray pixels of 16 bits.
 DEEP = "I;16"
-#: The tag of Exif that says how an image is to be turned.
+#: The Exif tag of an image's orientation.
 ORIENTATION = 0x0112
 #: Formats that are read. Pillow knows others, such as EPS, which is a program that another program runs.
 READ = ("AVIF", "BMP", "DIB", "GIF", "JPEG", "JPEG2000", "MPO", "PNG", "PPM", "QOI", "SUN", "TGA", "TIFF", "WEBP")
@@ -158,7 +158,7 @@ class Picture:
         nearest
             Whether to take the nearest pixel instead of interpolating linearly between four. Interpolated bytes are rounded down.
         fill
-            The number for what lies outside the part, whose opacity is 0.
+            The value of pixels outside the part; their opacity is 0.
         """
         pillow = _pillow("reading images")
         method = pillow.Resampling.NEAREST if nearest else pillow.Resampling.BILINEAR

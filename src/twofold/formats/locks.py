@@ -19,12 +19,12 @@ else:
     import fcntl
 
     def lock(file: BinaryIO) -> None:
-        """Lock a file until it is closed, as soon as nobody else does; do nothing where the file system has no locks."""
+        """Wait for the lock of a file and hold it until the file is closed; do nothing where the file system has no locks."""
         with contextlib.suppress(OSError):
             fcntl.flock(file, fcntl.LOCK_EX)
 
     def is_locked_now(file: BinaryIO) -> bool:
-        """Lock a file until it is closed, unless somebody else does; return whether it is locked now."""
+        """Lock a file until it is closed if no other process has it locked; return whether it is locked now."""
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

@@ -44,7 +44,7 @@ class Rest(NamedTuple):
 
 
 class DownloadSource(NamedTuple):
-    """A content that is to be copied.
+    """Content to copy.
 
     Attributes
     ----------

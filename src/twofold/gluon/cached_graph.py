@@ -113,7 +113,7 @@ class CachedGraph:
         return arrays
 
     def _check_types(self, cells: Sequence[NDArray]) -> None:
-        """Raise the error of type inference, if any: it names the node."""
+        """Raise the error of type inference, which names the node."""
         named = {n.name: c for n, c in zip(self.variables, cells, strict=True)}
         infer_all(self._replay.heads, {n: c.shape for n, c in named.items()}, {n: c._dtype for n, c in named.items()}, self.name)
 

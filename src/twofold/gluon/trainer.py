@@ -326,7 +326,7 @@ class Trainer:
         return works
 
     def _fresh_part(self, work: "_Work", ignore_stale_grad: bool) -> "_Work":
-        """The weights whose gradients are new; raises for the others unless they are to be skipped."""
+        """The weights whose gradients are new; raises for the others unless they may be skipped."""
         fresh = [k for k, weight in enumerate(work.weights) if weight._fresh_grad]
         if not ignore_stale_grad and len(fresh) < len(work.weights):
             k = next(k for k in range(len(work.weights)) if k not in fresh)

@@ -33,7 +33,7 @@ DEPTH = 16
 
 
 def log_of(x: Node | None, depth: int = DEPTH) -> Node | None:
-    """``log(x)`` by a formula that does not overflow; None if none is known.
+    """``log(x)`` by a formula that does not overflow; None without a known one.
 
     Parameters
     ----------

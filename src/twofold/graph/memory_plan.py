@@ -76,7 +76,7 @@ class _MemoryPlanner:
         self.free: dict[tuple[int, str], deque[int]] = {}
         self.writable: set[int] = set()
         self.viewed: set[Node] = set()
-        #: For a value that only one of several kernels in one call reads: the nodes of that kernel.
+        #: For a value that only one of several kernels in a call reads: the nodes of this kernel.
         self.reader: dict[Node, Collection[Node]] = {}
 
     def owner(self, node: Node) -> Node:

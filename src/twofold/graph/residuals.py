@@ -1,6 +1,6 @@
 """Which values computed in forward are saved for backward: one decision for single operations and for whole graphs.
 
-An operation that is recorded alone saves what its own gradient reads of its operands, results and definition, before anybody knows what
+An operation that is recorded alone saves what its own gradient reads of its operands, results and definition, before it is known what
 follows (`imperative.residuals`). A bound graph knows its whole backward, lowered and simplified, so it saves less: a value that only
 connects two operations is seen to be read by neither gradient (`executor.training`). Both ask this module.
 """

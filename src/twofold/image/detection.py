@@ -266,7 +266,7 @@ def _range(limits: Any) -> Range:
 
 
 def _usable(augmenter: Any, area_is_valid: bool) -> bool:
-    """Whether the limits leave anything to do; a warning says if not."""
+    """Whether the limits leave anything to do; a warning if they do not."""
     low, high = augmenter.aspect_ratio_range
     wrong = [] if area_is_valid else [f"area_range: {augmenter.area_range}"]
     wrong += [] if 0 < low <= high else [f"aspect_ratio_range: {augmenter.aspect_ratio_range}"]

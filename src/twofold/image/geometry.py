@@ -103,7 +103,7 @@ class Map:
         self.width, self.height = width, height
 
     def applied(self, picture: Picture, method: int, fill: int) -> np.ndarray:
-        """The pixels (height, width, c) of the map of an image.
+        """The pixels (height, width, c) of the transformed image.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ class Map:
         method
             The interpolation, as for `mx.image.imresize`. Rotated images are interpolated linearly, or nearest.
         fill
-            The number for what lies outside it.
+            The value of pixels outside the image.
         """
         if self.is_source:
             return _array(picture.part(self.source))

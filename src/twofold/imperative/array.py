@@ -420,7 +420,7 @@ class ViewMixin:
     #: NumPy's view of the memory of ``_of``, the root's content by then. It holds while the root has that very content.
     _seen: Any
     _of: Any
-    #: How `items` made the view, until somebody asks for its chain: the array that was indexed, and the index (`RESHAPED` and
+    #: How `items` made the view, until its chain is needed: the array that was indexed, and the index (`RESHAPED` and
     #: `AXES_REVERSED` are others).
     _under: Any
     _key: Any

@@ -49,7 +49,7 @@ class Backward(CacheEntry):
     given
         For each head whether a head gradient is given (else ones).
     differentiable
-        Whether the gradients are to be differentiated in turn: then residuals are computed again from inputs, on the tape.
+        Whether the gradients will be differentiated in turn: then residuals are computed again from inputs, on the tape.
     """
 
     _program: Program | None = None
@@ -62,10 +62,10 @@ class Backward(CacheEntry):
         heads_in = [s if g else ones_head(h.node) for s, g, h in zip(seeds, given, heads, strict=True)]
         carrying = [(h.node, grad) for h, grad in zip(heads, heads_in, strict=True) if h.node.tracked]
         found = accumulate([node for node, _ in carrying], [grad for _, grad in carrying])
-        self.wrt = list(variables)  # those behind a blocked gradient too: it is 0
+        self.wrt = list(variables)  # variables before a blocked gradient too: their gradient is 0
         self.raw = self._results(found)
         self.heads = tuple([h.node for h in heads])
-        #: Whether a variable is complex, so that its gradient is to be conjugated.
+        #: Whether a variable is complex, so that its gradient must be conjugated.
         self.is_complex = any(w.dtype in COMPLEX for w in self.wrt)
         outputs = substitute(self.raw, at)
         used = set(topological(outputs))
@@ -110,7 +110,7 @@ class Backward(CacheEntry):
         return as_operator("backward", self.outputs, self.leaves, self.again)
 
     def gradients(self, values: Sequence[Any], device: Device) -> list[Any]:
-        """The gradients as contents, from the contents of the leaves; deferred if one of these is."""
+        """The gradients as contents, from the contents of the leaves; deferred if a leaf is."""
         arrays = []
         lazy = False
         for v in values:

@@ -1,6 +1,6 @@
 """Single elements as arrays: NumPy's scalar in a cell, whose arithmetic costs a tenth of that of an array without axes.
 
-The scalar is the content only until somebody asks for the content. Then the cell turns into one of the ordinary class, with an array
+The scalar is the content only until the content is needed. Then the cell becomes one of the ordinary class, with an array
 without axes as its plain content, which may be written, recorded and captured as any other.
 """
 

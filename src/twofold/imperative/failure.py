@@ -47,7 +47,7 @@ def name_origin(issued: Sequence[Issued], device: Device, error: Exception, prog
 
 
 def _issuer(issued: Sequence[Issued], failed: set[Node]) -> tuple[Any, int] | None:
-    """Where the first operation behind some nodes of a program was issued, or a similar operation if simplification changed the nodes."""
+    """Where the first operation of some nodes of a program was issued, or a similar operation if simplification changed the nodes."""
     alike = {_kind(n) for n in failed}
     second = None
     for nodes, code, at in issued if failed else ():

@@ -363,7 +363,7 @@ def method_of(template: str, op: Op, classes: tuple[type, type, type | None], na
     classes
         Those of arrays, their views, and elements, which are ``cls``, ``view`` and ``element`` in the text.
     names
-        What else the text names. ``fn`` and ``squared`` among it are timed while somebody listens.
+        What else the text names. ``fn`` and ``squared`` are timed while the profiler listens.
     **parts
         Texts for its places.
     """

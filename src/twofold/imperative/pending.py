@@ -103,7 +103,7 @@ def issue(
     run
         Takes the operands' arrays and returns the results'.
     operands
-        Values, and arrays that nobody writes.
+        Values, and arrays that are never written.
     types
         For each result something with its shape and dtype: its node, or an `ArrayType`.
     device

@@ -106,7 +106,7 @@ class RowBackward(Backward):
 
 
 def backward_class(heads: Sequence[TapeEntry], differentiable: bool) -> type[Backward]:
-    """The class for a structure. Gradients that are to be differentiated are dense."""
+    """The class for a structure. Gradients that will be differentiated are dense."""
     stack, seen = list(heads), set()
     while stack and not differentiable:
         entry = stack.pop()

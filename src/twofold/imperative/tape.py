@@ -49,7 +49,7 @@ class TapeEntry:
 
     @property
     def is_used(self) -> bool:
-        """Whether backward has used and freed the operation, or the one that a bridge leaf continues."""
+        """Whether backward has used and freed the operation, or the operation that a bridge leaf continues."""
         if isinstance(self.node, Leaf):
             return bool(self.inputs) and self.inputs[0].is_used
         return self.tape is None

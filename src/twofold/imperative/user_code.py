@@ -29,7 +29,7 @@ def call(
     cls
         Class of the resulting arrays.
     needs
-        What its backward reads besides the head gradients: positions in the operands followed by the results.
+        What its backward reads in addition to the head gradients: positions in the operands followed by the results.
     """
     bound_op = custom.user_forward.bind(types=tuple(types), needs=needs, label=handle.label)
     return [wrap(cls, c) for c in invoke(bound_op, (handle, *arrays))]

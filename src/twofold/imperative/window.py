@@ -1,6 +1,6 @@
 """The window: deferred operations of one thread and device, as typed nodes over leaves, run as one cached program.
 
-A window refers weakly to the Values of its results: once a result's Value is dead, nobody can read the result, so it is never computed.
+A window refers weakly to the Values of its results: once a result's Value is dead, the result cannot be read, so it is never computed.
 It holds the data of its inputs strongly and their Values weakly: once an input's Value is dead its memory may take a result.
 
 Adding an operation takes one lock, briefly; programs run outside it. A window is a task of the scheduler. A thread that reads a pending
@@ -206,7 +206,7 @@ class Window(Task):
         self.holders[node] = holder
 
     def keep(self, v: Value) -> None:
-        """Let no result take an input's memory, of which somebody has a view from now on."""
+        """Let no result take the memory of an input, because a view of it has been handed out."""
         with LOCK:
             for node, holder in self.holders.items():
                 if holder is not None and holder() is v:
@@ -327,7 +327,7 @@ def windows() -> list[Window]:
     found = []
     for serial, reference in list(OPEN.items()):
         w = reference()
-        if w is None:  # nobody can read its results any more
+        if w is None:  # its results can no longer be read
             OPEN.pop(serial, None)
         else:
             found.append(w)

@@ -307,7 +307,7 @@ def _put_back(root: Cell, bound_op: BoundOp, new: Cell) -> Any:
 
 
 def _read_only_error(root: Cell, chain: Chain) -> ParameterError:
-    """What a write to a view raises that one of its operations makes read-only."""
+    """The error of a write to a view that one of its operations makes read-only."""
     return ParameterError(
         "assignment destination is read-only",
         f"a view or copy of shape {view_shape(type_of(root._content)[0], chain)} that cannot be written through",

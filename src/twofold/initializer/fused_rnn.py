@@ -39,7 +39,7 @@ class PackedWeights(NamedTuple):
         return sum(math.prod(shape) for _, shape in self._parts(input_size))
 
     def input_size(self, length: int) -> int | None:
-        """The input size for which the vector has a length; None if there is none."""
+        """The input size that gives the vector this length; None if no size does."""
         directions = 2 if self.bidirectional else 1
         rows = directions * self.num_hidden * len(GATES[self.mode])
         # Divided by the rows, each layer above the first adds its state's columns, the columns of its input and two biases.

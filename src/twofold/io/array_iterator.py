@@ -116,7 +116,7 @@ class NDArrayIter(DataIter):
         rolls_over = self.last_batch_handle == "roll_over" and self.num_data - self.batch_size < self.cursor < self.num_data
         self._rolled_over = self._order[max(self.cursor, 0) :] if rolls_over else self._order[:0]
         self._shuffle()
-        # negative: the first batch begins with the rows rolled over, and row 0 stands behind them
+        # negative: the first batch begins with the rows rolled over, followed by row 0
         self.cursor = -self.batch_size - len(self._rolled_over)
 
     def _shuffle(self) -> None:
@@ -213,7 +213,7 @@ def _dense_rows(x: Any, rows: Any) -> Any:
 
 
 def _is_in_file(x: Any) -> bool:
-    """Whether an array is to be read batch by batch."""
+    """Whether an array is read batch by batch."""
     h5py = sys.modules.get("h5py")  # where it is not imported nothing is of its classes
     return isinstance(x, np.memmap) or (h5py is not None and isinstance(x, h5py.Dataset))
 

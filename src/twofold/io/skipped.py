@@ -26,9 +26,9 @@ class SkippedSamples:
     Attributes
     ----------
     count
-        How many were skipped since the epoch began; after its end, in the whole epoch.
+        Number of samples skipped since the epoch began, or in the whole epoch once it has ended.
     first
-        What the first of them are called, and why they cannot be read.
+        The names of the first skipped samples, and why each cannot be read.
     any_read
         Whether some sample was read.
 
@@ -49,7 +49,7 @@ class SkippedSamples:
 
     @property
     def are_wanted(self) -> bool:
-        """Whether samples that cannot be read are to be skipped."""
+        """Whether samples that cannot be read are skipped."""
         return self._policy == "skip"
 
     def begin(self, any_read: bool = False) -> None:

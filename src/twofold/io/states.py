@@ -12,7 +12,7 @@ Check = Callable[[Any], bool]
 
 
 def checked_state(title: str, state: Any, **checks: Check) -> Mapping[str, Any]:
-    """The state, which has what is to be checked.
+    """The state with the entries to check.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from ..strictness import tolerate
 
 #: What separates numbers.
 NEWLINE, BLANK, COMMA, COLON = b"\n ,:"
-#: The whole part of a number, and a fraction or an exponent behind it.
+#: The whole part of a number, and a fraction or an exponent after it.
 DECIMAL = re.compile(rb"((?:^|,)[ \t]*[+-]?\d+)(?:\.\d*)?(?:[eE][+-]?\d+)?(?=[ \t]*(?:,|$))", re.MULTILINE)
 EXPONENTIAL = re.compile(rb"[+-]?\d+(?:\.\d*)?[eE][+-]?\d+")
 Shape = tuple[int, ...]
@@ -89,7 +89,7 @@ class ValueParser:
         return np.loadtxt(io.BytesIO(content), self.dtype, delimiter=",", ndmin=2, comments=None, encoding="utf-8")
 
     def _warn_of_exponents(self, content: bytes) -> None:
-        """MXNet ignores the exponents of integers, which nobody can have meant."""
+        """MXNet ignores the exponents of integers, which users cannot intend."""
         if self.dtype != "float32" and (b"e" in content or b"E" in content) and (number := EXPONENTIAL.search(content)) is not None:
             given = number[0].decode()
             tolerate(f"{self.title}: exponents of numbers are ignored in {self.dtype}", given, "pass dtype='float32'")
@@ -156,7 +156,7 @@ class SparseRows:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory that they take."""
+        """Bytes of memory that the rows take."""
         return self.labels.nbytes + self.values.nbytes + self.indices.nbytes + self.starts.nbytes
 
     def places(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -205,7 +205,7 @@ class SparseParser:
         return b"0"
 
     def is_row(self, line: bytes) -> bool:
-        """Whether a line has something besides a comment."""
+        """Whether a line is more than a comment."""
         return bool(line.partition(b"#")[0].strip())
 
 

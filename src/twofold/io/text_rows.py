@@ -26,7 +26,7 @@ class Parsed(Protocol):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory that they take."""
+        """Bytes of memory that the rows take."""
         ...
 
     def __len__(self) -> int: ...

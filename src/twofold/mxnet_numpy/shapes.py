@@ -65,7 +65,7 @@ class Shapes(Front):
         return self.apply(reshaping.swap_axis, (self.operand(a),), {"dim1": axis1, "dim2": axis2}, None, "swapaxes")
 
     def moveaxis(self, a: Any, source: Any, destination: Any) -> Any:
-        """The array with axes moved to new places, the others in order: a copy."""
+        """A copy of the array with axes moved to new places; the other axes keep their order."""
         return self.apply(ops.np_moveaxis, (self.operand(a),), {"source": as_sizes(source), "destination": as_sizes(destination)})
 
     def expand_dims(self, a: Any, axis: int) -> Any:

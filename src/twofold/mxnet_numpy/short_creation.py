@@ -16,7 +16,7 @@ from .creation import Creation
 
 __all__ = ["ShortCreation", "at_once"]
 
-#: What is caught where the general way finds a result, or raises an error that says what to do.
+#: Exceptions after which the general call is made: it finds a result, or raises an error that says what to do.
 _ELSEWHERE = (*RECOVERABLE, KeyError)
 #: Classes of numbers that fill arrays; bools have a dtype of their own.
 NUMBERS = (int, float)

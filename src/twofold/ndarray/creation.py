@@ -79,7 +79,7 @@ def array(source_array: object, ctx: DeviceLike = None, dtype: DTypeLike = None)
             "array: source_array must be array like object", str(error), "pass numbers, nested lists of numbers or an array"
         ) from None
     device = _device(ctx)
-    # a conversion of a list is nobody else's, so its memory is taken over; a NumPy array of the right dtype must be copied
+    # the array made from a list has no other owner, so its memory is taken over; a NumPy array of the right dtype must be copied
     fresh = fresh or (host is not source_array and isinstance(source_array, (list, tuple)))
     return adopted(NDArray, host, device) if fresh else from_host(NDArray, host, device)
 
@@ -116,7 +116,7 @@ def from_numpy(ndarray: np.ndarray, zero_copy: bool = True, array_cls: type[A] =
     Raises
     ------
     ParameterError
-        If memory that is not C-contiguous is to be shared.
+        If memory that is not C-contiguous should be shared.
     DTypeError
         If the source is not a NumPy array, or its dtype is not supported.
     """

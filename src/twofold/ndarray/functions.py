@@ -246,5 +246,5 @@ def waitall() -> None:
 def _synchronize(device: Device) -> None:
     try:
         backend_for(device).synchronize(device)
-    except BackendUnavailable:  # without a library nothing can be pending on the device
+    except BackendUnavailable:  # without the adapter's library nothing can be pending on the device
         return

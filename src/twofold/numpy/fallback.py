@@ -288,7 +288,7 @@ def _nditer(op: Any, *args: object, **options: object) -> np.nditer:
     AutogradError
         If an array is recorded.
     ParameterError
-        If an array of ours is to be written to.
+        If the function would write to one of Twofold's arrays.
     """
     refuse_cut("nditer", (op, args, options), np.empty(0))
     try:

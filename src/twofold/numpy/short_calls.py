@@ -277,7 +277,7 @@ def _wrapped(result: Any, arrays: list[Any]) -> Any:
                 raise NotPlain
         if result.dtype not in NAME_OF:
             return result
-        if base is not None and getattr(base, "size", None) != result.size:  # part of an array that nobody else needs
+        if base is not None and getattr(base, "size", None) != result.size:  # part of an array without other users
             result = np.array(result)
         fresh = result if result.flags.c_contiguous else HOST.as_array(result)
         c = new(ndarray)

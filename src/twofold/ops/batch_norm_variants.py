@@ -1,4 +1,4 @@
-"""Relatives of BatchNorm: with a rectifier behind it, over several devices, and under its former name."""
+"""Relatives of BatchNorm: followed by a rectifier, over several devices, and under its former name."""
 
 from ..opdef.declare import op
 from ..opdef.params import Training

@@ -1,4 +1,4 @@
-"""The primitive behind ``xp.host``: a function of NumPy arrays as a step of programs."""
+"""The primitive that ``xp.host`` calls: a function of NumPy arrays as a step of programs."""
 
 from ..errors import AutogradError, ShapeError
 from ..opdef.declare import primitive

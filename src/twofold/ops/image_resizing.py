@@ -18,7 +18,7 @@ COPIED = ("int8", "int32")
 
 
 def _scale(size, new):
-    """Pixels for each new one, rounded as OpenCV rounds it: where a new pixel begins between two, size / new may name the other one."""
+    """Pixels of the old size per pixel of the new one, rounded as in OpenCV: plain division could select a neighbor at a boundary."""
     return 1 / (new / size)
 
 

@@ -61,7 +61,7 @@ def shape_of_codes(shape: tuple[int, ...], codes: tuple[int, ...], reverse: bool
 
 
 def _sizes_of_codes(shape: tuple[int, ...], codes: tuple[int, ...]) -> tuple[int, ...]:
-    """The sizes, with -1 for one that is to be inferred."""
+    """The sizes, with -1 for a size to infer."""
     sizes, rest, out = list(shape), list(codes), []
     try:
         while rest:

@@ -73,7 +73,7 @@ def mp_adamw_update(
 
 
 def _declare_multi(name, width, doc):
-    """Declare the update of many weights, with ``width`` arrays for each; behind them is the gradients' scale."""
+    """Declare the update of many weights, with ``width`` arrays for each, followed by the gradients' scale."""
 
     def rule(
         xp,
@@ -87,7 +87,7 @@ def _declare_multi(name, width, doc):
         clip_gradient: float = -1.0,
         num_weights: int = 1,
     ):
-        # the numbers may be arrays behind the scale
+        # the numbers may be arrays that follow the scale
         arrays, (scale, *rest) = data[: width * num_weights], data[width * num_weights :] or (None,)
         groups, numbers = grouped(name, (*arrays, *rest), width, num_weights, {"lrs": lrs, "wds": wds, "etas": etas})
 

@@ -42,7 +42,7 @@ def _window(size, kernel, stride, pad, convention):
     if convention == "same":
         count = -(-size // stride)
         total = max(0, (count - 1) * stride + kernel - size)
-        # the odd element of padding is behind, as in TensorFlow, whose convention this is
+        # the odd element of padding comes last, as in TensorFlow, which defined this convention
         return Window(size, kernel, stride, total // 2, total - total // 2, count, total - total // 2)
     if room < 0:
         given = f"kernel {kernel}, {size} elements padded to {size + 2 * pad}"

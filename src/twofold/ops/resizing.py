@@ -31,7 +31,7 @@ def adaptive_average(xp, data, *, output_size: Shape = ()):
     """Means of images (n, c, h, w) over ``output_size`` cells: (n, c, *output_size).
 
     The cells along an axis of size n are floor(k · n / m) … ceil((k + 1) · n / m), so neighbors may overlap by a pixel. One number is
-    height and width, and none is 1.
+    height and width, and no size is 1.
     """
     _check_image("AdaptiveAvgPooling2D", data.shape)
     sizes = list(output_size) or [1]

@@ -156,7 +156,7 @@ def box_nms(
 
 
 def _converted(xp, rows, start, convert):
-    """Rows with their boxes in another format."""
+    """The rows with their boxes converted to another format."""
     box = convert(xp, sides(xp, xp.take_slice(rows, start, start + 4, 2)))
     parts = [xp.take_slice(rows, 0, start, 2), xp.stack(box, 2), xp.take_slice(rows, start + 4, rows.shape[2], 2)]
     return xp.concat(*parts, axis=2)

@@ -107,7 +107,7 @@ def trace_chunks(events: Iterable[str], other: Mapping[str, object]) -> Iterator
     events
         The events, as JSON.
     other
-        What is noted besides them.
+        Further data of the event.
     """
     yield b'{"traceEvents": [\n'
     rest, separator = iter(events), ""

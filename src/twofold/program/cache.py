@@ -56,7 +56,7 @@ class Cache(dict[Hashable, Any]):
         return found
 
     def add(self, key: Hashable, entry: AnyEntry) -> AnyEntry:
-        """Insert an entry, and return the one that stands: another thread's entry wins if it came first."""
+        """Insert an entry, and return the valid one: another thread's entry wins if it came first."""
         with TABLES.lock:  # held by fork(), so that no child finds a half-done eviction; reentrant, for finalizers that compile
             while len(self) >= self.limit:
                 oldest = next(iter(self))

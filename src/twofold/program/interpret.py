@@ -23,7 +23,7 @@ MOST_BYTES = 1 << 21
 
 
 def interpretable(outputs: Sequence[Node]) -> list[Node] | None:
-    """The lowered graph if it is to be interpreted; else None, as for the setting ``jit_eager``: machine code from the first use on."""
+    """The lowered graph if it should be interpreted; else None, as for the setting ``jit_eager``: machine code from the first use on."""
     if SETTINGS.jit_eager:
         return None
     low = lower(outputs)

@@ -1,7 +1,7 @@
-"""Observers: layers report what they run, by default to nobody.
+"""Observers: layers report what they run; by default nothing listens.
 
-Code that takes microseconds anyway tests `LISTENERS`, which is empty while nobody listens. Shorter code (the generated callables for small
-arrays) tests nothing: the function that it calls is replaced by a timed one while somebody listens (`exchangeable`).
+Code that takes microseconds anyway tests `LISTENERS`, which is empty while nothing listens. Shorter code (the generated callables for small
+arrays) tests nothing: the function that it calls is replaced by a timed one while there are listeners (`exchangeable`).
 """
 
 import os
@@ -139,7 +139,7 @@ class span:
 
 
 class _Place:
-    """A function that generated code finds under a name in its globals, and the timed one that replaces it while somebody listens."""
+    """A function that generated code finds under a name in its globals, and the timed one that replaces it while there are listeners."""
 
     def __init__(self, env: dict[str, Any], key: str, name: str, size: Callable[[Any], int]) -> None:
         self._env, self._key, self._name, self._size = env, key, name, size
@@ -165,7 +165,7 @@ _places: list[_Place] = []
 
 
 def exchangeable(env: dict[str, Any], key: str, name: str, size: Callable[[Any], int]) -> None:
-    """Time a function of generated code while somebody listens.
+    """Time a function of generated code while there are listeners.
 
     Parameters
     ----------

@@ -217,7 +217,7 @@ class Queue:
                 gate.acquire()
 
     def _runnable(self, target: Task) -> Task | None:
-        """A ready task that nobody has started: the target or one of its dependencies; None if other threads are running all of them."""
+        """A ready task that no thread has started: the target or one of its dependencies; None if other threads are running all of them."""
         if self.schedule is not None:
             ready = [t for t in list(self._open) if not t.before and not t.runner]
             if ready:

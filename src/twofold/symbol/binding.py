@@ -22,7 +22,7 @@ Arrays = Mapping[str, NDArray] | Sequence[NDArray]
 
 
 class _NotArrays(ParameterError, TypeError):
-    """Something else than arrays was given."""
+    """Something other than arrays was given."""
 
 
 def _by_name(given: Any, names: Sequence[str], what: str, optional: bool = False) -> dict[str, NDArray]:

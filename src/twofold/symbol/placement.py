@@ -1,4 +1,4 @@
-"""Assigns nodes to devices by the attribute ``ctx_group``, and groups them in stretches that one device runs as a whole."""
+"""Assigns nodes to devices by the attribute ``ctx_group``, and groups consecutive nodes on one device into parts."""
 
 from collections.abc import Iterable, Mapping
 

@@ -155,7 +155,7 @@ def _twin(array: NDArray) -> NDArray:
 
 
 def _own_rows(content: Any) -> Any:
-    """A gradient without the rows that `_marked` has put behind those of the variable."""
+    """A gradient without the padding rows that `_marked` has added to the variable."""
     if content.__class__ is not SparseValue or content.sparse.stype != "row_sparse":
         return content
     found = content.sparse

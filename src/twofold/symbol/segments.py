@@ -143,7 +143,7 @@ class _Segment:
 
 def _groups(operators: Sequence[SymbolNode], is_cut: Callable[[SymbolNode], bool]) -> list[list[SymbolNode]]:
     """The nodes in groups, each reading only from earlier ones and itself: segments and cuts in turn."""
-    # even numbers for segments, odd ones for the cuts behind them
+    # even numbers for segments, odd ones for the cuts that follow them
     number: dict[SymbolNode, int] = {}
     groups: dict[int, list[SymbolNode]] = {}
     for node in operators:

@@ -100,7 +100,7 @@ def gradient_stypes(inference: Inference, types: StorageTypes, outputs: Iterable
 
 
 def with_spare_rows(types: StorageTypes, order: Sequence[SymbolNode], outputs: Iterable[Head]) -> set[SymbolNode]:
-    """The row-sparse variables behind whose rows others may lie that belong to no row of the array: nothing reads those."""
+    """The row-sparse variables that may be padded with rows that belong to no row of the array: nothing reads those."""
     read = {h for h in outputs if types.of(h) == "row_sparse"}  # values whose every row is read
     for node in reversed(order):
         stypes = [types.of(h) for h in node.inputs]
@@ -204,7 +204,7 @@ class NominalNamespace(GraphNamespace):
         return [_indices(COUNT), _indices(*indices.shape)]
 
     def padded(self, *arrays: Node) -> list[Node]:
-        """Arrays with copies of the last element behind them."""
+        """Arrays padded with copies of the last element."""
         return list(arrays)
 
     def places(self, stored: Node, wanted: Node) -> list[Node]:

@@ -215,7 +215,7 @@ def rand_ndarray(
     distribution: str | None = None,
     ctx: Device | None = None,
 ) -> Any:
-    """A random array: normal samples if it is dense, otherwise see `rand_sparse_ndarray`, whose parameters it has."""
+    """A random array: normal samples if it is dense; `rand_sparse_ndarray` with the same parameters if it is sparse."""
     if stype == "default":
         return nd.array(rnd.randn(*shape), dtype=default_dtype() if dtype is None else dtype, ctx=ctx)
     return rand_sparse_ndarray(
@@ -326,7 +326,7 @@ def _csr_uniform(shape: Shape, density: float) -> tuple[np.ndarray, np.ndarray, 
 def _csr_powerlaw(shape: Shape, density: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Elements at the beginning of the rows, in [1, 3): data, indices, indptr.
 
-    The first row has two elements, each further row twice as many as the one before (at most all), until none are left but one for each
+    The first row has two elements, each further row twice as many as the row before (at most all), until only one is left for each
     of the remaining rows.
     """
     rows, columns = shape

@@ -25,7 +25,7 @@ from .statistics import PIECE, array_content, has_statistics, statistics_of
 
 def read_parameters(source: Source, content: Content, selection: Selection) -> None:
     """Arrays of an MXNet parameter file. Names come last in the file: those of a cut one stay unknown."""
-    reader = FileReader(source.file)  # not the file mapped into memory: if somebody shortened it, the system would end this process
+    reader = FileReader(source.file)  # not the file mapped into memory: if another program shortened it, the system would end this process
     unnamed: list[ArrayContent] = []
     is_numpy = False
     try:

@@ -16,7 +16,7 @@ from .content import Content, Fact, Sample, Selection, Table
 from .selecting import selected, spread
 from .source import Source
 
-#: Records that are looked into, besides those that are shown; and how many different values a table lists.
+#: Records that are parsed, in addition to those that are shown; and how many different values a table lists.
 EXAMINED, LISTED = 256, 20
 #: Headers of records that are no labeled data would name ids beyond these limits.
 MOST_LABELS, LARGEST_ID = 1 << 20, 1 << 48

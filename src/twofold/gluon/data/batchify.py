@@ -111,7 +111,7 @@ class Pad:
 
 
 class Append:
-    """Keeps samples as a list of arrays, for samples that are to be processed one at a time.
+    """Keeps samples as a list of arrays, to process them one at a time.
 
     Parameters
     ----------

@@ -89,7 +89,7 @@ class WorkerProcesses:
     Raises
     ------
     AttributeError, TypeError, pickle.PicklingError
-        If workers are to be spawned and a function, or the dataset in it, cannot be pickled.
+        If workers must be spawned and a function, or the dataset in it, cannot be pickled.
     """
 
     def __init__(

@@ -73,7 +73,7 @@ def _choose(self: ArrayLike, choices: Any, out: Out = None, mode: Any = "raise")
 
 @form_of(np.partition)
 def partition(a: ArrayLike, kth: Any, axis: int | None = -1, kind: Any = "introselect", order: None = None) -> ndarray:
-    """The elements reordered so that those at positions are where sorting would put them, smaller ones before, larger ones behind."""
+    """The elements partitioned: those at the positions are where sorting would put them, smaller ones before them, larger ones after."""
     x = operand(a)
     x, at = (x.reshape(-1), 0) if axis is None else (x, normalized_axis(axis, x.ndim))
     places = np.argpartition(host_of(x), to_numpy(kth), at, kind)

@@ -39,7 +39,7 @@ def _window(params, names=("kernel", "stride", "dilate")):
 
 
 def _both_sides(pad):
-    """Padding for ONNX: in front of each axis, then behind each."""
+    """Padding for ONNX: before each axis, then after each."""
     return {"pads": [*pad, *pad]} if any(pad) else {}
 
 
@@ -134,7 +134,7 @@ def _(onnx, node, data):
     if convention == "full" and not any(pad) and all(k >= s for k, s in zip(params["kernel"], params["stride"] or pad, strict=True)):
         window["ceil_mode"] = 1
     elif convention == "full":
-        # with padding, windows that begin behind the image are left out by ONNX, and not by MXNet: their extent is written as padding
+        # with padding, ONNX leaves out windows that begin after the image, and MXNet does not: their extent is written as padding
         onnx.depends_on(*data.shape[2:])
         window["pads"] = [*pad, *[p + o for p, o in zip(pad, over, strict=True)]]
     if kind == "max":

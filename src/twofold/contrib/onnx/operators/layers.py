@@ -15,7 +15,7 @@ from .functions import NP, F
 def _pads(
     graph: Any, x: Tensor, kernel: list[int], strides: list[int], dilations: list[int], pads: list[int] | None, auto_pad: str
 ) -> list[int]:
-    """Padding in front of each axis, then behind each."""
+    """Padding before each axis, then after each."""
     if auto_pad in ("", "NOTSET"):
         return list(pads) if pads else [0] * (2 * len(kernel))
     if auto_pad == "VALID":
@@ -91,7 +91,7 @@ def ConvTranspose(
 
 
 def _window(graph: Any, x: Tensor, kernel: list[int], strides: Any, dilations: Any, pads: Any, auto_pad: str, ceil_mode: int) -> Any:
-    """(strides, padding in front, behind): with ``ceil_mode`` the padding behind reaches as far as the last window."""
+    """(strides, padding before, after): with ``ceil_mode`` the padding after the axis reaches as far as the last window."""
     strides, dilations = strides or [1] * len(kernel), dilations or [1] * len(kernel)
     front, back = _halves(_pads(graph, x, kernel, strides, dilations, pads, auto_pad))
     extra = [0] * len(kernel)
@@ -100,7 +100,7 @@ def _window(graph: Any, x: Tensor, kernel: list[int], strides: Any, dilations: A
         for k, (n, s) in enumerate(zip(reach, strides, strict=True)):
             room = x.size(k + 2) + front[k] + back[k] - n
             count = -(-room // s) + 1
-            if (count - 1) * s >= x.size(k + 2) + front[k]:  # a window that begins in the padding behind is left out
+            if (count - 1) * s >= x.size(k + 2) + front[k]:  # a window that begins in the padding after the axis is left out
                 count -= 1
             extra[k] = (count - 1) * s + n - x.size(k + 2) - front[k] - back[k]
     return strides, front, back, [max(0, e) for e in extra]

@@ -55,7 +55,8 @@ def _matrix(at: np.ndarray, size: int, mode: str, options: dict[str, Any], scale
     if mode == "nearest":
         places = np.clip(_nearest(at, options["nearest_mode"]), 0, size - 1).astype(int)
         return np.eye(size)[places]
-    stretch = min(scale, 1.0) if options["antialias"] else 1.0  # a kernel that covers all elements behind one of a smaller result
+    # so that the kernel covers all elements that one element of a smaller result depends on
+    stretch = min(scale, 1.0) if options["antialias"] else 1.0
     radius = (1.0 if mode == "linear" else 2.0) / stretch
     first = np.floor(at - radius).astype(int)
     taps = first[:, None] + np.arange(math.ceil(2 * radius) + 2)

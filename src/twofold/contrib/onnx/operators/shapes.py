@@ -159,7 +159,7 @@ def Tile(graph, data, repeats):
 
 @reads
 def Pad(graph, data, pads, constant_value=None, axes=None, *, mode="constant", value=None):
-    """The operand with elements added in front of and behind each axis."""
+    """The operand with elements added before and after each axis."""
     places = data.axes(axes.integers if axes is not None else None)
     edges, filler = pads.integers, value if value is not None else 0.0 if constant_value is None else constant_value.number
     if len(edges) != 2 * len(places):

@@ -43,7 +43,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd, Counting):
     Raises
     ------
     ParameterError
-        If the best model is to be saved without a metric.
+        If the best model should be saved but there is no metric.
     """
 
     def __init__(

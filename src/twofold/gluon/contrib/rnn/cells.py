@@ -118,7 +118,7 @@ class VariationalDropoutCell(ModifierCell, arrays="nd"):
     Raises
     ------
     ParameterError
-        If states are to be dropped in a base cell that does not support single steps.
+        If states should be dropped in a base cell that does not support single steps.
 
     Notes
     -----

@@ -57,7 +57,7 @@ def _add_convolution(
 
 
 class LinearBottleneck(HybridBlock, arrays="nd"):
-    """More channels by a 1x1 convolution, a depthwise 3x3 convolution, and fewer channels without an activation behind them.
+    """More channels by a 1x1 convolution, a depthwise 3x3 convolution, and fewer channels without an activation after them.
 
     Parameters
     ----------
