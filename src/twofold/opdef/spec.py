@@ -199,7 +199,7 @@ class Op:
 
     @cached_property
     def training(self) -> tuple[str, ...]:
-        """Name of the parameter that is the training flag, if there is one."""
+        """Name of the parameter that is the training flag, or None."""
         return tuple(p.name for p in self.params.values() if p.kind is TRAINING)
 
     @cached_property
@@ -275,7 +275,7 @@ class Op:
         return not any(self.params[name].kind.ambiguous(given[name]) for name in self.ambiguous if name in given)
 
     def _bind_checked(self, legacy: bool, given: dict[str, object]) -> "BoundOp":
-        """The bound_op for parameters that are unknown as they were given, or ambiguous: those are looked up by `exact`."""
+        """The bound operator for parameters that were not seen before in this form, or are ambiguous: those are looked up by `exact`."""
         values = tuple(given.items())
         key = (legacy, values) if self.is_plain(given) else (legacy, exact(values))
         try:
