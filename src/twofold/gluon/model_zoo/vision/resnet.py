@@ -116,7 +116,7 @@ class _BlockV1(HybridBlock, arrays="nd"):
 
 @_documented
 class BasicBlockV1(_BlockV1, arrays="nd"):
-    """Two 3x3 convolutions, each with batch normalization behind it."""
+    """Two 3x3 convolutions, each followed by batch normalization."""
 
     _input_first: ClassVar[bool] = True
 
@@ -162,7 +162,7 @@ class _BlockV2(HybridBlock, arrays="nd"):
 
 @_documented
 class BasicBlockV2(_BlockV2, arrays="nd"):
-    """Two 3x3 convolutions, each behind batch normalization and a rectifier."""
+    """Two 3x3 convolutions, each after batch normalization and a rectifier."""
 
     _depth: ClassVar[int] = 2
 
@@ -177,7 +177,7 @@ class BasicBlockV2(_BlockV2, arrays="nd"):
 
 @_documented
 class BottleneckV2(_BlockV2, arrays="nd"):
-    """A 3x3 convolution of a quarter of the channels between two 1x1 convolutions, all behind batch normalization."""
+    """A 3x3 convolution of a quarter of the channels between two 1x1 convolutions, each after batch normalization."""
 
     _depth: ClassVar[int] = 3
 
@@ -252,7 +252,7 @@ class ResNetV1(_ResNet, arrays="any", paper="Deep residual learning for image re
 
 
 class ResNetV2(_ResNet, arrays="any", paper="Identity mappings in deep residual networks, ECCV 2016"):
-    """`ResNetV1` with batch normalization and rectifiers before the convolutions, and nothing behind the sums."""
+    """`ResNetV1` with batch normalization and rectifiers before the convolutions, and nothing after the sums."""
 
     def _add_first(self, channels: int, thumbnail: bool) -> None:
         self.features.add(nn.BatchNorm(scale=False, center=False))
