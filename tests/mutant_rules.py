@@ -306,7 +306,7 @@ MUTANTS = (
     ),
     Mutant("a saved operand that others hold is lent", RECORDING, "                v = v.lend(tape)\n", "                pass\n"),
     Mutant("the short path asks for equal dtypes", FAST, 'same = "a.dtype is b.dtype"', 'same = "True"'),
-    Mutant("the long path asks for equal dtypes", CONVENTIONS, "if (op.elementwise or op.alike) and len(set(same)) > 1:", "if False:"),
+    Mutant("the long path asks for equal dtypes", CONVENTIONS, "if (op.elementwise or op.front.alike) and len(set(same)) > 1:", "if False:"),
     # backward
     Mutant(
         "backward clears what it used",
@@ -375,7 +375,7 @@ MUTANTS = (
     ),
     Mutant("a kernel reads an operand before it is written over", PLAN, "read[d] <= k and d not in self.viewed", "d not in self.viewed"),
     Mutant("what a kernel reads by a view is not written over", PLAN, "read[d] <= k and d not in self.viewed", "read[d] <= k"),
-    Mutant("a choice is not made over its operands", PLAN, " and n.bound_op.op.may_overwrite:", ":"),
+    Mutant("a choice is not made over its operands", PLAN, " and n.bound_op.op.layout.may_overwrite:", ":"),
     Mutant(
         "a result over a leaf has its dtype", PLAN, "if d.shape == n.shape and d.dtype == n.dtype), None)", "if d.shape == n.shape), None)"
     ),
