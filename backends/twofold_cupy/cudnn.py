@@ -110,7 +110,7 @@ class Convolutions:
 
 
 def plan_of(shape: Shape, handle: object, **options: object) -> Plan | None:
-    """The first plan of cuDNN's heuristics that is allowed; None if there is none."""
+    """The first allowed plan of cuDNN's heuristics, or None."""
     cudnn = library()
     stored, computed = (getattr(cudnn.data_type, name) for name in KINDS[shape.dtype])
     graph = cudnn.pygraph(io_data_type=stored, intermediate_data_type=computed, compute_data_type=computed, handle=handle, **options)

@@ -29,7 +29,7 @@ _lock = threading.RLock()  # reentrant: a finalizer or signal handler may interr
 
 
 def limit() -> int | None:
-    """The limit in bytes for the current device; None if there is none."""
+    """The limit in bytes for the current device, or None."""
     reserve = SETTINGS.gpu_memory_reserve
     return runtime.memGetInfo()[1] * (100 - reserve) // 100 if reserve else None
 

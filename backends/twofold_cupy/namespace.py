@@ -339,7 +339,7 @@ def _in_stream(member: Any, streams: Streams) -> Any:
 
 
 def device_of_first(args: Sequence[Array]) -> int:
-    """The device of the first array among operands, lists included; the current device if there is none."""
+    """The device of the first array among operands, lists included; the current device without arrays."""
     for a in args:
         for x in a if isinstance(a, (list, tuple)) else (a,):
             if isinstance(x, cupy.ndarray):

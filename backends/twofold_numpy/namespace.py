@@ -22,7 +22,7 @@ from .special import erf, erfinv, gammaln, polygamma
 
 #: Elements of a block, of the summation tree and of fused kernels alike, so that a fused sum has the bits of a separate one.
 BLOCK = 65_536
-#: The product of two operands' sizes below which their matrix product is small, whatever their shapes: tested first, as it is cheaper.
+#: The product of two operands' sizes below which their matrix product is small, whatever their shapes: tested first, being cheaper.
 SMALL_SIZES = 1 << 24
 #: The axes of a reduction.
 Axes = int | tuple[int, ...] | None

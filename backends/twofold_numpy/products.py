@@ -176,7 +176,7 @@ def multiply(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.
     return out
 
 
-#: Filled by the adapter: give a product in machine code, or None if there is none for these layouts.
+#: Filled by the adapter: give a product in machine code, or None for layouts without one.
 IN_MACHINE_CODE: list[Callable[[Blas, Multiplication | InnerProduct], Product | None]] = []
 #: Products that are computed piece by piece with NumPy before the compiler is loaded for them, which takes 0.1 s. The bits are the same.
 PATIENCE = 32
@@ -225,7 +225,7 @@ class _Patience:
 
 
 def _in_machine_code(library: Blas, of: Multiplication | InnerProduct, otherwise: Product) -> Product:
-    """A product in machine code; the other one if there is none, or until it is worth loading the compiler."""
+    """A product in machine code; by BLAS where that is impossible, or until loading the compiler pays."""
     if _Patience.used < PATIENCE and not is_loaded():
         return partial(_patiently, otherwise)
     return next(filter(None, (make(library, of) for make in IN_MACHINE_CODE)), otherwise)

@@ -58,12 +58,12 @@ def pause(train_mode: bool = False) -> Scope:
 
 
 def train_mode() -> Scope:
-    """A scope in which operators run in training mode; recording stays as it is."""
+    """A scope in which operators run in training mode; recording is not affected."""
     return Scope(None, True)
 
 
 def predict_mode() -> Scope:
-    """A scope in which operators run in inference mode; recording stays as it is."""
+    """A scope in which operators run in inference mode; recording is not affected."""
     return Scope(None, False)
 
 

@@ -232,7 +232,7 @@ def fake_gpus() -> int:
 
 #: The variable in which a spare that has taken the place of a worker keeps that worker's number.
 PLACE = "TWOFOLD_PLACE"
-#: Variables that hold a process's number: that one, and those of Open MPI, MPICH and Slurm.
+#: Variables that hold a process's number: `PLACE`, and those of Open MPI, MPICH and Slurm.
 RANKS = (PLACE, "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
 
 

@@ -65,7 +65,7 @@ def _look_after(process: int, launcher: int, missing: str) -> None:
 
 def _end_if_stuck(process: int, missing: str) -> bytes:
     """What the process has written until it ended: that it connects, and that it has."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is meant for the process itself
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for the process itself
     looked = since = monotonic()
     written = b""
     told = select.poll()

@@ -10,9 +10,9 @@ MOST = 8192
 
 
 class ByInstruction(dict[tuple[int, int], T], Generic[T]):
-    """What is known of instructions, by the address of the code and the position in it.
+    """What is known about instructions, by the address of their code object and their position in it.
 
-    Hashing the code itself would take as long as it is. What is known must hold the code, so that no other gets its address.
+    Hashing the code itself would take time in proportion to its length. Entries must hold the code, so that no other code gets its address.
     """
 
     def of(self, code: CodeType, position: int, new: Callable[[], T]) -> T:

@@ -20,6 +20,6 @@ def notes_folder() -> Path | None:
 
 
 def last_checkpoint(folder: Path | None) -> str:
-    """The name of the last checkpoint; empty if none was noted."""
+    """The name of the last checkpoint; empty before the first."""
     note = None if folder is None else folder / LAST_CHECKPOINT
     return note.read_text(encoding="utf-8").strip() if note is not None and note.is_file() else ""

@@ -13,7 +13,7 @@ PACKAGE = __name__.rpartition(".")[0]
 
 
 def _module_of(name: str) -> str | None:
-    """The module for which a public name stands, such as ``numpy`` for ``np``; the table is there once the package is imported."""
+    """The module that a public name refers to, such as ``numpy`` for ``np``; the table is complete once the package is imported."""
     where = vars(sys.modules[PACKAGE]).get("_PUBLIC", {}).get(name)
     return where if isinstance(where, str) and where != name else None
 

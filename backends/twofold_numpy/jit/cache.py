@@ -19,7 +19,7 @@ def folder() -> Path:
 
 
 def load(key: str) -> bytes | None:
-    """The object code stored under a key; None if there is none, if another user owns it, or if it is damaged."""
+    """The object code stored under a key; None if the file is missing or damaged, or if another user owns it."""
     try:
         path = folder() / key
         with path.open("rb") as file:

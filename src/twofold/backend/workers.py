@@ -103,7 +103,7 @@ def _serve(tasks: "SimpleQueue[Task]") -> None:
         del task
 
 
-#: The function that returns the core on which the calling thread runs; None where there is none.
+#: The function that returns the core on which the calling thread runs; None on systems without such a function.
 _THIS_CORE: Callable[[], int] | None = getattr(ctypes.PyDLL(None), "sched_getcpu", None) if sys.platform == "linux" else None
 #: The cores that the thread which woke helpers last may use.
 _cores: list[set[int]] = [set()]

@@ -130,7 +130,7 @@ def _adapters() -> Rows:
 
 def capabilities(target: Target) -> str:
     """What an adapter is and can do, in a line."""
-    # all but kind and name, which begin the line
+    # the kind and name are printed first
     given = ((f.name.replace("_", " "), getattr(target, f.name)) for f in fields(target)[2:])
     able = [name for name, value in given if value is True]
     able += [f"epilogues {', '.join(sorted(target.epilogues))}"] if target.epilogues else []

@@ -71,9 +71,9 @@ class View(NamedTuple):
     slots
         How many slots there are.
     is_lost
-        Whether one of those that the job uses is gone.
+        Whether a slot that the job uses is gone.
     status
-        The job's exit status; None while it runs, or if there is none.
+        The job's exit status; None while it runs, or without a job.
     checkpoint
         The name of the last checkpoint; empty if none has been written.
     """
@@ -127,7 +127,7 @@ class Policy:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        #: The number of workers that run; 0 if none does.
+        #: The number of running workers.
         self._workers = 0
         #: The number to wait for, and since when.
         self._wanted = limits.workers
@@ -202,7 +202,7 @@ class Slots(Protocol):
     """Where processes can run."""
 
     def hosts(self) -> list[Host]:
-        """The machines with the numbers of their slots that are there now. The first one has worker 0."""
+        """The machines with the numbers of slots that they have now. The first machine runs worker 0."""
         ...
 
     def use(self, count: int) -> tuple[list[Host], Mapping[str, str]]:

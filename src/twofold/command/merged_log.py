@@ -38,7 +38,7 @@ class Ended(NamedTuple):
     status
         The exit status: 0 if all succeeded; 128 plus the signal's number after an interrupt.
     rank
-        The process that failed first; None if none did or it is unknown.
+        The process that failed first; None if no process did, or if it is unknown.
     """
 
     status: int

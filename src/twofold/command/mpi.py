@@ -125,7 +125,7 @@ def _open_mpi(job: Job) -> Iterator[str]:
         yield from ("--host", _listed(job.hosts))
     else:
         yield from ("--map-by", ":OVERSUBSCRIBE")
-    # a process that waits lets others run where there are more processes than cores
+    # with more processes than cores, a waiting process must let others run
     yield from ("--mca", "mpi_yield_when_idle", "1")
     if job.interface:
         yield from ("--mca", "btl_tcp_if_include", job.interface)
@@ -149,7 +149,7 @@ def _mpich(job: Job) -> Iterator[str]:
 
 
 def _slurm(job: Job) -> Iterator[str]:
-    # the environment goes to the processes as it is; without PMIx each would be a cluster of one
+    # the environment is passed to the processes unchanged; without PMIx each would be a cluster of one
     yield from ("--mpi=pmix", f"--ntasks={job.processes}", "--label", "--kill-on-bad-exit=1")
 
 

@@ -70,7 +70,7 @@ class Holder:
         return ray.util.get_node_ip_address(), [str(k) for k in ray.get_gpu_ids()]
 
     def hold(self) -> None:
-        """Never returns, so that its result is there only if this actor has died."""
+        """Never returns, so its result appears only when this actor has died."""
         threading.Event().wait()
 
     def run(self, command: str, variables: Mapping[str, str], folder: str) -> None:
@@ -80,7 +80,7 @@ class Holder:
         self._daemons.append(subprocess.Popen(["/bin/sh", "-c", command], env={**os.environ, **variables}, stdin=subprocess.DEVNULL))
 
     def read(self, path: str) -> str:
-        """The text of a file; empty if there is none."""
+        """The text of a file; empty without the file."""
         return Path(path).read_text(encoding="utf-8") if os.path.isfile(path) else ""
 
     def remove(self, folder: str) -> None:

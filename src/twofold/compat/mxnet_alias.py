@@ -75,7 +75,7 @@ def reason_for_absence(name: str) -> tuple[str, str] | None:
 
 
 def _namespace(path: str) -> Any:
-    """A module of Twofold, or a namespace that a module creates on request, such as ``ndarray.linalg``; None if there is none."""
+    """A module of Twofold, or a namespace that a module creates on request, such as ``ndarray.linalg``; None for other names."""
     full = f"{ROOT}.{path}" if path else ROOT
     if full in sys.modules:
         return sys.modules[full]

@@ -167,7 +167,7 @@ class Executor:
         for name, value in kwargs.items():
             self._feed(name, value)
         made = self._run.forward(bool(is_train), keep=bool(is_train) and self._has_backward)
-        # an output that occurs twice is one content: as a shared Value, a write into one of its arrays leaves the other as it is
+        # an output that occurs twice is one content: as a shared Value, a write into one of its arrays does not change the other
         for key in self._repeated:
             if made[key].__class__ is not SparseValue:
                 made[key] = Value(data_of(made[key]), None, None, device_of(made[key]), ALWAYS)

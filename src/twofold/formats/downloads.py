@@ -122,7 +122,7 @@ def download(
     retries: int = 5,
     verify_ssl: bool = True,
 ) -> str:
-    """Download a file, unless it is there already; files in local caches (see `local_copy`) are copied.
+    """Download a file, unless it exists already; files in local caches (see `local_copy`) are copied.
 
     A download that was interrupted is continued, if the server can.
 

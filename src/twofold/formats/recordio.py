@@ -26,7 +26,7 @@ UNCHECKED = 1 << 20  # a length up to this may be allocated before the file is k
 
 
 def dump_record(content: bytes) -> bytes:
-    """Return a record as it is stored.
+    """Return the stored form of a record.
 
     Raises
     ------

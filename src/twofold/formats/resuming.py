@@ -189,7 +189,7 @@ def partial_file(target: str, url: str, source: DownloadSource) -> Iterator[Part
 
 
 def _locked(path: str) -> BinaryIO | None:
-    """A file of that name, locked; None if another process has locked it, or where there are no locks."""
+    """A file of that name, locked; None if another process has locked it, or on file systems without locks."""
     if os.name == "nt":
         return None
     file = open(path, "ab")  # noqa: SIM115  the caller closes it

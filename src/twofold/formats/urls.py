@@ -82,7 +82,7 @@ def named_errors(name: str, action: str) -> Iterator[None]:
 def send(url: str, chunks: Iterable[Buffer]) -> None:
     """Write a file at a URL.
 
-    The bytes are collected in a temporary file of this machine and sent when all are there. Stores of objects then replace the old object
+    The bytes are collected in a temporary file of this machine and sent when complete. Stores of objects then replace the old object
     by the new one; in the others the file is sent under another name and renamed.
     """
     import tempfile  # takes longer to load than all of this package

@@ -188,7 +188,7 @@ class HybridBlock(Block):
         ParameterError
             If the inputs are neither arrays nor symbols, or a mixture.
         """
-        # First, as it is every call of an ordinary model: nothing is searched for other kinds of arrays.
+        # First, because every call of an ordinary model takes this branch and need not look for other kinds of arrays.
         if isinstance(x, NDArray) and x._legacy:
             return self._run(x.context, x, *args)
         arrays: list[Any] = list(iter_arrays((x, *args)))
@@ -513,6 +513,6 @@ class _NotInferred(ParameterError):
 
 
 def check_backend(backend: str | None) -> None:
-    """Warn of a backend that is not known: MXNet leaves the graph as it is."""
+    """Warn about an unknown backend: MXNet leaves the graph unchanged."""
     if backend is not None and backend.upper() not in BACKENDS:
         tolerate("no such backend to optimize for", repr(backend), f"use one of {', '.join(BACKENDS)}, or none")

@@ -73,7 +73,7 @@ class ParameterDict:
     # creating and sharing
 
     def get(self, name: str, **kwargs: Unpack[ParameterAttributes]) -> Parameter:
-        """The parameter of a name, created if there is none.
+        """The parameter of a name, created on first use.
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ class ParameterDict:
             raise _difference(param.name, key, value, have)
 
     def get_constant(self, name: str, value: object = None) -> Parameter:
-        """The constant of a name, created from a value if there is none.
+        """The constant of a name, created from a value on first use.
 
         Parameters
         ----------

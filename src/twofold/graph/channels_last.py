@@ -252,7 +252,7 @@ class _Writer:
         if _axes(n) is not None:
             return self._in_first(n.operands[0])
         places, ndim = n.bound_op.op.layout.images, len(n.shape)
-        if places:  # a weight is read as it is, where `_spread` would move the axes of an operand that only broadcasts
+        if places:  # a weight is read unchanged; `_spread` would move the axes of an operand that only broadcasts
             return _with_params(n, tuple(self._in_last(i) if k in places else self._in_first(i) for k, i in enumerate(n.operands)))
         images = _images_of(n)
         return _with_params(n, tuple(self._in_last(i) if i in images else self._spread(i, ndim) for i in n.operands))

@@ -43,7 +43,7 @@ def _fit(grad: Any, operand: Node) -> Node:
 
 
 def input_gradients(node: Application, douts: Sequence[Node | None]) -> list[Node | None]:
-    """One gradient per input of an application, in the input's shape and dtype; None where there is none.
+    """One gradient per input of an application, in the input's shape and dtype; None for inputs without a gradient.
 
     Raises
     ------

@@ -208,7 +208,7 @@ def const(number: float | int | bool) -> Constant:
 
 
 def intern(bound_op: BoundOp, inputs: tuple[Node | None, ...], node: Application) -> Application:
-    """Intern a new node; if another thread interned an equal one first, that one is returned."""
+    """Intern a new node, or return the equal node that another thread interned first."""
     TABLES.bound_ops.add(bound_op)
     TABLES.count += 1
     return bound_op.typed.setdefault(inputs, node)

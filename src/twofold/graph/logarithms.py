@@ -139,7 +139,7 @@ def negated(x: Node) -> Node:
 
 
 def _apply_move(x: Application, data: Node | None) -> Node | None:
-    """The move ``x`` applied to other data of the same shape; None if there is none."""
+    """The move ``x`` applied to other data of the same shape; None if ``x`` is not a move."""
     return None if data is None else apply(x.bound_op, (data, *x.operands[1:]))
 
 

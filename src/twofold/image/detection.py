@@ -167,7 +167,7 @@ class DetRandomCropAug(DetAugmenter):
         self.enabled = _usable(self, area_range[1] > 0 and area_range[0] <= area_range[1])
 
     def __call__(self, src: NDArray, label: np.ndarray) -> tuple[NDArray, np.ndarray]:
-        """The part and the objects that it shows, or the image as it is."""
+        """The part and the objects that it shows, or the unchanged image."""
         h, w = src.shape[:2]
         for _ in range(self.max_attempts if self.enabled else 0):
             size = _random_size(h, w, self.aspect_ratio_range, self.area_range, inside=True)

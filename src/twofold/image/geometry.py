@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 NEAREST, LINEAR = 0, 1
 HOST = Device("cpu", 0)
-#: The matrix of an image that stays as it is.
+#: The matrix that leaves an image unchanged.
 IDENTITY = 1.0, 0.0, 0.0, 0.0, 1.0, 0.0
 #: The normalization that changes nothing.
 UNCHANGED = (0.0,) * 4 + (1.0,) * 4 + (0.0,) * 4

@@ -142,7 +142,7 @@ class ImageIter(DataIter):
         self.reset()
 
     def _order(self, num_parts: int, part_index: int) -> list[Any] | None:
-        """The keys of the images to visit; None for all records as they stand in the file."""
+        """The keys of the images to visit; None for all records in the order of the file."""
         if self.imgrec is None:
             keys = list(self.imglist or ())
         elif self.imgidx is not None:
@@ -302,7 +302,7 @@ class ImageIter(DataIter):
 
     def _write(self, batch_data: NDArray, batch_label: NDArray, row: int, image: NDArray, label: Any) -> None:
         """Write a sample to a row of a batch."""
-        if np.size(label) not in (1, self.label_width):  # as in MXNet, one number stands for as many as are wanted
+        if np.size(label) not in (1, self.label_width):  # as in MXNet, one number is repeated as often as needed
             file = "" if self.imgrec is None else f"{self.imgrec.uri}: "
             what = f"{type(self).__name__}: {file}{self._place()} has {np.size(label)} labels"
             raise ShapeError(what, f"label_width={self.label_width}", "pass the number that the samples have")
@@ -351,7 +351,7 @@ class ImageIter(DataIter):
         return data
 
     def postprocess_data(self, datum: NDArray) -> NDArray:
-        """The image as it stands in a batch: (c, h, w)."""
+        """The image in the axis order of batches: (c, h, w)."""
         return nd.transpose(datum, axes=(2, 0, 1))
 
     def state_dict(self) -> dict[str, Any]:

@@ -143,7 +143,7 @@ Operand: TypeAlias = Content | Scalar | UserFunction | None
 
 
 def alias(data: Array, owner: Value) -> Value:
-    """A Value for (part of) another one's buffer, which keeps that one alive."""
+    """A Value over (part of) the buffer of another Value, which it keeps alive."""
     return Value(data, None, None, owner.device, owner.shown())
 
 

@@ -1,4 +1,4 @@
-"""Text that generated functions share: how NumPy's arrays get out of ours and into new ones. A call would be a frame for each operation.
+"""Text that generated functions share: it unpacks NumPy's arrays and packs results. A call would cost a frame for each operation.
 
 In a template, a line that consists of ``{array}``, ``{scalar}``, ``{result}`` or ``{view}`` stands for the text that puts a result into a
 new array, and one such as ``{b of other}`` for that which gets the content ``b`` of ``other``, a root or a view. The code is run where

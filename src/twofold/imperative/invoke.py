@@ -35,7 +35,7 @@ from .tape import Tape, TapeEntry, tls
 from .user_function import UserFunction
 from .window import force
 
-#: An operand as it is given.
+#: An operand as the caller passes it.
 Argument: TypeAlias = Cell | Scalar | UserFunction | None
 
 

@@ -415,7 +415,7 @@ class CellNamespace(Derived):
 
 
 def _at_once(op: Op, inputs: Sequence[Any], params: Mapping[str, Any]) -> Any:
-    """The result of a primitive on arrays that are there, on cpu(0) and not recorded, by the adapter; else None.
+    """The adapter's result of a primitive on ready, unrecorded arrays on cpu(0); else None.
 
     What sparse arrays store has another size in each batch, and a program for each size would take longer than most operations.
     """

@@ -53,7 +53,7 @@ class _Known(CacheEntry):
     Attributes
     ----------
     program, reads
-        With the inputs of the window that it reads.
+        The program, and the inputs of the window that it reads.
     where
         For each live Value, its result and whether others have it too.
     """
@@ -335,7 +335,7 @@ def windows() -> list[Window]:
 
 
 def complete(device: Device) -> None:
-    """Note that this thread's window of a device holds a backward; if another thread has run it meanwhile, there is none."""
+    """Note that this thread's window of a device holds a backward, unless another thread has already run the window."""
     w = HERE.by_device.get(device)
     if w is not None:
         w.complete = True
@@ -420,7 +420,7 @@ def _key(w: Window, wanted: tuple[Node, ...], dead: tuple[Node, ...]) -> Any:
 
 def _compile(w: Window, wanted: tuple[Node, ...], dead: tuple[Node, ...]) -> _Known:
     unique = list(dict.fromkeys(wanted))
-    # every application stands for an array that a caller could hold, except inside a definition or a gradient
+    # every application belongs to an array that a caller could hold, except inside a definition or a gradient
     held = [n for n in post_order(unique, lambda n: w.inner.get(n, n.inputs)) if n not in w.inner]
     at = _replacing(w)
     names = {n: at.get(n, n) for n in w.data}  # inputs, as the program knows them

@@ -99,7 +99,7 @@ def read_at_once(root: Cell, chain: Chain) -> tuple[Content, Array] | None:
 
 
 def recorded_part(v: Value, chain: Chain, seen: Any = None, is_copy: bool = False) -> Value | None:
-    """A small part of a tracked array that is ready, copied, or a large one that has no gaps, as it is; None for anything else.
+    """A copy of a small part of a ready tracked array, or a large part without gaps itself; None for anything else.
 
     It is recorded as its view operations would be. Their gradients read shapes only, so that of their results only the last one is made,
     and a backward that joins a window does not miss them there.

@@ -189,7 +189,7 @@ def bilinear_kernel(shape: tuple[int, ...]) -> np.ndarray:
     -----
     Long, Shelhamer and Darrell, Fully convolutional networks for semantic segmentation, 2015, section 3.3.
     """
-    # MXNet takes the width's factor for the rows too: the kernel is meant to be square.
+    # MXNet uses the width's factor for the rows too: it expects square kernels.
     f = np.ceil(shape[3] / 2.0)
     centre = (2 * f - 1 - f % 2) / (2.0 * f)
     rows, columns = (1 - np.abs(np.arange(n) / f - centre) for n in shape[2:])

@@ -52,7 +52,7 @@ class DataDesc(_NameAndShape):
 
     @staticmethod
     def get_batch_axis(layout: str | None) -> int:
-        """The batch axis of a layout, marked ``N``; −1 if there is none, 0 if the layout is None."""
+        """The batch axis of a layout, marked ``N``; −1 without one, 0 if the layout is None."""
         return 0 if layout is None else layout.find("N")
 
     @staticmethod

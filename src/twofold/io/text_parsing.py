@@ -73,7 +73,7 @@ class ValueParser:
         return rows.reshape(-1, *self.shape)
 
     def placeholder(self) -> bytes:
-        """A line that stands for one that cannot be parsed."""
+        """A line that replaces one that cannot be parsed."""
         columns = prod(self.shape)
         while columns - sum(0 <= k < columns for k in set(self.dropped)) < prod(self.shape):
             columns += 1
@@ -201,7 +201,7 @@ class SparseParser:
         return SparseRows(labels.astype("float32"), values, indices, np.concatenate([[0], np.cumsum(counts)]))
 
     def placeholder(self) -> bytes:
-        """A line that stands for one that cannot be parsed."""
+        """A line that replaces one that cannot be parsed."""
         return b"0"
 
     def is_row(self, line: bytes) -> bool:

@@ -48,7 +48,7 @@ class Parser(Protocol[Q]):
         ...
 
     def placeholder(self) -> bytes:
-        """A line that stands for one that cannot be parsed."""
+        """A line that replaces one that cannot be parsed."""
         ...
 
 
@@ -176,7 +176,7 @@ class TextRows(Generic[P]):
 
     @property
     def count(self) -> int:
-        """The number of rows. All of them are read for it, unless they have been."""
+        """The number of rows. Counting reads all rows once."""
         return self.up_to(np.inf)
 
     @property

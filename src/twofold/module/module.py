@@ -154,7 +154,7 @@ class Module(BaseModule):
         self._updates_for("save_optimizer_states").save(fname)
 
     def load_optimizer_states(self, fname: str | PathLike[str]) -> None:
-        """Read the optimizer's states, and the number of updates if it is there, from a file of `save_optimizer_states` or MXNet."""
+        """Read the optimizer's states, and the number of updates if the file has it, from a file of `save_optimizer_states` or MXNet."""
         self._updates_for("load_optimizer_states").load(fname, self._exec_group)
 
     def _updates_for(self, action: str) -> Updates:

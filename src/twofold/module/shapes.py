@@ -95,7 +95,7 @@ def check_labels(descriptions: Iterable[DataDesc], names: Collection[str], argum
 
 
 def batch_axis(description: DataDesc) -> int:
-    """The batch axis, -1 if there is none."""
+    """The batch axis; -1 without one."""
     return DataDesc.get_batch_axis(description.layout)
 
 

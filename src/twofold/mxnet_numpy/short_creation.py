@@ -54,7 +54,7 @@ def _filled(shape: Any, value: Any, dtype: np.dtype) -> ndarray | None:
 
 
 def _like(a: Any, value: Any, dtype: Any) -> ndarray | None:
-    """An array of one number in the shape of another one; None if that is not one that is there, on the host."""
+    """An array of one number in the shape of another array; None if that array is not ready on the host."""
     if a.__class__ is not ndarray or tls.tape is not None or DEFAULTS.stack or LISTENERS:
         return None
     v: Any = a._content

@@ -317,7 +317,7 @@ def infer(label: str, prop: CustomOpProp, method: str, given: list[Any]) -> list
     names = names_of(label, prop)
     with user_code(f"{label}: {method}"):
         found = [[_entry(method, e) for e in part] for part in getattr(prop, method)(given)]
-    found += [[]] * (3 - len(found))  # MXNet's programs leave out auxiliary states where there are none
+    found += [[]] * (3 - len(found))  # MXNet's programs omit the argument if there are no auxiliary states
     counts = [len(part) for part in found]
     if counts != [len(n) for n in names]:
         what = f"{label}: {method} must return one entry for each argument, output and auxiliary state"

@@ -267,7 +267,7 @@ def mean(
     """Arithmetic mean along axes (of all elements if ``axis`` is None); integers are averaged in float64."""
     x = _ready(a, out=out)
     if where is not True:
-        # the mask counts the elements, broadcast as it is applied
+        # the elements are counted by the mask, broadcast to the operand
         counted = count_nonzero(broadcast_view(operands(x, where)[1], x.shape), axis, keepdims=keepdims)
         total = sum(
             x if x.dtype.kind not in "biu" or dtype is not None else x.astype("float64"), axis, dtype, keepdims=keepdims, where=where

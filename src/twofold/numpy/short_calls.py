@@ -39,7 +39,7 @@ BFLOAT16 = NUMPY["bfloat16"]
 
 
 class NotPlain(Exception):
-    """An argument is not one that NumPy can take as it is."""
+    """NumPy cannot take an argument unchanged."""
 
 
 #: What sends a call the general way.

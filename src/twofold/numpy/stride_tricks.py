@@ -68,7 +68,7 @@ def as_strided(
 def sliding_window_view(
     x: ArrayLike, window_shape: int | Shape, axis: int | Shape | None = None, *, subok: bool = False, writeable: bool = False
 ) -> ndarray:
-    """All windows of a size, along new last axes: a read-only view, so that of many windows only those that are used are copied.
+    """All windows of a size, along new last axes: a read-only view, so that only windows that are used are copied.
 
     On GPUs all of them are copied, also where a slice of them is used.
 

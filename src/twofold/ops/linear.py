@@ -129,7 +129,7 @@ def _(draw):
 
 @op("_matrix_product", alone=True)
 def matrix_product(xp, a, b, *, transpose_a: bool = False, transpose_b: bool = False):
-    """Matrix product over the last two axes, which may be exchanged in either operand: that is not copied, BLAS reads it as it is."""
+    """Matrix product over the last two axes, which may be exchanged in either operand: BLAS reads it in place, without a copy."""
     return xp.matmul(xp.matrix_transpose(a) if transpose_a else a, xp.matrix_transpose(b) if transpose_b else b)
 
 

@@ -104,7 +104,7 @@ def _class_gradient(xp, rows, labels, count, multi_output, grad_scale, *, use_ig
         grad = grad * valid
         if normalization == "valid":
             return grad * (grad_scale / xp.maximum(xp.sum(xp.upcast(valid)), 1))
-    # without ignored labels all of them are valid
+    # without ignored labels all labels are valid
     elif normalization == "valid":
         return grad * (grad_scale / count)
     # MXNet divides by the positions with multi_output, even with normalization null

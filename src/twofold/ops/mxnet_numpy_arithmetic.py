@@ -252,7 +252,7 @@ def pair_sample(draw: Draw, name: str) -> Sample:
 
 
 def converted(xp: Any, scalar: Any, dtype: str) -> Any:
-    """A scalar as it is combined with arrays of a dtype: truncated and wrapped for integers."""
+    """A scalar converted for arrays of a dtype: truncated and wrapped for integers."""
     return scalar if dtype in FLOATS else xp.astype(scalar, dtype=dtype)
 
 

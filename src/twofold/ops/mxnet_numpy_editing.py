@@ -13,7 +13,7 @@ from ..opdef.spec import Op
 
 
 def reflected(count: int, before: int, after: int, mode: str) -> list[int]:
-    """The places in an axis of ``count`` elements that stand at places from ``-before`` to ``count + after``."""
+    """The places in an axis of ``count`` elements that padding puts at the places from ``-before`` to ``count + after``."""
     if mode == "edge":
         return [min(max(k, 0), count - 1) for k in range(-before, count + after)]
     # a period of the axis and its mirror image, without the repeated ends where it is reflected at their centers

@@ -37,7 +37,7 @@ def sampled(xp: Any, formula: Formula, rng: Any, given: list[Any], size: Shape |
 
 
 def chosen(values: tuple[float | None, ...], arrays: Sequence[Any]) -> list[Any]:
-    """The parameters: numbers, and arrays in order where there is none.
+    """The parameters: the numbers, and arrays in order for parameters without a number.
 
     Raises
     ------

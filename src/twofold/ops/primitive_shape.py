@@ -37,7 +37,7 @@ reshape.grad(lambda xp, dout, data: xp.reshape(dout, shape=data.shape))
 
 
 def _unchanged(xp, node):
-    """The operand of a primitive that leaves it as it is, or the constant array that it gives."""
+    """The operand that a primitive returns unchanged, or the constant array that it makes."""
     (data,) = node.operands
     if xp.same_type(data, node):
         return data

@@ -1,4 +1,4 @@
-"""What a sparse matrix stores: how many elements, and the values at given places. Of a dense array, its non-zero elements are meant."""
+"""What a sparse matrix stores: how many elements, and the values at given places. A dense array counts as storing its non-zero elements."""
 
 from ..errors import ParameterError, ShapeError, StorageError
 from ..opdef.declare import op

@@ -15,7 +15,7 @@ from ..opdef.spec import BoundOp, Op, unregistered
 
 
 class Independent(tuple[NDArray, ...]):
-    """Weights that one program may update: distinct arrays on one device, none of them a view."""
+    """Weights that one program may update: distinct arrays on one device that are not views."""
 
     __slots__ = ()
 

@@ -29,7 +29,7 @@ class RNNParams:
         self._params: dict[str, Symbol] = {}
 
     def get(self, name: str, **kwargs: Any) -> Symbol:
-        """The variable of a name, created if there is none.
+        """The variable of a name, created on first use.
 
         Parameters
         ----------

@@ -51,7 +51,7 @@ def merged(length: int, inputs: Inputs | None, layout: str) -> Symbol:
 
 
 def arranged(length: int, inputs: Inputs | None, layout: str, merge: bool | None) -> Symbol | list[Symbol]:
-    """A sequence as one symbol if ``merge``, as a list of steps if not, and as it is if ``merge`` is None."""
+    """A sequence as one symbol if ``merge``, as a list of steps if not, and unchanged if ``merge`` is None."""
     if merge or (merge is None and isinstance(inputs, Symbol)):
         return merged(length, inputs, layout)
     return steps_of(length, inputs, layout)

@@ -222,7 +222,7 @@ def _named(op: Op, attrs: Mapping[str, str], arrays: Sequence[Any]) -> list[tupl
                 f"{op.title}: these parameters allow no input {place.name}", symbol.name, "omit it, or set the parameter that enables it"
             )
         elif omitted:
-            # a node stores its inputs without their names, as MXNet's files do: which are there follows from how many there are
+            # a node stores its inputs without names, as MXNet's files do: their number determines which optional inputs are given
             raise ParameterError(
                 f"{op.title}: a symbol cannot have the input {place.name} without {omitted}", symbol.name, f"pass {omitted} too"
             )

@@ -316,7 +316,7 @@ def operator_params(op: Op, attrs: Mapping[str, str], inputs: int) -> dict[str, 
     elif counted is not None:
         params.pop(counted, None)
     if "ctx" not in op.params and not op.arrays:
-        params.pop("ctx", None)  # MXNet's operators without inputs have it; the executor decides where results are made
+        params.pop("ctx", None)  # MXNet's operators without inputs have this attribute; the executor decides where results are made
     return params if op.params else {}
 
 

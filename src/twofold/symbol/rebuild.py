@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from ..ops.mixed_precision import amp_cast, amp_multicast
 from .node import Head, SymbolNode, topological
 
-#: What stands for the outputs of a node whose (new) inputs are given; None: a copy of the node.
+#: What replaces the outputs of a node with the given (new) inputs; None for a copy of the node.
 Change = Callable[[SymbolNode, tuple[Head, ...]], "Callable[[int], Head] | None"]
 
 

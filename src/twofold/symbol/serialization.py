@@ -32,7 +32,7 @@ def to_json(heads: Iterable[Head], remove_amp_cast: bool = True) -> str:
 def _graph_record(heads: Sequence[Head], order: Sequence[SymbolNode], attrs: Mapping[str, tuple[str, object]]) -> GraphRecord:
     """A graph as plain records, its nodes in topological order."""
     number = {node: k for k, node in enumerate(order)}
-    # an entry's version counts how often what it reads has been changed, by the node that reads it too
+    # an entry's version counts the changes of the array that it reads, including those by the node that reads it
     versions = dict.fromkeys(order, 0)
     pointer = [0]
     nodes = []

@@ -129,7 +129,7 @@ def _gradients(node: SymbolNode, types: StorageTypes, head: str) -> Sequence[str
 
 
 def _operand(inference: Inference, head: Head, stype: str) -> Any:
-    """What stands for an operand: a node, or the parts of a sparse one; None if its type is not known before the graph runs."""
+    """A placeholder for an operand: a node, or the parts of a sparse operand; None if its type is not known before the graph runs."""
     known = inference.of(head)
     if not known.is_shaped:
         return None
@@ -153,7 +153,7 @@ def _dense_call(bound_op: BoundOp, scalars: Sequence[Any], *arrays: Node | None)
     return parts[0] if len(parts) == 1 else list(parts)
 
 
-#: How many elements or rows stand for those that a sparse operand stores.
+#: The number of elements or rows that placeholders of sparse operands store.
 COUNT = 2
 
 

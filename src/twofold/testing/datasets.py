@@ -70,7 +70,7 @@ class DummyIter(DataIter):
 
 
 def download(url: str, fname: str | None = None, dirname: str | None = None, overwrite: bool = False, retries: int = 5) -> str:
-    """Download a file, unless it is there already. Files in local caches and of ``file://`` URLs are copied.
+    """Download a file, unless it exists already. Files in local caches and of ``file://`` URLs are copied.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def get_im2rec_path(home_env: str = "MXNET_HOME") -> str:
 
 
 def mnist_folder(folder: str | os.PathLike[str] | None = None) -> Path | None:
-    """The folder of MNIST's four files; None if there is none.
+    """The folder of MNIST's four files, or None.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ def get_mnist() -> dict[str, np.ndarray]:
 
 
 def _mnist() -> Path:
-    """A folder with MNIST's files, downloaded to ``./data`` if there is none."""
+    """A folder with MNIST's files, downloaded to ``./data`` if necessary."""
     found = mnist_folder()
     if found is None:
         get_zip_data("data", f"{SERVER}data/mnist.zip", "mnist.zip")

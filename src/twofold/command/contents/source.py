@@ -50,7 +50,7 @@ class Source:
         return self.read(0, self.size)
 
     def beside(self, old: str, new: str) -> bytes | None:
-        """The content of the file whose name has another part in place of the last ``old``; None if there is none."""
+        """The content of the file whose name has another part in place of the last ``old``; None without such a file."""
         start, found, end = self.path.rpartition(old)
         try:
             return read_file(f"{start}{new}{end}") if found else None

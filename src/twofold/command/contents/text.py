@@ -33,7 +33,7 @@ def looks_like_index(head: bytes) -> bool:
 
 
 def looks_like_list(head: bytes) -> bool:
-    """Whether the first line is a number, labels and a name, with tabs between."""
+    """Whether the first line consists of a number, labels and a name, separated by tabs."""
     return LIST_LINE.fullmatch(_first_line(head)) is not None
 
 
@@ -43,7 +43,7 @@ def looks_like_libsvm(head: bytes) -> bool:
 
 
 def looks_like_csv(head: bytes) -> bool:
-    """Whether the first line is numbers with commas between, as far as it is known."""
+    """Whether the known part of the first line consists of numbers separated by commas."""
     return CSV_LINE.fullmatch(_first_line(head[: head.rfind(b",") + 1 or None] if b"\n" not in head else head)) is not None
 
 

@@ -47,7 +47,7 @@ def model_of(graph: Writer, inputs: Types, outputs: Types, params: Mapping[str, 
 
 
 def _merged(graph: Writer) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """The constants without duplicates, and the names that stand for others."""
+    """The constants without duplicates, and the remaining name of each dropped one."""
     kept: dict[str, np.ndarray] = {}
     first: dict[tuple[str, tuple[int, ...], bytes], str] = {}
     names: dict[str, str] = {}

@@ -181,11 +181,11 @@ class Writer:
         return found._replace(shape=value.shape, dtype=dtype)
 
     def shaped(self, value: Value, shape: tuple[int, ...]) -> Value:
-        """The value, said to have a shape."""
+        """The value, declared to have a shape."""
         return value._replace(shape=shape)
 
     def typed(self, value: Value, dtype: str) -> Value:
-        """The value, said to have a dtype."""
+        """The value, declared to have a dtype."""
         return value._replace(dtype=dtype)
 
     def reduced(self, name: str, data: Value, axes: Sequence[int], keepdims: bool) -> Value:

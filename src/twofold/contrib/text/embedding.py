@@ -148,7 +148,7 @@ class _TokenEmbedding(Vocabulary):
 
     @classmethod
     def _get_pretrained_file(cls, embedding_root: str | PathLike[str], pretrained_file_name: str) -> str:
-        """The path of a published file, which must be there already.
+        """The path of a published file, which must exist already.
 
         Raises
         ------
@@ -157,7 +157,7 @@ class _TokenEmbedding(Vocabulary):
         MissingFileError
             If it is not in the folder.
         FormatError
-            If it is there, but damaged.
+            If the file is damaged.
         """
         kind, name = cls.__name__.lower(), pretrained_file_name
         if name not in cls.pretrained_file_name_sha1:

@@ -82,7 +82,7 @@ class Symbolic:
     label: str = ""
 
     def completed(self, shapes: Sequence[Any], results: Sequence[Any], params: Mapping[str, Any]) -> tuple[Sequence[Any], Sequence[Any]]:
-        """(shapes of inputs, shapes of results), completed by the rule of ``infer``; unchanged if there is none."""
+        """(shapes of inputs, shapes of results), completed by the rule of ``infer``; unchanged without a rule."""
         if self.infer_rule is None:
             return shapes, results
         if self._infers_results:

@@ -32,7 +32,7 @@ def _product(x: Any, axes: Any, keepdims: bool) -> Any:
     return x
 
 
-#: Reductions: the function over axes, and what is done to the elements first and to the result afterwards where there are no axes.
+#: Reductions: the function over axes, and without axes the functions of the elements (before) and of the result (after).
 _REDUCTIONS: dict[str, Any] = {
     "ReduceSum": _sum,
     "ReduceMean": lambda x, axes, keepdims: NP.mean(x, axis=axes, keepdims=keepdims),

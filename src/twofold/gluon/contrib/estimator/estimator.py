@@ -135,7 +135,7 @@ class Estimator:
         return self._val_metrics
 
     def _initialize(self, initializer: InitializerLike, trainer: Trainer | None) -> Trainer:
-        """Initialize the network where it is not, and make a trainer if there is none."""
+        """Initialize the parameters that are not initialized yet, and make a trainer if none was given."""
         params = self.net.collect_params()
         if all(p._data is not None or p._deferred is not None for p in params.values()):
             if initializer is not None:
@@ -315,7 +315,7 @@ def _devices(context: Any) -> list[Device]:
 
 
 def _console_logger() -> logging.Logger:
-    """A logger of its own, with standard output as it is now."""
+    """A new logger that writes to the current standard output."""
     logger = logging.Logger("Estimator", logging.INFO)
     logger.addHandler(logging.StreamHandler(sys.stdout))
     return logger

@@ -151,7 +151,7 @@ class VariationalDropoutCell(ModifierCell, arrays="nd"):
         self.drop_inputs_mask = self.drop_states_mask = self.drop_outputs_mask = None
 
     def _masked(self, F: Functions, what: str, rate: float, value: Operand) -> Operand:
-        """A value times its mask, which is drawn if there is none; all ones outside training."""
+        """A value times its mask, which is drawn on first use; all ones outside training."""
         if not rate:
             return value
         mask = getattr(self, what)

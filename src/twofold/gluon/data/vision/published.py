@@ -1,4 +1,4 @@
-"""The SHA-1 checksums of the files of published image datasets, and what is said about a file that has another one."""
+"""The SHA-1 checksums of the files of published image datasets, and the warning about a file with another checksum."""
 
 import json
 from hashlib import sha1
