@@ -306,7 +306,9 @@ MUTANTS = (
     ),
     Mutant("a saved operand that others hold is lent", RECORDING, "                v = v.lend(tape)\n", "                pass\n"),
     Mutant("the short path asks for equal dtypes", FAST, 'same = "a.dtype is b.dtype"', 'same = "True"'),
-    Mutant("the long path asks for equal dtypes", CONVENTIONS, "if (op.elementwise or op.front.alike) and len(set(same)) > 1:", "if False:"),
+    Mutant(
+        "the long path asks for equal dtypes", CONVENTIONS, "if (op.elementwise or op.front.alike) and len(set(same)) > 1:", "if False:"
+    ),
     # backward
     Mutant(
         "backward clears what it used",
