@@ -7,7 +7,7 @@ import twofold as mx
 from twofold import nd
 from twofold.imperative.counters import COUNTERS
 from twofold.scheduler import streams
-from twofold.scheduler.seeded import seeded_schedule
+from twofold.scheduler.queue import seeded_schedule
 
 from tests.devices import fake_gpus
 

@@ -11,7 +11,7 @@ from twofold.imperative.cell import wrap
 from twofold.imperative.counters import COUNTERS
 from twofold.imperative.pending import issue
 from twofold.ndarray.array import NDArray
-from twofold.scheduler.seeded import seeded_schedule
+from twofold.scheduler.queue import seeded_schedule
 
 from tests.devices import fake_gpus
 

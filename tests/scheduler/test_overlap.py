@@ -16,8 +16,7 @@ from twofold.errors import EngineError
 from twofold.imperative.pending import issue
 from twofold.imperative.window import force
 from twofold.scheduler.observers import forget, listen
-from twofold.scheduler.queue import QUEUE
-from twofold.scheduler.seeded import seeded_schedule
+from twofold.scheduler.queue import QUEUE, seeded_schedule
 
 from tests.devices import fake_gpus
 

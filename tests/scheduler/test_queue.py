@@ -10,8 +10,7 @@ import pytest
 from twofold.config import SETTINGS
 from twofold.errors import EngineError
 from twofold.imperative import forks  # noqa: F401  registers its handlers
-from twofold.scheduler.queue import QUEUE, Queue
-from twofold.scheduler.seeded import seeded_schedule
+from twofold.scheduler.queue import QUEUE, Queue, seeded_schedule
 from twofold.scheduler.variable import Lane, Task, Var
 
 LANES = [Lane("cpu", "compute"), Lane("cpu", "copy"), Lane("disk", "io")]

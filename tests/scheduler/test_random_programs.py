@@ -10,7 +10,7 @@ from twofold.backend.ledger import HAND_OFFS
 from twofold.config import SETTINGS
 from twofold.imperative import window
 from twofold.imperative.counters import COUNTERS
-from twofold.scheduler.seeded import seeded_schedule
+from twofold.scheduler.queue import seeded_schedule
 
 from tests.core.random_programs import run
 

@@ -27,7 +27,7 @@ class Elementwise(NamedTuple):
     result: str
 
 
-# Tables of what operators declare about primitives, by name. `program.primitives`, a layer above, fills them.
+# Tables of what operators declare about primitives, by name. `program.kernels`, a layer above, fills them.
 
 #: All primitives.
 PRIMITIVES: set[str] = set()

@@ -10,11 +10,11 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
 from ..errors import FileAccessError
-from .locks import is_locked_now, lock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -115,3 +115,28 @@ def _sync_folder(folder: Path) -> None:
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
+
+
+if sys.platform == "win32":
+
+    def lock(file: BinaryIO) -> None:
+        """Do nothing: open files can be neither removed nor renamed on Windows, which is what the locks are for elsewhere."""
+
+    def is_locked_now(file: BinaryIO) -> bool:
+        """Return False."""
+        return False
+else:
+    import fcntl
+
+    def lock(file: BinaryIO) -> None:
+        """Wait for the lock of a file and hold it until the file is closed; do nothing where the file system has no locks."""
+        with contextlib.suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_EX)
+
+    def is_locked_now(file: BinaryIO) -> bool:
+        """Lock a file until it is closed if no other process has it locked; return whether it is locked now."""
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True

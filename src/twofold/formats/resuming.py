@@ -15,8 +15,7 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 from ..errors import FileAccessError
-from .locks import is_locked_now
-from .replacing import LONGEST, digits_of, remove_unlocked, replace_file
+from .replacing import LONGEST, digits_of, is_locked_now, remove_unlocked, replace_file
 from .urls import RangedFile, is_url
 
 if TYPE_CHECKING:

@@ -39,7 +39,7 @@ class Value:
     rec
         The record that made it, or its leaf record.
     producer
-        The `Maker` that computes it or was the last to read it, and its type: a window and the node there, or a task or copy
+        The `Producer` that computes it or was the last to read it, and its type: a window and the node there, or a task or copy
         (`pending`) with shape and dtype. A single attribute, so that other threads never see half of an update.
     sharing
         What else refers to the buffer: None, a weak reference to the tape that saved it or to what its aliases hold (see `shown`),

@@ -13,8 +13,8 @@ from ..backend import sparse
 from ..backend.loader import backend_for
 from ..device import CPU, Device
 from ..dtype import NUMPY
-from ..graph.ir import Application, Leaf, Node
-from ..graph.row_form import row_form
+from ..graph.build import G
+from ..graph.ir import Application, Leaf, Node, fill_of
 from ..opdef.storage import Sparse
 from .array import adopted
 from .backward import Backward, RowGradients
@@ -23,6 +23,8 @@ from .invoke import data_of
 from .storage import CELLS, CLASSES, SparseValue, array_of, converted, empty_array
 from .tape import Tape, TapeEntry, Variable
 
+#: What computes the rows of a node that is zero but for these, as (kind, parts); operators declare it (`Op.rows`).
+Form = list[tuple[str, tuple[Node, ...]]]
 #: What `Leaf.tracked` is for a variable whose gradient is row-sparse: true, and another structure.
 ROWS: Any = "row_sparse"
 
@@ -187,3 +189,16 @@ def _columns_of_csr(count: int, values: np.ndarray, indices: np.ndarray, indptr:
 
 #: How rows and their numbers come from the parts of each kind of row form.
 _ROWS_OF: dict[str, Any] = {"rows": _given_rows, "stored": _stored_rows, "csr": _columns_of_csr}
+
+
+def row_form(node: Node | None) -> Form | None:
+    """The parts of which the rows of a node are computed; None if any row may differ from zero.
+
+    ``("rows", (values, numbers))`` is rows (n, …) and their numbers; ``("stored", (values, places, numbers))`` the same by their places
+    among those that a row-sparse array stores; ``("csr", (values, indices, indptr, dense))`` the transpose of a csr matrix times a dense
+    one. Several are added, and so are rows of one number.
+    """
+    if fill_of(node) == 0:
+        return []
+    rule = node.bound_op.op.storage.rows_rule if isinstance(node, Application) else None
+    return None if rule is None else rule(G, row_form, node)

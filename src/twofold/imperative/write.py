@@ -25,7 +25,7 @@ from ..graph.ir import Application, Node, leaf
 from ..opdef.spec import BoundOp
 from ..ops.primitive_gather import index_update
 from ..ops.primitive_shape import slice_update
-from ..program.namespace import namespace_of
+from ..program.interpret import namespace_of
 from ..scheduler.observers import LISTENERS
 from .cell import HOST, PLAIN, Cell, Content, Value, alias, wrap
 from .counters import COUNTERS

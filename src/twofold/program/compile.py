@@ -18,11 +18,9 @@ from ..graph.control_flow import SubGraph
 from ..graph.fuse import Step, is_big
 from ..graph.ir import Leaf, Node
 from ..scheduler.observers import LISTENERS, NOTHING, report
-from . import primitives  # noqa: F401  (tells adapters of the primitives)
-from .cost import nanoseconds_of
 from .launch import launch_or_step, traits_of
 from .passes import PassContext, run_passes
-from .plan import ProgramPlan, min_elements, plan_of
+from .plan import ProgramPlan, min_elements, nanoseconds_of, plan_of
 from .printer import Code, Printer
 from .profiling import ENTRY, PROGRAM, Profiled, Title
 

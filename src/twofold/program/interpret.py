@@ -5,6 +5,7 @@ The results have the same bits as the compiled program's while both call the sam
 """
 
 from collections.abc import Sequence
+from functools import cache
 from time import perf_counter_ns
 from typing import Any
 
@@ -13,6 +14,7 @@ from ..config import SETTINGS
 from ..dtype import WEAK, promote
 from ..graph.ir import Application, Constant, Node, operators_of, topological
 from ..graph.rewrite import lower
+from ..opdef.vocabulary import Derived
 from ..scheduler.observers import LISTENERS, report, report_arrays, span
 from .kernels import operand_dtype
 from .profiling import Title, nbytes_of_nodes
@@ -72,3 +74,10 @@ def _operand(backend: Backend, node: Node, value: dict[Node, Any], dtype: str) -
         return backend.scalar(node.number, dtype)
     found = value[node]
     return backend.scalar(found, dtype) if node.dtype in WEAK else found
+
+
+@cache
+def namespace_of(backend: Backend) -> Any:
+    """The whole namespace over a backend's arrays, as rules use it."""
+    primitives = type(backend.xp)
+    return type(f"{primitives.__name__}WithDerived", (primitives, Derived), {})()

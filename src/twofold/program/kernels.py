@@ -1,14 +1,35 @@
-"""Translates nodes into what an adapter compiles: operand types, fused groups as row programs, kernels."""
+"""Translates nodes into what an adapter compiles: operand types, fused groups as row programs, kernels.
+
+It also fills the tables of `backend.kernel` as operators are declared, since adapters cannot import the operators.
+"""
 
 from collections.abc import Callable, Sequence
 from math import prod
 
-from ..backend.kernel import ArrayType, KernelStep, OperandType, Ref, RowProgram
+from .. import ops  # noqa: F401  (registers the primitives)
+from ..backend.kernel import (
+    ELEMENTWISE,
+    PRIMITIVES,
+    REFERENCES,
+    ROW_REDUCTIONS,
+    SIMPLE,
+    ArrayType,
+    Elementwise,
+    KernelStep,
+    OperandType,
+    Ref,
+    Reference,
+    RowProgram,
+)
 from ..backend.protocol import Backend
 from ..dtype import WEAK, promote
 from ..errors import DeviceOutOfMemory, KernelCompileError, MXNetError
-from ..graph.ir import Application, Constant, Node, is_const, number_of, unshaped
+from ..graph.fuse import Step
+from ..graph.ir import Application, Constant, Node, applies, is_const, number_of, unshaped
 from ..graph.memory_plan import MemoryPlan
+from ..opdef import registry
+from ..opdef.spec import Op
+from ..ops.primitive_gather import random_bits
 
 
 def operand_type(node: Node) -> OperandType:
@@ -105,3 +126,37 @@ def compile_kernel(backend: Backend, programs: Sequence[RowProgram]) -> Callable
             raise failure from error
         what = f"{backend.target.kind}: the kernel {programs[0].name} cannot be compiled"
         raise KernelCompileError(what, f"{type(error).__name__}: {error}", "see the cause above") from error
+
+
+def drawn_nodes(steps: Sequence[Step]) -> frozenset[Node]:
+    """Nodes computed from random words element by element, whose bits must be the same in every run.
+
+    Comparisons (bools), and what reductions or products compute, are left out.
+    """
+    found: set[Node] = set()
+    for step in steps:
+        for n in step.nodes:
+            op = n.bound_op.op
+            by_element = op.elementwise or op.view or (op.algebra.moves and op.layout.packed)
+            is_made = by_element and n.dtype != "bool" and not found.isdisjoint(n.operands)
+            if is_made or applies(n, random_bits):
+                found.add(n)
+    return frozenset(found)
+
+
+def _enter(op: Op) -> None:
+    """Enter what an operator declares about its primitive into the adapters' tables."""
+    if not op.primitive:
+        return
+    PRIMITIVES.add(op.name)
+    if op.elementwise:
+        ELEMENTWISE[op.name] = Elementwise(op.ufunc, op.execution.c, op.result)
+    if op.simple:
+        SIMPLE.add(op.name)
+    if op.execution.row_reduction:
+        ROW_REDUCTIONS.add(op.name)
+    if op.execution.reference is not None:
+        REFERENCES[op.name] = Reference(op.execution.reference, op.execution.host_only)
+
+
+registry.watch(_enter)

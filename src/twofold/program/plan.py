@@ -1,8 +1,9 @@
-"""Plans a program: cuts its graph into steps, and decides how each is called and where each value lives."""
+"""Plans a program: cuts its graph into steps, decides how each is called and where each value lives, and estimates its running time."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
+from math import prod
 from typing import Any, NamedTuple
 
 from ..backend.kernel import ArrayType, Call
@@ -16,6 +17,10 @@ from ..graph.memory_plan import MemoryPlan, plan_memory
 from ..ops.primitive_shape import iota, reshape
 from .control_flow import LOOPS, SubProgram, call_for_loop
 from .kernels import operand_dtype, operand_type
+
+#: Only the order of magnitude matters: it is compared with the time of a hand-over to another thread.
+#: Nanoseconds per step, per element read or computed, and per multiply-add of a product or convolution.
+STEP, ELEMENT, PRODUCT = 1000.0, 0.3, 0.03
 
 
 class ProgramPlan(NamedTuple):
@@ -138,3 +143,17 @@ def _reshaped(outputs: Sequence[Node]) -> dict[Node, Node]:
             found[o] = o.operands[0]
     owners = Counter(found.get(o, o) for o in outputs)
     return {o: n for o, n in found.items() if owners[n] == 1}
+
+
+def nanoseconds_of(steps: Iterable[Step]) -> float:
+    """The estimated running time of steps."""
+    return sum(STEP + sum(map(_of_node, step.nodes)) for step in steps)
+
+
+def _of_node(node: Application) -> float:
+    op = node.bound_op.op
+    if op.view or op is item:
+        return 0.0
+    if op.execution.cost_rule is not None:
+        return PRODUCT * op.execution.cost_rule(node, *node.operands)
+    return ELEMENT * max([prod(p.shape) for p in node.parts] + [i.size for i in node.operands])

@@ -17,8 +17,7 @@ from ..graph.fuse import Step
 from ..graph.ir import Application, Constant, Node, applies
 from ..graph.memory_plan import Place
 from ..ops.primitive_shape import full, iota, reshape
-from .draws import drawn_nodes
-from .kernels import compile_kernel, is_line, may_copy, operand_dtype, row_program
+from .kernels import compile_kernel, drawn_nodes, is_line, may_copy, operand_dtype, row_program
 from .plan import ProgramPlan, is_made
 
 #: Scratch memory larger than this (bytes) is allocated for each run instead of being kept.

@@ -5,8 +5,10 @@ another thread has started it.
 """
 
 import atexit
+import random
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from threading import get_ident
 from traceback import clear_frames
 
@@ -322,3 +324,26 @@ def clear_all_frames(error: BaseException) -> None:
 
 QUEUE = Queue()
 atexit.register(QUEUE.close)
+
+
+@contextmanager
+def seeded_schedule(seed: int) -> Iterator[None]:
+    """Within the block no lane runs tasks: a waiting thread runs those that are ready, one at a time, in an order that the seed determines.
+
+    Tasks submitted before the block are finished before it begins, and those submitted in it before it ends. Every order that the
+    dependencies allow is possible; results must not depend on it.
+
+    Parameters
+    ----------
+    seed
+        Seeds the choices.
+    """
+    QUEUE.settle()
+    QUEUE.schedule = random.Random(seed).choice
+    try:
+        yield
+    finally:
+        try:
+            QUEUE.settle()
+        finally:
+            QUEUE.schedule = None

@@ -13,8 +13,7 @@ from ..ndarray.array import NDArray
 from ..strictness import tolerate
 from .inference import infer_all, inside_shape
 from .node import Composition, Head, SymbolNode, topological, variables
-from .partition import Groups, Partition
-from .placement import device_of
+from .partition import Groups, Partition, device_of
 from .storage_types import declared_stype
 
 REQUESTS = ("null", "write", "add")

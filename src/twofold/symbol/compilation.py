@@ -17,7 +17,7 @@ from ..graph.stabilise import stabilise
 from ..imperative.array import Array, ViewMixin
 from ..imperative.cell import PLAIN, Cell, Value, wrap
 from ..imperative.invoke import contents_of, data_of, device_of
-from ..imperative.maker import Lost
+from ..imperative.producer import Lost
 from ..imperative.tape import tls
 from ..ndarray.array import NDArray
 from ..program.cache import Cache, CacheEntry, program_of

@@ -19,7 +19,6 @@ from ..strictness import tolerate
 from .gradient import differentiated
 from .inference import Inference, infer_all, inside_shape
 from .node import Head, SymbolNode, names_of_inputs, variables
-from .placement import stretches
 from .replay import Replay, passed_by_gradient
 from .segment_runner import SegmentRunner
 from .segments import needs_segments
@@ -233,3 +232,35 @@ def _internals(nodes: Iterable[SymbolNode], values: Mapping[Head, Node], before:
             yield Internal(f"{node.name}_{name}", before.get(head, values[head]), True)
         for k in range(node.visible):
             yield Internal(node.output_name(k), values[Head(node, k)], False)
+
+
+def device_of(node: SymbolNode, default: Device, groups: Mapping[str, Device]) -> Device:
+    """The device of a node's group; the default if it has no group or the group has no device."""
+    return groups.get(node.attrs.get("__ctx_group__", ""), default)
+
+
+def stretches(order: Iterable[SymbolNode], default: Device, groups: Mapping[str, Device]) -> list[tuple[Device, list[SymbolNode]]]:
+    """Split a graph's operators into stretches on one device, ordered so that each reads only from itself and earlier ones.
+
+    A stretch ends where another device reads its results, so that this device can begin: layers on several devices form a pipeline.
+
+    Parameters
+    ----------
+    order
+        All nodes, inputs before users.
+    default, groups
+        The device of nodes without a group, and the devices of groups.
+    """
+    operators = [n for n in order if not n.is_variable]
+    if not groups:
+        return [(default, operators)]
+    place = {n: device_of(n, default, groups) for n in operators}
+    # numbered by how often the data has crossed devices: nodes of one level and device run together, levels in order
+    given_away = {h.node for n in operators for h in n.inputs if place.get(h.node, place[n]) is not place[n]}
+    level: dict[SymbolNode, int] = {}
+    found: dict[tuple[int, Device], list[SymbolNode]] = {}
+    for n in operators:
+        inputs = [h.node for h in n.inputs if h.node in place]
+        level[n] = max((level[i] + (i in given_away) for i in inputs), default=0)
+        found.setdefault((level[n], place[n]), []).append(n)
+    return [(device, nodes) for (_, device), nodes in sorted(found.items(), key=lambda item: item[0][0])]

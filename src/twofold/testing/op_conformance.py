@@ -24,7 +24,7 @@ from ..opdef.params import text
 from ..opdef.samples import Sample
 from ..opdef.spec import BoundOp, Op
 from ..program.compile import Program
-from ..program.namespace import namespace_of
+from ..program.interpret import namespace_of
 from ..symbol.compose import apply_op as apply_symbol
 from ..symbol.compose import variable
 from ..symbol.functions import load_json

@@ -1,11 +1,11 @@
-"""What makes a pending value: the common protocol of windows, tasks and copies in progress."""
+"""Producers of pending Values: the protocol that windows, tasks and copies in progress share."""
 
 from typing import Protocol
 
 from ..errors import MXNetError
 
 
-class Maker(Protocol):
+class Producer(Protocol):
     """Something that will give Values their data.
 
     Attributes
@@ -30,7 +30,7 @@ class Maker(Protocol):
 
 
 class Lost:
-    """The maker of Values whose data is lost: every read raises the error."""
+    """The producer of Values whose data is lost: every read raises the error."""
 
     closed = is_done = True
 
