@@ -83,9 +83,8 @@ def _node(
     node = Application(bound_op, inputs, (), "several", bool(below), body)
     parts = []
     for k, (shape, dtype) in enumerate(types):
-        part_sig = item.bind(place=k)
-        part = Application(part_sig, (node,), shape, dtype, _carries(dtype, below))
-        parts.append(intern(part_sig, (node,), part))
+        place = item.bind(place=k)
+        parts.append(intern(place, (node,), Application(place, (node,), shape, dtype, _carries(dtype, below))))
     node.parts = tuple(parts)
     return node
 
@@ -97,7 +96,7 @@ def _carries(dtype: str, below: Sequence[str]) -> bool:
 
 
 def run_rule(xp: Any, bound_op: BoundOp, inputs: Sequence[Any]) -> tuple[Any, ...]:
-    """Run an operator's rule on arrays or nodes, under the bound_op's convention; new values of mutated inputs come last."""
+    """Run an operator's rule on arrays or nodes, under the convention of the bound operator; new values of mutated inputs come last."""
     op = bound_op.op
     count = len(inputs) - len(op.scalars)
     arrays, scalars = inputs[:count], dict(zip(op.scalars, inputs[count:], strict=True))

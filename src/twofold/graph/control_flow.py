@@ -28,6 +28,8 @@ class SubGraph:
     @classmethod
     def of(cls, outputs: Sequence[Node], leaves: Sequence[Node], name: str) -> "SubGraph":
         """The sub-graph with its leaves renamed by number, so that equal bodies are the same structure."""
+        # every float leaf is tracked, whether its gradient is wanted or not: a body must not depend on who asks,
+        # or the same loop would be compiled several times
         fresh = [leaf((name, k), n.shape, n.dtype, is_float(n.dtype)) for k, n in enumerate(leaves)]
         return cls(tuple(fresh), tuple(substitute(outputs, dict(zip(leaves, fresh, strict=True)))))
 
@@ -107,16 +109,21 @@ def _body_gradient(body: SubGraph, data: int, states: int, have: Sequence[bool],
     the step and the indices of the body's leaves that get a gradient: data and closure that results depend on, and all states.
     """
     count = len(body.outputs) - states
+    # what backward reads of a state is a stacked result of the loop, so a gradient of a gradient has a head for it too
     heads_before = {
         k: leaf((name, "before", k), n.shape, n.dtype) for k, n in enumerate(body.leaves[data : data + states]) if have[count + k]
     }
     heads_out = [leaf((name, "out", k), o.shape, o.dtype) for k, o in enumerate(body.outputs[:count]) if have[k]]
+    # a new state is read by the next step, which backward runs before this one: its gradient is a state of the reversed loop
     heads_state = [leaf((name, "state", k), o.shape, o.dtype, is_float(o.dtype)) for k, o in enumerate(body.outputs[count:])]
+    # `have` is longer: behind the outputs it tells about the states before the steps, which are no outputs of the body
     outputs = [o for o, h in zip(body.outputs[:count], have, strict=False) if h] + list(body.outputs[count:])
     pairs = [(o, h) for o, h in zip(outputs, [*heads_out, *heads_state], strict=True) if o.tracked]
     found = accumulate([o for o, _ in pairs], [h for _, h in pairs])
     closure = body.leaves[data + states :]
+    # a state always gets a gradient, of zeros if need be: the reversed loop must hand it on to the step before
     wanted = [k for k, n in enumerate(body.leaves) if data <= k < data + states or n in found]
+    # all steps read the same closure, so its gradient is summed over the steps, as a further state
     sums = [leaf((name, "total", k), n.shape, n.dtype, True) for k, n in enumerate(closure) if n in found]
     totals = [s + found[n] for s, n in zip(sums, [n for n in closure if n in found], strict=True)]
     new_data = [found[n] for n in body.leaves[:data] if n in found]
@@ -165,6 +172,7 @@ def _(xp: Any, dout: Any, out: Any, arrays: Any, *, test: SubGraph, body: SubGra
     summed = [k for k in wanted if k >= variables]
     sums = [xp.zeros(closure[k - variables].shape, closure[k - variables].dtype) for k in summed]
     back, test_back = _reversed_step(step, before, given, [*last, *sums], closure)
+    # the forward loop may have stopped early: backward begins at the last step that ran, and the rows behind it stay unread
     start = xp.subtract(steps, 1)
     found = G.while_loop(
         start, *last, *sums, *before, *given, *closure, test=test_back, body=back, variables=1 + variables + len(sums), limit=limit
@@ -183,6 +191,7 @@ def _reversed_step(step: SubGraph, before: Sequence[Node], given: Sequence[Node]
     new = [leaf(("while carried", k), c.shape, c.dtype, is_float(c.dtype)) for k, c in enumerate(carried)]
     stacks = [leaf(("while stack", k), s.shape, s.dtype, is_float(s.dtype)) for k, s in enumerate([*before, *given])]
     outside = [leaf(("while outside", k), c.shape, c.dtype, is_float(c.dtype)) for k, c in enumerate(closure)]
+    # a `while_loop` slices nothing, so the values of a step are taken out of the stacks by its index
     rows = [G.take(s, at, axis=0) for s in stacks]
     results = step.call([*rows, *new, *outside])
     leaves = [at, *new, *stacks, *outside]
@@ -208,6 +217,7 @@ def _(*arrays: Any, then: SubGraph, otherwise: SubGraph) -> list[Any]:
 def _(xp: Any, dout: Any, arrays: Any, *, then: SubGraph, otherwise: SubGraph) -> Any:
     douts = _several(dout)
     have = [d is not None for d in douts]
+    # both branches must give the same gradients, so a branch gives zeros for a leaf that only the other one reads
     wanted = [k for k, n in enumerate(then.leaves) if n.tracked]
     branches = [_branch_gradient(b, have, wanted) for b in (then, otherwise)]
     given = [d for d in douts if d is not None]

@@ -149,16 +149,21 @@ if not TYPE_CHECKING:
 
 
 class _Tables:
-    """The intern tables, except those in the Sigs, and the caches that are emptied with them."""
+    """The intern tables, except those in bound operators, and the caches that are emptied with them."""
 
     def __init__(self) -> None:
         self.leaves: dict[Any, Leaf] = {}
         self.constants: dict[Any, Constant] = {}
+        #: The bound operators whose own tables (``typed``, ``inline``) have entries, so that dropping a generation finds these.
         self.bound_ops: set[BoundOp] = set()
+        #: Called when a generation is dropped: they clear tables with nodes as keys.
         self.dependents: list[Callable[[], None]] = []
+        #: Nodes interned since the generation began. Threads count without a lock, so it may be a few too low; it only bounds the tables.
         self.count = 0
         self.generation = 0
-        self.lock = threading.RLock()  # held while a generation is dropped, and by code whose nodes must all be of one generation
+        #: Held while a generation is dropped, and by code whose nodes must all be of one generation. Look-ups and single insertions do not
+        #: take it: they rely on `dict.setdefault`, which lets one thread win.
+        self.lock = threading.RLock()
 
 
 TABLES = _Tables()

@@ -68,13 +68,19 @@ class _MemoryPlanner:
         self.fixed, self.updates = fixed, updates
         self.steps, self.outputs, self.in_place, self.share = steps, set(outputs), in_place, share
         self.given = set(donated)
+        # The invariant of all fields: a place holds one value at a time, and a value's place is not written before its last reader has run.
         self.plan = MemoryPlan()
+        # For a view: the value that owns the memory. Liveness is that of the owner, since a use of a view is a use of its memory.
         self.root: dict[Node, Node] = {}
+        # The last step that reads an owner, through views too; the number of steps for a result of the program, which outlives them.
         self.last: dict[Node, int] = {}
+        # All values that have had a place, in order. They move together when a buffer becomes the memory of a result.
         self.tenants: dict[Place, list[Node]] = {}
         #: Free buffers by size and dtype, in the order in which their values died.
         self.free: dict[tuple[int, str], deque[int]] = {}
+        # Numbers of the donated leaves.
         self.writable: set[int] = set()
+        # Operands of the current step that must not be overwritten while it runs.
         self.viewed: set[Node] = set()
         #: For a value that only one of several kernels in a call reads: the nodes of this kernel.
         self.reader: dict[Node, Collection[Node]] = {}
@@ -106,7 +112,8 @@ class _MemoryPlanner:
 
     def _place_step(self, t: int, step: Step) -> None:
         inside = set(step.nodes)
-        # for each operand the last node of the step that reads it
+        # A kernel computes its nodes in order for each block of elements. Node k may write into an operand's memory if no node after k
+        # reads that operand: by then all readers of this block have had it. for each operand the last node of the step that reads it
         read = {self.owner(i): k for k, n in enumerate(step.nodes) for i in n.operands}
         self.viewed = {self.owner(i) for n in step.nodes for i in n.operands if self.owner(i) is not i}
         dying = [i for i in read if i not in inside and self.last[i] == t and self._reusable(i)]
@@ -118,6 +125,7 @@ class _MemoryPlanner:
                 self.plan.place[n] = Place("fresh")
                 if n in self.outputs:
                     self.plan.outputs.append(n.nbytes)
+            # a value that only its own kernel reads stays in registers or in a block's scratch: it needs no memory of its own
             elif step.is_kernel and (self.last.get(n, -1) <= t or n in step.numbers):
                 self.plan.place[n] = Place("kernel")
             else:
@@ -143,10 +151,11 @@ class _MemoryPlanner:
         return place is not None and (place.kind == "buffer" or (place.kind == "leaf" and place.number in self.writable))
 
     def _place(self, n: Application, k: int, dying: list[Node], read: dict[Node, int]) -> None:
-        """Place a result; an element-wise one may overwrite an operand that dies here, if no later node of the kernel reads that.
+        """Place a result, in the memory of an operand if possible.
 
-        One that changes part of its first operand may overwrite that. No node may read that operand through a view either: a kernel runs
-        block by block, and a view's elements are in other blocks.
+        An element-wise result may overwrite an operand that dies in this step, if no later node of the kernel reads the operand. A result
+        that differs from its first operand in some elements only may overwrite that operand. Neither is possible if a node of the step
+        reads the operand through a view: a kernel runs block by block, and a view's elements are in other blocks.
         """
         fit = None
         if self.in_place and n.bound_op.op.elementwise and n.bound_op.op.layout.may_overwrite:
@@ -154,6 +163,8 @@ class _MemoryPlanner:
             fit = next((d for d in free if d.shape == n.shape and d.dtype == n.dtype), None)
         elif self.in_place and self.updates(n) and n.operands.count(first := n.operands[0]) == 1:
             fit = first if first in dying and first not in self.viewed else None
+        # A donated leaf comes first: it saves an allocation even if the value is a result of the program, whose memory the caller then
+        # gets.
         if fit is not None and self.plan.place[fit].kind == "leaf":
             dying.remove(fit)
             place = self.plan.place[fit]
@@ -168,10 +179,11 @@ class _MemoryPlanner:
             self._settle(n, Place("buffer", self._buffer(n)))
 
     def _place_output(self, n: Node, fit: Node | None, dying: list[Node]) -> None:
-        """Place a result of the program; to overwrite a dying operand, compute that operand in the result's memory."""
+        """Place a result of the program. If it could overwrite a dying operand, that operand is computed in the result's memory instead."""
         place = Place("output", len(self.plan.outputs))
         self.plan.outputs.append(n.nbytes)
-        # what was in its buffer before has to move into the result's memory, too
+        # The caller keeps the result, so it cannot live in scratch memory; but the scratch buffer can become the result's memory. All
+        # earlier values of the buffer move along, so they must have the result's shape: a result is allocated in its own shape.
         if fit is not None and all(t.shape == n.shape for t in self.tenants[self.plan.place[fit]]):
             dying.remove(fit)
             before = self.plan.place[fit]

@@ -1,6 +1,7 @@
-"""Backward over records: the gradient graph of the heads' nodes, compiled once per structure. Generated code fetches its inputs.
+"""Backward: builds the gradient graph of recorded operations, compiles it once per structure, and runs it.
 
-Gradients of older tapes flow through bridge leaves: the newest tape runs first, one cached program each.
+Generated code fetches the saved values from the tape. A tape that continues an older one has bridge leaves; the newest tape is
+differentiated first, and each tape has a cached program of its own.
 """
 
 from collections.abc import Callable, Sequence
@@ -233,12 +234,15 @@ def compiled_for(heads: Sequence[TapeEntry], given: tuple[bool, ...], device: De
 
 
 class _Pass:
-    """One call of backward: the heads still to process by tape, the gradients found so far by variable."""
+    """One call of `run_backward`: the heads that are left, by tape, and the gradients found so far, by variable."""
 
     def __init__(self, cls: type, retain: bool, create_graph: bool) -> None:
         self.cls, self.retain, self.create_graph = cls, retain or create_graph, create_graph
+        #: By the serial number of the tape; a tape is removed before its heads are processed, and bridges add older ones only.
         self.todo: dict[float, dict[TapeEntry, list[Any]]] = {}
+        #: By `id`, since variables are compared as arrays are; the entries keep the variables alive, so no id is used twice.
         self.found: dict[int, tuple[Variable, Any]] = {}
+        #: All operations that were differentiated, by `id`. They are freed together at the end.
         self.used: dict[int, TapeEntry] = {}
 
     def head(self, entry: TapeEntry, grad: Any) -> None:
@@ -257,11 +261,13 @@ class _Pass:
 
     def run(self) -> None:
         while self.todo:
+            # The newest tape first: its gradients reach older tapes through bridge leaves, whose heads are then added to `todo`. A tape
+            # must have all its heads before it runs, or its operations would run twice.
             here = self._take_heads(max(self.todo))
             heads = list(here)
             grads = [g[0] if len(g) == 1 else self.summed([_ones(self.cls, h) if x is None else x for x in g]) for h, g in here.items()]
             for entry, grad in self._gradients(heads, grads):
-                if entry.inputs:
+                if entry.inputs:  # a bridge: the gradient goes on to the record that the leaf continues, on that one's device
                     link = entry.devices
                     self.head(entry.inputs[0], grad if link is None else wrap(self.cls, on_device(grad, link[0])))
                 if entry.grad is not None:
@@ -346,6 +352,7 @@ def _memory_of(entry: TapeEntry) -> Device:
 
 def _device_of_records(heads: Sequence[TapeEntry]) -> Device:
     """The device of the first saved value or leaf below some records."""
+    # records do not know their device: only what they have saved does, and an operation may have saved nothing
     seen, stack = set(), list(heads)
     while stack:
         entry = stack.pop()
@@ -364,7 +371,10 @@ def _device_of_records(heads: Sequence[TapeEntry]) -> Device:
 
 
 def _run_cached(head: TapeEntry, retain: bool) -> list[tuple[Variable, Any]] | None:
-    """Short path of the commonest case: one head without head gradient, one device, no bridges or hooks, a known structure; else None."""
+    """Backward in the most common case; None in any other.
+
+    The case is one head without a head gradient, whose structure is known, on one device, without bridges and hooks.
+    """
     device: Any = head.tape.device if head.tape is not None else None
     b = PROGRAMS.get(((head.node,), ONES, device.device_type, False)) if device else None
     if b is None or b.hooked or b.is_complex:
@@ -418,6 +428,7 @@ def run_backward(
         if grad is None and head.node.dtype in COMPLEX:
             todo = "make it real (abs, real, a sum of squares), or pass head gradients"
             raise AutogradError("backward: a complex number cannot be a loss", f"dtype {head.node.dtype}", todo)
+    # a training loop calls `loss.backward()` with the same structure again and again: one look-up in the cache, and no `_Pass`
     if len(heads) == 1 and grads[0] is None and not create_graph:
         found = _run_cached(heads[0], retain)
         if found is not None:
@@ -427,7 +438,7 @@ def run_backward(
     work = _Pass(cls, retain, create_graph)
     was = tls.tape
     if not create_graph:
-        tls.tape = None
+        tls.tape = None  # sums and conjugates of gradients must not be recorded, although backward may run inside `record()`
     try:
         for head, grad in zip(heads, grads, strict=True):
             work.head(head, None if grad is None else _conjugated(cls, grad))
@@ -435,6 +446,8 @@ def run_backward(
         found = [(variable, _conjugated(cls, grad)._content) for variable, grad in work.found.values()]
     finally:
         tls.tape = was
+    # A loop inside one `record()` scope calls backward in each iteration. On the same tape its leaves would have new numbers every time,
+    # and no program would be found again.
     if not work.retain:
         renumber()
     return found
@@ -452,6 +465,7 @@ def recorded_gradients(
 ) -> list[Any]:
     """The gradients, computed operator by operator on recording cells, so that they can be differentiated."""
     cells: dict[Node, Any] = {}
+    # A saved value is a cell with the entry that it had in forward, so that the gradient of the gradient flows on into forward.
     for slot, v, owner in zip(b.inputs, saved, owners, strict=True):
         if v.__class__ is PLAIN:
             cells[slot] = wrap(cls, Value(v, owner, None, CPU, ALWAYS))

@@ -34,10 +34,14 @@ class Queue:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()  # reentrant: a signal handler or finalizer may interrupt the thread that holds it
+        #: The unfinished tasks in the order of their submission: a dictionary, since a task ends anywhere in the order.
         self._open: dict[Task, None] = {}
+        #: Bytes that the unfinished tasks hold.
         self._nbytes = 0
         self._workers: dict[Lane, Worker] = {}
+        #: A lock for each waiting thread, which blocks on acquiring it a second time; releasing it wakes the thread.
         self._gates: list[threading.Lock] = []
+        #: Tasks whose errors `drain` is still to report.
         self._failed: list[Task] = []
         self.at_once = False
         self.schedule: Callable[[Sequence[Task]], Task] | None = None
@@ -85,7 +89,7 @@ class Queue:
                 var.read_by(task)
             for var in writes:
                 var.written_by(task)
-            task.before.discard(task)
+            task.before.discard(task)  # what a task both reads and writes makes it its own predecessor
             for earlier in task.before:
                 earlier.after.append(task)
             task.is_submitted = True
@@ -169,7 +173,7 @@ class Queue:
     def _finish(self, task: Task, error: BaseException | None, inherited: bool) -> list[Task]:
         with self._lock:
             task.error, task.is_done = error, True
-            task.function = None
+            task.function = None  # it holds the operands, whose memory is free from now on
             if task in self._open:
                 del self._open[task]
                 self._nbytes -= task.nbytes
@@ -210,6 +214,7 @@ class Queue:
             with self._lock:
                 found = self._runnable(task)
                 if found is None and not task.is_done:
+                    # made under the lock: a task that finishes after this look opens the gate, so no wake-up is lost
                     gate = threading.Lock()
                     gate.acquire()
                     self._gates.append(gate)
@@ -224,6 +229,8 @@ class Queue:
             ready = [t for t in list(self._open) if not t.before and not t.runner]
             if ready:
                 return self.schedule(ready)
+        # Of all dependencies that could run, the most urgent: a waiting thread works towards its target instead of sleeping. It may find
+        # none although the target is not done; then other threads are running all that could run.
         seen, stack, me = {target}, [target], get_ident()
         found = None
         while stack:

@@ -52,14 +52,14 @@ class Arrival:
 
     def __init__(self, copy: Callable[[Array], Array], data: Array, source: Device, device: Device) -> None:
         self._backend, self._device = backend_for(device), device
-        queue = self._backend.stream(device, "h2d")
+        queue = self._backend.stream(device, "h2d")  # of its own, so that the copy runs beside what the device computes
         if not source.is_host:  # otherwise the source is complete, and `copy` has read it by the time it returns
             self._backend.wait(queue, self._backend.record(self._backend.stream(source)))
         with queue:
             self.array = copy(data)
         self._mark = self._backend.record(queue)
         if not source.is_host:
-            self._backend.hold(data, self._mark)
+            self._backend.hold(data, self._mark)  # the pool must not hand out the source's memory before the copy has passed
             with _lock:
                 _read_elsewhere.setdefault(source, {})[device] = self._mark
 
@@ -77,6 +77,7 @@ _read_elsewhere: dict[Device, dict[Device, object]] = {}
 def before_overwriting(device: Device) -> None:
     """Have a device's compute queue wait for the copies that read its memory, before a part of it is overwritten."""
     with _lock:
+        # popped: the compute queue runs in order, so whatever it runs later is behind these marks too
         marks = _read_elsewhere.pop(device, None)
         if marks:
             backend = backend_for(device)

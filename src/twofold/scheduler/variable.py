@@ -75,8 +75,10 @@ class Task:
         self.nbytes = nbytes
         self.serial = next(SERIALS)
         self.error: BaseException | None = None
+        #: Set once, under the queue's lock: the thread that sets it runs the task, so that no task runs twice.
         self.runner = 0
         self.is_submitted = self.is_done = False
+        #: Contains tasks with smaller serial numbers only, which is why waiting cannot end in a circle. Empty: the task is ready.
         self.before: set[Task] = set()
         self.after: list[Task] = []
         self.sources: list[Task] = []
@@ -115,9 +117,11 @@ class Var:
         """Add a reader."""
         writer = self.writer
         if writer is not None and (not writer.is_done or writer.error is not None):
+            # a writer that has failed is a source too, even if it is done: the reader must fail with its error
             task.sources.append(writer)
             if not writer.is_done:
                 task.before.add(writer)
+        # a variable that is read forever and never written would collect readers without end
         self.readers = [t for t in self.readers if not t.is_done]
         self.readers.append(task)
 

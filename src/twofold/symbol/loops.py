@@ -148,14 +148,19 @@ class _Foreach(_LoopNode):
     def replay(self, replay: Replaying, node: SymbolNode, arrays: Sequence[Node]) -> tuple[Node, ...]:
         """The typed loop; each step draws with a counter of its own."""
         loop = self.loop(node)
+        # MXNet's arrays have at least one axis: a step sees an element of a vector as an array of shape (1,)
         arrays = [G.expand_dims(a, 1) if k in loop.streams and len(a.shape) == 1 else a for k, a in enumerate(arrays)]
+        # the body is replayed over leaves of its own, never over nodes of the graph around it: equal bodies are then equal graphs
         rows = [leaf(("row", k), a.shape[1:], a.dtype, a.tracked) if k in loop.streams else a for k, a in enumerate(arrays)]
         inside = [rows[k] if k in loop.streams else n for k, n in enumerate(_inner(arrays, "foreach"))]
         outputs, keys = self.typed_body(replay, node, 0, inside)
         body, own = _renamed(outputs, keys)
         outputs = body.call(own)
         steps = arrays[loop.streams[0]].shape[0]
+        # The fourth word of a random key is the number of a stream (see `imperative.generator`). Adding the number of the step to it gives
+        # every step random numbers of its own from a single key of the run, so keys are arrays that the loop slices.
         counters = G.pad(G.reshape(G.iota(size=steps, dtype="uint64"), shape=(steps, 1)), width=((0, 0), (3, 2)))
+        # the order is that of `graph.control_flow.foreach`: streams, states, then what all steps read
         streams = [arrays[k] for k in loop.streams] + [counters + key for key in _fresh_keys(replay, len(keys))]
         states = [arrays[k] for k in loop.states]
         rest = [k for k in range(len(arrays)) if k not in loop.streams and k not in loop.states]
@@ -193,6 +198,7 @@ class _WhileLoop(_LoopNode):
         outputs, keys = self.typed_body(replay, node, 1, inside)
         body, own = _renamed(outputs, keys)
         outputs = body.call(own)
+        # as in `_Foreach.replay`, but nothing is sliced here: the keys are loop variables, whose fourth word goes up by one in each step
         one = G.pad(G.full(shape=(1,), value=1, dtype="uint64"), width=((3, 2),))
         rest = [k for k in range(len(arrays)) if k not in loop.states]
         leaves = [*(inside[k] for k in loop.states), *own, *(inside[k] for k in rest), *_objects(replay)]
@@ -201,6 +207,7 @@ class _WhileLoop(_LoopNode):
         variables = [arrays[k] for k in loop.states] + _fresh_keys(replay, len(keys))
         limit = int(node.attrs["max_iterations"])
         closure = [*(arrays[k] for k in rest), *_objects(replay)]
+        # test and body take the same leaves, so that the program can call both with the same operands
         found = G.while_loop(*variables, *closure, test=test, body=step, variables=len(variables), limit=limit)
         return found[: len(outputs)]
 
@@ -231,8 +238,11 @@ class _Cond(_ControlFlow):
         """The typed branch: the predicate beside it, both branches over all inputs."""
         _, (predicate_places, *branches) = self.places(node)
         inside = _inner(arrays, "cond")
+        # The predicate is computed outside, by the graph around the branch: it is an operand of `cond`. Only the two branches are
+        # sub-graphs, and both take all inputs, whether they read them or not.
         predicate = _body(replay, node, 0, [arrays[k] for k in predicate_places])[0][0]
         parts: list[tuple[list[Node], list[Node]]] = []
+        # a branch that draws fewer numbers ignores the last keys
         outside: list[Node] = []  # keys: both branches draw with the same ones, as only one of them runs
         for which, places in enumerate(branches, 1):
             outputs, keys = _body(replay, node, which, [inside[k] for k in places])

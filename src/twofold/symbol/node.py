@@ -101,7 +101,7 @@ class SpecialNode(ABC):
         """The outputs of a node as typed nodes."""
 
 
-#: They by registered name; each is entered where it is defined.
+#: The special nodes by registered name; each is entered where it is defined.
 SPECIAL_NODES: dict[str, SpecialNode] = {}
 
 
@@ -142,6 +142,7 @@ class SymbolNode:
         self.op: Op | None = None if op_name == VARIABLE else NAMES.get(op_name)
         self.extra = dict(extra or {})
         self.outputs = 1 if op_name == VARIABLE else outputs
+        #: What `bind` has found, by training mode and replaced parameters; cleared when attributes change.
         self._bound_ops: dict[Any, BoundOp] = {}
 
     def set_attrs(self, attrs: Mapping[str, str]) -> None:
@@ -205,7 +206,7 @@ class SymbolNode:
         return found
 
     def bind_stored(self, training: bool = False) -> BoundOp:
-        """As `bound_op`, for operands of any storage type: with the storage type that the operator must give its result."""
+        """As `bind`, for operands of any storage type: with the storage type that the operator must give its result."""
         name = self.operator.storage.stored_as
         return self.bind(training, **{name: self._told_to_store()}) if name else self.bind(training)
 

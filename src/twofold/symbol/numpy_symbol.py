@@ -64,12 +64,16 @@ class NumpySymbol(Symbol):
         if not items or not all(isinstance(k, (int, slice)) for k in items):
             what = "Only integer, slice, or tuple of these types are supported!"
             raise IndexingError(f"{what} Received key={key}")
+        # MXNet's file format has no indexing node. A key becomes a slice, in which an integer selects one element, followed by a reshape
+        # that removes the axes of the integers: -2 copies an axis, -3 drops one of size 1, -4 copies all that are left.
         begin, end, step, codes = [], [], [], []
         for k in items:
             if isinstance(k, slice):
                 begin, end, step, codes = [*begin, k.start], [*end, k.stop], [*step, k.step], [*codes, -2]
             else:
+                # -1 + 1 is 0, which would be the first element: the last one is the slice from -1 without an end
                 begin, end, step, codes = [*begin, k], [*end, k + 1 if k != -1 else None], [*step, 1], [*codes, -3]
+        # MXNet omits the steps for a single integer, and its files are reproduced to the letter
         where = {"begin": begin, "end": end} if isinstance(key, int) else {"begin": begin, "end": end, "step": step}
         part = FUNCTIONS.apply(slicing.slice_range, (self,), where)
         return part if -3 not in codes else FUNCTIONS.apply(mxnet_numpy_shapes.npx_reshape, (part,), {"newshape": (*codes, -4)})
@@ -95,6 +99,7 @@ class NumpySymbol(Symbol):
 
     def flatten(self, order: str = "C") -> "NumpySymbol":
         """The elements along one axis."""
+        # MXNet composes a reshape, not its own `Flatten`, which keeps the first axis
         return self.reshape((-1,), order=order)
 
     def __repr__(self) -> str:
@@ -108,6 +113,8 @@ class SymbolFunctions(Elementwise, Reductions, Shapes, Creation, Products):
         """The operator applied to symbols: one symbol, or the list of the symbols of its results."""
         if out is not None:
             raise Unsupported(f"{public_name(op)}: symbols are not written to", "out", "leave out out")
+        # The functions of `mxnet_numpy` serve arrays too, and pass what only arrays need, such as ctx for operators with inputs. A symbol
+        # has no place for these.
         given = {k: v for k, v in (params or {}).items() if k in op.params or k == op.count_param or (k == "ctx" and not op.arrays)}
         return numpy_results(apply_op(op, name or public_name(op), arrays, given))
 
@@ -166,6 +173,7 @@ def numpy_results(found: Symbol) -> Any:
     return parts[0] if len(parts) == 1 else parts
 
 
+# `mxnet_numpy` dispatches on the class of what it is given: entering this front makes `mx.np.add(symbol, 1)` work without a test there
 FUNCTIONS = SymbolFunctions()
 FRONTS[NumpySymbol] = FUNCTIONS
 
@@ -179,6 +187,7 @@ class _Namespace(ModuleType):
         self.__dict__["_faces"] = tuple(faces)
 
     def __getattr__(self, name: str) -> Any:
+        # looked up on use rather than copied: the faces are objects of a few hundred methods, and most programs use a handful
         for face in self._faces:
             if not name.startswith("_") and hasattr(face, name):
                 return getattr(face, name)
@@ -256,9 +265,11 @@ def _negative(self: NumpySymbol) -> Any:
 def attach() -> None:
     """Attach operators and methods to `NumpySymbol`."""
     for dunder, name in FUNCTION_OF.items():
+        # unary operators have no other operand to check or reverse
         if dunder in ("neg", "abs", "invert"):
             continue
         attach_method(NumpySymbol, f"__{dunder}__", _operator(name, False))
+        # Python reverses a comparison by asking the other operand for the opposite one
         if dunder not in ("eq", "ne", "gt", "ge", "lt", "le"):
             attach_method(NumpySymbol, f"__r{dunder}__", _operator(name, True))
     attach_method(NumpySymbol, "__neg__", _negative)

@@ -1,4 +1,4 @@
-"""Partitioning a typed symbol by device: the parts that executors run, and executors for other shapes."""
+"""Partitions: a typed symbol split by device into the parts that executors run. They also make executors for other shapes."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +29,7 @@ Groups = Mapping[str, Device]
 
 
 class Partition:
-    """A symbol with types and devices, split into parts that each run on one device: an executor's source.
+    """A symbol with types and devices, split into parts that each run on one device. It is the `BoundGraph` of executors.
 
     Parameters
     ----------
@@ -60,6 +60,7 @@ class Partition:
         self.arguments, self.states = variables(self.order)
         self._differentiated = differentiated(self.order)
         self._stretches = stretches(self.order, device, groups) or [(device, [])]
+        # numbers of all outputs of all nodes, in topological order: keys by which parts and the executor exchange values
         self._number = {h: k for k, h in enumerate(Head(n, i) for n in self.order for i in range(n.visible))}
 
     def key_of(self, head: Head) -> Key:
@@ -89,6 +90,7 @@ class Partition:
             if place == len(self._stretches) - 1:  # the last part passes on outputs that are variables
                 self._pass_through(part, seen)
             own = set(nodes)
+            # what only this part reads stays inside it, where it needs no array
             part.makes += [(self.output_key(h), v) for h, v in replay.values.items() if h.node in own and h in given_away]
             seen = replay.values | seen  # older entries win: a later part's leaf must not hide the node that made the value
             made.append((part, replay.updates(_numbers(part, self.states))))
@@ -168,8 +170,10 @@ class Partition:
         if unknown:
             tolerate("reshape: not an argument", ", ".join(sorted(unknown)), f"it has {', '.join(executor.arg_dict)}")
             shapes = {name: shape for name, shape in shapes.items() if name not in unknown}
+        # dtypes stay what they are; only shapes are inferred again, from those that the caller names
         dtypes = {n: a._dtype for n, a in (executor.arg_dict | executor.aux_dict).items()}
         inference = infer_all(self.heads, {n: inside_shape(s) for n, s in shapes.items()}, dtypes, "reshape")
+        # a new partition, since every typed node contains shapes; the programs of shapes that were bound before are still in the cache
         new = Partition(self.heads, inference, self.device, self.groups, self.requests, self._symbol)
 
         def fitting(array: NDArray, variable: SymbolNode) -> NDArray:
@@ -177,6 +181,7 @@ class Partition:
             if array.shape == shape:
                 return array
             name = variable.name
+            # a weight whose shape follows that of the data would lose what it has learned: the caller has to allow it
             if name not in shapes and not partial_shaping:
                 raise ShapeError(
                     f"reshape: the shape of {name}, which was not named, changes", f"{array.shape} to {shape}", "set partial_shaping=True"
@@ -187,6 +192,7 @@ class Partition:
                 )
             return zeros_in(array.stype, shape, array._dtype, array.context)
 
+        # arrays that still fit are the same objects in both executors: bucketing and changed batch sizes rely on shared weights
         arguments = {v.name: fitting(executor.arg_dict[v.name], v) for v in new.arguments}
         old_gradients = {v: executor.grad_dict[v.name] for v in new.arguments}
         gradients = {v.name: None if array is None else fitting(array, v) for v, array in old_gradients.items()}
