@@ -21,7 +21,14 @@ from .rules import Rule
 from .spec import Op, ResultDtype, in_facets
 
 
-def op(name: str | None = None, *aliases: str, aux: tuple[str, ...] = (), **facts: object) -> Callable[[Rule], Op]:
+def op(
+    name: str | None = None,
+    *aliases: str,
+    aux: tuple[str, ...] = (),
+    like: Op | None = None,
+    without: tuple[str, ...] = (),
+    **facts: object,
+) -> Callable[[Rule], Op]:
     """Declare a composite operator.
 
     Parameters
@@ -32,6 +39,9 @@ def op(name: str | None = None, *aliases: str, aux: tuple[str, ...] = (), **fact
         Additional registered names.
     aux
         Names of the inputs that are auxiliary states.
+    like, without
+        An operator whose parameters this one has too, but for those left out; the rule's own come after them, and it may name
+        those that it reads without repeating what they are. If the rule takes ``*arrays``, it has the inputs of that operator as well.
     **facts
         Other fields of `Op`: ``outputs``, ``visible``, ``output_names``, ``mutates``, ``method``, ``numpy_names``, ``differentiable`` …
 
@@ -47,6 +57,8 @@ def op(name: str | None = None, *aliases: str, aux: tuple[str, ...] = (), **fact
 
     def declare(rule: Rule) -> Op:
         named = () if name is None and facts.get("primitive") else (name or rule.__name__, *aliases)
+        if like is not None:
+            vars(rule)["__signature__"] = _derived(inspect.signature(rule), inspect.signature(like.rule), without)
         new = build(rule, named, aux, facts)
         registry.register(new)
         return new
@@ -122,6 +134,16 @@ def build(rule: Rule, names: tuple[str, ...], aux: tuple[str, ...], facts: dict[
 
 
 EMPTY = inspect.Parameter.empty
+
+
+def _derived(own: inspect.Signature, base: inspect.Signature, without: tuple[str, ...]) -> inspect.Signature:
+    """The signature of a rule that is declared with ``like`` and ``without``; see `op`."""
+    mine, theirs = own.parameters.values(), base.parameters.values()
+    takes_all = any(p.kind is p.VAR_POSITIONAL for p in mine)
+    arrays = [p for p in (theirs if takes_all else mine) if p.kind is p.POSITIONAL_OR_KEYWORD]
+    shared = [p for p in theirs if p.kind is p.KEYWORD_ONLY and p.name not in without]
+    known = {p.name for p in shared}
+    return inspect.Signature([*arrays, *shared, *[p for p in mine if p.kind is p.KEYWORD_ONLY and p.name not in known]])
 
 
 def _signature(rule: Rule) -> list[tuple[str, str, Any, Any]]:

@@ -3,8 +3,11 @@
 from ..opdef.declare import op
 from ..opdef.params import Training
 from ..opdef.partial_shapes import along_axis
-from .batch_norm import DECLARED, Mean, Variance, Wide, batch_norm, moved_averages, result_dtypes
+from .batch_norm import DECLARED, batch_norm, moved_averages, result_dtypes
 from .elementwise_math import relu
+
+#: Parameters that came to `BatchNorm` later.
+UNUSED = ("cudnn_off", "min_calib_range", "max_calib_range")
 
 
 def _sample(draw, **params):
@@ -13,77 +16,26 @@ def _sample(draw, **params):
     return draw(draw.real((4, 3, 2)), channels, channels, *states, fix_gamma=False, **params)
 
 
-@op("BatchNorm_v1", **DECLARED)
-def batch_norm_v1(
-    xp,
-    data,
-    gamma: Wide,
-    beta: Wide,
-    moving_mean: Mean,
-    moving_var: Variance,
-    *,
-    eps: float = 1e-3,
-    momentum: float = 0.9,
-    fix_gamma: bool = True,
-    use_global_stats: bool = False,
-    output_mean_var: bool = False,
-    is_train: Training = False,
-):
+@op("BatchNorm_v1", like=batch_norm, without=("axis", *UNUSED), **DECLARED)
+def batch_norm_v1(xp, *arrays, **params):
     """`BatchNorm` over axis 1 under its former name, in files of MXNet 0.x."""
-    given = {"eps": eps, "momentum": momentum, "fix_gamma": fix_gamma, "use_global_stats": use_global_stats}
-    return batch_norm(xp, data, gamma, beta, moving_mean, moving_var, **given, is_train=is_train)
+    return batch_norm(xp, *arrays, **params)
 
 
-@op("_contrib_SyncBatchNorm", **DECLARED)
-def sync_batch_norm(
-    xp,
-    data,
-    gamma: Wide,
-    beta: Wide,
-    moving_mean: Mean,
-    moving_var: Variance,
-    *,
-    eps: float = 1e-3,
-    momentum: float = 0.9,
-    fix_gamma: bool = True,
-    use_global_stats: bool = False,
-    output_mean_var: bool = False,
-    ndev: int = 1,
-    key: str,
-    is_train: Training = False,
-):
+@op("_contrib_SyncBatchNorm", like=batch_norm, without=("axis", *UNUSED, "is_train"), **DECLARED)
+def sync_batch_norm(xp, *arrays, ndev: int = 1, key: str, is_train: Training = False, **params):
     """`BatchNorm` over axis 1 for models that are trained on several devices.
 
     The statistics are those of the device's own part of the batch: ``ndev`` and ``key``, the number of devices and the layer's name, have
     no effect.
     """
-    given = {"eps": eps, "momentum": momentum, "fix_gamma": fix_gamma, "use_global_stats": use_global_stats}
-    return batch_norm(xp, data, gamma, beta, moving_mean, moving_var, **given, is_train=is_train)
+    return batch_norm(xp, *arrays, is_train=is_train, **params)
 
 
-@op("_contrib_BatchNormWithReLU", **DECLARED)
-def batch_norm_with_relu(
-    xp,
-    data,
-    gamma: Wide,
-    beta: Wide,
-    moving_mean: Mean,
-    moving_var: Variance,
-    *,
-    eps: float = 1e-3,
-    momentum: float = 0.9,
-    fix_gamma: bool = True,
-    use_global_stats: bool = False,
-    output_mean_var: bool = False,
-    axis: int = 1,
-    cudnn_off: bool = False,
-    min_calib_range: float | None = None,
-    max_calib_range: float | None = None,
-    is_train: Training = False,
-):
+@op("_contrib_BatchNormWithReLU", like=batch_norm, **DECLARED)
+def batch_norm_with_relu(xp, *arrays, **params):
     """`relu` of `BatchNorm`. ``cudnn_off`` and the calibration ranges have no effect."""
-    given = {"eps": eps, "momentum": momentum, "fix_gamma": fix_gamma, "use_global_stats": use_global_stats, "axis": axis}
-    out, mean, rate = batch_norm(xp, data, gamma, beta, moving_mean, moving_var, **given, is_train=is_train)
+    out, mean, rate = batch_norm(xp, *arrays, **params)
     return relu(xp, out), mean, rate
 
 

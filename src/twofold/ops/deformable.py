@@ -132,7 +132,17 @@ def _offset_shapes(shapes, factors, **params):
     return [(data[0], f * params["num_deformable_group"] * math.prod(params["kernel"]), *sizes) for f in factors]
 
 
-@op("_contrib_DeformableConvolution", real=True, alike=True, recompute=True, drawn_as="layer", label="{kernel}/{stride|1}, {num_filter}")
+#: What is declared of both convolutions alike.
+DECLARED: dict[str, Any] = {
+    "real": True,
+    "alike": True,
+    "recompute": True,
+    "drawn_as": "layer",
+    "label": "{kernel}/{stride|1}, {num_filter}",
+}
+
+
+@op("_contrib_DeformableConvolution", **DECLARED)
 def deformable_convolution(
     xp,
     data,
@@ -191,41 +201,15 @@ def _(draw):
     ]
 
 
-@op(
-    "_contrib_ModulatedDeformableConvolution",
-    real=True,
-    alike=True,
-    recompute=True,
-    drawn_as="layer",
-    label="{kernel}/{stride|1}, {num_filter}",
-)
+@op("_contrib_ModulatedDeformableConvolution", like=deformable_convolution, without=("layout",), **DECLARED)
 def modulated_deformable_convolution(
-    xp,
-    data,
-    offset,
-    mask,
-    weight,
-    bias: Bias = None,
-    *,
-    kernel: Shape,
-    stride: Shape = (),
-    dilate: Shape = (),
-    pad: Shape = (),
-    num_filter: int,
-    num_group: int = 1,
-    num_deformable_group: int = 1,
-    workspace: int = 1024,
-    no_bias: bool = False,
-    im2col_step: int = 64,
-    layout: Layout = None,
+    xp, data, offset, mask, weight, bias: Bias = None, *, im2col_step: int = 64, layout: Layout = None, **params
 ):
     """`DeformableConvolution` with a factor ``mask`` (n, groups · kernel elements, h', w') for each pixel that is read.
 
     Everything outside the image is 0. ``workspace``, ``im2col_step`` and ``layout`` have no effect.
     """
-    given = {"kernel": kernel, "stride": stride, "dilate": dilate, "pad": pad, "num_filter": num_filter, "num_group": num_group}
-    given |= {"num_deformable_group": num_deformable_group, "no_bias": no_bias}
-    return _convolved(xp, "ModulatedDeformableConvolution", data, offset, mask, weight, bias, False, given)
+    return _convolved(xp, "ModulatedDeformableConvolution", data, offset, mask, weight, bias, False, params)
 
 
 @modulated_deformable_convolution.infer

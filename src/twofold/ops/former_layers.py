@@ -5,35 +5,16 @@ from typing import Literal
 
 from ..errors import ShapeError
 from ..opdef.declare import op
-from ..opdef.inputs import Bias
 from ..opdef.params import Shape
-from .convolution import Tuning, convolution, convolution_shapes
+from .convolution import convolution, convolution_shapes
 from .pooling import pooling
 from .windows import padded, per_axis
 
 
-@op("Convolution_v1", alike=True, drawn_as="layer", label="{kernel}/{stride|1}, {num_filter}")
-def convolution_v1(
-    xp,
-    data,
-    weight,
-    bias: Bias = None,
-    *,
-    kernel: Shape,
-    stride: Shape = (),
-    dilate: Shape = (),
-    pad: Shape = (),
-    num_filter: int,
-    num_group: int = 1,
-    workspace: int = 1024,
-    no_bias: bool = False,
-    cudnn_tune: Tuning = None,
-    cudnn_off: bool = False,
-    layout: Literal["NCDHW", "NCHW", "NDHWC", "NHWC"] | None = None,
-):
+@op("Convolution_v1", like=convolution, without=("layout",), alike=True, drawn_as="layer", label="{kernel}/{stride|1}, {num_filter}")
+def convolution_v1(xp, *arrays, layout: Literal["NCDHW", "NCHW", "NDHWC", "NHWC"] | None = None, **params):
     """`Convolution` under its former name, in files of MXNet 0.x."""
-    given = {"kernel": kernel, "stride": stride, "dilate": dilate, "pad": pad, "layout": layout}
-    return convolution(xp, data, weight, bias, num_filter=num_filter, num_group=num_group, no_bias=no_bias, **given)
+    return convolution(xp, *arrays, layout=layout, **params)
 
 
 convolution_v1.infer(convolution_shapes)

@@ -173,19 +173,10 @@ embedding.dtypes(lambda dtypes, *, dtype, **_: [dtypes[1] or dtype])
 embedding.sample(lambda draw: draw(draw.integer((2, 2), 0, 4), draw.real((4, 3)), input_dim=4, output_dim=3))
 
 
-@op("_contrib_SparseEmbedding")
-def sparse_embedding(
-    xp,
-    data: Index,
-    weight: Table,
-    *,
-    input_dim: int,
-    output_dim: int,
-    dtype: DType = "float32",
-    sparse_grad: bool = False,
-):
+@op("_contrib_SparseEmbedding", like=embedding)
+def sparse_embedding(xp, *arrays, **params):
     """`Embedding` under its former name."""
-    return embedding(xp, data, weight, input_dim=input_dim, output_dim=output_dim, dtype=dtype, sparse_grad=sparse_grad)
+    return embedding(xp, *arrays, **params)
 
 
 for declare, same in (

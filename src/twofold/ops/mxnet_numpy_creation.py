@@ -41,20 +41,10 @@ npi_full_like.dtypes(lambda dtypes, *, dtype, **_: [dtype or dtypes[0]])
 npi_full_like.sample(lambda draw: draw(draw.real((2, 3)), fill_value=2.0, gradient=False))
 
 
-@made("_npi_arange")
-def npi_arange(
-    xp,
-    *,
-    start: float,
-    stop: float | None = None,
-    step: float = 1.0,
-    repeat: int = 1,
-    infer_range: bool = False,
-    ctx: str = "",
-    dtype: DType = "float32",
-):
+@made("_npi_arange", like=legacy_arange, without=("dtype",))
+def npi_arange(xp, *, ctx: str = "", dtype: DType = "float32", **params):
     """``start, start + step, …`` below ``stop``; ``start`` alone is the end."""
-    return legacy_arange.rule(xp, start=start, stop=stop, step=step, repeat=repeat, infer_range=infer_range, dtype=dtype)
+    return legacy_arange.rule(xp, dtype=dtype, **params)
 
 
 npi_arange.sample(lambda draw: draw(start=1.0, stop=3.0, step=0.25))

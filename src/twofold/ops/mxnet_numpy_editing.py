@@ -183,20 +183,8 @@ def declare_insert(kind: str) -> Op:
 INSERT = {kind: declare_insert(kind) for kind in ("scalar", "slice")}
 
 
-@numpy_op("_npi_insert_tensor")
-def npi_insert_tensor(
-    xp,
-    arr,
-    values,
-    obj,
-    *,
-    val: float | None = None,
-    start: int | None = None,
-    stop: int | None = None,
-    step: int | None = None,
-    int_ind: int | None = None,
-    axis: int | None = None,
-):
+@numpy_op("_npi_insert_tensor", like=INSERT["scalar"], without=("axis",))
+def npi_insert_tensor(xp, arr, values, obj, *, axis: int | None = None, val, **_):
     """Values inserted before the places in ``obj``, an array of integers; of the parameters only ``axis`` has an effect."""
     x, given, at = prepared(xp, arr, values, val, axis, math.prod(obj.shape))
     size = x.shape[at]
@@ -210,18 +198,8 @@ def npi_insert_tensor(
 npi_insert_tensor.sample(lambda draw: draw(draw.real((4,)), draw.real((2,)), draw.integer((2,), 0, 4, "int32"), gradient=False))
 
 
-@numpy_op("_npi_delete")
-def npi_delete(
-    xp,
-    arr,
-    obj=None,
-    *,
-    start: int | None = None,
-    stop: int | None = None,
-    step: int | None = None,
-    int_ind: int | None = None,
-    axis: int | None = None,
-):
+@numpy_op("_npi_delete", like=INSERT["scalar"], without=("val", "axis"))
+def npi_delete(xp, arr, obj=None, *, axis: int | None = None, **where):
     """The array, flattened if ``axis`` is None, without the slices that an integer or a slice selects.
 
     ``obj``, an array of places, is refused: the shape of the result would depend on its values.
@@ -229,7 +207,7 @@ def npi_delete(
     if obj is not None:
         raise ParameterError("_npi_delete: the shape of the result depends on the values of obj", None, "pass an integer or a slice")
     x, at = _flattened(xp, arr, axis)
-    gone = set(selected(x.shape[at], start, stop, step, int_ind, "delete"))
+    gone = set(selected(x.shape[at], **where, name="delete"))
     kept = [k for k in range(x.shape[at]) if k not in gone]
     if not kept:
         return xp.take_slice(x, 0, 0, at)

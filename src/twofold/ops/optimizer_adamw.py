@@ -48,27 +48,10 @@ def adamw_update(
     return new, {"mean": mean, "var": var}
 
 
-@op("_mp_adamw_update", mutates=("mean", "var", "weight32"), differentiable=False, keeps_shape=True)
-def mp_adamw_update(
-    xp,
-    weight,
-    grad,
-    mean,
-    var,
-    weight32,
-    rescale_grad,
-    *,
-    lr: Scalar,
-    beta1: Scalar = 0.9,
-    beta2: Scalar = 0.999,
-    epsilon: Scalar = 1e-8,
-    wd: Scalar = 0.0,
-    eta: Scalar,
-    clip_gradient: float = -1.0,
-):
+@op("_mp_adamw_update", like=adamw_update, mutates=("mean", "var", "weight32"), differentiable=False, keeps_shape=True)
+def mp_adamw_update(xp, weight, grad, mean, var, weight32, rescale_grad, **params):
     """`adamw_update` on the float32 master weight; returns it cast to the weight's dtype."""
-    settings = {"lr": lr, "eta": eta, "wd": wd, "beta1": beta1, "beta2": beta2, "epsilon": epsilon, "clip_gradient": clip_gradient}
-    new, mean, var = _updated(xp, weight32, xp.cast_like(grad, weight32), mean, var, rescale_grad, **settings)
+    new, mean, var = _updated(xp, weight32, xp.cast_like(grad, weight32), mean, var, rescale_grad, **params)
     return xp.cast_like(new, weight), {"mean": mean, "var": var, "weight32": new}
 
 

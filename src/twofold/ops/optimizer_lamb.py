@@ -72,28 +72,10 @@ def lamb_update_phase2(xp, weight, g, r1, r2, *, lr: Scalar, lower_bound: float 
     return weight - lr * _trust(xp, r1, r2, lower_bound, upper_bound) * g
 
 
-@op("mp_lamb_update_phase1", mutates=("mean", "var"), differentiable=False, keeps_shape=True)
-def mp_lamb_update_phase1(
-    xp,
-    weight,
-    grad,
-    mean,
-    var,
-    weight32,
-    *,
-    beta1: Scalar = 0.9,
-    beta2: Scalar = 0.999,
-    epsilon: Scalar = 1e-6,
-    t: Scalar,
-    bias_correction: bool = True,
-    wd: Scalar,
-    rescale_grad: Scalar = 1.0,
-    clip_gradient: float = -1.0,
-):
+@op("mp_lamb_update_phase1", like=lamb_update_phase1, mutates=("mean", "var"), differentiable=False, keeps_shape=True)
+def mp_lamb_update_phase1(xp, weight, grad, mean, var, weight32, **params):
     """`lamb_update_phase1` of the float32 master weight; its step is float32 too."""
-    wide = xp.cast_like(grad, weight32)
-    common = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon, "t": t, "bias_correction": bias_correction, "wd": wd}
-    return lamb_update_phase1.rule(xp, weight32, wide, mean, var, **common, rescale_grad=rescale_grad, clip_gradient=clip_gradient)
+    return lamb_update_phase1.rule(xp, weight32, xp.cast_like(grad, weight32), mean, var, **params)
 
 
 @op("mp_lamb_update_phase2", mutates=("weight32",), differentiable=False, keeps_shape=True)

@@ -91,34 +91,6 @@ def _propose(xp, name, arrays, rpn_post_nms_top_n, scales, ratios, feature_strid
 RESULTS = {"outputs": 2, "visible": lambda output_score, **_: 2 if output_score else 1, "output_names": ("output", "score"), "real": True}
 
 
-@op("_contrib_Proposal", **RESULTS)
-def proposal(
-    xp,
-    cls_prob,
-    bbox_pred,
-    im_info,
-    *,
-    rpn_pre_nms_top_n: int = 6000,
-    rpn_post_nms_top_n: int = 300,
-    threshold: float = 0.7,
-    rpn_min_size: int = 16,
-    scales: Floats = (4.0, 8.0, 16.0, 32.0),
-    ratios: Floats = (0.5, 1.0, 2.0),
-    feature_stride: int = 16,
-    output_score: bool = False,
-    iou_loss: bool = False,
-):
-    """Regions (rpn_post_nms_top_n, 5) of one image, rows (0, box), and their scores (rpn_post_nms_top_n, 1) if ``output_score`` is set.
-
-    `MultiProposal` for a batch of one image.
-    """
-    if cls_prob.shape[0] != 1:
-        raise ShapeError("Proposal: takes one image", cls_prob.shape, "use MultiProposal")
-    given = {"rpn_pre_nms_top_n": rpn_pre_nms_top_n, "rpn_post_nms_top_n": rpn_post_nms_top_n, "threshold": threshold}
-    given |= {"rpn_min_size": rpn_min_size, "scales": scales, "ratios": ratios, "feature_stride": feature_stride, "iou_loss": iou_loss}
-    return _propose(xp, "Proposal", (cls_prob, bbox_pred, im_info), **given)
-
-
 @op("_contrib_MultiProposal", **RESULTS)
 def multi_proposal(
     xp,
@@ -147,6 +119,17 @@ def multi_proposal(
     given = {"rpn_pre_nms_top_n": rpn_pre_nms_top_n, "rpn_post_nms_top_n": rpn_post_nms_top_n, "threshold": threshold}
     given |= {"rpn_min_size": rpn_min_size, "scales": scales, "ratios": ratios, "feature_stride": feature_stride, "iou_loss": iou_loss}
     return _propose(xp, "MultiProposal", (cls_prob, bbox_pred, im_info), **given)
+
+
+@op("_contrib_Proposal", like=multi_proposal, **RESULTS)
+def proposal(xp, cls_prob, bbox_pred, im_info, *, output_score, **params):
+    """Regions (rpn_post_nms_top_n, 5) of one image, rows (0, box), and their scores (rpn_post_nms_top_n, 1) if ``output_score`` is set.
+
+    `MultiProposal` for a batch of one image.
+    """
+    if cls_prob.shape[0] != 1:
+        raise ShapeError("Proposal: takes one image", cls_prob.shape, "use MultiProposal")
+    return _propose(xp, "Proposal", (cls_prob, bbox_pred, im_info), **params)
 
 
 def _sample(draw, images):

@@ -3,14 +3,16 @@
 Every operator takes and returns the range (1,) that its integers stand for; see `quantization`.
 """
 
-from typing import Literal
+from collections.abc import Callable
+from typing import Any, Literal
 
 from ..errors import ParameterError
 from ..opdef.declare import op
 from ..opdef.facets.symbolic import Quantizes
 from ..opdef.inputs import Index
-from ..opdef.params import DType, Shape
 from ..opdef.registry import find
+from ..opdef.rules import Rule
+from ..opdef.spec import Op
 from . import arithmetic_variants  # noqa: F401  (declares elemwise_add and elemwise_mul)
 from .activation import activation
 from .batch_norm import along_axis, batch_norm
@@ -20,7 +22,6 @@ from .pooling import pooling
 from .quantization import HALF_LEVELS, LEVELS, LIMITS, Limit, assuming, kind_of, largest, ranges, to_integers, vector
 from .quantized_products import NAMES
 from .reshaping import flatten
-from .windows import Layout
 
 
 def _as_float(xp, x):
@@ -32,47 +33,23 @@ def _real(xp, name, data, low, high):
     return _as_float(xp, data) * (largest(xp, low, high) / HALF_LEVELS[kind_of(xp, name, data)])
 
 
-@op(
-    "_contrib_quantized_pooling",
-    outputs=3,
-    output_names=NAMES,
-    differentiable=False,
-    quantizes=Quantizes(pooling, only=("pool_type", ("max", "avg"))),
-)
-def quantized_pooling(
-    xp,
-    data: Index,
-    min_data: Limit,
-    max_data: Limit,
-    *,
-    kernel: Shape = (),
-    pool_type: Literal["avg", "lp", "max", "sum"] = "max",
-    global_pool: bool = False,
-    cudnn_off: bool = False,
-    pooling_convention: Literal["full", "same", "valid"] = "valid",
-    stride: Shape = (),
-    pad: Shape = (),
-    p_value: int | None = None,
-    count_include_pad: bool | None = None,
-    layout: Layout = None,
-):
+def _to_8_bits(name: str, **facts: Any) -> Callable[[Rule], Op]:
+    """Declare a layer with three results: integers and the ends of the range that they stand for."""
+    return op(name, outputs=3, output_names=NAMES, differentiable=False, **facts)
+
+
+@_to_8_bits("_contrib_quantized_pooling", like=pooling, quantizes=Quantizes(pooling, only=("pool_type", ("max", "avg"))))
+def quantized_pooling(xp, data: Index, min_data: Limit, max_data: Limit, **params):
     """`Pooling` of int8 or uint8 data, "max" or "avg", with averages rounded to even. The range stays the same."""
-    if pool_type not in ("max", "avg"):
-        raise ParameterError("quantized_pooling: the type has no quantized form", pool_type, "use max or avg")
+    if params["pool_type"] not in ("max", "avg"):
+        raise ParameterError("quantized_pooling: the type has no quantized form", params["pool_type"], "use max or avg")
     kind = kind_of(xp, "quantized_pooling", data)
-    windows = {"kernel": kernel, "stride": stride, "pad": pad, "global_pool": global_pool, "pooling_convention": pooling_convention}
     # 8-bit integers and their sums over a window are exact in float32
-    out = pooling(xp, _as_float(xp, data), pool_type=pool_type, count_include_pad=count_include_pad, layout=layout, **windows)
+    out = pooling(xp, _as_float(xp, data), **params)
     return to_integers(xp, out, kind), vector(xp, min_data), vector(xp, max_data)
 
 
-@op(
-    "_contrib_quantized_act",
-    outputs=3,
-    output_names=NAMES,
-    differentiable=False,
-    quantizes=Quantizes(activation, only=("act_type", ("relu",))),
-)
+@_to_8_bits("_contrib_quantized_act", quantizes=Quantizes(activation, only=("act_type", ("relu",))))
 def quantized_act(
     xp, data: Index, min_data: Limit, max_data: Limit, *, act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"]
 ):
@@ -83,7 +60,7 @@ def quantized_act(
     return xp.maximum(data, xp.zeros_like(data)), vector(xp, min_data), vector(xp, max_data)
 
 
-@op("_contrib_quantized_flatten", outputs=3, output_names=NAMES, differentiable=False, quantizes=Quantizes(flatten))
+@_to_8_bits("_contrib_quantized_flatten", quantizes=Quantizes(flatten))
 def quantized_flatten(xp, data: Index, min_data: Limit, max_data: Limit):
     """`Flatten` of quantized data; the range stays the same."""
     return flatten(xp, data), vector(xp, min_data), vector(xp, max_data)
@@ -96,7 +73,7 @@ def _extreme(xp, values, function):
     return found
 
 
-@op("_contrib_quantized_concat", outputs=3, output_names=NAMES, differentiable=False, quantizes=Quantizes(concat_arrays))
+@_to_8_bits("_contrib_quantized_concat", quantizes=Quantizes(concat_arrays))
 def quantized_concat(xp, *data, num_args: int, dim: int = 1):
     """Quantized arrays joined along an axis: ``num_args`` arrays, then the minimum and the maximum of each, (1,).
 
@@ -116,13 +93,7 @@ def quantized_concat(xp, *data, num_args: int, dim: int = 1):
     return xp.concat(*[to_integers(xp, x, dtype) for x in real], axis=dim % len(arrays[0].shape)), low, high
 
 
-@op(
-    "_contrib_quantized_elemwise_add",
-    outputs=3,
-    output_names=NAMES,
-    differentiable=False,
-    quantizes=Quantizes(find("elemwise_add"), wide=True),
-)
+@_to_8_bits("_contrib_quantized_elemwise_add", quantizes=Quantizes(find("elemwise_add"), wide=True))
 def quantized_elemwise_add(
     xp,
     lhs: Index,
@@ -151,28 +122,18 @@ def quantized_elemwise_add(
 
 @op(
     "_contrib_quantized_elemwise_mul",
+    like=quantized_elemwise_add,
     quantizes=Quantizes(find("elemwise_mul"), wide=True),
     outputs=lambda enable_float_output, **_: 1 if enable_float_output else 3,
     output_names=NAMES,
     differentiable=False,
 )
-def quantized_elemwise_mul(
-    xp,
-    lhs: Index,
-    rhs: Index,
-    lhs_min: Limit,
-    lhs_max: Limit,
-    rhs_min: Limit,
-    rhs_max: Limit,
-    *,
-    min_calib_range: float | None = None,
-    max_calib_range: float | None = None,
-    enable_float_output: bool = False,
-):
+def quantized_elemwise_mul(xp, *arrays, min_calib_range, max_calib_range, enable_float_output: bool = False):
     """Product of int8 arrays of equal shape: int32 products and their range.
 
     With a calibrated range int8 numbers of that, truncated; with ``enable_float_output`` one result, the float32 products.
     """
+    lhs, rhs, lhs_min, lhs_max, rhs_min, rhs_max = arrays
     name = "quantized_elemwise_mul"
     for x in (lhs, rhs):
         kind_of(xp, name, x, ("int8",))
@@ -190,12 +151,11 @@ def quantized_elemwise_mul(
     return out, vector(xp, min_calib_range), vector(xp, max_calib_range)
 
 
-@op(
+@_to_8_bits(
     "_contrib_quantized_batch_norm",
-    outputs=3,
-    output_names=NAMES,
+    like=batch_norm,
+    without=("is_train",),
     aux=("moving_mean", "moving_var"),
-    differentiable=False,
     quantizes=Quantizes(batch_norm, places=(0,), calibrated=True, unit=("fix_gamma", 1)),
 )
 def quantized_batch_norm(
@@ -208,15 +168,11 @@ def quantized_batch_norm(
     min_data: Limit,
     max_data: Limit,
     *,
-    eps: float = 1e-3,
-    momentum: float = 0.9,
-    fix_gamma: bool = True,
-    use_global_stats: bool = False,
-    output_mean_var: bool = False,
-    axis: int = 1,
-    cudnn_off: bool = False,
-    min_calib_range: float | None = None,
-    max_calib_range: float | None = None,
+    eps,
+    axis,
+    min_calib_range,
+    max_calib_range,
+    **_,
 ):
     """`BatchNorm` of int8 or uint8 data with its moving statistics, as int8 numbers of the calibrated range.
 
@@ -234,19 +190,8 @@ def quantized_batch_norm(
     return to_integers(xp, real * (HALF_LEVELS["int8"] / bound), "int8"), vector(xp, min_calib_range), vector(xp, max_calib_range)
 
 
-@op("_contrib_quantized_embedding", outputs=3, output_names=NAMES, differentiable=False, quantizes=Quantizes(embedding, places=(1,)))
-def quantized_embedding(
-    xp,
-    data: Index,
-    weight: Index,
-    min_weight: Limit,
-    max_weight: Limit,
-    *,
-    input_dim: int,
-    output_dim: int,
-    dtype: DType = "float32",
-    sparse_grad: bool = False,
-):
+@_to_8_bits("_contrib_quantized_embedding", like=embedding, quantizes=Quantizes(embedding, places=(1,)))
+def quantized_embedding(xp, data: Index, weight: Index, min_weight: Limit, max_weight: Limit, *, input_dim, output_dim, **_):
     """Rows of an int8 weight (input_dim, output_dim), with its range; see `Embedding`. ``dtype`` and ``sparse_grad`` have no effect."""
     kind_of(xp, "quantized_embedding", weight, ("int8",))
     out = embedding(xp, data, weight, input_dim=input_dim, output_dim=output_dim, dtype="float32", sparse_grad=False)
