@@ -92,7 +92,10 @@ class CachedGraph:
         except (ShapeError, DTypeError):
             self._check_types(cells)  # raises an error that names the node, which the compiled program cannot
             raise
-        return [wrap(NDArray, c) for c in contents]
+        outputs = []  # not a comprehension, which is a frame of its own in each call
+        for content in contents:
+            outputs.append(wrap(NDArray, content))  # noqa: PERF401
+        return outputs
 
     def _cells(self, arrays: Sequence[NDArray], device: Device) -> list[Any]:
         """One array per variable. Those of the parameters are cached until some are replaced."""

@@ -190,7 +190,7 @@ class HybridBlock(Block):
         """
         # First, because every call of an ordinary model takes this branch and need not look for other kinds of arrays.
         if isinstance(x, NDArray) and x._legacy:
-            return self._run(x.context, x, *args)
+            return self._run_compiled(x.context, (x, *args)) if self._active else self._run(x.context, x, *args)
         arrays: list[Any] = list(iter_arrays((x, *args)))
         kinds = {isinstance(a, Symbol) for a in arrays}
         if len(kinds) != 1:

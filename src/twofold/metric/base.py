@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy
 
 from .. import registry
-from ..dtype import ITEMSIZE, dtype_name, is_float
+from ..dtype import dtype_name, is_float
 from ..errors import UnboundArgumentError, Undefined, WrongShape
 from ..imperative.array import Array
 from ..ndarray.array import NDArray
@@ -77,7 +77,8 @@ class EvalMetric:
         ParameterError
             If one of the metric's names is missing.
         """
-        self.update(_select(label, self.label_names, "label"), _select(pred, self.output_names, "output"))
+        labels = list(label.values()) if self.label_names is None else _select(label, self.label_names, "label")
+        self.update(labels, list(pred.values()) if self.output_names is None else _select(pred, self.output_names, "output"))
 
     def update(self, labels: Arrays, preds: Arrays) -> None:
         """Update the metric with a batch.
@@ -143,9 +144,7 @@ def pairs_of(result: Result) -> list[tuple[str, float]]:
             return [(name, value)]
 
 
-def _select(arrays: Mapping[str, NDArray], names: Sequence[str] | None, what: str) -> list[NDArray]:
-    if names is None:
-        return list(arrays.values())
+def _select(arrays: Mapping[str, NDArray], names: Sequence[str], what: str) -> list[NDArray]:
     missing = [name for name in names if name not in arrays]
     if missing:
         raise UnboundArgumentError(f"metric: no {what} named {missing[0]!r}", ", ".join(arrays), f"pass {what}_names that exist")
@@ -191,13 +190,12 @@ def _as_list(arrays: Arrays) -> Sequence[Array | numpy.ndarray]:
 
 def on_host(arrays: Arrays) -> list[numpy.ndarray]:
     """Arrays, or a single one, as NumPy arrays, with one transfer each. 16-bit floats are widened so that sums stay accurate."""
-    return [_widen(a.asnumpy() if isinstance(a, Array) else numpy.asarray(a)) for a in _as_list(arrays)]
-
-
-def _widen(array: numpy.ndarray) -> numpy.ndarray:
-    # By item size, not by name, so that bfloat16 counts: to NumPy it is a dtype of another package.
-    dtype = dtype_name(array.dtype)
-    return array.astype("float32") if is_float(dtype) and ITEMSIZE[dtype] < 4 else array
+    found = []
+    for a in [arrays] if isinstance(arrays, (Array, numpy.ndarray)) else arrays:
+        array = a.asnumpy() if isinstance(a, Array) else numpy.asarray(a)
+        # By item size, not by name, so that bfloat16 counts: to NumPy it is a dtype of another package.
+        found.append(array.astype("float32") if array.itemsize < 4 and is_float(dtype_name(array.dtype)) else array)
+    return found
 
 
 def host_pairs(labels: Arrays, preds: Arrays) -> list[tuple[numpy.ndarray, numpy.ndarray]]:
@@ -209,5 +207,6 @@ def host_pairs(labels: Arrays, preds: Arrays) -> list[tuple[numpy.ndarray, numpy
         If labels and predictions differ in number.
     """
     host_labels, host_preds = on_host(labels), on_host(preds)
-    check_label_shapes(host_labels, host_preds)
+    if len(host_labels) != len(host_preds):
+        check_label_shapes(host_labels, host_preds)
     return list(zip(host_labels, host_preds, strict=True))

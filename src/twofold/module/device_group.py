@@ -222,14 +222,25 @@ class DeviceGroup:
             If the number of arrays differs from what was bound.
         """
         # as in MXNet only a list is one batch per device: a namedtuple of data is a batch
-        parts = [as_batch(part) for part in batch] if isinstance(batch, list) else None
-        whole = as_batch(batch) if parts is None else self._join(parts)
-        self._adapt_to(whole)
-        for place, executor in enumerate(self.execs):
-            if parts is None:
-                self._load(executor, whole, self.slices[place])
-            else:
+        if isinstance(batch, list):
+            parts = [as_batch(part) for part in batch]
+            self._adapt_to(self._join(parts))
+            for place, executor in enumerate(self.execs):
                 self._load(executor, parts[place], None)
+            return
+        whole = batch if isinstance(batch, DataBatch) else as_batch(batch)
+        # Most batches are like the one before: then nothing is described anew, and one device needs no other check.
+        if not (fits := self._fits(whole)):
+            self._adapt_to(whole)
+        if fits and len(self.execs) == 1:
+            arrays = self.execs[0].arg_dict
+            for descriptions, given in ((self.data_shapes, whole.data), (self.label_shapes, whole.label or ())):
+                for x, array in zip(descriptions, given, strict=False):
+                    if x.name in arrays:  # other labels are for metrics only
+                        arrays[x.name][:] = array
+            return
+        for place, executor in enumerate(self.execs):
+            self._load(executor, whole, self.slices[place])
 
     def run(self, is_train: bool | None = None) -> None:
         """Compute the outputs of the batch that was loaded: all devices have theirs, and compute side by side.
@@ -241,6 +252,19 @@ class DeviceGroup:
         """
         for executor in self.execs:
             executor.forward(is_train=self.plan.for_training if is_train is None else is_train)
+
+    def _fits(self, batch: DataBatch) -> bool:
+        """Whether a batch describes nothing itself, and has arrays of the shapes of the batch before."""
+        if batch.provide_data or batch.provide_label:
+            return False
+        labels = batch.label or ()
+        if len(batch.data) != len(self.data_shapes) or len(labels) != len(self.label_shapes):
+            return False
+        for descriptions, arrays in ((self.data_shapes, batch.data), (self.label_shapes, labels)):
+            for x, array in zip(descriptions, arrays, strict=True):
+                if x.shape != array.shape:
+                    return False
+        return True
 
     def _adapt_to(self, batch: DataBatch) -> None:
         """Reshape the executors if the shapes of a batch differ."""
@@ -354,13 +378,16 @@ class DeviceGroup:
         """
         descriptions = self.label_shapes or describe([(n, (self.batch_size,)) for n in self.plan.label_names])
         for place, executor in enumerate(self.execs):
+            parts = labels
             if pre_sliced:
-                parts = list(labels[place])
-            else:
+                parts = labels[place]
+            elif len(self.execs) > 1:
                 axes = [batch_axis(x) for x in descriptions] + [0] * len(labels)
                 parts = [self._rows(label, self.slices[place], axis) for label, axis in zip(labels, axes, strict=False)]
-            names = [x.name for x in descriptions] + [f"_{k}_label" for k in range(len(descriptions), len(parts))]
-            eval_metric.update_dict(dict(zip(names, parts, strict=False)), executor.output_dict)
+            named = {}
+            for k, part in enumerate(parts):
+                named[descriptions[k].name if k < len(descriptions) else f"_{k}_label"] = part
+            eval_metric.update_dict(named, executor.output_dict)
 
     # states and parameters
 

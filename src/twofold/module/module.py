@@ -473,8 +473,11 @@ class Module(BaseModule):
         MXNetError
             If the module is not bound for training or has no optimizer.
         """
-        updates = self._updates_for("update")
-        self._require_training("update")
+        updates = self._updates
+        # The flags first: every step asks, and only a module that lacks something needs to be told what.
+        if updates is None or not (self.binded and self.for_training and self.params_initialized and self.optimizer_initialized):
+            updates = self._updates_for("update")
+            self._require_training("update")
         updates.step(self._exec_group)
 
     def prepare(self, data_batch: Batch, sparse_row_id_fn: RowIds | None = None) -> None:
@@ -505,9 +508,12 @@ class Module(BaseModule):
         ShapeError
             If the batch does not match the symbol.
         """
-        self._require("forward", params=True)
-        self._exec_group.forward(data_batch, is_train)
-        self._update_shapes()
+        if not (self.binded and self.params_initialized):
+            self._require("forward", params=True)
+        group = self._exec_group
+        group.forward(data_batch, is_train)
+        if group.data_shapes is not self._data_shapes:  # the batch had other shapes
+            self._update_shapes()
 
     def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """Compute gradients of the parameters, and of the data if bound with ``inputs_need_grad``.
@@ -517,8 +523,9 @@ class Module(BaseModule):
         out_grads
             Head gradients, one per output; not needed if the outputs are losses.
         """
-        self._require_training("backward")
-        self._require("backward", params=True)
+        if not (self.binded and self.for_training and self.params_initialized):
+            self._require_training("backward")
+            self._require("backward", params=True)
         self._exec_group.backward(out_grads)
 
     def get_outputs(self, merge_multi_context: bool = True) -> Arrays:
@@ -583,7 +590,8 @@ class Module(BaseModule):
         pre_sliced
             Whether ``labels`` is split by device already.
         """
-        self._require("update_metric", params=True)
+        if not (self.binded and self.params_initialized):
+            self._require("update_metric", params=True)
         self._exec_group.update_metric(eval_metric, labels or [], pre_sliced)
 
     def install_monitor(self, mon: Monitor) -> None:

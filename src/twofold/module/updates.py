@@ -112,12 +112,13 @@ class Updates:
             known = self._rows = self._rows_of(group)
         if self.store is not None:
             self._sum(self.store, known.trained)
-        if self.updater is not None:
-            for work in known.by_device:
-                if self.store is None:
-                    self.updater(*work)
-                else:
-                    self.store.update_with(self.updater, *work)
+        if self.on_store or self._working is None:
+            return
+        for work in known.by_device:
+            if self.store is None:
+                self._working(*work)
+            else:
+                self.store.update_with(self._working, *work)
 
     def _sum(self, store: KVStoreBase, trained: Sequence[tuple[str, list[NDArray], list[Any]]]) -> None:
         """Sum the gradients, and update the weights where the store does."""

@@ -1,5 +1,6 @@
 """Gradient descent, with and without momentum, and its stochastic variants."""
 
+from itertools import repeat
 from math import sqrt
 from typing import Any
 
@@ -64,7 +65,7 @@ class SGD(WithMaster):
     def update(self, index: Indices, weight: Weights, grad: Weights, state: State) -> None:
         """Update one weight or a list of weights."""
         states: Any = state
-        if isinstance(weight, (list, tuple)) and are_independent(weight) and len({s.__class__ for s in states}) == 1:
+        if isinstance(weight, (list, tuple)) and are_independent(weight) and len(set(map(type, states))) == 1:
             self._apply(index, weight, grad, states)
             return
         for i, w, g, mom in each(index, weight, grad, state):
@@ -75,16 +76,15 @@ class SGD(WithMaster):
         # Python's floats are weak scalars; the dtype of NumPy's would take part in promotion
         self._update_count(index)
         scale = float(self.rescale_grad)
-        rates = zip(self._get_lrs(index), self._get_wds(index), strict=True)
+        rates, decays = map(float, self._get_lrs(index)), map(float, self._get_wds(index))
         params: dict[str, Any] = {"lazy_update": self.lazy_update}
         if self.clip_gradient:
             params["clip_gradient"] = self.clip_gradient
         if state[0] is None:
-            scalars: Any = [(float(lr), float(wd), scale) for lr, wd in rates]
+            scalars = list(zip(rates, decays, repeat(scale), strict=False))
             update_weights(optimizer_sgd.sgd_update, list(zip(weight, grad, strict=True)), scalars, **params)
         else:
-            momentum = float(self.momentum)
-            scalars = [(float(lr), momentum, float(wd), scale) for lr, wd in rates]
+            scalars = list(zip(rates, repeat(float(self.momentum)), decays, repeat(scale), strict=False))
             update_weights(optimizer_sgd.sgd_mom_update, list(zip(weight, grad, state, strict=True)), scalars, **params)
 
     def _update_through_master(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:

@@ -54,7 +54,7 @@ class Updater:
         states = self.states
         for indices, weights, grads in call.groups:
             if size:
-                optimizer.update_multi_precision(indices, weights, grads, [states[i] for i in indices])
+                optimizer.update_multi_precision(indices, weights, grads, list(map(states.__getitem__, indices)))
             else:
                 optimizer.update_multi_precision(indices[0], weights[0], grads[0], states[indices[0]])
 
