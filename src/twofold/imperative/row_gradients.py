@@ -192,7 +192,7 @@ _ROWS_OF: dict[str, Any] = {"rows": _given_rows, "stored": _stored_rows, "csr": 
 
 
 def row_form(node: Node | None) -> Form | None:
-    """The parts of which the rows of a node are computed; None if any row may differ from zero.
+    """The parts that the rows of a node are computed from; None if any row may differ from zero.
 
     ``("rows", (values, numbers))`` is rows (n, …) and their numbers; ``("stored", (values, places, numbers))`` the same by their places
     among those that a row-sparse array stores; ``("csr", (values, indices, indptr, dense))`` the transpose of a csr matrix times a dense
