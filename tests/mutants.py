@@ -33,6 +33,7 @@ COPIED = (
         "tests/cupy",
         "tests/fakes",
         "tests/scheduler",
+        "tests/cases.py",
         "tests/conftest.py",
         "tests/devices.py",
         "tests/paths.py",

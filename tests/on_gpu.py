@@ -18,6 +18,7 @@ import twofold as mx
 from twofold.backend.loader import backend_for
 
 from tests import devices
+from tests.cases import BEFORE, CHOSEN, is_chosen, names_of
 from tests.fakes import simulation
 from tests.gpu_exceptions import EXCEPTIONS, REAL_EXCEPTIONS, is_exception
 
@@ -42,6 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
             pytest.exit(f"CuPy cannot be simulated: {why}", 1)
         simulation.install().devices(COUNT)
     devices.instead = offered
+    BEFORE.append(draw_schedule)
     # what takes the CPU where a program names no device, whatever the default context is
     for kind in (mx.mod.Module, mx.mod.BucketingModule):
         kind.__init__.__defaults__ = tuple(mx.gpu(0) if d is mx.cpu() else d for d in kind.__init__.__defaults__)
@@ -64,15 +66,24 @@ def hash_of(nodeid: str) -> int:
     return crc32(nodeid.encode())
 
 
+def draw_schedule(name: str) -> None:
+    """Give the simulation the schedule of a test, or of a case of one."""
+    if not REAL:
+        number = hash_of(name)
+        simulation.install().schedule(simulation.SCHEDULES[number % 3], number)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect tests for the CPU only and those outside the sample; a sample of all suites finds exceptions that name no test."""
     every = config.getoption("every")
-    names = [i.nodeid for i in items]
-    stale = [start for start in EXCEPTIONS + REAL_EXCEPTIONS if every > 1 and not any(n.startswith(start) for n in names)]
+    names = {i: names_of(i) for i in items}
+    every_name = [name for of in names.values() for name in of]
+    stale = [start for start in EXCEPTIONS + REAL_EXCEPTIONS if every > 1 and not any(n.startswith(start) for n in every_name)]
     if stale:
         raise pytest.UsageError(f"tests/gpu_exceptions.py: no test's name begins with {', '.join(stale)}")
-    kept = {i for i in items if hash_of(i.nodeid) % every == 0 and not is_exception(i.nodeid, REAL)}
+    CHOSEN.append(lambda name: hash_of(name) % every == 0 and not is_exception(name, REAL))
+    kept = {i for i in items if any(map(is_chosen, names[i]))}
     config.hook.pytest_deselected(items=[i for i in items if i not in kept])
     items[:] = [i for i in items if i in kept]
 
@@ -80,9 +91,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
     """Run a test with gpu(0) as the default context."""
-    number = hash_of(item.nodeid)
-    if not REAL:
-        simulation.install().schedule(simulation.SCHEDULES[number % 3], number)
+    draw_schedule(item.nodeid)
     with mx.gpu(0):
         found = yield
     assert backend_for(mx.gpu(0)).target.name == "cupy", f"{item.nodeid} has left other GPUs behind"

@@ -15,6 +15,8 @@ from twofold_fake import FakeBackend
 from twofold_numpy import NumpyBackend
 from twofold_numpy.namespace import NumpyNamespace
 
+from tests.cases import each
+
 STANDARD = ("bool", *INTEGERS, *FLOATS[2:])  # the array-API standard's dtypes: no 16-bit floats
 ADAPTERS: dict[str, tuple[Backend, tuple[str, ...]]] = {
     "numpy": (NumpyBackend(), REAL),
@@ -26,14 +28,14 @@ ADAPTERS: dict[str, tuple[Backend, tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS)
-@pytest.mark.parametrize("name", conformance.names())
+@each("name", conformance.names())
 def test_primitive_gives_what_numpy_gives(adapter, name):
     backend, dtypes = ADAPTERS[adapter]
     conformance.check_primitive(backend, name, dtypes)
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS)
-@pytest.mark.parametrize("behaviour", conformance.BEHAVIOURS, ids=lambda f: f.__name__)
+@each("behaviour", conformance.BEHAVIOURS, ids=lambda f: f.__name__)
 def test_adapter_keeps_the_protocol(adapter, behaviour):
     backend, dtypes = ADAPTERS[adapter]
     behaviour(backend, dtypes)

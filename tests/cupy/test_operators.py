@@ -9,6 +9,7 @@ from twofold.opdef.registry import OPS
 from twofold.opdef.samples import samples_of
 from twofold.testing.op_conformance import check_backend
 
+from tests.cases import each
 from tests.cupy.conftest import SIMULATION
 
 SAMPLES = [(op, k, sample) for op in OPS.values() if not op.is_eager for k, sample in enumerate(samples_of(op))]
@@ -16,8 +17,8 @@ SAMPLES = [(op, k, sample) for op in OPS.values() if not op.is_eager for k, samp
 SPREAD = 6
 
 
-@pytest.mark.parametrize(
-    ("op", "sample"),
+@each(
+    "op, sample",
     [pytest.param(op, s, id=f"{op.title}-{k}", marks=[] if n % SPREAD == 0 else pytest.mark.slow) for n, (op, k, s) in enumerate(SAMPLES)],
 )
 def test_operator_matches_numpy(op, sample, backend):

@@ -11,6 +11,7 @@ from twofold.errors import MXNetError
 from twofold.imperative.array import Array
 
 from .differences import DIFFERENCES
+from tests.cases import each
 from tests.devices import as_on_cpu
 from tests.oracle_values.reader import load_conventions
 
@@ -70,8 +71,8 @@ def evaluated(row):
     return eval(row.expression, names)
 
 
-@pytest.mark.parametrize("row", [as_parameter(r) for r in ROWS if difference_of(r) is None])
 @pytest.mark.filterwarnings("ignore")
+@each("row", [as_parameter(r) for r in ROWS if difference_of(r) is None], by=lambda row: row.topic)
 def test_as_in_mxnet(row):
     if row.exception is not None:
         with pytest.raises(Exception) as caught:  # noqa: PT011
@@ -84,7 +85,7 @@ def test_as_in_mxnet(row):
         assert as_on_cpu(repr(value)) == row.result["repr"]
 
 
-@pytest.mark.parametrize("row", [r for r in ROWS if difference_of(r) is not None], ids=identity)
+@each("row", [r for r in ROWS if difference_of(r) is not None], ids=identity)
 def test_differs_as_documented(row):
     ours = difference_of(row).ours
     if ours.startswith("raises "):

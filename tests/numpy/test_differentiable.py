@@ -11,6 +11,7 @@ import twofold.numpy as np
 from twofold.config import SETTINGS
 from twofold.errors import AutogradError
 
+from tests.cases import each
 from tests.numpy.expressions import listed
 from tests.numpy.gradient_expressions import COMPLEX, MOVES, OTHERS, SIGNALS, STATISTICS, TRANSFORMS
 from tests.numpy.test_gradients import FUNCTIONS, WRITES
@@ -79,32 +80,32 @@ def check(text):
             assert have == pytest.approx((ahead - behind) / (2 * step), rel=2e-6, abs=2e-8), name
 
 
-@pytest.mark.parametrize("text", STATISTICS)
+@each("text", STATISTICS)
 def test_statistics(text):
     check(text)
 
 
-@pytest.mark.parametrize("text", SIGNALS)
+@each("text", SIGNALS)
 def test_signals(text):
     check(text)
 
 
-@pytest.mark.parametrize("text", [*MOVES, *OTHERS])
+@each("text", [*MOVES, *OTHERS])
 def test_moves(text):
     check(text)
 
 
-@pytest.mark.parametrize("text", TRANSFORMS)
+@each("text", TRANSFORMS)
 def test_transforms(text):
     check(text)
 
 
-@pytest.mark.parametrize("text", COMPLEX)
+@each("text", COMPLEX)
 def test_complex_numbers(text):
     check(text)
 
 
-@pytest.mark.parametrize("text", [*STATISTICS[::7], *SIGNALS[::7], *MOVES[::7], *TRANSFORMS[::7], *COMPLEX[::4]])
+@each("text", [*STATISTICS[::7], *SIGNALS[::7], *MOVES[::7], *TRANSFORMS[::7], *COMPLEX[::4]])
 def test_deferred(monkeypatch, text):
     monkeypatch.setattr(SETTINGS, "defer_elements", 1)
     check(text)
@@ -116,7 +117,7 @@ SECOND = (
 )
 
 
-@pytest.mark.parametrize("text", [*STATISTICS[::6], *SIGNALS[::6], *MOVES[::6], *TRANSFORMS[::6], *COMPLEX[::3], *listed(SECOND)])
+@each("text", [*STATISTICS[::6], *SIGNALS[::6], *MOVES[::6], *TRANSFORMS[::6], *COMPLEX[::3], *listed(SECOND)])
 def test_second_gradients(text):
     """Of the squared loss plus all squares, so that each has a second derivative and depends on each operand."""
     draw = numpy.random.default_rng(5)
@@ -144,7 +145,7 @@ def test_second_gradients(text):
     assert first(operands(text), True) == pytest.approx((ahead - behind) / (2 * step), rel=1e-4, abs=1e-4)
 
 
-@pytest.mark.parametrize("text", [*STATISTICS, *SIGNALS, *MOVES, *OTHERS, *TRANSFORMS, *COMPLEX])
+@each("text", [*STATISTICS, *SIGNALS, *MOVES, *OTHERS, *TRANSFORMS, *COMPLEX])
 def test_results_and_gradients_in_single_precision(text):
     host = {name: v.astype("complex64" if v.dtype.kind == "c" else "float32") for name, v in operands(text).items()}
     xs = {name: np.array(v) for name, v in host.items()}
@@ -186,7 +187,7 @@ UNUSUAL = listed("""
 """)
 
 
-@pytest.mark.parametrize("text", UNUSUAL)
+@each("text", UNUSUAL)
 def test_unusual_arguments_give_what_numpy_gives(text):
     xs = {name: np.array(v) for name, v in operands(text).items()}
     for x in xs.values():

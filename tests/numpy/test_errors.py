@@ -8,6 +8,7 @@ from twofold import nd
 from twofold.config import SETTINGS
 from twofold.errors import DTypeError, MXNetError, ParameterError, ShapeError
 
+from tests.cases import each
 from tests.numpy.expressions import variables
 
 REFUSED = [
@@ -128,7 +129,7 @@ def refusal(text, run, np):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("defer", [1 << 40, 1], ids=["inline", "deferred"])
-@pytest.mark.parametrize(("text", "run"), [(t, eval) for t in REFUSED] + [(t, exec) for t in WRITES], ids=str)
+@each("text, run", [(t, eval) for t in REFUSED] + [(t, exec) for t in WRITES])
 def test_calls_that_numpy_rejects_are_rejected(monkeypatch, text, run, defer):
     monkeypatch.setattr(SETTINGS, "defer_elements", defer)
     theirs, ours = refusal(text, run, numpy), refusal(text, run, np)

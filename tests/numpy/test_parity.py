@@ -7,6 +7,7 @@ import twofold.numpy as tnp
 from twofold.config import SETTINGS
 from twofold.imperative.array import Array
 
+from tests.cases import each
 from tests.numpy.expressions import TABLES, variables
 
 CASES = [pytest.param(text, id=f"{table}: {text}") for table, texts in TABLES.items() for text in dict.fromkeys(texts)]
@@ -40,7 +41,7 @@ def assert_same(ours, numpys, text):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("text", CASES)
+@each("text", CASES, size=100)
 def test_an_expression_matches_numpy(text):
     want, refused = evaluated(numpy, text)
     got, error = evaluated(tnp, text)

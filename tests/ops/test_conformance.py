@@ -11,6 +11,8 @@ from twofold.opdef.registry import OPS
 from twofold.opdef.samples import samples_of
 from twofold.testing.op_conformance import CHECKS, check_backend
 
+from tests.cases import each, module_of
+
 #: Operators whose shapes depend on values are no nodes of typed graphs: their programs are in `programs/dynamic_shapes.py`.
 CASES = [(op, k, sample) for op in OPS.values() if not op.is_eager for k, sample in enumerate(samples_of(op))]
 
@@ -21,7 +23,7 @@ def _verify(monkeypatch):
 
 
 @pytest.mark.parametrize("check", CHECKS)
-@pytest.mark.parametrize(("op", "sample"), [pytest.param(op, s, id=f"{op.title}-{k}") for op, k, s in CASES])
+@each("op, sample", [pytest.param(op, s, id=f"{op.title}-{k}") for op, k, s in CASES], by=module_of)
 def test_operator(op, sample, check):
     CHECKS[check](op, sample)
 
@@ -32,7 +34,7 @@ def backends():
 
 
 @pytest.mark.parametrize("name", ["array_api_strict", "fake GPU"])
-@pytest.mark.parametrize(("op", "sample"), [pytest.param(op, s, id=f"{op.title}-{k}") for op, k, s in CASES])
+@each("op, sample", [pytest.param(op, s, id=f"{op.title}-{k}") for op, k, s in CASES], by=module_of)
 def test_operator_on_another_backend(op, sample, name, backends):
     try:
         check_backend(op, sample, backends[name], 2e-5)

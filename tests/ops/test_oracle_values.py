@@ -11,6 +11,7 @@ import pytest
 import twofold as mx
 import twofold.ndarray
 
+from tests.cases import each
 from tests.ops.differences import DIFFERENCES, SINGLE_PRECISION, Difference
 from tests.ops.neural_differences import ELSEWHERE
 from tests.oracle_values.reader import Case, load_cases
@@ -65,9 +66,9 @@ def differs(case: Case, kind: str) -> bool:
     return case.name in ELSEWHERE or any(d.case == case.name and d.kind.startswith(kind) for d in DIFFERENCES)
 
 
-def cases(kind: str, of: Callable[[Case], bool]) -> pytest.MarkDecorator:
-    """Parametrize a test over its cases, without those that differ on purpose."""
-    return pytest.mark.parametrize("case", [pytest.param(c, id=c.name) for c in CASES.values() if of(c) and not differs(c, kind)])
+def cases(kind: str, of: Callable[[Case], bool]) -> Any:
+    """Run a test on its cases, without those that differ on purpose."""
+    return each("case", [pytest.param(c, id=c.name) for c in CASES.values() if of(c) and not differs(c, kind)])
 
 
 @cases("result", lambda case: case.error is None)
@@ -106,7 +107,7 @@ def test_calls_that_mxnet_rejects_are_rejected(case: Case):
         forward(case, tracked=False)[1][0].asnumpy()
 
 
-@pytest.mark.parametrize("difference", [pytest.param(d, id=f"{d.case} {d.kind}") for d in DIFFERENCES])
+@each("difference", [pytest.param(d, id=f"{d.case} {d.kind}") for d in DIFFERENCES])
 def test_differences_from_mxnet_are_as_listed(difference: Difference):
     case = CASES[difference.case]
     names: dict[str, Any] = {"np": np, "x": case.positional(), "h": case.heads.in_order(), "out": next(iter(case.outputs.values()), None)}

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
-import twofold as mx
-
+from tests.against_mxnet import Program, each_program, mxnets_results, result_of
 from tests.ops.programs import all_programs
-from tests.oracle_programs import difference, plain
+from tests.oracle_programs import difference
 
-EXPECTED = json.loads((Path(__file__).parent / "values.json").read_text(encoding="utf-8"))
+EXPECTED = mxnets_results(__file__)
 #: Results of 16 bits have rounding errors of 5e-4; MXNet computes 1 - beta in single precision, with an error of 1e-5.
 ROUNDED = ("multi_sgd", "multi_momentum", "preloaded_sgd", "preloaded_momentum", "sums_of_squares", "lamb_phases_of_16_bits")
 TOLERANCES = {f"updates.{name}": 1e-3 for name in (*ROUNDED, "multi_lamb", "adamw", "multi_adamw", "ftml")}
@@ -35,12 +30,12 @@ def within_one(found: Any, expected: Any) -> bool:
     return found == expected
 
 
-@pytest.mark.parametrize(("name", "program"), all_programs().items(), ids=list(all_programs()))
-def test_program_gives_what_mxnet_gives(name: str, program: Callable[[Any], Any]) -> None:
+@each_program(all_programs())
+def test_program_gives_what_mxnet_gives(name: str, program: Program) -> None:
     if name in BY_ONE:
-        assert within_one(plain(program(mx)), EXPECTED[name])
+        assert within_one(result_of(program), EXPECTED[name])
         return
-    assert difference(plain(program(mx)), EXPECTED[name], TOLERANCES.get(name, 2e-5)) is None
+    assert difference(result_of(program), EXPECTED[name], TOLERANCES.get(name, 2e-5)) is None
 
 
 def test_every_stored_value_has_its_program() -> None:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import pytest
 
-import twofold as mx
-
-from tests.oracle_programs import difference, plain
+from tests.against_mxnet import Program, each_program, mxnets_results, result_of
+from tests.oracle_programs import difference
 from tests.sparse.programs import all_programs
 from tests.sparse.programs.graphs import STYPES
 
-EXPECTED = json.loads((Path(__file__).parent / "values.json").read_text(encoding="utf-8"))
+EXPECTED = mxnets_results(__file__)
 #: MXNet's values are float32.
 TOLERANCE = 1e-4
 KEEPING_ZEROS = ("double", "half", "square", "negative", "abs", "relu", "identity", "stopped")
@@ -43,9 +37,9 @@ DIFFERENT = {
 
 
 @pytest.mark.filterwarnings("ignore:.*are made dense")
-@pytest.mark.parametrize(("name", "program"), all_programs().items(), ids=list(all_programs()))
-def test_program_gives_what_mxnet_gives(name: str, program: Callable[[Any], Any]) -> None:
-    found, expected = plain(program(mx)), EXPECTED[name]
+@each_program(all_programs())
+def test_program_gives_what_mxnet_gives(name: str, program: Program) -> None:
+    found, expected = result_of(program), EXPECTED[name]
     if name.startswith(REFUSED) and isinstance(expected, dict):
         left_out = {*DIFFERENT.get(name, ()), *[k for k, v in expected.items() if v == "raises"]}
         found, expected = ({k: v for k, v in values.items() if k not in left_out} for values in (found, expected))

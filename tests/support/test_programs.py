@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
-import pytest
-
-import twofold as mx
-
-from tests.oracle_programs import difference, plain
+from tests.against_mxnet import Program, each_program, mxnets_results, result_of
+from tests.oracle_programs import difference
 from tests.support.programs import all_programs
 
-EXPECTED = json.loads((Path(__file__).parent / "values.json").read_text(encoding="utf-8"))
+EXPECTED = mxnets_results(__file__)
 
 
-@pytest.mark.parametrize(("name", "program"), all_programs().items(), ids=list(all_programs()))
-def test_program_gives_what_mxnet_gives(name: str, program: Callable[[Any], Any]) -> None:
-    assert difference(plain(program(mx)), EXPECTED[name], 1e-6) is None
+@each_program(all_programs())
+def test_program_gives_what_mxnet_gives(name: str, program: Program) -> None:
+    assert difference(result_of(program), EXPECTED[name], 1e-6) is None
 
 
 def test_every_stored_value_has_its_program() -> None:

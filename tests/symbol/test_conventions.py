@@ -9,6 +9,7 @@ import pytest
 import twofold as mx
 
 from .differences import DIFFERENCES
+from tests.cases import each
 from tests.devices import as_on_cpu
 from tests.oracle_values.reader import load_conventions
 
@@ -52,8 +53,8 @@ def identity(row):
     return f"{row.topic}: {row.expression}"
 
 
-@pytest.mark.parametrize("row", [r for r in ROWS if r.expression not in OURS], ids=identity)
 @pytest.mark.filterwarnings(MESSAGES)
+@each("row", [r for r in ROWS if r.expression not in OURS], by=lambda row: row.topic, ids=identity)
 def test_as_in_mxnet(row):
     if row.exception is not None:
         with pytest.raises(Exception) as caught:  # noqa: PT011
@@ -66,8 +67,8 @@ def test_as_in_mxnet(row):
     assert got == expected
 
 
-@pytest.mark.parametrize("row", [r for r in ROWS if r.expression in OURS], ids=identity)
 @pytest.mark.filterwarnings(MESSAGES)
+@each("row", [r for r in ROWS if r.expression in OURS], ids=identity)
 def test_differs_as_documented(row):
     assert evaluated(row) == ast.literal_eval(OURS[row.expression].ours)
 

@@ -11,6 +11,8 @@ from twofold.symbol.compose import apply_op
 from twofold.testing.op_conformance import eager, sig_of
 from twofold.testing.operands import make_operands
 
+from tests.cases import each, module_of
+
 sym = mx.sym
 
 
@@ -195,7 +197,7 @@ def agree(found, true):
     return found == () or (len(found) == len(true) and all(n in (0, m) for n, m in zip(found, true, strict=True)))
 
 
-@pytest.mark.parametrize(("op", "number", "sample"), SAMPLES)
+@each("op, number, sample", SAMPLES, by=module_of)
 def test_inferred_shapes_are_never_wrong(op, number, sample):
     """With any input or any of its sizes unknown, and the results' shapes given or not, no wrong shape is inferred."""
     if op.dynamic_shape:
@@ -216,7 +218,7 @@ def test_inferred_shapes_are_never_wrong(op, number, sample):
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-@pytest.mark.parametrize(("op", "number", "sample"), SAMPLES)
+@each("op, number, sample", SAMPLES, by=module_of)
 def test_inferred_dtypes_match_the_results(op, number, sample, dtype):
     if op.is_eager:
         pytest.skip("it is not typed before it runs")
@@ -251,7 +253,7 @@ def test_result_dtypes_other_than_the_datas(symbol, given, want):
     assert symbol.infer_type_partial(a=given)[1] == [np.dtype(d).type for d in want]
 
 
-@pytest.mark.parametrize("op", [op for op in OPS.values() if op.symbolic.infer_rule is not None], ids=lambda op: op.title)
+@each("op", [op for op in OPS.values() if op.symbolic.infer_rule is not None], by=module_of, ids=lambda op: op.title)
 def test_rules_accept_unknown_shapes(op):
     """Shape completion does not fail if little is known, and invents no sizes if only numbers of axes are known."""
     for sample in samples_of(op):

@@ -10,6 +10,8 @@ from twofold.opdef.samples import samples_of
 from twofold.symbol.compose import apply_op
 from twofold.testing.operands import make_operands
 
+from tests.cases import each, module_of
+
 #: An operator without results, which only writes to its inputs, gives no symbol.
 CASES = [(op, k, s) for op in OPS.values() if op.names and not op.random and op.outputs != 0 for k, s in enumerate(samples_of(op))]
 
@@ -42,7 +44,7 @@ def _is_recorded(array):
     return v.__class__ is Value and v.entry is not None and v.entry.node.tracked
 
 
-@pytest.mark.parametrize(("op", "sample"), [pytest.param(op, s, id=f"{op.title}-{k}") for op, k, s in CASES])
+@each("op, sample", [pytest.param(op, s, id=f"{op.title}-{k}") for op, k, s in CASES], by=module_of)
 def test_symbolic_equals_imperative(op, sample):
     arrays = make_operands(op, sample)[: len(sample.inputs)]
     names = [f"x{k}" for k in range(len(arrays))]

@@ -1,0 +1,121 @@
+"""Many cases in one test: `each` reads like ``pytest.mark.parametrize``, but one test of pytest runs a whole group of cases.
+
+Collecting, starting and reporting a test costs more than most cases do. A test that fails names each of its cases that failed, by
+the name that the case would have as a test of its own. ``--case TEXT`` runs only cases whose names hold the text.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Any, NamedTuple
+
+import pytest
+
+Test = Callable[..., None]
+
+
+class Group(NamedTuple):
+    """Cases that one test runs: by their names, the arguments of the test's function."""
+
+    title: str
+    marks: tuple[Any, ...]
+    cases: dict[str, tuple[Any, ...]]
+
+
+#: Which cases are run, and what precedes each: of its name, ``file::function[case]``. `tests.on_gpu` adds its own.
+CHOSEN: list[Callable[[str], bool]] = []
+BEFORE: list[Callable[[str], None]] = []
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add ``--case``."""
+    parser.addoption("--case", help="of tests that run many cases, run only the cases whose names hold this text")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep to the cases that ``--case`` names."""
+    text = config.getoption("--case")
+    if text is not None:
+        CHOSEN.append(lambda name: text in name)
+
+
+def each(names: str, cases: Iterable[Any], by: Callable[..., str] | None = None, ids: Callable[[Any], str] = str, size: int = 50) -> Any:
+    """Run a test's function for every case of a group in one test; this is the innermost of several decorators.
+
+    The names, the cases and their ids are those of ``parametrize``. ``by`` gives the title of the group from a case's arguments; by
+    default ``size`` cases in a row are a group. Fixtures are set up once for a group.
+    """
+    arguments = [name.strip() for name in names.split(",")]
+    groups: dict[str, Group] = {}
+    for number, case in enumerate(cases):
+        parameter = case if hasattr(case, "marks") else pytest.param(*(case if len(arguments) > 1 else (case,)))
+        title = f"part {number // size}" if by is None else by(*parameter.values)
+        title = ", ".join([title, *(mark.name for mark in parameter.marks)])
+        group = groups.setdefault(title, Group(title, tuple(parameter.marks), {}))
+        name = parameter.id or "-".join(map(ids, parameter.values))
+        group.cases[name if name not in group.cases else f"{name} ({number})"] = parameter.values
+
+    def decorate(function: Test) -> Test:
+        signature = inspect.signature(function)
+        own = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in ("group", "request")]
+        fixtures = [p.replace(kind=p.KEYWORD_ONLY) for p in signature.parameters.values() if p.name not in (*arguments, "request")]
+
+        @wraps(function)
+        def test(group: Group, request: pytest.FixtureRequest, **given: Any) -> None:
+            known = given | ({"request": request} if "request" in signature.parameters else {})
+            named = dict(zip(names_of(request.node), group.cases.values(), strict=True))
+            _run(lambda values: function(**dict(zip(arguments, values, strict=True)), **known), named)
+
+        test.__signature__ = signature.replace(parameters=[*own, *fixtures])  # type: ignore[attr-defined]
+        return pytest.mark.parametrize("group", [pytest.param(g, id=g.title, marks=g.marks) for g in groups.values()])(test)
+
+    return decorate
+
+
+def module_of(op: Any, *_: Any) -> str:
+    """The module that declares an operator: the title of its group of cases."""
+    return op.rule.__module__.rpartition(".")[2]
+
+
+def names_of(item: Any) -> list[str]:
+    """The names of all cases of a test, as tests of their own; of a test that is one case its own name."""
+    group = getattr(item, "callspec", None) and item.callspec.params.get("group")
+    if not isinstance(group, Group):
+        return [item.nodeid]
+    function = item.nodeid.partition("[")[0]
+    others = item.callspec.id.removeprefix(group.title)  # the ids of other decorators follow that of the innermost
+    return [f"{function}[{name}{others}]" for name in group.cases]
+
+
+def is_chosen(name: str) -> bool:
+    """Whether a case is run."""
+    return all(chosen(name) for chosen in CHOSEN)
+
+
+def _run(run: Callable[[tuple[Any, ...]], None], cases: dict[str, tuple[Any, ...]]) -> None:
+    """Run the chosen cases, then report those that failed; a group is skipped if all of its cases are."""
+    from twofold.imperative.sites import SITES
+
+    failed: list[BaseException] = []
+    skipped: Counter[str] = Counter()
+    chosen = [name for name in cases if is_chosen(name)]
+    for name in chosen:
+        SITES.clear()  # as before every test
+        for prepare in BEFORE:
+            prepare(name)
+        try:
+            run(cases[name])
+        except pytest.skip.Exception as reason:
+            skipped[str(reason)] += 1
+        except (Exception, pytest.fail.Exception) as error:
+            error.add_note(f"in {name}")
+            failed.append(error)
+    if len(failed) == 1:
+        raise failed[0]
+    if failed:
+        raise BaseExceptionGroup("\n".join([f"{len(failed)} of {len(chosen)} cases failed:", *(e.__notes__[-1] for e in failed)]), failed)
+    if skipped.total() == len(chosen):
+        pytest.skip("; ".join(skipped) or "none of its cases is chosen")
