@@ -1,557 +1,510 @@
-"""Rules of ownership and order, each with the change that removes it from the code; `tests.mutants` tries them one by one.
+"""Rules of ownership and order, each with the edit that removes it from the code; `tests.mutants` tries them one by one.
 
-Update a row when its code changes; its text must occur exactly once in its file.
+A rule names a function and edits what is found there: see `tests.edits`. Where code moves, the place of its rules follows.
 """
 
 from typing import NamedTuple
+
+from tests.edits import Edit, always, argument, drop, edited, in_text, never, parameter, replace, unwrap
 
 #: Which tests must notice.
 CORE = ("tests/core", "tests/scheduler")
 
 
 class Mutant(NamedTuple):
-    """One rule removed: a text that occurs once in a file is replaced."""
+    """One rule removed: an edit of ``module:function``, in a package of src/twofold/ or backends/, or of a file that is not Python."""
 
     name: str
-    file: str
-    text: str
-    replacement: str
+    place: str
+    edit: Edit
     tests: tuple[str, ...] = CORE
 
+    @property
+    def file(self) -> str:
+        """The file, below the root of the repository."""
+        module = self.place.partition(":")[0]
+        folder = "backends" if module.startswith("twofold_") else "src/twofold"
+        return f"{folder}/{module}" if self.function is None else f"{folder}/{module.replace('.', '/')}.py"
 
-IMPERATIVE = "src/twofold/imperative/"
-CACHE = "src/twofold/program/cache.py"
-DISPATCH = IMPERATIVE + "dispatch.py"
-CELL, WINDOW, WRITE = IMPERATIVE + "cell.py", IMPERATIVE + "window.py", IMPERATIVE + "write.py"
-INVOKE, RECORD, SCOPE = IMPERATIVE + "invoke.py", IMPERATIVE + "tape.py", IMPERATIVE + "scope.py"
-RECORDING = IMPERATIVE + "recording.py"
-BACKWARD, FAST, RESIDUALS, ARRAY = IMPERATIVE + "backward.py", IMPERATIVE + "fast.py", IMPERATIVE + "residuals.py", IMPERATIVE + "array.py"
-PLAN, FUSE, IR = "src/twofold/graph/memory_plan.py", "src/twofold/graph/fuse.py", "src/twofold/graph/ir.py"
-SLICES = "src/twofold/graph/slices.py"
-CONVENTIONS = "src/twofold/opdef/conventions.py"
-PRINTER, PROGRAM_PLAN = "src/twofold/program/printer.py", "src/twofold/program/plan.py"
-DEFERRAL, FORKS, SCALARS = IMPERATIVE + "deferral.py", IMPERATIVE + "forks.py", IMPERATIVE + "scalars.py"
-PENDING, TRANSFER, ARRIVAL = IMPERATIVE + "pending.py", IMPERATIVE + "transfer.py", "src/twofold/scheduler/streams.py"
-VARIABLE, QUEUE = "src/twofold/scheduler/variable.py", "src/twofold/scheduler/queue.py"
-BLOCKED, NUMPY, NAMESPACE = (f"backends/twofold_numpy/{name}.py" for name in ("blocked", "adapter", "namespace"))
-WORKERS = "src/twofold/backend/workers.py"
+    @property
+    def function(self) -> str | None:
+        """The function or class, or ``""`` for the module; None in a file that is not Python."""
+        _, colon, name = self.place.partition(":")
+        return name if colon else None
+
+    def applied_to(self, text: str) -> str:
+        """The text of the file without the rule."""
+        return edited(text, self.function, self.edit)
+
 
 MUTANTS = (
     # who sees a value
-    Mutant(
-        "a tape's saved value is lent",
-        CELL,
-        "        b = self.sharing\n        if b is None or b is tape.ref or",
-        "        return self\n        if False or",
-    ),
+    Mutant("a tape's saved value is lent", "imperative.cell:Value.lend", replace("b = self.sharing", "return self")),
     Mutant(
         "lending to a second tape is for good",
-        CELL,
-        "        elif b.__class__ is not Value and self.sharing is not PINNED:  # an alias",
-        "        elif False:  # an alias",
+        "imperative.cell:Value.lend",
+        never("b.__class__ is not Value and self.sharing is not PINNED"),
     ),
     Mutant(
-        "lending an alias keeps its owner",
-        CELL,
-        "        elif b.__class__ is not Value and self.sharing is not PINNED:  # an alias",
-        "        else:  # an alias",
+        "lending an alias keeps its owner", "imperative.cell:Value.lend", always("b.__class__ is not Value and self.sharing is not PINNED")
     ),
-    Mutant("a tape saves a copy of exported memory", CELL, "elif self.pinned:", "elif False:"),
+    Mutant("a tape saves a copy of exported memory", "imperative.cell:Value.lend", never("self.pinned")),
     Mutant(
         "sharing an alias keeps its owner",
-        CELL,
-        "if self.sharing.__class__ is not Value and self.sharing is not PINNED:",
-        "if self.sharing is not PINNED:",
+        "imperative.cell:Value.share",
+        replace("self.sharing.__class__ is not Value and self.sharing is not PINNED", "self.sharing is not PINNED"),
     ),
     Mutant(
         "sharing keeps an export",
-        CELL,
-        "if self.sharing.__class__ is not Value and self.sharing is not PINNED:",
-        "if self.sharing.__class__ is not Value:",
+        "imperative.cell:Value.share",
+        replace("self.sharing.__class__ is not Value and self.sharing is not PINNED", "self.sharing.__class__ is not Value"),
     ),
-    Mutant(
-        "what is shared is not written", CELL, "            self.sharing = ALWAYS\n\n    def shown", "            pass\n\n    def shown"
-    ),
+    Mutant("what is shared is not written", "imperative.cell:Value.share", drop("self.sharing = ALWAYS")),
     Mutant(
         "a value that a window reads is not written",
-        CELL,
-        "if self.data is None or (producer is not None and not producer[0].is_done):",
-        "if self.data is None:",
+        "imperative.cell:Value.exclusive",
+        replace("self.data is None or (producer is not None and (not producer[0].is_done))", "self.data is None"),
     ),
     Mutant(
-        "a value that somebody borrowed is not written", CELL, "return b is None or (b.__class__ is ref and b() is None)", "return True"
+        "a value that somebody borrowed is not written",
+        "imperative.cell:Value.exclusive",
+        always("b is None or (b.__class__ is ref and b() is None)"),
     ),
     Mutant(
         "a value is written in place again when its tape is gone",
-        CELL,
-        "return b is None or (b.__class__ is ref and b() is None)",
-        "return b is None",
+        "imperative.cell:Value.exclusive",
+        replace("b is None or (b.__class__ is ref and b() is None)", "b is None"),
     ),
-    Mutant("an alias holds its owner", CELL, "owner.device, owner.shown())", "owner.device, None)"),
-    Mutant("what an alias shows is borrowed while it lives", CELL, "            self.sharing = seen\n", "            self.share()\n"),
-    Mutant("the owner of an alias is shown", CELL, "            self.sharing = seen\n", "            pass\n"),
-    Mutant("all aliases hold the same", CELL, "            return held\n", "            pass\n"),
+    Mutant("an alias holds its owner", "imperative.cell:alias", replace("owner.shown()", "None")),
+    Mutant("what an alias shows is borrowed while it lives", "imperative.cell:Value.shown", replace("self.sharing = seen", "self.share()")),
+    Mutant("the owner of an alias is shown", "imperative.cell:Value.shown", drop("self.sharing = seen")),
     Mutant(
-        "the window is read before the data", CELL, "producer, data = self.producer, self.data", "data, producer = self.data, self.producer"
+        "all aliases hold the same",
+        "imperative.cell:Value.shown",
+        drop("if b.__class__ is ref and (held := b()).__class__ is Value and held.sharing is self: ..."),
+    ),
+    Mutant(
+        "the window is read before the data",
+        "imperative.cell:Value.type",
+        replace("producer, data = (self.producer, self.data)", "data, producer = (self.data, self.producer)"),
     ),
     # windows
     Mutant(
-        "a borrowed leaf is not donated",
-        WINDOW,
-        "seen_elsewhere = not (b is None or (b.__class__ is ref and b() is None))",
-        "seen_elsewhere = False",
+        "a borrowed leaf is not donated", "imperative.window:Window.enter", never("not (b is None or (b.__class__ is ref and b() is None))")
     ),
-    Mutant("a leaf of two windows is not written", WINDOW, "            v.share()\n", "            pass\n"),
+    Mutant("a leaf of two windows is not written", "imperative.window:Window.enter", drop("v.share()")),
     Mutant(
         "a window holds leaves that others see",
-        WINDOW,
-        "        if seen_elsewhere:\n            self.held",
-        "        if False:\n            self.held",
+        "imperative.window:Window.enter",
+        replace("if seen_elsewhere:\n    self.held[node] = v", "if False:\n    self.held[node] = v"),
     ),
     Mutant(
         "a window holds alias leaves",
-        WINDOW,
-        "        if seen_elsewhere:\n            self.held",
-        "        if seen_elsewhere and b.__class__ is not Value:\n            self.held",
+        "imperative.window:Window.enter",
+        replace("if seen_elsewhere:\n    self.held[node] = v", "if seen_elsewhere and b.__class__ is not Value:\n    self.held[node] = v"),
     ),
     Mutant(
         "a window holds what shares a result",
-        WINDOW,
-        "        if seen_elsewhere:\n            self.held",
-        "        if b.__class__ is Value:\n            self.held",
+        "imperative.window:Window.enter",
+        replace("if seen_elsewhere:\n    self.held[node] = v", "if b.__class__ is Value:\n    self.held[node] = v"),
     ),
-    Mutant(
-        "a value remembers the window that reads it",
-        WINDOW,
-        "        v.producer = self, node  # no write in place until this window has run\n",
-        "",
-    ),
-    Mutant(
-        "closed is not done",
-        CELL,
-        "(producer is not None and not producer[0].is_done)",
-        "(producer is not None and not producer[0].closed)",
-    ),
-    Mutant("a window is closed by one call", WINDOW, "if not w.taken.acquire(blocking=False):", "if False:"),
-    Mutant("only dead leaves are donated", WINDOW, "if r is not None and r() is None])", "if r is not None])"),
+    Mutant("a value remembers the window that reads it", "imperative.window:Window.enter", drop("v.producer = (self, node)")),
+    Mutant("closed is not done", "imperative.cell:Value.exclusive", replace("producer[0].is_done", "producer[0].closed")),
+    Mutant("a window is closed by one call", "imperative.window:close", never("not w.taken.acquire(blocking=False)")),
+    Mutant("only dead leaves are donated", "imperative.window:close", replace("r is not None and r() is None", "r is not None")),
     Mutant(
         "a program that donates is for those dead leaves",
-        WINDOW,
-        "key = wanted, dead, w.device.device_type",
-        "key = wanted, w.device.device_type",
+        "imperative.window:_key",
+        replace("(wanted, dead, w.device.device_type)", "(wanted, w.device.device_type)"),
     ),
-    Mutant("a program reads its own leaves", WINDOW, "arrays = [w.data[n] for n in found.reads]", "arrays = list(w.data.values())"),
-    Mutant("a shared result is never written over", WINDOW, "                v.sharing = ALWAYS\n", "                pass\n"),
-    Mutant("a result that is not shared may be written", WINDOW, "wanted.count(n) > 1) for n in wanted]", "True) for n in wanted]"),
-    Mutant("a reader waits for the thread that runs", WINDOW, "    else:\n        QUEUE.wait(w)\n", ""),
+    Mutant(
+        "a program reads its own leaves", "imperative.window:_run", replace("[w.data[n] for n in found.reads]", "list(w.data.values())")
+    ),
+    Mutant("a shared result is never written over", "imperative.window:_run", drop("v.sharing = ALWAYS")),
+    Mutant("a result that is not shared may be written", "imperative.window:_compile", always("wanted.count(n) > 1")),
+    Mutant("a reader waits for the thread that runs", "imperative.window:flush", drop("QUEUE.wait(w)")),
     Mutant(
         "data before window",
-        WINDOW,
-        "                v.data = results[k]\n                v.producer = None\n",
-        "                v.producer = None\n                v.data = results[k]\n",
+        "imperative.window:_run",
+        replace("v.data = results[k]\nv.producer = None", "v.producer = None\nv.data = results[k]"),
     ),
+    Mutant("a closed window takes no operation", "imperative.deferral:defer", never("w.closed")),
+    Mutant("a closed window takes no twin", "imperative.deferral:twin_of", replace("None if producer[0].closed else twin", "twin")),
+    Mutant("operands of other windows are computed", "imperative.deferral:_window_for", drop("force(v)")),
     Mutant(
-        "a closed window takes no operation",
-        DEFERRAL,
-        "            if w.closed:  # by another thread",
-        "            if False:  # by another thread",
+        "a window is bounded",
+        "imperative.deferral:_window_for",
+        replace(
+            "w.is_full or (tape is not None and w.tape not in (0, tape.serial))", "tape is not None and w.tape not in (0, tape.serial)"
+        ),
     ),
-    Mutant("a closed window takes no twin", DEFERRAL, "return None if producer[0].closed else twin", "return twin"),
-    Mutant("operands of other windows are computed", DEFERRAL, "force(v)\n    return w", "pass\n    return w"),
-    Mutant("a window is bounded", DEFERRAL, "not w.closed and (w.is_full or", "not w.closed and ("),
-    Mutant("a window holds the nodes of one tape", DEFERRAL, "w.tape not in (0, tape.serial)", "False"),
-    Mutant("a tape that has run an operation at once is not whole", INVOKE, "        tape.whole = False\n", ""),
-    Mutant(
-        "a window that runs before backward keeps what that reads", WINDOW, "            w.save()\n            live", "            live"
-    ),
-    Mutant("windows bound the intern tables", DEFERRAL, "        bound_tables()\n", ""),
-    Mutant(
-        "a window that has run lets go",
-        WINDOW,
-        "            live = []  # the traceback of an interrupt keeps this frame\n            self.forget()\n",
-        "            pass\n",
-    ),
-    Mutant("an error stays with its window", QUEUE, "                error = raised\n", "                error = interrupted(raised)\n"),
-    Mutant("an interrupt is the error of its window", QUEUE, "                error = interrupted(raised)\n", ""),
-    Mutant(
-        "a window that can no longer run is done",
-        WINDOW,
-        "            w.forget()\n            QUEUE.abandon(w, interrupted(error))\n            raise\n",
-        "            raise\n",
-    ),
+    Mutant("a window holds the nodes of one tape", "imperative.deferral:_window_for", never("w.tape not in (0, tape.serial)")),
+    Mutant("a tape that has run an operation at once is not whole", "imperative.invoke:_record", drop("tape.whole = False")),
+    Mutant("a window that runs before backward keeps what that reads", "imperative.window:close", drop("w.save()")),
+    Mutant("windows bound the intern tables", "imperative.deferral:_window_for", drop("bound_tables()")),
+    Mutant("a window that has run lets go", "imperative.window:Window._run_closed", drop("live = []\nself.forget()")),
+    Mutant("an error stays with its window", "scheduler.queue:Queue._perform", replace("error = raised", "error = interrupted(raised)")),
+    Mutant("an interrupt is the error of its window", "scheduler.queue:Queue._perform", drop("error = interrupted(raised)")),
+    Mutant("a window that can no longer run is done", "imperative.window:close", drop("w.forget()\nQUEUE.abandon(w, interrupted(error))")),
     Mutant(
         "an error is raised by waiting until it was",
-        WINDOW,
-        "            self.forget()\n        OPEN.pop(self.serial, None)\n",
-        "            self.forget()\n            OPEN.pop(self.serial, None)\n",
+        "imperative.window:Window._run_closed",
+        replace("live = []\nself.forget()", "live = []\nself.forget()\nOPEN.pop(self.serial, None)"),
     ),
-    Mutant(
-        "an error is raised by waiting once",
-        WINDOW,
-        "            found.append((w.serial, w.error))\n            OPEN.pop(w.serial, None)\n",
-        "            found.append((w.serial, w.error))\n",
-    ),
-    Mutant("results are contiguous however grouped", WINDOW, "boundaries=held,", "boundaries=(),"),
+    Mutant("an error is raised by waiting once", "imperative.window:wait_for_all", drop("OPEN.pop(w.serial, None)")),
+    Mutant("results are contiguous however grouped", "imperative.window:_compile", argument("boundaries", "()")),
     Mutant(
         "a result that is saved has a second value",
-        WINDOW,
-        "return self._value_to_save(owner.parts[k], tape)",
-        "return self._value_to_save(owner.parts[k], tape, rec)",
+        "imperative.window:Window._saved",
+        replace("self._value_to_save(owner.parts[k], tape)", "self._value_to_save(owner.parts[k], tape, rec)"),
     ),
     # writes
-    Mutant("a write is not in place where others look", WRITE, "if v.exclusive or v.pinned:\n", "if True:\n"),
-    Mutant("a write to exported memory is in place", WRITE, "if v.exclusive or v.pinned:\n", "if v.exclusive:\n"),
+    Mutant("a write is not in place where others look", "imperative.write:_change_part", always("v.exclusive or v.pinned")),
+    Mutant("a write to exported memory is in place", "imperative.write:_change_part", replace("v.exclusive or v.pinned", "v.exclusive")),
+    Mutant("an update is not in place where others look", "imperative.write:update_in_place", never("not (v.exclusive or v.pinned)")),
     Mutant(
-        "an update is not in place where others look", WRITE, "or is_tracked(val) or not (v.exclusive or v.pinned):", "or is_tracked(val):"
+        "an update of a recorded array is recorded",
+        "imperative.write:update_in_place",
+        replace(
+            "not is_visible(v) or is_tracked(v) or is_tracked(val) or (not (v.exclusive or v.pinned))",
+            "not is_visible(v) or not (v.exclusive or v.pinned)",
+        ),
     ),
-    Mutant("an update of a recorded array is recorded", WRITE, "or is_tracked(v) or is_tracked(val) or not (", "or not ("),
+    Mutant("an update by a recorded array is recorded", "imperative.write:update_in_place", drop("if is_tracked(val):\n    ...")),
     Mutant(
-        "an update by a recorded array is recorded",
-        WRITE,
-        "    else:\n        if is_tracked(val):\n            return False\n        data = v\n",
-        "    else:\n        data = v\n",
+        "a write of a recorded array is recorded", "imperative.write:write", replace("is_tracked(v) or is_tracked(val)", "is_tracked(v)")
     ),
-    Mutant(
-        "a write of a recorded array is recorded",
-        WRITE,
-        "    tracked = is_tracked(v) or is_tracked(val)\n",
-        "    tracked = is_tracked(v)\n",
-    ),
-    Mutant("a write in place makes a new leaf", WRITE, "        renew_leaf(v)\n    else:\n", "    else:\n"),
-    Mutant(
-        "an update in place makes a new leaf",
-        WRITE,
-        "    if v.__class__ is Value:\n        renew_leaf(v)\n    return True",
-        "    return True",
-    ),
+    Mutant("a write in place makes a new leaf", "imperative.write:_change_part", drop("renew_leaf(v)")),
+    Mutant("an update in place makes a new leaf", "imperative.write:update_in_place", drop("if v.__class__ is Value:\n    ...")),
     Mutant(
         "a constant written in place is a new leaf too",
-        WRITE,
-        "    entry = v.entry\n    if entry is not None:\n        shape",
-        "    entry = v.entry\n    if entry is not None and entry.grad is not None:\n        shape",
+        "imperative.write:renew_leaf",
+        replace("entry is not None", "entry is not None and entry.grad is not None"),
     ),
     Mutant(
         "a variable written in place stays one",
-        WRITE,
-        "entry.grad.tracked), (), (), None, entry.grad)",
-        "entry.grad.tracked), (), (), None, None)",
+        "imperative.write:renew_leaf",
+        replace(
+            "TapeEntry(leaf('variable', shape, dtype, entry.grad.tracked), (), (), None, entry.grad)",
+            "TapeEntry(leaf('variable', shape, dtype, entry.grad.tracked), (), (), None, None)",
+        ),
     ),
-    Mutant("marking leaves what a tape saved", WRITE, "if v.sharing is not None or (v.entry is", "if False and (v.entry is"),
-    Mutant("what is marked is an alias", WRITE, "cell._content = v = alias(data_of(v), v)", "cell._content = v = Value(data_of(v))"),
     Mutant(
-        "a look without record is an alias",
-        WRITE,
-        "return alias(data_of(v), v) if pending is None else pending",
-        "return Value(data_of(v)) if pending is None else pending",
+        "marking leaves what a tape saved",
+        "imperative.write:mark",
+        replace(
+            "v.sharing is not None or (v.entry is not None and v.entry.tape is not None)",
+            "False and (v.entry is not None and v.entry.tape is not None)",
+        ),
     ),
-    Mutant("what a view shows is an alias", WRITE, "return alias(data, v) if data is seen else", "return Value(data) if data is seen else"),
+    Mutant("what is marked is an alias", "imperative.write:mark", replace("alias(data_of(v), v)", "Value(data_of(v))")),
+    Mutant("a look without record is an alias", "imperative.write:untracked", replace("alias(data_of(v), v)", "Value(data_of(v))")),
+    Mutant("what a view shows is an alias", "imperative.write:read", replace("alias(data, v)", "Value(data)")),
     # records
-    Mutant("a result that is saved is borrowed", INVOKE, "        out.sharing = ref(twin)  # a write", "        # a write"),
+    Mutant("a result that is saved is borrowed", "imperative.invoke:_twins", drop("out.sharing = ref(twin)")),
     Mutant(
         "the second value of a result that is saved is borrowed",
-        INVOKE,
-        "Value(out.data, None, None, out.device, ALWAYS)",
-        "Value(out.data)",
+        "imperative.invoke:_twins",
+        replace("Value(out.data, None, None, out.device, ALWAYS)", "Value(out.data)"),
     ),
     Mutant(
         "an operation on exported memory does not join in short",
-        DISPATCH,
-        "            elif v.sharing is PINNED or (v.sharing.__class__ is Value and v.pinned):\n",
-        "            elif False:\n",
+        "imperative.dispatch:joins_on_cpu",
+        never("v.sharing is PINNED or (v.sharing.__class__ is Value and v.pinned)"),
     ),
-    Mutant("joining in short has the device's window", DISPATCH, "            if v.device is not CPU:\n                return False\n", ""),
-    Mutant("a number has a leaf of its own", DEFERRAL, "w.data[scalar] = values[nodes.index(scalar)]", "w.data[scalar] = 0.0"),
-    Mutant("backward joins only what is pending", BACKWARD, "lazy = lazy or v is None", "lazy = False"),
-    Mutant(
-        "an iteration begins a new window", SCOPE, "        flush_complete()\n    bound_tables()\n", "        pass\n    bound_tables()\n"
-    ),
-    Mutant("an operand that is saved is borrowed", RECORDING, "                v.sharing = tape.ref\n", "                pass\n"),
-    Mutant("exported memory is read at once", INVOKE, "exposed=lazy and is_exposed(contents)", "exposed=False"),
-    Mutant("backward reads exported memory at once", BACKWARD, "not all(map(may_wait, values))", "False"),
+    Mutant("joining in short has the device's window", "imperative.dispatch:joins_on_cpu", drop("if v.device is not CPU:\n    ...")),
+    Mutant("a number has a leaf of its own", "imperative.deferral:_known_node", replace("values[nodes.index(scalar)]", "0.0")),
+    Mutant("backward joins only what is pending", "imperative.backward:Backward.gradients", never("lazy or v is None")),
+    Mutant("an iteration begins a new window", "imperative.scope:_begin", drop("flush_complete()")),
+    Mutant("an operand that is saved is borrowed", "imperative.recording:save_for_backward", drop("v.sharing = tape.ref")),
+    Mutant("exported memory is read at once", "imperative.invoke:invoke", never("lazy and is_exposed(contents)")),
+    Mutant("backward reads exported memory at once", "imperative.backward:Backward.gradients", never("not all(map(may_wait, values))")),
     Mutant(
         "a leaf has a number of its own",
-        RECORDING,
-        "not entry.inputs and isinstance(entry.node, Leaf) and entry.node.name == tape.leaves:",
-        "not entry.inputs:",
+        "imperative.recording:enter",
+        replace(
+            "entry is not None and (not entry.inputs) and isinstance(entry.node, Leaf) and (entry.node.name == tape.leaves)",
+            "entry is not None and (not entry.inputs)",
+        ),
     ),
+    Mutant("a float has a number of its own", "imperative.recording:scalar_entry", drop("tape.leaves += 1")),
     Mutant(
-        "a float has a number of its own", RECORDING, "scalar_leaf(x, tape.leaves)\n    tape.leaves += 1\n", "scalar_leaf(x, tape.leaves)\n"
+        "a float is not part of the structure",
+        "imperative.scalars:is_literal",
+        replace("x.__class__ is bool", "x.__class__ in (bool, float)"),
     ),
-    Mutant("a float is not part of the structure", SCALARS, "return x.__class__ is bool or (", "return x.__class__ in (bool, float) or ("),
-    Mutant("an older tape is bridged", RECORDING, "        bridge = (entry,) if", "        bridge = () if True else (entry,) if"),
-    Mutant("what was used is a constant", RECORDING, "if entry is not None and entry.is_used:", "if False:"),
-    Mutant("a bridge to what was used is a constant", RECORD, "return bool(self.inputs) and self.inputs[0].is_used", "return False"),
+    Mutant("an older tape is bridged", "imperative.recording:enter", replace("(entry,) if ... else entry.inputs", "()")),
+    Mutant("what was used is a constant", "imperative.recording:enter", never("entry is not None and entry.is_used")),
+    Mutant(
+        "a bridge to what was used is a constant",
+        "imperative.tape:TapeEntry.is_used",
+        never("bool(self.inputs) and self.inputs[0].is_used"),
+    ),
     Mutant(
         "a key stands where the operator wants it",
-        INVOKE,
-        "return [*args[:at], key, *args[at:]], [*contents[:at], key, *contents[at:]]",
-        "return [*args, key], [*contents, key]",
+        "imperative.invoke:_with_key",
+        replace("([*args[:at], key, *args[at:]], [*contents[:at], key, *contents[at:]])", "([*args, key], [*contents, key])"),
     ),
-    Mutant("a draw has a key of its own", IMPERATIVE + "generator.py", "at = next(self._numbers)", "at = 0"),
-    Mutant("leaves let go of a closed tape", RECORD, "                entry.tape = None\n", "                pass\n"),
+    Mutant("a draw has a key of its own", "imperative.generator:Generator.next_key", replace("next(self._numbers)", "0")),
+    Mutant("leaves let go of a closed tape", "imperative.tape:Tape.close", drop("entry.tape = None")),
+    Mutant("a scope closes its tape", "imperative.scope:Scope.__exit__", drop("tls.tape.close()")),
+    Mutant("scopes bound the intern tables", "imperative.scope:_begin", drop("bound_tables()")),
+    Mutant("numbering starts again after a backward", "imperative.scope:renumber", drop("tls.tape.close()\n_begin()")),
     Mutant(
-        "a scope closes its tape",
-        SCOPE,
-        "                tls.tape.close()\n            tls.tape = tape",
-        "                pass\n            tls.tape = tape",
+        "the short path saves no record",
+        "imperative.fast:_UNARY",
+        in_text("save(entry, (a,), (out,), tape)", "save(entry, (a,), (v,), tape)"),
     ),
-    Mutant("scopes bound the intern tables", SCOPE, "    bound_tables()\n    tls.tape = Tape()\n", "    tls.tape = Tape()\n"),
-    Mutant("numbering starts again after a backward", SCOPE, "        tls.tape.close()\n        _begin()\n", "        pass\n"),
-    Mutant("the short path saves no record", FAST, "save(entry, (a,), (out,), tape)", "save(entry, (a,), (v,), tape)"),
     Mutant(
         "the short path borrows a result",
-        FAST,
-        "    v.sharing = tape.ref\n                return r\n",
-        "    pass\n                return r\n",
+        "imperative.fast:_UNARY",
+        in_text("    v.sharing = tape.ref\n                return r\n", "    pass\n                return r\n"),
     ),
-    Mutant("a saved operand that others hold is lent", RECORDING, "                v = v.lend(tape)\n", "                pass\n"),
-    Mutant("the short path asks for equal dtypes", FAST, 'same = "a.dtype is b.dtype"', 'same = "True"'),
+    Mutant("a saved operand that others hold is lent", "imperative.recording:save_for_backward", drop("v = v.lend(tape)")),
+    Mutant("the short path asks for equal dtypes", "imperative.fast:_check", replace("'a.dtype is b.dtype'", "'True'")),
     Mutant(
-        "the long path asks for equal dtypes", CONVENTIONS, "if (op.elementwise or op.front.alike) and len(set(same)) > 1:", "if False:"
+        "the long path asks for equal dtypes",
+        "opdef.conventions:check_legacy",
+        never("(op.elementwise or op.front.alike) and len(set(same)) > 1"),
     ),
     # backward
     Mutant(
         "backward clears what it used",
-        BACKWARD,
-        "        for entry in () if self.retain else self.used.values():\n            entry.saved, entry.tape = (), None\n",
-        "",
+        "imperative.backward:_Pass.run",
+        drop("for entry in () if self.retain else self.used.values():\n    ..."),
     ),
-    Mutant(
-        "a known backward clears what it used",
-        BACKWARD,
-        "        for entry in entries:\n            entry.saved, entry.tape = (), None\n",
-        "        pass\n",
-    ),
-    Mutant("a used graph is refused", BACKWARD, "if any(h.tape is None for h, _ in inner):", "if False:"),
-    Mutant("newest tape first", BACKWARD, "here = self._take_heads(max(self.todo))", "here = self._take_heads(min(self.todo))"),
+    Mutant("a known backward clears what it used", "imperative.backward:_run_cached", drop("for entry in entries:\n    ...")),
+    Mutant("a used graph is refused", "imperative.backward:_Pass._gradients", never("any((h.tape is None for h, _ in inner))")),
+    Mutant("newest tape first", "imperative.backward:_Pass.run", replace("max", "min")),
     Mutant(
         "a bridge comes before the tape that it continues",
-        BACKWARD,
-        "return _serial(entry.inputs[0]) + 0.5 if isinstance(entry.node, Leaf) and entry.inputs else 0",
-        "return 0",
+        "imperative.backward:_serial",
+        replace("_serial(entry.inputs[0]) + 0.5 if isinstance(entry.node, Leaf) and entry.inputs else 0", "0"),
     ),
     Mutant(
         "gradients of a variable on two tapes add up",
-        BACKWARD,
-        "entry.grad, grad if before is None else self.summed([before[1], grad])",
-        "entry.grad, grad",
+        "imperative.backward:_Pass.run",
+        replace("grad if before is None else self.summed([before[1], grad])", "grad"),
+    ),
+    Mutant("a head that is a leaf's gradient is copied", "imperative.backward:_Pass._gradients", replace("self.copied(g)", "g")),
+    Mutant(
+        "a recorded gradient aliases what it reads",
+        "imperative.backward:recorded_gradients",
+        replace("alias(data_of(v), v)", "Value(data_of(v))"),
     ),
     Mutant(
-        "a head that is a leaf's gradient is copied",
-        BACKWARD,
-        "if g is None else self.copied(g)) for h, g in leaves]",
-        "if g is None else g) for h, g in leaves]",
-    ),
-    Mutant("a recorded gradient aliases what it reads", BACKWARD, "seen := alias(data_of(v), v))", "seen := Value(data_of(v)))"),
-    Mutant(
-        "a recorded gradient has memory of its own", BACKWARD, "        if o in taken and isinstance(found, Cell):", "        if False:"
+        "a recorded gradient has memory of its own",
+        "imperative.backward:recorded_gradients",
+        never("o in taken and isinstance(found, Cell)"),
     ),
     Mutant(
         "a recorded gradient computes tracked residuals again",
-        BACKWARD,
-        'if what[0] == "res" and not residuals and cache_of(entry.node).tracked[what[1]]:',
-        "if False:",
+        "imperative.backward:Backward._saved",
+        never("what[0] == 'res' and (not residuals) and cache_of(entry.node).tracked[what[1]]"),
     ),
-    Mutant("backward does not record", BACKWARD, "    if not create_graph:\n        tls.tape = None\n", ""),
-    Mutant("grad_req add adds", BACKWARD, 'if variable.req == "add":', "if False:"),
-    Mutant("grad_req null leaves", BACKWARD, '        if variable.req == "null":\n            continue\n', ""),
+    Mutant("backward does not record", "imperative.backward:run_backward", drop("if not create_graph:\n    ...")),
+    Mutant("grad_req add adds", "imperative.backward:assign", never("variable.req == 'add'")),
+    Mutant("grad_req null leaves", "imperative.backward:assign", drop("if variable.req == 'null':\n    ...")),
     Mutant(
         "bodies are those of this generation",
-        RESIDUALS,
-        "return run_rule(G, node.bound_op, node.inputs) if node.body else ()",
-        "return node.body",
+        "imperative.residuals:_renewed",
+        replace("run_rule(G, node.bound_op, node.inputs) if node.body else ()", "node.body"),
     ),
-    Mutant("a tracked residual's inputs are saved for its gradient", RESIDUALS, "    if any(cache.tracked):", "    if False:"),
-    Mutant("programs fall with their generation", CACHE, "TABLES.dependents.append(PROGRAMS.clear)", ""),
-    Mutant("programs that were used lately are kept", CACHE, "                if found.used:\n", "                if False:\n"),
-    Mutant("a pinned window runs before the export", ARRAY, "        flush_all()  # windows", "        # windows"),
+    Mutant("a tracked residual's inputs are saved for its gradient", "imperative.residuals:_derive", never("any(cache.tracked)")),
+    Mutant("programs fall with their generation", "program.cache:", drop("TABLES.dependents.append(PROGRAMS.clear)")),
+    Mutant("programs that were used lately are kept", "program.cache:Cache.add", never("found.used")),
+    Mutant("a pinned window runs before the export", "imperative.array:Array._pinned", drop("flush_all()")),
     # programs
+    Mutant("only what dies is written over", "graph.memory_plan:_MemoryPlanner._place_step", always("self.last[i] == t")),
     Mutant(
-        "only what dies is written over",
-        PLAN,
-        "if i not in inside and self.last[i] == t and self._reusable(i)]",
-        "if i not in inside and self._reusable(i)]",
+        "only what was donated is written over",
+        "graph.memory_plan:_MemoryPlanner._reusable",
+        replace("place.kind == 'leaf' and place.number in self.writable", "place.kind == 'leaf'"),
     ),
+    Mutant("a kernel reads an operand before it is written over", "graph.memory_plan:_MemoryPlanner._place", always("read[d] <= k")),
+    Mutant("what a kernel reads by a view is not written over", "graph.memory_plan:_MemoryPlanner._place", always("d not in self.viewed")),
+    Mutant("a choice is not made over its operands", "graph.memory_plan:_MemoryPlanner._place", always("n.bound_op.op.layout.may_overwrite")),
     Mutant(
-        "only what was donated is written over", PLAN, '(place.kind == "leaf" and place.number in self.writable)', 'place.kind == "leaf"'
-    ),
-    Mutant("a kernel reads an operand before it is written over", PLAN, "read[d] <= k and d not in self.viewed", "d not in self.viewed"),
-    Mutant("what a kernel reads by a view is not written over", PLAN, "read[d] <= k and d not in self.viewed", "read[d] <= k"),
-    Mutant("a choice is not made over its operands", PLAN, " and n.bound_op.op.layout.may_overwrite:", ":"),
-    Mutant(
-        "a result over a leaf has its dtype", PLAN, "if d.shape == n.shape and d.dtype == n.dtype), None)", "if d.shape == n.shape), None)"
+        "a result over a leaf has its dtype",
+        "graph.memory_plan:_MemoryPlanner._place",
+        replace("d.shape == n.shape and d.dtype == n.dtype", "d.shape == n.shape"),
     ),
     Mutant(
         "memory of a dead value is its own dtype's and size's",
-        PLAN,
-        "free = self.free.get(wanted)",
-        "free = next((f for f in self.free.values() if f), None)",
+        "graph.memory_plan:_MemoryPlanner._buffer",
+        replace("self.free.get(wanted)", "next((f for f in self.free.values() if f), None)"),
     ),
-    Mutant("an array that is read later is not updated in place", PLAN, "fit = first if first in dying and ", "fit = first if "),
+    Mutant(
+        "an array that is read later is not updated in place",
+        "graph.memory_plan:_MemoryPlanner._place",
+        replace("first in dying and first not in self.viewed", "first not in self.viewed"),
+    ),
     Mutant(
         "a buffer with former tenants stays",
-        PLAN,
-        "if fit is not None and all(t.shape == n.shape for t in self.tenants[self.plan.place[fit]]):",
-        "if fit is not None:",
+        "graph.memory_plan:_MemoryPlanner._place_output",
+        replace("fit is not None and all((t.shape == n.shape for t in self.tenants[self.plan.place[fit]]))", "fit is not None"),
     ),
     Mutant(
-        "what several kernels at once read is written by none",
-        PLAN,
-        "                    self.viewed.add(i)\n",
-        "                    pass\n",
+        "what several kernels at once read is written by none", "graph.memory_plan:_MemoryPlanner._set_readers", drop("self.viewed.add(i)")
     ),
-    Mutant("a product writes over none of its operands", PLAN, "        if step.epilogue:", "        if False:"),
-    Mutant("no kernel writes over what another reads at the same time", PLAN, " and n in self.reader.get(d, (n,)))", ")"),
-    Mutant("outputs live to the end", PLAN, "        for o in self.outputs:\n            self.last[self.owner(o)] = len(self.steps)\n", ""),
+    Mutant("a product writes over none of its operands", "graph.memory_plan:_MemoryPlanner._set_readers", never("step.epilogue")),
+    Mutant(
+        "no kernel writes over what another reads at the same time",
+        "graph.memory_plan:_MemoryPlanner._place",
+        always("n in self.reader.get(d, (n,))"),
+    ),
+    Mutant("outputs live to the end", "graph.memory_plan:_MemoryPlanner._liveness", drop("for o in self.outputs:\n    ...")),
     Mutant(
         "a view is recorded as its root is when the scope has ended",
-        ARRAY,
-        "array._read_recorded() if isinstance(array, ViewMixin) else array._content",
-        "array._content",
+        "imperative.array:record_of",
+        replace("array._read_recorded() if isinstance(array, ViewMixin) else array._content", "array._content"),
     ),
-    Mutant("a view goes on with its root's tape", ARRAY, "if tls.tape is not None or tape is None:", "if True:"),
+    Mutant(
+        "a view goes on with its root's tape", "imperative.array:ViewMixin._read_recorded", always("tls.tape is not None or tape is None")
+    ),
     Mutant(
         "a view of a variable that is a view is part of it",
-        ARRAY,
-        "type(cell)._root is None or cell._gradient is not None",
-        "type(cell)._root is None",
+        "imperative.array:view_of",
+        replace("type(cell)._root is None or cell._gradient is not None", "type(cell)._root is None"),
     ),
+    Mutant("a view lives in its owner", "graph.memory_plan:_MemoryPlanner._liveness", replace("self.owner(n.operands[0])", "n")),
+    Mutant("what the backend allocates has no place", "graph.memory_plan:_MemoryPlanner._place_step", never("self.fixed(n)")),
+    Mutant("a value is released after its last use", "program.printer:Printer._releases", always("n not in kept")),
     Mutant(
-        "a view lives in its owner",
-        PLAN,
-        "                    self.root[n] = self.owner(n.operands[0])",
-        "                    self.root[n] = n",
+        "what a view looks into is not released",
+        "program.printer:Printer._releases",
+        replace("{views.get(o, o) for o in self.plan.outputs}.union(views.values())", "{views.get(o, o) for o in self.plan.outputs}"),
     ),
-    Mutant("what the backend allocates has no place", PLAN, "elif self.fixed(n):", "elif False:"),
-    Mutant("a value is released after its last use", PRINTER, "and n not in kept and n.nbytes > RELEASE", "and n.nbytes > RELEASE"),
-    Mutant("what a view looks into is not released", PRINTER, ".union(views.values())", ""),
-    Mutant("a reshape that may copy is made at every run", PRINTER, " and not may_copy(n):", ":"),
-    Mutant(
-        "a view is not a result of its own",
-        PROGRAM_PLAN,
-        "isinstance(n, Application) and not n.bound_op.op.view and not applies(n, iota)",
-        "isinstance(n, Application) and not applies(n, iota)",
-    ),
-    Mutant("a constant is not a result of its own", PROGRAM_PLAN, " and not applies(n, iota)\n\n\ndef _reshaped", "\n\n\ndef _reshaped"),
+    Mutant("a reshape that may copy is made at every run", "program.printer:Printer._single", always("not may_copy(n)")),
+    Mutant("a view is not a result of its own", "program.plan:is_made", always("not n.bound_op.op.view")),
+    Mutant("a constant is not a result of its own", "program.plan:is_made", always("not applies(n, iota)")),
     Mutant(
         "a leaf is not a result of its own",
-        PROGRAM_PLAN,
-        "return isinstance(n, Application) and not n.bound_op",
-        "return isinstance(n, Leaf) or not n.bound_op",
+        "program.plan:is_made",
+        replace(
+            "isinstance(n, Application) and (not n.bound_op.op.view) and (not applies(n, iota))",
+            "isinstance(n, Leaf) or (not n.bound_op.op.view and (not applies(n, iota)))",
+        ),
     ),
-    Mutant("memory is shared by one reshaped result only", PROGRAM_PLAN, "if owners[n] == 1}", "}"),
-    Mutant("a repeated result is a copy", PRINTER, " and o not in taken\n", "\n"),
-    Mutant("scratch is checked out", PRINTER, '"  S = pool.pop()"', '"  S = pool[-1]"'),
-    Mutant("scratch is put back", PRINTER, '        end.insert(-1, "pool.append(S)")\n', ""),
-    Mutant("user code sees copies", PROGRAM_PLAN, "(*[copy(a) for a in arrays])", "(*arrays)"),
+    Mutant(
+        "memory is shared by one reshaped result only",
+        "program.plan:_reshaped",
+        replace("{o: n for o, n in found.items() if owners[n] == 1}", "{o: n for o, n in found.items()}"),
+    ),
+    Mutant("a repeated result is a copy", "program.printer:Printer._results", always("o not in taken")),
+    Mutant("scratch is checked out", "program.printer:Printer._checkout", replace("'  S = pool.pop()'", "'  S = pool[-1]'")),
+    Mutant("scratch is put back", "program.printer:Printer._checkout", drop("end.insert(-1, 'pool.append(S)')")),
+    Mutant("user code sees copies", "program.plan:_call_user", replace("[copy(a) for a in arrays]", "arrays")),
     Mutant(
         "user code gives copies",
-        PROGRAM_PLAN,
-        "return [copy(r) for r in results] if isinstance(results, list) else copy(results)",
-        "return results",
+        "program.plan:_call_user",
+        replace("[copy(r) for r in results] if isinstance(results, list) else copy(results)", "results"),
     ),
     Mutant(
         "a ufunc of strided operands writes in row-major order",
-        "backends/twofold_numpy/calls.py",
-        """fresh = f"{{f}}({operands}, order='C')\"""",
-        """fresh = f"{{f}}({operands})\"""",
+        "twofold_numpy.calls:call_for",
+        replace("f\"{{f}}({operands}, order='C')\"", "f'{{f}}({operands})'"),
     ),
-    Mutant("the backend's results are in row-major order", NUMPY, 'np.asarray(value, order="C")', "np.asarray(value)"),
-    Mutant("einsum of one operand is a copy", NAMESPACE, "return np.array(out) if len(arrays) == 1 else out", "return out"),
-    Mutant("zero is not cached with its sign lost", NUMPY, "            if value != 0.0:\n", "            if True:\n"),
-    Mutant("constants are told apart by their bits", "src/twofold/opdef/params.py", ", value.hex()", ", value"),
+    Mutant(
+        "the backend's results are in row-major order",
+        "twofold_numpy.adapter:NumpyBackend.as_array",
+        replace("np.asarray(value, order='C')", "np.asarray(value)"),
+    ),
+    Mutant(
+        "einsum of one operand is a copy",
+        "twofold_numpy.namespace:NumpyNamespace.einsum",
+        replace("np.array(out) if len(arrays) == 1 else out", "out"),
+    ),
+    Mutant("zero is not cached with its sign lost", "twofold_numpy.adapter:NumpyBackend.scalar", always("value != 0.0")),
+    Mutant("constants are told apart by their bits", "opdef.params:exact", replace("value.hex()", "value")),
     # kernels
-    Mutant("a choice in a kernel is not made over its operands", BLOCKED, 'if step.op != "where":', "if True:"),
-    Mutant("scratch of a kernel lives to its last reader", BLOCKED, "and last[r.value] == t and r.value in held]", "and r.value in held]"),
+    Mutant(
+        "a choice in a kernel is not made over its operands", "twofold_numpy.blocked:_Printer._scratch_for", always("step.op != 'where'")
+    ),
+    Mutant("scratch of a kernel lives to its last reader", "twofold_numpy.blocked:_Printer._print", always("last[r.value] == t")),
     Mutant(
         "scratch of a kernel is given up once",
-        BLOCKED,
-        "free += [held[d] for d in dying if held[d] != held.get(t)]",
-        "free += [held[d] for d in dying]",
+        "twofold_numpy.blocked:_Printer._print",
+        replace("[held[d] for d in dying if held[d] != held.get(t)]", "[held[d] for d in dying]"),
     ),
-    Mutant("scratch of a kernel has its value's dtype", BLOCKED, "return self.scratch[k] == step.dtype and ", "return "),
-    Mutant("scratch of a kernel has its value's rows", BLOCKED, " and (k in self.row_scratch) == step.row\n", "\n"),
-    Mutant("halves of a kernel meet", BLOCKED, "_run(kernel, flat, half, rows,", "_run(kernel, flat, half + step, rows,"),
-    Mutant("scratch of a kernel is checked out", BLOCKED, "waiting.pop(kinds, None) or", "waiting.get(kinds) or"),
-    Mutant("a piece that was begun is waited for", WORKERS, "for _ in range(theirs)]", "for _ in range(0)]"),
-    Mutant("a task that is not needed keeps nothing", WORKERS, "def help_out() -> None:", "def help_out(kept=pieces) -> None:"),
-    Mutant("a forked child has no threads", WORKERS, "os.register_at_fork(after_in_child=forget)\n", ""),
-    Mutant("a half's warnings are off", WORKERS, '    np.seterr(all="ignore")\n', ""),
     Mutant(
-        "a sum of 16-bit floats is rounded once",
-        NAMESPACE,
-        'if dtype.itemsize == 2 and dtype.kind in "fV":  # 16-bit',
-        "if False:  # 16-bit",
+        "scratch of a kernel has its value's dtype",
+        "twofold_numpy.blocked:_Printer._fits",
+        replace("self.scratch[k] == step.dtype and (k in self.row_scratch) == step.row", "(k in self.row_scratch) == step.row"),
     ),
-    Mutant("a sum is by blocks of the row", NAMESPACE, "    if row <= BLOCK:\n", "    if True:\n"),
+    Mutant(
+        "scratch of a kernel has its value's rows",
+        "twofold_numpy.blocked:_Printer._fits",
+        replace("self.scratch[k] == step.dtype and (k in self.row_scratch) == step.row", "self.scratch[k] == step.dtype"),
+    ),
+    Mutant(
+        "halves of a kernel meet",
+        "twofold_numpy.blocked:compile_kernel.run",
+        replace("_run(kernel, flat, half, rows, scratch)", "_run(kernel, flat, half + step, rows, scratch)"),
+    ),
+    Mutant("scratch of a kernel is checked out", "twofold_numpy.blocked:_run", replace("waiting.pop(kinds, None)", "waiting.get(kinds)")),
+    Mutant("a piece that was begun is waited for", "backend.workers:run_all", replace("theirs", "0")),
+    Mutant("a task that is not needed keeps nothing", "backend.workers:run_all.help_out", parameter("kept=pieces")),
+    Mutant("a forked child has no threads", "backend.workers:", drop("os.register_at_fork(after_in_child=forget)")),
+    Mutant("a half's warnings are off", "backend.workers:_serve", drop("np.seterr(all='ignore')")),
+    Mutant(
+        "a sum of 16-bit floats is rounded once", "twofold_numpy.namespace:tree_sum", never("dtype.itemsize == 2 and dtype.kind in 'fV'")
+    ),
+    Mutant("a sum is by blocks of the row", "twofold_numpy.namespace:tree_sum", always("row <= BLOCK")),
     # tasks
-    Mutant(
-        "a task runs after the one that writes what it reads",
-        VARIABLE,
-        "                task.before.add(writer)\n",
-        "                pass\n",
-    ),
+    Mutant("a task runs after the one that writes what it reads", "scheduler.variable:Var.read_by", drop("task.before.add(writer)")),
     Mutant(
         "a task runs after those that read what it writes",
-        VARIABLE,
-        "        task.before.update(t for t in self.readers if not t.is_done)\n",
-        "",
+        "scheduler.variable:Var.written_by",
+        drop("task.before.update((t for t in self.readers if not t.is_done))"),
     ),
     Mutant(
         "a task runs after the one that writes what it writes",
-        VARIABLE,
-        "        if self.writer is not None and not self.writer.is_done:\n            task.before.add(self.writer)\n",
-        "",
+        "scheduler.variable:Var.written_by",
+        drop("if self.writer is not None and (not self.writer.is_done):\n    ..."),
     ),
-    Mutant("readers are noted", VARIABLE, "        self.readers.append(task)\n", ""),
-    Mutant("a reader gets the error of what it reads", VARIABLE, "            task.sources.append(writer)\n", ""),
-    Mutant("an error outlives its task", VARIABLE, "not writer.is_done or writer.error is not None", "not writer.is_done"),
-    Mutant("a task runs once", QUEUE, "            if task.runner:\n                return []\n", ""),
-    Mutant("a task is ready when all before it are done", QUEUE, "                if not later.before:\n", "                if True:\n"),
-    Mutant("submitting too much waits", QUEUE, "            self._make_room(task.nbytes)\n", "            pass\n"),
-    Mutant("the queue is drained before a fork", FORKS, "    QUEUE.pause()\n", ""),
-    Mutant("a child runs tasks at once", FORKS, "    QUEUE.in_child()\n", ""),
-    Mutant("what a task reads is not written", PENDING, "            v.producer = reader, ArrayType(*v.type)\n", "            pass\n"),
-    Mutant("what a task and a window read is not written", PENDING, "            v.share()\n", "            pass\n"),
-    Mutant("a whole step begins a window", "src/twofold/executor/part_runner.py", "        flush_complete()\n", "        pass\n"),
+    Mutant("readers are noted", "scheduler.variable:Var.read_by", drop("self.readers.append(task)")),
+    Mutant("a reader gets the error of what it reads", "scheduler.variable:Var.read_by", drop("task.sources.append(writer)")),
     Mutant(
-        "what a step's backward reads is lent",
-        "src/twofold/executor/part_runner.py",
-        "            lent = v.lend(tape)\n",
-        "            lent = v\n",
+        "an error outlives its task",
+        "scheduler.variable:Var.read_by",
+        replace("not writer.is_done or writer.error is not None", "not writer.is_done"),
     ),
-    Mutant(
-        "what a task will make is not written before the next has read it",
-        PENDING,
-        "            v.share()  # once computed it must not be overwritten before this task has read it\n",
-        "            pass\n",
-    ),
-    Mutant("what runs later reads a copy of exported memory", PENDING, "if v.pinned else v", "if False else v"),
+    Mutant("a task runs once", "scheduler.queue:Queue._run", drop("if task.runner:\n    ...")),
+    Mutant("a task is ready when all before it are done", "scheduler.queue:Queue._finish", always("not later.before")),
+    Mutant("submitting too much waits", "scheduler.queue:Queue.submit", drop("self._make_room(task.nbytes)")),
+    Mutant("the queue is drained before a fork", "imperative.forks:_before_fork", drop("QUEUE.pause()")),
+    Mutant("a child runs tasks at once", "imperative.forks:_in_child", drop("QUEUE.in_child()")),
+    Mutant("what a task reads is not written", "imperative.pending:_lend", drop("v.producer = (reader, ArrayType(*v.type))")),
+    Mutant("what a task and a window read is not written", "imperative.pending:_lend", drop("v.share()")),
+    Mutant("a whole step begins a window", "executor.part_runner:PartRunner.forward", drop("flush_complete()")),
+    Mutant("what a step's backward reads is lent", "executor.part_runner:_saved", replace("v.lend(tape)", "v")),
+    Mutant("what a task will make is not written before the next has read it", "imperative.pending:issue", drop("v.share()")),
+    Mutant("what runs later reads a copy of exported memory", "imperative.pending:steady", never("v.pinned")),
     Mutant(
         "an executor's operands are the arrays' own contents",
-        "src/twofold/executor/transport.py",
-        "        v = steady(cell._capture())\n",
-        "        v = cell._content if isinstance(cell._content, Value) else Value(cell._content)\n",
+        "executor.transport:values_on",
+        replace("steady(cell._capture())", "cell._content if isinstance(cell._content, Value) else Value(cell._content)"),
     ),
     # queues of devices
     Mutant(
         "a copy waits for what is computed where it comes from",
-        ARRIVAL,
-        "            self._backend.wait(queue, self._backend.record(self._backend.stream(source)))\n",
-        "            pass\n",
+        "scheduler.streams:Arrival.__init__",
+        drop("self._backend.wait(queue, self._backend.record(self._backend.stream(source)))"),
     ),
-    Mutant("using a copy waits for it", ARRIVAL, "        self._backend.wait(self._backend.stream(self._device), self._mark)\n", ""),
-    Mutant("what is copied is not written over", ARRIVAL, "            backend.wait(backend.stream(device), mark)\n", "            pass\n"),
-    Mutant("a window asks before it writes over memory", WINDOW, "            before_overwriting(w.device)\n", "            pass\n"),
-    Mutant("a copy to the host waits for what is computed", TRANSFER, "            backend.wait(queue, mark)\n", ""),
-    Mutant("a copy has a queue of its own", TRANSFER, "        with queue:\n", "        if True:\n"),
-    # slices before kernels
     Mutant(
-        "a value that is needed whole is not computed in parts",
-        SLICES,
-        "not n.bound_op.op.elementwise or None in parts or",
-        "not n.bound_op.op.elementwise or",
+        "using a copy waits for it",
+        "scheduler.streams:Arrival.receive",
+        drop("self._backend.wait(self._backend.stream(self._device), self._mark)"),
     ),
-    Mutant("a copy that others read is made", SLICES, "return n not in self.outputs and is_read", "return n not in self.outputs"),
-    Mutant("a view that leaves a program is copied", SLICES, "return n not in self.outputs and is_read", "return is_read"),
+    Mutant(
+        "what is copied is not written over", "scheduler.streams:before_overwriting", drop("backend.wait(backend.stream(device), mark)")
+    ),
+    Mutant("a window asks before it writes over memory", "imperative.window:_run", drop("before_overwriting(w.device)")),
+    Mutant("a copy to the host waits for what is computed", "imperative.transfer:_fetched.fetch", drop("backend.wait(queue, mark)")),
+    Mutant("a copy has a queue of its own", "imperative.transfer:_fetched.fetch", unwrap("with queue")),
+    # slices before kernels
+    Mutant("a value that is needed whole is not computed in parts", "graph.slices:_Graph._splits", never("None in parts")),
+    Mutant("a copy that others read is made", "graph.slices:_Graph._is_for_kernels", always("is_read")),
+    Mutant("a view that leaves a program is copied", "graph.slices:_Graph._is_for_kernels", always("n not in self.outputs")),
 )

@@ -1,32 +1,35 @@
-"""Rules of which nodes become one kernel, each with the change that removes it: see `tests.mutants`."""
+"""Rules of which nodes become one kernel, each with the edit that removes it: see `tests.mutants`."""
 
-from tests.mutant_rules import FUSE, Mutant
+from tests.edits import always, never, replace
+from tests.mutant_rules import Mutant
 
 KERNEL_MUTANTS = (
     Mutant(
         "a kernel ends before what reads it",
-        FUSE,
-        "if space is not None or any(i in group.members for i in n.operands):",
-        "if space is not None:",
+        "graph.fuse:steps_of",
+        replace("space is not None or any((i in group.members for i in n.operands))", "space is not None"),
     ),
-    Mutant(
-        "a kernel has one shape",
-        FUSE,
-        "if self.space_of(n) == self.space:\n            return True\n        row",
-        "if self.space_of(n) is not None:\n            return True\n        row",
-    ),
+    Mutant("a kernel has one shape", "graph.fuse:_Group.takes", replace("self.space_of(n) == self.space", "self.space_of(n) is not None")),
     Mutant(
         "additional results of a kernel are read only by results of rows",
-        FUSE,
-        "(n not in outputs and all(u in found for u in users[n]))",
-        "True",
+        "graph.fuse:_Group.also",
+        always("n not in outputs and all((u in found for u in users[n]))"),
     ),
-    Mutant("additional results of a kernel are known", FUSE, "or any(i in taken and i not in found for i in n.inputs):", "or False:"),
+    Mutant(
+        "additional results of a kernel are known",
+        "graph.fuse:_Group.also",
+        never("any((i in taken and i not in found for i in n.inputs))"),
+    ),
     Mutant(
         "additional results of a kernel read no view of their own",
-        FUSE,
-        "is_known and self.views.keys().isdisjoint(n.inputs) and",
-        "is_known and",
+        "graph.fuse:_Group.also",
+        always("self.views.keys().isdisjoint(n.inputs)"),
     ),
-    Mutant("only what is of the rows joins by a row", FUSE, "self.rows and below and n.shape == row and", "self.rows and below and"),
+    Mutant(
+        "only what is of the rows joins by a row",
+        "graph.fuse:_Group.takes",
+        replace(
+            "self.rows and below and (n.shape == row) and n.bound_op.op.elementwise", "self.rows and below and n.bound_op.op.elementwise"
+        ),
+    ),
 )

@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
 
+from tests.edits import NoMatch
 from tests.mutant_rules import MUTANTS, Mutant
 from tests.mutant_rules_gpu import GPU_MUTANTS
 from tests.mutant_rules_jit import MACHINE_CODE_MUTANTS
@@ -78,9 +79,10 @@ class Copy:
         """Like `test`, with one rule removed; the test that noticed the last time runs first."""
         path = self.folder / mutant.file
         text = path.read_text(encoding="utf-8")
-        if text.count(mutant.text) != 1:
-            return -1, f"{mutant.file} holds the text {text.count(mutant.text)} times: bring the table up to date"
-        path.write_text(text.replace(mutant.text, mutant.replacement), encoding="utf-8")
+        try:
+            path.write_text(mutant.applied_to(text), encoding="utf-8")
+        except NoMatch as why:
+            return -1, f"{mutant.place}: {why}: bring the table up to date"
         try:
             if killer is not None and (found := self.test(False, [killer]))[0] == FAILED:
                 return found

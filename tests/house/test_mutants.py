@@ -1,27 +1,76 @@
-"""The text of every rule that `make mutants` removes occurs exactly once in its file."""
+"""Every rule that `make mutants` removes is found in the code: its function exists, and its edit applies there once."""
 
 import ast
 from collections import Counter
 
+import pytest
+
+from tests.edits import NoMatch, always, argument, drop, edited, in_text, never, parameter, replace, unwrap
 from tests.house.verdict import expect_none
 from tests.mutants import ALL, ROOT
 
 
-def test_the_text_of_every_rule_stands_once_in_its_file():
-    found = ((m, (ROOT / m.file).read_text(encoding="utf-8").count(m.text)) for m in ALL)
-    expect_none(f"{m.name}: {count} times in {m.file}" for m, count in found if count != 1)
+def test_every_rule_is_found_and_code_without_it_parses():
+    texts = {m.file: (ROOT / m.file).read_text(encoding="utf-8") for m in ALL}
 
-
-def test_code_without_a_rule_still_parses():
-    def broken(mutant):
+    def problem(mutant):
+        text = texts[mutant.file]
         try:
-            ast.parse((ROOT / mutant.file).read_text(encoding="utf-8").replace(mutant.text, mutant.replacement))
-        except SyntaxError as error:
-            return str(error)
-        return None
+            without = mutant.applied_to(text)
+            if mutant.function is not None:
+                ast.parse(without)
+        except (NoMatch, SyntaxError) as error:
+            return f"{type(error).__name__}: {error}"
+        return "the edit changes nothing" if without == text else None
 
-    expect_none(f"{m.name}: {why}" for m in ALL if m.file.endswith(".py") and (why := broken(m)))
+    expect_none(f"{m.name}, {m.place}: {why}" for m in ALL if (why := problem(m)))
 
 
 def test_rules_have_names_of_their_own():
     expect_none(name for name, count in Counter(m.name for m in ALL).items() if count > 1)
+
+
+CODE = """
+class A:
+    def f(self):
+        with self.lock:  # a comment
+            if self.a and \\
+               b is None:
+                self.go(x=1)
+                return "first line"
+        self.y = [c for c in d if c > 0]
+        return self.y
+
+def g():
+    return 1
+"""
+EDITS = {
+    "never": ("A.f", never("self.a and b is None"), "if (False):"),
+    "always": ("A.f", always("b is None"), "(True):"),
+    "expression": ("A.f", replace("[... for c in d if ...]", "d"), "self.y = (d)"),
+    "statements": ("A.f", replace("self.y = ...\nreturn self.y", "return 2"), "        return 2\n"),
+    "drop": ("A.f", drop("self.go(x=1)"), "                pass\n"),
+    "drop a block": ("A.f", drop("if self.a and b is None: ..."), "            pass\n        self.y"),
+    "unwrap": ("A.f", unwrap("with self.lock"), "        if self.a and b is None:\n            self.go"),
+    "argument": ("A.f", argument("x", "2"), "self.go(x=2)"),
+    "parameter": ("g", parameter("k=1"), "def g(k=1):"),
+    "text": ("A", in_text("first", "last"), "return 'last line'"),
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_an_edit_changes_one_place(name):
+    function, edit, expected = EDITS[name]
+    found = edited(CODE, function, edit)
+    ast.parse(found)
+    assert expected in found
+    assert found != CODE
+
+
+REFUSED = [("A.f", drop("self.y")), ("A.f", never("d > 0")), ("A.g", drop("return 1")), ("g", replace("return self.y", "pass"))]
+
+
+@pytest.mark.parametrize(("function", "edit"), REFUSED)
+def test_what_is_not_there_once_is_refused(function, edit):
+    with pytest.raises(NoMatch):
+        edited(CODE, function, edit)
