@@ -8,11 +8,12 @@ import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NoReturn
+from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Compiled kernels differ from NumPy's ufuncs in the last bits, and most tests ask for equal ones; tests/backend/test_jit.py turns them on.
+# Machine code differs from NumPy's ufuncs in the last bits, and most tests ask for equal ones; half of the tests of some suites use it.
 os.environ["TWOFOLD_JIT"] = "0"
 # Smaller arrays than fold by default, so that tests of folding arrays are quick.
 os.environ.setdefault("TWOFOLD_FOLD_ELEMENTS", "65536")
@@ -46,6 +47,36 @@ def _no_sites() -> None:
     from twofold.imperative.sites import SITES
 
     SITES.clear()
+
+
+#: Where every other test runs with machine code, as programs of users do. Random searches of other suites divide their programs.
+IN_MACHINE_CODE = ("tests/gluon/", "tests/module/", "tests/numpy/", "tests/scheduler/test_random_programs.py")
+
+
+def runs_in_machine_code(item: pytest.Item) -> bool:
+    """Whether kernels are compiled in a test: a stable choice by its name; TWOFOLD_TEST_JIT=all chooses all that may be."""
+    if not item.nodeid.startswith(IN_MACHINE_CODE) or item.get_closest_marker("exact") is not None:
+        return False
+    return os.environ.get("TWOFOLD_TEST_JIT") == "all" or crc32(item.nodeid.encode()) % 2 == 0
+
+
+@pytest.fixture
+def machine_code(request: pytest.FixtureRequest) -> dict[str, str]:
+    """Settings of a process that compiles kernels at their first use; the code is kept between runs of pytest."""
+    cache = request.config.cache
+    assert cache is not None
+    return {"TWOFOLD_JIT": "1", "TWOFOLD_JIT_EAGER": "1", "TWOFOLD_CACHE": str(cache.mkdir("twofold"))}
+
+
+@pytest.fixture(autouse=True)
+def _some_run_in_machine_code(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if runs_in_machine_code(request.node):
+        from twofold.config import SETTINGS
+
+        for name, value in request.getfixturevalue("machine_code").items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setattr(SETTINGS, "jit", True)
+        monkeypatch.setattr(SETTINGS, "jit_eager", True)
 
 
 @pytest.fixture

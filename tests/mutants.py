@@ -38,6 +38,7 @@ COPIED = (
         "tests/conftest.py",
         "tests/devices.py",
         "tests/paths.py",
+        "tests/probe.py",
         "tests/suite_seconds.py",
         "tests/house/budgets.toml",
     ),

@@ -18,6 +18,9 @@ from twofold.kvstore.watch import Watch
 from twofold.optimizer.updater import Updater
 from twofold.program.compile import Program
 
+from tests import probe
+from tests.probe import captured
+
 
 class Alone:
     """A group of two workers, of which the other one always has the same arrays; a large sum takes some seconds."""
@@ -204,7 +207,7 @@ class Patient(Alone):
         self.count += array.nbytes > 10_000
         if array.nbytes > 10_000 and self.count == 2 and self.weight is not None:
             deadline = time.monotonic() + 20
-            while not (is_new := self.weight._content is not self.before) and time.monotonic() < deadline:
+            while not (is_new := probe.content(self.weight) is not self.before) and time.monotonic() < deadline:
                 time.sleep(0.001)
             self.waits.append(is_new)
         super().allreduce(array, source)
@@ -235,7 +238,7 @@ def test_an_update_on_devices_waits_for_its_bucket_alone(made, optimizer):
             group.count = 0
             if k:  # the first step replaces it by worker 0's
                 group.weight = nets[0][2].weight.data()
-                group.before = group.weight._content
+                group.before = probe.content(group.weight)
             trainer.step(64 * workers)
     assert group.waits == [True] * 2
     for ours, alone in zip(*[net.collect_params().values() for net in nets], strict=True):
@@ -340,7 +343,7 @@ def test_only_small_arrays_of_a_bucket_are_put_together(made):
     store.init(keys, arrays)
     group.places.clear()
     store.push(keys, arrays)
-    own = [a._capture().data.ctypes.data for a in arrays]
+    own = [captured(a).data.ctypes.data for a in arrays]
     assert [own.index(place) if place in own else None for place in group.places] == [3, None, 2]
     outs = [mx.nd.zeros(a.shape) for a in arrays]
     store.pull(keys, out=outs)

@@ -16,6 +16,8 @@ from twofold.opdef.params import Scalar, Shape
 from twofold.opdef.registry import OPS
 from twofold.ops.random_floats import uniform
 
+from tests import probe
+
 #: Elements of an array that is deferred in mode "deferred".
 SIZE = 16
 
@@ -44,7 +46,7 @@ def ramp(first=0.0, size=SIZE):
 
 def address(x):
     """The address of an array's memory."""
-    return data_of(x._content).__array_interface__["data"][0]
+    return data_of(probe.content(x)).__array_interface__["data"][0]
 
 
 def operator(rule, aux=(), **facts):

@@ -20,6 +20,8 @@ from twofold.imperative.cell import Value
 from twofold.ndarray.array import NDArray
 from twofold.opdef.registry import OPS
 
+from tests import probe
+
 SIZE = 24
 
 
@@ -237,7 +239,7 @@ def executed(program: Any, record: bool, length: int, grad_req: str) -> list[np.
             program.move()
         loss = program.loss()
     results = [p.asnumpy() for p in program.pool] + [loss.asnumpy()]
-    content = loss._content
+    content = probe.content(loss)
     if record and content.__class__ is Value and content.entry is not None and content.entry.node.tracked:
         loss.backward()
         results += [v.grad.asnumpy() for v in program.variables]

@@ -13,6 +13,7 @@ from twofold.imperative import window
 from twofold.imperative.cell import HOST
 
 from .operators import ramp
+from tests.probe import window_of
 
 
 @pytest.mark.usefixtures("deferred")
@@ -35,7 +36,7 @@ def test_a_thread_reading_a_window_within_its_own_run_is_an_error(monkeypatch):
 @pytest.mark.usefixtures("deferred")
 def test_a_window_that_a_signal_handler_closes_while_it_is_being_closed_runs_once(monkeypatch):
     y = nd.array(ramp()) * 2.5
-    w, ident, runs = y._content.producer[0], window.get_ident, []
+    w, ident, runs = window_of(y), window.get_ident, []
     monkeypatch.setattr(window, "_run", lambda *args, run=window._run: (runs.append(1), run(*args)))
 
     def interrupted():
@@ -76,7 +77,7 @@ def test_what_a_signal_handler_raises_is_not_lost(monkeypatch):
 @pytest.mark.usefixtures("deferred")
 def test_an_interrupt_while_a_window_is_closed_leaves_the_thread_usable(monkeypatch):
     y = nd.array(ramp()) * 2.5
-    w = y._content.producer[0]
+    w = window_of(y)
 
     class Interrupting(list):
         def __iter__(self):

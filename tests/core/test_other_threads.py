@@ -19,6 +19,7 @@ from twofold.imperative.residuals import NodeCache
 from twofold.imperative.tape import Tape, TapeEntry
 
 from .operators import in_thread, ramp
+from tests.probe import captured
 
 
 def instructions(code: CodeType) -> list[int]:
@@ -76,7 +77,7 @@ def test_a_reader_may_finish_while_another_thread_waits_to_write():
     for offset in instructions(code):
         x = nd.array(ramp())
         y = x * 2.0
-        v = x._capture()
+        v = captured(x)
         interrupted(x.wait_to_write, code, offset, lambda v=v: setattr(v, "producer", None))
         np.testing.assert_array_equal(y.asnumpy(), ramp() * np.float32(2))
 

@@ -8,6 +8,7 @@ import pytest
 from twofold import autograd, nd
 
 from .operators import SIZE, op, operator, pair, ramp
+from tests import probe
 
 X = np.linspace(-1.0, 1.0, SIZE)
 
@@ -92,7 +93,7 @@ def test_a_dead_result_is_not_kept(mode):
             a, b = pair(x)
             z = b * 2.0
         z.wait_to_read()
-        seen = weakref.ref(a._content)
+        seen = weakref.ref(probe.content(a))
         del a
         assert seen() is None
         del b

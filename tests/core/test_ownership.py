@@ -9,6 +9,8 @@ from twofold.imperative.tape import Tape
 from twofold.ndarray.array import NDArray
 
 from .operators import SIZE, address, op, ramp
+from tests import probe
+from tests.probe import captured
 
 
 def variable(first=0.0, size=SIZE):
@@ -26,10 +28,10 @@ def same(x, want):
 
 def test_a_plain_content_becomes_a_value_when_it_is_captured(inline):
     x = nd.array([1.0, 2.0])
-    before = x._content
+    before = probe.content(x)
     assert before.__class__ is np.ndarray
-    assert x._capture().data is before
-    assert x._content.__class__ is Value
+    assert captured(x).data is before
+    assert probe.content(x).__class__ is Value
 
 
 def test_a_saved_value_is_not_written_in_place(mode):
@@ -109,7 +111,7 @@ def test_results_that_are_not_shared_are_written_in_place(deferred):
     x = nd.array(ramp())
     a, b, c = x * x, x * x, x + 2.0
     c.wait_to_read()
-    assert a._content.sharing is b._content.sharing is ALWAYS
+    assert probe.content(a).sharing is probe.content(b).sharing is ALWAYS
     place = address(c)
     c += 1.0
     assert address(c) == place
@@ -274,10 +276,10 @@ def test_a_values_type_can_be_read_while_its_window_ends(deferred):
                 type(self).reads += 1
                 if self.reads == 1:
                     y.wait_to_read()
-                    self.data, self.producer = y._content.data, None
+                    self.data, self.producer = probe.data(y), None
             return found
 
-    racing = Racing(None, None, y._content.producer)
+    racing = Racing(None, None, probe.content(y).producer)
     assert Value.type.fget(racing) == ((SIZE,), "float32")
 
 

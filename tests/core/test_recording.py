@@ -17,6 +17,8 @@ from twofold.imperative.tape import Tape, TapeEntry, tls
 from twofold.program.cache import PROGRAMS
 
 from .operators import SIZE, in_thread, ramp, soft
+from tests import probe
+from tests.probe import tape_entry
 
 
 def variable(first=0.0, size=SIZE):
@@ -154,7 +156,7 @@ def test_only_what_a_gradient_reads_is_saved(inline):
     for _ in range(3):
         with autograd.record():
             h = x + 1.0
-            entry, seen = h._content.entry, weakref.ref(h._content)
+            entry, seen = tape_entry(h), weakref.ref(probe.content(h))
             del h
         assert seen() is None
         assert entry.saved in ((), [])
@@ -165,7 +167,7 @@ def test_only_the_factor_of_a_tracked_operand_is_saved(inline):
     for _ in range(3):
         with autograd.record():
             y = x * c
-        assert [v is c._content for v in y._content.entry.saved] == [True]
+        assert [v is probe.content(c) for v in tape_entry(y).saved] == [True]
 
 
 def test_an_operation_that_reads_its_result_saves_only_that(mode):
@@ -174,7 +176,7 @@ def test_an_operation_that_reads_its_result_saves_only_that(mode):
         with autograd.record():
             h = x * 0.1
             y = h.exp()
-            seen = weakref.ref(h._content)
+            seen = weakref.ref(probe.content(h))
             y.wait_to_read()
             del h
         assert seen() is None
@@ -191,7 +193,7 @@ def test_a_recorded_graph_is_freed_by_reference_counting(mode, work):
             with autograd.record():
                 y = work(x)
             y.wait_to_read()
-            tape, seen = y._content.entry.tape.ref, weakref.ref(y._content)
+            tape, seen = tape_entry(y).tape.ref, weakref.ref(probe.content(y))
             del y, x
             assert seen() is None
             assert tape() is None
@@ -205,8 +207,8 @@ def test_backward_frees_what_was_saved(mode):
         with autograd.record():
             h = x * 0.25
             z = h * h
-        saved = weakref.ref(h._content)
-        entry = z._content.entry
+        saved = weakref.ref(probe.content(h))
+        entry = tape_entry(z)
         del h
         assert (saved() is None) == (mode == "deferred")  # a window has h's node and need not keep its value
         z.backward()
@@ -221,7 +223,7 @@ def test_backward_with_a_head_gradient_frees_what_was_saved(mode):
         with autograd.record():
             h = x * 0.25
             z = h * h
-        saved = weakref.ref(h._content)
+        saved = weakref.ref(probe.content(h))
         del h
         z.backward(nd.array(ramp()))
         assert saved() is None
@@ -245,7 +247,7 @@ def test_operations_that_depend_on_no_variable_are_not_recorded(mode):
     with autograd.record():
         y = c * 2.0
     assert COUNTERS.recorded == 0
-    assert getattr(y._content, "rec", None) is None
+    assert tape_entry(y) is None
 
 
 def test_nothing_is_kept_where_recording_is_off(mode):
@@ -253,7 +255,7 @@ def test_nothing_is_kept_where_recording_is_off(mode):
     with autograd.record(), autograd.pause():
         y = x * x
     assert COUNTERS.recorded == 0
-    assert getattr(y._content, "rec", None) is None
+    assert tape_entry(y) is None
 
 
 # bridges

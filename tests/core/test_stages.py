@@ -20,6 +20,8 @@ from twofold.program.compile import Program
 from twofold.scheduler.variable import Lane
 
 from .random_programs import run
+from tests import probe
+from tests.probe import captured
 
 LANE = Lane("test", "communicate")
 
@@ -65,7 +67,7 @@ def doubled(v, begun=None):
 
 
 def test_a_task_runs_while_the_window_computes_the_rest(monkeypatch):
-    values = [a._content for a in chain()]
+    values = [probe.content(a) for a in chain()]
     begun = [threading.Event() for _ in values]
     in_time = []
     told(monkeypatch, lambda k: in_time.append(begun[k].wait(20)))  # the next step has not run
@@ -111,7 +113,7 @@ def test_results_handed_out_are_final_in_random_programs(monkeypatch):
 
 
 def test_a_result_is_in_use_until_the_window_is_done(monkeypatch):
-    first, *others = [a._content for a in chain()]
+    first, *others = [probe.content(a) for a in chain()]
     exclusive = []
     told(monkeypatch, lambda k: exclusive.append(first.exclusive))
     with in_stages([[first], others]):
@@ -125,8 +127,8 @@ def test_copies_of_inputs_are_handed_out_at_the_end(monkeypatch):
     b, c = a * 2, a.copy()
     numbers = []
     told(monkeypatch, numbers.append)
-    with in_stages([[b._content], [c._content]]):
-        out = [doubled(v) for v in (b._content, c._content)]
+    with in_stages([[probe.content(b)], [probe.content(c)]]):
+        out = [doubled(v) for v in (probe.content(b), probe.content(c))]
     assert numbers == [0]
     assert [float(data_of(v)[0, 0]) for v in out] == [4, 2]
 
@@ -134,7 +136,7 @@ def test_copies_of_inputs_are_handed_out_at_the_end(monkeypatch):
 @pytest.mark.parametrize("kind", [ValueError, KeyboardInterrupt])
 def test_a_failure_between_stages(monkeypatch, kind):
     """What is complete can be read; everything else raises; the error is reported once, and the engine goes on."""
-    values = [a._content for a in chain()]
+    values = [probe.content(a) for a in chain()]
 
     def fail(k):
         raise kind("on purpose")
@@ -158,14 +160,14 @@ def test_a_failure_between_stages(monkeypatch, kind):
 
 
 def test_an_error_where_tasks_are_issued_leaves_the_results_right():
-    values = [a._content for a in chain()]
+    values = [probe.content(a) for a in chain()]
     with pytest.raises(LookupError), in_stages([[v] for v in values]):
         raise LookupError
     assert [float(data_of(v)[0, 0]) for v in values] == [4, 8, 16]
 
 
 def test_without_room_for_tasks_the_window_runs_first(monkeypatch):
-    values = [a._content for a in chain()]
+    values = [probe.content(a) for a in chain()]
     monkeypatch.setattr(SETTINGS, "lane_operations", 2)
     with in_stages([[v] for v in values]):
         assert all(v.data is None for v in values)
@@ -176,10 +178,10 @@ def test_without_room_for_tasks_the_window_runs_first(monkeypatch):
 
 def test_ready_results_and_those_of_other_threads_run_as_ever():
     ready = mx.nd.ones((2, 2))
-    with in_stages([[], [ready._capture()]]):
+    with in_stages([[], [captured(ready)]]):
         pass
     made = []
-    thread = threading.Thread(target=lambda: made.extend(a._content for a in chain(2)))
+    thread = threading.Thread(target=lambda: made.extend(probe.content(a) for a in chain(2)))
     thread.start()
     thread.join()
     with in_stages([[v] for v in made]):
@@ -192,7 +194,7 @@ def test_the_program_in_stages_is_compiled_once():
     COUNTERS.reset()
     programs = set()
     for _ in range(3):
-        values = [a._content for a in chain()]
+        values = [probe.content(a) for a in chain()]
         with in_stages([[v] for v in values]):
             pass
         programs.add(COUNTERS.compiled)

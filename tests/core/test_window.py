@@ -20,7 +20,9 @@ from twofold.program import compile as programs
 from twofold.program.cache import PROGRAMS
 
 from .operators import SIZE, address, held_windows, in_thread, op, ramp
+from tests import probe
 from tests.devices import fake_gpus
+from tests.probe import is_pending, window_of
 
 pytestmark = pytest.mark.usefixtures("deferred")
 
@@ -47,7 +49,7 @@ def count_of_programs(monkeypatch):
 def test_operations_wait_until_something_is_read():
     x = nd.array(ramp())
     y = (x * 2.0 + 1.0).exp()
-    assert y._content.data is None
+    assert is_pending(y)
     assert COUNTERS.windows == 0
     y.wait_to_read()
     assert COUNTERS.windows == COUNTERS.kernels == 1
@@ -56,7 +58,7 @@ def test_operations_wait_until_something_is_read():
 
 def test_shape_and_dtype_are_known_before_anything_runs():
     y = nd.array(ramp()).reshape((4, 4)) * 2.0
-    assert (y.shape, y.dtype, y.size, y._content.data) == ((4, 4), np.float32, SIZE, None)
+    assert (y.shape, y.dtype, y.size, probe.data(y)) == ((4, 4), np.float32, SIZE, None)
 
 
 def test_window_programs_are_counted_and_the_latest_used_are_kept(monkeypatch):
@@ -144,13 +146,13 @@ def test_an_operation_reads_results_of_a_window_that_has_run(monkeypatch):
 def test_a_window_that_has_run_holds_no_references():
     x = nd.array(ramp())
     y = x * 2.0
-    w = y._content.producer[0]
-    held = weakref.ref(x._content)
+    w = window_of(y)
+    held = weakref.ref(probe.content(x))
     del x
     y.wait_to_read()
     assert not any([w.data, w.outs, w.held])
     assert held() is None
-    assert y._content.producer is None
+    assert probe.content(y).producer is None
 
 
 def test_a_strided_result_is_materialised_however_operators_are_grouped(monkeypatch):
@@ -304,20 +306,20 @@ def test_a_pending_value_is_read_by_another_thread():
 def test_a_pending_value_of_another_thread_is_an_operand():
     x = nd.array(ramp())
     y = in_thread(lambda: x * 2.0).result()
-    assert y._content.data is None
+    assert is_pending(y)
     same(y * x, ramp() ** 2 * 2)
 
 
 def test_closed_is_not_done(monkeypatch):
     x = nd.array(ramp())
     y = x * 2.0
-    w = y._content.producer[0]
+    w = window_of(y)
     with held_windows(monkeypatch) as begun:
         reader = in_thread(y.asnumpy)
         assert begun.wait(20)
         assert w.closed
         assert not w.is_done
-        assert not x._content.exclusive
+        assert not probe.content(x).exclusive
         x[:] = 100.0
     assert reader.result().tolist() == (ramp() * 2).tolist()
     assert w.is_done
@@ -343,7 +345,7 @@ def test_a_window_closed_by_another_thread_accepts_no_operations(monkeypatch):
         with held_windows(monkeypatch) as begun:
             reader = in_thread(y.asnumpy)
             assert begun.wait(20)
-            assert deferral.twin_of(y._content) is None
+            assert deferral.twin_of(probe.content(y)) is None
             later = x + 1.0
     same(later, ramp() + 1)
     assert reader.result().tolist() == (ramp() * 2).tolist()

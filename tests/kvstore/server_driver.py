@@ -10,6 +10,8 @@ import numpy as np
 from twofold.kvstore.messages import CODE_OF, DTYPE_OF, Flag, Message, Op, bytes_of, error_in
 from twofold.kvstore.server_core import Replies, ServerCore
 
+from tests import probe
+
 Answers = list[tuple[int, Any]]
 
 
@@ -32,7 +34,7 @@ class Server:
 
     def answers(self, replies: Replies) -> Answers:
         """What replies say; contents are copied, as a network would."""
-        return [(dest, self._content(message)) for dest, message in replies]
+        return [(dest, probe.content(self)(message)) for dest, message in replies]
 
     def _content(self, message: Message) -> Any:
         if message.op == Op.ERROR:

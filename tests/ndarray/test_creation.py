@@ -8,6 +8,8 @@ import twofold as mx
 from twofold import nd
 from twofold.errors import DTypeError, ParameterError
 
+from tests.probe import dtype_name
+
 
 def same(array, expected):
     host = array.asnumpy()
@@ -28,7 +30,7 @@ def test_array_keeps_the_dtype_of_an_ndarray():
 def test_array_with_a_dtype(dtype):
     array = nd.array([0, 1, 2], dtype=dtype)
     expected = np.array([0, 1, 2]).astype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
-    assert array._dtype == dtype
+    assert dtype_name(array) == dtype
     same(array, expected)
 
 

@@ -180,12 +180,12 @@ def test_gradients_flow_through_every_index(data):
 def contents():
     """The same array in every kind of content: plain, captured, big, on another CPU device, a view, exported."""
     host = np.arange(12, dtype="float32").reshape(3, 4)
-    captured = nd.array(host)
-    captured._capture()
+    held = nd.array(host)
+    captured(held)
     root = nd.array(np.concatenate([host, host]))
     return {
         "plain": nd.array(host),
-        "captured": captured,
+        "captured": held,
         "cpu(1)": nd.array(host, ctx=mx.cpu(1)),
         "view": root[3:],
         "exported": nd.from_numpy(host.copy()),

@@ -13,6 +13,8 @@ from twofold.formats.files import folder_entries
 from twofold.formats.params import ParameterFile, dump_params
 from twofold.formats.records import ArrayRecord
 
+from tests.probe import dtype_name
+
 DTYPES = ["float16", "bfloat16", "float32", "float64", "int8", "uint8", "int32", "int64", "bool"]
 
 
@@ -23,7 +25,7 @@ def test_a_dictionary_round_trips(tmp_path, ending):
     loaded = nd.load(tmp_path / f"a{ending}")
     assert set(loaded) == set(arrays)
     for name, array in loaded.items():
-        assert array._dtype == name
+        assert dtype_name(array) == name
         np.testing.assert_array_equal(array.asnumpy(), arrays[name].asnumpy())
 
 

@@ -9,6 +9,7 @@ from twofold.imperative.array import Array
 
 from tests.cases import each
 from tests.numpy.expressions import TABLES, variables
+from tests.rounding import assert_rounded_alike
 
 CASES = [pytest.param(text, id=f"{table}: {text}") for table, texts in TABLES.items() for text in dict.fromkeys(texts)]
 
@@ -80,6 +81,6 @@ def assert_same_bits(a, b, what):
         if a.dtype == "float16" and a.ctx.device_type == "gpu":  # rounded once per kernel
             numpy.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=2.0**-10, err_msg=what, strict=True)
         else:
-            numpy.testing.assert_array_equal(a.asnumpy(), b.asnumpy(), err_msg=what, strict=True)
+            assert_rounded_alike(a.asnumpy(), b.asnumpy(), what)
     else:
         assert a == b, what

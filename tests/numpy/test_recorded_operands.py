@@ -11,6 +11,8 @@ from twofold import nd, np
 from twofold.errors import IndexingError
 from twofold.imperative.counters import COUNTERS
 
+from tests.probe import captured, tape_entry
+
 
 def variable(values):
     x = np.array(values)
@@ -39,10 +41,10 @@ def test_a_recorded_gather_enters_few_functions(x):
 
 def test_the_tape_borrows_index_arrays(x):
     i = np.array([2, 0, 2])
-    memory = i._capture().data
+    memory = captured(i).data
     with mx.autograd.record():
         y = x[i] * 2
-        (index,) = [v.data for v in y._content.entry.inputs[0].saved if v.data.dtype == numpy.int64]
+        (index,) = [v.data for v in tape_entry(y).inputs[0].saved if v.data.dtype == numpy.int64]
         assert index is memory
 
 

@@ -10,6 +10,9 @@ from asv_benchmarks.ratios import recorded_frames
 from twofold import np
 from twofold.imperative.counters import COUNTERS
 
+from tests import probe
+from tests.probe import tape_entry
+
 LARGE = 200_000
 
 
@@ -130,7 +133,7 @@ def test_a_gradient_of_gathers_has_a_gradient():
 
 
 def test_contiguous_slices_of_a_large_variable_are_recorded_as_views(x):
-    memory = x._content.data
+    memory = probe.data(x)
     with mx.autograd.record():
         part = x[1 : LARGE - 9]._operand
         assert numpy.shares_memory(part.data, memory)
@@ -269,7 +272,7 @@ def test_sorting_is_recorded_without_the_places(text, values):
     x = variable(values)
     with mx.autograd.record():
         y = eval(text, {"np": np, "x": x})
-        assert all(v.data.dtype == numpy.float64 for v in y._content.entry.saved)
+        assert all(v.data.dtype == numpy.float64 for v in tape_entry(y).saved)
         z = (y * np.arange(1.0, y.size + 1).reshape(y.shape)).sum()
     z.backward()
     numpy.testing.assert_array_equal(y.asnumpy(), eval(text, {"np": numpy, "x": values}))

@@ -14,6 +14,7 @@ from twofold import np
 from twofold.imperative.counters import COUNTERS
 from twofold.imperative.invoke import data_of
 
+from tests import probe
 from tests.statements import frames_of, run_in
 
 
@@ -138,7 +139,7 @@ def test_what_short_calls_cannot_do_goes_the_general_way():
 def test_results_of_reductions_are_in_row_major_order(axis):
     x = np.arange(24.0).reshape(2, 3, 4).copy()
     for name in ("sum", "max", "mean", "argmax", "any", "cumsum"):
-        content = getattr(x, name)(axis=axis)._content
+        content = probe.content(getattr(x, name)(axis=axis))
         assert data_of(content).flags.c_contiguous, name
 
 

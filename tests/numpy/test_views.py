@@ -11,6 +11,7 @@ from twofold import nd
 from twofold.errors import ParameterError
 
 from tests.ndarray.test_indexing import array_items
+from tests.probe import captured
 
 VIEWS = {
     "transpose": "a.T",
@@ -123,7 +124,7 @@ def test_views_and_pending_arrays_read_and_write_at_every_index_as_numpy(data):
     """Plain arrays use NumPy's indexing, all others our own."""
     host = numbered(numpy).transpose(2, 0, 1)
     view, pending = numbered().transpose(2, 0, 1), numbered().transpose(2, 0, 1) + 0
-    pending._capture()
+    captured(pending)
     index = data.draw(array_items(host.shape))
     expected = host[index]
     value = numpy.arange(expected.size, dtype="float64").reshape(expected.shape)

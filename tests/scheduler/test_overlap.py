@@ -19,6 +19,7 @@ from twofold.scheduler.observers import forget, listen
 from twofold.scheduler.queue import QUEUE, seeded_schedule
 
 from tests.devices import fake_gpus
+from tests.probe import captured
 
 
 def timeline_of(device: mx.Context) -> list:
@@ -225,7 +226,7 @@ def test_an_error_on_a_lane_is_raised_by_every_read_and_once_by_waitall():
     class Broken(Exception):
         pass
 
-    x = nd.ones((3,), ctx=mx.cpu(1))._capture()
+    x = captured(nd.ones((3,), ctx=mx.cpu(1)))
 
     def fail(_: list) -> list:
         raise Broken

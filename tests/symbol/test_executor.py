@@ -7,6 +7,8 @@ import twofold as mx
 from twofold.config import SETTINGS
 from twofold.errors import DTypeError, ParameterError, ShapeError
 
+from tests import probe
+
 sym, nd = mx.sym, mx.nd
 
 
@@ -128,10 +130,10 @@ def test_weights_are_updated_in_place_after_backward():
     executor.forward(is_train=True)
     executor.backward()
     weight = executor.arg_dict["fc_weight"]
-    buffer = weight._content.data
+    buffer = probe.data(weight)
     COUNTERS.reset()
     weight[:] = 1
-    assert weight._content.data is buffer
+    assert probe.data(weight) is buffer
     assert COUNTERS.copied == COUNTERS.rebound == 0
 
 

@@ -10,6 +10,7 @@ from twofold.opdef.samples import samples_of
 from twofold.symbol.compose import apply_op
 from twofold.testing.operands import make_operands
 
+from tests import probe
 from tests.cases import each, module_of
 
 #: An operator without results, which only writes to its inputs, gives no symbol.
@@ -40,7 +41,7 @@ def gradients_of(op, sample, arrays):
 def _is_recorded(array):
     from twofold.imperative.cell import Value
 
-    v = array._content
+    v = probe.content(array)
     return v.__class__ is Value and v.entry is not None and v.entry.node.tracked
 
 

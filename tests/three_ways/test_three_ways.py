@@ -15,12 +15,15 @@ CASES = int(os.environ.get("FUZZ_CASES", "150"))
 
 
 @pytest.mark.fuzz
+@pytest.mark.parametrize("half", [0, 1], ids=["ufuncs", "machine code"])
 @pytest.mark.parametrize("elements", [24, 1], ids=["some wait", "all wait"])
-def test_random_programs_are_numpys(record_property, elements):
+def test_random_programs_are_numpys(record_property, machine_code, elements, half):
     environment = os.environ | {"TWOFOLD_FOLD_ELEMENTS": str(elements), "TWOFOLD_DEFER_ELEMENTS": str(elements)}
-    command = [sys.executable, "-m", "tests.three_ways.programs", str(CASES)]
+    if half:
+        environment |= machine_code
+    command = [sys.executable, "-m", "tests.three_ways.programs", str(-(-CASES // 2)), str(half * CASES)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=max(280, CASES), check=False, env=environment)
-    record_property("told", f"NumPy three ways, paths taken in {CASES} random programs: {done.stdout.strip()}")
+    record_property("told", f"NumPy three ways, paths taken in {CASES // 2} random programs: {done.stdout.strip()}")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
