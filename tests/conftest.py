@@ -50,7 +50,7 @@ def _no_sites() -> None:
 
 
 #: Where every other test runs with machine code, as programs of users do. Random searches of other suites divide their programs.
-IN_MACHINE_CODE = ("tests/gluon/", "tests/module/", "tests/numpy/", "tests/scheduler/test_random_programs.py")
+IN_MACHINE_CODE = ("tests/gluon/", "tests/module/", "tests/numpy/")
 
 
 def runs_in_machine_code(item: pytest.Item) -> bool:

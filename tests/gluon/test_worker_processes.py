@@ -270,7 +270,7 @@ import twofold as mx
 class Slow(mx.gluon.data.Dataset):
     def __len__(self): return 100
     def __getitem__(self, k):
-        os.write(1, f"pid {os.getpid()}\n".encode())  # at once: several workers write
+        os.write(1, f"pid {os.getpid()}\\n".encode())  # at once: several workers write
         time.sleep(0.05)
         return np.zeros(1000)
 

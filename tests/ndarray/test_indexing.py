@@ -10,6 +10,8 @@ from twofold import autograd, nd
 from twofold.config import SETTINGS
 from twofold.errors import DTypeError, IndexingError, ShapeError
 
+from tests.probe import captured
+
 SHAPES = st.lists(st.integers(1, 4), min_size=1, max_size=4).map(tuple)
 
 
