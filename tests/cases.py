@@ -42,6 +42,22 @@ def pytest_configure(config: pytest.Config) -> None:
         CHOSEN.append(lambda name: text in name)
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out tests without a case that ``--case`` names."""
+    if config.getoption("--case") is not None:
+        kept = [item for item in items if any(map(is_chosen, names_of(item)))]
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = kept
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print how many cases the tests ran."""
+    reports = [r for found in terminalreporter.stats.values() for r in found if getattr(r, "when", None) == "call"]
+    cases = sum(dict(r.user_properties).get("cases", 1) for r in reports)
+    if cases > len(reports):
+        terminalreporter.write_line(f"{cases} cases in {len(reports)} tests")
+
+
 def each(names: str, cases: Iterable[Any], by: Callable[..., str] | None = None, ids: Callable[[Any], str] = str, size: int = 50) -> Any:
     """Run a test's function for every case of a group in one test; this is the innermost of several decorators.
 
@@ -66,7 +82,8 @@ def each(names: str, cases: Iterable[Any], by: Callable[..., str] | None = None,
         @wraps(function)
         def test(group: Group, request: pytest.FixtureRequest, **given: Any) -> None:
             known = given | ({"request": request} if "request" in signature.parameters else {})
-            named = dict(zip(names_of(request.node), group.cases.values(), strict=True))
+            named = {n: values for n, values in zip(names_of(request.node), group.cases.values(), strict=True) if is_chosen(n)}
+            request.node.user_properties.append(("cases", len(named)))
             _run(lambda values: function(**dict(zip(arguments, values, strict=True)), **known), named)
 
         test.__signature__ = signature.replace(parameters=[*own, *fixtures])  # type: ignore[attr-defined]
@@ -96,18 +113,17 @@ def is_chosen(name: str) -> bool:
 
 
 def _run(run: Callable[[tuple[Any, ...]], None], cases: dict[str, tuple[Any, ...]]) -> None:
-    """Run the chosen cases, then report those that failed; a group is skipped if all of its cases are."""
+    """Run all cases, then report those that failed; a group is skipped if all of its cases are."""
     from twofold.imperative.sites import SITES
 
     failed: list[BaseException] = []
     skipped: Counter[str] = Counter()
-    chosen = [name for name in cases if is_chosen(name)]
-    for name in chosen:
+    for name, values in cases.items():
         SITES.clear()  # as before every test
         for prepare in BEFORE:
             prepare(name)
         try:
-            run(cases[name])
+            run(values)
         except pytest.skip.Exception as reason:
             skipped[str(reason)] += 1
         except (Exception, pytest.fail.Exception) as error:
@@ -116,6 +132,6 @@ def _run(run: Callable[[tuple[Any, ...]], None], cases: dict[str, tuple[Any, ...
     if len(failed) == 1:
         raise failed[0]
     if failed:
-        raise BaseExceptionGroup("\n".join([f"{len(failed)} of {len(chosen)} cases failed:", *(e.__notes__[-1] for e in failed)]), failed)
-    if skipped.total() == len(chosen):
-        pytest.skip("; ".join(skipped) or "none of its cases is chosen")
+        raise BaseExceptionGroup("\n".join([f"{len(failed)} of {len(cases)} cases failed:", *(e.__notes__[-1] for e in failed)]), failed)
+    if skipped.total() == len(cases):
+        pytest.skip("; ".join(skipped))

@@ -323,7 +323,9 @@ MUTANTS = (
     ),
     Mutant("a kernel reads an operand before it is written over", "graph.memory_plan:_MemoryPlanner._place", always("read[d] <= k")),
     Mutant("what a kernel reads by a view is not written over", "graph.memory_plan:_MemoryPlanner._place", always("d not in self.viewed")),
-    Mutant("a choice is not made over its operands", "graph.memory_plan:_MemoryPlanner._place", always("n.bound_op.op.layout.may_overwrite")),
+    Mutant(
+        "a choice is not made over its operands", "graph.memory_plan:_MemoryPlanner._place", always("n.bound_op.op.layout.may_overwrite")
+    ),
     Mutant(
         "a result over a leaf has its dtype",
         "graph.memory_plan:_MemoryPlanner._place",
