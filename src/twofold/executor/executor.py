@@ -112,6 +112,7 @@ class Executor:
         self._targets = [(("arg", name), target) for name, target in wanted if target is not None]
         self._has_backward = bool(wanted)  # backward also updates states, whether or not there are arrays for the gradients
         self._repeated = {key for key in self._keys if self._keys.count(key) > 1}
+        #: Created by the first run or read. From then on each run rebinds the same cells, which callers may hold.
         self._outputs: list[NDArray] | None = None
         self._monitor: tuple[Monitor, bool] | None = None
 

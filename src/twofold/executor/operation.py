@@ -131,6 +131,7 @@ class Operation:
         self, name: str, make_graph: GraphMaker, types: Sequence[tuple[tuple[int, ...], str]], training: bool, mirror: bool
     ) -> None:
         self._make_graph, self._training = make_graph, training
+        # keyed by leaves and the generation: after a generation is dropped, equal leaves are new nodes, and old graphs must not be mixed in
         self._typed, self._state_graphs = Cache(GRAPHS), Cache(GRAPHS)
         graph = make_graph([leaf(("in", k), *t) for k, t in enumerate(types)], training)
         self.count, self.draws, self.objects = len(graph.outputs), len(graph.keys), graph.objects

@@ -64,8 +64,11 @@ class PartRunner:
         self._make, self._states = parts_of, states
         self._bound = {("arg", n): a for n, a in arguments.items()} | {("aux", n): a for n, a in states.items()}
         self._parts: dict[bool, list[Part]] = {}
+        #: The arrays of parts that read bound arrays only: they are the same objects in each run.
         self._fixed: dict[Part, list[Cell]] = {}
+        #: Of the last training forward; None once backward has used them, since it overwrites their memory.
         self._residuals: Residuals | None = None
+        #: The random keys of the last forward, by part: a rerun must draw the same numbers.
         self._random: list[list[Any]] = []
         self._created: dict[Part, list[Any]] = {}
 

@@ -90,6 +90,7 @@ class Training:
         mirrored = _inside([name for name, _ in graph.mirrored], marked)
         held = [n for n in forward if may_be_saved(n)] if recomputes() else []  # by the caller, so computing them again saves nothing
         saved = residuals(values_inside(forward), backward, held, again=mirrored, recompute=recomputes())
+        # a residual that is an output anyway is not returned twice
         given = set(forward)
         results = forward + [n for n in saved if n not in given]
         number = {n: k for k, n in reversed(list(enumerate(results)))}  # the first place of a result that occurs twice
@@ -104,6 +105,7 @@ class Training:
         used = set(topological(self._graph))
         self.reads = [k for k, n in enumerate(graph.leaves) if n in used]
         self._given = [graph.leaves[k] for k in self.reads] + stand_ins
+        # The backward program may write into these. It must not write into outputs and states, which the caller holds.
         self._own = [s for s, k in zip(stand_ins, self.saved, strict=True) if k >= len(forward)]  # these have no other holder
         self._backward: dict[tuple[HeadKind, ...], Program] = {}
         self._backward_ops: dict[tuple[HeadKind, ...], BoundOp] = {}

@@ -1,8 +1,8 @@
-"""Replaces files atomically, by temporary files beside them. What killed processes left is removed by the next that write the same file.
+"""Replaces files atomically, by temporary files beside them.
 
-A process locks its temporary file (`flock`) as long as it writes, and the system unlocks it when the process ends in whatever way. So a
-file that can be locked is nobody's. The name of the machine is part of the file's: on a network file system locks may be seen by one
-machine only.
+A process locks its temporary file (`flock`) as long as it writes, and the system unlocks the file when the process ends, however it ends.
+So a temporary file that can be locked belongs to no running process: a killed one left it, and the next process that writes the same file
+removes it. The name of the machine is part of the file's name, because on a network file system a lock may be seen by one machine only.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def replacement(path: Path) -> Iterator[BinaryIO]:
             if mode is not None:  # a new file has the process's default mode
                 temporary.chmod(mode & 0o7777)
             if os.name == "nt":
-                file.close()  # or it could not be renamed; elsewhere it stays locked, so that nobody takes it for abandoned before that
+                file.close()  # an open file cannot be renamed on Windows; elsewhere it stays locked, so that no other process removes it
             temporary.replace(path)
     except BaseException:  # Ctrl-C too must not leave the temporary file behind
         temporary.unlink(missing_ok=True)

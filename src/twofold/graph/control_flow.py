@@ -28,7 +28,7 @@ class SubGraph:
     @classmethod
     def of(cls, outputs: Sequence[Node], leaves: Sequence[Node], name: str) -> "SubGraph":
         """The sub-graph with its leaves renamed by number, so that equal bodies are the same structure."""
-        # every float leaf is tracked, whether its gradient is wanted or not: a body must not depend on who asks,
+        # every float leaf is tracked, whether its gradient is wanted or not: a body must not depend on its caller,
         # or the same loop would be compiled several times
         fresh = [leaf((name, k), n.shape, n.dtype, is_float(n.dtype)) for k, n in enumerate(leaves)]
         return cls(tuple(fresh), tuple(substitute(outputs, dict(zip(leaves, fresh, strict=True)))))
@@ -116,7 +116,7 @@ def _body_gradient(body: SubGraph, data: int, states: int, have: Sequence[bool],
     heads_out = [leaf((name, "out", k), o.shape, o.dtype) for k, o in enumerate(body.outputs[:count]) if have[k]]
     # a new state is read by the next step, which backward runs before this one: its gradient is a state of the reversed loop
     heads_state = [leaf((name, "state", k), o.shape, o.dtype, is_float(o.dtype)) for k, o in enumerate(body.outputs[count:])]
-    # `have` is longer: behind the outputs it tells about the states before the steps, which are no outputs of the body
+    # `have` is longer: after the outputs it tells about the states before the steps, which are no outputs of the body
     outputs = [o for o, h in zip(body.outputs[:count], have, strict=False) if h] + list(body.outputs[count:])
     pairs = [(o, h) for o, h in zip(outputs, [*heads_out, *heads_state], strict=True) if o.tracked]
     found = accumulate([o for o, _ in pairs], [h for _, h in pairs])
@@ -172,7 +172,7 @@ def _(xp: Any, dout: Any, out: Any, arrays: Any, *, test: SubGraph, body: SubGra
     summed = [k for k in wanted if k >= variables]
     sums = [xp.zeros(closure[k - variables].shape, closure[k - variables].dtype) for k in summed]
     back, test_back = _reversed_step(step, before, given, [*last, *sums], closure)
-    # the forward loop may have stopped early: backward begins at the last step that ran, and the rows behind it stay unread
+    # the forward loop may have stopped early: backward begins at the last step that ran, and the rows after it stay unread
     start = xp.subtract(steps, 1)
     found = G.while_loop(
         start, *last, *sums, *before, *given, *closure, test=test_back, body=back, variables=1 + variables + len(sums), limit=limit

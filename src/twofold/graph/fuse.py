@@ -48,6 +48,7 @@ def _in_order(outputs: Sequence[Node]) -> list[Node]:
     recomputed right before its use. What is computed from small arrays alone comes before a large operand: the scale of a normalization,
     say, would otherwise come between two operations on the data, and keep them out of one kernel.
     """
+    #: Steps on the longest path from a node to a leaf.
     height: dict[Node, int] = {}
     largest: dict[Node, int] = {}  # elements of the largest value that a node is computed from
     for n in topological(outputs):
@@ -139,6 +140,8 @@ class _Group:
             is_known = all(not isinstance(i, Application) or is_const(i) or i in known or i in found for i in n.operands)
             if is_known and self.views.keys().isdisjoint(n.inputs) and self._is_of_rows(n, row, found):
                 found[n] = None
+        # A node that others read elsewhere must be written to memory, which is only worth it for results of rows; dropping it may drop the
+        # nodes that read it.
         taken, before = frozenset(found), len(found) + 1
         while len(found) < before:  # to a fixpoint: what stays reads nothing that was dropped, and only results of rows are read elsewhere
             before = len(found)
@@ -243,6 +246,8 @@ def with_epilogues(
     found = find_epilogues([s.nodes for s in steps], outputs, known, takes)
     if not found:
         return list(steps)
+    # An epilogue runs right before what is left of the last step that had some of its nodes: all its operands exist then, and what reads
+    # its results comes later.
     gone = {n for epilogue in found for n in epilogue.nodes}
     new: dict[int, list[Step]] = {}
     for epilogue in found:

@@ -28,7 +28,7 @@ def sum_to(grad: Node, shape: tuple[int, ...]) -> Node:
     if grad.shape == shape:
         return grad
     lead = len(grad.shape) - len(shape)
-    if lead < 0:
+    if lead < 0:  # a rule may return a scalar, or fewer axes than the operand has
         return G.broadcast_to(grad, shape=shape)
     axes = (*range(lead), *(k + lead for k, n in enumerate(shape) if n == 1 and grad.shape[k + lead] != 1))
     return G.broadcast_to(G.reshape(G.sum(grad, axis=axes), shape=shape) if axes else grad, shape=shape)
@@ -137,6 +137,7 @@ def accumulate(outputs: Sequence[Node], heads: Sequence[Node], stop: Sequence[No
     order = topological(outputs, until=ends)
     for output, head in zip(outputs, heads, strict=True):
         add(output, _fit(head, output))
+    # users before their operands: when a node is reached, all contributions to its gradient have been added
     for node in reversed(order):
         if not isinstance(node, Application) or not node.tracked or node.bound_op.op is item:
             continue

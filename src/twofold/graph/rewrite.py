@@ -84,9 +84,8 @@ def lower(outputs: Sequence[Node], boundaries: Iterable[Node] = (), keep: Callab
         if source is not node:
             low = done[source]
         elif isinstance(node, Application):
-            low = apply(
-                node.bound_op, tuple([None if i is None else done[i] for i in node.inputs])
-            )  # interned in the current generation, like all nodes of the result
+            # interned in the current generation, like all nodes of the result, even if no input has changed
+            low = apply(node.bound_op, tuple([None if i is None else done[i] for i in node.inputs]))
         else:
             low = node
         if node in bounds and _may_be_strided(low):

@@ -46,7 +46,7 @@ class Backward(CacheEntry):
     Parameters
     ----------
     heads
-        Records of one instance of the structure.
+        Tape entries of one instance of the structure.
     given
         For each head whether a head gradient is given (else ones).
     differentiable
@@ -91,9 +91,9 @@ class Backward(CacheEntry):
         self.source = "\n".join(lines)
         env: dict[str, Any] = {"__name__": __name__, "part": _part, "refuse": _refuse}
         exec(self.source, env)
-        #: From the heads' records: the saved values, the records that own them, and what `reach` returns. Raises if one has been freed.
+        #: From the heads' entries: the saved values, the entries that own them, and what `reach` returns. Raises if one has been freed.
         self.fetch: Callable[..., Any] = env["fetch"]
-        #: From the heads' records: those of the variables and those of the operations.
+        #: From the heads' entries: those of the variables and those of the operations.
         self.reach: Callable[..., Any] = env["reach"]
 
     def _results(self, found: dict[Node, Node]) -> list[Node]:
@@ -146,7 +146,7 @@ class Backward(CacheEntry):
         return join_backward(tape.windows[0], self.raw, self.heads, list(zip(self.seeds, given, strict=True)), device)
 
     def _paths(self, heads: Sequence[TapeEntry]) -> tuple[dict[int, str], list[TapeEntry]]:
-        """A name for every record, with the code that reaches it from the heads; and the records in the order in which they are found."""
+        """A name for every entry, with the code that reaches it from the heads; and the entries in the order in which they are found."""
         names: dict[int, str] = {}
         order: list[TapeEntry] = []
         self._path_lines: list[str] = []
@@ -171,7 +171,7 @@ class Backward(CacheEntry):
     def _saved(
         order: Sequence[TapeEntry], names: dict[int, str], residuals: bool
     ) -> tuple[dict[Node, Node], list[tuple[Node, str]], list[str]]:
-        """Leaves for the graph nodes with saved values; each leaf with the code that fetches its value; the record that owns it."""
+        """Leaves for the graph nodes with saved values; each leaf with the code that fetches its value; the entry that owns it."""
         at: dict[Node, Node] = {}
         saved: list[tuple[Node, str]] = []
         owners: list[str] = []
@@ -208,7 +208,7 @@ def _refuse() -> NoReturn:
 
 
 def _part(entry: TapeEntry, k: int) -> TapeEntry:
-    """The record of one of several results."""
+    """The entry of one of several results."""
     return TapeEntry(entry.node.parts[k], (entry,), (), entry.tape)
 
 
@@ -217,7 +217,7 @@ class RowGradients:
 
     #: The class for a structure.
     backward_class: Callable[[Sequence[TapeEntry], bool], type[Backward]]
-    #: The sum of two gradients of which one is row-sparse.
+    #: The sum of two gradients, one of them row-sparse.
     add: Callable[[Cell, Content], Content]
 
 
@@ -240,7 +240,7 @@ class _Pass:
         self.cls, self.retain, self.create_graph = cls, retain or create_graph, create_graph
         #: By the serial number of the tape; a tape is removed before its heads are processed, and bridges add older ones only.
         self.todo: dict[float, dict[TapeEntry, list[Any]]] = {}
-        #: By `id`, since variables are compared as arrays are; the entries keep the variables alive, so no id is used twice.
+        #: By `id` of the variable. The dictionary keeps the variables alive, so that no id is used again.
         self.found: dict[int, tuple[Variable, Any]] = {}
         #: All operations that were differentiated, by `id`. They are freed together at the end.
         self.used: dict[int, TapeEntry] = {}
@@ -253,7 +253,7 @@ class _Pass:
         return wrap(self.cls, invoke(primitive_shape.contiguous.bind(), (grad,))[0])
 
     def summed(self, grads: list[Any]) -> Any:
-        """The sum of the gradients of one record or variable."""
+        """The sum of the gradients of one entry or variable."""
         total = grads[0]
         for g in grads[1:]:
             total = wrap(self.cls, _plus(total, g._content))
@@ -262,12 +262,12 @@ class _Pass:
     def run(self) -> None:
         while self.todo:
             # The newest tape first: its gradients reach older tapes through bridge leaves, whose heads are then added to `todo`. A tape
-            # must have all its heads before it runs, or its operations would run twice.
+            # must have all its heads before it runs, or its operations would be differentiated twice.
             here = self._take_heads(max(self.todo))
             heads = list(here)
             grads = [g[0] if len(g) == 1 else self.summed([_ones(self.cls, h) if x is None else x for x in g]) for h, g in here.items()]
             for entry, grad in self._gradients(heads, grads):
-                if entry.inputs:  # a bridge: the gradient goes on to the record that the leaf continues, on that one's device
+                if entry.inputs:  # a bridge: the gradient goes on to the entry that the leaf continues, on the device of that entry
                     link = entry.devices
                     self.head(entry.inputs[0], grad if link is None else wrap(self.cls, on_device(grad, link[0])))
                 if entry.grad is not None:
@@ -304,7 +304,7 @@ class _Pass:
             if id(entries[k]) not in self.used:
                 run_hook(entries[k])
         results = self._results(b, heads, entries, given, device)
-        self.used |= {id(entry): entry for entry in entries}  # freed at the end: with several devices a record may be used twice
+        self.used |= {id(entry): entry for entry in entries}  # freed at the end: with several devices an entry may be used twice
         return out + list(zip(variables, results, strict=True))
 
     def _results(self, b: Backward, heads: list[TapeEntry], entries: Sequence[TapeEntry], given: list[Any], device: Device) -> list[Any]:
@@ -334,7 +334,7 @@ def _fetched(b: Backward, heads: Sequence[TapeEntry]) -> Any:
 
 
 def _serial(entry: TapeEntry) -> float:
-    """The position of a record's tape among all tapes; a bridge from a closed tape comes right after the tape that it continues."""
+    """The position of an entry's tape among all tapes; a bridge from a closed tape comes right after the tape that it continues."""
     if entry.tape is not None:
         return entry.tape.serial
     return _serial(entry.inputs[0]) + 0.5 if isinstance(entry.node, Leaf) and entry.inputs else 0
@@ -345,14 +345,14 @@ def _ones(cls: type, entry: TapeEntry) -> Any:
 
 
 def _memory_of(entry: TapeEntry) -> Device:
-    """The device whose memory holds a record's values; one for all CPU devices."""
+    """The device whose memory holds an entry's values; one for all CPU devices."""
     device = _device_of_records([entry])
     return CPU if device.is_host else device
 
 
 def _device_of_records(heads: Sequence[TapeEntry]) -> Device:
-    """The device of the first saved value or leaf below some records."""
-    # records do not know their device: only what they have saved does, and an operation may have saved nothing
+    """The device of the first saved value or leaf below some entries."""
+    # entries do not know their device: only the values that they have saved do, and an operation may have saved nothing
     seen, stack = set(), list(heads)
     while stack:
         entry = stack.pop()
@@ -406,12 +406,12 @@ def _run_cached(head: TapeEntry, retain: bool) -> list[tuple[Variable, Any]] | N
 def run_backward(
     heads: Sequence[TapeEntry], grads: Sequence[Any], cls: type, *, retain: bool = False, create_graph: bool = False
 ) -> list[tuple[Variable, Any]]:
-    """Gradients of the variables below records, as contents.
+    """Gradients of the variables below tape entries, as contents.
 
     Parameters
     ----------
     heads, grads
-        Records and their head gradients (cells; None: ones).
+        Tape entries and their head gradients (cells; None: ones).
     cls
         Array class that a recorded computation of gradients runs on.
     retain
@@ -436,9 +436,10 @@ def run_backward(
                 renumber()
             return found
     work = _Pass(cls, retain, create_graph)
+    # sums and conjugates of gradients must not be recorded, although backward may run inside `record()`
     was = tls.tape
     if not create_graph:
-        tls.tape = None  # sums and conjugates of gradients must not be recorded, although backward may run inside `record()`
+        tls.tape = None
     try:
         for head, grad in zip(heads, grads, strict=True):
             work.head(head, None if grad is None else _conjugated(cls, grad))
@@ -471,7 +472,7 @@ def recorded_gradients(
             cells[slot] = wrap(cls, Value(v, owner, None, CPU, ALWAYS))
         elif v.__class__ is not Value:
             cells[slot] = v
-        elif v.entry is None and owner is not None:  # a copy has no record: give it that of the operation
+        elif v.entry is None and owner is not None:  # a copy has no entry: it gets that of the operation
             cells[slot] = wrap(cls, seen := alias(data_of(v), v))
             seen.entry = owner
         else:

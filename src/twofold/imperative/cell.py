@@ -1,8 +1,8 @@
 """Cells and their contents.
 
 A cell (an array object) holds either a *plain* backend array that it alone owns (small, ready, on cpu(0), not recorded: one test of its
-class answers every question of the fast path), or a `Value`, which is immutable and may be shared by cells, views, records and windows.
-A tape, window, alias or export that captures a plain content turns it into a Value.
+class answers every question of the fast path), or a `Value`, which is immutable and may be shared by cells, views, tape entries and
+windows. A tape, window, alias or export that captures a plain content turns it into a Value.
 """
 
 from typing import Any, TypeAlias, TypeVar
@@ -16,7 +16,7 @@ from .scalars import Scalar
 from .tape import Tape, TapeEntry, Variable
 from .user_function import UserFunction
 
-ALWAYS = "shared for good"
+ALWAYS = "shared permanently"
 PINNED = "exported: written in place, never donated"
 HOST = backend_for(CPU)
 new = object.__new__
@@ -36,8 +36,8 @@ class Value:
     ----------
     data
         The backend array; None while it is pending, or if computing it failed (then ``producer`` has the error).
-    rec
-        The record that made it, or its leaf record.
+    entry
+        The tape entry of the operation that made it, or of the leaf that it is; None if it is not recorded.
     producer
         The `Producer` that computes it or was the last to read it, and its type: a window and the node there, or a task or copy
         (`pending`) with shape and dtype. A single attribute, so that other threads never see half of an update.

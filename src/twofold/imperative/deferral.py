@@ -62,9 +62,9 @@ def defer_recorded(
     Parameters
     ----------
     rec, args
-        Its record and its operands: Values, Python scalars and None.
+        Its tape entry and its operands: Values, Python scalars and None.
     parts
-        The record of each result.
+        The tape entry of each result.
     device, tape
         Where it runs, and the tape that records it.
     copies
@@ -247,7 +247,7 @@ def save_recorded(tape: Tape) -> None:
 
 
 def twin_of(v: Value) -> Value | None:
-    """A second Value, without a record, for what an open window is to compute; None for anything else."""
+    """A second Value, without a tape entry, for what an open window is to compute; None for anything else."""
     with LOCK:
         producer = v.producer
         if v.data is not None or not isinstance(producer[0], Window):

@@ -35,6 +35,7 @@ class Stage(ProducerTask):
 
     def __init__(self, window: Window, values: Sequence[Value]) -> None:
         super().__init__(compute_lane(window.device), float("inf"), 0)
+        #: Stays the producer of the results until the window is done, since its later steps may read them.
         self._window = window
         self._node_of = {v: v.producer[1] for v in values}
         self.runner = get_ident()

@@ -1,4 +1,4 @@
-"""The tape: a graph of records. A `TapeEntry` is one recorded operation, a `Tape` one outermost ``record()`` scope."""
+"""The tape: a graph of entries. A `TapeEntry` is one recorded operation, a `Tape` one outermost ``record()`` scope."""
 
 import threading
 from itertools import count
@@ -19,7 +19,7 @@ class TapeEntry:
     node
         The typed application, or a leaf of the tape.
     inputs
-        Records of the node's inputs. For a bridge leaf: the record on the older tape that it continues.
+        Entries of the node's inputs. For a bridge leaf: the entry on the older tape that it continues.
     saved
         What backward reads, in the order of `NodeCache.saves`: Values, Python scalars, and small arrays that are never written. Emptied
         after backward.
@@ -30,7 +30,7 @@ class TapeEntry:
     hook
         For operators with an ``on_backward`` rule: (bound_op, operands, cells to write).
     devices
-        For a leaf that is a copy from another device: (from, to), and ``inputs`` has the record of the original. Else None.
+        For a leaf that is a copy from another device: (from, to), and ``inputs`` has the entry of the original. Else None.
     """
 
     __slots__ = ("__weakref__", "devices", "grad", "hook", "inputs", "node", "saved", "tape")
@@ -55,7 +55,7 @@ class TapeEntry:
         return self.tape is None
 
 
-#: In place of a request: the cell has not the type of the gradient, so that backward must not reach the variable.
+#: In place of a request: the array's shape or dtype differs from the gradient's, so backward must not reach the variable.
 MISFIT = "misfit"
 
 
@@ -77,9 +77,9 @@ class Variable:
 
 
 class Tape:
-    """An outermost record scope, up to a backward within it. It numbers the leaves.
+    """An outermost ``record()`` scope, up to a backward within it. It numbers the leaves.
 
-    It lives as long as an open scope or the record of an operation refers to it. The records of leaves, which arrays hold, drop their
+    It lives as long as an open scope or the entry of an operation refers to it. The entries of leaves, which arrays hold, drop their
     reference when it is closed.
 
     Attributes

@@ -99,7 +99,7 @@ class Window(Task):
     outs
         Weak references to the pending Values.
     records
-        Weak references to the records of operations for which nothing has been saved yet (see `save`).
+        Weak references to the tape entries of operations for which nothing has been saved yet (see `save`).
     inner
         Results that callers never hold as such (gradients, and values inside a definition), with the applications they belong to.
     saved
@@ -125,11 +125,14 @@ class Window(Task):
     def __init__(self, device: Device) -> None:
         super().__init__(self._run_closed, compute_lane(device))
         self.device = device
+        # Of an input the data are held strongly and the Value weakly: a dead Value at the end means that the memory may take a result. A
+        # node is in `data` and `holders` at the same time, or in neither.
         self.data: dict[Node, Any] = {}
         self.holders: dict[Node, ref[Value] | None] = {}
         self.held: dict[Node, Value] = {}
         self.aliases: dict[Node, Node] = {}
         self.cuts: list[Node] = []
+        # weak: a result that no array refers to when the window closes is not computed
         self.outs: Any = []
         self.records: list[ref[TapeEntry]] = []
         self.inner: dict[Node, Sequence[Node]] = {}
@@ -185,7 +188,7 @@ class Window(Task):
             return node or here
         if node is None:
             node = leaf(~len(self.data), *v.type)
-        elif node in self.data or node in self.aliases:  # entered by another Value with the same record, such as an alias
+        elif node in self.data or node in self.aliases:  # entered by another Value with the same tape entry, such as an alias
             if node in self.data:
                 self.holders[node] = None
             return node
@@ -238,7 +241,7 @@ class Window(Task):
             below = entry.inputs[k]
             assert below is not None
             return below.saved[0] if isinstance(below.node, Leaf) and below.saved else self._value_to_save(below.node, tape, below)
-        if kind == "out":  # without the record: no cycle
+        if kind == "out":  # without the tape entry, which holds this Value: they would be a reference cycle
             return self._value_to_save(owner.parts[k], tape)
         node = cache_of(owner).residuals[k]
         self.inner.setdefault(node, (owner,))
@@ -277,6 +280,7 @@ class Window(Task):
         except Exception as error:
             found = PROGRAMS.get(_key(self, wanted, dead))
             name_origin(self.issued, self.device, error, found.program if found is not None else None)
+            # results that do not depend on the operation that failed are computed after all, if the inputs are still what they were
             if found is not None and not found.program.overwrites:
                 for v, data in salvaged([v for v in live if v.data is None], self.device, self.data, _replacing(self)):
                     hand_out(v, data)
@@ -384,6 +388,8 @@ def close(w: Window, launch: bool = False) -> bool:
                 HERE.by_device.pop(w.device, None)
             if w.records:
                 w.save()
+            # From here on `live` keeps the results alive, so that what the program computes cannot change any more. Inputs whose Values
+            # have died cannot come back to life either: their memory is donated.
             live = [v for v in [r() for r in w.outs] if v is not None]
             wanted = tuple([v.producer[1] for v in live])
             dead = tuple([node for node, r in w.holders.items() if r is not None and r() is None])
@@ -430,7 +436,7 @@ def _compile(w: Window, wanted: tuple[Node, ...], dead: tuple[Node, ...]) -> _Kn
     else:
         outputs = unique
     own = {name: node for node, name in names.items()}
-    leaves = [n for n in leaves_of(outputs) if n in own]  # a window may have more inputs, for results that nobody wants
+    leaves = [n for n in leaves_of(outputs) if n in own]  # a window may have more inputs, for results that are dead by now
     donated = [names[n] for n in dead]
     program = Program(outputs, leaves, backend_for(w.device), donated=donated, boundaries=held, title=Title("window"), device=w.device)
     where = [(unique.index(n), wanted.count(n) > 1) for n in wanted]
@@ -465,7 +471,7 @@ def _run(w: Window, live: list[Value], wanted: tuple[Node, ...], dead: tuple[Nod
 
 def _in_stages(stages: StageRunner, known: _Known, arrays: Sequence[Any], live: Sequence[Value]) -> list[Array]:
     for v, (_, shared) in zip(live, known.where, strict=True):
-        if shared:  # before anybody sees it
+        if shared:  # before a stage hands the result out
             v.sharing = ALWAYS
     return stages.run(known.program, arrays, {v: k for v, (k, _) in zip(live, known.where, strict=True)})
 

@@ -88,6 +88,7 @@ class Program:
         start = perf_counter_ns()
         self.backend, self.leaves = backend, list(leaves)
         target = backend.target
+        # fusion asks about the same node several times
         least = cache(partial(min_elements, target)) if big is None else big
         folds = fold and target.shares_constants  # elsewhere each device would need its own
         context = PassContext(target, partial(is_big, least), boundaries, self._computed if folds else None)
@@ -110,6 +111,7 @@ class Program:
         self.kernels, self._forms, self._code = printer.kernels, printer.forms, code
         self._scratch: list[Any] = code.env.get("pool", [])  # the list itself: the program checks instances out of it
         self._title, self._plan = title, plan
+        #: Forms of the program that hand out results early, by the groups that they hand out.
         self._staged: dict[tuple[tuple[int, ...], ...], Callable[[Sequence[Any]], list[Any]]] = {}
         self._function = self._compiled(code)
         self._launch_by(backend.prepare(self._function, partial(self._traits, plan, set(donated), code, device)))

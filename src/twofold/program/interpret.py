@@ -51,7 +51,7 @@ def _interpret(outputs: Sequence[Node], leaves: Sequence[Node], backend: Backend
     value: dict[Node, Any] = dict(zip(leaves, arrays, strict=True))
     order = [n for n in topological(outputs) if isinstance(n, Application) and n not in value]
     last_use = {i: n for n in order for i in n.operands}
-    last_use |= dict.fromkeys(outputs)
+    last_use |= dict.fromkeys(outputs)  # None: results are never dropped
     for n in order:
         dtype = operand_dtype(n) if n.inputs else n.dtype
         operands = [_operand(backend, i, value, dtype) for i in n.operands]

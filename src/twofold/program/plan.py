@@ -79,7 +79,7 @@ def plan_of(
     big, donated, in_place, share
         As of `Program`.
     """
-    unique = list(dict.fromkeys(outputs))
+    unique = list(dict.fromkeys(outputs))  # a result that is asked for twice is computed once, and copied at the end
     reshaped = _reshaped(unique)
     target = backend.target
     steps = steps_of(unique, big, target.row_reductions, target.whole_rows, target.few_kernels)
@@ -141,6 +141,7 @@ def _reshaped(outputs: Sequence[Node]) -> dict[Node, Node]:
     for o in outputs:
         if applies(o, reshape) and is_made(o.operands[0]) and not is_const(o.operands[0]):
             found[o] = o.operands[0]
+    # two outputs that reshape one value need two memories: only one of them could have the value's
     owners = Counter(found.get(o, o) for o in outputs)
     return {o: n for o, n in found.items() if owners[n] == 1}
 

@@ -186,9 +186,11 @@ class Printer:
         #: The name of each node, of each place in memory, and of each Python scalar per dtype.
         self._name: dict[Any, str] = {}
         self._allocators: list[str] = []
+        #: Statements that run once for each instance of the scratch memory, not once for each run.
         self._static: list[str] = []
         self._static_names: dict[str, None] = {}  # a dict as an ordered set
         #: Variables that exist before the current step, and those that this step reads, writes and defines.
+        #: A variable that a step defines is not among those that it reads or writes: adapters must not wait for it.
         self._known: set[str] = set()
         self._lines: list[str] = []
         self._read: dict[str, None] = {}
@@ -206,6 +208,7 @@ class Printer:
         releases = self._releases()
         steps = [self._step(step, releases.get(t, ())) for t, step in enumerate(plan.steps)]
         end, results = self._results()
+        # a scratch variable that no step names, such as the buffer under a reshaped one, stays inside `fresh`
         touched = {name for s in steps for name in (*s.reads, *s.writes)}.union(self._read)
         used = [name for name in self._static_names if name in touched]
         checkout = self._checkout(", ".join(used), end) if used else []
@@ -226,6 +229,7 @@ class Printer:
         known = self._known
         reads = tuple([name for name in self._read if name in known and name not in self._written])
         writes = tuple([name for name in self._written if name in known])
+        # only variables of this run ("v"): inputs belong to the caller, scratch memory and constants to the program
         released = [name for n in dead if (name := self._name.get(n, "")).startswith("v")]
         known.update(self._defined)
         found = StepCode(self._lines, reads, writes, made if made.startswith("v") else "", released, computes)

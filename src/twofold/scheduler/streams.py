@@ -77,7 +77,7 @@ _read_elsewhere: dict[Device, dict[Device, object]] = {}
 def before_overwriting(device: Device) -> None:
     """Have a device's compute queue wait for the copies that read its memory, before a part of it is overwritten."""
     with _lock:
-        # popped: the compute queue runs in order, so whatever it runs later is behind these marks too
+        # popped: the compute queue runs in order, so whatever it runs later comes after these marks too
         marks = _read_elsewhere.pop(device, None)
         if marks:
             backend = backend_for(device)

@@ -78,7 +78,7 @@ class Task:
         #: Set once, under the queue's lock: the thread that sets it runs the task, so that no task runs twice.
         self.runner = 0
         self.is_submitted = self.is_done = False
-        #: Contains tasks with smaller serial numbers only, which is why waiting cannot end in a circle. Empty: the task is ready.
+        #: Contains only tasks submitted earlier, which is why waiting cannot end in a circle. Empty: the task is ready.
         self.before: set[Task] = set()
         self.after: list[Task] = []
         self.sources: list[Task] = []

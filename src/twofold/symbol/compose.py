@@ -159,7 +159,7 @@ def apply_op(
             f"{op.title}: Cannot find argument", ", ".join(by_name), f"Possible Arguments: {', '.join(i.name for i in op.inputs)}"
         )
     attrs = _attributes(op, {k: v for k, v in params.items() if k not in by_name}, checked_attrs(attr))
-    label: str = NameManager.current.get(name, hint)
+    label: str = NameManager.current.get(name, hint)  # before the inputs: the variables created for them are named after the node
     given = [*arrays, *by_name.values()] if op.variadic else list(arrays)
     inputs = _variadic(op, attrs, given) if op.variadic else _named(op, attrs, given)
     if op.count_param is not None:

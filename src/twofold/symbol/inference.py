@@ -39,6 +39,7 @@ class Inference:
     def __init__(self, heads: Iterable[Head], shapes: Mapping[str, PartialShape], dtypes: Mapping[str, str]) -> None:
         self.order = topological(heads)
         self.known: dict[SymbolNode, list[PartialType]] = {}
+        #: Nodes about which nothing more can be learned; they are not visited again.
         self._done: set[SymbolNode] = set()
         for node in self.order:
             if node.is_variable:

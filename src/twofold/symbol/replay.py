@@ -96,6 +96,7 @@ class Replay:
         arguments = [n for n in topological(heads) if n.is_variable]
         inference = inferred_inside(heads, [PartialType(n.shape, n.dtype) for n in given])
         values = {Head(v, 0): n for v, n in zip(arguments, given, strict=True)}
+        # keys of its own, which the loop replaces by one key per step; users' objects are created once per run, outside the loop
         sub = Replay(inference, self.training, values, objects=self.objects)
         before = len(self.objects)
         sub.run(topological(heads))
@@ -130,6 +131,7 @@ class Replayer:
         """The typed graph for inputs and a training mode."""
         shapes = {n.name: i.shape for n, i in zip(self.variables, inputs, strict=True)}
         inference = Inference(self.heads, shapes, {n.name: i.dtype for n, i in zip(self.variables, inputs, strict=True)})
+        # with typed inputs the replay itself finds all shapes; only shapes that were left to the readers of a result must be inferred
         if self._open:
             inference.run()
         # `Symbol.grad` differentiates with respect to its variables even if the caller does not want their gradients

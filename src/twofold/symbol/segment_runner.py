@@ -1,4 +1,4 @@
-"""Runs a bound graph in segments, for executors of symbols in which shapes depend on values, or some values are sparse."""
+"""Runs a bound graph in segments: for symbols with shapes that depend on values, or with sparse values."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -132,8 +132,8 @@ def _marked(array: NDArray, stype: str, spared: bool) -> Any:
     """An array with the content of another one, as a variable whose gradient has a storage type.
 
     They share memory: a write into the other array, before `backward` has read what was recorded, goes into a copy.
-    If it is ``spared`` that other rows lie behind its own, it is a copy with such rows: a weight of which each batch has another number
-    of rows has few different numbers then, and the programs of earlier batches.
+    With ``spared`` a row-sparse array is a copy with spare rows behind its own. Each batch may store another number of rows of a weight;
+    with spare rows there are few different numbers, so that batches use the programs of earlier ones.
     """
     if array.stype not in ("default", stype):
         array = dense_array(array)

@@ -143,7 +143,8 @@ class _Segment:
 
 def _groups(operators: Sequence[SymbolNode], is_cut: Callable[[SymbolNode], bool]) -> list[list[SymbolNode]]:
     """The nodes in groups, each reading only from earlier ones and itself: segments and cuts in turn."""
-    # even numbers for segments, odd ones for the cuts that follow them
+    # Even numbers for segments, odd ones for the cuts that follow them. A node gets the smallest number that its inputs allow: segments are
+    # then as large as possible, and few.
     number: dict[SymbolNode, int] = {}
     groups: dict[int, list[SymbolNode]] = {}
     for node in operators:

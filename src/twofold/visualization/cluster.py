@@ -112,7 +112,7 @@ class _Axis(NamedTuple):
 
 
 def _sums(events: list[list[dict[str, Any]]]) -> list[list[_Sum]]:
-    """The sums of each worker, with who joined last."""
+    """The sums of each worker, with the worker that joined last."""
     found = [[e for e in own if e["cat"] == COMMUNICATION and "operation" in e.get("args", {})] for own in events]
     last: dict[int, tuple[float, int]] = {}
     for rank, own in enumerate(found):
