@@ -21,7 +21,7 @@ from ..device import Device
 from ..dtype import NAME_OF, NUMPY, is_float, promote
 from ..opdef.registry import primitives
 from ..ops.primitive_arithmetic import astype
-from ..program import primitives as _told  # noqa: F401  (tells adapters of the primitives)
+from ..program import kernels as _told  # noqa: F401  (tells adapters of the primitives)
 from .backend_cases import REAL, Case, cases, numbers
 
 #: Relative error allowed to a result, per dtype: a few units in the last place.
