@@ -27,7 +27,7 @@ def op(
     aux: tuple[str, ...] = (),
     like: Op | None = None,
     without: tuple[str, ...] = (),
-    **facts: object,
+    **facts: Any,
 ) -> Callable[[Rule], Op]:
     """Declare a composite operator.
 
@@ -66,18 +66,18 @@ def op(
     return declare
 
 
-def elementwise(name: str | None = None, *aliases: str, **facts: object) -> Callable[[Rule], Op]:
+def elementwise(name: str | None = None, *aliases: str, **facts: Any) -> Callable[[Rule], Op]:
     """Declare a composite operator that is a scalar function of its broadcast inputs."""
     return op(name, *aliases, aux=(), elementwise=True, **facts)
 
 
-def numpy_op(name: str, *aliases: str, **facts: object) -> Callable[[Rule], Op]:
+def numpy_op(name: str, *aliases: str, **facts: Any) -> Callable[[Rule], Op]:
     """Declare one of MXNet's NumPy operators (``_npi_add``): a composite whose results are those of its rule by every convention."""
     return op(name, *aliases, aux=(), numpy=True, **facts)
 
 
 def primitive(
-    name: str | None = None, *aliases: str, ufunc: str | None = None, reference: Rule | None = None, **facts: object
+    name: str | None = None, *aliases: str, ufunc: str | None = None, reference: Rule | None = None, **facts: Any
 ) -> Callable[[Rule], Op]:
     """Declare a member of the vocabulary, which backends implement. The function has a docstring and no body.
 
@@ -101,7 +101,7 @@ def primitive(
 
 
 def of_ufunc(
-    name: str | None = None, *aliases: str, ufunc: str | None = None, numpy_names: tuple[str, ...] | None = None, **facts: object
+    name: str | None = None, *aliases: str, ufunc: str | None = None, numpy_names: tuple[str, ...] | None = None, **facts: Any
 ) -> Callable[[Rule], Op]:
     """Declare an element-wise primitive that is NumPy's ufunc with the function's name (or ``ufunc``), also available as ``np.<name>``."""
 

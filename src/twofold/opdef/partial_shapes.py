@@ -45,7 +45,8 @@ def size_at(shape: Partial, axis: int) -> int | None:
 
 def product_of(sizes: Sequence[int | None]) -> int | None:
     """The number of elements; None unless every size is known."""
-    return None if None in sizes else math.prod(sizes)  # type: ignore[arg-type]
+    known = [n for n in sizes if n is not None]
+    return math.prod(known) if len(known) == len(sizes) else None
 
 
 def expected_shape(given: Partial, expected: Partial) -> Partial:
@@ -135,7 +136,7 @@ def joined(shapes: Sequence[Partial], result: Partial, axis: int) -> tuple[list[
     at = normalized_axis(axis, ndim, "Concat: dim")
     common = [first_known(*[s[k] for s in known]) for k in range(ndim)]
     sizes = [None if s is None else s[at] for s in shapes]
-    total = size_at(result, at) if None in sizes else sum(sizes)  # type: ignore[arg-type]
+    total = size_at(result, at) if None in sizes else sum(n for n in sizes if n is not None)
     if total is not None and sizes.count(None) == 1:
         sizes[sizes.index(None)] = total - sum(n for n in sizes if n is not None)
     whole = [(*common[:at], n, *common[at + 1 :]) for n in sizes]

@@ -3,20 +3,11 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from ..errors import OperatorError
 
 Rule = Callable[..., Any]
-
-
-class Declared(Protocol):
-    """What has rules: an `Op`, which a module below it cannot name."""
-
-    @property
-    def title(self) -> str:
-        """The name in messages."""
-        ...
 
 
 class Attaches:
@@ -33,10 +24,11 @@ class Attaches:
     def __init__(self, field: str, facet: str = "") -> None:
         self._field, self._facet = field, facet
 
-    def __get__(self, op: Declared, owner: type) -> Callable[[Rule], Rule]:
+    # `op` is an `Op`, which this module, below it, cannot name
+    def __get__(self, op: Any, owner: type) -> Callable[[Rule], Rule]:
         return partial(self._attach, op)
 
-    def _attach(self, op: Declared, rule: Rule) -> Rule:
+    def _attach(self, op: Any, rule: Rule) -> Rule:
         holder = getattr(op, self._facet) if self._facet else op
         if getattr(holder, self._field) is not None:
             raise OperatorError(

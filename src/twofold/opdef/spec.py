@@ -239,8 +239,9 @@ class Op:
         tracked
             For each input, whether it has a gradient.
         """
-        asked = {"tracked": tracked} if self._asks_tracked else {}
-        return self.backward_rule(xp, out, *inputs, **asked, **params)  # type: ignore[misc]
+        rule, asked = self.backward_rule, {"tracked": tracked} if self._asks_tracked else {}
+        assert rule is not None
+        return rule(xp, out, *inputs, **asked, **params)
 
     @cached_property
     def _asks_tracked(self) -> bool:

@@ -125,7 +125,7 @@ def declare(name: str, formula: Formula, *names: str, default: object = inspect.
         kind("ctx", kind.KEYWORD_ONLY, default="cpu", annotation=str),
         *([kind("dtype", kind.KEYWORD_ONLY, default="float32", annotation=DType)] if typed else []),
     ]
-    rule.__signature__ = inspect.Signature([kind("xp", kind.POSITIONAL_OR_KEYWORD), *inputs, *settings])  # type: ignore[attr-defined]
+    vars(rule)["__signature__"] = inspect.Signature([kind("xp", kind.POSITIONAL_OR_KEYWORD), *inputs, *settings])
     rule.__name__, rule.__doc__ = f"npi_{name}", f"Samples of a {name.removesuffix('_n')} distribution."
     new = numpy_op(f"_npi_{name}")(rule)
     values = dict(zip(names, (1.0, 2.0)[-len(names) :], strict=True))

@@ -92,14 +92,14 @@ def with_many_weights(update: Op, *, preloaded: bool) -> Op:
         kind("num_weights", kind.KEYWORD_ONLY, default=1, annotation=int),
     ]
     positional = [kind("xp", kind.POSITIONAL_OR_KEYWORD), kind("data", kind.VAR_POSITIONAL)]
-    rule.__signature__ = inspect.Signature([*positional, *rates, *momentum, *settings])  # type: ignore[attr-defined]
+    vars(rule)["__signature__"] = inspect.Signature([*positional, *rates, *momentum, *settings])
     rule.__name__ = name
     arrays = ", ".join(i.name for i in update.inputs)
     last = "; after them the arrays ``lrs`` and ``wds``, of one number per weight" if preloaded else ""
     rule.__doc__ = f"`{update.name}` on ``num_weights`` weights: {arrays} of each{last}. Returns the new weights."
-    mutates = {"mutates": written_states(width, places)} if states else {}
-    numbers = {} if preloaded else {"numbers": ("lrs", "wds")}
-    return op(name, outputs=lambda **params: params["num_weights"], differentiable=False, **mutates, **numbers)(rule)
+    written = written_states(width, places) if states else ()
+    numbers = () if preloaded else ("lrs", "wds")
+    return op(name, outputs=lambda **params: params["num_weights"], differentiable=False, mutates=written, numbers=numbers)(rule)
 
 
 UPDATES = (sgd_update, sgd_mom_update, mp_sgd_update, mp_sgd_mom_update)

@@ -73,7 +73,7 @@ def _declared(name, formula, doc):
 
     kind = inspect.Parameter
     inputs = [kind(n, kind.POSITIONAL_OR_KEYWORD) for n in ("xp", "sample", *names)]
-    rule.__signature__ = inspect.Signature([*inputs, kind("is_log", kind.KEYWORD_ONLY, default=False, annotation=bool)])  # type: ignore[attr-defined]
+    vars(rule)["__signature__"] = inspect.Signature([*inputs, kind("is_log", kind.KEYWORD_ONLY, default=False, annotation=bool)])
     rule.__name__ = f"random_pdf_{name}"
     rule.__doc__ = f"{doc}, at samples (s…, d…) for parameters (s…). With ``is_log`` its logarithm."
     new = op(f"_random_pdf_{name}", f"random_pdf_{name}", alike=True, real=True, keeps_shape=True)(rule)
