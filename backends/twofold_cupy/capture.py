@@ -41,7 +41,7 @@ from .streams import Stream, entered
 
 #: Fewest steps for which a graph pays.
 MIN_STEPS = 3
-#: Runs before the capture: the first as is, the second with the scalars in device memory, so that its kernels are compiled.
+#: Runs before the capture: the first unchanged, the second with the scalars in device memory, to compile the kernels of the capture.
 OBSERVED_RUNS = 2
 #: Captures of a specialization that may follow each other without waiting, and changes after which all of its arrays are treated as
 #: moving. A graph that was launched PROVEN_LAUNCHES times has paid for itself, and resets both counts.

@@ -6,7 +6,7 @@
   `twofold.backend.workers`). It waits for pieces that a helper has begun, never for a helper to begin: on a busy machine it computes
   everything itself.
 * Meanwhile BLAS is held to one thread. Its own threads share a product evenly, so that every product waits for the one that gets its core
-  last. When the last product ends, everybody else in the process has the previous setting back.
+  last. When the last product ends, the previous setting is restored for the rest of the process.
 """
 
 import os

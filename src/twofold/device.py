@@ -11,7 +11,7 @@ KIND_OF_CODE = {code: kind for kind, code in TYPE_CODES.items()}
 #: What frees the memory that pools keep: `backend.loader` enters itself, and before it is loaded there are no pools.
 TRIMMERS: list[Callable[["Device"], None]] = []
 
-#: Has an entry once any thread has set a default device. To ask this list takes a tenth of the time of asking for the thread's own stack.
+#: Has an entry once any thread has set a default device. Reading this list takes a tenth of the time of reading the thread's own stack.
 ENTERED: list["Device"] = []
 
 

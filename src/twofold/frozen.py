@@ -1,11 +1,12 @@
-"""`end_if_stopped` starts a small process beside a process of a cluster, which ends that one if it is stopped, as SIGSTOP does.
+"""`end_if_stopped` starts a small watching process for a process of a cluster, and ends the watched process if it is stopped (SIGSTOP).
 
-A stopped process answers nobody, and to the others it looks like one that computes for long: they would wait for `TWOFOLD_KV_TIMEOUT`
-seconds. Its state in ``/proc`` tells the two apart. Once it has ended the others deal with it as with any process that dies. They cannot
-if it dies before it has connected: a launcher that lets the others go on lets them wait in MPI_Init forever, so it is ended too. Nor can
-a process in MPI_Init see that another has ended without a store, and will never come: it too is ended from beside.
+A stopped process does not answer. To the others it looks like a process that computes for a long time, so they would wait for
+`TWOFOLD_KV_TIMEOUT` seconds; the state in ``/proc`` distinguishes the two. Once the stopped process has ended, the others treat it like
+any process that dies. This is impossible before it has connected: under a launcher that keeps the others running, they would wait in
+MPI_Init forever, so the watching process ends the launcher too. A process in MPI_Init cannot notice either that another process has
+ended without making a store and will never connect; its watching process ends it.
 
-This file is also the program of the small process, so it imports little.
+This file is also the program of the watching process, so it imports little.
 """
 
 import atexit

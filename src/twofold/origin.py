@@ -9,7 +9,8 @@ import warnings
 from types import CodeType, FrameType
 from typing import Any
 
-#: Whether a module belongs to the package, by name. Code without one, as `exec` runs it, is the user's: what the package generates has one.
+#: Whether a module belongs to the package, by name. Code without a module name, such as `exec` runs, is the user's: generated code of the
+#: package has a module name.
 INSIDE: dict[str | None, bool] = {None: False}
 
 
@@ -76,8 +77,8 @@ class GeneratedLine:
 def move_warnings() -> None:
     """Let NumPy's floating-point warnings in generated functions name the user's line.
 
-    A filter costs nothing where nobody warns, unlike a context in which NumPy logs (`numpy_folding.error_state`). Filters that the program
-    adds later come first: one that shows every warning shows these for the generated line.
+    A filter costs nothing without warnings, unlike a context in which NumPy logs (`numpy_folding.error_state`). Filters that the program
+    adds later take precedence: a filter that shows every warning shows these at the generated line.
     """
     filters: Any = warnings.filters
     filters.insert(0, ("ignore", GeneratedLine(), RuntimeWarning, None, 0))

@@ -17,7 +17,7 @@ PROGRAMS = {
     "im2rec": "make a list of the images in a folder, and a file of records of a list.",
     "show": "print and picture what is in a file of records, arrays, states or a network.",
 }
-#: Those whose last words are a program and its own arguments.
+#: Commands that end with a program and its arguments.
 RUNNERS = ("run", "launch")
 #: The exit status of Python, and of `argparse`, where nothing was run.
 NOT_STARTED = 2

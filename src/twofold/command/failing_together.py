@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from ..frozen import end_if_stopped
 from ..launcher_notes import FINISHED, WITHOUT_STORE, notes_folder
 
-#: The environment variable with the process that the launcher has started: the programs that it starts itself are not those of the cluster.
+#: The environment variable with the process that the launcher started. Programs that this process starts do not belong to the cluster.
 PROGRAM = "TWOFOLD_PROGRAM"
 
 

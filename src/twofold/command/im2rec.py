@@ -91,7 +91,7 @@ def _make_lists(given: argparse.Namespace) -> int:
 
 
 def _found(root: str, recursive: bool, extensions: tuple[str, ...]) -> Iterator[ListedImage]:
-    """The images in a folder, with the number of the folder as the label if all folders are gone through."""
+    """The images in a folder, with the number of the folder as the label if folders are searched recursively."""
     number = label = 0
     for folder, names in _folders(root, "", recursive):
         files = [name for name in names if os.path.splitext(name)[1].lower() in extensions and file_exists(join_path(root, folder + name))]

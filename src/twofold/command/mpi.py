@@ -21,8 +21,8 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TWOFOL
 FORWARDED = ("PATH", "PYTHONPATH", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
 #: Options with which Open MPI tells processes of one that has died (ULFM).
 TOLERANT = ("--with-ft", "ulfm")
-#: With these it also misses a machine that is gone: nothing has come from there for so many seconds. Within a machine its daemon sees who
-#: dies, and heartbeats would take a process for dead that holds the interpreter's lock for long.
+#: With these options it also notices a lost machine: one that has sent nothing for so many seconds. Within a machine, Open MPI's daemon
+#: sees which process dies; heartbeats there would report processes as dead that hold the interpreter's lock for a long time.
 HEARTBEATS = ("--mca", "mpi_ft_detector", "1", "--mca", "mpi_ft_detector_period", "5", "--mca", "mpi_ft_detector_timeout", "30")
 
 

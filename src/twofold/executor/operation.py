@@ -33,8 +33,8 @@ GraphMaker = Callable[[Sequence[Node], bool], TypedGraph]
 
 Result = TypeVar("Result")
 
-#: The number of combinations of input types whose typed graphs an operation holds. Few: each has all its nodes, and to replay one again
-#: takes about a millisecond.
+#: The number of combinations of input types whose typed graphs an operation holds. Few, because each holds all its nodes, and replaying
+#: one again takes only about a millisecond.
 GRAPHS = 8
 
 

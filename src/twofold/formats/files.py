@@ -188,11 +188,11 @@ def folder_entries(path: Name) -> list[str]:
 
 
 def listed_files(names: Name, beside: tuple[str, ...] = ()) -> list[str]:
-    """The files that a parameter of an iterator names: one, several with semicolons between, those in folders, or those of a pattern.
+    """The files that a parameter of an iterator names: file names separated by semicolons, folders, or a pattern.
 
-    Of a folder it is the files themselves, not those in its folders, sorted by name. A name that neither a file nor a folder has is, as in
-    MXNet, a regular expression for whole paths of the files in its folder: ``data/train-.*[.]rec``. Names of files that are missing
-    stay: opening them raises the error.
+    A folder stands for its own files, sorted by name, without those in folders inside it. As in MXNet, a name without a file or folder is
+    a regular expression for whole paths of the files in its folder: ``data/train-.*[.]rec``. Names of missing files are kept: opening
+    them raises the error.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ def make_folder(path: Name) -> None:
 
 
 def remove_file(path: Name) -> None:
-    """Remove a file, if there is one.
+    """Remove a file if it exists.
 
     Raises
     ------

@@ -31,7 +31,7 @@ BRIGHTNESS = (9798 / 32768, 19235 / 32768, 3735 / 32768, 0.5 / 32768 - 0.5)
 DEEP = "I;16"
 #: The Exif tag of an image's orientation.
 ORIENTATION = 0x0112
-#: Formats that are read. Pillow knows others, such as EPS, which is a program that another program runs.
+#: Formats that are read. Pillow reads others too, such as EPS, but an EPS file is a program, which an interpreter would run.
 READ = ("AVIF", "BMP", "DIB", "GIF", "JPEG", "JPEG2000", "MPO", "PNG", "PPM", "QOI", "SUN", "TGA", "TIFF", "WEBP")
 KNOWN = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr", DEEP)
 

@@ -112,8 +112,8 @@ def send(url: str, chunks: Iterable[Buffer]) -> None:
 class RangedFile(io.RawIOBase):
     """A file at a URL, open for reading. Only the parts that are read are fetched.
 
-    A read here and there fetches 64 KiB or what is asked for, whichever is more; reads in sequence fetch twice as much each time, up to
-    4 MiB, so that they wait for the store less often.
+    A single read fetches at least 64 KiB. Consecutive reads fetch twice as much each time, up to 4 MiB, so that they wait for the store
+    less often.
 
     Parameters
     ----------

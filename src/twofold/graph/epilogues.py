@@ -5,7 +5,7 @@
 | ``bias`` | a product plus a vector along its last axis | a product, an addition |
 | ``bias relu`` | the same, with negative elements set to 0 | a product, an addition, a maximum |
 | ``sums`` | a matrix product, and the row sums of its left operand | a product, a sum: the gradients of a layer's weight and bias |
-| ``kernel`` | the result of an element-wise kernel over a convolution's result, which only that reads | a convolution, a kernel |
+| ``kernel`` | an element-wise kernel applied to a convolution's result, which has no other reader | a convolution, a kernel |
 """
 
 from collections.abc import Callable, Collection, Sequence

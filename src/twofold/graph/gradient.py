@@ -3,8 +3,8 @@
 Reverse accumulation as in Griewank & Walther, "Evaluating Derivatives", SIAM 2008, chapter 3.
 
 The gradient of a real number L with respect to a complex one z = a + ib is dL/da - i dL/db in these graphs. With this convention the rule
-``dout * f'(z)`` holds for every holomorphic function f, unchanged, and only rules such as that of `abs` tell complex numbers apart. What
-users give and get is its conjugate, dL/da + i dL/db, the direction of steepest ascent; `imperative.backward` and `gradient` convert. An
+``dout * f'(z)`` holds for every holomorphic function f, unchanged, and only rules such as that of `abs` treat complex numbers specially.
+Users pass and receive its conjugate, dL/da + i dL/db, the direction of steepest ascent; `imperative.backward` and `gradient` convert. An
 operator whose rule is not known to hold for complex numbers (`Op.complex_gradient`) raises.
 """
 

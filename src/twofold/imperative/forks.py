@@ -1,7 +1,7 @@
 """Process forks: work of other threads is finished or held before a fork, and abandoned in the child, which lacks those threads.
 
-Python drops exceptions in functions that run around a fork, and so would a Ctrl-C be lost that comes during one, or leave locks held. It is
-noted instead, and raised soon after.
+Python drops exceptions in functions that run around a fork, so a Ctrl-C during one would be lost, or leave locks held. It is noted
+instead, and raised soon after.
 """
 
 import _thread

@@ -247,10 +247,10 @@ class Places(NamedTuple):
 
 
 def _as_given(x: Any, index: Any) -> tuple[BoundOp, list[Any]] | None:
-    """The ``index`` primitive and its operands for arrays and whole axes that can be operands as they are; None for any other index.
+    """The ``index`` primitive and its operands, for an index of whole axes and of arrays that can be operands directly; else None.
 
-    The arrays are a mask of one axis, or ready nonnegative places on cpu(0). An operation that is recorded or
-    waits borrows them, so that they are not copied unless they are written in the meantime.
+    The arrays are a mask of one axis, or ready nonnegative places on cpu(0). A recorded or pending operation borrows them: they are
+    copied only if they are written in the meantime.
     """
     cls = type(x)._root or type(x)
     v: Any = x._content if cls is type(x) else None  # that of a view is read once it is needed, since reading it may be recorded

@@ -27,7 +27,7 @@ UNARY: dict[str, tuple[Op, str]] = {name: (op, name) for name, op in _U.items()}
 }
 _VARIANTS = {op.front.variant: op for op in OPS.values() if op.front.variant is not None}
 _A, _S, _R = mxnet_numpy_arithmetic.OF_ARRAYS, mxnet_numpy_arithmetic.OF_SCALAR, mxnet_numpy_arithmetic.OF_REVERSED
-#: Functions whose operators `mx.nd` has too: there a number that is no integer makes integers floats, which it does not here.
+#: Functions whose operators `mx.nd` has too. In `mx.nd` a float scalar turns an array of integers into floats; here it does not.
 _SHARED = frozenset({"maximum", "minimum", "hypot"})
 #: Comparisons with the operands exchanged.
 _SWAPPED = {"greater": "less", "less": "greater", "greater_equal": "less_equal", "less_equal": "greater_equal"}

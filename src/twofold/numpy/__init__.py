@@ -1,8 +1,8 @@
 """``twofold.np``: NumPy's namespace and semantics on any device, with gradients.
 
 Functions with an operator are recorded and run on the device of their arrays. Every other name is NumPy's own: functions run on the host
-(`fallback`), and from recorded arrays as compositions with a gradient, where there is one (`differentiable`); classes and constants are the
-same objects. Random numbers are in `random`.
+(`fallback`). For recorded arrays, functions with a gradient are compositions of operators (`differentiable`). Classes and constants are
+NumPy's objects. Random numbers are in `random`.
 """
 
 from typing import Any as _Any

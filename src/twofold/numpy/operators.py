@@ -391,8 +391,8 @@ def _by_vector(multiply: Callable[..., Any], a: ndarray, b: ndarray) -> ndarray 
     return wrap(ndarray, content(HOST.as_array(found), CPU))
 
 
-#: A matrix product with a view among its operands. In those of small views that are not transposed nothing remains to be decided, and a
-#: transposed matrix times a vector is the vector times the matrix.
+#: A matrix product with a view among its operands. Products of small views that are not transposed need no further
+#: choice, and a transposed matrix times a vector is computed as the vector times the matrix.
 _PRODUCT = """
 def {name}(self, other):
     kind = other.__class__

@@ -251,9 +251,9 @@ def multibox_detection(
     """Detections (b, n, 6), rows (class, score, box), from probabilities (b, classes, n) and offsets (b, n · 4).
 
     The offsets are those from anchors (1, n, 4). An anchor's class is the most probable one but for the background, which is class 0
-    (``background_id`` has no effect, as in MXNet); anchors whose probability is below ``threshold`` are dropped. Of boxes of one class
-    (of all with ``force_suppress``) that overlap by at least ``nms_threshold`` only the best keeps its class; the class of the others is
-    -1, as that of all beyond the ``nms_topk`` best. A threshold outside (0, 1] suppresses none. Rows without a detection are -1.
+    (``background_id`` has no effect, as in MXNet); anchors whose probability is below ``threshold`` are dropped. Among boxes of one class
+    (of all classes with ``force_suppress``) that overlap by at least ``nms_threshold``, only the best keeps its class; the others get the
+    class -1, and so do all boxes after the ``nms_topk`` best. A threshold outside (0, 1] suppresses none. Rows without a detection are -1.
     No gradient.
     """
     if len(cls_prob.shape) != 3 or loc_pred.shape != (cls_prob.shape[0], 4 * cls_prob.shape[2]):

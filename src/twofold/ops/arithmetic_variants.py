@@ -81,7 +81,7 @@ BROADCAST_ALIASES: dict[str, tuple[str, ...]] = {
     "minimum": ("_npi_minimum",),
 }
 
-#: Operators on an array and a scalar are ``_mod_scalar`` and ``_ModScalar``; some formulas have other names in them, or more aliases.
+#: Names of operators on an array and a scalar follow ``_mod_scalar`` and ``_ModScalar``; exceptions, and further aliases, are here.
 SCALAR_STEMS = {"add": "plus", "sub": "minus"}
 SCALAR_ALIASES = {name: (f"_npi_{name}_scalar",) for name in ("maximum", "minimum", "hypot")}
 #: Formulas that also exist with the scalar first: ``_rmod_scalar`` and ``_RModScalar``.

@@ -51,7 +51,7 @@ def _enlarged_area(np, size, new):
 
 
 def _window(np, size, low, offsets):
-    """Pixels at offsets from the one below, those outside the image replaced by its edge."""
+    """Pixels at offsets from the pixel below; the edge replaces pixels outside the image."""
     return np.clip(low[:, None] + np.array(offsets), 0, size - 1)
 
 

@@ -98,7 +98,7 @@ npx_reshape.sample(lambda draw: draw(draw.real((2, 1, 3)), newshape=(-2, -5), re
 
 @numpy_op("_npi_resize")
 def npi_resize(xp, a, *, new_shape: Shape):
-    """The elements in a new shape, repeated or cut as needed; zeros of it if there are none."""
+    """The elements in a new shape, repeated or cut as needed; zeros if the array is empty."""
     size, given = math.prod(new_shape), math.prod(a.shape)
     if not size or not given:
         return xp.zeros(new_shape, xp.dtype_of(a))

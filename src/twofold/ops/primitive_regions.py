@@ -61,7 +61,7 @@ def pool_regions(xp, data, image: Index, rows, columns, *, group: Shape):
     """Weighted sums over regions of images: data (n, c, h, w), rows (r, p, h) and columns (r, q, w) to (r, c / groups, p, q).
 
     ``image`` (r,) is the image of each region; a region of no image is 0. Bin (i, j) of a region sums pixels with the weights
-    rows[r, i] · columns[r, j]. With groups (g, h), channels are (c / groups, g, h), and a bin takes those at its own place.
+    rows[r, i] · columns[r, j]. With groups (g, h), channels are (c / groups, g, h), and a bin takes the channels of its own place.
     """
 
 

@@ -225,7 +225,7 @@ def _(draw):
 
 
 def _sampled_axis(np, low, extent, bins, pixels, samples):
-    """The weights (r, bins, pixels) of means of points along an axis, as many in each bin as ``samples``, or one for each pixel."""
+    """The weights (r, bins, pixels) of means of points along an axis: ``samples`` points per bin, or one per pixel."""
     dtype = extent.dtype
     step = extent / dtype.type(bins)
     count = np.full(len(low), samples) if samples > 0 else np.ceil(np.clip(step, 0, 2**31)).astype("int64")

@@ -1,6 +1,6 @@
 """The recorder listens to events while the profiler runs, and turns them into a trace and statistics.
 
-Listening must be cheap, so an event is only queued. `Recorder.fold` processes the queue from time to time.
+Listening must be cheap, so events are only queued. `Recorder.fold` processes the queue from time to time.
 """
 
 import os

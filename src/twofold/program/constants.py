@@ -38,5 +38,5 @@ def fold_constants(outputs: Sequence[Node], compute: Callable[[list[Node]], list
 
 
 def _is_worth(node: Node) -> bool:
-    """Whether computing a constant at each run costs anything: a constant array or range does not."""
+    """Whether computing a constant in each run costs anything; a constant array or range costs nothing."""
     return node.nbytes <= KEPT and not is_const(node) and node.inputs != ()

@@ -1,7 +1,7 @@
 """Infers the storage types of a symbol's values, by running the operators' storage rules on operands without values.
 
-A rule decides from storage types, shapes and parameters, never from values. So it can run on typed nodes that stand for the parts of sparse
-operands, which may store any number of elements. A graph without sparse values is not looked at: it is compiled as a whole.
+A rule decides from storage types, shapes and parameters, never from values. So it can run on typed nodes in place of the parts of sparse
+operands, which may store any number of elements. A graph without sparse values skips this: it is compiled as a whole.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

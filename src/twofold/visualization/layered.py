@@ -14,7 +14,7 @@ from .drawing import Svg
 WIDTH, HEIGHT, PASSING, BESIDE, BELOW = 168, 40, 12, 18, 30
 #: Characters that fit into a line of a box.
 FITTING = 22
-#: Edges that pass more layers are drawn straight: with a place in each layer, a long unrolled network would grow without bound.
+#: Edges that pass more layers than this are drawn straight. With a place in each layer, a long unrolled network would become too wide.
 LONGEST = 40
 SWEEPS = 4
 

@@ -79,7 +79,7 @@ def read_idx_arrays(source: Source, content: Content, selection: Selection) -> N
 
 
 def _labels_beside(source: Source, count: int) -> np.ndarray | None:
-    """The labels in the file that the data set of MNIST has with one of images."""
+    """The labels in MNIST's file that belongs to a file of images."""
     data = source.beside("images-idx3", "labels-idx1")
     if data is None:
         return None

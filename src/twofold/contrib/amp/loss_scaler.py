@@ -11,7 +11,7 @@ __all__ = ["LossScaler"]
 class LossScaler:
     """Adapts the factor by which a loss is multiplied before backward.
 
-    It halves after a step with gradients that are not finite, and doubles after 2000 steps without one, up to 2^24.
+    The factor halves after a step with gradients that are not finite, and doubles after 2000 finite steps, up to 2^24.
 
     Notes
     -----

@@ -13,7 +13,7 @@ from ...formats.files import file_exists, join_path, open_file, read_file
 from ...formats.urls import is_url
 from .package import onnx_package
 
-#: Bytes per element of the dtypes that arrays in other files may have are those of NumPy; types of less than a byte are packed.
+#: Arrays in external files have NumPy's bytes per element; types of less than a byte are packed.
 _PACKED = 2
 #: An array of a damaged file must not ask for memory without bounds: what the file holds, plus this.
 _SLACK = 1 << 20

@@ -111,7 +111,7 @@ class GraphReader:
                     size.dim_param = f"{info.name}.{k}"
         try:
             graph = onnx.shape_inference.infer_shapes(self.model, data_prop=True).graph
-        except Exception:  # whatever it runs into: it is only an aid, and faults are reported with the node that they are in
+        except Exception:  # any error: folding is optional, and reading reports the same fault with its node
             graph = self.model.graph
         for info in [*graph.value_info, *graph.output, *graph.input]:
             self._types[info.name] = _type_of(info)

@@ -1,6 +1,6 @@
-"""Sizes that may vary: a graph is written for two choices of them, and what differs becomes a form that holds for all, or an error.
+"""Sizes that may vary: a graph is written for two choices of them. A difference becomes a form that holds for all sizes, or an error.
 
-Only the sizes in constants can differ: where a reshape has one unknown size, ONNX infers it; a size that it keeps, it copies.
+Only sizes in constants can differ: ONNX infers one unknown size of a reshape, and copies a size that the reshape keeps.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
-"""``mx.contrib.quantization``: models with 8-bit weights and values, whose products are those of integers.
+"""``mx.contrib.quantization``: models with 8-bit weights and values, which multiply integers.
 
-Their files and weights take a quarter of the memory. With the extra ``jit`` on x86 processors with instructions for 8-bit integers (VNNI)
-their layers take a half to a sixth of the time of float32 layers. Elsewhere the products are exact sums of float32 numbers, which save no
+Files and weights take a quarter of the memory. With the extra ``jit``, on x86 processors with instructions for 8-bit integers (VNNI),
+layers take a half to a sixth of the time of float32 layers. Elsewhere the products are exact sums of float32 numbers, which save no
 time.
 """
 

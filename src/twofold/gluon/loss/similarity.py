@@ -106,7 +106,7 @@ class SDMLLoss(Loss, arrays="nd"):
         """The loss (n,) of embeddings (n, d)."""
         rows = F.contrib.arange_like(x1, axis=0)
         is_pair = F.broadcast_equal(F.expand_dims(rows, axis=0), F.expand_dims(rows, axis=1))
-        # Counted by an operator, as a symbol's batch size is unknown; at least 1 below, so that a batch of one row divides by it.
+        # Counted by an operator, because a symbol's batch size is unknown. The divisor is at least 1, for batches of one row.
         count = F.sum(F.ones_like(rows))
         others = F.broadcast_div((1 - is_pair) * self.smoothing_parameter, F.maximum(count - 1, 1))
         labels = is_pair * (1 - self.smoothing_parameter) + others

@@ -149,7 +149,7 @@ class _Conv(HybridBlock, arrays="nd"):
     def _weight_shape(self, layout: str, kernel: tuple[int, ...], groups: int) -> tuple[int, ...]:
         """Shape of the weight: the data's layout with output channels in place of N, and the input channels of a group in place of C."""
         outer, inner = self._channels, self._in_channels // groups
-        if self._is_transposed:  # the weight of the convolution that it reverses, whose output is this one's input
+        if self._is_transposed:  # the weight of the convolution that it reverses: the output of that convolution is the input here
             outer, inner = self._in_channels, self._channels // groups
         sizes = iter(kernel)
         return tuple(outer if axis == "N" else inner if axis == "C" else next(sizes) for axis in layout)

@@ -20,7 +20,7 @@ class _Composite(RecurrentCell):
     def begin_state(self, batch_size: int = 0, func: Callable[..., State] = nd.zeros, **kwargs: object) -> list[State]:
         """The initial states of all cells; see `RecurrentCell.begin_state`."""
         self._check_unmodified()
-        # By the parts, not from `state_info`: each gives its states names of its own, and a part may start them differently.
+        # Each part makes its states, not `state_info`: parts name their states, and may initialize them differently.
         return [state for cell in self._cells() for state in cell.begin_state(batch_size=batch_size, func=func, **kwargs)]
 
 
