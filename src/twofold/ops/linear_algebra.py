@@ -1,4 +1,4 @@
-"""Decompositions, inverses and determinants of (…, n, n) or (…, m, n) matrices, with their gradients.
+"""Decompositions and inverses of (…, n, n) or (…, m, n) matrices, with their gradients.
 
 Gradients are written over ``xp``, so they have gradients in turn. Sources: M. Giles, "Collected matrix derivative results for forward
 and reverse mode algorithmic differentiation", 2008; I. Murray, "Differentiation of the Cholesky decomposition", 2016; M. Seeger et al.,
@@ -10,14 +10,9 @@ functions that do not depend on that choice; where values repeat they are not fi
 matrix only one triangle is read, and the gradient is the symmetric one.
 """
 
-import math
-from itertools import combinations, permutations
-from string import ascii_letters
-
 from ..dtype import COMPLEX, promote
 from ..errors import ParameterError, ShapeError
 from ..opdef.declare import op, primitive
-from ..opdef.params import Shape
 from ..opdef.shapes import broadcast_shapes
 from .creation import diagonal
 
@@ -162,116 +157,7 @@ def inverse(xp, A):
 
 inverse.type(type_of_square)
 inverse.grad(lambda xp, dout, out: -xp.matmul(xp.matmul(xp.matrix_transpose(out), dout), xp.matrix_transpose(out)))
-
-
-# determinants
-
-
-@primitive("_linalg_det", "linalg_det", "_npi_det", reference=lambda np, A: np.linalg.det(A), floats=NUMBERS, complex_gradient=True)
-def det(xp, A):
-    """Determinants of (…, n, n) matrices."""
-
-
-@det.type
-def _(A):
-    require_matrices(A)
-    return A.shape[:-2], A.dtype
-
-
-@det.grad
-def _(xp, dout, out, A):
-    if xp.dtype_of(A) in COMPLEX:  # of real matrices by cofactors, which singular ones have too
-        return expand_scalars(xp, dout * out) * xp.matrix_transpose(xp.inverse(A))
-    return expand_scalars(xp, dout) * xp.cofactors(A)
-
-
-def _products_without(np, values, count):
-    """Products (…, n, …, n) of all but ``count`` of the values (…, n), by the places left out; 0 where a place repeats."""
-    if count == 1:
-        one, ahead, back = np.ones_like(values[..., :1]), np.cumprod(values, axis=-1), np.cumprod(values[..., ::-1], axis=-1)[..., ::-1]
-        return np.concatenate([one, ahead[..., :-1]], axis=-1) * np.concatenate([back[..., 1:], one], axis=-1)
-    same = np.eye(values.shape[-1]) == 1
-    found = _products_without(np, np.where(same, 1, values[..., None, :]), count - 1)
-    for k in range(count - 1):
-        found = np.where(np.reshape(same, (len(same), *[1] * k, len(same), *[1] * (count - 2 - k))), 0, found)
-    return found
-
-
-def _cofactors(np, A, *directions):
-    # Of S = diag(s) in A = U · S · V, the derivative of det along E₀ … Eₖ is the sum, over places i₀ … iₖ and their permutations π, of
-    # sign(π) · E₀[i₀, π(i₀)] · … · Eₖ[iₖ, π(iₖ)] times the product of the other s. What E₀ is multiplied by there is the result for S.
-    u, s, vh = np.linalg.svd(A)
-    inner = [np.matmul(np.matmul(np.swapaxes(u, -1, -2), d), np.swapaxes(vh, -1, -2)) for d in directions]
-    # in float64: products in float32 could overflow on the way
-    others = np.asarray(_products_without(np, np.asarray(s, dtype=np.float64), len(inner) + 1), dtype=A.dtype)
-    letters = ascii_letters[: len(inner) + 1]
-    found = np.zeros_like(A)
-    for sign, order in _permutations(letters):
-        terms = [f"...{letters}", *[f"...{row}{column}" for row, column in zip(letters[1:], order[1:], strict=True)]]
-        if order[0] == letters[0]:
-            on_diagonal = np.einsum(f"{','.join(terms)}->...{letters[0]}", others, *inner)
-            found = found + sign * on_diagonal[..., None] * np.eye(A.shape[-1], dtype=A.dtype)
-        else:
-            found = found + sign * np.einsum(f"{','.join(terms)}->...{letters[0]}{order[0]}", others, *inner)
-    return np.matmul(np.matmul(u, found), vh) * (np.linalg.det(u) * np.linalg.det(vh))[..., None, None]
-
-
-def _permutations(items):
-    """The permutations of distinct items, with their signs."""
-    for order in permutations(range(len(items))):
-        inversions = sum(a > b for a, b in combinations(order, 2))
-        yield 1 - 2 * (inversions % 2), "".join(items[k] for k in order)
-
-
-@primitive(reference=_cofactors, floats=FLOATS)
-def cofactors(xp, A, *directions):
-    """Matrices of cofactors, which are the determinants' gradients, differentiated along each of the directions in turn.
-
-    Determinants are polynomials: unlike det(A) · inverse(A)ᵀ, this is finite for singular matrices too, and so are its gradients.
-    """
-
-
-cofactors.type(lambda A, *directions: type_of_square(A))
-
-
-@cofactors.grad
-def _(xp, dout, A, directions):
-    # the derivative of det along several directions does not depend on their order
-    along = [xp.cofactors(A, *directions[:k], dout, *directions[k + 1 :]) for k in range(len(directions))]
-    return xp.cofactors(A, *directions, dout), *along
-
-
-@cofactors.sample
-def _(draw):
-    singular = draw.real((2, 3, 3), then=lambda np, x: x * np.array([[1], [1], [0]], x.dtype))
-    return [draw(singular), draw(singular, draw.real((2, 3, 3))), draw(draw.real((3, 3)), draw.real((3, 3)), draw.real((3, 3)))]
-
-
-@primitive(
-    "_linalg_slogdet", "linalg_slogdet", "_npi_slogdet", reference=lambda np, A: tuple(np.linalg.slogdet(A)), outputs=2, floats=FLOATS
-)
-def slogdet(xp, A):
-    """Signs and logarithms of the magnitudes of determinants; 0 and -inf of singular matrices, whose gradient is 0, as in MXNet."""
-
-
-@slogdet.type
-def _(A):
-    require_matrices(A)
-    return [(A.shape[:-2], A.dtype)] * 2
-
-
-@slogdet.grad
-def _(xp, dout, out, A):
-    if dout[1] is None:
-        return None
-    singular = xp.equal(expand_scalars(xp, out[0]), 0)
-    # LAPACK raises if a matrix has no inverse: singular ones are replaced before, and get the gradient 0
-    back = xp.matrix_transpose(xp.inverse(xp.where(singular, eye_like(xp, A), A)))
-    return xp.where(singular, 0, expand_scalars(xp, dout[1]) * back)
-
-
-for _op in (inverse, det, cofactors, slogdet):
-    _op.sample(lambda draw: [draw(draw.real((2, 3, 3), then=well_conditioned)), draw(draw.real((1, 1), low=0.5))])
+inverse.sample(lambda draw: [draw(draw.real((2, 3, 3), then=well_conditioned)), draw(draw.real((1, 1), low=0.5))])
 
 
 # triangular and orthogonal factors
@@ -551,37 +437,3 @@ for _shape in ((2, 3, 3), (4, 3), (2, 3)):
 @pinv.sample
 def _(draw):
     return draw(draw.real((2, 3, 3), then=positive_definite), draw.real((2,), 0.0, 1e-4), gradient=False, why=WHY, hermitian=True)
-
-
-# tensors as matrices
-
-
-@op("_npi_tensorinv", floats=FLOATS)
-def tensorinv(xp, a, *, ind: int = 2):
-    """The array b with tensordot(b, x, ind) undoing tensordot(a, x, n): axes from ``ind`` on, then those before it."""
-    if not 0 < ind < len(a.shape) or math.prod(a.shape[:ind]) != math.prod(a.shape[ind:]):
-        raise ShapeError("the array is not a square matrix", f"shape {a.shape}, ind={ind}", "pass axes with equal products")
-    n = math.prod(a.shape[:ind])
-    return xp.reshape(xp.inverse(xp.reshape(a, shape=(n, n))), shape=(*a.shape[ind:], *a.shape[:ind]))
-
-
-@tensorinv.sample
-def _(draw):
-    return draw(draw.real((4, 2, 2), then=lambda np, x: x + 5 * np.eye(4, dtype=x.dtype).reshape(4, 2, 2)), ind=1)
-
-
-@op("_npi_tensorsolve", alike=True, floats=FLOATS)
-def tensorsolve(xp, a, b, *, a_axes: Shape = ()):
-    """``x`` with tensordot(a, x, x.ndim) = b; the axes ``a_axes`` of ``a`` are moved to its end before."""
-    axes = [k % len(a.shape) for k in a_axes]
-    a = xp.permute_dims(a, axes=(*[k for k in range(len(a.shape)) if k not in axes], *axes))
-    shape = a.shape[len(b.shape) :]
-    n = math.prod(shape)
-    if math.prod(b.shape) != n or math.prod(a.shape) != n * n:
-        raise ShapeError("the numbers of equations and unknowns differ", f"{a.shape} and {b.shape}", "pass as many equations as unknowns")
-    return xp.reshape(xp.solve(xp.reshape(a, shape=(n, n)), xp.reshape(b, shape=(n, 1))), shape=shape)
-
-
-@tensorsolve.sample
-def _(draw):
-    return draw(draw.real((2, 2, 4), then=lambda np, x: x + 5 * np.eye(4, dtype=x.dtype).reshape(2, 2, 4)), draw.real((2, 2)))

@@ -1,10 +1,10 @@
-"""MXNet's NumPy operators of linear algebra: products, contractions, eigenvalues, polynomials."""
+"""MXNet's NumPy operators of linear algebra: products, contractions, eigenvalues, equations of tensors, polynomials."""
 
 import math
 from typing import Any
 
 from ..errors import ShapeError
-from ..opdef.declare import numpy_op
+from ..opdef.declare import numpy_op, op
 from ..opdef.params import Shape
 from ..opdef.shapes import normalized_axis
 from .linear_algebra import FLOATS, WHY, positive_definite
@@ -135,3 +135,37 @@ def npi_polyval(xp, p, x):
 
 npi_polyval.dtypes(joined_dtype)
 npi_polyval.sample(lambda draw: draw(draw.real((3,)), draw.real((2, 2))))
+
+
+# tensors as matrices
+
+
+@op("_npi_tensorinv", floats=FLOATS)
+def tensorinv(xp, a, *, ind: int = 2):
+    """The array b with tensordot(b, x, ind) undoing tensordot(a, x, n): axes from ``ind`` on, then those before it."""
+    if not 0 < ind < len(a.shape) or math.prod(a.shape[:ind]) != math.prod(a.shape[ind:]):
+        raise ShapeError("the array is not a square matrix", f"shape {a.shape}, ind={ind}", "pass axes with equal products")
+    n = math.prod(a.shape[:ind])
+    return xp.reshape(xp.inverse(xp.reshape(a, shape=(n, n))), shape=(*a.shape[ind:], *a.shape[:ind]))
+
+
+@tensorinv.sample
+def _(draw):
+    return draw(draw.real((4, 2, 2), then=lambda np, x: x + 5 * np.eye(4, dtype=x.dtype).reshape(4, 2, 2)), ind=1)
+
+
+@op("_npi_tensorsolve", alike=True, floats=FLOATS)
+def tensorsolve(xp, a, b, *, a_axes: Shape = ()):
+    """``x`` with tensordot(a, x, x.ndim) = b; the axes ``a_axes`` of ``a`` are moved to its end before."""
+    axes = [k % len(a.shape) for k in a_axes]
+    a = xp.permute_dims(a, axes=(*[k for k in range(len(a.shape)) if k not in axes], *axes))
+    shape = a.shape[len(b.shape) :]
+    n = math.prod(shape)
+    if math.prod(b.shape) != n or math.prod(a.shape) != n * n:
+        raise ShapeError("the numbers of equations and unknowns differ", f"{a.shape} and {b.shape}", "pass as many equations as unknowns")
+    return xp.reshape(xp.solve(xp.reshape(a, shape=(n, n)), xp.reshape(b, shape=(n, 1))), shape=shape)
+
+
+@tensorsolve.sample
+def _(draw):
+    return draw(draw.real((2, 2, 4), then=lambda np, x: x + 5 * np.eye(4, dtype=x.dtype).reshape(2, 2, 4)), draw.real((2, 2)))

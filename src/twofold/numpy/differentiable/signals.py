@@ -11,7 +11,7 @@ from ...imperative.invoke import host_of
 from ...ndarray.host_calls import is_recorded, to_numpy
 from ...ndarray.types import ArrayLike, Axis, DTypeLike
 from ...opdef.shapes import normalized_axes, normalized_axis
-from ...ops import discrete_convolution
+from ...ops.primitive_convolve import convolve_full
 from ..array import ndarray
 from ..creation import broadcast_view, ones_like, operand, operands, zeros_like
 from ..forms import form_of
@@ -37,7 +37,7 @@ def _convolved(a: ArrayLike, v: ArrayLike, mode: str | int, *, correlates: bool)
     x, y = x.astype(wide, copy=False), y.astype(wide, copy=False)
     if correlates:
         y = (y if is_float(wide) else y.conj())[::-1]
-    every = run(discrete_convolution.convolve_full, x, y).astype(dtype, copy=False)
+    every = run(convolve_full, x, y).astype(dtype, copy=False)
     short, long = sorted((x.size, y.size))
     if kind == MODES["full"]:
         return every

@@ -2,7 +2,7 @@
 
 from ...opdef.shapes import normalized_axes
 from .. import primitive_reduce as reduce
-from ..linear_algebra import det
+from ..determinants import det
 from ..ordering import topk
 from ..reduction import mean_axis
 
