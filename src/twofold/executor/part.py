@@ -82,6 +82,7 @@ class Part:
     @cached_property
     def inference(self) -> Program:
         """Computes the values made, then the states written."""
+        # a captured form holds the addresses of the arrays of one executor, so parts that share a function do not share that
         return self.function.inference.for_owner()
 
     @cached_property

@@ -94,7 +94,7 @@ def open_file(path: Name, mode: Literal["rb", "wb"]) -> BinaryIO:
                 return cast("BinaryIO", RangedFile(name))
             system, inner = filesystem(name)
             return system.open(inner, mode)
-        return Path(_local(name)).open(mode, buffering=0 if mode == "wb" else -1)  # type: ignore[return-value]  # FileIO or BufferedReader
+        return cast("BinaryIO", Path(_local(name)).open(mode, buffering=0 if mode == "wb" else -1))
 
 
 def open_text(path: Name, encoding: str) -> TextIO:

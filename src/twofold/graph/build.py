@@ -80,6 +80,8 @@ def _node(
     below = [i.dtype for i in inputs if i is not None and i.tracked]
     if len(types) == 1:
         return Application(bound_op, inputs, *types[0], _carries(types[0][1], below), body)
+    # The application of an operator with several results has no type of its own; each of its parts is an `item` of it, interned like any
+    # other node, so that a rule that selects a result gets the part itself.
     node = Application(bound_op, inputs, (), "several", bool(below), body)
     parts = []
     for k, (shape, dtype) in enumerate(types):

@@ -38,12 +38,12 @@ def _last(shape: Sequence[Item]) -> tuple[Item, ...]:
 
 
 def _to_last(ndim: int) -> tuple[int, ...]:
-    """The permutation that does this."""
+    """The permutation that moves axis 1 of so many axes to the end."""
     return _last(tuple(range(ndim)))
 
 
 def _to_first(ndim: int) -> tuple[int, ...]:
-    """Its inverse."""
+    """The inverse of `_to_last`."""
     return (0, ndim - 1, *range(1, ndim - 1))
 
 
@@ -117,6 +117,7 @@ class _Choice:
         moves = {n for n in order if _moves(n, gains)}
         self.images = {n: list(dict.fromkeys(_images_of(n))) for n in moves}
         self.readers: dict[Node, list[Application]] = {}
+        #: Images that something outside the region reads with channels first: results of the program, and operands of other operations.
         self.seen_first = set(outputs)
         for n in order:
             images = self.images.get(n, [])
@@ -212,6 +213,7 @@ class _Writer:
 
     def __init__(self, chosen: set[Application]) -> None:
         self.chosen = chosen
+        #: The new nodes by the old ones, in each layout. A node that both layouts read is in both, connected by one transposition.
         self.first: dict[Node, Node] = {}
         self.last: dict[Node, Node] = {}
 

@@ -46,6 +46,7 @@ def find_epilogues(
     taken: set[Application] = set()
     for t, nodes in enumerate(steps):
         found_here = _epilogue(reads, t, known, takes) if len(nodes) == 1 else None
+        # a node belongs to one call: of two products that could take it in, the earlier one does
         if found_here is not None and taken.isdisjoint(found_here.nodes):
             found.append(found_here)
             taken.update(found_here.nodes)
@@ -109,6 +110,7 @@ def _kernel(reads: _Reads, t: int) -> Epilogue | None:
     if not all(n.bound_op.op.elementwise and n.shape == product.shape for n in nodes):
         return None
     results = [n for n in nodes if n in reads.outputs or any(u not in nodes for _, u in reads.of.get(n, []))]
+    # the result is written over the product, element by element: it must have the product's size
     alike = len(results) == 1 and results[0].dtype == product.dtype
     # the kernel's other operands are arrays of the same shape, or broadcast along all axes but the channels
     return Epilogue("kernel", (product, *nodes), (t, last)) if alike and all(_fits(i, product) for n in nodes for i in n.operands) else None

@@ -55,7 +55,7 @@ def input_gradients(node: Application, douts: Sequence[Node | None]) -> list[Nod
         _check_real(node)
     if op.grad_rule is None:
         return _through_body(node, douts)
-    got = _call_rule(node, douts)
+    got = _call_rule(op.grad_rule, node, douts)
     out: list[Node | None] = []
     for operand, grad in zip(node.inputs, [*got, *[None] * len(node.inputs)], strict=False):
         out.append(_fit(grad, operand) if operand is not None and grad is not None and operand.tracked else None)
@@ -74,7 +74,7 @@ def _check_real(node: Application) -> None:
         )
 
 
-def _call_rule(node: Application, douts: Sequence[Node | None]) -> list[Any]:
+def _call_rule(rule: Callable[..., Any], node: Application, douts: Sequence[Node | None]) -> list[Any]:
     bound_op = node.bound_op
     op, count = bound_op.op, len(bound_op.op.inputs)
     single = len(node.parts) == 1
@@ -87,14 +87,14 @@ def _call_rule(node: Application, douts: Sequence[Node | None]) -> list[Any]:
     have |= dict(zip(op.scalars, node.inputs[len(arrays) :], strict=True))
     have |= bound_op.params
     # a rule names what it reads; whatever the gradient graph then does not contain need not be saved by forward
-    wanted = inspect.signature(op.grad_rule).parameters.values()  # type: ignore[arg-type]
+    wanted = inspect.signature(rule).parameters.values()
     positional = [have[p.name] for p in list(wanted)[1:] if p.kind is p.POSITIONAL_OR_KEYWORD]
     everything = any(p.kind is p.VAR_KEYWORD for p in wanted)
     keywords = {p.name: have[p.name] for p in wanted if p.kind is p.KEYWORD_ONLY}
     if everything:
         named = {p.name for p in wanted}
         keywords |= {k: v for k, v in bound_op.params.items() if k not in named}
-    got = op.grad_rule(G, *positional, **keywords)  # type: ignore[misc]
+    got = rule(G, *positional, **keywords)
     return list(got) if isinstance(got, (tuple, list)) else [got]
 
 

@@ -84,6 +84,7 @@ def _read_only_by_each_other(
 ) -> set[Application]:
     """Element-wise nodes all of whose readers, direct and indirect, are such nodes too."""
     found: set[Application] = set()
+    # users come first, so that one pass decides: a node may wait for the end of the program if all that reads it waits too
     for n in reversed(order):
         is_meant = n.bound_op.op.elementwise and is_large_enough(n)
         if is_meant and all(r in found for r in readers.get(n, ())):
@@ -132,6 +133,7 @@ def _grouped(members: Sequence[Member], outputs: Sequence[Node], readers: dict[N
     waiting: set[Node] = set()
     for _, group in sorted(groups.items(), key=lambda pair: pair[0][0]):
         needs = any(i in waiting for m in group for n in m.nodes for i in n.inputs)
+        # a kernel that reads nothing delayed runs where it stands: in the middle of the program its operands may be freed earlier
         if len(group) > 1 or needs or any(n.shape == () for n in group[0].nodes):
             kept.append(tuple(group))
             waiting.update(n for m in group for n in m.nodes)

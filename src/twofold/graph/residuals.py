@@ -47,6 +47,7 @@ def residuals(
     may = {n for n in computed if may_be_saved(n) and n not in again}
     found = _reached(backward, may.union(given))
     if recompute:
+        # Only values that backward reads count towards √n. Then the walk starts again: what a dropped value was computed from is now read.
         read = may.intersection(found)
         found = _reached(backward, {*checkpoints([n for n in computed if n in read]), *given})
     return found

@@ -4,6 +4,7 @@ import atexit
 import os
 import threading
 from time import perf_counter
+from typing import Any
 from warnings import warn
 
 from ..config import launched
@@ -56,10 +57,10 @@ def set_config(**kwargs: object) -> None:
     >>> mx.profiler.set_config()
     """
     if kwargs.get("profile_process") == "server":
-        given = {name: value for name, value in kwargs.items() if name != "profile_process"}
+        given: dict[str, Any] = {name: value for name, value in kwargs.items() if name != "profile_process"}
         Config().assign(given)  # checked here, where the mistake is
         if "filename" in given:
-            given["filename"] = os.fspath(kwargs["filename"])  # type: ignore[arg-type]
+            given["filename"] = os.fspath(given["filename"])
         send("set_config", given)
         return
     RECORDER.configure(kwargs)

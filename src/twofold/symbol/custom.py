@@ -58,6 +58,7 @@ def _prop_of(node: SymbolNode) -> CustomOpProp:
 
 def _states(node: SymbolNode) -> range:
     """Positions of the inputs that are states; none while the operator is not registered."""
+    # asked each time: the operator may be registered after the file with the node has been loaded
     count, op_type = len(node.inputs), node.attrs.get("op_type")
     states = names_of(f"Custom({op_type})", _prop_of(node)).states if op_type in REGISTERED else []
     return range(count - len(states), count)

@@ -71,7 +71,7 @@ def _namespaces() -> dict[str, Operators]:
     prefixes: dict[str, list[str]] = {"op": [""], "_internal": [""]}
     for prefix, where in PREFIXES.items():
         prefixes.setdefault(where, []).append(prefix)
-    del prefixes["random"]  # written by hand
+    del prefixes["random"]  # `symbol.random`, whose functions choose an operator by the kinds of their arguments
     return {name: Operators(f"{PACKAGE}.{name}", f"Operators of mx.sym.{name}.", found) for name, found in prefixes.items()}
 
 
@@ -106,7 +106,7 @@ def attach() -> None:
     """Attach the methods that operators declare to `Symbol`."""
     for op in [op for op in OPS.values() if op.method_name and op.front.symbol_method]:
         attach_method(Symbol, op.method_name, made(op.title, op.method_name))
-    Symbol.astype = made(astype.title, "cast")  # type: ignore[attr-defined]
+    attach_method(Symbol, "astype", made(astype.title, "cast"))
     for method in (expand_dims, flatten, split_v2, squeeze):
         attach_method(Symbol, method.__name__, method)
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import DTypeError
+from ..generated_methods import attach_method
 from ..opdef.frontend import named
 from ..opdef.registry import OPS
 from ..opdef.spec import Op
@@ -120,8 +121,8 @@ def attach() -> None:
         setattr(Symbol, f"__r{name}__", _method(row, reverse=True))
     for name, formula in COMPARISON.items():
         setattr(Symbol, f"__{name}__", _method(_relation(formula)))
-    Symbol.__neg__ = lambda self: _applied(ARITHMETIC["mul"].number, self, scalar=-1.0)  # type: ignore[attr-defined]
-    Symbol.__abs__ = lambda self: _applied(HintedOp(absolute, absolute.title), self)  # type: ignore[attr-defined]
+    attach_method(Symbol, "__neg__", lambda self: _applied(ARITHMETIC["mul"].number, self, scalar=-1.0))
+    attach_method(Symbol, "__abs__", lambda self: _applied(HintedOp(absolute, absolute.title), self))
 
 
 attach()

@@ -16,6 +16,7 @@ from .symbol import Symbol
 
 __all__ = ["NDArrayOp", "NumpyOp", "PythonOp"]
 
+#: Numbers the classes made by `PythonOp._node`, each of which is registered under a name of its own.
 _numbers = count()
 Shapes = list[list[int]]
 

@@ -81,7 +81,7 @@ def poisson(lam: Parameter = 1, shape: object = NULL, dtype: object = NULL, **kw
 def exponential(scale: Parameter = 1, shape: object = NULL, dtype: object = NULL, **kwargs: object) -> Symbol:
     """Samples from the exponential distribution with mean ``scale``."""
     # the operator takes the rate
-    return _draw("exponential", {"lam": 1.0 / scale}, shape, dtype, kwargs)  # type: ignore[operator]
+    return _draw("exponential", {"lam": 1.0 / scale}, shape, dtype, kwargs)
 
 
 def gamma(alpha: Parameter = 1, beta: Parameter = 1, shape: object = NULL, dtype: object = NULL, **kwargs: object) -> Symbol:
