@@ -1,7 +1,7 @@
 """Measures the convolution algorithms and writes the table that chooses among them: ``make tune``.
 
-On one core, by the least CPU time of several rounds, in which all candidates take turns so that other programs disturb them equally. Of
-the candidates within a factor `NEARLY` of the least time the simplest with the smallest blocks is chosen.
+It measures the least CPU time on one core over several rounds. The candidates take turns, so that other programs disturb them equally.
+Among the candidates within a factor `NEARLY` of the least time, it chooses the simplest one with the smallest blocks.
 """
 
 import json

@@ -1,6 +1,6 @@
-"""Epilogues of direct convolutions as machine code: element-wise steps over the results of some filters, on their way out of the tile.
+"""Epilogues of direct convolutions as machine code: element-wise steps on a tile of results before it is stored.
 
-They are those of a kernel that would follow, with the same bits, but the results are still in the L1 cache, and are written once.
+The steps are those of a kernel that would follow, with the same bits. Here the results are still in the L1 cache, and are written once.
 """
 
 from collections.abc import Iterator

@@ -2,7 +2,7 @@
 
 A task is cut into pieces. The thread that has it writes it on the board, works on pieces itself, and returns when all are done; helpers
 take pieces from the board. A helper spins for the next task in machine code, without the GIL, for some 100 µs, then sleeps until a task
-of some size wakes it. No thread waits for a helper to begin, so a helper without a core costs nothing. If a helper is late with a piece
+large enough wakes it. No thread waits for a helper to begin, so a helper without a core costs nothing. If a helper is late with a piece
 that it has begun, because it has lost its core, nothing is offered for four times as long as was lost, and twice as long if the next
 piece is late too. Before a helper is woken it is moved off the core of the thread that wakes it: the system would often run the two in
 turns there.
@@ -10,7 +10,7 @@ turns there.
 | word of the board | |
 |---|---|
 | ticket | the number of the task times 65,536, and how many of its pieces are not taken |
-| owner | whether a thread has a task on the board; another one with a task does all pieces itself |
+| owner | whether a thread has a task on the board; another thread with a task then computes all pieces itself |
 | function, numbers, arguments, count | the task: ``function(numbers, arguments, count, piece)`` returns null, or refuses |
 | finished, refused | how many pieces helpers have finished, and how many of these refused |
 | alone, level | until when nothing is offered, and for how long that was the last time, in nanoseconds |

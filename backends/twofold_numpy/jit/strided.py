@@ -7,8 +7,8 @@ import numpy as np
 from .callables import address_of
 from .structure import STRIDED, Extents, Structure
 
-#: Where each element of a row is on a cache line of its own (of LINE bytes), rows are processed in blocks of COLUMNS elements: all rows of
-#: a block are done, while its cache lines are loaded, before the next block begins.
+#: If each element of a row is on its own cache line (of LINE bytes), rows are processed in blocks of COLUMNS elements: all rows of a block
+#: are finished, while its cache lines are loaded, before the next block begins.
 COLUMNS, LINE = 64, 64
 
 

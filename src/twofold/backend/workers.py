@@ -36,7 +36,7 @@ def count() -> int:
 def run_all(pieces: Sequence[Task]) -> None:
     """Run the pieces of a task, first on this thread and last on helpers, with floating-point warnings off there, and wait for all.
 
-    This thread waits for a piece only if a helper has begun it. A helper that begins none (the machine is busy) is not waited for.
+    This thread waits for a piece only if a helper has begun it, so helpers that get no core on a busy machine cause no wait.
     """
     left = list(pieces)  # a helper that comes late finds it empty: it keeps no array alive
     ended: SimpleQueue[BaseException | None] = SimpleQueue()

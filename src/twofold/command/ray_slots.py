@@ -34,7 +34,7 @@ OWN = {"RAY_memory_monitor_refresh_ms": "0", "RAY_AUTH_MODE": "token"}
 STORE = 80_000_000
 #: Seconds in which an actor that lives answers.
 ANSWER = 5.0
-#: What Open MPI runs instead of ssh, with the machine's name and the words of a command: it leaves them in a file for `RaySlots.attend`.
+#: The program that Open MPI runs instead of ssh, with the machine's name and a command: it writes both to a file for `RaySlots.attend`.
 STARTER = """\
 #!/bin/sh
 host=$1; shift

@@ -62,8 +62,8 @@ def sha1_of(filename: str | os.PathLike[str]) -> str:
 def fetch(url: str, target: str, verify_ssl: bool = True, sha1_hash: str | None = None) -> None:
     """Copy what a URL names into a file, which is replaced atomically: no reader ever sees a part of it.
 
-    What arrived before an attempt failed is kept beside the file, and the next one asks for the rest, if the server tells by what it can be
-    sure that the content is still the same, and sends ranges.
+    The bytes that arrived before a failure are kept next to the file. The next attempt requests the rest, if the server identifies the
+    content (so that a change is noticed) and sends ranges.
 
     Raises
     ------

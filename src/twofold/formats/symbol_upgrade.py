@@ -1,4 +1,4 @@
-"""Upgrades the attributes of symbols written by earlier versions of MXNet as 1.9.1 does on loading, established by experiment.
+"""Upgrades the attributes of symbols written by earlier versions of MXNet, as 1.9.1 does on loading. The rules were found by experiment.
 
 Attributes other than an operator's parameters are spelled ``__lr_mult__``. Old files have ``lr_mult``, and store a variable's
 attributes at the operator that reads it, as ``weight_lr_mult``. Subgraphs are newer and need no upgrade.

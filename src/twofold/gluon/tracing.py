@@ -78,7 +78,7 @@ class Trace:
         """The traced graph of a file's record; None if its variables do not match the names of the block's parameters."""
         symbol = sym.load_json(record["symbol"])
         names = [str(sym.load_json(text).name) for text in record["inputs"]]
-        # Automatic names count from the start of the process, so those of a file may be other ones: the block is then traced again.
+        # Automatic names count from the start of the process, so a file may have other names: the block is then traced again.
         if not set(symbol.list_inputs()) <= {*names, *params}:
             return None
         return Trace(name, params, names, to_tuples(record["in_format"]), symbol, to_tuples(record["out_format"]), mirror)

@@ -14,7 +14,7 @@ MOST_NODES = 64
 #: Maximum number of 0-d nodes that a kernel computes for one that it needs.
 MOST_NUMBERS = 16
 
-#: What a node computes and from what: its operator, dtype, operands (indices of the kernel's nodes or inputs, or constants), and
+#: A node of a kernel: its operator, dtype, operands (indices of the kernel's nodes or inputs, or constants), and
 #: whether nodes outside the kernel read it.
 Signature = tuple[Any, ...]
 

@@ -1,8 +1,8 @@
 """Row reductions that keep their axis where their results are used as columns.
 
 NumPy scripts write ``x - x.mean(1)[:, None]``: they reduce the last axis and reshape the result to have it again. A kernel over rows
-holds a reduction's result as a column, one element per row. So this pass makes the reduction keep its axis, and computes what lies
-between it and the reshape with columns: the whole is then one kernel, as with ``keepdims=True``.
+holds a reduction's result as a column, one element per row. So this pass makes the reduction keep its axis, and computes the
+operations between reduction and reshape on columns: the whole is then one kernel, as with ``keepdims=True``.
 """
 
 from collections.abc import Sequence

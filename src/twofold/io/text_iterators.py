@@ -229,10 +229,10 @@ def _svm_sample(folder: Path) -> "LibSVMIter":
 
 @register_iterator(sample=_svm_sample, rows=range(4))
 class LibSVMIter(_TextIter):
-    """Iterates over the sparse rows of a file in LibSVM's format, of which some megabytes are in memory at a time.
+    """Iterates over the sparse rows of a file in LibSVM's format, with a few megabytes of it in memory at a time.
 
     A line is a label and pairs of a column, counted from 0, and a number: ``1 0:0.5 3:1.25``. A label's weight (``1:0.5``), queries
-    (``qid:1``) and what follows ``#`` are ignored. Batches of data are csr arrays.
+    (``qid:1``) and text after ``#`` are ignored. Batches of data are csr arrays.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ class EvalMetric:
 
     #: The name of metrics that are given none.
     _default_name: ClassVar[str] = "metric"
-    #: Whether `update` accumulates the global sums. Metrics written before MXNet 1.5 know nothing of them, so this is opt-in.
+    #: Whether `update` accumulates the global sums. Metrics written before MXNet 1.5 do not have global sums, so this is opt-in.
     _has_global_stats: bool = False
 
     def __init__(

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-#: By NumPy's function: a function of the same arguments, with a gradient. It returns NotImplemented for arguments with which there is none.
+#: By NumPy's function: a function of the same arguments with a gradient. It returns NotImplemented where there is no gradient.
 FORMS: dict[Any, Callable[..., Any]] = {}
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -66,7 +66,7 @@ def call(*args, **options):
 """
 #: Whether nothing follows the parameters that a template spells out.
 ALONE = "not more and not options and not listeners"
-#: Whether an argument is an array, or a view whose memory is at hand: that of a recorded one is a copy, recorded each time.
+#: Whether an argument is an array, or a view with its memory at hand. The elements of a recorded view are a copy, recorded each time.
 AT_HAND = "kind is cls or (kind is view and (of := a._of) is not None and (of.__class__ is plain or tls.tape is None))"
 REDUCTION = f"""
 def call(a, axis=None, *more, out=None, keepdims=False, **options):

@@ -1,7 +1,7 @@
 """MXNet's variants of arithmetic, comparison and logic, as three tables: operands of equal shape, broadcast operands, a scalar.
 
-``elemwise_*`` and ``_*`` take two arrays of equal shape, ``broadcast_*`` two that broadcast, ``_*_scalar`` an array and a scalar. Also the
-sum of many arrays.
+``elemwise_*`` and ``_*`` take two arrays of equal shape, ``broadcast_*`` two arrays that broadcast, ``_*_scalar`` an array and a scalar.
+The sum of many arrays is here too.
 """
 
 from typing import Any

@@ -41,8 +41,8 @@ def softmax_output(
     """Softmax of logits; its gradient is that of the cross-entropy with the label, ``probability - label``.
 
     Each sample (n, k…) is one row of logits; with ``multi_output`` axis 1 holds the classes of each position (n, k, d…), with
-    ``preserve_shape`` the last axis does. Labels are class indices (one per row), or probabilities in the data's shape. Without these
-    options labels of data's shape but for the last axis are taken too, as in MXNet; the first n of them are those of the rows.
+    ``preserve_shape`` the last axis does. Labels are class indices (one per row), or probabilities in the data's shape. As in
+    MXNet, without these options labels may also have the data's shape without the last axis; the first n are those of the rows.
 
     The gradient is ``grad_scale`` times the difference: divided by the number of samples ("batch"), of labels that are not
     ignored ("valid"), or neither ("null"); with ``multi_output``, except for "valid", also by the number of positions. Rows with
@@ -249,7 +249,8 @@ make_loss_output.sample(lambda draw: draw(draw.real((3, 2)), normalization="vali
 def svm_output(xp, data, label, *, margin: float = 1.0, regularization_coefficient: float = 1.0, use_linear: bool = False):
     """The scores (n, k); their gradient is that of the squared hinge loss of a one-against-all SVM, or of the plain hinge loss.
 
-    Scores may have more axes: with a label for each position the last one holds the classes, with a label for each sample all others do.
+    Scores may have more axes. With a label for each position, the last axis holds the classes; with a label for each sample, all other
+    axes do.
 
     Source: Tang, "Deep learning using linear support vector machines", 2013.
     """

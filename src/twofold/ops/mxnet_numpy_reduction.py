@@ -231,7 +231,7 @@ def matrix_norm(xp: Any, x: Any, order: float, is_nuclear: bool, axes: tuple[int
     return found if keepdims else xp.squeeze(found, axes)
 
 
-#: What MXNet's attribute ``flag`` says of a norm: of a vector (or what the order says), of singular values, Frobenius's, nuclear, of all.
+#: MXNet's attribute ``flag`` of each norm: of a vector (or by the order), of singular values, Frobenius's, nuclear, of all elements.
 BY_ORDER, SPECTRAL, FROBENIUS, NUCLEAR, FLAT = -1, 0, 1, 2, -2
 
 

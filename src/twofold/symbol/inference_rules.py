@@ -200,9 +200,8 @@ def _types(
 
 # probing
 
-#: Stand-in sizes: every unknown size gets a row of its own. The last may be refused by the operator: it finds out clipping
-#: and rounding to even sizes.
-#: The second column is in the other order, so that the smaller of two sizes is not taken for the first one.
+#: Stand-in sizes: every unknown size gets its own row. The last column detects clipping and rounding to even sizes; operators may
+#: refuse it. The second column is in the opposite order, so that the smaller of two sizes is not mistaken for the first one.
 _PROBES = [(24, 228, 840, 1), (36, 204, 1260, 3), (84, 156, 2100, 5), (144, 132, 3300, 7), (180, 60, 3900, 9), (216, 48, 4620, 11)]
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from ...errors import MissingDependency, ParameterError
 
-#: The version of ONNX's operators that is written unless another is asked for: what MXNet 1.9.1 writes, which every runtime reads.
+#: The default version of ONNX's operators in written files: the version that MXNet 1.9.1 writes. Every runtime reads it.
 DEFAULT_OPSET = 13
 #: The oldest version that is written, and that is read in full; what older ones write differently is read where it is unambiguous.
 OLDEST_OPSET = 13

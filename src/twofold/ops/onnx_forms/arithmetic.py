@@ -176,7 +176,7 @@ def _(onnx, node, *inputs):
 
 @mathematics.expm1.onnx
 def _(onnx, node, *inputs):
-    # exp(x) - 1 = 2 exp(x / 2) sinh(x / 2), without the cancellation near 0; below -100 it is -1, where the factors are 0 and infinite
+    # exp(x) - 1 = 2 exp(x / 2) sinh(x / 2), without the cancellation near 0; below -100 it is -1: there the factors are 0 and infinite
     (data,) = onnx.in_dtype(node.dtype, *inputs)
     half = onnx.Mul(onnx.Max(data, onnx.number(-100, node.dtype)), onnx.number(0.5, node.dtype))
     return onnx.Mul(onnx.Mul(onnx.number(2, node.dtype), onnx.Exp(half)), onnx.Sinh(half))
