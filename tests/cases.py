@@ -65,14 +65,13 @@ def each(names: str, cases: Iterable[Any], by: Callable[..., str] | None = None,
     default ``size`` cases in a row are a group. Fixtures are set up once for a group.
     """
     arguments = [name.strip() for name in names.split(",")]
+    parameters = [case if hasattr(case, "marks") else pytest.param(*(case if len(arguments) > 1 else (case,))) for case in cases]
     groups: dict[str, Group] = {}
-    for number, case in enumerate(cases):
-        parameter = case if hasattr(case, "marks") else pytest.param(*(case if len(arguments) > 1 else (case,)))
+    for number, (parameter, name) in enumerate(zip(parameters, _names(parameters, ids), strict=True)):
         title = f"part {number // size}" if by is None else by(*parameter.values)
         title = ", ".join([title, *(mark.name for mark in parameter.marks)])
         group = groups.setdefault(title, Group(title, tuple(parameter.marks), {}))
-        name = parameter.id or "-".join(map(ids, parameter.values))
-        group.cases[name if name not in group.cases else f"{name} ({number})"] = parameter.values
+        group.cases[name] = parameter.values
 
     def decorate(function: Test) -> Test:
         signature = inspect.signature(function)
@@ -90,6 +89,18 @@ def each(names: str, cases: Iterable[Any], by: Callable[..., str] | None = None,
         return pytest.mark.parametrize("group", [pytest.param(g, id=g.title, marks=g.marks) for g in groups.values()])(test)
 
     return decorate
+
+
+def _names(parameters: list[Any], ids: Callable[[Any], str]) -> list[str]:
+    """The names of cases; those of several are numbered, as by ``parametrize``."""
+    names = [p.id or "-".join(map(ids, p.values)) for p in parameters]
+    counts, numbers = Counter(names), Counter[str]()
+    found = []
+    for name in names:
+        several = counts[name] > 1
+        found.append(f"{name}{'_' * name[-1:].isdigit()}{numbers[name]}" if several else name)
+        numbers[name] += 1
+    return found
 
 
 def module_of(op: Any, *_: Any) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import subprocess
+import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NoReturn
@@ -17,6 +19,12 @@ from hypothesis import HealthCheck, settings
 os.environ["TWOFOLD_JIT"] = "0"
 # Smaller arrays than fold by default, so that tests of folding arrays are quick.
 os.environ.setdefault("TWOFOLD_FOLD_ELEMENTS", "65536")
+
+# Tests start hundreds of processes, each of which would compile all of Twofold to bytecode where the environment keeps none.
+if sys.dont_write_bytecode and sys.pycache_prefix is None:
+    sys.dont_write_bytecode, sys.pycache_prefix = False, str(Path(tempfile.gettempdir()) / f"twofold-bytecode-{os.environ.get('USER', '')}")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
 # Time decides no test: beside other processes an example may take any number of milliseconds.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -61,11 +69,11 @@ def runs_in_machine_code(item: pytest.Item) -> bool:
 
 
 @pytest.fixture
-def machine_code(request: pytest.FixtureRequest) -> dict[str, str]:
+def machine_code(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Settings of a process that compiles kernels at their first use; the code is kept between runs of pytest."""
-    cache = request.config.cache
-    assert cache is not None
-    return {"TWOFOLD_JIT": "1", "TWOFOLD_JIT_EAGER": "1", "TWOFOLD_CACHE": str(cache.mkdir("twofold"))}
+    cache = getattr(request.config, "cache", None)
+    folder = tmp_path_factory.mktemp("machine_code") if cache is None else cache.mkdir("twofold")
+    return {"TWOFOLD_JIT": "1", "TWOFOLD_JIT_EAGER": "1", "TWOFOLD_CACHE": str(folder)}
 
 
 @pytest.fixture(autouse=True)

@@ -65,7 +65,9 @@ class Copy:
     def test(self, quick: bool, tests: Iterable[str]) -> tuple[int, str]:
         """(exit status of some tests, the first that failed); a run that hangs has failed."""
         options = ["-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", "--timeout=60", *(["-m", "not fuzz"] if quick else [])]
-        environment = os.environ | {"FUZZ_CASES": "25", "PYTHONDONTWRITEBYTECODE": "1"}
+        # no bytecode: a file and its mutant may have one size and be written in the same second
+        bytecode = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPYCACHEPREFIX": str(self.folder / "bytecode")}
+        environment = os.environ | {"FUZZ_CASES": "25"} | bytecode
         try:
             done = subprocess.run(
                 [sys.executable, "-m", "pytest", *options, *tests],
