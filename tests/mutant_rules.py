@@ -5,7 +5,7 @@ A rule names a function and edits what is found there: see `tests.edits`. Where 
 
 from typing import NamedTuple
 
-from tests.edits import Edit, always, argument, drop, edited, in_text, never, parameter, replace, unwrap
+from tests.edits import Edit, always, argument, drop, edited, never, parameter, replace, unwrap
 
 #: Which tests must notice.
 CORE = ("tests/core", "tests/scheduler")
@@ -250,18 +250,10 @@ MUTANTS = (
     Mutant("a scope closes its tape", "imperative.scope:Scope.__exit__", drop("tls.tape.close()")),
     Mutant("scopes bound the intern tables", "imperative.scope:_begin", drop("bound_tables()")),
     Mutant("numbering starts again after a backward", "imperative.scope:renumber", drop("tls.tape.close()\n_begin()")),
-    Mutant(
-        "the short path saves no record",
-        "imperative.fast:_UNARY",
-        in_text("save(entry, (a,), (out,), tape)", "save(entry, (a,), (v,), tape)"),
-    ),
-    Mutant(
-        "the short path borrows a result",
-        "imperative.fast:_UNARY",
-        in_text("    v.sharing = tape.ref\n                return r\n", "    pass\n                return r\n"),
-    ),
+    Mutant("the short path saves no record", "calls.arithmetic:return_recorded", replace("(out,)", "(v,)")),
+    Mutant("the short path borrows a result", "calls.arithmetic:return_recorded", drop("v.sharing = tape.ref")),
     Mutant("a saved operand that others hold is lent", "imperative.recording:save_for_backward", drop("v = v.lend(tape)")),
-    Mutant("the short path asks for equal dtypes", "imperative.fast:_check", replace("'a.dtype is b.dtype'", "'True'")),
+    Mutant("the short path asks for equal dtypes", "calls.arithmetic:agree", replace("a.dtype is b.dtype", "True")),
     Mutant(
         "the long path asks for equal dtypes",
         "opdef.conventions:check_legacy",

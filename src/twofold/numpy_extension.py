@@ -15,9 +15,9 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from .backend.loader import backend_for, gpu_count
+from .calls.general import Calls
 from .device import Device, current_device
 from .errors import DTypeError, OperatorError, ParameterError
-from .ndarray.calls import Calls
 from .ndarray.functions import waitall
 from .ndarray.saving import Loaded, load_arrays, save_arrays
 from .ndarray.types import ArrayLike, DTypeLike, Order, Shape

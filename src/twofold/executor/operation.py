@@ -17,7 +17,7 @@ from ..graph.ir import TABLES, Application, Node, leaf, topological
 from ..graph.rewrite import lower, substitute
 from ..graph.stabilise import stabilise
 from ..imperative.cell import Cell, Value
-from ..imperative.dispatch import is_tracked
+from ..imperative.guards import is_tracked
 from ..imperative.invoke import invoke
 from ..imperative.residuals import cache_of
 from ..imperative.tape import tls

@@ -5,8 +5,9 @@ from typing import Any
 
 from ..config import recomputes
 from ..device import Device
-from ..errors import DTypeError, ParameterError, ShapeError, StorageError
+from ..errors import DTypeError, ParameterError, ShapeError
 from ..imperative.cell import wrap
+from ..imperative.storage import has_sparse
 from ..ndarray.array import NDArray
 from ..symbol.inference import infer_all
 from ..symbol.node import Head, names_of_inputs
@@ -83,12 +84,10 @@ class CachedGraph:
             If the arrays do not match; the message names the node.
         """
         cells = self._cells(arrays, device)
-        if self._stores:
+        if self._stores or has_sparse(cells):
             return self._stored(cells, device)
         try:
             contents = self._function(cells, device)
-        except StorageError:  # an input is sparse
-            return self._stored(cells, device)
         except (ShapeError, DTypeError):
             self._check_types(cells)  # raises an error that names the node, which the compiled program cannot
             raise
@@ -139,10 +138,7 @@ class CachedGraph:
 
         def run(arrays: Sequence[NDArray], device: Device) -> list[NDArray]:
             cells = self._cells(arrays, device)
-            try:
-                found = stored(cells, device) if self._stores else [wrap(NDArray, c) for c in function(cells, device)]
-            except StorageError:
-                found = stored(cells, device)
+            found = stored(cells, device) if self._stores or has_sparse(cells) else [wrap(NDArray, c) for c in function(cells, device)]
             values = dict(zip([*outputs, *inner], found, strict=True))
             values |= {Head(n, 0): c for n, c in zip(self.variables, cells, strict=True)}
             for node in nodes:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from ..backend.loader import backend_for
-from ..config import SETTINGS
 from ..device import CPU, Device
 from ..dtype import NAME_OF, NUMPY, dtype_name
 from ..errors import AutogradError, DTypeError, ParameterError, ShapeError
@@ -20,7 +19,7 @@ from ..strictness import tolerate
 from . import forks  # noqa: F401  (registers its handlers)
 from .backward import assign, run_backward
 from .cell import HOST, PINNED, PLAIN, AnyCell, Cell, Value, alias, wrap
-from .dispatch import is_tracked
+from .guards import has_gradient, is_differentiated, is_small, is_tracked
 from .invoke import Argument, check_has_gradient, content, data_of, device_of, full_content, host_of, invoke, type_of
 from .scope import Scope
 from .strided_view import view_shape
@@ -332,9 +331,9 @@ def record_of(array: Cell, what: str) -> TapeEntry:
     """
     v = array._read_recorded() if isinstance(array, ViewMixin) else array._content
     if v.__class__ is Value and v.entry is not None:
-        if v.entry.node.tracked:
+        if has_gradient(v.entry):
             return v.entry
-        if any(i is not None and i.node.tracked for i in v.entry.inputs):
+        if any(map(has_gradient, v.entry.inputs)):
             todo = "leave it out of the heads: its gradients are 0"
             tolerate(f"{what}: this array carries no gradient", f"dtype {v.entry.node.dtype}", todo, AutogradError)
             return v.entry
@@ -486,8 +485,8 @@ class ViewMixin:
         of = self._of
         if of is self._base._content:
             seen = self._seen
-            if of.__class__ is PLAIN or (entry := of.entry) is None or not entry.node.tracked or tls.tape is None:
-                if seen.size < GAPS and seen.size < SETTINGS.defer_elements:
+            if of.__class__ is PLAIN or not is_differentiated(of) or tls.tape is None:
+                if seen.size < GAPS and is_small(seen):
                     return np.ascontiguousarray(seen) if seen.ndim else seen
                 return self._part(of, seen)
             part = recorded_part(of, self._chain, seen)
@@ -510,7 +509,7 @@ class ViewMixin:
         """The part of a ready content that the view shows: itself or an alias of it, a copy if it is small, None for others with gaps."""
         if seen.size >= GAPS and not seen.flags.c_contiguous:
             return None
-        return HOST.as_array(seen) if of.__class__ is PLAIN or seen.size < SETTINGS.defer_elements else alias(seen, of)
+        return HOST.as_array(seen) if of.__class__ is PLAIN or is_small(seen) else alias(seen, of)
 
     def _marked(self, variable: Variable) -> Value:
         """The content of a view that is a variable itself: a leaf, unless an operation of this tape has written the root."""

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from ..backend.loader import backend_for
 from ..device import CPU, Device
 from ..dtype import COMPLEX
-from ..errors import AutogradError, ShapeError, StorageError
+from ..errors import AutogradError, ShapeError
 from ..graph.build import G, item
 from ..graph.gradient import accumulate, backward_order, ones_head
 from ..graph.ir import TABLES, Application, Constant, Leaf, Node, applies, leaf, topological
@@ -24,10 +24,11 @@ from ..program.compile import Program
 from ..program.profiling import Title
 from ..scheduler.observers import LISTENERS
 from ..scheduler.streams import run_on
-from .cell import ALWAYS, HOST, PINNED, PLAIN, Cell, Content, Value, alias, wrap
+from .cell import ALWAYS, DENSE, HOST, PINNED, PLAIN, Cell, Content, Value, alias, wrap
 from .deferral import defer, join_backward, save_recorded
 from .dispatch import ExecutionMode, execution_mode, may_wait
 from .failure import after_failure
+from .guards import has_gradient
 from .invoke import contents_of, data_of, device_of, full_content, invoke, type_of
 from .residuals import cache_of, stands_for
 from .scope import renumber
@@ -163,7 +164,7 @@ class Backward(CacheEntry):
             if not isinstance(entry.node, Application):
                 continue
             for k, below in enumerate(entry.inputs):
-                if below is not None and below.node.tracked:
+                if has_gradient(below):
                     name(below, f"{names[id(entry)]}.inputs[{k}]")
         return names, order
 
@@ -195,7 +196,7 @@ class Backward(CacheEntry):
 
 def _differentiated_inputs(entry: TapeEntry) -> list[TapeEntry]:
     """The inputs of an operation through which gradients flow; none for a leaf, even one that continues an older tape."""
-    return [i for i in entry.inputs if i is not None and i.node.tracked] if isinstance(entry.node, Application) else []
+    return [i for i in entry.inputs if has_gradient(i)] if isinstance(entry.node, Application) else []
 
 
 def _captured(v: Any) -> Any:
@@ -517,10 +518,9 @@ def run_hook(entry: TapeEntry) -> None:
 
 def _plus(cell: Cell, grad: Content) -> Content:
     """The sum of a variable's gradient and a new one."""
-    try:
+    if cell._content.__class__ in DENSE and grad.__class__ in DENSE:
         return invoke(primitive_arithmetic.add.bind(), (cell, wrap(Cell, grad)))[0]
-    except StorageError:
-        return RowGradients.add(cell, grad)
+    return RowGradients.add(cell, grad)
 
 
 def assign(gradients: Sequence[tuple[Variable, Content]]) -> None:

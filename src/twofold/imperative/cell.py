@@ -136,6 +136,8 @@ class Value:
         return (data.shape, NAME_OF[data.dtype]) if data.__class__ is PLAIN else backend_for(self.device).type_of(data)
 
 
+#: The classes of the contents of dense arrays.
+DENSE = (PLAIN, Value)
 #: What a cell holds: a plain array or a Value.
 Content: TypeAlias = Array | Value
 #: The content of an operand; None for an omitted optional input.

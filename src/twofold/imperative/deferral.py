@@ -20,6 +20,7 @@ from ..origin import INSIDE, frame_of_user
 from .cell import HOST, PLAIN, Content, Operand, Value
 from .counters import COUNTERS
 from .dispatch import is_ready, joins_on_cpu
+from .guards import plain_or_value
 from .residuals import cache_of
 from .scalars import FLOAT_LEAVES, Scalar, scalar_node
 from .sites import SITES, inline_site
@@ -168,7 +169,7 @@ def now(function: Callable[..., Any], operands: tuple[Any, ...]) -> Content | No
         return None
     site.at_once += 1
     COUNTERS.inline += 1
-    return found if found.size < SETTINGS.defer_elements else Value(found)
+    return plain_or_value(found)
 
 
 def _known_node(w: Window, typed: dict[tuple[Node | None, ...], Application], values: tuple[Value | Scalar, ...]) -> Application | None:

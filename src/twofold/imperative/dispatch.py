@@ -2,29 +2,20 @@
 
 It depends on devices, sizes and settings, never on time, so that a program runs in the same way every time.
 
-The shortest paths repeat some of these tests, because a call would cost a frame for every operation. Change them together:
-
-| test                          | repeated in                                                                                           |
-|-------------------------------|-------------------------------------------------------------------------------------------------------|
-| `is_plain`                    | `invoke.contents_of`, `invoke._run_cached`, `ndarray.calls`; its size, as text, in `fast` and `items` |
-| `is_tracked`                  | `invoke` (three times), `ndarray.calls`, `array.ViewMixin._operand`; as text, in `fast`, `items` and  |
-|                               | `generated_text`                                                                                      |
-| `is_lazy`, of the largest one | `invoke._run_cached`; `recording.record_again`, from `NodeCache.largest`                               |
-
-What a view or a write decides (`write.read_at_once`, `write._settle`) depends on the size of the part, and is a decision of its own.
+Tests of a single content are in `guards`. What a view or a write decides (`write.read_at_once`, `write._settle`) depends on the size of the
+part, and is a decision of its own.
 """
 
 from collections.abc import Iterable
 from enum import Enum
 
-from ..backend.kernel import Array
 from ..config import SETTINGS
 from ..device import CPU, Device
 from ..opdef.facets.execution import WHOLE
 from ..opdef.spec import Op
 from ..scheduler.variable import HAND_OVER
 from .cell import PINNED, PLAIN, Operand, Value
-from .tape import tls
+from .guards import runs_inline
 
 
 class ExecutionMode(Enum):
@@ -67,11 +58,6 @@ def execution_mode(device: Device, *, tracked: bool, lazy: bool, exposed: bool, 
     if (lazy or not device.is_host) and not exposed and not at_once and SETTINGS.engine != "naive":
         return ExecutionMode.RECORDED_DEFERRED if tracked else ExecutionMode.DEFERRED
     return ExecutionMode.RECORDED if tracked else ExecutionMode.INLINE
-
-
-def is_tracked(v: Operand) -> bool:
-    """Whether an operation on this content would be recorded now."""
-    return tls.tape is not None and isinstance(v, Value) and v.entry is not None and v.entry.node.tracked
 
 
 def is_lazy(contents: Iterable[Operand], op: Op) -> bool:
@@ -130,16 +116,7 @@ def joins_on_cpu(contents: Iterable[Operand]) -> bool:
 
 def joins_window(largest: int, device: Device) -> bool:
     """Whether forward and backward of a bound graph join a window: from a size of its largest array on, earlier where launches cost."""
-    return largest >= SETTINGS.defer_elements * (WHOLE if device.is_host else 1) and SETTINGS.engine != "naive"
-
-
-def is_plain(data: Array) -> bool:
-    """Whether a fresh array of the host may be the plain content of a cell: operations on it run at once."""
-    return data.__class__ is PLAIN and data.size < SETTINGS.defer_elements
-
-
-#: `is_plain`'s test of the size as text for generated code.
-IS_SMALL = "{}.size < settings.defer_elements"
+    return not runs_inline(largest // (WHOLE if device.is_host else 1)) and SETTINGS.engine != "naive"
 
 
 def runs_here(device: Device, nanoseconds: float, waits: bool, own_lane: bool) -> bool:

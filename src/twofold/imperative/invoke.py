@@ -7,9 +7,9 @@ from weakref import ref
 
 import numpy as np
 
+from ..assembly import inlined
 from ..backend.kernel import Array, Namespace
 from ..backend.loader import backend_for
-from ..config import SETTINGS
 from ..device import CPU, Device, current_device
 from ..dtype import COMPLEX, FLOATS, INTEGERS, is_float
 from ..errors import DeviceError, DTypeError, StorageError
@@ -24,9 +24,10 @@ from ..strictness import tolerate
 from .cell import ALWAYS, HOST, PLAIN, Cell, Content, Operand, Value, wrap
 from .counters import COUNTERS
 from .deferral import defer, defer_recorded
-from .dispatch import ExecutionMode, execution_mode, is_exposed, is_lazy, is_plain, is_ready
+from .dispatch import ExecutionMode, execution_mode, is_exposed, is_lazy, is_ready
 from .failure import after_failure
 from .generator import STREAMS
+from .guards import is_differentiated, is_plain, runs_inline
 from .recording import enter, record_again, save_for_backward, scalar_entry
 from .residuals import Cold, NodeCache, cache_of, runner
 from .scalars import Scalar, scalar_key, scalar_node
@@ -67,6 +68,7 @@ def type_of(v: Operand) -> tuple[tuple[int, ...], str]:
     return HOST.type_of(v) if v.__class__ is PLAIN else ((), "object")
 
 
+@inlined
 def content(data: Array, device: Device) -> Content:
     """A fresh, unshared array as the content of a cell, plain if possible."""
     if LISTENERS:
@@ -80,14 +82,15 @@ def full_content(value: float, shape: tuple[int, ...], dtype: str, device: Devic
     return content(backend.copy(backend.constant(value, shape, dtype), device), device)
 
 
+@inlined
 def contents_of(arrays: Sequence[Array], device: Device) -> list[Content]:
     """Fresh arrays as contents of cells."""
     if device is CPU:
-        big = SETTINGS.defer_elements  # as `dispatch.is_plain`
-        return [a if a.__class__ is PLAIN and a.size < big else Value(a) for a in arrays]
+        return [a if is_plain(a) else Value(a) for a in arrays]
     return [Value(a, device=device) for a in arrays]
 
 
+@inlined
 def invoke(bound_op: BoundOp, args: Sequence[Argument], device: Device | None = None) -> list[Content]:
     """Apply an operator to cells, Python scalars and None (an omitted optional input).
 
@@ -118,7 +121,7 @@ def invoke(bound_op: BoundOp, args: Sequence[Argument], device: Device | None = 
     for a in args:  # once: that of a large view is a copy, and that of a tracked one is recorded
         v: Any = a._content if isinstance(a, Cell) else a
         contents.append(v)
-        if tape is not None and not tracked and v.__class__ is Value and (entry := v.entry) is not None and entry.node.tracked:
+        if tape is not None and not tracked and v.__class__ is Value and is_differentiated(v):
             tracked = True
     if tracked and tape is not None:
         again = record_again(bound_op, args, contents, tape)
@@ -157,6 +160,7 @@ def _runs_at_once(contents: Sequence[Any]) -> bool:
 WAITS: list[Any] = []
 
 
+@inlined
 def _inspected(op: Op, contents: Sequence[Any]) -> tuple[Device | None, bool, bool]:
     """The device of the operands, None if they are all scalars; whether the operation is recorded; and whether it has scalar operands."""
     recording = tls.tape is not None
@@ -169,7 +173,7 @@ def _inspected(op: Op, contents: Sequence[Any]) -> tuple[Device | None, bool, bo
         elif v.__class__ is Value:
             if v.device is not device:
                 device = v.device if device is None else _common(op, device, v.device)
-            if recording and not tracked and (entry := v.entry) is not None and entry.node.tracked:  # as `dispatch.is_tracked`
+            if recording and not tracked and is_differentiated(v):
                 tracked = True
         elif v is not None:
             scalars = True
@@ -180,6 +184,7 @@ def _inspected(op: Op, contents: Sequence[Any]) -> tuple[Device | None, bool, bo
     return device, tracked, scalars
 
 
+@inlined
 def _run_cached(bound_op: BoundOp, contents: Sequence[Any], tape: Tape | None) -> list[Any] | None:
     """The short path of `_inline`, for unrecorded scalars and ready arrays on cpu(0) of known types; None for anything else."""
     v: Any = contents[0] if len(contents) == 1 else None
@@ -190,15 +195,15 @@ def _run_cached(bound_op: BoundOp, contents: Sequence[Any], tape: Tape | None) -
     else:
         key: list[Any] = []
         arrays, dtype = [], None
-        big = SETTINGS.defer_elements * bound_op.op.execution.waits_from
+        waits_from = bound_op.op.execution.waits_from
         for v in contents:
             if v.__class__ is Value:  # a parameter, or what a tape has saved
-                if v.device is not CPU or (tape is not None and (entry := v.entry) is not None and entry.node.tracked):
+                if v.device is not CPU or (tape is not None and is_differentiated(v)):
                     return None
                 v = v.data
                 if v.__class__ is not PLAIN:
                     return None
-                if v.size >= big:
+                if not runs_inline(v.size // waits_from):
                     is_large = True
             if v.__class__ is PLAIN:
                 if dtype is None:
@@ -229,17 +234,7 @@ def _run_cached(bound_op: BoundOp, contents: Sequence[Any], tape: Tape | None) -
         results = after_failure(error, run, arrays)
     if len(results) > count:
         results = results[:count]
-    return results if largest < SETTINGS.defer_elements else contents_of(results, CPU)
-
-
-#: What generated functions need to do the same without its frame.
-RUN_CACHED: dict[str, Any] = {
-    "plain": PLAIN,
-    "quick": HOST.quick,
-    "settings": SETTINGS,
-    "counters": COUNTERS,
-    "after_failure": after_failure,
-}
+    return results if runs_inline(largest) else contents_of(results, CPU)
 
 
 SCALARS = (float, int, bool)
@@ -376,7 +371,7 @@ def _record(
     parts = (entry,) if len(node.parts) == 1 else [TapeEntry(p, (entry,), (), tape) for p in node.parts]
     hooked = bound_op.op.backward_rule is not None
     kept: Sequence[Any]
-    if not at_once and plan.largest >= SETTINGS.defer_elements:  # perhaps a large result of small operands, which others will read
+    if not at_once and not runs_inline(plan.largest):  # perhaps a large result of small operands, which others will read
         mode = execution_mode(device, tracked=True, lazy=True, exposed=is_exposed(values), at_once=bound_op.op.dynamic_shape)
     if mode is ExecutionMode.RECORDED_DEFERRED:  # what backward reads is saved only if the window runs before backward joins it
         outs, kept = defer_recorded(entry, values, parts, device, tape, hooked)

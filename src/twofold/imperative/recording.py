@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 from weakref import ref
 
-from ..config import SETTINGS
+from ..assembly import inlined
 from ..device import CPU
 from ..graph.ir import Application, Constant, Leaf, const, leaf
 from ..opdef.spec import BoundOp
@@ -12,6 +12,7 @@ from ..scheduler.observers import LISTENERS
 from .cell import HOST, PLAIN, Cell, Value
 from .counters import COUNTERS
 from .failure import after_failure
+from .guards import has_gradient, is_small, runs_inline
 from .scalars import LITERALS, Scalar, is_literal, scalar_key, scalar_leaf, scalar_node
 from .sites import site_runs_inline
 from .tape import Tape, TapeEntry
@@ -31,7 +32,7 @@ def enter(v: Value, tape: Tape) -> TapeEntry:
     if entry is not None and isinstance(entry.node, Leaf) and entry.node.name == tape.leaves:  # the same bridge
         tape.enter(entry)
         return entry
-    tracked = entry is not None and entry.node.tracked
+    tracked = has_gradient(entry)
     shape, dtype = v.type
     node = leaf(tape.leaves, shape, dtype, tracked)
     grad = entry.grad if entry is not None else None
@@ -70,6 +71,7 @@ def rec_of(v: Value | Scalar | UserFunction | None, tape: Tape) -> TapeEntry | N
     return entry if entry is not None and entry.tape is tape else enter(v, tape)
 
 
+@inlined
 def record_again(bound_op: BoundOp, args: Sequence[Any], contents: list[Any], tape: Tape) -> list[Any] | None:
     """Record a known operation that does not wait, on arrays and numbers, one of them tracked. None for others, left to `invoke`.
 
@@ -81,7 +83,7 @@ def record_again(bound_op: BoundOp, args: Sequence[Any], contents: list[Any], ta
     arrays, scalars = [], []
     for k, v in enumerate(contents):
         if v.__class__ is PLAIN:
-            if v.size >= SETTINGS.defer_elements or not isinstance(args[k], Cell):
+            if not is_small(v) or not isinstance(args[k], Cell):
                 return None
             contents[k] = v = args[k]._capture()
         if v.__class__ is Value:
@@ -115,7 +117,7 @@ def record_again(bound_op: BoundOp, args: Sequence[Any], contents: list[Any], ta
     plan = node.cache
     if plan is None or plan.again is None or LISTENERS or tape.device not in _HERE:
         return None
-    if plan.largest >= SETTINGS.defer_elements and not site_runs_inline():
+    if not runs_inline(plan.largest) and not site_runs_inline():
         return None
     COUNTERS.recorded += 1
     tape.device, tape.whole = CPU, False

@@ -1,7 +1,7 @@
-"""Sparse contents of cells, and the dispatch of operators by storage, before `way` decides how to run them."""
+"""Sparse contents of cells, and the dispatch of operators by storage, before `dispatch` decides how to run them."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,7 @@ from ..backend import sparse
 from ..backend.loader import backend_for
 from ..device import CPU, Device
 from ..dtype import NUMPY
-from ..errors import DTypeError, IndexingError, ParameterError, ShapeError, StorageError
+from ..errors import DTypeError, IndexingError, ParameterError, ShapeError
 from ..opdef.registry import OPS
 from ..opdef.spec import BoundOp, Op
 from ..opdef.storage import Sparse, stype_of
@@ -23,9 +23,15 @@ from ..scheduler.observers import LISTENERS
 from .array import Array as AnyArray
 from .array import adopted
 from .cell import ALWAYS, HOST, Value, wrap
-from .dispatch import is_tracked
+from .guards import is_tracked
 from .invoke import device_of, host_of, invoke, type_of
 from .transfer import on_device, store
+
+
+class SparseArray:
+    """The base of sparse array classes, whose contents are `SparseValue`s. Operators on them go by storage."""
+
+    __slots__ = ()
 
 
 class SparseValue(Value):
@@ -148,15 +154,29 @@ def by_storage(bound_op: BoundOp, args: Sequence[Any]) -> list[Any]:
 
 def results_of(bound_op: BoundOp, args: Sequence[Any], device: Device | None = None) -> list[Any]:
     """The results, as arrays, of an operator whose operands may be sparse."""
-    try:
-        return [wrap(CLASSES["default"], c) for c in invoke(bound_op, args, device)]
-    except StorageError:
+    if goes_by_storage(bound_op, args):
         return by_storage(bound_op, args)
+    return [wrap(CLASSES["default"], c) for c in invoke(bound_op, args, device)]
 
 
 def applied(bound_op: BoundOp, args: Sequence[Any], device: Device | None = None) -> Any:
     """The first result, as an array, of an operator whose operands may be sparse."""
-    return results_of(bound_op, args, device)[0]
+    if goes_by_storage(bound_op, args):
+        return by_storage(bound_op, args)[0]
+    return wrap(CLASSES["default"], invoke(bound_op, args, device)[0])
+
+
+def goes_by_storage(bound_op: BoundOp, args: Iterable[object]) -> bool:
+    """Whether an operator goes by storage: an operand is sparse, or the result is to be."""
+    return has_sparse(args) or bound_op.gives_sparse
+
+
+def has_sparse(args: Iterable[object]) -> bool:
+    """Whether an operand is sparse."""
+    for a in args:  # noqa: SIM110  `any` with a generator would enter a frame for each operand
+        if isinstance(a, SparseArray):
+            return True
+    return False
 
 
 def array_of(content: Any) -> Any:
@@ -166,8 +186,7 @@ def array_of(content: Any) -> Any:
 
 def densified(array: Any) -> Any:
     """A dense array with the elements of any one. Unlike `dense_array`, it is recorded: gradients flow to what is stored."""
-    is_sparse = array.__class__ in (CLASSES.get("csr"), CLASSES.get("row_sparse"))
-    return CELLS.convert(_operand(array), "default") if is_sparse else array
+    return CELLS.convert(_operand(array), "default") if isinstance(array, SparseArray) else array
 
 
 def converted(array: Any, stype: str) -> Any:
@@ -434,8 +453,6 @@ def _at_once(op: Op, inputs: Sequence[Any], params: Mapping[str, Any]) -> Any:
 
 
 CELLS = CellNamespace()
-#: What generated functions need to dispatch by storage.
-STORAGE: dict[str, Any] = {"StorageError": StorageError, "by_storage": by_storage}
 
 
 def _apply(op: Op, *inputs: Any, **params: Any) -> Any:

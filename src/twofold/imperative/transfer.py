@@ -20,7 +20,7 @@ from ..scheduler.streams import Arrival, before_overwriting, run_on
 from ..scheduler.variable import Lane
 from .cell import PINNED, PLAIN, Cell, Content, Value, wrap
 from .counters import COUNTERS
-from .dispatch import is_tracked
+from .guards import is_tracked
 from .invoke import content, data_of, device_of, invoke
 from .pending import IncomingCopy, issue
 from .recording import rec_of

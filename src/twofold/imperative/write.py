@@ -16,7 +16,6 @@ import numpy as np
 from ..backend.kernel import Array
 from ..backend.loader import backend_for
 from ..backend.protocol import Backend
-from ..config import SETTINGS
 from ..device import CPU
 from ..dtype import NAME_OF
 from ..errors import ParameterError
@@ -30,7 +29,7 @@ from ..scheduler.observers import LISTENERS
 from .cell import HOST, PLAIN, Cell, Content, Value, alias, wrap
 from .counters import COUNTERS
 from .deferral import twin_of
-from .dispatch import is_tracked
+from .guards import has_gradient, is_small, is_tracked, runs_inline
 from .invoke import content, data_of, device_of, invoke, type_of
 from .recording import enter
 from .strided_view import view_shape
@@ -91,8 +90,8 @@ def read_at_once(root: Cell, chain: Chain) -> tuple[Content, Array] | None:
     if is_tracked(v) or v.device is not CPU:
         return None
     if v.data is None:
-        shape, big = v.type[0], SETTINGS.defer_elements
-        if math.prod(shape) < big or math.prod(view_shape(shape, chain)) >= big:
+        shape = v.type[0]
+        if runs_inline(math.prod(shape)) or not runs_inline(math.prod(view_shape(shape, chain))):
             return None
     data = data_of(v)
     return (v, look(HOST, data, chain)) if data.__class__ is PLAIN else None
@@ -120,7 +119,7 @@ def recorded_part(v: Value, chain: Chain, seen: Any = None, is_copy: bool = Fals
         return None
     if seen is None:
         seen = look(HOST, data, chain)
-    is_large = seen.size >= SETTINGS.defer_elements
+    is_large = not is_small(seen)
     if not chain or (is_large and (seen.__class__ is not PLAIN or not seen.flags.c_contiguous)):
         return None
     for bound_op in chain:
@@ -128,7 +127,7 @@ def recorded_part(v: Value, chain: Chain, seen: Any = None, is_copy: bool = Fals
             return None
     if entry.tape is not tape:
         entry = enter(v, tape)
-        if not entry.node.tracked:  # backward has freed the operation that computed it
+        if not has_gradient(entry):  # backward has freed the operation that computed it
             return None
     for bound_op in chain:
         node = bound_op.typed.get((entry.node,))
@@ -244,7 +243,7 @@ def _change_part(root: Cell, chain: Chain, change: Callable[[Array], object]) ->
 def _is_small_part(v: Value, chain: Chain, key: Any) -> bool:
     """Whether a write selects a small part of a large array."""
     shape = v.type[0]
-    return _selected_size(view_shape(shape, chain), key) < SETTINGS.defer_elements <= math.prod(shape)
+    return runs_inline(_selected_size(view_shape(shape, chain), key)) and not runs_inline(math.prod(shape))
 
 
 def _settle(v: Value, reads_first: bool) -> None:
@@ -332,7 +331,7 @@ def history_of(v: Value) -> TapeEntry | None:
     Its gradient is that of what was recorded, as if the write had not happened, as in MXNet.
     """
     entry = v.entry
-    if entry is None or not entry.node.tracked:
+    if not has_gradient(entry):
         return None
     shape, dtype = v.type
     older = (entry,) if isinstance(entry.node, Application) else entry.inputs
@@ -369,7 +368,7 @@ def make_plain(cell: Cell) -> None:
     It is a copy, because another thread may just take hold of the Value.
     """
     v = cell._content
-    if v.__class__ is not Value or v.data.__class__ is not PLAIN or v.data.size >= min(SMALL, SETTINGS.defer_elements):
+    if v.__class__ is not Value or v.data.__class__ is not PLAIN or v.data.size >= SMALL or not is_small(v.data):
         return
     if v.device is CPU and is_owned(v) and getattr(cell, "_gradient", None) is None:
         cell._content = np.array(v.data)

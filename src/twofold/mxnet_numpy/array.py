@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ..calls import items
 from ..device import Device
 from ..dtype import dtype_name, is_float
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..extension_points import LOADERS
-from ..imperative import items
 from ..imperative.array import VIEW_SLOTS, ViewMixin, view_of
 from ..imperative.cell import Cell, wrap
 from ..imperative.indexing import Indexer, Rules, is_contiguous
@@ -259,7 +259,7 @@ def repr_of(array: np.ndarray) -> str:
     return text if "dtype=" in text or array.dtype == bool else f"{text[:-1]}, dtype={array.dtype})"
 
 
-items.attach(ndarray, ndarrayView, None, INDEXER.get, INDEXER.put, items.DIALECT_TEXTS)
+items.attach(ndarray, ndarrayView, None, INDEXER.get, INDEXER.put, items.DIALECT)
 
 
 @cache

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..calls.general import Calls
+from ..calls.host_calls import by_numpy, is_recorded, map_nested, refuse_cut, stacked
 from ..device import CPU, Device, current_device
 from ..dtype import NAME_OF
 from ..errors import DTypeError, ParameterError
@@ -13,8 +15,6 @@ from ..extension_points import LOADERS
 from ..imperative.array import Array, adopted, from_host
 from ..imperative.invoke import host_of
 from ..ndarray.array import NDArray
-from ..ndarray.calls import Calls
-from ..ndarray.host_calls import by_numpy, is_recorded, map_nested, refuse_cut, stacked
 from ..numpy.array import ndarray as numpy_array
 from ..opdef.frontend import function_of, named
 from ..opdef.spec import Op

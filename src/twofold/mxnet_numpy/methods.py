@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..assembly import attach_method
 from ..errors import OperatorError
-from ..generated_methods import attach_method
 from ..ndarray.array import NDArray
 from ..numpy.array import ndarray as numpy_array
 from .array import ndarray

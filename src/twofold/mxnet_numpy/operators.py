@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ..config import SETTINGS
+from ..assembly import attach_method
+from ..calls.arithmetic import RECOVERABLE, host_function, specialise
 from ..dtype import NAME_OF
 from ..errors import DTypeError
-from ..generated_methods import attach_method
 from ..imperative.array import Array
 from ..imperative.cell import HOST, PLAIN, Value
-from ..imperative.fast import RECOVERABLE, host_function, specialise
+from ..imperative.guards import is_plain
 from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
 from ..opdef.spec import Op
 from ..ops import mxnet_numpy_arithmetic
@@ -48,7 +48,7 @@ def _comparison(op: Op, name: str) -> Callable[..., Any]:
 
     def method(self: Any, other: Any) -> Any:
         a: Any = self._content
-        if a.__class__ is Value and a.data.__class__ is PLAIN and a.data.size < SETTINGS.defer_elements:
+        if a.__class__ is Value and is_plain(a.data):
             a = a.data  # a comparison has no gradient, so there is nothing to record
         if a.__class__ is PLAIN and a.dtype.kind == "f":
             kind = other.__class__

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from ..config import SETTINGS
+from ..calls.arithmetic import RECOVERABLE
 from ..device import CPU, DEFAULTS
 from ..imperative.cell import HOST, PLAIN, Value, new
-from ..imperative.fast import RECOVERABLE
+from ..imperative.guards import plain_or_value
 from ..imperative.tape import tls
 from ..ndarray.creation import SHAPES, TYPES
 from ..scheduler.observers import LISTENERS
@@ -25,7 +25,7 @@ NUMBERS = (int, float)
 def _cell(fresh: Any) -> ndarray:
     """A new array around a new array of NumPy's."""
     made = new(ndarray)
-    made._content = fresh if fresh.size < SETTINGS.defer_elements else Value(fresh)
+    made._content = plain_or_value(fresh)
     return made
 
 

@@ -4,11 +4,11 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ..calls import items
 from ..device import Device
 from ..dtype import NUMPY, dtype_name
 from ..errors import DTypeError, InvalidValue, ParameterError, ShapeError
 from ..extension_points import LOADERS
-from ..imperative import items
 from ..imperative.array import VIEW_SLOTS, Array, ViewMixin, view_of
 from ..imperative.cell import PLAIN, wrap
 from ..imperative.storage import CLASSES, applied, empty_array
@@ -280,7 +280,7 @@ class NDArrayView(ViewMixin, NDArray):
 
 
 CLASSES["default"] = NDArray
-items.attach(NDArray, NDArrayView, None, indexing.INDEXER.get, indexing.INDEXER.put, items.LEGACY_TEXTS)
+items.attach(NDArray, NDArrayView, None, indexing.INDEXER.get, indexing.INDEXER.put, items.LEGACY)
 
 
 def _apply(op: Op, array: NDArray, **params: Any) -> NDArray:

@@ -6,14 +6,14 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..backend.loader import backend_for
-from ..config import SETTINGS
+from ..calls.arithmetic import RECOVERABLE
+from ..calls.host_calls import is_recorded, refuse_cut, stacked
 from ..device import CPU, DEFAULTS, Device, current_device
 from ..dtype import NAME_OF, NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError
 from ..imperative.array import Array, adopted, apply_op, from_host
 from ..imperative.cell import HOST, PINNED, PLAIN, Value, new, wrap
-from ..imperative.dispatch import is_plain
-from ..imperative.fast import RECOVERABLE
+from ..imperative.guards import is_plain, plain_or_value
 from ..imperative.invoke import content, full_content, host_of
 from ..imperative.storage import empty_array
 from ..imperative.tape import tls
@@ -21,7 +21,6 @@ from ..ops import primitive_arithmetic
 from ..scheduler.observers import LISTENERS
 from .array import NDArray
 from .dlpack import GPU_KINDS, HOST_KINDS, Capsule, Exporter
-from .host_calls import is_recorded, refuse_cut, stacked
 from .types import ArrayLike, DeviceLike, DTypeLike, Shape
 
 A = TypeVar("A", bound=Array)
@@ -87,7 +86,7 @@ def array(source_array: object, ctx: DeviceLike = None, dtype: DTypeLike = None)
 def _cell(fresh: Any) -> NDArray:
     """A new array around a new array of NumPy's."""
     made = new(NDArray)
-    made._content = fresh if fresh.size < SETTINGS.defer_elements else Value(fresh)
+    made._content = plain_or_value(fresh)
     return made
 
 

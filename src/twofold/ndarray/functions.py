@@ -7,9 +7,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..backend.loader import backend_for
+from ..calls.arithmetic import specialise
 from ..device import Device
 from ..errors import BackendUnavailable, DTypeError, InvalidValue, ParameterError
-from ..imperative.fast import specialise
 from ..imperative.invoke import host_of
 from ..imperative.storage import applied
 from ..imperative.window import wait_for_all

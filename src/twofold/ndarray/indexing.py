@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from ..calls.host_calls import is_recorded, stacked
 from ..dtype import NUMPY
 from ..errors import DTypeError, ParameterError
 from ..imperative.array import Array, from_host
@@ -13,7 +14,6 @@ from ..imperative.storage import dense_array
 from ..imperative.transfer import on_device
 from ..opdef.conventions import legacy_scalar
 from ..strictness import tolerate
-from .host_calls import is_recorded, stacked
 from .types import ArrayLike
 
 

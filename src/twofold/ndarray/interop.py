@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..calls.host_calls import by_numpy, is_recorded, map_nested
 from ..extension_points import LOADERS
 from ..imperative.array import Array, view_of
 from ..imperative.storage import applied
@@ -15,7 +16,6 @@ from ..opdef.registry import OPS
 from ..opdef.spec import Op
 from ..ops import creation, elementwise_math, linear, ordering, reduction, reshaping
 from .array import NDArray
-from .host_calls import by_numpy, is_recorded, map_nested
 from .namespace import find_attribute
 from .operators import operands
 

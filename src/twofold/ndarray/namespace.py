@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
+from ..calls.general import Calls
 from ..errors import OperatorError
 from ..extension_points import LOADERS
 from ..opdef.frontend import PREFIXES, function_of
@@ -12,7 +13,6 @@ from ..opdef.registry import NAMES
 from ..opdef.spec import Op
 from . import control_flow
 from .array import NDArray
-from .calls import Calls
 from .operators import with_fast_path
 
 CALLS = Calls(NDArray)

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ..config import SETTINGS
+from ..assembly import attach_method
+from ..calls.arithmetic import specialise
 from ..device import CPU
 from ..dtype import NAME_OF, NUMPY, is_float
 from ..errors import DTypeError, ShapeError
-from ..generated_methods import attach_method
 from ..imperative.array import adopted
 from ..imperative.cell import HOST, PLAIN, Cell, Value
-from ..imperative.fast import specialise
+from ..imperative.guards import is_plain
 from ..imperative.invoke import type_of
 from ..imperative.storage import applied, dense_array
 from ..imperative.write import is_owned, update_in_place
@@ -96,7 +96,7 @@ def _comparison(op: Op) -> Callable[..., Any]:
 
     def method(self: NDArray, other: Any) -> NDArray:
         a: Any = self._content
-        if a.__class__ is Value and a.device is CPU and a.data.__class__ is PLAIN and a.data.size < SETTINGS.defer_elements:
+        if a.__class__ is Value and a.device is CPU and is_plain(a.data):
             a = a.data  # a comparison has no gradient, so there is nothing to record
         # fast path: floats in host memory. MXNet's comparisons return the operands' dtype, not bool
         if a.__class__ is PLAIN and a.dtype.kind == "f":

@@ -11,7 +11,7 @@ from ..errors import DTypeError, IndexingError, MissingDependency, NotSupportedF
 from ..imperative.array import adopted, from_host
 from ..imperative.cell import Value, wrap
 from ..imperative.row_gradients import GradientCell, RowVariable
-from ..imperative.storage import CELLS, CLASSES, SparseValue, by_storage, converted, dense_array, densified, sparse_array
+from ..imperative.storage import CELLS, CLASSES, SparseArray, SparseValue, by_storage, converted, dense_array, densified, sparse_array
 from ..imperative.tape import Variable
 from ..imperative.transfer import on_device
 from ..imperative.write import mark
@@ -23,7 +23,7 @@ from .creation import full, zeros
 from .types import DTypeLike
 
 
-class BaseSparseNDArray(NDArray):
+class BaseSparseNDArray(NDArray, SparseArray):
     """What the sparse arrays share. Operators that have a form for sparse operands compute with what is stored."""
 
     __slots__ = ()

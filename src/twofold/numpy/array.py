@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
+from ..calls.host_calls import is_recorded
 from ..device import CPU, Device
 from ..dtype import ITEMSIZE, NAME_OF, NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..imperative.array import AXES_REVERSED, VIEW_SLOTS, Array, ViewMixin, adopted, apply_op, view_of
 from ..imperative.cell import PLAIN, Value, wrap
-from ..imperative.dispatch import is_tracked
 from ..imperative.element import ElementMixin
+from ..imperative.guards import is_tracked
 from ..imperative.invoke import host_of
 from ..imperative.strided_view import StridedView, strided_view
 from ..imperative.transfer import on_device
 from ..ndarray.array import NDArray, NDArrayView
-from ..ndarray.host_calls import is_recorded
 from ..ndarray.types import ArrayLike, Casting, DTypeLike, Index, Order, Shape
 from ..opdef.shapes import filled_shape, normalized_axes, normalized_axis
 from ..opdef.spec import BoundOp

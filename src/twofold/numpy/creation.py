@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from ..calls.host_calls import is_recorded, refuse_cut, stacked, to_numpy
 from ..device import Device, current_device
 from ..dtype import NAME_OF, NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError
 from ..imperative.array import Array, adopted, from_host, view_of
 from ..imperative.tape import tls
 from ..ndarray.creation import allocate, fill
-from ..ndarray.host_calls import is_recorded, refuse_cut, stacked, to_numpy
 from ..ndarray.types import ArrayLike, DeviceLike, DTypeLike, Order, Shape
 from ..opdef.frontend import named
 from ..ops import primitive_shape

@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ..calls import host_calls
+from ..calls.host_calls import arrays_in, is_recorded, map_nested, refuse_cut, to_numpy
 from ..device import Device, current_device
 from ..dtype import NAME_OF
 from ..errors import ParameterError
 from ..imperative.array import Array, adopted, apply_op
-from ..ndarray import host_calls
-from ..ndarray.host_calls import arrays_in, is_recorded, map_nested, refuse_cut, to_numpy
 from ..ndarray.types import DeviceLike
 from ..ops import primitive_gather, primitive_shape
 from .array import ndarray

@@ -5,21 +5,21 @@ from typing import Any
 
 import numpy as np
 
+from ..calls import items
+from ..calls.host_calls import is_recorded, to_numpy
 from ..device import CPU
 from ..dtype import INTEGERS
 from ..errors import IndexingError, ShapeError
-from ..imperative import items
 from ..imperative.array import Array
 from ..imperative.cell import HOST, PLAIN, Value, wrap
 from ..imperative.counters import COUNTERS
-from ..imperative.dispatch import is_tracked
 from ..imperative.element import NATIVE
+from ..imperative.guards import is_tracked
 from ..imperative.indexing import Indexer, Rules
 from ..imperative.invoke import content, data_of, host_of
 from ..imperative.tape import tls
 from ..imperative.transfer import on_device
 from ..imperative.write import change_at_once, look, read, read_at_once
-from ..ndarray.host_calls import is_recorded, to_numpy
 from ..ndarray.types import ArrayLike, Index
 from .array import element_of, ndarray, ndarrayElement, ndarrayView
 from .creation import asarray
@@ -217,4 +217,4 @@ def _without_arrays(index: Any) -> Any:
 
 
 ndarray._indexer = INDEXER
-items.attach(ndarray, ndarrayView, ndarrayElement, get, put, items.NUMPY_TEXTS)
+items.attach(ndarray, ndarrayView, ndarrayElement, get, put, items.NUMPY)

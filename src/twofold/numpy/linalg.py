@@ -15,11 +15,11 @@ from typing import Any, SupportsIndex, TypeVar
 
 import numpy as np
 
+from ..calls.host_calls import is_recorded
 from ..dtype import is_float, promote
 from ..errors import ParameterError, ShapeError
 from ..imperative.cell import wrap
 from ..imperative.invoke import invoke
-from ..ndarray.host_calls import is_recorded
 from ..ndarray.types import ArrayLike, Axis, DTypeLike
 from ..opdef.shapes import normalized_axis
 from ..opdef.spec import Op

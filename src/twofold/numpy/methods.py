@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ..calls.host_calls import refuse_cut, to_numpy
 from ..dtype import COMPLEX
 from ..errors import DTypeError
-from ..ndarray.host_calls import refuse_cut, to_numpy
 from ..ndarray.types import ArrayLike, Shape
 from . import linalg, linear, reductions, selecting, shapes, stride_tricks
 from .array import Out, ndarray, ndarrayElement

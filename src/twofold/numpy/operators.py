@@ -1,6 +1,6 @@
 """Python's operators on ``ndarray``, and the short functions that they share with the functions of the same name.
 
-Small arrays in host memory call NumPy in a single frame (`imperative.fast`), with its warnings and errors. Everything else goes through
+Small arrays in host memory call NumPy in a single frame (`calls.arithmetic`), with its warnings and errors. Everything else goes through
 `general`: operands of other classes, numbers out of the dtype's range, recording, large arrays, other devices.
 """
 
@@ -8,19 +8,18 @@ import operator
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any
-from weakref import ref
 
 import numpy as np
 
+from ..assembly import attach_method
+from ..calls import arithmetic
+from ..calls.arithmetic import SQUARED, method_of, of_elements, specialise
 from ..device import CPU
 from ..dtype import INTEGERS, NAME_OF, NUMPY, WEAK, in_words, promote, scalar_dtype, ufunc_result
 from ..errors import DTypeError, ParameterError, ShapeError
-from ..generated_methods import attach_method
-from ..imperative.array import AXES_REVERSED, GAPS, Array
+from ..imperative.array import GAPS, Array
 from ..imperative.cell import HOST, PLAIN, Cell, Content, Value, wrap
 from ..imperative.counters import COUNTERS
-from ..imperative.fast import SQUARED, method_of, of_elements, specialise
-from ..imperative.generated_text import SHARED
 from ..imperative.invoke import content, invoke, type_of
 from ..imperative.write import is_owned, look, make_plain, update_in_place, write
 from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
@@ -266,40 +265,6 @@ def owned_memory(x: Any) -> np.ndarray | None:
     return v.data if x._root is None else x._seen if x._of is v else look(HOST, v.data, x._chain)
 
 
-#: Python's in-place operators: NumPy writes to host memory that no tape or window watches.
-_IN_PLACE = f"""
-def {{name}}(self, other):
-    kind = self.__class__
-    if kind is not view:
-        v = self._content
-        if v.__class__ is not plain:
-            v = owned(self)
-    elif (of := self._of) is not None and of is self._base._content \
-            and (of.__class__ is plain or not (self._gradient is not None or {SHARED})):
-        v = self._seen
-    else:
-        v = owned(self)
-    if v is not None and (kind is view or v.ndim):
-        kind = other.__class__
-        if kind is cls or kind is view:
-            {{b of other}}
-            if b.__class__ is not plain:
-                b = memory(other)
-        else:
-            b = other._raw if kind is element else other
-            kind = b.__class__
-            if kind is not float and kind is not int and kind is not plain and kind not in native:
-                return general(self, other)
-        if b is not None:
-            try:
-                fn(v, b, v)
-                return self
-            except (TypeError, ValueError):  # `general` raises for it, with an error that says what to do
-                pass
-    return general(self, other)
-"""
-
-
 def in_place(op: Op) -> Callable[..., Any]:
     """The method of an in-place operator."""
     fn = getattr(HOST.xp, op.name) if op.ufunc is not None else None
@@ -313,8 +278,8 @@ def in_place(op: Op) -> Callable[..., Any]:
         _update(op, fn, self, element_operands(op, (self, other))[1])
         return self
 
-    names = {"fn": fn, "general": general, "owned": owned_memory, "memory": ready_memory, "ref": ref}
-    return general if fn is None else method_of(_IN_PLACE, op, CLASSES, names)
+    names = {"fn": fn, "general": general, "owned": owned_memory, "memory": ready_memory}
+    return general if fn is None else method_of(arithmetic.in_place, op, CLASSES, names)
 
 
 def _update(op: Op, fn: Any, target: ndarray, other: Any) -> None:
@@ -391,37 +356,6 @@ def _by_vector(multiply: Callable[..., Any], a: ndarray, b: ndarray) -> ndarray 
     return wrap(ndarray, content(HOST.as_array(found), CPU))
 
 
-#: A matrix product with a view among its operands. Products of small views that are not transposed need no further
-#: choice, and a transposed matrix times a vector is computed as the vector times the matrix.
-_PRODUCT = """
-def {name}(self, other):
-    kind = other.__class__
-    if (kind is cls or kind is view and other._steps is None and (other._of.__class__ is plain or tls.tape is None)) and (
-        self._steps is None and (self._of.__class__ is plain or tls.tape is None)
-    ):
-        {b of other}
-        if self._key is transposed and b.__class__ is plain and b.ndim == 1 and self._under.__class__ is cls:
-            a = self._under._content
-            if a.__class__ is plain and a.ndim == 2:
-                try:
-                    v = fn({turned})
-                    {result}
-                except recoverable:
-                    pass
-        {a of self}
-        if a.__class__ is plain and b.__class__ is plain and (
-            a.ndim == 2 == b.ndim and a.size < gaps and b.size < gaps
-            or self._key is not transposed and (kind is cls or other._key is not transposed)
-        ):
-            try:
-                v = fn({operands})
-                {result}
-            except recoverable:
-                pass
-    return general(self, other)
-"""
-
-
 def _attach_products(op: Op) -> None:
     """Attach the matrix product to `ndarrayView`, which multiplies transposed matrices without a copy.
 
@@ -449,9 +383,9 @@ def _attach_products(op: Op) -> None:
     def from_right(self: ndarray, other: Any) -> Any:
         return product(other, self) if isinstance(other, ndarray) else reflected(self, other)
 
-    for prefix, operands, turned, general in (("", "a, b", "b, a", product), ("r", "b, a", "a, b", from_right)):
-        names = {"fn": getattr(HOST.xp, op.name), "general": general, "transposed": AXES_REVERSED}
-        method = method_of(_PRODUCT, op, CLASSES, names, operands=operands, turned=turned)
+    for prefix, general in (("", product), ("r", from_right)):
+        names = {"fn": getattr(HOST.xp, op.name), "general": general}
+        method = method_of(arithmetic.product_of_view, op, CLASSES, names, reverse=prefix == "r")
         attach_method(ndarrayView, f"__{prefix}{op.python}__", method)
 
 

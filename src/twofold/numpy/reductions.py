@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..calls.host_calls import is_recorded, refuse_cut, to_numpy
 from ..device import CPU
 from ..dtype import NAME_OF, NUMPY, dtype_name, is_float
 from ..errors import DTypeError, ParameterError, ShapeError, own_error
@@ -18,9 +19,8 @@ from ..imperative.array import GAPS, apply_op
 from ..imperative.cell import HOST, PLAIN, Value, new
 from ..imperative.counters import COUNTERS
 from ..imperative.deferral import DIRECT
-from ..imperative.dispatch import is_tracked
+from ..imperative.guards import is_tracked
 from ..imperative.invoke import content, invoke
-from ..ndarray.host_calls import is_recorded, refuse_cut, to_numpy
 from ..ndarray.types import ArrayLike, Axis, DTypeLike, Scalar
 from ..opdef.frontend import named
 from ..opdef.shapes import normalized_axes, normalized_axis, reduced_shape

@@ -6,15 +6,15 @@ from typing import Any, TypeAlias, overload
 import ml_dtypes
 import numpy as np
 
+from ..calls.host_calls import to_numpy
 from ..device import CPU
 from ..dtype import INTEGERS, is_float, promote
 from ..errors import DTypeError, IndexingError, ParameterError, ShapeError, own_error
 from ..imperative.array import adopted
 from ..imperative.cell import HOST, wrap
 from ..imperative.counters import COUNTERS
-from ..imperative.dispatch import is_tracked
+from ..imperative.guards import is_tracked
 from ..imperative.invoke import content, host_of, invoke
-from ..ndarray.host_calls import to_numpy
 from ..ndarray.types import ArrayLike
 from ..opdef.shapes import normalized_axis
 from ..ops import elementwise_math, ordering, primitive_gather, primitive_math

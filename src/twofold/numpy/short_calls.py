@@ -1,49 +1,35 @@
-"""Short calls: NumPy's own function on the contents of small arrays, and one cell for its result.
+"""Short calls: NumPy's own function on the contents of small arrays, and one array for its result.
 
 A small, ready array in host memory that is not recorded holds NumPy's array, and what a function of ``twofold.np`` computes of such arrays
 is by definition what NumPy computes. So every function is wrapped in one that calls NumPy's at once where all its arguments are such
-arrays, numbers, names, or nested sequences of these. Anything else goes the general way, and so does a call that NumPy refuses: the general
-way raises an error that says what to do, or finds a result. It also makes results that show an argument's memory, which are views.
+arrays, numbers, names, or nested sequences of these (the templates of `calls.short`). Anything else goes the general way, and so does a
+call that NumPy refuses. The general way also makes results that show an argument's memory, which are views.
 """
 
 from collections.abc import Callable, Sequence
-from functools import cache, partial, wraps
+from functools import partial, wraps
 from math import prod
-from operator import attrgetter
-from types import CodeType, EllipsisType, NoneType
-from typing import Any, cast
+from types import EllipsisType, NoneType
+from typing import Any
 
 import numpy as np
 
-from ..config import SETTINGS
+from ..assembly import assembled
+from ..calls import short
+from ..calls.short import BFLOAT16, OWN_OPTIONS, REFUSED, NotPlain
 from ..device import DEFAULTS
 from ..dtype import NAME_OF, NUMPY
-from ..imperative.array import AXES_REVERSED, GAPS
-from ..imperative.cell import HOST, PLAIN, Value
-from ..imperative.dispatch import is_tracked
+from ..imperative.array import GAPS
+from ..imperative.cell import HOST, PLAIN
 from ..imperative.element import NATIVE
-from ..imperative.fast import RECOVERABLE
-from ..imperative.generated_text import complete
-from ..imperative.tape import tls
+from ..imperative.guards import plain_or_value
 from ..origin import move_warnings
 from ..scheduler.observers import LISTENERS
 from .array import ndarray, ndarrayElement, ndarrayView, ready_memory
-from .short_templates import CALL, CONVERTED, COPIED, COPY, DOT, DRAWN, FILLED, JOINED, LIKE, NORM, OF_ONE, OF_TWO, OUTER, REDUCTION
 
 new = object.__new__
 #: The classes of arguments that are passed on as they are.
 ATOMS = NATIVE | {bool, int, float, complex, str, type, slice, range, NoneType, EllipsisType, np.dtype, *[type(d) for d in NUMPY.values()]}
-#: Keywords that NumPy lacks, or with which its rounding is not ours.
-OWN_OPTIONS = frozenset({"ctx", "device", "initial"})
-BFLOAT16 = NUMPY["bfloat16"]
-
-
-class NotPlain(Exception):
-    """NumPy cannot take an argument unchanged."""
-
-
-#: What sends a call the general way.
-REFUSED = (*RECOVERABLE, IndexError, NotPlain)
 
 
 def short_call(
@@ -67,61 +53,52 @@ def short_call(
     if PLAIN is not np.ndarray:
         return function
     at_length = partial(_at_length, content_of=_first if reads else _memory) if of_large else _at_length if of_views else _by_itself
-    names = {"function": function, "of_views": of_views, "at_length": at_length, "of_large": at_length if of_large else _by_itself}
-    call = _generated(CALL, numpys, names)
-    template, names = SHORTER.get(numpys) or (DRAWN if is_draw(numpys) else "", {})
-    return wraps(function, updated=())(_generated(template, numpys, {"general": call, **names}) if template else call)
+    names = {"general": function, "at_length": at_length, "of_large": at_length if of_large else _by_itself, "finished": _finished}
+    call = _generated(short.any_call, numpys, names, of_views=of_views)
+    template, known, names = SHORTER.get(numpys) or (short.drawn if is_draw(numpys) else None, {}, {})
+    return wraps(function, updated=())(_generated(template, numpys, {"general": call, **names}, **known) if template else call)
 
 
 def short_form(function: Callable[..., Any], numpys: Callable[..., Any]) -> Callable[..., Any]:
     """A function with its own template alone in its place, where NumPy's rounds in other ways."""
-    template, names = SHORTER[numpys]
-    return wraps(function)(_generated(template, numpys, {"general": function, **names})) if PLAIN is np.ndarray else function
+    template, known, names = SHORTER[numpys]
+    return wraps(function)(_generated(template, numpys, {"general": function, **names}, **known)) if PLAIN is np.ndarray else function
 
 
-def _generated(template: str, numpys: Callable[..., Any], names: dict[str, Any]) -> Callable[..., Any]:
-    """The function of a template, in which names stand for objects."""
-    env: dict[str, Any] = {
-        "__name__": __name__, "plain": PLAIN, "native": NATIVE, "Value": Value,
-        "gaps": GAPS, "transposed": AXES_REVERSED, "contiguous": np.ascontiguousarray,
-        "cls": ndarray, "view": ndarrayView, "element": ndarrayElement,
-        "atoms": ATOMS, "own": OWN_OPTIONS, "bfloat16": BFLOAT16, "name_of": NAME_OF, "refused": REFUSED, "finished": _finished,
-        "listeners": LISTENERS, "defaults": DEFAULTS, "settings": SETTINGS, "tls": tls, "is_tracked": is_tracked,
-        # without NumPy's search for arrays of other libraries
-        "numpys": getattr(numpys, "_implementation", numpys),
-    }  # fmt: skip
-    exec(_compiled(template), env | names, found := {})
-    return cast("Callable[..., Any]", found["call"])
+def _generated(template: Callable[..., Any], numpys: Callable[..., Any], names: dict[str, Any], **known: bool) -> Callable[..., Any]:
+    """The function that a template gives for a function of NumPy's."""
+    given = {"cls": ndarray, "view": ndarrayView, "element": ndarrayElement, "native": NATIVE, "atoms": ATOMS, **names}
+    given["numpys"] = getattr(numpys, "_implementation", numpys)  # without NumPy's search for arrays of other libraries
+    return assembled(template, given, elements=True, legacy=False, exact=False, **known)
 
 
-@cache
-def _compiled(template: str) -> CodeType:
-    return compile(complete(template), f"<{__name__}>", "exec")
+#: A template, what it is told beforehand, and what it names.
+Shape = tuple[Callable[..., Any], dict[str, bool], dict[str, Any]]
 
 
-def _shorter() -> dict[Callable[..., Any], tuple[str, dict[str, Any]]]:
-    """Templates for the commonest functions and methods of NumPy, with what they name."""
-    found: dict[Any, tuple[str, dict[str, Any]]] = {}
+def _shorter() -> dict[Callable[..., Any], Shape]:
+    """The shapes of the commonest functions and methods of NumPy."""
+    found: dict[Any, Shape] = {}
     ufuncs = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum, "any": np.logical_or, "all": np.logical_and}
     reductions: dict[str, Any] = {name: ufunc.reduce for name, ufunc in ufuncs.items()}  # what NumPy's methods call, with the same bits
     reductions |= {name: getattr(np.ndarray, name) for name in ("mean", "std", "var", "argmax", "argmin", "cumsum", "cumprod")}
     for name, reduce in reductions.items():
-        found[getattr(np, name)] = found[getattr(np.ndarray, name)] = REDUCTION, {"reduce": reduce, "keeps": False}
-    for name in ("sum", "prod", "max", "min", "any", "all", "mean"):
-        found[getattr(np, name)][1]["keeps"] = found[getattr(np.ndarray, name)][1]["keeps"] = True
-    norm = {"sqrt": np.sqrt, "square": np.square, "total": np.add.reduce, "floats": (NUMPY["float64"], NUMPY["float32"])}
-    found |= {np.linalg.norm: (NORM, norm), np.dot: (DOT, {}), np.outer: (OUTER, {"outer": np.multiply.outer})}
+        shape = short.reduction, {"keeps": name in ufuncs or name == "mean"}, {"reduce": reduce}
+        found[getattr(np, name)] = found[getattr(np.ndarray, name)] = shape
     for like, filled in ((np.zeros_like, np.zeros), (np.ones_like, np.ones), (np.empty_like, np.empty)):
-        found[like] = LIKE, {"filled": filled}
-    found |= dict.fromkeys((np.zeros, np.ones, np.empty), (FILLED, {}))
-    found |= dict.fromkeys((np.ndarray.copy, np.ndarray.flatten), (COPY, {}))
-    numbers = {"numbers": NATIVE | {bool, int, float, complex}, "array": np.array, "raw": attrgetter("_raw")}
-    found[np.array] = CONVERTED.format(given="object", same=COPIED.format(given="object")), numbers
-    found[np.asarray] = CONVERTED.format(given="a", same="return a"), numbers
-    along = {"axis": "axis=0, ", "passed": "axis, ", "one_axis": " and axis.__class__ is int", "ready": "ready, axis"}
-    found |= dict.fromkeys((np.concatenate, np.stack), (JOINED.format(given="arrays", **along), {}))
-    stacked = JOINED.format(given="tup", axis="", passed="", one_axis="", ready="ready")
-    return found | dict.fromkeys((np.vstack, np.hstack, np.column_stack, np.dstack), (stacked, {}))
+        found[like] = short.like, {}, {"filled": filled}
+    templates: dict[Callable[..., Any], tuple[Callable[..., Any], ...]] = {
+        short.norm: (np.linalg.norm,),
+        short.dot: (np.dot,),
+        short.outer: (np.outer,),
+        short.of_shape: (np.zeros, np.ones, np.empty),
+        short.copied: (np.ndarray.copy, np.ndarray.flatten),
+        short.array: (np.array,),
+        short.asarray: (np.asarray,),
+        short.joined: (np.concatenate, np.stack),
+        short.stacked: (np.vstack, np.hstack, np.column_stack, np.dstack),
+    }
+    return found | {function: (template, {}, {}) for template, functions in templates.items() for function in functions}
 
 
 SHORTER = _shorter()
@@ -281,7 +258,7 @@ def _wrapped(result: Any, arrays: list[Any]) -> Any:
             result = np.array(result)
         fresh = result if result.flags.c_contiguous else HOST.as_array(result)
         c = new(ndarray)
-        c._content = fresh if fresh.size < SETTINGS.defer_elements else Value(fresh)
+        c._content = plain_or_value(fresh)
         return c
     if kind in NATIVE:
         c = new(ndarrayElement)
@@ -307,7 +284,8 @@ def short_ufunc(numpys: np.ufunc, function: Callable[..., Any] | None, general: 
     """
     if PLAIN is not np.ndarray or numpys.nin > 2 or numpys.nout > 1:
         return general
-    return _generated((OF_ONE, OF_TWO)[numpys.nin - 1], numpys, {"function": function, "general": general})
+    template = (short.ufunc_of_one, short.ufunc_of_two)[numpys.nin - 1]
+    return _generated(template, numpys, {"function": function, "general": general}, has_function=function is not None)
 
 
-move_warnings()  # what is generated here and in `imperative.fast` calls NumPy with floating-point warnings on
+move_warnings()  # what is generated here and in `calls.arithmetic` calls NumPy with floating-point warnings on

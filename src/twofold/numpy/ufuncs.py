@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from ..calls.host_calls import is_recorded, refuse_cut, to_numpy
 from ..dtype import NUMPY, dtype_name
 from ..errors import DTypeError, ParameterError
 from ..imperative.cell import HOST, wrap
 from ..imperative.invoke import host_of
-from ..ndarray.host_calls import is_recorded, refuse_cut, to_numpy
 from ..ndarray.types import ArrayLike, Axis, Casting, DTypeLike, Index
 from ..opdef.registry import OPS
 from ..opdef.shapes import broadcast_shapes

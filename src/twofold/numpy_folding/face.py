@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..generated_methods import attach_method
+from ..assembly import attach_method
 from .array import FoldingArray
 from .makers import CONVERSIONS, DRAWS, NAMES, Grid, conversion, drawing, generator_class, maker, meshgrid, shuffle
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..generated_methods import attach_method
+from ..assembly import attach_method
 from . import error_state
 from .array import NDARRAY, FoldingArray
 from .calls import Given, is_programs, method_now, now, overrides, ufunc_now

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from types import FunctionType, MethodType
 from typing import Any, NamedTuple, TypeVar
 
-from ..generated_methods import attach_method
+from ..assembly import assembled_text, attach_method
 from .params import text
 from .spec import Op
 
@@ -53,7 +53,7 @@ def function_of(
     lines = [f"def {name}({head}{tail}):"]
     quick = fast is not None and not op.mutates and not op.front.numbers and not op.is_eager and op.arrays
     if quick and fast is not None:
-        lines += _quick_lines(op, [p for p in keywords if p not in op.scalars], operands, fast.single[0])
+        lines += _quick_lines(op, [p for p in keywords if p not in op.scalars], operands)
     lines.append(f"    params = {{k: v for k, v in {given}.items() if v is not NULL}}")
     lines.append("    if other: params.update(other)")
     if passes == "name":
@@ -73,9 +73,9 @@ def function_of(
     }
     env |= {f"default_{p}": op.params[p].default for p in op.scalars}
     if fast is not None:
-        env |= fast.single[1] | {"run": fast.run, "is_training": fast.is_training, "remember": _remembering(op, fast)}
-    exec("\n".join(lines), env)
-    function = env[name]
+        env |= {"run": fast.run, "return_single": fast.single, "cls": fast.cls}
+        env |= {"is_training": fast.is_training, "remember": _remembering(op, fast)}
+    function = assembled_text("\n".join(lines), name, env)
     function.__doc__ = docstring_of(op)
     function.__module__ = module
     function.__qualname__ = name
@@ -150,19 +150,19 @@ class LazyMethod:
 class Fast(NamedTuple):
     """A front end's short path.
 
-    ``run(bound_op, operands, *scalars)``, what makes a bound operator, and whether no parameter can change (no array).
-    ``single`` is the source of an even shorter one for operators of a single array: statements over ``bound_op`` and the array
-    ``{a}``, which return its result where they can, and the names that they use.
+    ``run(bound_op, operands, *scalars)``, a fragment for operators of a single array, which returns their result where it can, the class of
+    arrays, what makes a bound operator, and whether no parameter can change (no array).
     """
 
     run: Callable[..., Any]
-    sig_of: Callable[[Op, dict[str, Any]], Any]
+    single: Callable[[Any, Any], Any]
+    cls: type
+    bound_by: Callable[[Op, dict[str, Any]], Any]
     is_training: Callable[[], bool]
     are_fixed: Callable[[dict[str, object]], bool]
-    single: tuple[str, dict[str, Any]]
 
 
-def _quick_lines(op: Op, keywords: list[str], operands: str, single: str) -> list[str]:
+def _quick_lines(op: Op, keywords: list[str], operands: str) -> list[str]:
     """Look up the parameters as they were given; required arrays must be present, and scalars must be Python numbers."""
     required = [i.name for i in op.inputs if not i.optional and not i.injected][: -1 if op.variadic else None]
     # 0 and -0.0 are equal, but not as floats: the key has their text
@@ -180,7 +180,7 @@ def _quick_lines(op: Op, keywords: list[str], operands: str, single: str) -> lis
         "    except (TypeError, ValueError):  # not hashable; an array has no truth value",
         "        bound_op = _key = None",
         f"    if bound_op is not None and out is None and not other{present}:",
-        *([f"        {line}" for line in single.format(a=required[0]).splitlines()] if alone else []),
+        *([f"        return_single({required[0]}, bound_op)"] if alone else []),
         f"        return run(bound_op, {operands}{scalars})",
     ]
 
@@ -191,7 +191,9 @@ def _remembering(op: Op, fast: Fast) -> Callable[[dict[object, object], object, 
             return  # the key spells out what is not plain
         if len(cache) > 256:
             cache.clear()
-        cache[key] = fast.sig_of(op, {name: value for name, value in params.items() if name not in op.scalars})
+        bound_op = fast.bound_by(op, {name: value for name, value in params.items() if name not in op.scalars})
+        if not bound_op.gives_sparse:
+            cache[key] = bound_op
 
     return remember
 

@@ -340,6 +340,12 @@ class BoundOp:
         self.visible: int = seen(**params) if callable(seen) else seen
 
     @property
+    def gives_sparse(self) -> bool:
+        """Whether a parameter asks for a sparse result, so that the operator goes by storage whatever its operands are."""
+        name = self.op.storage.stored_as
+        return name != "" and self.params[name] not in (None, "default")
+
+    @property
     def written(self) -> tuple[int, ...]:
         """Positions of the inputs that get new values."""
         if callable(self.op.mutates):

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from ..errors import ShapeError, StorageError
+from ..errors import ShapeError
 from ..graph.build import run_rule
 from ..imperative.invoke import device_of, invoke
-from ..imperative.storage import update_stored
+from ..imperative.storage import has_sparse, update_stored
 from ..imperative.tape import tls
 from ..imperative.transfer import store_all
 from ..ndarray.array import NDArray
@@ -70,13 +70,11 @@ def update_weights(op: Op, operands: Sequence[Sequence[NDArray]], scalars: Seque
         for k, _ in reversed(fixed):
             del kept[k]
         arguments += kept
-    try:
-        found = invoke(bound_op, arguments)
-    except StorageError:
+    if has_sparse(arguments):
         for group, numbers in zip(operands, scalars, strict=True):
             update_stored(op.bind(True, **params), [*group, *numbers])
-        return
-    store_all(targets, found)
+    else:
+        store_all(targets, invoke(bound_op, arguments))
 
 
 #: Run-time parameters that have no effect at these values. Most optimizers use them, and the program then omits the parameter.

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
+from ..assembly import attach_method
 from ..errors import OperatorError
 from ..extension_points import LOADERS
-from ..generated_methods import attach_method
 from ..opdef.frontend import PREFIXES, function_of
 from ..opdef.registry import NAMES, OPS
 from ..opdef.spec import Op

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..assembly import attach_method
 from ..device import current_device
 from ..errors import IndexingError, OperatorError
-from ..generated_methods import attach_method
 from ..mxnet_numpy.batches import Batches
 from ..mxnet_numpy.creation import Creation
 from ..mxnet_numpy.elementwise import Elementwise

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..assembly import attach_method
 from ..errors import DTypeError
-from ..generated_methods import attach_method
 from ..opdef.frontend import named
 from ..opdef.registry import OPS
 from ..opdef.spec import Op

@@ -9,6 +9,7 @@ from ..executor.transport import content_on, zeros_in
 from ..imperative.array import adopted, record_of
 from ..imperative.backward import run_backward
 from ..imperative.cell import Value, alias, wrap
+from ..imperative.guards import is_differentiated
 from ..imperative.invoke import data_of, host_of
 from ..imperative.row_gradients import gradient_array
 from ..imperative.scope import Scope
@@ -185,4 +186,4 @@ def _stored_head(out: Any, head: Any) -> tuple[NDArray, NDArray | None]:
 
 def _is_tracked(array: NDArray) -> bool:
     v = array._content
-    return v.__class__ is Value and v.entry is not None and v.entry.node.tracked
+    return v.__class__ is Value and is_differentiated(v)

@@ -17,6 +17,7 @@ from ..graph.gradient import gradient, ones_head
 from ..graph.ir import Node, leaf
 from ..imperative.array import backward, from_host
 from ..imperative.cell import HOST, Cell, Value, wrap
+from ..imperative.guards import is_differentiated
 from ..imperative.invoke import host_of, invoke
 from ..imperative.scope import Scope
 from ..ndarray.array import NDArray
@@ -219,7 +220,7 @@ def check_recorded_gradient(op: Op, sample: Sample) -> None:
 
     def run() -> list[np.ndarray]:
         results, cells = eager(bound_op, arrays, record=True)
-        heads = [r for r in results if isinstance(r._content, Value) and r._content.entry is not None and r._content.entry.node.tracked]
+        heads = [r for r in results if isinstance(r._content, Value) and is_differentiated(r._content)]
         if not heads:
             return []
         backward(heads, None)

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from ...calls.host_calls import to_numpy
 from ...errors import ParameterError
 from ...imperative.invoke import host_of
-from ...ndarray.host_calls import to_numpy
 from ...ndarray.types import ArrayLike
 from .. import linalg
 from ..array import ndarray

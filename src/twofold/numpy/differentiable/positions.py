@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from ...calls.host_calls import refuse_cut, to_numpy
 from ...dtype import promote
 from ...imperative.array import adopted
 from ...imperative.invoke import host_of
-from ...ndarray.host_calls import refuse_cut, to_numpy
 from ...ndarray.types import ArrayLike, DTypeLike
 from ...opdef.shapes import normalized_axis
 from ...ops import primitive_gather

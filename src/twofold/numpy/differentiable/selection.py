@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from ...calls.host_calls import is_recorded, to_numpy
 from ...errors import DTypeError, ParameterError
-from ...ndarray.host_calls import is_recorded, to_numpy
 from ...ndarray.types import ArrayLike
 from ...opdef.shapes import broadcast_shapes, normalized_axis
 from ..array import ndarray

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ...calls.host_calls import is_recorded, to_numpy
 from ...dtype import is_float
 from ...errors import ParameterError
 from ...imperative.invoke import host_of
-from ...ndarray.host_calls import is_recorded, to_numpy
 from ...ndarray.types import ArrayLike, Axis, DTypeLike
 from ...opdef.shapes import normalized_axes
 from .. import shapes

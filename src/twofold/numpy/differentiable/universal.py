@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ...calls.host_calls import to_numpy
 from ...dtype import is_float
 from ...errors import ParameterError
 from ...imperative.invoke import host_of
-from ...ndarray.host_calls import to_numpy
 from ...ndarray.types import ArrayLike, Axis, DTypeLike
 from ...opdef.shapes import normalized_axes, normalized_axis
 from ...ops import linear_algebra

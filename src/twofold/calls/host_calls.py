@@ -9,7 +9,7 @@ from ..dtype import NAME_OF, NUMPY, is_float
 from ..errors import AutogradError, DTypeError
 from ..imperative.array import Array, apply_op
 from ..imperative.cell import Cell
-from ..imperative.dispatch import is_tracked
+from ..imperative.guards import is_tracked
 from ..imperative.invoke import host_of
 from ..imperative.tape import tls
 from ..ops import joining

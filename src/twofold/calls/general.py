@@ -1,63 +1,63 @@
-"""Calls operators for MXNet's generated functions: checks operands and parameters, and wraps results or writes them to ``out``."""
+"""The general path of MXNet's generated functions: checks arguments, calls operators, wraps results or writes them to ``out``."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ..config import SETTINGS
+from ..assembly import FREE, fragment, inlined
 from ..device import Device
 from ..dtype import dtype_name
-from ..errors import DTypeError, ParameterError, ShapeError, StorageError, WrongType
+from ..errors import DTypeError, ParameterError, ShapeError, WrongType
 from ..imperative.array import Array, from_host
 from ..imperative.cell import HOST, PLAIN, Content, Value, new, wrap
 from ..imperative.counters import COUNTERS
 from ..imperative.dynamic_shapes import run_eagerly
 from ..imperative.failure import after_failure
-from ..imperative.invoke import RUN_CACHED, invoke, type_of
+from ..imperative.guards import is_differentiated, plain_or_value
+from ..imperative.invoke import invoke, type_of
 from ..imperative.recording import record_again
-from ..imperative.storage import STORAGE, by_storage, store_array, update_rows, updates_rows
+from ..imperative.storage import SparseArray, by_storage, goes_by_storage, store_array, update_rows, updates_rows
 from ..imperative.tape import tls
 from ..imperative.transfer import store
 from ..opdef.frontend import Fast
 from ..opdef.spec import BoundOp, Op
 from ..ops.primitive_arithmetic import multiply
 from ..strictness import tolerate
+from .contents import quick
 from .host_calls import arrays_in, refuse_cut
 
 #: Classes of most parameters. Only values of other classes are searched for arrays.
 SIMPLE = frozenset({bool, int, float, str, type(None)})
 
 
-#: `Calls._run` and `invoke._run_cached` without their frames, for an array of the class itself; see `Fast.single`.
-_SINGLE = """
-if {a}.__class__ is cls and bound_op.visible == 1:
-    v = {a}._content
-    if v.__class__ is plain and (found := bound_op.inline.get((v.shape, v.dtype))) is not None and found[2] == 1:
-        counters.inline += 1
-        try:
-            results = quick(found[0].args[0], [v])
-        except Exception as error:
-            results = after_failure(error, found[0], [v])
+#: The array class of the calls; in the functions made by `opdef.frontend`.
+cls: Any = FREE
+
+
+@fragment
+def return_single(a, bound_op):
+    """Return the result for an array of the class itself: `Calls._run` and `invoke._run_cached` without their frames."""
+    if a.__class__ is cls and bound_op.visible == 1:
+        v = a._content
+        if v.__class__ is PLAIN and (found := bound_op.inline.get((v.shape, v.dtype))) is not None and found[2] == 1:
+            COUNTERS.inline += 1
+            try:
+                results = quick(found[0].args[0], [v])
+            except Exception as error:
+                results = after_failure(error, found[0], [v])
+            result = new(cls)
+            v = results[0]
+            result._content = plain_or_value(v)
+            return result
+        found = None
+        if v.__class__ is Value and (tape := tls.tape) is not None and is_differentiated(v):
+            found = record_again(bound_op, (a,), [v], tape)
+        if found is None:
+            found = invoke(bound_op, (a,))
         result = new(cls)
-        v = results[0]
-        result._content = v if v.size < settings.defer_elements else Value(v)
+        result._content = found[0]
         return result
-    found = None
-    if v.__class__ is Value and (tape := tls.tape) is not None and (entry := v.entry) is not None and entry.node.tracked:
-        found = record_again(bound_op, ({a},), [v], tape)
-    if found is None:
-        try:
-            found = invoke(bound_op, ({a},))
-        except StorageError:
-            return by_storage(bound_op, ({a},))[0]
-    result = new(cls)
-    result._content = found[0]
-    return result
-"""
-
-
-_NAMES: dict[str, Any] = {"new": new, "invoke": invoke, "record_again": record_again, "tls": tls, "Value": Value, **STORAGE, **RUN_CACHED}
 
 
 class Calls:
@@ -73,10 +73,11 @@ class Calls:
         self.cls, self._legacy = cls, cls._legacy
         self.fast = Fast(
             self._run,
-            lambda op, params: self._sig_of(op, {k: v for k, v in params.items() if k in op.params}),
+            return_single,
+            cls,
+            lambda op, params: self._bound(op, {k: v for k, v in params.items() if k in op.params}),
             lambda: tls.training,
             lambda params: not _has_array(params),
-            (_SINGLE, {"cls": cls, **_NAMES}),
         )
 
     def call(self, op: Op, arrays: Sequence[Array | None], params: dict[str, Any], out: Array | Sequence[Array] | None = None) -> Any:
@@ -97,14 +98,13 @@ class Calls:
         _convert_arrays(op, params)
         scalars = [_scalar(op, name, params) for name in op.scalars]
         numbers = [self._number_array(op, name, params, operands) for name in op.front.numbers]
-        bound_op = self._sig_of(op, params)
+        bound_op = self._bound(op, params)
         inputs = [*operands, *numbers, *scalars]
-        try:
-            contents = (run_eagerly if op.is_eager else invoke)(bound_op, inputs, device)
-        except StorageError:
+        if goes_by_storage(bound_op, inputs):
             if updates_rows(bound_op, inputs):
                 return _update_rows(bound_op, inputs, out)
             return _deliver_stored(bound_op, operands, by_storage(bound_op, inputs), out)
+        contents = (run_eagerly if op.is_eager else invoke)(bound_op, inputs, device)
         if op.mutates:  # the last results are the new contents of states, such as the moving averages of BatchNorm
             for place, new in zip(bound_op.written, contents[len(contents) - len(bound_op.mutated) :], strict=True):
                 target = operands[place]
@@ -124,6 +124,7 @@ class Calls:
         params[name] = ()
         return from_host(self.cls, np.array(values, np.float32), operands[0].context)
 
+    @inlined
     def _run(self, bound_op: BoundOp, operands: tuple[Any, ...], *scalars: Any) -> Any:
         """The visible results of an operator; the fast path, for parameters already parsed."""
         cls = self.cls
@@ -153,13 +154,15 @@ class Calls:
                     results = after_failure(error, found[0], arrays)
                 result = new(cls)
                 v = results[0]
-                result._content = v if v.size < SETTINGS.defer_elements else Value(v)
+                result._content = plain_or_value(v)
                 return result
         given: list[Any] | None = []
+        is_sparse = False
         for a in operands:
             if a.__class__ is not cls and a is not None:
                 if not isinstance(a, cls) or a._legacy is not self._legacy:
                     raise self._not_an_array(bound_op.op, a)
+                is_sparse = is_sparse or isinstance(a, SparseArray)
                 given = None  # a view is read by `invoke`, once
             elif given is not None:
                 given.append(a if a is None else a._content)
@@ -167,22 +170,21 @@ class Calls:
         contents = None
         if given is not None and (tape := tls.tape) is not None:
             for v in given:
-                if v.__class__ is Value and (entry := v.entry) is not None and entry.node.tracked:
+                if v.__class__ is Value and is_differentiated(v):
                     contents = record_again(bound_op, args, [*given, *scalars] if scalars else given, tape)
                     break
+        if is_sparse:
+            found = by_storage(bound_op, args)[: bound_op.visible]
+            return found[0] if bound_op.visible == 1 else found
         if contents is None:
-            try:
-                contents = invoke(bound_op, args)
-            except StorageError:
-                found = by_storage(bound_op, args)[: bound_op.visible]
-                return found[0] if bound_op.visible == 1 else found
+            contents = invoke(bound_op, args)
         if bound_op.visible == 1:  # as `wrap` does, without its frame
             result = new(cls)
             result._content = contents[0]
             return result
         return [wrap(self.cls, c) for c in contents[: bound_op.visible]]
 
-    def _sig_of(self, op: Op, params: dict[str, Any]) -> BoundOp:
+    def _bound(self, op: Op, params: dict[str, Any]) -> BoundOp:
         given = dict.fromkeys(op.training, tls.training) | params  # an explicit parameter overrides the mode
         dtype = given.get("dtype")
         if dtype is not None and dtype.__class__ is not str:  # NumPy's scalar classes and dtypes are accepted too

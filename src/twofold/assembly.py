@@ -1,0 +1,435 @@
+"""Assembles functions: fragments are written into the functions that call them, and what is known beforehand is decided beforehand.
+
+A call costs a frame of some 50 ns, which is as long as the addition of two small arrays takes. So the shortest paths contain their tests
+instead of calling them. Each test is nevertheless written once, as a *fragment*: a real function, which anybody may call too.
+
+* `inlined` writes the fragments that a function calls into it.
+* `assembled` also makes several functions of one, the *template*: names whose values are known (``legacy``, ``reverse``) become constants,
+  branches that they rule out are left out, and the rest of its free names is found in the globals that each function is given.
+
+All is real Python that linters and type checkers see, and tracebacks show the template's own lines.
+
+What a fragment may look like:
+
+* a single ``return``: its expression takes the place of the call, wherever that stands. An argument is written in place of its parameter
+  each time; an assignment expression, ``f(entry := v.entry)``, only the first time.
+* several statements, called as ``x = f(...)``: each ``return`` ends a branch, and assigns to ``x``.
+* several statements, called as a statement of its own or by ``return f(...)``: a ``return`` in it returns from the caller. Such fragments
+  are called ``return_…``; the caller goes on where they do not return.
+
+Local variables of a fragment become those of its caller, under their own names.
+"""
+
+import ast
+import builtins
+import linecache
+import operator
+import sys
+from collections.abc import Callable, Mapping
+from functools import cache
+from types import CodeType, FunctionType
+from typing import Any, TypeVar, cast
+
+F = TypeVar("F", bound=Callable[..., Any])
+N = TypeVar("N", bound=ast.AST)
+#: What templates may be told beforehand.
+Known = Mapping[str, bool | int | str | None]
+#: In a template's module: the value of names that each function made of it is given, or whose values are known beforehand.
+FREE: Any = object()
+_FRAGMENTS: set[object] = set()
+
+
+def attach_method(cls: type, name: str, method: Callable[..., Any]) -> None:
+    """Set a generated function as a method of a class, and give it the method's name."""
+    method.__name__, method.__qualname__ = name, f"{cls.__name__}.{name}"
+    setattr(cls, name, method)
+
+
+def fragment(function: F) -> F:
+    """Decorator: calls of the function in assembled functions are replaced by its body."""
+    _FRAGMENTS.add(function)
+    return function
+
+
+def inlined(function: F) -> F:
+    """Decorator that writes the fragments that a function calls into it. Without source files the function calls them."""
+    plain = cast("FunctionType", function)
+    try:
+        code, elsewhere = _code_of(plain, ())
+    except LookupError:
+        return function
+    for name, value in elsewhere.items():  # what fragments of other modules name
+        assert plain.__globals__.setdefault(name, value) is value, f"{plain.__name__} and a fragment in it mean two things by {name}"
+    plain.__code__ = code
+    return function
+
+
+def assembled(template: Callable[..., Any], given: Mapping[str, object], **known: bool | int | str | None) -> FunctionType:
+    """A function made of a template.
+
+    Parameters
+    ----------
+    template
+        The template.
+    given
+        What its free names stand for. Names that are missing are looked up in the template's module now.
+    **known
+        The names whose values decide beforehand.
+    """
+    template = cast("FunctionType", template)
+    code, elsewhere = _code_of(template, tuple(sorted(known.items())))
+    around = template.__globals__
+    env = elsewhere | {name: around[name] for name in _names(code) if name in around} | given
+    env["__name__"] = template.__module__  # marks frames of the package: see `origin`
+    env["__builtins__"] = builtins  # what C code that imports something looks for in the globals of its caller
+    made = FunctionType(code, env, template.__name__, template.__defaults__)
+    made.__kwdefaults__ = template.__kwdefaults__
+    made.__module__ = template.__module__
+    return made
+
+
+def assembled_text(text: str, name: str, given: dict[str, Any]) -> FunctionType:
+    """The function of that name which a text defines, with the fragments that it calls written in.
+
+    For functions whose parameters are those of operators: their signatures must be written out. Tracebacks show the text.
+    """
+    file = f"<twofold: {name} {len(linecache.cache)}>"
+    tree = ast.parse(text, file)
+    elsewhere: dict[str, Any] = {}
+    (function,) = tree.body
+    assert isinstance(function, ast.FunctionDef)
+    function.body = _Writer(given, {}, {}, elsewhere).block(function.body)
+    code = compile(tree, file, "exec")
+    env = elsewhere | given
+    exec(code, env)
+    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+    return env[name]
+
+
+@cache
+def _names(code: CodeType) -> frozenset[str]:
+    """The names that a code object and those inside it look up in their globals (or as attributes, which is harmless)."""
+    return frozenset(code.co_names).union(*[_names(c) for c in code.co_consts if isinstance(c, CodeType)])
+
+
+@cache
+def _code_of(function: FunctionType, known: tuple[tuple[str, object], ...]) -> tuple[CodeType, dict[str, Any]]:
+    """The code of a template or of a function with fragments, and what these name. Functions that differ in globals share it."""
+    tree = _definition(function)
+    elsewhere: dict[str, Any] = {}
+    body = _Writer(function.__globals__, dict(known), {}, elsewhere).block(tree.body)
+    module = ast.Module([_bare(tree, body)], [])
+    (code,) = [c for c in compile(module, function.__code__.co_filename, "exec").co_consts if isinstance(c, CodeType)]
+    return code, elsewhere
+
+
+def _bare(tree: ast.FunctionDef, body: list[ast.stmt]) -> ast.FunctionDef:
+    """A function with another body, without annotations and decorators; its default values are those of the function that is made."""
+    given = tree.args
+    args = ast.arguments(
+        posonlyargs=[ast.copy_location(ast.arg(a.arg), a) for a in given.posonlyargs],
+        args=[ast.copy_location(ast.arg(a.arg), a) for a in given.args],
+        vararg=given.vararg and ast.copy_location(ast.arg(given.vararg.arg), given.vararg),
+        kwonlyargs=[ast.copy_location(ast.arg(a.arg), a) for a in given.kwonlyargs],
+        kw_defaults=[None for _ in given.kwonlyargs],
+        kwarg=given.kwarg and ast.copy_location(ast.arg(given.kwarg.arg), given.kwarg),
+        defaults=[],
+    )
+    return ast.copy_location(ast.FunctionDef(tree.name, args, body, []), tree)
+
+
+def _definition(function: FunctionType) -> ast.FunctionDef:
+    """The syntax tree of a function.
+
+    Raises
+    ------
+    LookupError
+        If its file cannot be read.
+    """
+    code = function.__code__
+    found = _definitions(code.co_filename, function.__module__).get((code.co_name, code.co_firstlineno))
+    if found is None:
+        raise LookupError(f"{function.__module__}.{code.co_name}: its source is missing; install twofold with its .py files")
+    return found
+
+
+@cache
+def _own(function: FunctionType) -> tuple[frozenset[str], frozenset[str]]:
+    """The local variables of a fragment, and the variables that it returns: they become the target of an assignment."""
+    tree = _definition(function)
+    stored = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    returned = {s.value.id for s in ast.walk(tree) if isinstance(s, ast.Return) and isinstance(s.value, ast.Name)}
+    return frozenset(stored - {a.arg for a in tree.args.args}), frozenset(returned)
+
+
+@cache
+def _definitions(file: str, module: str) -> dict[tuple[str, int], ast.FunctionDef]:
+    """The functions of a file, by name and first line."""
+    tree = ast.parse("".join(linecache.getlines(file, vars(sys.modules[module]))))
+    functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]
+    return {(n.name, min([n.lineno, *[d.lineno for d in n.decorator_list]])): n for n in functions}
+
+
+class _Known(ast.Constant):
+    """A constant in place of a name whose value is known, and of what follows from it. Only these decide: ``n or None`` is a value."""
+
+
+class _Writer:
+    """Writes one function: replaces known names, leaves out what they rule out, and writes fragments in.
+
+    The trees that it reads are shared by all functions made of them: it makes new nodes and changes none.
+
+    Parameters
+    ----------
+    around
+        The globals in which names of fragments are looked up.
+    known
+        Values of names.
+    arguments
+        In a fragment: what stands for its parameters.
+    elsewhere
+        Is given what the fragments that are written in name in their globals.
+    place
+        In a fragment: the call, whose line all nodes get.
+    """
+
+    def __init__(
+        self,
+        around: dict[str, Any],
+        known: dict[str, Any],
+        arguments: dict[str, ast.expr],
+        elsewhere: dict[str, Any],
+        place: ast.expr | None = None,
+    ) -> None:
+        self._around, self._known, self._arguments, self._elsewhere, self._place = around, known, arguments, elsewhere, place
+
+    def block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
+        """Statements as they are written: some vanish, others become several."""
+        written: list[ast.stmt] = []
+        for s in statements:
+            if isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant):
+                continue  # a docstring
+            found = _STATEMENTS.get(s.__class__, _Writer._statement)(self, s)
+            written += found if isinstance(found, list) else [found]
+            if written and isinstance(written[-1], (ast.Return, ast.Raise)):
+                break  # the rest is ruled out
+        return [s for s in written if not isinstance(s, ast.Pass)] or [self._new(ast.Pass, statements[0])]
+
+    def _rest(self, statements: list[ast.stmt]) -> list[ast.stmt]:
+        """A block that may be empty."""
+        return [s for s in self.block(statements) if not isinstance(s, ast.Pass)] if statements else []
+
+    def _new(self, kind: type[N], like: ast.AST, **fields: Any) -> N:
+        """A node at the place of another one."""
+        node = kind(**fields)
+        place = self._place or like
+        node.lineno, node.col_offset = place.lineno, place.col_offset  # type: ignore[attr-defined]  # of a statement or expression
+        return node
+
+    # -------------------------------------------------------------------------------------------------- expressions
+
+    def expression(self, node: Any) -> Any:
+        """An expression as it is written, or another part of a tree."""
+        special = _EXPRESSIONS.get(node.__class__)
+        return special(self, node) if special is not None else self._copy(node)
+
+    def _copy(self, node: Any) -> Any:
+        """A node with the parts that it has when they are written."""
+        kind = node.__class__
+        if not kind._fields:
+            return node  # an operator
+        new = kind()
+        for field in kind._fields:
+            v = getattr(node, field, None)
+            if isinstance(v, ast.AST):
+                v = self.expression(v)
+            elif isinstance(v, list):
+                v = [self.expression(x) if isinstance(x, ast.AST) else x for x in v]
+            setattr(new, field, v)
+        if kind._attributes:
+            place = self._place or node
+            new.lineno, new.col_offset = place.lineno, place.col_offset
+        return new
+
+    def _name(self, node: ast.Name) -> ast.expr:
+        name = node.id
+        if name in self._arguments:
+            given = self._arguments[name]
+            if isinstance(node.ctx, ast.Load):
+                if isinstance(given, ast.NamedExpr):  # evaluated once, where it is read first
+                    self._arguments[name] = ast.copy_location(ast.Name(given.target.id, ast.Load()), given)
+                return given
+            assert isinstance(given, ast.Name), "a fragment assigns to a parameter that is no variable"
+            return self._new(ast.Name, node, id=given.id, ctx=node.ctx)
+        if name in self._known and isinstance(node.ctx, ast.Load):
+            return self._new(_Known, node, value=self._known[name])
+        if self._place is None:
+            return node
+        if name in self._around and self._around[name] is not FREE:
+            self._elsewhere[name] = self._around[name]
+        return self._new(ast.Name, node, id=name, ctx=node.ctx)
+
+    def _unary(self, node: ast.UnaryOp) -> ast.expr:
+        operand = self.expression(node.operand)
+        if isinstance(node.op, ast.Not) and isinstance(operand, _Known):
+            return self._new(_Known, node, value=not operand.value)
+        return self._new(ast.UnaryOp, node, op=node.op, operand=operand)
+
+    def _boolean(self, node: ast.BoolOp) -> ast.expr:
+        """Without the operands that decide nothing; those before one that decides everything are tests without effects."""
+        decides = isinstance(node.op, ast.Or)
+        left: list[ast.expr] = []
+        for operand in node.values:
+            v = self.expression(operand)
+            if isinstance(v, ast.BoolOp) and v.op.__class__ is node.op.__class__:
+                left += v.values
+            elif not isinstance(v, _Known):
+                left.append(v)
+            elif bool(v.value) is decides:
+                return v
+        if len(left) < 2:
+            return left[0] if left else self._new(_Known, node, value=not decides)
+        return self._new(ast.BoolOp, node, op=node.op, values=left)
+
+    def _comparison(self, node: ast.Compare) -> ast.expr:
+        new = self._copy(node)
+        if isinstance(new.left, _Known) and len(new.ops) == 1 and isinstance(new.comparators[0], ast.Constant):
+            return self._new(_Known, node, value=_COMPARISONS[new.ops[0].__class__](new.left.value, new.comparators[0].value))
+        return new
+
+    def _choice(self, node: ast.IfExp) -> ast.expr:
+        test = self.expression(node.test)
+        if isinstance(test, _Known):
+            return self.expression(node.body if test.value else node.orelse)
+        return self._new(ast.IfExp, node, test=test, body=self.expression(node.body), orelse=self.expression(node.orelse))
+
+    # --------------------------------------------------------------------------------------------------- statements
+
+    def _statement(self, node: ast.stmt) -> ast.stmt:
+        return self._copy(node)
+
+    def _if(self, node: ast.If) -> ast.stmt | list[ast.stmt]:
+        test = self.expression(node.test)
+        if isinstance(test, _Known):
+            return self._rest(node.body if test.value else node.orelse)
+        return self._new(ast.If, node, test=test, body=self.block(node.body), orelse=self._rest(node.orelse))
+
+    def _for(self, node: ast.For) -> ast.stmt:
+        target, values = self.expression(node.target), self.expression(node.iter)
+        return self._new(ast.For, node, target=target, iter=values, body=self.block(node.body), orelse=self._rest(node.orelse))
+
+    def _while(self, node: ast.While) -> ast.stmt:
+        test = self.expression(node.test)
+        return self._new(ast.While, node, test=test, body=self.block(node.body), orelse=self._rest(node.orelse))
+
+    def _try(self, node: ast.Try) -> ast.stmt:
+        body = self.block(node.body)
+        handlers = [
+            self._new(ast.ExceptHandler, h, type=h.type and self.expression(h.type), name=h.name, body=self.block(h.body))
+            for h in node.handlers
+        ]
+        return self._new(ast.Try, node, body=body, handlers=handlers, orelse=self._rest(node.orelse), finalbody=self._rest(node.finalbody))
+
+    # ---------------------------------------------------------------------------------------------------- fragments
+
+    def _called(self, node: ast.expr | None) -> FunctionType | None:
+        """The fragment that an expression calls, if it does."""
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id in self._arguments:
+            return None
+        found = self._around.get(node.func.id)
+        return cast("FunctionType", found) if isinstance(found, FunctionType) and found in _FRAGMENTS else None
+
+    def _inside(self, called: FunctionType, call: ast.Call, assigns: bool = False) -> tuple[ast.FunctionDef, "_Writer"]:
+        """A fragment's tree, and what writes it in place of a call."""
+        tree = _definition(called)
+        parameters = [a.arg for a in tree.args.args]
+        defaults = dict(zip(parameters[len(parameters) - len(tree.args.defaults) :], tree.args.defaults, strict=True))
+        arguments: dict[str, Any] = defaults | dict(zip(parameters, map(self.expression, call.args), strict=False))
+        arguments |= {str(k.arg): self.expression(k.value) for k in call.keywords}
+        own, returned = _own(called)
+        if clash := (own - returned if assigns else own) & {
+            n.id for a in arguments.values() for n in ast.walk(a) if isinstance(n, ast.Name)
+        }:
+            raise AssertionError(f"{called.__name__} has a variable called as an argument of it: {', '.join(clash)}")
+        constants = {p: a.value for p, a in arguments.items() if isinstance(a, ast.Constant)}  # literals among arguments are known, too
+        variables = {p: a for p, a in arguments.items() if p not in constants}
+        return tree, _Writer(called.__globals__, self._known | constants, variables, self._elsewhere, self._place or call)
+
+    def _call(self, node: ast.Call) -> ast.expr:
+        called = self._called(node)
+        if called is None:
+            return self._copy(node)
+        tree, writer = self._inside(called, node)
+        (only,) = writer.block(tree.body)
+        value = only.value if isinstance(only, ast.Return) else None
+        assert value is not None, f"{called.__name__} is no expression"
+        return value
+
+    def _effect(self, node: ast.Expr) -> ast.stmt | list[ast.stmt]:
+        called = self._called(node.value)
+        if called is None:
+            return self._copy(node)
+        tree, writer = self._inside(called, cast("ast.Call", node.value))
+        return writer._rest(tree.body)
+
+    def _return(self, node: ast.Return) -> ast.stmt | list[ast.stmt]:
+        called = self._called(node.value)
+        if called is None:
+            return self._copy(node)
+        tree, writer = self._inside(called, cast("ast.Call", node.value))
+        return writer._rest(tree.body)
+
+    def _annotated(self, node: ast.AnnAssign) -> ast.stmt | list[ast.stmt]:
+        if node.value is None:
+            return []
+        return self._assignment(ast.copy_location(ast.Assign([node.target], node.value), node))
+
+    def _assignment(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
+        called, target = self._called(node.value), node.targets[0]
+        if called is None or not isinstance(target, ast.Name) or len(node.targets) > 1:
+            return self._copy(node)
+        tree, writer = self._inside(called, cast("ast.Call", node.value), assigns=True)
+        if len([s for s in tree.body if not isinstance(s, ast.Expr)]) == 1 and isinstance(tree.body[-1], ast.Return):
+            return self._copy(node)
+        # what the fragment builds up and returns is built up in the target itself
+        own, returned = _own(called)
+        writer._arguments |= {name: self._new(ast.Name, node, id=target.id, ctx=ast.Load()) for name in returned & own}
+        return self._assigning(writer.block(tree.body), target.id)
+
+    def _assigning(self, statements: list[ast.stmt], target: str) -> list[ast.stmt]:
+        """Statements in which each ``return`` at the end of a branch assigns to a variable instead."""
+        out: list[ast.stmt] = []
+        for k, s in enumerate(statements):
+            if isinstance(s, ast.Return):
+                assert s.value is not None
+                if not (isinstance(s.value, ast.Name) and s.value.id == target):
+                    name = ast.copy_location(ast.Name(target, ast.Store()), s)
+                    out.append(ast.copy_location(ast.Assign([name], s.value), s))
+                return out
+            if isinstance(s, ast.If) and any(isinstance(n, ast.Return) for n in ast.walk(s)):
+                body = self._assigning(s.body, target) or [ast.copy_location(ast.Pass(), s)]
+                orelse = self._assigning([*s.orelse, *statements[k + 1 :]], target)
+                return [*out, ast.copy_location(ast.If(s.test, body, orelse), s)]
+            out.append(s)
+        return out
+
+
+_COMPARISONS: dict[type, Callable[[object, object], bool]] = {ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Is: operator.is_}
+_EXPRESSIONS: dict[type, Callable[[_Writer, Any], ast.expr]] = {
+    ast.Name: _Writer._name,
+    ast.UnaryOp: _Writer._unary,
+    ast.BoolOp: _Writer._boolean,
+    ast.Compare: _Writer._comparison,
+    ast.IfExp: _Writer._choice,
+    ast.Call: _Writer._call,
+}
+_STATEMENTS: dict[type, Callable[[_Writer, Any], ast.stmt | list[ast.stmt]]] = {
+    ast.If: _Writer._if,
+    ast.For: _Writer._for,
+    ast.While: _Writer._while,
+    ast.Try: _Writer._try,
+    ast.Expr: _Writer._effect,
+    ast.Return: _Writer._return,
+    ast.Assign: _Writer._assignment,
+    ast.AnnAssign: _Writer._annotated,
+}

@@ -1,0 +1,94 @@
+"""Fragments that templates share: how NumPy's arrays get out of operands and into new arrays."""
+
+from typing import Any
+
+import numpy as np
+
+from ..assembly import FREE, fragment
+from ..config import SETTINGS
+from ..imperative.array import GAPS, Array
+from ..imperative.cell import HOST, PLAIN
+from ..imperative.guards import is_differentiated, is_small, plain_or_value
+from ..imperative.tape import tls
+
+#: What templates call often, looked up once.
+quick, scalar_of, contiguous, asarray = HOST.quick, HOST.scalar, np.ascontiguousarray, np.asarray
+#: The classes of arrays, of their views, and of single elements, if the front end has any.
+cls: type[Array] = FREE
+view: Any = FREE
+element: Any = FREE
+#: The classes of NumPy's scalars that become elements.
+native: frozenset[type] = FREE
+#: Known beforehand: MXNet's convention; whether there are elements; whether the results do not depend on where in memory operands lie.
+legacy: bool = FREE
+elements: bool = FREE
+exact: bool = FREE
+
+
+@fragment
+def content(x):
+    """What `ViewMixin._operand` returns, without a frame for small parts of ready memory."""
+    if (
+        x.__class__ is view
+        and (of := x._of) is not None
+        and of is x._base._content
+        and (a := x._seen).size < ((GAPS if a.ndim > 1 else SETTINGS.defer_elements) if exact else GAPS)
+        and (of.__class__ is PLAIN or (is_small(a) and not (is_differentiated(of) and tls.tape is not None)))
+    ):
+        if a.ndim > 1 if exact else a.ndim:  # NumPy's `ascontiguousarray` would give an array without axes one
+            a = contiguous(a)
+    else:
+        a = x._operand
+    return a
+
+
+@fragment
+def return_array(v):
+    """Return a new array around NumPy's, if it is one."""
+    if v.__class__ is PLAIN:
+        r = cls()
+        r._content = v
+        return r
+
+
+@fragment
+def return_element(v):
+    """Return a new element around NumPy's scalar, if it is one."""
+    if v.__class__ in native:
+        r = element()
+        r._raw = v
+        return r
+
+
+@fragment
+def return_result(v):
+    """Return what a function of NumPy's has given as an array or element."""
+    if elements or legacy:
+        return_array(v)
+        if elements:
+            return_element(v)
+    else:  # NumPy's scalars become arrays without axes
+        r = cls()
+        r._content = v if v.__class__ is PLAIN else asarray(v)
+        return r
+
+
+@fragment
+def return_small(v):
+    """Return a new array around a fresh one of NumPy's, of any size."""
+    made = cls()
+    made._content = plain_or_value(v)
+    return made
+
+
+@fragment
+def return_view(r, base, under, key, of):
+    """Return a view that shows NumPy's view ``r`` of the content ``of`` of the root ``base``."""
+    w = view()
+    w._base = base
+    w._under = under
+    w._key = key
+    w._of = of
+    w._seen = r
+    w._steps = w._gradient = None
+    return w

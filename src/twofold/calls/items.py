@@ -1,0 +1,420 @@
+"""``__getitem__`` and ``__setitem__``: NumPy's own indexing of ready memory, in one frame. All else goes to `Indexer`.
+
+What decides is the size of the piece, never that of the array it is cut from: elements and small pieces of a large ready array are read
+and written at once. A view remembers its elements (``_seen``) and the content that they belong to (``_of``), and they are valid while
+its base has that content. Its view operations (``_chain``) are worked out only on demand.
+
+While recording, views of tracked arrays are made in the same way, since only reading one is an operation. Copies of their elements, and
+writes to them, are recorded.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ..assembly import FREE, assembled, attach_method, fragment
+from ..device import CPU
+from ..dtype import INTEGERS
+from ..dtype import NUMPY as DTYPES
+from ..imperative.array import AXES_REVERSED, RESHAPED
+from ..imperative.cell import PLAIN, Value
+from ..imperative.guards import is_differentiated, is_watched
+from ..imperative.tape import tls
+from ..imperative.write import recorded_part
+from ..ops import primitive_shape
+from .arithmetic import native_of
+from .contents import cls, contiguous, element, elements, native, return_small, return_view, view
+
+#: The general ways: for other kinds of indices and values, while recording, on other devices, for pending, shared and large contents,
+#: and to raise an error that says what to do.
+get: Callable[[Any, Any], Any] = FREE
+put: Callable[[Any, Any, Any], None] = FREE
+reshaped: Callable[..., Any] = FREE
+#: NumPy's index for a list or tuple with single elements and arrays in it; None if the general way has rules for what is in it.
+host_key: Callable[[Any], Any] = FREE
+#: The view operations of an index.
+basic: Callable[..., Any] = FREE
+#: Known beforehand: whether the method is that of views, and whose rules hold. NumPy's: integers for all axes give a scalar, and an array
+#: of indices or a mask gives a copy. MXNet's: a single element is a view of shape (1,), and what is not adjacent in memory is copied. Those
+#: of its dialect of NumPy: single elements have no axes, what is not adjacent is copied, other copies are the general way's.
+of_view: bool = FREE
+by_numpy: bool = FREE
+is_dialect: bool = FREE
+
+#: The classes of NumPy's integers, which select as Python's do; its bools are masks.
+INTEGER_SCALARS = frozenset(DTYPES[name].type for name in INTEGERS)
+#: The classes of items of lists that are indices or masks, and of the items of tuples that NumPy takes as they are.
+PLACES = frozenset({int, bool})
+PLACES_OR_SLICES = INTEGER_SCALARS | {int, slice}
+reshape_to = primitive_shape.reshape.bind
+
+# ---------------------------------------------------------------------------------------------------------- fragments
+
+
+@fragment
+def is_elsewhere(of, v):
+    """Whether the elements of a content that is not plain cannot be read now, where they are; otherwise ``v`` is NumPy's array of them."""
+    return of.__class__ is not Value or (v := of.data).__class__ is not PLAIN or of.device is not CPU
+
+
+@fragment
+def is_recorded(of):
+    """Whether a read of a content is an operation on the tape."""
+    return of.__class__ is not PLAIN and is_differentiated(of) and tls.tape is not None
+
+
+@fragment
+def return_fresh(r):
+    """Return a new array with what an index with arrays selects, which is a copy already."""
+    r = contiguous(r)
+    return_small(r)
+
+
+@fragment
+def return_shown(self, r, key, of):
+    """Return a view that shows ``r``."""
+    return_view(r, self._base if of_view else self, self, key, of)
+
+
+@fragment
+def return_recorded_part(self, of, chain, r, copied):
+    """Return the part of a recorded content that view operations give, if its entry on the tape can be made here."""
+    part = recorded_part(of, (*self._chain, *chain) if of_view else chain, r, copied)
+    if part is not None:
+        c = cls()
+        c._content = part
+        return c
+
+
+@fragment
+def return_by_array(self, key, kind, v, of):
+    """Return the elements at a list or array of indices, or where a mask is true."""
+    if is_recorded(of):
+        return get(self, key)
+    if kind is list:
+        at = key if PLACES.issuperset(map(type, key)) else host_key(key)
+    elif (kind is not cls and kind is not view) or (at := key._content).__class__ is not PLAIN or not at.ndim:
+        at = None
+    if at is None:
+        return get(self, key)
+    r = v[at]
+    return_fresh(r)
+
+
+@fragment
+def return_selected(self, r, key, kind, v, of):
+    """Return what NumPy has selected: a view that shows it, or a new array or element."""
+    if r.__class__ is PLAIN:
+        if by_numpy:
+            if kind is None and r.base is not (v if v.base is None else v.base):
+                return_fresh(r)
+        elif not r.size or not r.flags.c_contiguous:
+            if not is_dialect or not r.size or is_recorded(of):
+                return get(self, key)
+            return_fresh(r)
+        return_shown(self, r, key, of)
+    if elements and r.__class__ in native:
+        if not is_recorded(of):
+            c = element()
+            c._raw = r
+            return c
+        return_recorded_part(self, of, basic(v.shape, key).chain, r, False)
+
+
+@fragment
+def return_unless_placed(self, key, value, at):
+    """Put NumPy's index in place of ``at`` for a tuple with other items than numbers and slices, or leave the write to the general way."""
+    if not by_numpy:
+        return put(self, key, value)
+    first = last = None
+    if len(key) == 2:
+        first, last = key
+        first = first._raw if first.__class__ is element else first
+        last = last._raw if last.__class__ is element else last
+    at = (first, last) if first.__class__ in PLACES_OR_SLICES and last.__class__ in PLACES_OR_SLICES else host_key(key)
+    if at is None:
+        return put(self, key, value)
+
+
+@fragment
+def return_unless_placed_by_array(self, key, value, kind, at):
+    """The same for a list, an element or an array."""
+    if not by_numpy:
+        return put(self, key, value)
+    if kind is list:
+        if not PLACES.issuperset(map(type, key)) and (at := host_key(key)) is None:
+            return put(self, key, value)
+    elif kind is element:
+        at = key._raw
+        if at.__class__ not in INTEGER_SCALARS:
+            return put(self, key, value)
+    elif (kind is not cls and kind is not view) or (at := key._content).__class__ is not PLAIN or not at.ndim:
+        return put(self, key, value)
+
+
+@fragment
+def return_unless_source(self, key, value, kind, source):
+    """Put NumPy's array, or a number, in place of ``source`` for the value of a write, or leave the write to the general way."""
+    if elements and kind is element:
+        source = value._raw
+    elif kind is float or kind is int:
+        source = value
+    elif kind is view or kind is cls:
+        if kind is cls:
+            shown = None
+        elif value._under is self and value._key is key:  # ``self[key] += y`` has updated that very part
+            return None
+        else:
+            shown = value._of
+        if shown is not None and shown is value._base._content and (shown.__class__ is PLAIN or tls.tape is None):
+            source = value._seen
+        else:
+            source = value._operand
+            if source.__class__ is Value and tls.tape is None and source.device is CPU:
+                source = source.data
+            if source.__class__ is not PLAIN:
+                return put(self, key, value)
+    else:
+        return put(self, key, value)
+
+
+@fragment
+def return_reshaped(self, v, of, r):
+    """Return a reshaped array: a view if it shares the memory, else a copy if that needs no rule of the general way."""
+    if r.ndim and r.base is (v if v.base is None else v.base):
+        return_shown(self, r, RESHAPED, of)
+    elif r.ndim:
+        if is_recorded(of):
+            return_recorded_part(self, of, (reshape_to(shape=r.shape),), r, True)
+        elif by_numpy:
+            return_fresh(r)
+
+
+# ---------------------------------------------------------------------------------------------------------- templates
+
+
+def getitem(self, key):
+    """Read elements."""
+    if of_view:
+        of = self._of
+        if of is not self._base._content:
+            return get(self, key)
+        v = self._seen
+    else:
+        v = of = self._content
+        if of.__class__ is not PLAIN and is_elsewhere(of, v):
+            return get(self, key)
+    kind = key.__class__
+    try:
+        if kind is int:
+            r = v[key] if by_numpy or v.ndim != 1 else v[key : key + 1 or None] if not is_dialect else v[key, ...]
+        elif kind is slice:
+            r = v[key]
+        elif kind is tuple:
+            last = None
+            for last in key:
+                if last.__class__ is not int and last.__class__ is not slice and (not by_numpy or last is not None):
+                    if not by_numpy:
+                        return get(self, key)
+                    if len(key) == 2:  # of which one is an element: NumPy's integer in its place
+                        first, last = key
+                        first = first._raw if first.__class__ is element else first
+                        last = last._raw if last.__class__ is element else last
+                        if first.__class__ in PLACES_OR_SLICES and last.__class__ in PLACES_OR_SLICES:
+                            key = first, last
+                            break
+                    if is_recorded(of) or (at := host_key(key)) is None:
+                        return get(self, key)
+                    key, kind = at, None
+                    break
+            if by_numpy:
+                r = v[key]
+            elif is_dialect:
+                r = v[(*key, ...)]
+            else:
+                r = v[key] if len(key) != v.ndim or slice in map(type, key) else v[(*key[:-1], slice(last, last + 1 or None))]
+        elif not by_numpy:
+            return get(self, key)
+        elif kind is element:
+            key = key._raw
+            if key.__class__ not in INTEGER_SCALARS:
+                return get(self, key)
+            r = v[key]
+        elif key is None:
+            r = v[key]
+        else:
+            return_by_array(self, key, kind, v, of)
+    except (IndexError, ValueError, TypeError):
+        return get(self, key)
+    return_selected(self, r, key, kind, v, of)
+    return get(self, key)
+
+
+def setitem(self, key, value):
+    """Write elements."""
+    kind = value.__class__
+    source = None
+    return_unless_source(self, key, value, kind, source)
+    if of_view:
+        of = self._of
+        if of is not self._base._content or (of.__class__ is not PLAIN and is_watched(of)):
+            return put(self, key, value)
+        v = self._seen
+    else:
+        v = of = self._content
+        if of.__class__ is not PLAIN and (is_elsewhere(of, v) or is_watched(of)):
+            return put(self, key, value)
+    at = key
+    kind = key.__class__
+    if kind is tuple:
+        for k in key:
+            if k.__class__ is not int and k.__class__ is not slice:
+                return_unless_placed(self, key, value, at)
+                break
+    elif kind is not int and kind is not slice:
+        return_unless_placed_by_array(self, key, value, kind, at)
+    if not by_numpy and (
+        v.dtype.kind != "f" or (source is not value and (kind is tuple or source.dtype is not v.dtype or (kind is int and v.ndim == 1)))
+    ):
+        return put(self, key, value)
+    try:
+        v[at] = source
+    except (IndexError, ValueError, TypeError, OverflowError):
+        put(self, key, value)
+
+
+def reshape(self, *shape, order="C", copy=None):
+    """By NumPy's rules."""
+    if of_view:
+        of = self._of
+        if of is not self._base._content:
+            return reshaped(self, *shape, order=order, copy=copy)
+        v = self._seen
+    else:
+        v = of = self._content
+        if of.__class__ is not PLAIN and is_elsewhere(of, v):
+            return reshaped(self, *shape, order=order, copy=copy)
+    if order != "C" or copy is not None:
+        return reshaped(self, *shape, order=order, copy=copy)
+    try:
+        r = v.reshape(*shape)
+    except (ValueError, TypeError):
+        return reshaped(self, *shape, order=order, copy=copy)
+    return_reshaped(self, v, of, r)
+    return reshaped(self, *shape, order=order, copy=copy)
+
+
+def reshape_by_codes(self, *shape, **options):
+    """By MXNet's rules, which have codes for sizes that are copied, merged or split; and it copies what is not adjacent in memory."""
+    if of_view:
+        of = self._of
+        if of is not self._base._content:
+            return reshaped(self, *shape, **options)
+        v = self._seen
+    else:
+        v = of = self._content
+        if of.__class__ is not PLAIN and is_elsewhere(of, v):
+            return reshaped(self, *shape, **options)
+    if options or (of_view and not v.flags.c_contiguous):
+        return reshaped(self, *shape, **options)
+    for n in shape[0] if len(shape) == 1 and shape[0].__class__ is tuple else shape:
+        if n.__class__ is not int or (n < 1 and n != -1):
+            return reshaped(self, *shape, **options)
+    try:
+        r = v.reshape(*shape)
+    except (ValueError, TypeError):
+        return reshaped(self, *shape, **options)
+    return_reshaped(self, v, of, r)
+    return reshaped(self, *shape, **options)
+
+
+def T(self):
+    """The array with its axes reversed."""
+    if of_view:
+        of = self._of
+        if of is not self._base._content:
+            return self.transpose()
+        v = self._seen
+    else:
+        v = of = self._content
+        if of.__class__ is not PLAIN and is_elsewhere(of, v):
+            return self.transpose()
+    if not v.ndim:
+        return self.transpose()
+    r = v.T
+    return_shown(self, r, AXES_REVERSED, of)
+
+
+# ------------------------------------------------------------------------------------------------------------ methods
+
+
+class ItemRules(NamedTuple):
+    """What the methods of a class are made of."""
+
+    by_numpy: bool
+    is_dialect: bool
+    #: The template of ``reshape``; None if the class gives no views of that kind.
+    reshape: Callable[..., Any] | None
+    transposes: bool
+
+
+NUMPY = ItemRules(True, False, reshape, True)
+LEGACY = ItemRules(False, False, reshape_by_codes, False)
+DIALECT = ItemRules(False, True, None, False)
+
+
+def _host_keys(cls: type, view: type, element: type | None) -> Callable[[Any], Any]:
+    """The function that makes NumPy's index of one with single elements and arrays among its items."""
+
+    def host_key(key: Any) -> Any:
+        """The list or tuple; None if there is something else in it, for which the general way has rules."""
+        items = []
+        for item in key:
+            kind = item.__class__
+            if kind is element:
+                if item._raw.__class__ not in INTEGER_SCALARS:
+                    return None
+                item = item._raw.item()
+            elif kind is cls or kind is view:
+                item = item._content
+                if item.__class__ is not PLAIN or not item.ndim:
+                    return None
+            elif kind is list:
+                if not PLACES.issuperset(map(type, item)):
+                    return None
+            elif kind is not int and kind is not slice and kind is not range and item is not None:
+                return None
+            items.append(item)
+        return items if key.__class__ is list else tuple(items)
+
+    return host_key
+
+
+def attach(
+    cls: Any, view: type, element: type | None, get: Callable[[Any, Any], Any], put: Callable[[Any, Any, Any], None], rules: ItemRules
+) -> None:
+    """Give an array class and the class of its views their ``__getitem__`` and ``__setitem__``, and put a short path before ``reshape``.
+
+    Parameters
+    ----------
+    cls, view
+        The classes.
+    element
+        The class of single elements (see `imperative.element`), or None if they are views too, as in ``mx.nd``.
+    get, put
+        The general ways.
+    rules
+        The rules of the class.
+    """
+    given = {"cls": cls, "view": view, "element": element, "native": native_of(element), "get": get, "put": put}
+    given |= {"host_key": _host_keys(cls, view, element), "basic": cls._indexer.basic, "reshaped": vars(cls).get("reshape")}
+    templates: dict[str, Callable[..., Any] | None] = {"__getitem__": getitem, "__setitem__": setitem, "reshape": rules.reshape}
+    templates["T"] = T if rules.transposes else None
+    for name, template in templates.items():
+        doc = getattr(vars(cls).get(name), "__doc__", None)
+        for owner in (cls, view) if template is not None else ():
+            known = {"of_view": owner is view, "by_numpy": rules.by_numpy, "is_dialect": rules.is_dialect}
+            method = assembled(template, given, elements=element is not None, **known)
+            method.__doc__ = doc
+            attach_method(owner, name, method)
+            if name == "T":
+                setattr(owner, name, property(method))

@@ -1,0 +1,465 @@
+"""Templates of short calls: functions that call NumPy's own on the contents of small arrays, and make one array for its result.
+
+Each serves one shape of arguments, which it spells out. Whatever else a call holds goes to the general function, and so does a call that
+NumPy refuses: the general way raises an error that says what to do, or finds a result.
+"""
+
+from collections.abc import Callable, Mapping
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from ..assembly import FREE, fragment
+from ..device import DEFAULTS
+from ..dtype import NAME_OF, NUMPY
+from ..imperative.array import AXES_REVERSED
+from ..imperative.cell import PLAIN, Value
+from ..imperative.element import NATIVE
+from ..imperative.guards import is_small, is_tracked
+from ..imperative.tape import tls
+from ..scheduler.observers import LISTENERS
+from .arithmetic import RECOVERABLE
+from .contents import cls, content, element, return_array, return_element, return_result, return_small, view
+
+#: NumPy's function, and the front end's general one.
+numpys: Callable[..., Any] = FREE
+general: Callable[..., Any] = FREE
+#: `any_call`: what takes over for arguments that it does not look into, and for large arrays that are ready; what makes other results;
+#: and the classes of arguments that are passed on as they are.
+at_length: Callable[..., Any] = FREE
+of_large: Callable[..., Any] = FREE
+finished: Callable[..., Any] = FREE
+atoms: frozenset[type] = FREE
+#: `reduction`: NumPy's function of array, axis, dtype, out and keepdims.
+reduce: Callable[..., Any] = FREE
+#: `like`: NumPy's function of shape and dtype.
+filled: Callable[..., Any] = FREE
+#: `ufunc_of_one`, `ufunc_of_two`: the operator's function for contents of any kind.
+function: Callable[..., Any] = FREE
+#: Known beforehand: whether NumPy's function takes the place of the general one for views too; whether a reduction takes ``out`` and
+#: ``keepdims``; and whether a ufunc has an operator.
+of_views: bool = FREE
+keeps: bool = FREE
+has_function: bool = FREE
+
+raw = attrgetter("_raw")
+BFLOAT16 = NUMPY["bfloat16"]
+#: Keywords that NumPy lacks, or with which its rounding is not ours.
+OWN_OPTIONS = frozenset({"ctx", "device", "initial"})
+NUMBERS = NATIVE | {bool, int, float, complex}
+SINGLE_AND_DOUBLE = (NUMPY["float64"], NUMPY["float32"])
+
+
+class NotPlain(Exception):
+    """An argument is not one that NumPy can take as it is."""
+
+
+#: What sends a call the general way.
+REFUSED = (*RECOVERABLE, IndexError, NotPlain)
+
+# ---------------------------------------------------------------------------------------------------------- fragments
+
+
+@fragment
+def is_alone(more: tuple[object, ...], options: Mapping[str, object]) -> bool:
+    """Whether nothing follows the parameters that a template spells out."""
+    return not more and not options and not LISTENERS
+
+
+@fragment
+def is_at_hand(a, kind):
+    """Whether an argument is an array, or a view whose memory is at hand: that of a recorded one is a copy, recorded each time."""
+    return kind is cls or (kind is view and (of := a._of) is not None and (of.__class__ is PLAIN or tls.tape is None))
+
+
+@fragment
+def memory(a, kind):
+    """NumPy's array of a small array, or what a view shows; None for anything else."""
+    return a._content if kind is cls else a._seen if kind is view and a._of is not None else None
+
+
+@fragment
+def return_unless_taken(a, args, options, first):
+    """Put NumPy's array or scalar in place of an argument of `any_call`, or return what the other ways give where there is none."""
+    kind = a.__class__
+    if kind is cls:
+        a = a._content
+        if a.__class__ is not PLAIN:
+            if tls.tape is not None and is_tracked(a):
+                return general(*args, **options)
+            return of_large(general, numpys, args, options)
+        if a.dtype is BFLOAT16:
+            return of_large(general, numpys, args, options)
+    elif kind is element:
+        a = a._raw
+    elif of_views and kind is view and a._of.__class__ is PLAIN:
+        x = a
+        a = content(x)
+        if a.__class__ is not PLAIN or a.dtype is BFLOAT16:
+            return at_length(general, numpys, args, options)
+    elif kind not in atoms:
+        if kind is view and tls.tape is not None and is_tracked(a._base._content):
+            return general(*args, **options)
+        return at_length(general, numpys, args, options)
+    elif first and DEFAULTS.stack:
+        return at_length(general, numpys, args, options)
+
+
+@fragment
+def return_kept(v):
+    """Return a new array around NumPy's fresh one, if Twofold has its dtype."""
+    if v.dtype in NAME_OF:
+        return_small(v)
+
+
+# ---------------------------------------------------------------------------------------------------------- templates
+
+
+def any_call(*args, **options):
+    """Any function, of one to three arguments that are arrays, numbers or names."""
+    n = len(args)
+    if LISTENERS or n > 3 or n == 0:
+        return at_length(general, numpys, args, options)
+    if options:
+        for name, value in options.items():
+            if value.__class__ not in atoms or name in OWN_OPTIONS:
+                return at_length(general, numpys, args, options)
+    a = args[0]
+    b = c = None
+    return_unless_taken(a, args, options, True)
+    try:
+        if n == 1:
+            v = numpys(a, **options) if options else numpys(a)
+        else:
+            b = args[1]
+            return_unless_taken(b, args, options, False)
+            if n == 2:
+                v = numpys(a, b, **options) if options else numpys(a, b)
+            else:
+                c = args[2]
+                return_unless_taken(c, args, options, False)
+                v = numpys(a, b, c, **options) if options else numpys(a, b, c)
+    except REFUSED:
+        return general(*args, **options)
+    if v.__class__ is PLAIN:
+        if v.base is None and v is not a and v is not b and v is not c and (v.ndim < 2 or v.flags.c_contiguous) and v.dtype in NAME_OF:
+            return_small(v)
+    return_element(v)
+    try:
+        return finished(v, (a, b, c)[:n], args)
+    except REFUSED:
+        return general(*args, **options)
+
+
+def reduction(a, axis=None, *more, out=None, keepdims=False, **options):
+    """A reduction of an array over all axes or one."""
+    kind = a.__class__
+    if (
+        is_at_hand(a, kind)
+        and is_alone(more, options)
+        and (axis is None or axis.__class__ is int)
+        and ((keepdims is False and out is None) or keeps)
+    ):
+        v = content(a)
+        if v is None and keeps and a._steps is None and a._key is AXES_REVERSED and axis is not None and out is None and not keepdims:
+            m = a._under._content if a._under.__class__ is cls else None
+            if m.__class__ is PLAIN and m.ndim == 2 and -3 < axis < 2 and m.dtype is not BFLOAT16:
+                v = reduce(m, ~axis)  # that of the matrix along its other axis, as by `reductions._below`
+                return_result(v)
+        if v.__class__ is PLAIN and v.dtype is not BFLOAT16:
+            try:
+                if out is not None:
+                    if out.__class__ is cls and (w := out._content).__class__ is PLAIN and w.dtype is v.dtype and w.ndim:
+                        reduce(v, axis, None, w, keepdims)
+                        return out
+                    return general(a, axis, out=out, keepdims=keepdims)
+                v = reduce(v, axis, None, None, keepdims) if keepdims else reduce(v, axis)
+                return_result(v)
+            except REFUSED:
+                pass
+    if out is not None:
+        options["out"] = out
+    if keepdims is not False:
+        options["keepdims"] = keepdims
+    return general(a, axis, *more, **options)
+
+
+def copied(a, *more, **options):
+    """A copy of an array."""
+    kind = a.__class__
+    if is_alone(more, options):
+        if kind is cls:
+            v = a._content
+        elif kind is view and (of := a._of) is not None and of is a._base._content and of.__class__ is PLAIN:
+            v = a._seen
+        else:
+            v = None
+        if v.__class__ is PLAIN:
+            v = numpys(v)
+            r = cls()
+            r._content = v
+            return r
+    return general(a, *more, **options)
+
+
+def norm(x, ord=None, axis=None, *more, **options):
+    """The 2-norm of all elements, with the bits of its operators."""
+    kind = x.__class__
+    if ord is None and axis is None and (kind is cls or kind is view) and is_alone(more, options):
+        v = content(x)
+        if v.__class__ is PLAIN and v.dtype in SINGLE_AND_DOUBLE:
+            try:
+                v = np.sqrt(np.add.reduce(np.square(v), None))
+                return_result(v)
+            except REFUSED:
+                pass
+    return general(x, ord, axis, *more, **options)
+
+
+def dot(a, b, *more, **options):
+    """Products of vectors and matrices. Those of views, which may be transposed, and of large arrays are the operator's."""
+    if is_alone(more, options):
+        kind = a.__class__
+        v = memory(a, kind)
+        kind = b.__class__
+        w = memory(b, kind)
+        if v.__class__ is PLAIN and w.__class__ is PLAIN and 0 < v.ndim < 3 and 0 < w.ndim < 3:
+            if a.__class__ is view or kind is view or v.dtype is BFLOAT16 or w.dtype is BFLOAT16:
+                return a @ b
+            try:
+                v = numpys(v, w)
+                return_result(v)
+            except REFUSED:
+                pass
+    return general(a, b, *more, **options)
+
+
+def outer(x, y, *more, **options):
+    """All products of the elements of two vectors."""
+    if is_alone(more, options):
+        kind = x.__class__
+        other = y.__class__
+        if (kind is cls or kind is view) and (other is cls or other is view):
+            a = content(x)
+            b = content(y)
+            if a.__class__ is PLAIN and b.__class__ is PLAIN and a.ndim == 1 == b.ndim:
+                try:
+                    v = np.multiply.outer(a, b)
+                except REFUSED:
+                    return general(x, y)
+                return_small(v)
+    return general(x, y, *more, **options)
+
+
+def like(a, dtype=None, *more, **options):
+    """A new array of the shape and dtype of another one."""
+    if is_alone(more, options):
+        kind = a.__class__
+        v = memory(a, kind)
+        if v.__class__ is PLAIN and is_small(v):
+            try:
+                w = filled(v.shape, v.dtype if dtype is None else dtype)
+            except REFUSED:
+                return general(a, dtype)
+            if w.dtype in NAME_OF:
+                return_array(w)
+    return general(a, dtype, *more, **options)
+
+
+def drawn(*args, **options):
+    """Random numbers, by shapes and parameters that are numbers."""
+    if LISTENERS or DEFAULTS.stack:
+        return general(*args, **options)
+    for value in args:
+        if value.__class__ not in atoms and (value.__class__ is not tuple or not atoms.issuperset(map(type, value))):
+            return general(*args, **options)
+    if options:
+        for name, value in options.items():
+            if (value.__class__ not in atoms and (value.__class__ is not tuple or not atoms.issuperset(map(type, value)))) or (
+                name in OWN_OPTIONS
+            ):
+                return general(*args, **options)
+    try:
+        v = numpys(*args, **options)
+    except REFUSED:
+        return general(*args, **options)
+    if v.__class__ is PLAIN:
+        return_small(v)
+    return_element(v)
+    return v
+
+
+def of_shape(shape, dtype=None, *more, **options):
+    """A new array of a shape."""
+    if is_alone(more, options) and (shape.__class__ is int or shape.__class__ is tuple) and not DEFAULTS.stack:
+        try:
+            v = numpys(shape, dtype)
+        except REFUSED:
+            return general(shape, dtype)
+        return_kept(v)
+    return general(shape, dtype, *more, **options)
+
+
+@fragment
+def return_converted(given, dtype):
+    """Return the array of a nested list that begins with a number. What else is in it NumPy finds, but no records."""
+    first = given
+    while first.__class__ is list or first.__class__ is tuple:
+        first = first[0] if first else 0.0
+    if first.__class__ is element and not DEFAULTS.stack:  # they have no records
+        try:
+            given = list(map(raw, given))
+        except AttributeError:  # not all are elements
+            given = [k._raw if k.__class__ is element else k for k in given]
+        first = given[0]
+    if first.__class__ in NUMBERS and tls.tape is None and not DEFAULTS.stack:
+        try:
+            v = np.array(given, dtype)
+        except REFUSED:
+            return general(given, dtype)
+        return_kept(v)
+
+
+def array(object, dtype=None, *more, **options):
+    """A new array of nested lists, or a copy of an array."""
+    if is_alone(more, options):
+        kind = object.__class__
+        if kind is list or kind is tuple:
+            return_converted(object, dtype)
+        elif kind is cls and dtype is None:
+            v = object._content
+            if v.__class__ is PLAIN:
+                v = v.copy()
+                return_array(v)
+    return general(object, dtype, *more, **options)
+
+
+def asarray(a, dtype=None, *more, **options):
+    """An array of nested lists, or an array itself."""
+    if is_alone(more, options):
+        kind = a.__class__
+        if kind is list or kind is tuple:
+            return_converted(a, dtype)
+        elif kind is cls and dtype is None:
+            return a
+    return general(a, dtype, *more, **options)
+
+
+@fragment
+def ready_parts(given):
+    """NumPy's arrays of several arrays; None if some are not at hand."""
+    ready = []
+    for a in given:
+        kind = a.__class__
+        if not is_at_hand(a, kind):
+            ready = None
+            break
+        v = content(a)
+        if v.__class__ is not PLAIN or v.dtype is BFLOAT16:
+            ready = None
+            break
+        ready.append(v)
+    return ready
+
+
+def joined(arrays, axis=0, *more, **options):
+    """Arrays joined along an axis that is given."""
+    if is_alone(more, options) and (arrays.__class__ is list or arrays.__class__ is tuple) and axis.__class__ is int:
+        ready = ready_parts(arrays)
+        if ready is not None:
+            try:
+                v = numpys(ready, axis)
+            except REFUSED:
+                return general(arrays, axis, *more, **options)
+            if v.ndim < 2 or v.flags.c_contiguous:
+                return_small(v)
+    return general(arrays, axis, *more, **options)
+
+
+def stacked(tup, *more, **options):
+    """Arrays joined along an axis that the function's name says."""
+    if is_alone(more, options) and (tup.__class__ is list or tup.__class__ is tuple):
+        ready = ready_parts(tup)
+        if ready is not None:
+            try:
+                v = numpys(ready)
+            except REFUSED:
+                return general(tup, *more, **options)
+            if v.ndim < 2 or v.flags.c_contiguous:
+                return_small(v)
+    return general(tup, *more, **options)
+
+
+def ufunc_of_one(self, x, /, *more, out=None, **options):
+    """The call of a ufunc of one operand."""
+    kind = x.__class__
+    if more or options or LISTENERS:
+        return general(self, x, *more, out=out, **options)
+    if kind is cls or kind is view:
+        a = content(x)
+        if has_function and a.__class__ is not PLAIN and out is None:
+            if kind is view and a.__class__ is Value:  # reading it once more might be recorded once more
+                x = cls()
+                x._content = a
+            return function(x)
+    elif kind is element:
+        a = x._raw
+    elif (kind is float or kind is int) and not DEFAULTS.stack:
+        a = x
+    else:
+        return general(self, x, out=out)
+    if a.__class__ is not Value and a is not None:
+        try:
+            if out is not None:  # what NumPy writes to a small array that was given for the result
+                if out.__class__ is cls and (v := out._content).__class__ is PLAIN and v.ndim:
+                    numpys(a, v)
+                    return out
+                return general(self, x, out=out)
+            v = numpys(a)
+            return_result(v)
+        except REFUSED:
+            pass
+    return general(self, x, out=out)
+
+
+def ufunc_of_two(self, x, y, /, *more, out=None, **options):
+    """The call of a ufunc of two operands."""
+    kind = x.__class__
+    if more or options or LISTENERS:
+        return general(self, x, y, *more, out=out, **options)
+    if kind is cls or kind is view:
+        a = content(x)
+        if has_function and a.__class__ is not PLAIN and out is None:
+            if kind is view and a.__class__ is Value:
+                x = cls()
+                x._content = a
+            v = function(x, y)
+            return general(self, x, y) if v is NotImplemented else v
+    elif kind is element:
+        a = x._raw
+    elif (kind is float or kind is int) and not DEFAULTS.stack:
+        a = x
+    else:
+        return general(self, x, y, out=out)
+    kind = y.__class__
+    if kind is cls or kind is view:
+        b = content(y)
+    elif kind is element:
+        b = y._raw
+    elif kind is float or kind is int:
+        b = y
+    else:
+        return general(self, x, y, out=out)
+    if a.__class__ is not Value and b.__class__ is not Value and b is not None:
+        try:
+            if out is not None:
+                if out.__class__ is cls and (v := out._content).__class__ is PLAIN and v.ndim:
+                    numpys(a, b, v)
+                    return out
+                return general(self, x, y, out=out)
+            v = numpys(a, b)
+            return_result(v)
+        except REFUSED:
+            pass
+    return general(self, x, y, out=out)

@@ -1,0 +1,58 @@
+"""Tests of contents, each written once. They are fragments (see `assembly`): functions on hot paths have them written in."""
+
+from typing import Any, TypeGuard
+from weakref import ref
+
+from ..assembly import fragment
+from ..backend.kernel import Array
+from ..config import SETTINGS
+from .cell import PLAIN, Operand, Value
+from .tape import TapeEntry, tls
+
+
+@fragment
+def runs_inline(size: int) -> bool:
+    """Whether operations on arrays of that many elements run at once rather than wait in a window."""
+    return size < SETTINGS.defer_elements
+
+
+@fragment
+def is_small(a: Array) -> bool:
+    """Whether operations on an array of its size run at once."""
+    return runs_inline(a.size)
+
+
+@fragment
+def is_plain(a: Array) -> bool:
+    """Whether a fresh array of the host may be the plain content of a cell: operations on it run at once."""
+    return a.__class__ is PLAIN and is_small(a)
+
+
+@fragment
+def plain_or_value(a: Array) -> Any:
+    """The content of a cell for a fresh array of the host."""
+    return a if is_small(a) else Value(a)
+
+
+@fragment
+def has_gradient(entry: TapeEntry | None) -> TypeGuard[TapeEntry]:
+    """Whether gradients flow back to what has this entry on a tape."""
+    return entry is not None and entry.node.tracked
+
+
+@fragment
+def is_differentiated(v: Value) -> bool:
+    """Whether gradients flow back to a Value while somebody records."""
+    return (entry := v.entry) is not None and entry.node.tracked
+
+
+@fragment
+def is_tracked(v: Operand) -> TypeGuard[Value]:
+    """Whether an operation on this content would be recorded now."""
+    return tls.tape is not None and isinstance(v, Value) and is_differentiated(v)
+
+
+@fragment
+def is_watched(v: Value) -> bool:
+    """Whether others read the memory of a Value, so that it must not be written in place now, or it is part of a tape."""
+    return v.entry is not None or v.producer is not None or not ((b := v.sharing) is None or (b.__class__ is ref and b() is None))
