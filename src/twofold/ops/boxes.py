@@ -38,6 +38,7 @@ def _check_boxes(name, **given):
 def box_iou(xp, lhs, rhs, *, format: Format = "corner"):
     """Intersection over union of all pairs of boxes: (s…, 4) and (t…, 4) to (s…, t…); 0 for boxes without area. No gradient."""
     _check_boxes("box_iou", lhs=(lhs.shape, 2), rhs=(rhs.shape, 2))
+    # axes of size 1 in place of those of `rhs`: everything that follows broadcasts to all pairs
     wide = xp.reshape(lhs, shape=(*lhs.shape[:-1], *[1] * (len(rhs.shape) - 1), 4))
     one, two = sides(xp, wide), sides(xp, rhs)
     if format == "center":
@@ -45,6 +46,7 @@ def box_iou(xp, lhs, rhs, *, format: Format = "corner"):
     width = xp.maximum(xp.minimum(one[2], two[2]) - xp.maximum(one[0], two[0]), 0)
     height = xp.maximum(xp.minimum(one[3], two[3]) - xp.maximum(one[1], two[1]), 0)
     shared = width * height
+    # boxes whose ends are exchanged have no area, rather than a negative one or, twice negative, a positive one
     areas = [xp.maximum(b[2] - b[0], 0) * xp.maximum(b[3] - b[1], 0) for b in (one, two)]
     union = areas[0] + areas[1] - shared
     # nothing is shared where the union is 0; a NaN remains one
@@ -81,6 +83,7 @@ def box_encode(xp, samples, matches, anchors, refs, means, stds):
         todo = "pass samples and matches (b, n), anchors (b, n, 4), refs (b, m, 4), means and stds (4,)"
         raise ShapeError("box_encode: the shapes do not match", ", ".join(f"{k} {v}" for k, v in shapes.items()), todo)
     image = xp.reshape(xp.iota(size=rows[0], dtype="int64"), shape=(-1, 1))
+    # anchors without a box have any number as their match: they are masked below, but must not read outside
     place = xp.clip(xp.cast(matches, "int64"), 0, refs.shape[1] - 1)
     one = to_center(xp, sides(xp, xp.index(refs, image, place, key=(0, 1, None))))
     two = to_center(xp, sides(xp, anchors))

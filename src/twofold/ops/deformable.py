@@ -58,9 +58,11 @@ def _columns(xp, data, y, x, groups, factor, edges):
     shape = y.shape
     y, x = (xp.reshape(at, shape=(math.prod(shape),)) for at in (y, x))
     inside = None
+    # the first version of the layer reads the edge here, the second (modulated) fades to 0 instead, as `corners` does
     if edges:
         y, x, inside = _at_edges(xp, y, x, h, w)
     index, weight = corners(xp, y, x, h, w)
+    # `corners` numbers pixels within an image; those of later images follow in the rows
     image = xp.reshape(_number(xp, n, (n, 1, 1, 1)) * (h * w), shape=(n, 1, 1, 1, 1))
     index = xp.reshape(index, shape=(*shape, 4)) + image
     if groups > 1:  # the rows of a pixel, one for each group of channels
@@ -68,12 +70,17 @@ def _columns(xp, data, y, x, groups, factor, edges):
     for mask in (inside, factor):
         if mask is not None:
             weight = weight * xp.reshape(mask, shape=(-1, 1))
+    # the masks are multiplied into four weights per place, which are fewer numbers than the channels read there
     rows = xp.reshape(pixel_rows(xp, data), shape=(n * h * w * groups, c // groups))
     found = weighted_rows(xp, rows, xp.reshape(index, shape=(-1, 4)), xp.cast_like(weight, data))
     return xp.reshape(found, shape=(*shape[:3], c))
 
 
 def _convolved(xp, name, data, offset, mask, weight, bias, edges, params):
+    """A convolution as a product of the filters with the pixels that its displaced windows read; see `deformable_convolution`.
+
+    ``mask`` is a factor for each pixel, or None. ``edges`` moves positions less than a pixel outside the image to its edge.
+    """
     kernel, groups, parts, num_filter = (params[k] for k in ("kernel", "num_deformable_group", "num_group", "num_filter"))
     if len(data.shape) != 4:
         raise ShapeError(f"{name}: needs images", data.shape, "pass data (n, c, h, w)")
@@ -85,6 +92,7 @@ def _convolved(xp, name, data, offset, mask, weight, bias, edges, params):
     if min(groups, parts, num_filter) < 1 or c % groups or c % parts or num_filter % parts:
         what = f"num_group {parts}, num_deformable_group {groups}, {c} channels, num_filter {num_filter}"
         raise ParameterError(f"{name}: the groups do not divide the channels", what, "pass divisors of both")
+    # offsets and masks have one number for each window, so the number of windows must be known before their shapes are checked
     wanted = [(n, 2 * groups * count, *sizes), (num_filter, c // parts, *kernel)]
     wanted += [(n, groups * count, *sizes)] if mask is not None else []
     shapes = [a.shape for a in (offset, weight, mask) if a is not None]
@@ -92,12 +100,16 @@ def _convolved(xp, name, data, offset, mask, weight, bias, edges, params):
         names = ("offset", "weight", "mask")[: len(wanted)]
         todo = "pass " + ", ".join(f"{k} {s}" for k, s in zip(names, wanted, strict=True)) + ", and a bias unless no_bias is set"
         raise ShapeError(f"{name}: the shapes do not match", ", ".join(map(str, shapes)), todo)
+    # a window reads its pixels at its own places, so there are no slices that windows share: the pixels of every window are gathered
+    # into columns (n, windows, elements of the kernel, channels), and the convolution is one matrix product with the filters
     y, x = _places(xp, offset, kernel, stride, dilate, pad, groups, sizes)
     factor = None
     if mask is not None:
+        # (n, groups, k, l) to (n, l, k, groups), the order of the places
         factor = xp.permute_dims(xp.reshape(mask, shape=(n, groups, count, math.prod(sizes))), axes=(0, 3, 2, 1))
     columns = _columns(xp, data, y, x, groups, factor, edges)
     out = _product(xp, columns, weight, parts)
+    # the product has the filters last, where a bias (f,) broadcasts without a reshape
     out = out if bias is None else out + bias
     return xp.reshape(xp.permute_dims(out, axes=(0, 2, 1)), shape=(n, num_filter, *sizes))
 
@@ -107,10 +119,13 @@ def _product(xp, columns, weight, parts):
     n, length, count, c = columns.shape
     f, depth = weight.shape[:2]
     filters = xp.reshape(weight, shape=(parts, f // parts, depth, count))
+    # columns have the channels last, in memory order, so the small filters are permuted and not the large columns
     filters = xp.reshape(xp.permute_dims(filters, axes=(0, 3, 2, 1)), shape=(parts, count * depth, f // parts))
     if parts == 1:
+        # one product for all images: their windows are rows of one matrix
         whole = xp.reshape(columns, shape=(n * length, count * c))
         return xp.reshape(xp.matmul(whole, xp.reshape(filters, shape=(count * c, f))), shape=(n, length, f))
+    # each group of channels meets only its own filters: one product per group, as a batch
     split = xp.permute_dims(xp.reshape(columns, shape=(n * length, count, parts, depth)), axes=(2, 0, 1, 3))
     found = xp.matmul(xp.reshape(split, shape=(parts, n * length, count * depth)), filters)
     return xp.reshape(xp.permute_dims(found, axes=(1, 0, 2)), shape=(n, length, f))
@@ -230,6 +245,7 @@ def _(draw):
 def _points(xp, rois, trans, *, size, spatial_scale, group, parts, samples, trans_std, classes):
     """Where the points of bins are, in pixels: rows and columns (r, classes, bins, bins, samples, samples)."""
     bins, dtype = size, xp.dtype_of(rois)
+    # MXNet takes pixels as areas around their centers: regions begin half a pixel before the first and include the last
     low, high = (_corner(xp, rois, k) * spatial_scale - 0.5 for k in (1, 3))
     high = high + spatial_scale
     extent = xp.maximum(high - low, 0.1)  # (r, 2), x first
@@ -290,6 +306,7 @@ def deformable_region_pooling(
     points = r * classes * pooled_size**2
     counted = xp.reshape(xp.cast_like(xp.logical_and(*inside), data), shape=(points, sample_per_part**2))
     y, x = (xp.reshape(xp.clip(at, 0, size - 1), shape=(points * sample_per_part**2,)) for at, size in ((y, h), (x, w)))
+    # points were clipped to the image, and those from outside count as 0, so that the four weights of a point add up to 1 or 0
     index, weight = corners(xp, y, x, h, w)
     index = xp.reshape(index, shape=(r, classes, pooled_size, pooled_size, 4 * sample_per_part**2))
     index = _own_rows(xp, index, rois, n, h * w, group_size, classes)
@@ -301,6 +318,7 @@ def deformable_region_pooling(
     found = weighted_rows(xp, rows, xp.reshape(index, shape=(points, -1)), xp.cast_like(xp.reshape(weight, shape=(points, -1)), data))
     total = xp.sum(counted, axis=1, keepdims=True)
     mean = xp.reshape(found / xp.maximum(total, 1), shape=(r, classes, pooled_size, pooled_size, depth))
+    # the classes are the slower part of the channels: (r, classes, depth, p, p)
     shape = (r, output_dim, pooled_size, pooled_size)
     out = xp.reshape(xp.permute_dims(mean, axes=(0, 1, 4, 2, 3)), shape=shape)
     counts = xp.reshape(total, shape=(r, classes, 1, pooled_size, pooled_size))

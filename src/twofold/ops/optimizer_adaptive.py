@@ -119,7 +119,9 @@ def ftml_update(
     """
     gradient = _gradient(xp, weight, grad, wd, rescale_grad, clip_grad)
     v = average(xp, beta2, v, gradient * gradient)
+    # averages that begin with 0 are too small by these factors after t updates
     first, second = (like(xp, 1 - xp.power(beta, t), weight) for beta in (beta1, beta2))
+    # d of the paper, at t; `size - beta1 * d` is its sigma, by which z leans towards the weight
     size = first / lr * (xp.sqrt(v / second) + epsilon)
     z = average(xp, beta1, z, gradient) - (size - beta1 * d) * weight
     return -z / size, {"d": size, "v": v, "z": z}
@@ -135,6 +137,7 @@ def group_adagrad_update(
     """
     gradient = prepared(xp, grad, rescale_grad, clip_gradient)
     axes = tuple(range(1, len(grad.shape)))
+    # one number per row: a table of embeddings has as few states as rows, and rows without a gradient keep theirs
     history = history + xp.mean(gradient * gradient, axis=axes, keepdims=True)
     return weight - lr * gradient / xp.sqrt(history + epsilon), {"history": history}
 

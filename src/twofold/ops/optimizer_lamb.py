@@ -28,6 +28,7 @@ def _power(xp, base, exponent):
 
 def _trust(xp, weight_norm, step_norm, lower_bound, upper_bound):
     """The factor of the rate: the bounded norm of the weight over that of the step, 1 where one of them is 0."""
+    # a bound below 0 is no bound; it is structure and not a run-time number, so an update without bounds has no extra operations
     bounded = weight_norm
     if lower_bound >= 0:
         bounded = xp.maximum(bounded, lower_bound)
@@ -109,6 +110,7 @@ def lamb_update(
     gradient = prepared(xp, grad, rescale_grad, clip_gradient)
     mean, var = _moments(xp, gradient, mean, var, beta1, beta2)
     step = _direction(xp, weight, mean, var, beta1, beta2, epsilon, t, wd, bias_correction)
+    # the norms need all of the weight and the step before the first element can be written: an update is two passes over memory
     factor = _trust(xp, norm(xp, weight), norm(xp, step), lower_bound, upper_bound)
     return weight - lr * factor * step, {"mean": mean, "var": var}
 
@@ -143,6 +145,7 @@ def _declare_multi(name, width, doc):
         return updated_in_turn(xp, update, groups, width, numbers)
 
     rule.__name__, rule.__doc__ = name, doc
+    # numbers that change at every step are arrays in imperative calls, so that a schedule does not compile anew
     facts = {"numbers": ("learning_rates", "wds", "step_count"), "outputs": lambda **params: params["num_tensors"]}
     return op(f"_{name}", mutates=written_states(width, range(2, width)), differentiable=False, **facts)(rule)
 

@@ -17,6 +17,7 @@ def number_at(xp, values, k, like):
     """Number ``k`` of a tuple, or of an array (n,), in the dtype of the float32 or wider array that it multiplies."""
     if isinstance(values, tuple):
         return values[k]
+    # 0-d, so that it is an operand of a fused update and does not broadcast the weight
     return xp.cast_like(xp.reshape(xp.slice(values, key=((k, k + 1, None),)), shape=()), like)
 
 
@@ -60,6 +61,7 @@ def updated_in_turn(xp, update, groups, width, numbers):
     """
     updates = []
     for k, (weight, grad, mean, var, *master) in enumerate(groups):
+        # a 16-bit weight would lose updates smaller than its rounding: the float32 master is updated, the weight is a copy of it
         wide = master[0] if master else weight
         new, *states = update(wide, xp.cast_like(grad, wide), mean, var, *(number_at(xp, values, k, wide) for values in numbers))
         updates.append((xp.cast_like(new, weight), [*states, *([new] if master else [])]))
@@ -110,6 +112,7 @@ PRELOADED = [with_many_weights(update, preloaded=True) for update in UPDATES]
 @op("multi_sum_sq", count_param="num_arrays", differentiable=False)
 def multi_sum_sq(xp, *data):
     """The sum of squares of each array, as one float32 array with a number per array."""
+    # the square of a 16-bit number beyond 256 overflows float16: it is widened first
     squares = [xp.cast(xp.square(xp.upcast(x)), "float32") for x in data]
     return xp.stack([xp.sum(s, axis=None, keepdims=False) for s in squares])
 
@@ -121,6 +124,7 @@ def multi_lars(xp, lrs, weights_sum_sq, grads_sum_sq, wds, *, eta: Scalar, eps: 
     ``lr · eta · |weight| / (|grad| · rescale_grad + wd · |weight| + eps)``; the plain rate where one of the norms is 0.
     Source: You, Gitman and Ginsburg, "Large batch training of convolutional networks", 2017.
     """
+    # the sums are of gradients before rescaling, and a norm scales as its vector does
     weight, grad = xp.sqrt(weights_sum_sq), xp.sqrt(grads_sum_sq) * rescale_grad
     ratio = eta * weight / (grad + wds * weight + eps)
     both = xp.logical_and(xp.greater(weight, 0), xp.greater(grad, 0))
@@ -132,6 +136,7 @@ def _finite(xp, arrays):
     both = every[0]
     for found in every[1:]:
         both = xp.logical_and(both, found)
+    # float32 of shape (1,) and not a bool: `init_output` multiplies the result with what `out` contains
     return xp.reshape(xp.astype(both, dtype="float32"), shape=(1,))
 
 

@@ -27,6 +27,7 @@ def _without_bias(name, arrays, no_bias):
 
 def _scaled_bias(xp, kind, bias, data_bound, weight_bound, bias_bound):
     """An int8 bias in units of the products, truncated."""
+    # a sum of products counts in units of the data times units of the weight; the bias must be added in the same unit
     unit = (LEVELS["int8"] / weight_bound) * (HALF_LEVELS[kind] / data_bound)
     return xp.astype(xp.trunc(xp.astype(bias, dtype="float32") * (unit * (bias_bound / LEVELS["int8"]))), dtype="int32")
 
@@ -42,6 +43,7 @@ def _operands(xp, name, arrays, no_bias):
 
 def _with_range(xp, kind, out, data_bound, weight_bound):
     """The sums, and the range that int32 numbers of their unit stand for."""
+    # the range says what the largest int32 number stands for: one unit of the products times the number of levels
     whole = (data_bound / LEVELS[kind]) * (weight_bound / LEVELS["int8"]) * LEVELS["int32"]
     return out, vector(xp, -whole), vector(xp, whole)
 
@@ -80,6 +82,7 @@ def quantized_fully_connected(
     kind, data, weight, bias, data_bound, weight_bound, bias_bound = _operands(xp, "quantized_fully_connected", arrays, no_bias)
     lead = data.shape[:1] if flatten else data.shape[:-1]
     rows = xp.reshape(data, shape=(math.prod(lead), math.prod(data.shape[len(lead) :])))
+    # integers are added exactly in any order, so the result does not depend on the adapter or on the number of threads
     out = xp.integer_matmul(rows, weight)
     if bias is not None:
         out = out + _scaled_bias(xp, kind, bias, data_bound, weight_bound, bias_bound)

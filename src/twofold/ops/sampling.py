@@ -19,6 +19,7 @@ def pixel_rows(xp, image):
 
 def weighted_rows(xp, rows, index, weight):
     """Sums of rows (m, c) at indices (p, k), each with its weight (p, k): (p, c)."""
+    # a row is contiguous, so reading one costs a cache line or few; whole channels as planes would cost one for each channel
     taken = xp.take(rows, index, axis=0)
     return xp.sum(taken * xp.expand_dims(weight, 2), axis=1, keepdims=False)
 
@@ -42,6 +43,7 @@ def _pair(xp, at, size):
     for place, weight in ((low, 1 - share), (low + 1, share)):
         inside = xp.logical_and(xp.greater_equal(place, 0), xp.less_equal(place, size - 1))
         number = xp.cast(xp.where(inside, place, 0), "int64")
+        # NaN compares as outside; without this a NaN position would silently give 0
         found.append((number, xp.where(xp.logical_or(inside, xp.isnan(place)), weight, 0)))
     return found
 
@@ -95,6 +97,7 @@ def grid_generator(xp, data, *, transform_type: Literal["affine", "warp"], targe
     if len(data.shape) != 4 or data.shape[1] != 2:
         raise ShapeError("GridGenerator: displacements have two channels", data.shape, "pass data (n, 2, h, w)")
     height, width = data.shape[2:]
+    # -1 and 1 are the centers of the first and last pixels; an axis of one pixel has no length to divide by
     sizes = [max(width - 1, 1) / 2, max(height - 1, 1) / 2]
     dtype = xp.dtype_of(data)
     x = xp.broadcast_to(xp.cast(xp.iota(size=width, dtype="int64"), dtype), shape=(height, width))

@@ -37,6 +37,8 @@ def _kept_of_one_class(np, boxes, suppresses, extra):
     left, top, right, bottom = np.ascontiguousarray(boxes.T)
     right, bottom = right + extra, bottom + extra
     columns = [left, top, right, bottom, np.maximum(right - left, 0) * np.maximum(bottom - top, 0)]
+    # a box may only be suppressed by a better one that is itself kept, which looks sequential. Within a block of boxes the conflicts are
+    # resolved in order; after that the kept ones are final, and suppress all later boxes at once
     for start in range(0, len(boxes), BLOCK):
         block = start + np.flatnonzero(alive[start : start + BLOCK])
         best = _first_of_conflicts(np, np.triu(_conflicts(np, columns, block, block, suppresses), 1))
