@@ -490,8 +490,8 @@ PRODUCTS = frozenset({"matmul", "einsum"}) | CONVOLUTIONS
 def _allocate(memory: Memory, size: int) -> Any:
     """Allocate device memory for a graph's pool.
 
-    On failure memory is freed elsewhere and the allocation tried again. CuPy's pool would retry by releasing its own free blocks, but
-    earlier steps of the graph being captured have used those: their addresses are in the graph.
+    If this fails, memory is freed elsewhere and the allocation is tried again. CuPy's pool would retry by releasing its own free blocks,
+    but earlier steps of the graph being captured have used those: their addresses are in the graph.
     """
     try:
         return limits.private(size)

@@ -1,7 +1,7 @@
 """Gathers and scatters: reading and writing at computed indices.
 
-The result of a gather is an iteration space over which every operand has strides: the array that is read along the axes that are taken
-whole, an index array along its own axes. Scatters are deterministic: targets are sorted, stably, so that writes to the same element
+The result of a gather is an iteration space over which every operand has strides: the array that is read has them along the axes that are
+taken whole, an index array along its own axes. Scatters are deterministic: targets are sorted, stably, so that writes to the same element
 form a run: its last write wins, or its values are summed in order. In a run of more than `CHUNK` elements, all but the first ones are
 summed beforehand by further threads, `CHUNK` at a time from the run's end. Atomic additions would be faster but not reproducible.
 """

@@ -85,7 +85,7 @@ class Memory:
         """A new array that a copy stream fills and the compute stream uses.
 
         The block belongs to the copy stream, the current one, and may be reused only when the compute stream has passed the point
-        where the array died; that implies that the copy is done, for which the compute stream has waited.
+        where the array died. The copy is then complete too, because the compute stream has waited for it.
         """
         self.collect()
         nbytes = math.prod(shape) * dtype.itemsize

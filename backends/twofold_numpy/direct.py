@@ -31,8 +31,8 @@ Bound = tuple[Callable[..., object], int]
 Binder = Callable[[Kind, Geometry], Bound]
 #: Filled by the adapter: give what binds convolutions to machine code, or None if kernels are not compiled.
 IN_MACHINE_CODE: list[Callable[[], Binder | None]] = []
-#: Multiplications from which the convolution is worth loading the compiler, which takes 0.1 s; and in groups, whose columns take ten times
-#: as long as their products.
+#: Multiplications from which the convolution is worth loading the compiler, which takes 0.1 s. The second number is for grouped
+#: convolutions, whose columns take ten times as long as their products.
 LEAST, LEAST_IN_GROUPS = 1 << 20, 1 << 15
 
 

@@ -10,7 +10,8 @@ from .errors import InvalidValue, ParameterError, Undefined
 
 __all__ = ["CosineScheduler", "FactorScheduler", "LRScheduler", "MultiFactorScheduler", "PolyScheduler"]
 
-#: Changes of a `FactorScheduler` in one call that are made one by one, each rounded; a server would be busy forever with 2**60 of them.
+#: Up to this many changes of a `FactorScheduler` in one call are made one by one, each rounded. A limit, because 2**60 changes would
+#: keep a server busy forever.
 MOST_CHANGES = 100_000
 
 

@@ -1,7 +1,7 @@
-"""Elastic training: when a job is started and with how many workers, when it is started again from its checkpoint, and when given up.
+"""Elastic training: decides when to start a job and with how many workers, when to restart it from its checkpoint, and when to give up.
 
 `Policy` only decides: its caller passes the state and the time. `supervise` carries the decisions out. A slot is what one process needs,
-CPUs and perhaps GPUs; where slots come from is not this file's business (see `ray_slots`).
+CPUs and perhaps GPUs; `ray_slots` provides them.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """``twofold launch -n 4 train.py …``: run a program in several processes, on this machine or on others, by MPI.
 
-Every process runs ``twofold run`` with the program, so that ``import mxnet`` imports Twofold. What all print is one log, in which each line
-begins with the name of its process. The arguments of MXNet's ``launch.py`` are understood too.
+Every process runs ``twofold run`` with the program, so that ``import mxnet`` imports Twofold. The output of all processes is one log, in
+which each line begins with the name of its process. The arguments of MXNet's ``launch.py`` work too.
 """
 
 import argparse

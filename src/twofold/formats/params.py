@@ -1,7 +1,7 @@
 """MXNet's parameter files (``.params``, ``.nd``): a list of array blocks and their names, of every version since 0.5.
 
 A file is, all numbers little-endian: u64 0x112, u64 0, u64 count, the blocks, u64 number of names, and per name u64 size and
-UTF-8. A block starts with a magic number that tells its version; the oldest has none and starts with its number of axes:
+UTF-8. A block starts with a magic number for its version; the oldest version has none and starts with the number of axes:
 
 ======== ============= ==================================================================================================
 version  magic         then

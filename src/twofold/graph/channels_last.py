@@ -108,8 +108,8 @@ def _moves(n: Application, gains: Mapping[Node, Gain]) -> bool:
 class _Choice:
     """The choice of operations to convert.
 
-    It starts with everything connected to a convolution that gains. Then operations are taken back one by one while that makes the
-    border cheaper. Finally, regions whose border costs more than their convolutions gain are dropped.
+    The choice starts with everything connected to a convolution that gains. Then operations are removed one by one while that makes
+    the border cheaper. Finally, regions whose border costs more than their convolutions gain are dropped.
     """
 
     def __init__(self, order: Sequence[Application], outputs: Iterable[Node], gains: Mapping[Node, Gain]) -> None:

@@ -467,7 +467,7 @@ def recorded_gradients(
 ) -> list[Any]:
     """The gradients, computed operator by operator on recording cells, so that they can be differentiated."""
     cells: dict[Node, Any] = {}
-    # A saved value is a cell with the entry that it had in forward, so that the gradient of the gradient flows on into forward.
+    # A saved value is a cell with the entry that it had in forward, so that the gradient of the gradient continues into forward.
     for slot, v, owner in zip(b.inputs, saved, owners, strict=True):
         if v.__class__ is PLAIN:
             cells[slot] = wrap(cls, Value(v, owner, None, CPU, ALWAYS))

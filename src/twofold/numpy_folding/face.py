@@ -1,4 +1,4 @@
-"""The module that a script sees as ``numpy``: every name is NumPy's own object, but for the functions that make arrays.
+"""The module that a script sees as ``numpy``: every name is NumPy's own object, except the functions that make arrays.
 
 ``numpy.ndarray`` is NumPy's class. Folding arrays are instances of it to ``isinstance`` and equal it by ``type(x) == numpy.ndarray``;
 ``type(x) is numpy.ndarray`` is false for them.

@@ -39,8 +39,8 @@ def _products_without(np, values, count):
 
 
 def _cofactors(np, A, *directions):
-    # Of S = diag(s) in A = U · S · V, the derivative of det along E₀ … Eₖ is the sum, over places i₀ … iₖ and their permutations π, of
-    # sign(π) · E₀[i₀, π(i₀)] · … · Eₖ[iₖ, π(iₖ)] times the product of the other s. What E₀ is multiplied by there is the result for S.
+    # For S = diag(s) in A = U · S · V, the derivative of det along E₀ … Eₖ is the sum, over places i₀ … iₖ and their permutations π, of
+    # sign(π) · E₀[i₀, π(i₀)] · … · Eₖ[iₖ, π(iₖ)] times the product of the other s. The factor of E₀ in this sum is the result for S.
     u, s, vh = np.linalg.svd(A)
     inner = [np.matmul(np.matmul(np.swapaxes(u, -1, -2), d), np.swapaxes(vh, -1, -2)) for d in directions]
     # in float64: products in float32 could overflow on the way

@@ -209,7 +209,7 @@ def _hue_changed(xp, x, factor):
     by_blue = (red - green) / divisor + 4
     hue = xp.where(xp.equal(top, red), (green - blue) / divisor, xp.where(xp.equal(top, green), (blue - red) / divisor + 2, by_blue))
     hue = xp.remainder(hue + factor * 6, 6)
-    # with the same lightness and saturation the smallest and the largest part remain; see Smith, "Color gamut transform pairs", 1978
+    # the smallest and the largest part do not change with the hue; see Smith, "Color gamut transform pairs", 1978
     light = both / 2
     parts = []
     for turn in (2, 0, 4):  # a channel is the largest while the hue is less than 1 from its own, the smallest beyond 2

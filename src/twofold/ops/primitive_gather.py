@@ -189,7 +189,7 @@ def _(make):
 
 
 def survives(xp, shape, arrays, key):
-    """A mask of the elements of `index_update`'s value that are in its result: of duplicate indices only the last is.
+    """A mask of the elements of `index_update`'s value that are in its result: for duplicate indices only the last one is.
 
     The same primitive writes the elements' numbers, so the mask agrees with the adapter's choice. Axes taken whole are not
     numbered; the mask broadcasts against the value.

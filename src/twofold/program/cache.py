@@ -57,8 +57,8 @@ class Cache(dict[Hashable, Any]):
 
     def add(self, key: Hashable, entry: AnyEntry) -> AnyEntry:
         """Insert an entry, and return the valid one: another thread's entry wins if it came first."""
-        # An entry that was found since it was last looked at gets a second chance at the end of the order. So a hit costs one attribute,
-        # and a program that a training loop uses in each iteration is never the one to go.
+        # An entry that has been used since the last eviction check gets a second chance at the end of the order. So a hit costs one
+        # attribute, and a program that a training loop uses in each iteration is never the one to go.
         with TABLES.lock:  # held by fork(), so that no child finds a half-done eviction; reentrant, for finalizers that compile
             while len(self) >= self.limit:
                 oldest = next(iter(self))

@@ -173,7 +173,7 @@ class Partition:
         # dtypes stay what they are; only shapes are inferred again, from those that the caller names
         dtypes = {n: a._dtype for n, a in (executor.arg_dict | executor.aux_dict).items()}
         inference = infer_all(self.heads, {n: inside_shape(s) for n, s in shapes.items()}, dtypes, "reshape")
-        # a new partition, since every typed node contains shapes; the programs of shapes that were bound before are still in the cache
+        # a new partition, because every typed node contains shapes; the cache still holds the programs of shapes that were bound before
         new = Partition(self.heads, inference, self.device, self.groups, self.requests, self._symbol)
 
         def fitting(array: NDArray, variable: SymbolNode) -> NDArray:

@@ -162,8 +162,8 @@ class DataLoader:
     def state_dict(self) -> dict[str, Any]:
         """Where the iteration is, as numbers and lists that JSON can represent; after its end, where the next one starts.
 
-        These are the number of batches that it has returned, and what its order and the random numbers in worker processes depend on. Not
-        included are NumPy's global state, on which later orders depend, the states of samplers of your own, and samples that roll over.
+        The state has the number of returned batches, and fixes the order of the samples and the random numbers in worker processes. It does
+        not include NumPy's global state, which later orders depend on, the states of user-defined samplers, or samples that roll over.
         """
         place = self._place
         if place is None:

@@ -55,7 +55,7 @@ class Symbolic:
     #: ``dtypes``: the results' dtypes, if they are neither the operands' nor a parameter ``dtype``, ``(dtypes, **params) -> dtypes``.
     #: ``dtypes`` has one entry per array input, None if not known yet; the list that the rule returns may contain None too.
     dtype_rule: Rule | None = None
-    #: ``assumes``: dtypes of a symbol's inputs, if nothing else says them, ``(names, **params) -> dtypes``, None where nothing is assumed.
+    #: ``assumes``: default dtypes of a symbol's inputs, ``(names, **params) -> dtypes``, None for inputs without a default.
     assumed_rule: Rule | None = None
 
     # -- names in files
