@@ -28,7 +28,7 @@ from ..program.cache import Cache, CacheEntry
 from ..scheduler.observers import LISTENERS, span
 from .function import TypedGraph, new_states, random_keys, user_objects, write_states
 
-#: Gives the typed graph for typed inputs and a training mode.
+#: A function that returns the typed graph for typed inputs and a training mode.
 GraphMaker = Callable[[Sequence[Node], bool], TypedGraph]
 
 Result = TypeVar("Result")
@@ -46,7 +46,7 @@ class Recordable:
     name
         Its name in messages.
     make_graph
-        Gives the typed graph for inputs.
+        Returns the typed graph for inputs.
     mirror
         Whether backward recomputes most inner values instead of saving them in forward (see `graph.recompute`).
     """
@@ -106,7 +106,7 @@ class Operation:
     name
         Its name in messages.
     make_graph
-        Gives the typed graph for inputs.
+        Returns the typed graph for inputs.
     types
         Shapes and dtypes of the inputs at the first call.
     training

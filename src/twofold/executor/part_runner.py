@@ -251,7 +251,7 @@ def _defer(bound_op: BoundOp, operands: Sequence[Any], part: Part) -> list[Value
 
 
 def _issue(program: Program, leaves: list[Any], part: Part) -> Sequence[Any]:
-    """Run one of a part's programs. Gives arrays, or Values if it runs asynchronously."""
+    """Run one of a part's programs; returns arrays, or Values if the part runs asynchronously."""
     if part.is_ahead:
         users = bool(part.objects)  # their code must run in the thread that called the executor
         operands = [data_of(v) for v in leaves] if users else leaves

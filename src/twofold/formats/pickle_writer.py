@@ -140,7 +140,7 @@ class _Writer:
         self.chunks += [opcode + struct.pack("<I", size) if size < 2**32 else opcode8 + struct.pack("<Q", size), data]
 
     def write_reference(self, key: object) -> bool:
-        """Write a memo reference if the key was written before; return whether it was."""
+        """Write a memo reference if the key was written before; return whether one was written."""
         if key in self.memo:
             self.chunks.append(LONG_BINGET + struct.pack("<I", self.memo[key]))
         return key in self.memo

@@ -162,7 +162,7 @@ class _Choice:
             yield group
 
     def _returns(self, n: Application) -> bool:
-        """Take an operation back if that makes the border cheaper, or no dearer and closer to the convolutions; whether it was.
+        """Take an operation back if that makes the border cheaper, or no dearer and closer to the convolutions; return whether it did.
 
         On a tie, operations after a convolution stay converted: they fuse into one kernel with those that follow.
         """

@@ -108,7 +108,7 @@ class _Group:
         self.reduces = self.reduces or is_row_reduction(n)
 
     def delays(self, n: Application) -> bool:
-        """Delay the node until the open kernel has run, if it is a view of one of its results; whether it was."""
+        """Delay the node until the open kernel has run, if the node is a view of one of the kernel's results; return whether it is."""
         if not self.rows or not n.bound_op.op.view or self.members.isdisjoint(n.inputs):
             return False
         self.views[n] = None

@@ -120,7 +120,7 @@ class Simplifier(GraphNamespace):
     is_distinct_view = staticmethod(is_distinct_view)
 
     def simplified(self, node: Node) -> Node:
-        """What a node that a rule has built simplifies to in turn."""
+        """The simplified form of a node that a rule has built."""
         return _simplified(node)
 
     def same_type(self, a: Node, b: Node) -> bool:

@@ -65,4 +65,5 @@ def _operators(outputs: Iterable[Node]) -> set[Op]:
 
 def launch_or_step(launcher: Launcher, run: Callable[[Sequence[object]], list[object]], arrays: Sequence[object]) -> list[object]:
     """Launch a captured program, or run it step by step if there are observers or the setting ``cuda_graphs`` is off."""
+    # a launch is one call: observers would see no steps
     return run(arrays) if LISTENERS or not SETTINGS.cuda_graphs else launcher(arrays)

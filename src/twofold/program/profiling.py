@@ -73,6 +73,7 @@ class Profiled:
 
     def __init__(self, details: Mapping[str, Any], title: Title, plan: ProgramPlan, code: Code) -> None:
         self._details, self._title, self._plan, self._code = details, title, plan, code
+        #: How each step is reported, by its number; known once the form with timing is compiled.
         self._marks: dict[int, Mark] = {}
         self._run: Callable[[Sequence[Any]], list[Any]] | None = None
         self._nbytes = 0

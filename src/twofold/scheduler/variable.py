@@ -13,7 +13,7 @@ SERIALS = count()
 class Lane(NamedTuple):
     """A device (or anything else that works on its own) and a purpose, such as computing or copying.
 
-    One thread per lane runs its tasks in turn. A thread that waits for a task may run it concurrently with that one.
+    One thread per lane runs the lane's tasks one after another. A thread that waits for a task may run the task itself, at the same time.
     """
 
     owner: Hashable

@@ -201,7 +201,7 @@ def simple_bind(
 
 
 class _Memory:
-    """The arrays of `simple_bind`: shared where they may be, else new."""
+    """The arrays of `simple_bind`: shared with another executor or taken from a buffer where their types match, else new."""
 
     def __init__(
         self,

@@ -80,6 +80,7 @@ class CompiledSymbol:
             )
         self._donate = frozenset(donate)
         self._graphs = Cache(HELD)
+        #: The program of the last call, for reports.
         self._last: Program | None = None
 
     def __call__(self, **arrays: NDArray) -> Any:
@@ -176,7 +177,7 @@ class CompiledSymbol:
         return data
 
     def _compile(self, cells: dict[str, NDArray], device: Device, training: bool) -> "_TypedProgram":
-        bound_tables()
+        bound_tables()  # before any node is made: a generation dropped midway would intern equal nodes twice
         self._infer(cells)
         leaves = [leaf(("arg", n), c.shape, c._dtype) for n, c in cells.items()]
         graph = self._replay(leaves, training)

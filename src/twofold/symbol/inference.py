@@ -67,7 +67,7 @@ class Inference:
         return all(k.is_shaped for n in self.order for k in self.known[n])
 
     def open_nodes(self) -> set[SymbolNode]:
-        """The nodes whose shapes depend on values: those with operators of that kind, and what reads them."""
+        """The nodes whose shapes depend on values: operators of dynamic shape, and the nodes that read their results."""
         found: set[SymbolNode] = set()
         for node in self.order:
             if node.is_eager or any(h.node in found for h in node.inputs):

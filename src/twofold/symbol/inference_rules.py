@@ -42,6 +42,7 @@ def infer_node(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequenc
     if not node.inputs:
         _open_sizes(node, outputs)
     _unify(node, inputs, outputs)
+    # the operator's own rule knows all of its shapes and dtypes, and its errors are those of the run: it is asked as soon as it can be
     if all(k.is_shaped for k in inputs) and (node.inputs or outputs[0].is_shaped):
         return _learn_types(node, inputs, outputs)
     if probing and node.inputs and all(k.shape is not None for k in inputs):

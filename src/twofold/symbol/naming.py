@@ -105,5 +105,6 @@ class AttrScope(_Scope):
         super().__exit__(*exc)
 
 
+# a stack for each of the two classes: `Prefix` shares that of `NameManager`, since the innermost of both names the nodes
 NameManager._open = _Open(NameManager)
 AttrScope._open = _Open(AttrScope)

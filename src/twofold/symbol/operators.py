@@ -15,6 +15,7 @@ from ..ops.primitive_math import absolute
 from .compose import apply_op
 from .symbol import Symbol
 
+#: The numbers that combine with symbols: Python's, and NumPy's scalars, which become attributes in the same spelling.
 NUMBERS = (int, float, np.generic)
 
 

@@ -111,7 +111,7 @@ class Replay:
 
 
 class Replayer:
-    """Gives the typed graph of a symbol for typed inputs, one for each of its variables.
+    """The typed graphs of a symbol: a function of typed inputs, one for each variable, and of a training mode.
 
     Attributes
     ----------

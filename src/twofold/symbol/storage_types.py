@@ -75,7 +75,7 @@ def storage_types(inference: Inference, given: Mapping[str, str]) -> StorageType
         if all(s == "default" for s in inputs) and node.storage_type() == "default":
             continue
         results = _result_stypes(node, node.bind_stored(), [_operand(inference, h, s) for h, s in zip(node.inputs, inputs, strict=True)])
-        if results is None:
+        if results is None:  # the operator has no rule for these storage types: it runs on dense copies, as in `nd`
             warn_of_dense_form(node.operator, inputs)
             continue
         stored.add(node)
