@@ -122,7 +122,7 @@ def edited(text: str, function: str | None, edit: Edit) -> str:
 
 @cache
 def parsed(text: str) -> ast.Module:
-    """The syntax tree of a file, parsed once for all rules about it."""
+    """The syntax tree of a file, parsed once for all tests and rules about it; nobody changes it."""
     return ast.parse(text)
 
 

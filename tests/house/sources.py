@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 import subprocess
 import tomllib
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from tests.edits import parsed
+
+if TYPE_CHECKING:
+    import ast
 
 ROOT = Path(__file__).parents[2]
 
@@ -23,7 +27,7 @@ class Source:
     @cached_property
     def tree(self) -> ast.Module:
         """The syntax tree of a Python file."""
-        return ast.parse(self.text, filename=self.path)
+        return parsed(self.text)
 
     @property
     def folder(self) -> str:

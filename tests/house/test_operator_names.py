@@ -31,6 +31,7 @@ from twofold.opdef.spec import Op
 
 from .sources import ROOT
 from .verdict import expect_none
+from tests.edits import parsed
 
 PACKAGE = ROOT / "src/twofold"
 FILES = [path for path in sorted(PACKAGE.rglob("*.py")) if path.relative_to(PACKAGE).parts[0] != "ops"]
@@ -45,7 +46,7 @@ class Source:
 
     def __init__(self, path: Path) -> None:
         self.place = path.relative_to(ROOT)
-        self.tree = ast.parse(path.read_text(encoding="utf-8"))
+        self.tree = parsed(path.read_text(encoding="utf-8"))
         self.module = ".".join(path.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__")
         self.bound: dict[str, list[ast.expr]] = defaultdict(list)
         for n in ast.walk(self.tree):
