@@ -18,8 +18,9 @@ from .io.array_iterator import NDArrayIter
 from .io.iterator import BatchSource, DataIter
 from .metric.base import EvalMetric
 from .metric.composite import MetricLike
-from .module.base_module import UNIFORM, BaseModule, Callbacks, Logger, Store, call_all
+from .module.base_module import BaseModule, call_all
 from .module.bucketing_module import BucketingModule
+from .module.interface import UNIFORM, Callbacks, Logger, Store
 from .module.module import Contexts, Module
 from .monitor import Monitor
 from .ndarray.array import NDArray

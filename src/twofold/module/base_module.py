@@ -1,19 +1,17 @@
-"""`BaseModule`: the interface of modules, and `fit`, `score` and `predict`, which are built on top of it."""
+"""`BaseModule`: `fit`, `score` and `predict`, built on the members that each kind of module defines."""
 
-import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from os import PathLike
-from typing import Any, Protocol, cast
+from typing import cast
 
 import numpy as np
 
 from .. import metric as metrics
 from ..checkpoint import BatchEndParam
-from ..errors import DTypeError, FormatError, InvalidValue, NotReady, ParameterError, Undefined
+from ..errors import DTypeError, FormatError, InvalidValue, ParameterError
 from ..initializer.base import Initializer
-from ..initializer.random_draws import Uniform
-from ..io.iterator import BatchSource, DataBatch, DataDesc, Shapes
+from ..io.iterator import BatchSource, DataBatch
 from ..kvstore.base import KVStoreBase
 from ..metric.base import EvalMetric
 from ..metric.composite import MetricLike
@@ -22,33 +20,8 @@ from ..ndarray import concat
 from ..ndarray.array import NDArray
 from ..ndarray.creation import array
 from ..ndarray.saving import load, save
-from ..optimizer.base import Optimizer
-from ..symbol.symbol import Symbol
-from .shapes import Arrays, Batch, Labels, NamedShapes, Requests
-
-UNIFORM = Uniform(0.01)
-LEARNING_RATE = (("learning_rate", 0.01),)
-
-Callbacks = Callable[..., object] | Iterable[Callable[..., object]] | None
-Params = Mapping[str, NDArray]
-#: Keyword arguments of an optimizer.
-Kwargs = Mapping[str, object] | Iterable[tuple[str, object]]
-Store = str | KVStoreBase | None
-#: Function of a batch that returns the numbers of the rows that it reads, by the name of a row-sparse parameter.
-RowIds = Callable[[Any], Any]
-OptimizerLike = str | Optimizer
-
-
-class Logger(Protocol):
-    """What modules call of a logger; the module ``logging`` is one."""
-
-    def info(self, msg: object, /, *args: object) -> None:
-        """Log progress."""
-        ...
-
-    def warning(self, msg: object, /, *args: object) -> None:
-        """Log a warning."""
-        ...
+from .interface import LEARNING_RATE, UNIFORM, Callbacks, Kwargs, ModuleInterface, OptimizerLike, Params, RowIds, Store
+from .shapes import Batch, Labels
 
 
 def call_all(callbacks: Callbacks, *args: object) -> None:
@@ -59,7 +32,7 @@ def call_all(callbacks: Callbacks, *args: object) -> None:
         callback(*args)
 
 
-class BaseModule:
+class BaseModule(ModuleInterface):
     """Base class of modules, including user-defined ones.
 
     Subclasses define `bind`, `init_params`, `init_optimizer`, `forward`, `backward`, `update`, `get_outputs`, `get_input_grads`,
@@ -75,163 +48,6 @@ class BaseModule:
     binded, for_training, inputs_need_grad, params_initialized, optimizer_initialized
         The state of the module.
     """
-
-    def __init__(self, logger: Logger = logging) -> None:
-        self.logger = logger
-        self.binded = False
-        self.for_training = False
-        self.inputs_need_grad = False
-        self.params_initialized = False
-        self.optimizer_initialized = False
-        self._symbol: Any = None
-
-    #: The store of workers that spares may join.
-    _kvstore: Any = None
-
-    def _undefined(self, member: str) -> Undefined:
-        return Undefined(f"{type(self).__name__} does not define {member}", None, "define it in the subclass")
-
-    def _require(self, action: str, *, params: bool = False, optimizer: bool = False) -> None:
-        """Check that the module is bound and has parameters or an optimizer.
-
-        Raises
-        ------
-        NotReady
-            If not; the message says what to call.
-        """
-        missing = None
-        if not self.binded:
-            missing = "is not bound", "call bind() first"
-        elif params and not self.params_initialized:
-            missing = "has no parameters yet", "call init_params() or set_params() first"
-        elif optimizer and not self.optimizer_initialized:
-            missing = "has no optimizer yet", "call init_optimizer() first"
-        if missing:
-            raise NotReady(f"{type(self).__name__}.{action}: the module {missing[0]}", None, missing[1])
-
-    # for subclasses to define
-
-    @property
-    def data_names(self) -> Sequence[str]:
-        """Names of the data."""
-        raise self._undefined("data_names")
-
-    @property
-    def output_names(self) -> Sequence[str]:
-        """Names of the outputs."""
-        raise self._undefined("output_names")
-
-    @property
-    def data_shapes(self) -> Sequence[DataDesc] | None:
-        """Descriptions of the data that the module is bound to."""
-        raise self._undefined("data_shapes")
-
-    @property
-    def label_shapes(self) -> Shapes | None:
-        """Descriptions of the labels that the module is bound to; None without labels."""
-        raise self._undefined("label_shapes")
-
-    @property
-    def output_shapes(self) -> NamedShapes:
-        """(name, shape) pairs of the outputs."""
-        raise self._undefined("output_shapes")
-
-    @property
-    def symbol(self) -> Symbol | None:
-        """The symbol of the module, if any."""
-        return self._symbol
-
-    def bind(
-        self,
-        data_shapes: Shapes,
-        label_shapes: Shapes | None = None,
-        for_training: bool = True,
-        inputs_need_grad: bool = False,
-        force_rebind: bool = False,
-        shared_module: "BaseModule | None" = None,
-        grad_req: Requests = "write",
-    ) -> None:
-        """Prepare the module for data of the given shapes."""
-        raise self._undefined("bind")
-
-    def init_params(
-        self,
-        initializer: Initializer | None = UNIFORM,
-        arg_params: Params | None = None,
-        aux_params: Params | None = None,
-        allow_missing: bool = False,
-        force_init: bool = False,
-        allow_extra: bool = False,
-    ) -> None:
-        """Initialize parameters and auxiliary states."""
-        raise self._undefined("init_params")
-
-    def init_optimizer(
-        self,
-        kvstore: Store = "local",
-        optimizer: OptimizerLike = "sgd",
-        optimizer_params: Kwargs = LEARNING_RATE,
-        force_init: bool = False,
-    ) -> None:
-        """Create the optimizer."""
-        raise self._undefined("init_optimizer")
-
-    def forward(self, data_batch: Batch, is_train: bool | None = None) -> None:
-        """Compute the outputs of a batch."""
-        raise self._undefined("forward")
-
-    def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
-        """Compute gradients."""
-        raise self._undefined("backward")
-
-    def update(self) -> None:
-        """Update the parameters with their gradients."""
-        raise self._undefined("update")
-
-    def get_outputs(self, merge_multi_context: bool = True) -> Arrays:
-        """The outputs of the last `forward`."""
-        raise self._undefined("get_outputs")
-
-    def get_input_grads(self, merge_multi_context: bool = True) -> Arrays:
-        """Gradients with respect to the data, of the last `backward`."""
-        raise self._undefined("get_input_grads")
-
-    def get_params(self) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
-        """The parameters and auxiliary states, as two dicts."""
-        raise self._undefined("get_params")
-
-    def update_metric(self, eval_metric: EvalMetric, labels: Labels, pre_sliced: bool = False) -> None:
-        """Update a metric with the labels of a batch and the outputs of the last `forward`."""
-        raise self._undefined("update_metric")
-
-    def install_monitor(self, mon: Monitor) -> None:
-        """Install a monitor on the executors."""
-        raise self._undefined("install_monitor")
-
-    def get_states(self, merge_multi_context: bool = True) -> Arrays:
-        """Values that persist between batches; none by default."""
-        self._require("get_states", params=True)
-        return []
-
-    def set_states(self, states: Sequence[Sequence[NDArray]] | None = None, value: float | None = None) -> None:
-        """Set the values that persist between batches; there are none by default."""
-        self._require("set_states", params=True)
-        if states or value:
-            raise InvalidValue(f"{type(self).__name__}.set_states: there are no states", f"{states!r:.60}, {value!r}", "pass none")
-
-    def prepare(self, data_batch: Batch, sparse_row_id_fn: RowIds | None = None) -> None:
-        """Prepare for the next batch.
-
-        Parameters
-        ----------
-        data_batch
-            The batch.
-        sparse_row_id_fn
-            Function of the batch that returns row numbers, an array of any shape, by row-sparse parameter. Where a store updates these,
-            a device then has only these rows. If None, it keeps the rows that it has.
-        """
-
-    # built on top of the above
 
     def forward_backward(self, data_batch: Batch) -> None:
         """`forward` in training mode, then `backward`."""

@@ -18,7 +18,8 @@ from ..monitor import Monitor
 from ..ndarray.array import NDArray
 from ..symbol.naming import NameManager
 from ..symbol.symbol import Symbol
-from .base_module import LEARNING_RATE, UNIFORM, BaseModule, Kwargs, Logger, OptimizerLike, Params, RowIds, Store
+from .base_module import BaseModule
+from .interface import LEARNING_RATE, UNIFORM, Binding, Kwargs, Logger, OptimizerLike, Params, RowIds, Store
 from .module import Contexts, Groups, Module
 from .shapes import Arrays, Batch, Labels, NamedShapes, Requests, as_batch
 
@@ -230,39 +231,15 @@ class BucketingModule(BaseModule):
 
     # binding
 
-    def bind(
-        self,
-        data_shapes: Shapes,
-        label_shapes: Shapes | None = None,
-        for_training: bool = True,
-        inputs_need_grad: bool = False,
-        force_rebind: bool = False,
-        shared_module: BaseModule | None = None,
-        grad_req: Requests = "write",
-    ) -> None:
-        """Bind the default bucket. Others are bound when their first batch arrives.
-
-        Parameters
-        ----------
-        data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind, grad_req
-            See `Module.bind`; for the default bucket.
-        shared_module
-            Must be None: buckets share with each other only.
-
-        Raises
-        ------
-        ParameterError
-            If ``shared_module`` is not None.
-        """
+    def _bind(self, request: Binding) -> None:
+        """Bind the default bucket. Others are bound when their first batch arrives."""
+        _, _, for_training, inputs_need_grad, _, shared_module, grad_req = request
         if shared_module is not None:
             raise ParameterError("shared_module for BucketingModule is not supported", type(shared_module).__name__, "omit it")
-        if self.binded and not force_rebind:
-            self.logger.warning("Already bound, ignoring bind()")
-            return
-        self._default.bind(data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind=self._default.binded, grad_req=grad_req)
+        own = self._default
+        own.bind(request.data_shapes, request.label_shapes, for_training, inputs_need_grad, own.binded, None, grad_req)
         self._buckets = {self._default_bucket_key: self._default}
         self._curr_module, self._curr_bucket_key = self._default, self._default_bucket_key
-        self.for_training, self.inputs_need_grad, self.binded = for_training, inputs_need_grad, True
         self._grad_req = grad_req
         for monitor in self._monitors:
             self._default.install_monitor(monitor)

@@ -10,8 +10,9 @@ from ..io.iterator import DataBatch, DataDesc, Shapes, describe
 from ..metric.base import EvalMetric
 from ..monitor import Monitor
 from ..ndarray.array import NDArray
-from .base_module import LEARNING_RATE, UNIFORM, BaseModule, Kwargs, Logger, OptimizerLike, Params, Store
-from .shapes import Arrays, Batch, Labels, NamedShapes, Requests, as_batch
+from .base_module import BaseModule
+from .interface import LEARNING_RATE, UNIFORM, Binding, Kwargs, Logger, OptimizerLike, Params, Store
+from .shapes import Arrays, Batch, Labels, NamedShapes, as_batch
 
 
 class SequentialModule(BaseModule):
@@ -84,12 +85,6 @@ class SequentialModule(BaseModule):
         return self._modules[0].data_shapes
 
     @property
-    def label_shapes(self) -> Shapes | None:
-        """Descriptions of the labels; None if no module takes them."""
-        self._require("label_shapes")
-        return self._label_shapes
-
-    @property
     def output_shapes(self) -> NamedShapes:
         """(name, shape) pairs of the last module's outputs."""
         self._require("output_shapes")
@@ -97,37 +92,9 @@ class SequentialModule(BaseModule):
 
     # binding
 
-    def bind(
-        self,
-        data_shapes: Shapes,
-        label_shapes: Shapes | None = None,
-        for_training: bool = True,
-        inputs_need_grad: bool = False,
-        force_rebind: bool = False,
-        shared_module: BaseModule | None = None,
-        grad_req: Requests = "write",
-    ) -> None:
-        """Bind all modules.
-
-        Parameters
-        ----------
-        data_shapes, label_shapes
-            Descriptions of the first module's data, and of the labels.
-        for_training, inputs_need_grad, force_rebind, grad_req
-            See `Module.bind`.
-        shared_module
-            Must be None.
-
-        Raises
-        ------
-        ParameterError
-            If ``shared_module`` is not None, or the outputs of a module do not match the data of the next.
-        MXNetError
-            If there are no modules.
-        """
-        if self.binded and not force_rebind:
-            self.logger.warning("Already bound, ignoring bind()")
-            return
+    def _bind(self, request: Binding) -> None:
+        """Bind all modules; ``inputs_need_grad`` is for the first, and the labels are for those that take them."""
+        data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind, shared_module, grad_req = request
         if shared_module is not None:
             raise InvalidValue("Shared module is not supported", type(shared_module).__name__, "omit it")
         if not self._modules:
@@ -146,7 +113,6 @@ class SequentialModule(BaseModule):
             )
             inputs = module.output_shapes
         self._label_shapes = label_shapes if self._takes_labels() else None
-        self.for_training, self.inputs_need_grad, self.binded = for_training, inputs_need_grad, True
 
     def _rename(self, module: BaseModule, shapes: Sequence[DataDesc]) -> list[DataDesc]:
         """Give the outputs of a module the names of the next module's data."""

@@ -1,86 +1,23 @@
 """`DeviceGroup`: one executor per device. Batches are split among them, outputs and gradients merged."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from .. import ndarray as nd
-from ..device import CPU, Device
+from ..device import CPU
 from ..errors import InvalidValue, MXNetError, ParameterError, ShapeError
 from ..executor.executor import Executor
 from ..io.iterator import DataBatch, DataDesc, describe
 from ..metric.base import EvalMetric
 from ..monitor import Monitor
 from ..ndarray.array import NDArray
-from ..symbol.symbol import Symbol
-from .shapes import Arrays, Batch, NamedShapes, Requests, as_batch, batch_axis, batch_size_of, shapes_of_batch, split_rows
+from .placement import Plan
+from .shapes import Arrays, Batch, NamedShapes, as_batch, batch_axis, batch_size_of, shapes_of_batch, split_rows
 
-__all__ = ["DeviceGroup", "Groups", "Plan", "groups_by_device"]
+__all__ = ["DeviceGroup"]
 
 #: Number of sets of shapes whose executors are cached. It bounds memory; the smaller last batch of an epoch needs a second set.
 MAX_CACHED_SHAPES = 4
-
-#: Devices by ``ctx_group``, or one such dict per device of a module.
-Groups = Mapping[str, Device | Sequence[Device]] | Sequence[Mapping[str, Device]]
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """The part of a group's description that does not depend on shapes.
-
-    Attributes
-    ----------
-    symbol
-        The symbol to compute.
-    contexts, workload
-        The devices, and their shares of the work.
-    param_names, data_names, label_names, state_names, fixed_param_names
-        The roles of the symbol's arguments; fixed parameters get no gradient.
-    for_training, inputs_need_grad
-        Whether gradients of parameters, and of data, are needed.
-    grad_req
-        ``"write"``, ``"add"`` or ``"null"``: one for all, one per argument in order, or by name.
-    groups
-        For each device of the module, the device of each ``ctx_group``.
-    """
-
-    symbol: Symbol
-    contexts: Sequence[Device]
-    workload: Sequence[float]
-    param_names: Sequence[str]
-    data_names: Sequence[str]
-    label_names: Sequence[str]
-    state_names: Sequence[str] = ()
-    fixed_param_names: Sequence[str] = ()
-    for_training: bool = True
-    inputs_need_grad: bool = False
-    grad_req: Requests = "write"
-    groups: Sequence[Mapping[str, Device]] = field(default=())
-
-    def requests(self) -> dict[str, str]:
-        """The gradient request of each argument.
-
-        Raises
-        ------
-        ParameterError
-            If ``grad_req`` is a list whose length differs from the number of arguments.
-        """
-        arguments = self.symbol.list_arguments()
-        if not self.for_training:
-            return dict.fromkeys(arguments, "null")
-        if isinstance(self.grad_req, (list, tuple)):
-            if len(self.grad_req) != len(arguments):
-                raise ParameterError(
-                    "module: the numbers of grad_req entries and arguments differ",
-                    f"{len(self.grad_req)}",
-                    f"pass one for each of {', '.join(arguments)}",
-                )
-            return dict(zip(arguments, self.grad_req, strict=True))
-        wanted = {n for n in self.param_names if n not in self.fixed_param_names}
-        wanted |= set(self.data_names) if self.inputs_need_grad else set()
-        given = self.grad_req if isinstance(self.grad_req, Mapping) else {}
-        default = self.grad_req if isinstance(self.grad_req, str) else "write"
-        return {n: given.get(n, default if n in wanted else "null") for n in arguments}
 
 
 class DeviceGroup:
@@ -432,30 +369,3 @@ class DeviceGroup:
         for executors in self._cache.values():
             for executor in executors:
                 mon.install(executor)
-
-
-def groups_by_device(groups: Groups | None, count: int) -> list[dict[str, Device]]:
-    """For each device of a module, the devices of the groups.
-
-    Raises
-    ------
-    ParameterError
-        If the length of a list differs from the number of devices.
-    """
-    if not groups:
-        return []
-    if not isinstance(groups, Mapping):
-        found = [dict(each) for each in groups]
-    else:
-        columns = {name: [place] * count if isinstance(place, Device) else list(place) for name, place in groups.items()}
-        columns = {name: column * count if len(column) == 1 else column for name, column in columns.items()}
-        if any(len(column) != count for column in columns.values()):
-            raise ParameterError(
-                "Module: the lengths of group2ctxs and context differ", repr(groups), f"pass {count} devices for each group"
-            )
-        found = [{name: column[k] for name, column in columns.items()} for k in range(count)]
-    if len(found) != count:
-        raise ParameterError(
-            "Module: the lengths of group2ctxs and context differ", f"{len(found)} for {count}", "pass one dict per device"
-        )
-    return found

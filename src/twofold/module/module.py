@@ -17,10 +17,12 @@ from ..ndarray.array import NDArray
 from ..optimizer.base import Optimizer
 from ..origin import warn
 from ..symbol.symbol import Symbol
-from .base_module import LEARNING_RATE, UNIFORM, BaseModule, Kwargs, Logger, OptimizerLike, Params, RowIds, Store
-from .device_group import DeviceGroup, Groups, Plan, groups_by_device
-from .parameters import ParameterFiller, check_loaded, check_names
-from .shapes import Arrays, Batch, Labels, Requests, check_data, check_inputs, check_labels
+from .base_module import BaseModule
+from .device_group import DeviceGroup
+from .interface import LEARNING_RATE, UNIFORM, Binding, Kwargs, Logger, OptimizerLike, Params, RowIds, Store
+from .parameters import ParameterFiller, check_loaded, check_names, check_shared
+from .placement import Groups, Plan, groups_by_device
+from .shapes import Arrays, Batch, Labels, check_data, check_inputs, check_labels
 from .updates import Updates, prepare_optimizer, pull_rows
 
 Contexts = Device | Sequence[Device]
@@ -165,31 +167,9 @@ class Module(BaseModule):
     # names and shapes
 
     @property
-    def data_names(self) -> Sequence[str]:
-        """Names of the data."""
-        return self._data_names
-
-    @property
     def label_names(self) -> Sequence[str]:
         """Names of the labels."""
         return self._label_names
-
-    @property
-    def output_names(self) -> Sequence[str]:
-        """Names of the outputs."""
-        return self._output_names
-
-    @property
-    def data_shapes(self) -> list[DataDesc] | None:
-        """Descriptions of the data that the module is bound to."""
-        self._require("data_shapes")
-        return self._data_shapes
-
-    @property
-    def label_shapes(self) -> list[DataDesc] | None:
-        """Descriptions of the labels that the module is bound to; None without labels."""
-        self._require("label_shapes")
-        return self._label_shapes
 
     @property
     def output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
@@ -199,47 +179,18 @@ class Module(BaseModule):
 
     # binding
 
-    def bind(
-        self,
-        data_shapes: Shapes,
-        label_shapes: Shapes | None = None,
-        for_training: bool = True,
-        inputs_need_grad: bool = False,
-        force_rebind: bool = False,
-        shared_module: BaseModule | None = None,
-        grad_req: Requests = "write",
-    ) -> None:
-        """Create executors for data of the given shapes. They hold the parameters.
-
-        Parameters
-        ----------
-        data_shapes, label_shapes
-            Descriptions, or (name, shape) pairs, of the data and labels of whole batches.
-        for_training
-            Whether gradients are needed.
-        inputs_need_grad
-            Whether gradients with respect to the data are needed too.
-        force_rebind
-            Whether to rebind a bound module; otherwise the call is ignored with a warning.
-        shared_module
-            A bound module whose parameters, auxiliary states and optimizer to share.
-        grad_req
-            ``"write"``, ``"add"`` or ``"null"``: one for all parameters, one per argument in order, or by name.
-
-        Raises
-        ------
-        ParameterError
-            If names do not match the symbol, or the shared module lacks parameters.
-        ShapeError
-            If shapes do not match the symbol.
-        """
-        if self.binded and not force_rebind:
-            self.logger.warning("Already bound, ignoring bind()")
-            return
+    def _bind(self, request: Binding) -> None:
+        """Create executors, which hold the parameters."""
+        for_training, inputs_need_grad, shared_module = request.for_training, request.inputs_need_grad, request.shared_module
         if inputs_need_grad and not for_training:
             raise ParameterError("Module.bind: inputs_need_grad needs for_training", "for_training=False", "bind for training")
-        data, label = self._describe(data_shapes, label_shapes)
-        shared = None if shared_module is None else self._bound_module(shared_module)
+        data, label = self._describe(request.data_shapes, request.label_shapes)
+        if shared_module is not None:
+            if not isinstance(shared_module, Module) or not shared_module.binded or not shared_module.params_initialized:
+                given = type(shared_module).__name__
+                raise ParameterError("Module.bind: shared_module is not a bound Module with parameters", given, "bind it first")
+            check_shared(self._param_names, shared_module._param_names)
+            check_shared(self._aux_names, shared_module._aux_names)
         if self.binded and self.params_initialized:
             self.get_params()  # copy them from the devices before their executors are dropped
         plan = Plan(
@@ -253,13 +204,15 @@ class Module(BaseModule):
             self._fixed_param_names,
             for_training,
             inputs_need_grad,
-            grad_req,
+            request.grad_req,
             self._groups,
         )
-        self._exec_group = DeviceGroup(plan, data, label, None if shared is None else shared._exec_group)
-        self.for_training, self.inputs_need_grad, self.binded = for_training, inputs_need_grad, True
+        self._exec_group = DeviceGroup(plan, data, label, None if shared_module is None else shared_module._exec_group)
         self._update_shapes()
-        if shared is not None:
+
+    def _after_bind(self, request: Binding) -> None:
+        shared = request.shared_module
+        if isinstance(shared, Module):
             self._arg_params, self._aux_params, self.params_initialized = shared._arg_params, shared._aux_params, True
             if shared.optimizer_initialized:
                 self.borrow_optimizer(shared)
@@ -281,26 +234,6 @@ class Module(BaseModule):
         check_loaded(self._aux_params, self._aux_names, self._exec_group.aux_arrays)
         # a checkpoint may hold parameters of layers that this symbol lacks: feature extraction
         self._exec_group.set_params(self._arg_params, self._aux_params, allow_extra=True)
-
-    def _bound_module(self, module: BaseModule) -> "Module":
-        """The module to share with; it must be bound and have all parameters.
-
-        Raises
-        ------
-        ParameterError
-            If it is not.
-        """
-        if not isinstance(module, Module) or not module.binded or not module.params_initialized:
-            raise ParameterError("Module.bind: shared_module is not a bound Module with parameters", type(module).__name__, "bind it first")
-        missing = [n for n in self._param_names if n not in module._param_names]
-        missing += [n for n in self._aux_names if n not in module._aux_names]
-        if missing:
-            raise ParameterError(
-                "Module.bind: shared_module lacks parameters",
-                ", ".join(missing),
-                "share with a module that has all parameters, such as that of the default bucket",
-            )
-        return module
 
     def reshape(self, data_shapes: Shapes, label_shapes: Shapes | None = None) -> None:
         """Switch to batches of other shapes; parameters stay. `forward` does so automatically.

@@ -85,6 +85,20 @@ def check_shape(name: str, given: NDArray, own: NDArray) -> None:
         raise ShapeError(f"Module: parameter {name} has the wrong shape", f"{given.shape} for {own.shape}", "pass this symbol's parameters")
 
 
+def check_shared(own: Sequence[str], shared: Sequence[str]) -> None:
+    """Check that a module has all names of parameters, or of auxiliary states, of the module that is to share its arrays.
+
+    Raises
+    ------
+    ParameterError
+        If it lacks one.
+    """
+    missing = [name for name in own if name not in shared]
+    if missing:
+        todo = "share with a module that has all parameters, such as that of the default bucket"
+        raise ParameterError("Module.bind: shared_module lacks parameters", ", ".join(missing), todo)
+
+
 def check_loaded(given: Params, names: Sequence[str], arrays: Sequence[Sequence[NDArray]]) -> None:
     """Check parameters from a file against a symbol's.
 

@@ -6,13 +6,14 @@ from typing import Any, cast
 
 from ..errors import InvalidValue, NotReady, ParameterError, WrongType
 from ..initializer.base import Initializer
-from ..io.iterator import DataDesc, Shapes, describe
+from ..io.iterator import DataDesc, describe
 from ..metric.base import EvalMetric
 from ..monitor import Monitor
 from ..ndarray.array import NDArray
 from ..ndarray.creation import array
-from .base_module import LEARNING_RATE, UNIFORM, BaseModule, Kwargs, Logger, OptimizerLike, Params, Store
-from .shapes import Arrays, Batch, Labels, NamedShapes, Requests, as_batch, check_data
+from .base_module import BaseModule
+from .interface import LEARNING_RATE, UNIFORM, Binding, Kwargs, Logger, OptimizerLike, Params, Store
+from .shapes import Arrays, Batch, Labels, NamedShapes, as_batch, check_data
 
 
 class PythonModule(BaseModule):
@@ -38,70 +39,11 @@ class PythonModule(BaseModule):
         self._label_shapes: list[DataDesc] | None = None
         self._output_shapes: NamedShapes = []
 
-    @property
-    def data_names(self) -> Sequence[str]:
-        """Names of the data."""
-        return self._data_names
-
-    @property
-    def output_names(self) -> Sequence[str]:
-        """Names of the outputs."""
-        return self._output_names
-
-    @property
-    def data_shapes(self) -> list[DataDesc]:
-        """Descriptions of the data that the module is bound to."""
-        self._require("data_shapes")
-        return self._data_shapes
-
-    @property
-    def label_shapes(self) -> list[DataDesc] | None:
-        """Descriptions of the labels that the module is bound to; None without labels."""
-        self._require("label_shapes")
-        return self._label_shapes
-
-    @property
-    def output_shapes(self) -> NamedShapes:
-        """(name, shape) pairs of the outputs."""
-        self._require("output_shapes")
-        return self._output_shapes
-
-    def bind(
-        self,
-        data_shapes: Shapes,
-        label_shapes: Shapes | None = None,
-        for_training: bool = True,
-        inputs_need_grad: bool = False,
-        force_rebind: bool = False,
-        shared_module: BaseModule | None = None,
-        grad_req: Requests = "write",
-    ) -> None:
-        """Set the shapes of data and labels.
-
-        Parameters
-        ----------
-        data_shapes, label_shapes
-            Descriptions of data and labels.
-        for_training, inputs_need_grad
-            Whether gradients are needed.
-        force_rebind
-            Whether to rebind a bound module.
-        shared_module
-            Has no effect: there are no parameters to share.
-        grad_req
-            ``"write"``.
-
-        Raises
-        ------
-        ParameterError
-            If names do not match, or ``grad_req`` is not ``"write"``.
-        """
-        if self.binded and not force_rebind:
-            self.logger.warning("Already bound, ignoring bind()")
-            return
-        if grad_req != "write":
-            raise InvalidValue("Python module only support write gradient", repr(grad_req), "pass grad_req='write'")
-        data, label = describe(data_shapes), describe(label_shapes)
+    def _bind(self, request: Binding) -> None:
+        """Set the shapes of data and labels. There are no parameters to share."""
+        if request.grad_req != "write":
+            raise InvalidValue("Python module only support write gradient", repr(request.grad_req), "pass grad_req='write'")
+        data, label = describe(request.data_shapes), describe(request.label_shapes)
         check_data(data, self._data_names)
         if label and [x.name for x in label] != self._label_names:
             raise ParameterError(
@@ -111,7 +53,6 @@ class PythonModule(BaseModule):
             )
         self._data_shapes, self._label_shapes = data, label or None
         self._output_shapes = self._compute_output_shapes()
-        self.for_training, self.inputs_need_grad, self.binded = for_training, inputs_need_grad, True
 
     def _compute_output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
         """(name, shape) pairs of the outputs, from ``_data_shapes``; defined by subclasses."""

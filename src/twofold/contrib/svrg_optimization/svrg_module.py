@@ -8,9 +8,9 @@ from ...device import CPU
 from ...errors import DTypeError, NotReady, ParameterError
 from ...io.iterator import BatchSource, Shapes
 from ...metric.base import EvalMetric
-from ...module.base_module import BaseModule, Callbacks, Logger, RowIds
-from ...module.device_group import Groups
+from ...module.interface import Callbacks, Logger, ModuleInterface, RowIds
 from ...module.module import Contexts, Module
+from ...module.placement import Groups
 from ...module.shapes import Batch, Requests
 from ...monitor import Monitor
 from ...ndarray.array import NDArray
@@ -92,7 +92,7 @@ class SVRGModule(Module):
         for_training: bool = True,
         inputs_need_grad: bool = False,
         force_rebind: bool = False,
-        shared_module: BaseModule | None = None,
+        shared_module: ModuleInterface | None = None,
         grad_req: Requests = "write",
     ) -> None:
         """Create executors for the current weights and, for training, for the snapshot; see `Module.bind`."""
