@@ -137,7 +137,15 @@ EMPTY = inspect.Parameter.empty
 
 
 def _derived(own: inspect.Signature, base: inspect.Signature, without: tuple[str, ...]) -> inspect.Signature:
-    """The signature of a rule that is declared with ``like`` and ``without``; see `op`."""
+    """The signature of a rule that is declared with ``like`` and ``without``; see `op`.
+
+    Raises
+    ------
+    OperatorError
+        If a parameter to leave out does not exist.
+    """
+    if unknown := [name for name in without if name not in base.parameters]:
+        raise OperatorError("without: no such parameters", ", ".join(unknown), f"leave out some of {', '.join(base.parameters)}")
     mine, theirs = own.parameters.values(), base.parameters.values()
     takes_all = any(p.kind is p.VAR_POSITIONAL for p in mine)
     arrays = [p for p in (theirs if takes_all else mine) if p.kind is p.POSITIONAL_OR_KEYWORD]

@@ -10,22 +10,13 @@ from ..opdef.params import DType
 from .arithmetic_variants import symbol_names
 from .storage_rules import OPERATORS
 
+arithmetic = partial(of_ufunc, simple=True, wraps=True, short_path=True, complex_gradient=True)
 compare = partial(of_ufunc, result="bool", compares=True, simple=True, differentiable=False)
 logic = partial(of_ufunc, result="bool", simple=True, differentiable=False)
 bitwise = partial(of_ufunc, simple=True, differentiable=False)
 
 
-@of_ufunc(
-    simple=True,
-    c="{0} + {1}",
-    python="add",
-    fold=operator.add,
-    wraps=True,
-    short_path=True,
-    complex_gradient=True,
-    symbol=symbol_names("add"),
-    sparse_rule=OPERATORS["add"],
-)
+@arithmetic(c="{0} + {1}", python="add", fold=operator.add, symbol=symbol_names("add"), sparse_rule=OPERATORS["add"])
 def add(xp, lhs, rhs):
     """Sum of two arrays."""
 
@@ -46,17 +37,7 @@ def _(xp, node):
     return None if power is None else xp.softplus(power)
 
 
-@of_ufunc(
-    simple=True,
-    c="{0} - {1}",
-    python="sub",
-    fold=operator.sub,
-    wraps=True,
-    short_path=True,
-    complex_gradient=True,
-    symbol=symbol_names("sub"),
-    sparse_rule=OPERATORS["sub"],
-)
+@arithmetic(c="{0} - {1}", python="sub", fold=operator.sub, symbol=symbol_names("sub"), sparse_rule=OPERATORS["sub"])
 def subtract(xp, lhs, rhs):
     """Difference of two arrays."""
 
@@ -72,17 +53,7 @@ def _(xp, node):
     return None if logit is None or logit.shape != node.shape else -xp.softplus(logit)
 
 
-@of_ufunc(
-    simple=True,
-    c="{0} * {1}",
-    python="mul",
-    fold=operator.mul,
-    wraps=True,
-    short_path=True,
-    complex_gradient=True,
-    symbol=symbol_names("mul"),
-    sparse_rule=OPERATORS["mul"],
-)
+@arithmetic(c="{0} * {1}", python="mul", fold=operator.mul, symbol=symbol_names("mul"), sparse_rule=OPERATORS["mul"])
 def multiply(xp, lhs, rhs):
     """Element-wise product of two arrays."""
 
@@ -435,8 +406,6 @@ astype.grad(lambda xp, dout: dout)  # cast to the dtype of the operand, as every
 
 
 astype.simplify(lambda xp, node: node.operands[0] if xp.same_type(node.operands[0], node) else None)
-
-
 astype.rows(lambda xp, row_form, node: row_form(node.operands[0]))
 
 
