@@ -21,7 +21,7 @@ MAX_DTYPES = 3
 
 
 class ScalarInput:
-    """Stands for a Python scalar among a program's inputs; its operands are one-element arrays in the buffer."""
+    """Replaces a Python scalar among a program's inputs; kernels read one-element arrays in the buffer."""
 
     __slots__ = ("_inputs", "_position", "_value")
 

@@ -28,7 +28,7 @@ LOCAL = "local"
 #: Variables that Ray reads when it is imported: nothing is reported to its makers, and it prints nothing, such as a page about each machine
 #: that dies, between the lines of the job.
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LOGS_SKIP_REGEX": "^"}
-#: For a cluster of one's own also: it kills no actor because other programs fill the memory, and only who has the token may use it.
+#: For a private cluster also: Ray kills no actor because other programs fill the memory, and only holders of the token may use it.
 OWN = {"RAY_memory_monitor_refresh_ms": "0", "RAY_AUTH_MODE": "token"}
 #: Bytes of its object store, which nothing is put into: the least that Ray accepts.
 STORE = 80_000_000

@@ -37,7 +37,7 @@ class Imports(NamedTuple):
     device: Device | None
 
     def install(self) -> None:
-        """Make it so in this process."""
+        """Apply this to the current process."""
         mxnet_alias.install()
         old_python.install()
         if self.numpy:

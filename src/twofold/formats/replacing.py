@@ -120,7 +120,7 @@ def _sync_folder(folder: Path) -> None:
 if sys.platform == "win32":
 
     def lock(file: BinaryIO) -> None:
-        """Do nothing: open files can be neither removed nor renamed on Windows, which is what the locks are for elsewhere."""
+        """Do nothing: Windows neither removes nor renames open files, which the locks prevent on other systems."""
 
     def is_locked_now(file: BinaryIO) -> bool:
         """Return False."""

@@ -22,7 +22,7 @@ from .functions import copyMakeBorder, fixed_crop
 if TYPE_CHECKING:
     from ..ndarray.array import NDArray
 
-#: Smallest area of an object that counts, and of a part that is cut out, in pixels.
+#: Smallest area in pixels of an object that counts, and of a part that is cut out.
 LEAST_AREA = 2
 #: Half a pixel, so that rounding up never exceeds the image.
 ALMOST_HALF = 0.4999999

@@ -307,7 +307,7 @@ def imrotate(src: NDArray, rotation_degrees: Any, zoom_in: bool = False, zoom_ou
     zoom_in
         Whether to enlarge them until no zeros are seen.
     zoom_out
-        Whether to shrink them until all of them is seen.
+        Whether to shrink them until they are seen whole.
 
     Raises
     ------

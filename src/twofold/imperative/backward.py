@@ -268,7 +268,7 @@ class _Pass:
             heads = list(here)
             grads = [g[0] if len(g) == 1 else self.summed([_ones(self.cls, h) if x is None else x for x in g]) for h, g in here.items()]
             for entry, grad in self._gradients(heads, grads):
-                if entry.inputs:  # a bridge: the gradient goes on to the entry that the leaf continues, on the device of that entry
+                if entry.inputs:  # a bridge: the gradient continues to the entry that the leaf stands for, on the device of that entry
                     link = entry.devices
                     self.head(entry.inputs[0], grad if link is None else wrap(self.cls, on_device(grad, link[0])))
                 if entry.grad is not None:

@@ -107,7 +107,7 @@ def join(typed: dict[tuple[Node | None, ...], Application], values: tuple[Value 
     typed
         The primitive's applications.
     values
-        Its operands: Values, none of which is recorded, and Python scalars.
+        Its operands: Values that are not recorded, and Python scalars.
 
     Returns
     -------

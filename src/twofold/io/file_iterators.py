@@ -30,7 +30,7 @@ class MXDataIter(LoadingIter):
     data_shape, label_shape
         Shapes of a row's data and label.
     order
-        The numbers of the rows, in the order in which they are visited; None for rows of which `_rows_up_to` knows how many there are.
+        The numbers of the rows, in the order in which they are visited; None for consecutive rows, counted by `_rows_up_to`.
     batch_size
         Number of rows in a batch.
     data_name, label_name
@@ -117,7 +117,7 @@ class MXDataIter(LoadingIter):
 
 
 def _sample(folder: Path) -> "MNISTIter":
-    """Five images of 2 x 3 pixels in the order of seed 0, of which the last is dropped."""
+    """Five images of 2 x 3 pixels in the order of seed 0; the last one is dropped."""
     (folder / "images").write_bytes(struct.pack(">4I", 2051, 5, 2, 3) + bytes(range(30)))
     (folder / "labels").write_bytes(struct.pack(">2I", 2049, 5) + bytes(range(5)))
     return MNISTIter(str(folder / "images"), str(folder / "labels"), batch_size=2, silent=True)

@@ -26,7 +26,7 @@ from .text_rows import TextRows, without_options
 CSV_DTYPES, SPARSE_DTYPES = ("float32", "int32", "int64"), ("float32",)
 #: The value of parameters that name no file.
 NO_FILE = ("", "NULL", None)
-#: What MXNet's reader may be told after the name of a file.
+#: Options of MXNet's reader that may follow the name of a file.
 VALUE_OPTIONS, SPARSE_OPTIONS = ("format", "label_column", "weight_column", "delimiter"), ("format", "indexing_mode")
 
 
@@ -111,7 +111,7 @@ class _TextIter(MXDataIter):
 
 
 def _csv_sample(folder: Path) -> "CSVIter":
-    """Five rows of which the last batch has one."""
+    """Five rows; the last batch has one of them."""
     (folder / "data.csv").write_text("".join(f"{k},{k + 1}\n" for k in range(5)))
     (folder / "label.csv").write_text("".join(f"{k}\n" for k in range(5)))
     return CSVIter(str(folder / "data.csv"), (2,), str(folder / "label.csv"), batch_size=2, round_batch=False)
@@ -119,7 +119,7 @@ def _csv_sample(folder: Path) -> "CSVIter":
 
 @register_iterator(sample=_csv_sample, rows=range(5))
 class CSVIter(_TextIter):
-    """Iterates over rows of numbers in a file of comma-separated values, of which some megabytes are in memory at a time.
+    """Iterates over rows of numbers in a file of comma-separated values, with a few megabytes of it in memory at a time.
 
     Parameters
     ----------

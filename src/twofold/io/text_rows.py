@@ -209,7 +209,7 @@ class TextRows(Generic[P]):
         return FormatError("the file is not what it was", None, "do not change it while it is read").at_path(self._paths[file])
 
     def _rows_of(self, content: bytes, file: int, row: int) -> P:
-        """The rows in a piece, of which the first has a number. Errors name rows of the file, or of the part that is read of it."""
+        """The rows in a piece, given the number of the first. Errors name rows of the file, or of the part of it that is read."""
         before = row - self._first_of[file]
         try:
             return self._parser(content, before == 0)

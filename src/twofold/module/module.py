@@ -407,7 +407,7 @@ class Module(BaseModule):
             If the module is not bound for training or has no optimizer.
         """
         updates = self._updates
-        # The flags first: every step asks, and only a module that lacks something needs to be told what.
+        # The flags first: every step checks them, and only a module that lacks something needs the message.
         if updates is None or not (self.binded and self.for_training and self.params_initialized and self.optimizer_initialized):
             updates = self._updates_for("update")
             self._require_training("update")

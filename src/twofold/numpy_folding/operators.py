@@ -50,7 +50,7 @@ def _is_operand(value: Any) -> bool:
 
 
 def _by_numpy(ufunc: np.ufunc, x: FoldingArray, y: Any, dunder: str) -> Any:
-    """An operator with an operand that NumPy, or the operand's own class, has to judge."""
+    """An operator with an operand that NumPy, or the operand's own class, must handle."""
     if overrides(y):
         return ufunc(y, x) if dunder in REVERSED else ufunc(x, y)
     given = Given(False)

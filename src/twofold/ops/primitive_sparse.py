@@ -131,7 +131,7 @@ def _(make):
 
 
 def _matrix(np, data, indices, indptr, columns):
-    """The dense matrix; the cases' independent way."""
+    """The dense matrix, computed independently of the primitive for its test cases."""
     matrix = np.zeros((indptr.size - 1, columns), data.dtype)
     np.add.at(matrix, (_rows(np, indptr), indices[: indptr[-1]]), data[: indptr[-1]])
     return matrix

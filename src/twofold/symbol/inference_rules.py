@@ -94,7 +94,7 @@ def _own_dtypes(node: SymbolNode, inputs: Sequence[PartialType], facts: Sequence
 
 
 def _declared(node: SymbolNode, inputs: Sequence[PartialType], outputs: Sequence[PartialType]) -> Sequence[str | None]:
-    """The dtypes of the results where the operator says them or a parameter names them, None where they are the operands'."""
+    """The dtypes of the results that the operator or a parameter declares; None for results with the operands' dtype."""
     op, params = node.operator, node.bind().params
     if op.symbolic.dtype_rule is not None:
         return op.symbolic.dtype_rule(node.operands([k.dtype for k in inputs]), **params)

@@ -110,7 +110,7 @@ class _Casts:
         """Note the dtypes of the node's outputs, as far as they follow from those of its inputs."""
         inputs = [PartialType(None, self._dtypes.get(h)) for h in node.inputs]
         outputs = [PartialType(None, None) for _ in range(node.visible)]
-        # computed in float32 whatever a variable is declared to be: parameters are cast by whoever binds them
+        # computed in float32 whatever a variable's declared dtype: the code that binds parameters casts them
         if self.rules.kind(node.op_name, lambda key: str(node.bind().params.get(key))) == "single" or node.name in self.excluded:
             for known in inputs:
                 known.dtype = known.dtype or "float32"

@@ -139,7 +139,7 @@ class GraphReader:
     # nodes
 
     def read(self, nodes: Sequence[Any]) -> None:
-        """Read nodes, each of which reads earlier ones."""
+        """Read nodes. Each reads only earlier ones."""
         for node in nodes:
             self.place = f"onnx: node {node.name or next((o for o in node.output if o), '')!r} ({node.op_type})"
             try:

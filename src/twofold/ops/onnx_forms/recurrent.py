@@ -3,7 +3,7 @@
 from ..recurrent import Net, rnn
 from ..recurrent_cells import StateClip
 
-#: The operator of ONNX, its attributes, and the order in which it has the gates.
+#: The operator of ONNX, its attributes, and its order of the gates.
 _KINDS = {
     "lstm": ("LSTM", {}, (0, 3, 1, 2)),
     "gru": ("GRU", {"linear_before_reset": 1}, (1, 0, 2)),

@@ -232,7 +232,7 @@ def GatherElements(graph, data, indices, *, axis=0):
 
 @reads
 def GatherND(graph, data, indices, *, batch_dims=0):
-    """Slices at places, the last axis of which counts the data's axes."""
+    """Slices at places; the last axis of the places counts the data's axes."""
     sizes, shape = data.known_sizes, indices.known_sizes
     depth = shape[-1]
     rows = [_from_front_row(indices, k, sizes[batch_dims + k]) for k in range(depth)]

@@ -179,7 +179,7 @@ class Rotate(Block):
     zoom_in
         Whether to enlarge them until no zeros are seen.
     zoom_out
-        Whether to shrink them until all of them is seen.
+        Whether to shrink them until they are seen whole.
 
     Raises
     ------

@@ -131,7 +131,7 @@ def get_densenet(
     Raises
     ------
     KeyError
-        If there is no such number of layers.
+        If the number of layers is another one.
     """
     if num_layers not in densenet_spec:
         raise UnboundArgumentError("get_densenet: no such number of layers", str(num_layers), f"pass one of {list(densenet_spec)}")

@@ -95,7 +95,7 @@ def get_vgg(
     Raises
     ------
     KeyError
-        If there is no such number of layers.
+        If the number of layers is another one.
     """
     if num_layers not in vgg_spec:
         raise UnboundArgumentError("get_vgg: no such number of layers", str(num_layers), f"pass one of {list(vgg_spec)}")
