@@ -1,13 +1,13 @@
-"""Assembles functions: fragments are written into the functions that call them, and what is known beforehand is decided beforehand.
+"""Assembles functions: writes fragments into the functions that call them, and removes branches that are known not to be taken.
 
-A call costs a frame of some 50 ns, which is as long as the addition of two small arrays takes. So the shortest paths contain their tests
-instead of calling them. Each test is nevertheless written once, as a *fragment*: a real function, which anybody may call too.
+A call costs about 50 ns, as long as adding two small arrays. So the shortest paths contain their tests instead of calling them. Each test
+is nevertheless written once, as a *fragment*: a real function, which other code may call too.
 
 * `inlined` writes the fragments that a function calls into it.
 * `assembled` also makes several functions of one, the *template*: names whose values are known (``legacy``, ``reverse``) become constants,
   branches that they rule out are left out, and the rest of its free names is found in the globals that each function is given.
 
-All is real Python that linters and type checkers see, and tracebacks show the template's own lines.
+Templates and fragments are real Python that linters and type checkers see, and tracebacks show their lines.
 
 What a fragment may look like:
 
@@ -15,7 +15,7 @@ What a fragment may look like:
   each time; an assignment expression, ``f(entry := v.entry)``, only the first time.
 * several statements, called as ``x = f(...)``: each ``return`` ends a branch, and assigns to ``x``.
 * several statements, called as a statement of its own or by ``return f(...)``: a ``return`` in it returns from the caller. Such fragments
-  are called ``return_…``; the caller goes on where they do not return.
+  are called ``return_…``; the caller continues where they do not return.
 
 Local variables of a fragment become those of its caller, under their own names.
 """
@@ -32,7 +32,7 @@ from typing import Any, TypeVar, cast
 
 F = TypeVar("F", bound=Callable[..., Any])
 N = TypeVar("N", bound=ast.AST)
-#: What templates may be told beforehand.
+#: Names of a template with values known in advance.
 Known = Mapping[str, bool | int | str | None]
 #: In a template's module: the value of names that each function made of it is given, or whose values are known beforehand.
 FREE: Any = object()

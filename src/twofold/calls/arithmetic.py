@@ -53,7 +53,7 @@ operand: tuple[type, ...] = FREE
 #: In-place operators: the memory that may be written, and that of an operand.
 owned: Callable[[Any], Any] = FREE
 memory: Callable[[Any], Any] = FREE
-#: Known beforehand: whether operands are exchanged, of which the first is then a number; whether `general` is given; of the operator:
+#: Known in advance: whether operands are exchanged (the first is then a number); whether `general` is given; of the operator:
 #: whether operations on ready operands may run at once (see `deferral.now`), never join a window by themselves, take numbers, and give
 #: NumPy's result for integers too; and whether it is ``**`` by NumPy's rules.
 reverse: bool = FREE

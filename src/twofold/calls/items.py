@@ -1,6 +1,6 @@
-"""``__getitem__`` and ``__setitem__``: NumPy's own indexing of ready memory, in one frame. All else goes to `Indexer`.
+"""``__getitem__`` and ``__setitem__``: NumPy's own indexing of ready memory, in one frame. Everything else goes to `Indexer`.
 
-What decides is the size of the piece, never that of the array it is cut from: elements and small pieces of a large ready array are read
+The size of the piece decides, never the size of the array: elements and small pieces of a large ready array are read
 and written at once. A view remembers its elements (``_seen``) and the content that they belong to (``_of``), and they are valid while
 its base has that content. Its view operations (``_chain``) are worked out only on demand.
 

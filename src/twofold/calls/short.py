@@ -1,6 +1,6 @@
 """Templates of short calls: functions that call NumPy's own on the contents of small arrays, and make one array for its result.
 
-Each serves one shape of arguments, which it spells out. Whatever else a call holds goes to the general function, and so does a call that
+Each template serves one form of arguments. Other calls go to the general function, and so does a call that
 NumPy refuses: the general way raises an error that says what to do, or finds a result.
 """
 
