@@ -116,9 +116,10 @@ class Parameter:
         self._allow_deferred_init = allow_deferred_init
         self._differentiable = differentiable
         self._stype, self._grad_stype = self._storage(stype, "stype"), self._storage(grad_stype, "grad_stype")
+        # At most one of both: a parameter is initialized, or its initialization waits for the shape.
         self._copies: Copies | None = None
-        self._is_numpy = False
         self._deferred: _Deferred | None = None
+        self._is_numpy = False
         self._var: Symbol | None = None
         self._trainer: Callable[[], Any] | None = None
         self._grad_req = "null"

@@ -13,7 +13,7 @@ from ..symbol.symbol import Symbol
 
 #: The module whose functions a computation applies: `twofold.nd` to arrays, `twofold.sym` to symbols.
 Functions: TypeAlias = ModuleType
-#: An operand of a computation, all of whose operands are of one kind.
+#: An operand of a computation. All operands of one computation are of the same kind.
 Operand = TypeVar("Operand", NDArray, ndarray, Symbol)
 #: A dtype as a name, a NumPy dtype or scalar class, a Python type, or MXNet's code.
 DTypeLike: TypeAlias = str | type | np.dtype | int

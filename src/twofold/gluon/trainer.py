@@ -312,7 +312,7 @@ class Trainer:
                 weight._gradient.fresh = False
 
     def _new_works(self) -> list["_Work"]:
-        """What there is to update on each device: all weights in one call, so that the optimizer can update them in one program.
+        """The weights and gradients to update, by device: all weights in one call, so that the optimizer can update them in one program.
 
         Cached until arrays of some parameter are replaced.
         """

@@ -16,7 +16,7 @@ from .shapes import Arrays, Batch, Labels, NamedShapes, as_batch
 
 
 class SequentialModule(BaseModule):
-    """A chain of modules, each of which takes the outputs of the previous one as its data.
+    """A chain of modules. The outputs of one module are the data of the next.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ from .device_group import DeviceGroup
 
 
 class _Rows(NamedTuple):
-    """What there is to update in a group: its arrays as found there, (name, weights, gradients) by parameter, and by device."""
+    """The arrays that a step updates: as the group has them, as (name, weights, gradients) of each parameter, and by device."""
 
     weights: Sequence[list[NDArray]]
     grads: Sequence[list[Any]]
@@ -108,6 +108,7 @@ class Updates:
             The devices of this module, or of one that shares some or all of its parameters.
         """
         known = self._rows
+        # A group that is bound again, or another bucket's, has other lists: then the rows, and the updater's calls, are made anew.
         if known is None or known.weights is not group.param_arrays or known.grads is not group.grad_arrays:
             known = self._rows = self._rows_of(group)
         if self.store is not None:

@@ -95,6 +95,7 @@ class Optimizer:
         self.clip_gradient = clip_gradient
         self.multi_precision = multi_precision
         self.aggregate_num = type(self).aggregate_num
+        # Names decide on weight decay: `set_wd_mult` below exempts biases by the ends of their names.
         self.idx2name = dict(param_idx2name or {})
         self.sym_info = () if sym is None else (sym.attr_dict(), sym.list_arguments())
         self.param_dict = param_dict or {}

@@ -47,6 +47,7 @@ class Updater:
         all_at_once = optimizer._updates_all_at_once()
         size = len(weight) if all_at_once else optimizer.aggregate_num if self.aggregate_updates else 0
         call = self._calls.get((index[0], len(index)))
+        # Identity, not equality: a step passes the same tuples each time, and comparing arrays would compute.
         if call is None or call.indices is not index or call.grads is not grad or call.weights is not weight or call.size != size:
             call = self._call(index, grad, weight, size)
         # before any count: weights of one call are on one device

@@ -65,7 +65,7 @@ class _Container(BaseRNNCell):
 
 
 class SequentialRNNCell(_Container):
-    """A stack of cells, each of which gets the output of the one before.
+    """A stack of cells. The output of one cell is the input of the next.
 
     Parameters
     ----------

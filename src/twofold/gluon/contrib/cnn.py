@@ -100,7 +100,7 @@ class _Deformable(HybridBlock, arrays="nd"):
 
 
 class DeformableConvolution(_Deformable, arrays="nd"):
-    """A convolution each element of whose kernel is displaced, at each place, by an offset that another convolution of the input gives.
+    """A convolution whose kernel is deformed at each place: another convolution of the input gives an offset for each kernel element.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ def _transition(channels: int) -> nn.HybridSequential:
 
 
 class DenseNet(HybridBlock, arrays="any"):
-    """Blocks of layers each of which sees the outputs of all earlier ones, for images (n, 3, 224, 224).
+    """Blocks of layers, for images (n, 3, 224, 224). The input of a layer is the outputs of all earlier layers of its block.
 
     Parameters
     ----------
