@@ -41,6 +41,7 @@ class Accounts:
     def begin(self) -> None:
         """Start over from the arrays that are alive now."""
         with self._lock:
+            # dropping the references also drops their callbacks, so that no death of an array of an earlier account is counted in this one
             self._known.clear()
             self._dead.clear()
             self.ledgers.clear()
@@ -109,6 +110,7 @@ def live_arrays() -> Iterator[tuple[object, Device, bool]]:
 
     They are found through the garbage collector. Scratch memory on GPUs is attributed to the first one.
     """
+    # found rather than registered: an account of all arrays would cost every operation while no profiler runs
     for thing in gc.get_objects():
         kind = type(thing)
         if kind is Value:

@@ -147,6 +147,7 @@ class Recorder:
             self._put(Record(phase, name, category, perf_counter_ns(), duration, category, this_thread(), details, more))
 
     def _put(self, item: Event | Record) -> None:
+        # processed in batches: an observer must cost the program as little as possible while it runs
         self._queue.append(item)
         if len(self._queue) > MAX_QUEUED:
             self.fold()
@@ -155,7 +156,7 @@ class Recorder:
 
     def fold(self) -> None:
         """Process the queued events."""
-        self.accounts.settle()
+        self.accounts.settle()  # deaths of arrays queue events too, which belong to this batch
         with self._lock:
             records = []
             for _ in range(len(self._queue)):  # what is queued by now: other threads keep appending

@@ -15,7 +15,7 @@ from .symbol import Symbol
 Shape = int | Sequence[int]
 
 
-def _apply(op: Op, arrays: Sequence[Symbol], params: dict[str, Any], hint: str = "") -> Symbol:
+def applied(op: Op, arrays: Sequence[Symbol], params: dict[str, Any], hint: str = "") -> Symbol:
     """An operator applied to symbols; ``name`` and ``attr`` among the parameters are those of the node."""
     name, attr = params.pop("name", None), params.pop("attr", None)
     return apply_op(op, hint or op.title, arrays, params, name, attr)
@@ -37,7 +37,7 @@ def full(shape: Shape, val: float, dtype: DTypeLike | None = None, **kwargs: obj
 
 
 def _filled(op: Op, shape: Shape, dtype: DTypeLike | None, options: dict[str, Any]) -> Symbol:
-    return _apply(op, (), {"shape": shape, "dtype": "float32" if dtype is None else dtype, **options})
+    return applied(op, (), {"shape": shape, "dtype": "float32" if dtype is None else dtype, **options})
 
 
 def arange(
@@ -65,18 +65,18 @@ def arange(
         float32 if None.
     """
     params = {"start": start, "stop": stop, "step": step, "repeat": repeat, "infer_range": infer_range}
-    return _apply(creation.arange, (), {**params, "dtype": "float32" if dtype is None else dtype, "name": name})
+    return applied(creation.arange, (), {**params, "dtype": "float32" if dtype is None else dtype, "name": name})
 
 
 def linspace(start: float, stop: float, num: int, endpoint: bool = True, name: str | None = None, dtype: DTypeLike | None = None) -> Symbol:
     """``num`` evenly spaced values from ``start`` to ``stop``, inclusive if ``endpoint``."""
     params = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
-    return _apply(creation.linspace, (), {**params, "dtype": "float32" if dtype is None else dtype, "name": name})
+    return applied(creation.linspace, (), {**params, "dtype": "float32" if dtype is None else dtype, "name": name})
 
 
 def eye(N: int, M: int = 0, k: int = 0, dtype: DTypeLike | None = None, **kwargs: object) -> Symbol:
     """A matrix (N, M), square if ``M`` is 0, with ones on diagonal ``k`` and zeros elsewhere."""
-    return _apply(creation.eye, (), {"dtype": "float32" if dtype is None else dtype, "N": N, "M": M, "k": k, **kwargs})
+    return applied(creation.eye, (), {"dtype": "float32" if dtype is None else dtype, "N": N, "M": M, "k": k, **kwargs})
 
 
 def split_v2(ary: Symbol, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False) -> Symbol:
@@ -164,14 +164,14 @@ def load_json(json_str: str) -> Symbol:
 
 def expand_dims(self: Symbol, axis: int, inplace: bool = False, **kwargs: Any) -> Symbol:
     """The symbol with a new axis of size 1 at position ``axis``; ``inplace`` concerns arrays only."""
-    return _apply(reshaping.expand_dims, (self,), {"axis": axis, **kwargs})
+    return applied(reshaping.expand_dims, (self,), {"axis": axis, **kwargs})
 
 
 def flatten(self: Symbol, inplace: bool = False, **kwargs: Any) -> Symbol:
     """The symbol in two dimensions, (first size, product of the others); ``inplace`` concerns arrays only."""
-    return _apply(reshaping.flatten, (self,), kwargs, "flatten")
+    return applied(reshaping.flatten, (self,), kwargs, "flatten")
 
 
 def squeeze(self: Symbol, axis: int | Sequence[int] | None = None, inplace: bool = False, **kwargs: Any) -> Symbol:
     """The symbol without axes of size 1 (the given ones, or all); ``inplace`` concerns arrays only."""
-    return _apply(reshaping.squeeze, (self,), kwargs if axis is None else {"axis": axis, **kwargs})
+    return applied(reshaping.squeeze, (self,), kwargs if axis is None else {"axis": axis, **kwargs})

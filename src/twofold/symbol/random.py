@@ -9,7 +9,7 @@ from ..errors import OperatorError, ParameterError
 from ..opdef.frontend import NULL
 from ..opdef.registry import NAMES, find
 from ..ops import ordering, random_sampling
-from .compose import apply_op
+from .functions import applied
 from .namespace import made
 from .symbol import Symbol
 
@@ -46,11 +46,10 @@ def _draw(name: str, parameters: dict[str, Any], shape: object, dtype: object, o
     values = list(parameters.values())
     # MXNet's defaults stay with the operator: an attribute is written only for what was given
     given: dict[str, Any] = {k: v for k, v in {"shape": shape, "dtype": dtype}.items() if v is not NULL} | dict(options)
-    label, attr = given.pop("name", None), given.pop("attr", None)
     if all(isinstance(v, Symbol) for v in values):
-        return apply_op(find(f"_sample_{name}"), f"_sample_{name}", values, given, label, attr)
+        return applied(find(f"_sample_{name}"), values, given, f"_sample_{name}")
     if all(isinstance(v, NUMBERS) for v in values):
-        return apply_op(find(f"_random_{name}"), f"_random_{name}", (), parameters | given, label, attr)
+        return applied(find(f"_random_{name}"), (), parameters | given, f"_random_{name}")
     types = ", ".join(type(v).__name__ for v in values)
     raise _MixedParameters(
         f"random.{name}: Distribution parameters must all have the same type", types, "pass only symbols or only numbers"
@@ -104,20 +103,12 @@ def generalized_negative_binomial(
 def multinomial(data: Symbol, shape: object = NULL, get_prob: bool = True, dtype: object = "int32", **kwargs: object) -> Symbol:
     """Sampled indices with the probabilities in the last axis of ``data``, and with ``get_prob`` their log probabilities."""
     given: dict[str, Any] = {"get_prob": get_prob, "dtype": dtype, **({} if shape is NULL else {"shape": shape})} | kwargs
-    return apply_op(
-        random_sampling.sample_multinomial,
-        random_sampling.sample_multinomial.title,
-        (data,),
-        given,
-        given.pop("name", None),
-        given.pop("attr", None),
-    )
+    return applied(random_sampling.sample_multinomial, (data,), given)
 
 
 def shuffle(data: Symbol, **kwargs: object) -> Symbol:
     """The elements along the first axis in random order."""
-    given: dict[str, Any] = dict(kwargs)
-    return apply_op(ordering.shuffle, ordering.shuffle.title, (data,), given, given.pop("name", None), given.pop("attr", None))
+    return applied(ordering.shuffle, (data,), dict(kwargs))
 
 
 def randint(low: int, high: int, shape: object = NULL, dtype: object = NULL, **kwargs: object) -> Symbol:

@@ -96,6 +96,8 @@ class _Layout:
         self.layers: list[list[int]] = [[] for _ in range(max(self.depth, default=0) + 1)]
         for k, depth in enumerate(self.depth):
             self.layers[depth].append(k)
+        # Sugiyama's method: boxes move to the mean of their neighbors, layer by layer, downwards and upwards in turn. Each sweep removes
+        # crossings; after a few of them nothing moves any more.
         self.x: dict[int, float] = {}
         for layer in self.layers:
             self._settle(layer, self.above)
@@ -112,6 +114,8 @@ class _Layout:
     def _path(self, edge: Edge) -> list[int]:
         """The box, passing points and box that an edge connects."""
         first, last = self.depth[edge.source], self.depth[edge.target]
+        # A long edge has a point in every layer that it crosses, which takes a place among the boxes, so that it does not run through them.
+        # A very long one, such as from a shared weight to all its uses, would push the boxes of all layers apart.
         passed = range(first + 1, last) if last - first <= LONGEST else ()
         path = [edge.source, *range(len(self.depth), len(self.depth) + len(passed)), edge.target]
         self.depth += passed
@@ -135,6 +139,7 @@ class _Layout:
         for k in layer:
             self.x[k] = max(goal[k], edge + self._half(k))
             edge = self.x[k] + self._half(k) + BESIDE
+        # boxes are only ever pushed to the right, so the layer as a whole goes back by the mean of what they were pushed
         shift = fmean([goal[k] - self.x[k] for k in layer]) if layer else 0
         for k in layer:
             self.x[k] += shift
@@ -200,6 +205,7 @@ def _shared(names: Sequence[str]) -> int:
     """The number of characters up to an underscore with which all names begin."""
     if len(names) < 2:
         return 0
+    # what the first and the last name in alphabetical order share, all names between them share too
     first, last = min(names), max(names)
     same = next((k for k, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
     return first.rfind("_", 0, same) + 1
