@@ -134,7 +134,7 @@ GPU_MUTANTS = (
         replace("((start, low), (high, block.end))", "()"),
         BRANCHES,
     ),
-    _rule("blocks that overlap are one", "multi_stream:Blocks.pop_merged", replace("b.users", "b.users[:1]"), BRANCHES),
+    _rule("blocks that overlap are one", "multi_stream:UsedMemory.pop_merged", replace("b.users", "b.users[:1]"), BRANCHES),
     _rule("a stream takes part from the begin on", "multi_stream:MultiStreamCapture._enter", drop("self._wait_for((0, 0))"), BRANCHES),
     _rule(
         "all branches are joined",

@@ -81,7 +81,7 @@ class Matrix(NamedTuple):
     row_stride: int
 
 
-class Plan(NamedTuple):
+class PreparedProduct(NamedTuple):
     """The prepared form of a product, with a free list of its descriptors."""
 
     descriptions: list[_Description]
@@ -111,7 +111,7 @@ class Products:
     def __init__(self, stream: Any, workspace: cupy.ndarray, kind: dict[str, int], compute: dict[str, int]) -> None:
         self._stream, self._workspace, self._kind, self._compute = stream, workspace, kind, compute
         self._handle = ctypes.c_void_p()
-        self._plans: dict[Key, Plan | None] = {}
+        self._plans: dict[Key, PreparedProduct | None] = {}
         _check(library().cublasLtCreate(ctypes.byref(self._handle)))
 
     def product(
@@ -166,14 +166,14 @@ class Products:
         _check(status)
         return True
 
-    def _plan(self, epilogue: str, dtype: str, left: Matrix, right: Matrix, alignments: tuple[int, ...]) -> Plan | None:
+    def _plan(self, epilogue: str, dtype: str, left: Matrix, right: Matrix, alignments: tuple[int, ...]) -> PreparedProduct | None:
         """Describe a product to the library. It is column-major, so it computes the transpose: the right matrix times the left one."""
         kind = self._kind[dtype]
         description = self._description(epilogue, dtype, left, right)
         layouts = (_layout(kind, right), _layout(kind, left), _layout(kind, Matrix(left.rows, right.columns, 0, right.columns)))
         heuristic = self._best_algorithm(description, layouts, alignments)
         number = ctypes.c_double if dtype == "float64" else ctypes.c_float
-        return None if heuristic is None else Plan([description], layouts, heuristic, number(1), number(0))
+        return None if heuristic is None else PreparedProduct([description], layouts, heuristic, number(1), number(0))
 
     def _description(self, epilogue: str, dtype: str, left: Matrix, right: Matrix) -> _Description:
         compute, wide, description = self._compute[dtype], dtype == "float64", _Description()

@@ -65,7 +65,7 @@ class Shape(NamedTuple):
     pad: Sizes
 
 
-class Plan(NamedTuple):
+class CudnnGraph(NamedTuple):
     """An executable cuDNN graph, its three tensors, and its workspace in bytes."""
 
     graph: Any
@@ -81,7 +81,7 @@ _MISSING: Any = object()
 class Convolutions:
     """A cuDNN handle of one stream, whose device is current; plans are shared by all streams of a device."""
 
-    def __init__(self, stream: Stream, plans: dict[Shape, Plan | None]) -> None:
+    def __init__(self, stream: Stream, plans: dict[Shape, CudnnGraph | None]) -> None:
         self._handle = library().create_handle()
         library().set_stream(handle=self._handle, stream=stream.cuda.ptr)
         self._plans = plans
@@ -98,18 +98,18 @@ class Convolutions:
             plan.graph.execute(places, workspace.data.ptr, handle=self._handle)
         return True
 
-    def _plan(self, shape: Shape) -> Plan | None:
+    def _plan(self, shape: Shape) -> CudnnGraph | None:
         with _lock:
             found = self._plans.get(shape, _MISSING)
             if found is _MISSING:
-                found = plan_of(shape, self._handle)
+                found = graph_for(shape, self._handle)
                 if len(self._plans) >= MAX_PLANS:
                     self._plans.clear()
                 self._plans[shape] = found
             return found
 
 
-def plan_of(shape: Shape, handle: object, **options: object) -> Plan | None:
+def graph_for(shape: Shape, handle: object, **options: object) -> CudnnGraph | None:
     """The first allowed plan of cuDNN's heuristics, or None."""
     cudnn = library()
     stored, computed = (getattr(cudnn.data_type, name) for name in KINDS[shape.dtype])
@@ -137,7 +137,7 @@ def plan_of(shape: Shape, handle: object, **options: object) -> Plan | None:
             f"gpu: cuDNN cannot plan {shape}; it is computed by matrix products over columns: {error}", RuntimeWarning, stacklevel=2
         )
         return None
-    return Plan(graph, (first, second, result), graph.get_workspace_size())
+    return CudnnGraph(graph, (first, second, result), graph.get_workspace_size())
 
 
 def _refused(dtype: str) -> tuple[str, ...]:
@@ -146,7 +146,7 @@ def _refused(dtype: str) -> tuple[str, ...]:
 
 
 _handles: weakref.WeakKeyDictionary[Stream, Convolutions] = weakref.WeakKeyDictionary()
-_plans: dict[int, dict[Shape, Plan | None]] = {}
+_plans: dict[int, dict[Shape, CudnnGraph | None]] = {}
 
 
 def prepare(stream: Stream) -> Convolutions:

@@ -24,7 +24,7 @@ SCALAR, ONE, PACKED = "scalar", "one", "packed"
 Layout = str | tuple[int, ...]
 
 
-class Plan(NamedTuple):
+class ProgramLaunch(NamedTuple):
     """The launch of a program for operands of certain layouts.
 
     Attributes
@@ -50,16 +50,16 @@ def elementwise(program: RowProgram) -> Callable[..., None]:
     """
     check_dtypes(program)
     # keyed by strides only: shapes are those of the program
-    plans: dict[tuple[Any, ...], Plan] = {}
+    launches: dict[tuple[Any, ...], ProgramLaunch] = {}
 
     def kernel(*arrays: Array) -> None:
         key = tuple([None if type(a) is np.ndarray else a._c_contiguous or a.strides for a in arrays])
-        plan = plans.get(key)
-        if plan is None:
-            plan = plans[key] = plan_of(program, arrays)
-        if plan.kernel is not None:
+        launch = launches.get(key)
+        if launch is None:
+            launch = launches[key] = launch_of(program, arrays)
+        if launch.kernel is not None:
             given = [scalar_argument(a) if type(a) is np.ndarray else a for a in arrays]
-            plan.kernel(plan.grid, (THREADS,), (*plan.integers, *given))
+            launch.kernel(launch.grid, (THREADS,), (*launch.integers, *given))
 
     return kernel
 
@@ -72,7 +72,7 @@ def check_dtypes(program: RowProgram) -> None:
         raise DTypeError(f"{program.name}: not supported on GPUs for these dtypes", given, "cast the operands, or use mx.cpu()")
 
 
-def plan_of(program: RowProgram, arrays: Sequence[Array]) -> Plan:
+def launch_of(program: RowProgram, arrays: Sequence[Array]) -> ProgramLaunch:
     """The launch of a program for arrays with the strides of these."""
     strides = [strides_over(a, program.shape) for a in arrays]
     space = merge_axes(program.shape, strides)
@@ -81,13 +81,13 @@ def plan_of(program: RowProgram, arrays: Sequence[Array]) -> Plan:
     for n in space.sizes:
         count *= n
     if count == 0:
-        return Plan(None, (0,), ())
+        return ProgramLaunch(None, (0,), ())
     index = "long long" if space.is_long else "int"
     name = f"{name_of(program)}_each"
     bare = program._replace(name="", shape=(), inputs=tuple(t._replace(shape=()) for t in program.inputs), in_place=())
     kernel = function(kernel_source(bare, name, len(space.sizes), layouts, index, constants_of(program)), name)
     integer = np.int64 if space.is_long else np.int32
-    return Plan(kernel, blocks_for(count), tuple(map(integer, [count, *space.sizes[1:], *_listed_strides(space, layouts)])))
+    return ProgramLaunch(kernel, blocks_for(count), tuple(map(integer, [count, *space.sizes[1:], *_listed_strides(space, layouts)])))
 
 
 def name_of(program: RowProgram) -> str:

@@ -18,7 +18,7 @@ from .streams import Mark, Stream
 StepId = tuple[int, int]
 
 
-class Block(NamedTuple):
+class MemoryRange(NamedTuple):
     """A range of memory, stored under its start: its end, the steps that wrote it last, and the steps that have read it since."""
 
     end: int
@@ -39,14 +39,14 @@ class IssuedStep(NamedTuple):
     number: int
 
 
-class Blocks:
+class UsedMemory:
     """The memory used by steps, as disjoint blocks sorted by address."""
 
     def __init__(self) -> None:
         self._starts: list[int] = []
-        self._blocks: dict[int, Block] = {}
+        self._blocks: dict[int, MemoryRange] = {}
 
-    def pop_overlapping(self, low: int, high: int) -> list[tuple[int, Block]]:
+    def pop_overlapping(self, low: int, high: int) -> list[tuple[int, MemoryRange]]:
         """Remove and return the blocks that overlap a range, with their start addresses."""
         first = bisect_right(self._starts, low)
         if first and self._blocks[self._starts[first - 1]].end > low:
@@ -56,12 +56,12 @@ class Blocks:
         del self._starts[first:last]
         return [(start, self._blocks.pop(start)) for start in starts]
 
-    def put(self, low: int, block: Block) -> None:
+    def put(self, low: int, block: MemoryRange) -> None:
         """Add a block; its range must be free."""
         self._starts.insert(bisect_left(self._starts, low), low)
         self._blocks[low] = block
 
-    def pop_merged(self, low: int, high: int) -> tuple[int, Block]:
+    def pop_merged(self, low: int, high: int) -> tuple[int, MemoryRange]:
         """Remove the blocks that overlap a range and return one block that covers them all and the range.
 
         All users of the merged blocks become its writers, which is conservative: later readers then wait for readers as well.
@@ -70,7 +70,7 @@ class Blocks:
         if len(found) == 1 and found[0][0] <= low and found[0][1].end >= high:
             return found[0]
         users = tuple(dict.fromkeys(u for _, b in found for u in b.users))
-        return min([low, *[start for start, _ in found]]), Block(max([high, *[b.end for _, b in found]]), users, ())
+        return min([low, *[start for start, _ in found]]), MemoryRange(max([high, *[b.end for _, b in found]]), users, ())
 
 
 class MultiStreamCapture:
@@ -86,7 +86,7 @@ class MultiStreamCapture:
 
     def __init__(self, streams: Sequence[Stream], allocate: Callable[[int], cupy.cuda.MemoryPointer]) -> None:
         self._streams, self._allocate = streams, allocate
-        self._blocks = Blocks()
+        self._blocks = UsedMemory()
         #: Per stream: the number of its steps, the vector clock that its next step starts from, and whether it has joined the capture.
         self._count = [0] * len(streams)
         self._after = [(0,) * len(streams) for _ in streams]
@@ -97,7 +97,7 @@ class MultiStreamCapture:
         self._step: StepId | None = None
 
     def run(self, program: InSteps, given: Sequence[Array]) -> list[Array]:
-        """Run a program that reports its steps (`Steps`), and return its results."""
+        """Run a program that reports its steps (`StepObserver`), and return its results."""
         self._issued[0, 0] = IssuedStep(self._streams[0].record(), (0,) * len(self._streams), 0)
         try:
             self.step((), ())
@@ -125,7 +125,7 @@ class MultiStreamCapture:
                     if a < b:
                         self._blocks.put(a, block._replace(end=b))
                 self._wait(block.users)
-            self._blocks.put(low, Block(high, () if self._step is None else (self._step,), ()))
+            self._blocks.put(low, MemoryRange(high, () if self._step is None else (self._step,), ()))
         return memory
 
     def step(self, read: Iterable[Array], written: Iterable[Array]) -> None:
@@ -147,7 +147,7 @@ class MultiStreamCapture:
             self._blocks.put(start, block._replace(readers=(*block.readers, self._step)))
         for low, high in written:
             start, block = self._blocks.pop_merged(low, high)
-            self._blocks.put(start, Block(block.end, (self._step,), ()))
+            self._blocks.put(start, MemoryRange(block.end, (self._step,), ()))
 
     def join(self) -> None:
         """Return to the stream that captures, which waits for all steps."""

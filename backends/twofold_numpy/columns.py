@@ -20,8 +20,8 @@ from numpy.lib.stride_tricks import as_strided
 
 from twofold.backend.strides import Sizes, row_major
 
-from .blocks import Block, Blocks, Total, for_images, sum_over_images
 from .geometry import Geometry
+from .image_blocks import ImageBlock, ImageBlocks, Total, for_images, sum_over_images
 from .memory import POOL
 
 Order = Literal["gathered", "flat", "batched"]
@@ -48,7 +48,7 @@ class Cells(NamedTuple):
         return cls(math.prod(out), out, out, row_major(out))
 
 
-class Columns(Blocks):
+class Columns(ImageBlocks):
     """Buffers for blocks of windows and their columns.
 
     Parameters
@@ -76,7 +76,7 @@ class Columns(Blocks):
         """The arrangement of some rows of an image's windows in a row of the column matrix."""
         return Cells.of(self.g, self.order == "flat", rows)
 
-    def width(self, block: Block) -> int:
+    def width(self, block: ImageBlock) -> int:
         """The number of columns of a block."""
         return block.images * self.cells(block.rows).number
 
@@ -99,7 +99,7 @@ class Columns(Blocks):
         """(images, channels, …) with the batch axis moved before the last ``places`` axes, or in batched order after them."""
         return np.moveaxis(x, 0, -1 if self.order == "batched" else x.ndim - 1 - places)
 
-    def windows(self, block: Block) -> np.ndarray:
+    def windows(self, block: ImageBlock) -> np.ndarray:
         """A block's windows of the loaded images in the order of its columns: (channels, *kernel, …), a view."""
         g, cells, images = self.g, self.cells(block.rows), self.loaded_images(block.images)
         item, steps = images.itemsize, images.strides[2:]
@@ -109,17 +109,17 @@ class Columns(Blocks):
         view = as_strided(images[:, :, block.top * g.stride[0] :], shape, (*images.strides[:2], *taps, *apart))
         return self.with_batch_axis_moved(view, len(cells.shape))
 
-    def column_memory(self, block: Block) -> np.ndarray:
+    def column_memory(self, block: ImageBlock) -> np.ndarray:
         """The buffer for a block's columns: (groups, rows, width)."""
         g, width = self.g, self.width(block)
         return self.columns[: g.groups * g.rows * width].reshape(g.groups, g.rows, width)
 
-    def result_memory(self, block: Block) -> np.ndarray:
+    def result_memory(self, block: ImageBlock) -> np.ndarray:
         """The buffer for a block's results: (groups, filters / groups, width)."""
         g, width = self.g, self.width(block)
         return self.sums[: g.filters * width].reshape(g.groups, g.filters // g.groups, width)
 
-    def as_images(self, results: np.ndarray, block: Block) -> np.ndarray:
+    def as_images(self, results: np.ndarray, block: ImageBlock) -> np.ndarray:
         """A block's results as (images, filters, …), a view without the gaps."""
         g, cells, item = self.g, self.cells(block.rows), results.itemsize
         if self.order == "batched":
@@ -127,13 +127,13 @@ class Columns(Blocks):
         strides = (cells.number * item, self.width(block) * item, *[s * item for s in cells.places])
         return as_strided(results, (block.images, g.filters, *cells.out), strides)
 
-    def gather(self, block: Block) -> np.ndarray:
+    def gather(self, block: ImageBlock) -> np.ndarray:
         """Copy a block's columns out of the loaded images."""
         columns, windows = self.column_memory(block), self.windows(block)
         np.copyto(columns.reshape(windows.shape), windows)
         return columns
 
-    def load_result(self, result: np.ndarray, block: Block) -> np.ndarray:
+    def load_result(self, result: np.ndarray, block: ImageBlock) -> np.ndarray:
         """Copy a block's part of a result (n, filters, …) into the buffer, with zeros in the gaps."""
         results = self.result_memory(block)
         if self.order == "flat":
@@ -141,7 +141,7 @@ class Columns(Blocks):
         self.as_images(results, block)[...] = block.of(result)
         return results
 
-    def fold(self, columns: np.ndarray, block: Block) -> None:
+    def fold(self, columns: np.ndarray, block: ImageBlock) -> None:
         """The transpose of `gather` (col2im): add columns to the loaded images at their windows."""
         windows = self.windows(block)
         columns = columns.reshape(windows.shape)

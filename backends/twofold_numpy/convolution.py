@@ -17,9 +17,9 @@ from twofold.backend.strides import Sizes
 from twofold.config import ON_CHANGE, SETTINGS
 
 from . import columns, direct, patches, pointwise, winograd
-from .blocks import shares_images
 from .convolution_table import Choice, choice, saving
 from .geometry import Geometry, Kind
+from .image_blocks import shares_images
 from .memory import POOL
 
 Operands = tuple[np.ndarray, np.ndarray]
@@ -30,7 +30,7 @@ Algorithm = Callable[[Geometry, np.ndarray, np.ndarray, np.ndarray], None]
 MIN_PRODUCTS = 1 << 24
 
 
-class Steps(TypedDict):
+class WindowParams(TypedDict):
     """How the windows of a convolution lie on its images."""
 
     stride: Sizes
@@ -44,7 +44,7 @@ _FUNCTIONS = {"forward": "convolve", "data": "convolve_data", "weight": "convolv
 
 
 def convolve(
-    data: np.ndarray, weight: np.ndarray, out: np.ndarray | None = None, *, channels_last: bool = False, **params: Unpack[Steps]
+    data: np.ndarray, weight: np.ndarray, out: np.ndarray | None = None, *, channels_last: bool = False, **params: Unpack[WindowParams]
 ) -> np.ndarray:
     """Cross-correlation of data (n, c, d…) with a weight (f, c / groups, kernel…), into ``out`` if it is given.
 
@@ -54,12 +54,12 @@ def convolve(
     return _run("forward", geometry_of(data, weight, **params), (data, weight), out, channels_last)
 
 
-def convolve_without_transforms(data: np.ndarray, weight: np.ndarray, **params: Unpack[Steps]) -> np.ndarray:
+def convolve_without_transforms(data: np.ndarray, weight: np.ndarray, **params: Unpack[WindowParams]) -> np.ndarray:
     """`convolve` by sums of products alone, which are exact for integers."""
     return _run("forward", geometry_of(data, weight, **params), (data, weight), None, False, False)
 
 
-def geometry_of(data: np.ndarray, weight: np.ndarray, **params: Unpack[Steps]) -> Geometry:
+def geometry_of(data: np.ndarray, weight: np.ndarray, **params: Unpack[WindowParams]) -> Geometry:
     """The geometry of a convolution of data (n, c, d…)."""
     (n, c, *size), (f, _, *kernel) = data.shape, weight.shape
     return _geometry(n, c, f, tuple(size), tuple(kernel), **params)
@@ -72,7 +72,7 @@ def convolve_data(
     *,
     size: Sizes,
     channels_last: bool = False,
-    **params: Unpack[Steps],
+    **params: Unpack[WindowParams],
 ) -> np.ndarray:
     """The gradient with respect to the data."""
     f, depth, *kernel = weight.shape
@@ -87,7 +87,7 @@ def convolve_weight(
     *,
     kernel: Sizes,
     channels_last: bool = False,
-    **params: Unpack[Steps],
+    **params: Unpack[WindowParams],
 ) -> np.ndarray:
     """The gradient with respect to the weight."""
     data, result = _channels_first(data, channels_last), _channels_first(result, channels_last)

@@ -22,7 +22,7 @@ import numpy as np
 
 from twofold.config import ON_CHANGE
 
-from .direct_plan import ITEM, REACH
+from .direct_tiling import ITEM, REACH
 from .geometry import Geometry, Kind
 from .memory import POOL
 

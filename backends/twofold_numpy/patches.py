@@ -11,12 +11,12 @@ from functools import partial
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from .blocks import Block, Blocks, Total, for_images, sum_over_images
 from .geometry import Geometry
+from .image_blocks import ImageBlock, ImageBlocks, Total, for_images, sum_over_images
 from .memory import POOL
 
 
-class Patches(Blocks):
+class Patches(ImageBlocks):
     """Buffers for blocks of windows and their patches, of about ``nbytes``; for one group."""
 
     def __init__(self, g: Geometry, dtype: np.dtype[np.generic], nbytes: int) -> None:
@@ -35,7 +35,7 @@ class Patches(Blocks):
         """The loaded images without their padding: (count, channels, …), a view."""
         return np.moveaxis(self.image[:count], -1, 1)[self.g.inner]
 
-    def windows(self, block: Block) -> np.ndarray:
+    def windows(self, block: ImageBlock) -> np.ndarray:
         """A block's windows of the loaded images: (count, *windows, *kernel, channels), a view."""
         g, (n, *steps, c) = self.g, self.image.strides
         apart = [t * s for t, s in zip(steps, g.stride, strict=True)]
@@ -43,33 +43,33 @@ class Patches(Blocks):
         shape = (block.images, block.rows, *g.out[1:], *g.kernel, g.channels)
         return as_strided(self.image[:, block.top * g.stride[0] :], shape, (n, *apart, *taps, c))
 
-    def patch_memory(self, block: Block) -> np.ndarray:
+    def patch_memory(self, block: ImageBlock) -> np.ndarray:
         """The buffer for a block's patches: (windows, rows)."""
         count = block.images * block.rows * math.prod(self.g.out[1:])
         return self.patches[: count * self.g.rows].reshape(count, self.g.rows)
 
-    def gather(self, block: Block) -> np.ndarray:
+    def gather(self, block: ImageBlock) -> np.ndarray:
         """Copy a block's patches out of the loaded images."""
         patches, windows = self.patch_memory(block), self.windows(block)
         np.copyto(patches.reshape(windows.shape), windows)
         return patches
 
-    def result_memory(self, block: Block) -> np.ndarray:
+    def result_memory(self, block: ImageBlock) -> np.ndarray:
         """The buffer for a block's results: (windows, filters)."""
         count = len(self.patch_memory(block))
         return self.sums[: count * self.g.filters].reshape(count, self.g.filters)
 
-    def as_images(self, results: np.ndarray, block: Block) -> np.ndarray:
+    def as_images(self, results: np.ndarray, block: ImageBlock) -> np.ndarray:
         """A block's results as (images, filters, …), a view."""
         return np.moveaxis(results.reshape(block.images, block.rows, *self.g.out[1:], self.g.filters), -1, 1)
 
-    def load_result(self, result: np.ndarray, block: Block) -> np.ndarray:
+    def load_result(self, result: np.ndarray, block: ImageBlock) -> np.ndarray:
         """Copy a block's part of a result (n, filters, …) into the buffer: (windows, filters)."""
         results = self.result_memory(block)
         self.as_images(results, block)[...] = block.of(result)
         return results
 
-    def fold(self, patches: np.ndarray, block: Block) -> None:
+    def fold(self, patches: np.ndarray, block: ImageBlock) -> None:
         """The transpose of `gather` (col2im): add patches to the loaded images at their windows."""
         windows, k = self.windows(block), len(self.g.kernel)
         patches = patches.reshape(windows.shape)

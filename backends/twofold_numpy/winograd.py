@@ -18,8 +18,8 @@ from numpy.lib.stride_tricks import as_strided
 
 from twofold.backend.strides import Sizes
 
-from .blocks import Block, Blocks, Total, for_images, sum_over_images
 from .geometry import Geometry
+from .image_blocks import ImageBlock, ImageBlocks, Total, for_images, sum_over_images
 from .memory import POOL
 from .products import multiply
 
@@ -59,8 +59,8 @@ def is_applicable(g: Geometry) -> bool:
     return g.kernel == (3, 3) and g.is_dense and g.dilate == (1, 1) and g.groups == 1 and max(g.pad) <= 2
 
 
-class Tiles(Blocks):
-    """Buffers for blocks of tiles; a row of a `Block` is a row of tiles.
+class Tiles(ImageBlocks):
+    """Buffers for blocks of tiles; a row of an `ImageBlock` is a row of tiles.
 
     Parameters
     ----------
@@ -83,11 +83,11 @@ class Tiles(Blocks):
         self.sums = _empty(POSITIONS * most * after)
         self.cells, self.places = _empty(RESULTS**2 * most * after), _empty(RESULTS**2 * most * after)
 
-    def number(self, block: Block) -> int:
+    def number(self, block: ImageBlock) -> int:
         """The number of tiles of a block."""
         return block.images * block.rows * self.across
 
-    def part(self, block: Block, result: np.ndarray) -> np.ndarray:
+    def part(self, block: ImageBlock, result: np.ndarray) -> np.ndarray:
         """A block's part of a result (n, channels, h, w)."""
         return block._replace(top=RESULTS * block.top, rows=RESULTS * block.rows).of(result)
 
@@ -96,7 +96,7 @@ class Tiles(Blocks):
         (top, left), (height, width) = pad, data.shape[2:]
         self.image[: len(data), top : top + height, left : left + width] = data.transpose(0, 2, 3, 1)
 
-    def transform(self, block: Block) -> np.ndarray:
+    def transform(self, block: ImageBlock) -> np.ndarray:
         """Transform a block's tiles of the loaded images: (36, tiles, channels)."""
         n, y, x, c = self.image.strides
         shape = (TILE, TILE, block.images, block.rows, self.across, self.before)
@@ -105,11 +105,11 @@ class Tiles(Blocks):
         found = self.data[: tiles.size].reshape(POSITIONS, self.number(block) * self.before)
         return self.product(OF_DATA, tiles.reshape(found.shape), found).reshape(POSITIONS, self.number(block), self.before)
 
-    def multiply(self, data: np.ndarray, kernels: np.ndarray, block: Block) -> np.ndarray:
+    def multiply(self, data: np.ndarray, kernels: np.ndarray, block: ImageBlock) -> np.ndarray:
         """Multiply transformed tiles by transformed kernels (36, before, after): (36, tiles, after)."""
         return self.product(data, kernels, self._sums(block))
 
-    def inverse_transform(self, sums: np.ndarray, block: Block, out: np.ndarray) -> None:
+    def inverse_transform(self, sums: np.ndarray, block: ImageBlock, out: np.ndarray) -> None:
         """Transform a block's products back, and write them into its part of a result (n, channels, h, w)."""
         cells, places = self._cells(block), self._places(block)
         self.product(TO_RESULTS, sums.reshape(POSITIONS, -1), cells)
@@ -120,7 +120,7 @@ class Tiles(Blocks):
         if not whole:
             part[...] = places[:, : part.shape[1], : part.shape[2]]
 
-    def inverse_transform_transposed(self, result: np.ndarray, block: Block) -> np.ndarray:
+    def inverse_transform_transposed(self, result: np.ndarray, block: ImageBlock) -> np.ndarray:
         """The transpose of `inverse_transform`: a block's part of a result as (36, tiles, channels)."""
         cells, places, part = self._cells(block), self._places(block), self.part(block, result).transpose(0, 2, 3, 1)
         if part.shape != places.shape:
@@ -131,19 +131,19 @@ class Tiles(Blocks):
         self.product(TO_RESULTS.T, cells, sums.reshape(POSITIONS, -1))
         return sums
 
-    def _sums(self, block: Block) -> np.ndarray:
+    def _sums(self, block: ImageBlock) -> np.ndarray:
         return self.sums[: POSITIONS * self.number(block) * self.after].reshape(POSITIONS, self.number(block), self.after)
 
-    def _cells(self, block: Block) -> np.ndarray:
+    def _cells(self, block: ImageBlock) -> np.ndarray:
         """The buffer for results by tile: (16, tiles · channels)."""
         return self.cells[: RESULTS**2 * self.number(block) * self.after].reshape(RESULTS**2, -1)
 
-    def _places(self, block: Block) -> np.ndarray:
+    def _places(self, block: ImageBlock) -> np.ndarray:
         """The buffer for results by image: (count, h, w, channels)."""
         shape = (block.images, RESULTS * block.rows, RESULTS * self.across, self.after)
         return self.places[: math.prod(shape)].reshape(shape)
 
-    def _as_tiles(self, cells: np.ndarray, block: Block) -> np.ndarray:
+    def _as_tiles(self, cells: np.ndarray, block: ImageBlock) -> np.ndarray:
         """Results by tile as (count, tile rows, row in the tile, tile columns, column in the tile, channels), a view."""
         shape = (RESULTS, RESULTS, block.images, block.rows, self.across, self.after)
         return cells.reshape(shape).transpose(2, 3, 0, 4, 1, 5)

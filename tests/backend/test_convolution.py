@@ -12,7 +12,7 @@ import twofold as mx
 from twofold.backend import workers
 from twofold.config import SETTINGS
 from twofold.graph.ir import drop_generation
-from twofold_numpy import blocks, convolution, tune, winograd
+from twofold_numpy import convolution, image_blocks, tune, winograd
 from twofold_numpy.convolution import algorithm, applicable, chosen, shape_of, takes_channels_last
 from twofold_numpy.convolution_table import Choice, choice, class_of, rows
 from twofold_numpy.geometry import Geometry, Kind
@@ -102,12 +102,12 @@ def test_threads_that_share_images_change_no_bit(name, kind, nbytes, monkeypatch
     g = GEOMETRIES[name]
     draw = np.random.default_rng(3)
     first, second = (draw.standard_normal(a.shape).astype(F32) for a in operands(kind, g, F32))
-    monkeypatch.setattr(blocks, "THREADED", 0)
+    monkeypatch.setattr(image_blocks, "THREADED", 0)
     for found in applicable(kind, g, F32):
         outs = []
         for threads, run_all in ((1, None), (2, in_the_order_of_helpers), (2, workers.run_all)):
             monkeypatch.setattr(SETTINGS, "threads", threads)
-            monkeypatch.setattr(blocks, "run_all", run_all)
+            monkeypatch.setattr(image_blocks, "run_all", run_all)
             outs.append(np.full(shape_of(kind, g), np.nan, F32))
             algorithm(kind, Choice(found, nbytes))(g, first, second, outs[-1])
         np.testing.assert_array_equal(outs[1], outs[0], err_msg=found)
@@ -119,7 +119,7 @@ def test_large_convolutions_are_shared_in_an_even_number_of_groups(images, group
     """Those of several images; a block of this size holds twelve of them."""
     g = tune.geometry(images, 64, 28, 64, 3, pad=1)
     shared = []
-    monkeypatch.setattr(blocks, "run_all", lambda tasks: (shared.append(len(tasks)), workers.run_all(tasks)))
+    monkeypatch.setattr(image_blocks, "run_all", lambda tasks: (shared.append(len(tasks)), workers.run_all(tasks)))
     monkeypatch.setattr(SETTINGS, "threads", 2)
     first, second = operands("forward", g, F32)
     nbytes = 12 * 4 * 28 * 28 * 64 * (9 + 1)

@@ -12,7 +12,7 @@ from twofold.device import CPU
 from twofold.graph.build import G
 from twofold.graph.ir import leaf
 from twofold.program.compile import Program
-from twofold_numpy import convolution, direct, direct_plan, tune
+from twofold_numpy import convolution, direct, direct_tiling, tune
 from twofold_numpy.convolution import algorithm, shape_of
 from twofold_numpy.convolution_table import DIRECT, Choice
 from twofold_numpy.geometry import Geometry
@@ -76,15 +76,15 @@ def test_narrower_vectors_give_the_same_sums(bits, monkeypatch):
 
 
 def test_what_is_cut_depends_on_sizes(monkeypatch):
-    plans = {name: direct_plan.plan_of(direct_plan.plane_of("forward", g), 8, 64, 2) for name, g in GEOMETRIES.items()}
-    assert plans["few filters"].words["bands"] == 2
-    assert plans["bands"].words["bands"] == 14
-    assert (plans["one band"].pieces, plans["one band"].words["ranges"], plans["one band"].words["range.filters"]) == (2, 2, 48)
-    assert not any(plans[name].words["is.copied"] for name in ("no padding", "single places"))
-    assert plans["no padding"].words["is.spread"]
-    assert not plans["single places"].words["is.spread"]
+    tilings = {name: direct_tiling.tiling_of(direct_tiling.plane_of("forward", g), 8, 64, 2) for name, g in GEOMETRIES.items()}
+    assert tilings["few filters"].words["bands"] == 2
+    assert tilings["bands"].words["bands"] == 14
+    assert (tilings["one band"].pieces, tilings["one band"].words["ranges"], tilings["one band"].words["range.filters"]) == (2, 2, 48)
+    assert not any(tilings[name].words["is.copied"] for name in ("no padding", "single places"))
+    assert tilings["no padding"].words["is.spread"]
+    assert not tilings["single places"].words["is.spread"]
     # of a stride of 2 without padding a quarter of the image is copied
-    assert plans["stride without padding"].words["copied.rows"] == plans["stride without padding"].words["band.rows"]
+    assert tilings["stride without padding"].words["copied.rows"] == tilings["stride without padding"].words["band.rows"]
 
 
 @pytest.mark.parametrize("name", GEOMETRIES)

@@ -187,7 +187,7 @@ def test_an_error_in_a_branch_leaves_all_streams(gpus, monkeypatch, graphs, used
 
 
 def test_blocks_are_split_and_merged():
-    blocks, block = multi_stream.Blocks(), multi_stream.Block
+    blocks, block = multi_stream.UsedMemory(), multi_stream.MemoryRange
     blocks.put(0, block(100, ((0, 1),), ()))
     blocks.put(100, block(200, ((1, 1),), ((0, 2),)))
     assert blocks.pop_merged(20, 60) == (0, block(100, ((0, 1),), ()))  # the whole block is removed
@@ -214,9 +214,9 @@ def test_the_unused_rest_of_a_freed_block_is_still_tracked(gpus, backend):
         own.step((), ())
         own.malloc(0x200)
         assert own._blocks.pop_overlapping(0, 1 << 20) == [
-            (0x1000, multi_stream.Block(0x1200, ((0, 1),), ())),
-            (0x1200, multi_stream.Block(0x1400, ((0, 2),), ())),
-            (0x1400, multi_stream.Block(0x1600, ((0, 1),), ())),
+            (0x1000, multi_stream.MemoryRange(0x1200, ((0, 1),), ())),
+            (0x1200, multi_stream.MemoryRange(0x1400, ((0, 2),), ())),
+            (0x1400, multi_stream.MemoryRange(0x1600, ((0, 1),), ())),
         ]
         own.leave()
 

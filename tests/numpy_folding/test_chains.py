@@ -75,8 +75,8 @@ def test_blocks_of_any_layout(monkeypatch, layout, block):
 
 def test_a_result_that_is_dropped_and_needed_twice_is_computed_once(monkeypatch):
     runs = []
-    compute = blocks._Plan.run
-    monkeypatch.setattr(blocks._Plan, "run", lambda self: runs.append([s.rule.numpys for s in self.steps]) or compute(self))
+    compute = blocks.Blockwise.run
+    monkeypatch.setattr(blocks.Blockwise, "run", lambda self: runs.append([s.rule.numpys for s in self.steps]) or compute(self))
     x = np.array(normal())
     with real.errstate(all="ignore"):
         shared = real.exp(x * 2.0)
@@ -121,13 +121,13 @@ def test_warnings_that_are_collected_come_at_once():
 
 def test_different_chains_are_computed_at_the_same_time(monkeypatch):
     inside = threading.Barrier(2, timeout=60)
-    compute = blocks._Plan.run
+    compute = blocks.Blockwise.run
 
     def run(plan):
         inside.wait()
         return compute(plan)
 
-    monkeypatch.setattr(blocks._Plan, "run", run)
+    monkeypatch.setattr(blocks.Blockwise, "run", run)
     x, found = np.arange(float(N)), {}
 
     def work(k):
@@ -143,14 +143,14 @@ def test_different_chains_are_computed_at_the_same_time(monkeypatch):
 
 def test_a_write_waits_for_the_thread_that_reads_the_memory(monkeypatch):
     started, go = threading.Event(), threading.Event()
-    compute = blocks._Plan.run
+    compute = blocks.Blockwise.run
 
     def run(plan):
         started.set()
         assert go.wait(60)
         return compute(plan)
 
-    monkeypatch.setattr(blocks._Plan, "run", run)
+    monkeypatch.setattr(blocks.Blockwise, "run", run)
     x = np.zeros(N)
     y = x * 2.0 + 1.0
     reader = threading.Thread(target=lambda: y[0])
@@ -169,8 +169,8 @@ def test_a_write_waits_for_the_thread_that_reads_the_memory(monkeypatch):
 
 def test_a_long_loop_becomes_chains_of_bounded_length(monkeypatch):
     lengths = []
-    compute = blocks._Plan.run
-    monkeypatch.setattr(blocks._Plan, "run", lambda self: lengths.append(len(self.steps)) or compute(self))
+    compute = blocks.Blockwise.run
+    monkeypatch.setattr(blocks.Blockwise, "run", lambda self: lengths.append(len(self.steps)) or compute(self))
     x = np.zeros(N)
     for _ in range(200):
         x = x * 0.5 + x

@@ -1,6 +1,6 @@
 """Direct convolution as machine code: blocks of filters by vectors of places, each accumulated in registers.
 
-`twofold_numpy.direct_plan` cuts a convolution into items; this module prints the code that computes them, and binds it to a geometry.
+`twofold_numpy.direct_tiling` cuts a convolution into items; this module prints the code that computes them, and binds it to a geometry.
 """
 
 import ctypes
@@ -16,7 +16,7 @@ from twofold.backend.ledger import HAND_OFFS
 
 from ..blas import Blas, blas
 from ..direct import Binder, Bound
-from ..direct_plan import WORDS, Plane, plan_of, plane_of
+from ..direct_tiling import WORDS, Plane, plane_of, tiling_of
 from ..geometry import Geometry, Kind
 from ..memory import POOL
 from .callables import KEEP_GIL, builtin_of
@@ -122,22 +122,22 @@ def with_kernel(g: Geometry, program: RowProgram, place: int) -> Callable[..., N
 
 
 def _bound(own: Compiler, library: Blas, epilogue: Epilogue | None, kind: Kind, g: Geometry) -> Bound:
-    """A function of image, weight, result, scratch and further inputs of an epilogue, all as planned: it checks nothing."""
+    """A function of image, weight, result, scratch and further inputs of an epilogue, all as in the tiling: it checks nothing."""
     return bound_plane(own, library, plane_of(kind, g), FLOATS, epilogue)
 
 
 def bound_plane(own: Compiler, library: Blas, plane: Plane, arithmetic: Arithmetic, epilogue: Epilogue | None = None) -> Bound:
     """A convolution of planes with elements of four bytes; see `_bound`."""
     bits = own.machine.vector_bits
-    plan = plan_of(plane, BLOCKS[bits][0][0], bits // 8, workers.count(), epilogue is not None)
+    tiling = tiling_of(plane, BLOCKS[bits][0][0], bits // 8, workers.count(), epilogue is not None)
     code, steps = _code(own, arithmetic), None if epilogue is None else _steps(own, epilogue)
-    shares = workers.count() > 1 and plan.pieces > 1
+    shares = workers.count() > 1 and tiling.pieces > 1
     if shares:
         start(own)
-    wakes = plan.pieces - 1 if plan.nanoseconds >= WAKE else 0
-    numbers = [board(), HAND_OFFS.address, *hold_words(library), 0, plan.pieces, wakes, int(shares), ctypes.addressof(HOLD)]
-    words = plan.numbers(0 if steps is None else steps.address)
-    return builtin_of(code.address, (code.library, steps), [*numbers, *words], never, KEEP_GIL), plan.scratch
+    wakes = tiling.pieces - 1 if tiling.nanoseconds >= WAKE else 0
+    numbers = [board(), HAND_OFFS.address, *hold_words(library), 0, tiling.pieces, wakes, int(shares), ctypes.addressof(HOLD)]
+    words = tiling.numbers(0 if steps is None else steps.address)
+    return builtin_of(code.address, (code.library, steps), [*numbers, *words], never, KEEP_GIL), tiling.scratch
 
 
 @cache
@@ -170,7 +170,7 @@ def _lane_numbers(lanes: int) -> str:
 
 
 def _loaded_words() -> Iterator[str]:
-    """The words of a plan as values named like them, and the addresses of its two tables."""
+    """The words of a tiling as values named like them, and the addresses of its two tables."""
     for k, name in enumerate(WORDS, 9):
         yield f"  %{name}.at = getelementptr i64, ptr %words, i64 {k}"
         yield f"  %{name} = load i64, ptr %{name}.at"

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from twofold.backend.kernel import ArrayType, Ref, RowProgram
 
 from .checks import FIELDS
-from .ir import Code, Value, splat
+from .ir import Code, Vector, splat
 from .kernel_state import Machine
 from .primitives import APPROXIMATE, Typed, constant, has_rule, step_value
 
@@ -170,7 +170,7 @@ class _Printer:
         found: dict[Ref, Typed] = {}
         for k, role in enumerate(self.roles):
             name = f"%{v}.x{k}" if role in ("result", "whole") else f"%x{k}"
-            found[Ref("in", k)] = Typed(Value(code, name, "float"), "float32")
+            found[Ref("in", k)] = Typed(Vector(code, name, "float"), "float32")
         for t, step in enumerate(self.program.steps):
             operands = [constant(code, r.value, step.operand_dtype) if r.kind == "const" else found[r] for r in step.args]
             found[Ref("step", t)] = step_value(code, step, operands)
@@ -188,7 +188,7 @@ class _Printer:
         self.declarations[f"declare {self.vector} {function}(ptr, i32 immarg, {self.mask}, {self.vector})"] = None
         return f"{name} = call {self.vector} {function}(ptr {at}, i32 4, {self.mask} %mask, {self.vector} zeroinitializer)"
 
-    def _store(self, value: Value, at: str, variant: str) -> str:
+    def _store(self, value: Vector, at: str, variant: str) -> str:
         if variant == "plain":
             return f"store {value.typed}, ptr {at}, align 4"
         function = f"@llvm.masked.store.v{self.lanes}f32.p0"

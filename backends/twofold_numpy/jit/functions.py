@@ -9,7 +9,7 @@ import math
 import struct
 from typing import NamedTuple
 
-from .ir import Value, fma, polynomial
+from .ir import Vector, fma, polynomial
 from .llvm_text import llvm_text
 from .tables import COS, ERF, EXP, LOG, LOG_ERFC_DOUBLE, LOG_ERFC_FLOAT, LOG_RATIO, SIN
 
@@ -90,17 +90,17 @@ def _bits(value: float, kind: str) -> int:
     return struct.unpack(*(("<I", struct.pack("<f", value)) if kind == "float" else ("<Q", struct.pack("<d", value))))[0]
 
 
-def _clamp(x: Value, low: float, high: float) -> Value:
+def _clamp(x: Vector, low: float, high: float) -> Vector:
     """``x`` clamped to [low, high]; NaN stays NaN."""
     return _clamp_above(x.compare("olt", low).choose(x.like(low), x), high)
 
 
-def _clamp_above(x: Value, high: float) -> Value:
+def _clamp_above(x: Vector, high: float) -> Vector:
     """The smaller of ``x`` and ``high``; NaN stays NaN."""
     return x.compare("ogt", high).choose(x.like(high), x)
 
 
-def _reduce_by_log2(x: Value) -> tuple[Value, Value]:
+def _reduce_by_log2(x: Vector) -> tuple[Vector, Vector]:
     """An integer k and r such that x = k log(2) + r and |r| ≤ log(2) / 2."""
     f = FORMATS[x.kind]
     k = fma(x, _exact(LOG2_E, x.kind), f.shifter) - f.shifter
@@ -108,13 +108,13 @@ def _reduce_by_log2(x: Value) -> tuple[Value, Value]:
     return k, fma(k, _exact(-f.log_2[1], x.kind), r)
 
 
-def _power_of_2(k: Value) -> Value:
+def _power_of_2(k: Vector) -> Vector:
     """2 to the power of an integer in the range of normal exponents, by building its bits."""
     f = FORMATS[k.kind]
     return ((k + (f.shifter + f.bias)).bits() << f.mantissa).bits()
 
 
-def exp(x: Value) -> Value:
+def exp(x: Vector) -> Vector:
     """Exponential function: 2^k exp(r), with 2^k as two factors, since it may overflow where the result does not."""
     x = _clamp(x, *FORMATS[x.kind].exp_range)
     k, r = _reduce_by_log2(x)
@@ -124,13 +124,13 @@ def exp(x: Value) -> Value:
     return p * _power_of_2(first) * _power_of_2(k - first)
 
 
-def _expm1_of_reduced(k: Value, r: Value) -> Value:
+def _expm1_of_reduced(k: Vector, r: Vector) -> Vector:
     """exp(x) - 1 if 2^k does not overflow."""
     scale = _power_of_2(k)
     return fma(scale, fma(r * r, polynomial(EXP[r.kind], r), r), scale - 1.0)
 
 
-def expm1(x: Value) -> Value:
+def expm1(x: Vector) -> Vector:
     """exp(x) - 1, computed with 2^(k-1), which does not overflow; tiny arguments are returned as they are."""
     f = FORMATS[x.kind]
     k, r = _reduce_by_log2(_clamp(x, -60.0, f.exp_range[1]))
@@ -139,7 +139,7 @@ def expm1(x: Value) -> Value:
     return x.code.call("fabs", x).compare("olt", 2.0 ** (-f.mantissa - 2)).choose(x, result)
 
 
-def tanh(x: Value) -> Value:
+def tanh(x: Vector) -> Vector:
     """Hyperbolic tangent: e / (e + 2) with e = exp(2|x|) - 1, and a correction for the rounding of the divisor and the quotient."""
     size = _clamp_above(x.code.call("fabs", x), FORMATS[x.kind].tanh_end)
     e = _expm1_of_reduced(*_reduce_by_log2(size + size))
@@ -151,7 +151,7 @@ def tanh(x: Value) -> Value:
     return x.code.call("copysign", fma(rest, inverse, quotient), x)
 
 
-def _split(x: Value) -> tuple[Value, Value]:
+def _split(x: Vector) -> tuple[Vector, Vector]:
     """Exponent and significand of a positive normal number: x = m 2^e with √½ ≤ m < √2."""
     f = FORMATS[x.kind]
     least, whole = _bits(math.sqrt(0.5), x.kind), 2.0**f.mantissa
@@ -162,7 +162,7 @@ def _split(x: Value) -> tuple[Value, Value]:
     return e, m
 
 
-def _log_of(x: Value, correction: Value | None = None) -> Value:
+def _log_of(x: Vector, correction: Vector | None = None) -> Vector:
     """Logarithm of a positive finite number, plus a small correction; subnormal numbers are scaled up first."""
     f = FORMATS[x.kind]
     tiny = x.compare("olt", f.smallest)
@@ -183,19 +183,19 @@ def _log_of(x: Value, correction: Value | None = None) -> Value:
     return fma(e, f.log_2[0], g - (half - rest))
 
 
-def _log_edges(x: Value, result: Value) -> Value:
+def _log_edges(x: Vector, result: Vector) -> Vector:
     """A logarithm with the special cases 0, negative, infinity and NaN."""
     result = x.compare("olt", math.inf).choose(result, x)
     result = x.compare("oeq", 0.0).choose(x.like(-math.inf), result)
     return x.compare("olt", 0.0).choose(x.like(math.nan), result)
 
 
-def log(x: Value) -> Value:
+def log(x: Vector) -> Vector:
     """Natural logarithm: e log(2) + log(m), the latter by a polynomial (float32) or the series of atanh (float64) around 1."""
     return _log_edges(x, _log_of(x))
 
 
-def log1p(x: Value) -> Value:
+def log1p(x: Vector) -> Vector:
     """log(1 + x): the logarithm of the rounded sum u, plus the rounding error divided by u."""
     u = x + 1.0
     large = x.compare("ogt", 1.0)
@@ -204,7 +204,7 @@ def log1p(x: Value) -> Value:
     return x.code.call("fabs", x).compare("olt", 2.0 ** -(FORMATS[x.kind].mantissa + 2)).choose(x, result)
 
 
-def erf(x: Value) -> Value:
+def erf(x: Vector) -> Vector:
     """Gauss error function: a polynomial in x² up to 1, then 1 - exp(polynomial)."""
     size = _clamp_above(x.code.call("fabs", x), FORMATS[x.kind].erf_end)
     near = fma(size, polynomial(ERF[x.kind], size * size), size)
@@ -214,17 +214,17 @@ def erf(x: Value) -> Value:
     return x.code.call("copysign", size.compare("olt", 1.0).choose(near, far), x)
 
 
-def sin(x: Value) -> Value:
+def sin(x: Vector) -> Vector:
     """Sine: sine or cosine of x reduced by multiples of π / 2; tiny arguments are returned as they are."""
     return x.code.call("fabs", x).compare("olt", 2.0 ** -FORMATS[x.kind].mantissa).choose(x, _sine_quarters(x, "sin", 0))
 
 
-def cos(x: Value) -> Value:
+def cos(x: Vector) -> Vector:
     """Cosine: the sine of x plus a quarter turn."""
     return _sine_quarters(x, "cos", 1)
 
 
-def _sine_quarters(x: Value, name: str, quarters: int) -> Value:
+def _sine_quarters(x: Vector, name: str, quarters: int) -> Vector:
     """Sine of x plus a number of quarter turns; in x - k π / 2 the first term is exact, since k is small."""
     f = FORMATS[x.kind]
     shifted = fma(x, _exact(TWO_OVER_PI, x.kind), f.shifter)
@@ -242,7 +242,7 @@ def _sine_quarters(x: Value, name: str, quarters: int) -> Value:
     return _with_library_beyond(x, near, name, f.turn_end)
 
 
-def _with_library_beyond(x: Value, near: Value, name: str, end: float) -> Value:
+def _with_library_beyond(x: Vector, near: Vector, name: str, end: float) -> Vector:
     """``near``, with the C library's function for elements of magnitude ``end`` or larger, lane by lane."""
     code, kind, lanes = x.code, x.kind, x.code.lanes
     library, size = name + ("f" if kind == "float" else ""), x.code.call("fabs", x)
@@ -252,7 +252,7 @@ def _with_library_beyond(x: Value, near: Value, name: str, end: float) -> Value:
     return code.emit(f"call {x.type} @{name}.beyond.{kind}({x.typed}, {near.typed}, {far.typed})", kind)
 
 
-def power(x: Value, y: Value) -> Value:
+def power(x: Vector, y: Vector) -> Vector:
     """Power of float32 numbers, in float64: exp(y log|x|), with the sign of x for odd y; the special cases are C's."""
     size, exponent = x.code.call("fabs", x), y.convert("fpext", "double")
     product = exponent * log(size.convert("fpext", "double"))

@@ -22,7 +22,7 @@ from twofold.config import ON_CHANGE
 
 from ..blas import Blas, blas
 from ..direct import Bound
-from ..direct_plan import plane_of
+from ..direct_tiling import plane_of
 from ..geometry import Geometry
 from ..integer_products import LEAST_COLUMNS, in_quads
 from ..memory import POOL

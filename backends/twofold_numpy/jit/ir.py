@@ -7,7 +7,7 @@ from typing import Union
 BITS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "float": 32, "double": 64}
 FLOATS = ("float", "double")
 
-Operand = Union["Value", float, int]
+Operand = Union["Vector", float, int]
 
 
 class Code:
@@ -30,20 +30,20 @@ class Code:
         """The vector type for an element type."""
         return f"<{self.lanes} x {kind}>"
 
-    def emit(self, text: str, kind: str) -> "Value":
+    def emit(self, text: str, kind: str) -> "Vector":
         """Append an instruction; its result."""
         name = f"{self.prefix}{len(self.lines)}"
         self.lines.append(f"{name} = {text}")
-        return Value(self, name, kind)
+        return Vector(self, name, kind)
 
-    def constant(self, value: float | int | bool, kind: str) -> "Value":
+    def constant(self, value: float | int | bool, kind: str) -> "Vector":
         """A splat of a number, which must be exact in the element type."""
         if kind in FLOATS:
             bits = struct.unpack("<Q", struct.pack("<d", float(value)))[0]
-            return Value(self, f"splat ({kind} 0x{bits:016X})", kind)
-        return Value(self, f"splat ({kind} {int(value)})", kind)
+            return Vector(self, f"splat ({kind} 0x{bits:016X})", kind)
+        return Vector(self, f"splat ({kind} {int(value)})", kind)
 
-    def call(self, intrinsic: str, *operands: "Value") -> "Value":
+    def call(self, intrinsic: str, *operands: "Vector") -> "Vector":
         """A call of an LLVM intrinsic, overloaded on the operands' type."""
         kind = operands[0].kind
         name = f"@llvm.{intrinsic}.v{self.lanes}{'f' if kind in FLOATS else 'i'}{BITS[kind]}"
@@ -53,7 +53,7 @@ class Code:
         return self.emit(f"call {operands[0].type} {name}({', '.join([o.typed for o in operands] + extra)})", kind)
 
 
-class Value:
+class Vector:
     """A vector, by its name in a `Code`; Python numbers among operands take the other operand's type."""
 
     __slots__ = ("code", "kind", "name")
@@ -71,67 +71,67 @@ class Value:
         """Type and name, as in an argument list."""
         return f"{self.type} {self.name}"
 
-    def like(self, value: Operand) -> "Value":
+    def like(self, value: Operand) -> "Vector":
         """An operand as a value; a number becomes a constant of this value's type."""
-        return value if isinstance(value, Value) else self.code.constant(value, self.kind)
+        return value if isinstance(value, Vector) else self.code.constant(value, self.kind)
 
-    def binary(self, instruction: str, other: Operand) -> "Value":
+    def binary(self, instruction: str, other: Operand) -> "Vector":
         """A binary instruction on this type."""
         return self.code.emit(f"{instruction} {self.typed}, {self.like(other).name}", self.kind)
 
-    def _arithmetic(self, name: str, other: Operand) -> "Value":
+    def _arithmetic(self, name: str, other: Operand) -> "Vector":
         return self.binary(("f" if self.kind in FLOATS else "") + name, other)
 
-    def __add__(self, other: Operand) -> "Value":
+    def __add__(self, other: Operand) -> "Vector":
         return self._arithmetic("add", other)
 
-    def __sub__(self, other: Operand) -> "Value":
+    def __sub__(self, other: Operand) -> "Vector":
         return self._arithmetic("sub", other)
 
-    def __mul__(self, other: Operand) -> "Value":
+    def __mul__(self, other: Operand) -> "Vector":
         return self._arithmetic("mul", other)
 
-    def __truediv__(self, other: Operand) -> "Value":
+    def __truediv__(self, other: Operand) -> "Vector":
         return self.binary("fdiv", other)
 
-    def __rsub__(self, other: Operand) -> "Value":
+    def __rsub__(self, other: Operand) -> "Vector":
         return self.like(other) - self
 
-    def __rtruediv__(self, other: Operand) -> "Value":
+    def __rtruediv__(self, other: Operand) -> "Vector":
         return self.like(other) / self
 
-    def __neg__(self) -> "Value":
+    def __neg__(self) -> "Vector":
         return self.code.emit(f"fneg {self.typed}", self.kind) if self.kind in FLOATS else 0 - self
 
-    def __and__(self, other: Operand) -> "Value":
+    def __and__(self, other: Operand) -> "Vector":
         return self.binary("and", other)
 
-    def __or__(self, other: Operand) -> "Value":
+    def __or__(self, other: Operand) -> "Vector":
         return self.binary("or", other)
 
-    def __xor__(self, other: Operand) -> "Value":
+    def __xor__(self, other: Operand) -> "Vector":
         return self.binary("xor", other)
 
-    def __lshift__(self, other: int) -> "Value":
+    def __lshift__(self, other: int) -> "Vector":
         return self.binary("shl", other)
 
-    def __rshift__(self, other: int) -> "Value":
+    def __rshift__(self, other: int) -> "Vector":
         return self.binary("lshr", other)
 
-    def compare(self, condition: str, other: Operand) -> "Value":
+    def compare(self, condition: str, other: Operand) -> "Vector":
         """A vector of i1; ``condition`` is one of ``fcmp``'s or ``icmp``'s."""
         name = "fcmp" if self.kind in FLOATS else "icmp"
         return self.code.emit(f"{name} {condition} {self.typed}, {self.like(other).name}", "i1")
 
-    def choose(self, yes: "Value", no: Operand) -> "Value":
+    def choose(self, yes: "Vector", no: Operand) -> "Vector":
         """For a vector of i1: ``yes`` where it is set, ``no`` elsewhere."""
         return self.code.emit(f"select {self.typed}, {yes.typed}, {yes.type} {yes.like(no).name}", yes.kind)
 
-    def convert(self, instruction: str, kind: str) -> "Value":
+    def convert(self, instruction: str, kind: str) -> "Vector":
         """A conversion instruction to another element type."""
         return self.code.emit(f"{instruction} {self.typed} to {self.code.type_of(kind)}", kind)
 
-    def bits(self) -> "Value":
+    def bits(self) -> "Vector":
         """A bitcast between floats and integers of the same width."""
         return self.convert("bitcast", {"float": "i32", "double": "i64", "i32": "float", "i64": "double"}[self.kind])
 
@@ -144,12 +144,12 @@ def splat(name: str, number: str, kind: str, lanes: int) -> list[str]:
     ]
 
 
-def fma(a: Value, b: Operand, c: Operand) -> Value:
+def fma(a: Vector, b: Operand, c: Operand) -> Vector:
     """``a * b + c`` with a single rounding."""
     return a.code.call("fma", a, a.like(b), a.like(c))
 
 
-def polynomial(coefficients: tuple[float, ...], x: Value) -> Value:
+def polynomial(coefficients: tuple[float, ...], x: Vector) -> Vector:
     """A polynomial by Horner's rule; coefficients lowest power first."""
     result: Operand = coefficients[-1]
     for c in reversed(coefficients[:-1]):

@@ -11,7 +11,7 @@ from twofold.backend.kernel import Ref
 
 from .callables import HEAD, RELEASE_GIL, REPORT_REFUSAL, WITHOUT_GIL
 from .checks import FIELDS, contiguity_check, layout_check, word_of
-from .ir import Code, Value, splat
+from .ir import Code, Vector, splat
 from .kernel_state import KernelState, Machine
 from .primitives import Unsupported
 from .reductions import LETTERS, add_leaf
@@ -296,9 +296,9 @@ class Printer(KernelState):
         self.emit(*splat(f"%a{k}.apart", self.strides[k, self.last], "i64", lanes))
         self.emit(f"%a{k}.offsets = mul <{lanes} x i64> %a{k}.apart, <{numbers}>")
 
-    def _splat_of_row(self, code: Code, k: int) -> Value:
+    def _splat_of_row(self, code: Code, k: int) -> Vector:
         """The element that an input has in this row, splat over all lanes."""
         kind = self.stored[f"a{k}"]
         self.emit(f"%a{k}.one = load {kind}, ptr %a{k}.row, align {SIZES[kind]}")
         self.emit(*splat(f"%a{k}.all", f"%a{k}.one", kind, self.lanes))
-        return Value(code, f"%a{k}.all", kind)
+        return Vector(code, f"%a{k}.all", kind)

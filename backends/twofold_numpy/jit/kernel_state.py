@@ -5,7 +5,7 @@ from typing import NamedTuple
 from twofold.backend.kernel import Ref
 
 from .callables import CONTENT
-from .ir import BITS, Value
+from .ir import BITS, Vector
 from .primitives import KINDS, Typed, Unsupported
 from .reductions import COLUMNS
 from .row_passes import buffered_steps
@@ -73,7 +73,7 @@ class KernelState:
         """Append lines; labels are not indented."""
         self.lines += [line if line.endswith(":") else f"  {line}" for line in lines]
 
-    def as_computed(self, value: Value, ref: Ref) -> Typed:
+    def as_computed(self, value: Vector, ref: Ref) -> Typed:
         """A loaded value in the type that steps compute with."""
         dtype = self.structure.dtypes[ref.value] if ref.kind == "in" else self.structure.steps[ref.value].dtype
         return Typed(value.compare("ne", 0) if KINDS[dtype] == "i1" else value, dtype)

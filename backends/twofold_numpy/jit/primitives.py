@@ -10,7 +10,7 @@ from twofold.backend.kernel import ROW_REDUCTIONS, KernelStep
 from twofold.dtype import NAME_OF, NUMPY
 
 from . import functions
-from .ir import FLOATS, Code, Value
+from .ir import FLOATS, Code, Vector
 
 #: Element types by dtype; 16-bit floats and complex numbers are not supported.
 KINDS = {
@@ -32,11 +32,11 @@ class Unsupported(Exception):
 class Typed(NamedTuple):
     """A value with its dtype, which tells signed from unsigned integers."""
 
-    value: Value
+    value: Vector
     dtype: str
 
 
-Rule = Callable[..., Value]
+Rule = Callable[..., Vector]
 
 
 def step_value(code: Code, step: KernelStep, operands: list[Typed]) -> Typed:
@@ -123,7 +123,7 @@ def _cast(operand: Typed, dtype: str) -> Typed:
     return Typed(result, dtype)
 
 
-def _from_float(value: Value, dtype: str) -> Value:
+def _from_float(value: Vector, dtype: str) -> Vector:
     kind = KINDS[dtype]
     if kind in FLOATS:
         return value.convert("fpext" if kind == "double" else "fptrunc", kind)
@@ -135,7 +135,7 @@ def _from_float(value: Value, dtype: str) -> Value:
     return _resized(value.convert("fptosi", "i32"), kind, True)
 
 
-def _resized(value: Value, kind: str, is_signed: bool) -> Value:
+def _resized(value: Vector, kind: str, is_signed: bool) -> Vector:
     order = ("i1", "i8", "i16", "i32", "i64")
     if kind == value.kind:
         return value
@@ -146,29 +146,29 @@ def _resized(value: Value, kind: str, is_signed: bool) -> Value:
 # rules, by primitive and family of dtypes
 
 
-def maximum(a: Value, b: Value) -> Value:
+def maximum(a: Vector, b: Vector) -> Vector:
     """The larger operand, the second one of equal ones; NaN if either is NaN."""
     return a.compare("uno", a).choose(a, a.compare("ogt", b).choose(a, b))
 
 
-def minimum(a: Value, b: Value) -> Value:
+def minimum(a: Vector, b: Vector) -> Vector:
     """The smaller operand, the second one of equal ones; NaN if either is NaN."""
     return a.compare("uno", a).choose(a, a.compare("olt", b).choose(a, b))
 
 
-def _sign(x: Value) -> Value:
+def _sign(x: Vector) -> Vector:
     below = x.compare("olt", 0.0).choose(x.like(-1.0), x.compare("oeq", 0.0).choose(x.like(0.0), x))
     return x.compare("ogt", 0.0).choose(x.like(1.0), below)
 
 
-def _integer_sign(x: Value) -> Value:
+def _integer_sign(x: Vector) -> Vector:
     return x.compare("sgt", 0).choose(x.like(1), x.compare("slt", 0).choose(x.like(-1), 0))
 
 
 def _shift(instruction: str) -> Rule:
     """A shift as in NumPy: a count outside [0, bits), which is poison in LLVM, shifts all bits out."""
 
-    def rule(x: Value, count: Value) -> Value:
+    def rule(x: Vector, count: Vector) -> Vector:
         bits = int(x.kind[1:])
         fits = count.compare("ult", bits)
         shifted = x.binary(instruction, fits.choose(count, x.like(0)))
@@ -185,11 +185,11 @@ def _compare(condition: str) -> Rule:
     return lambda a, b: a.compare(condition, b)
 
 
-def _not_zero(x: Value) -> Value:
+def _not_zero(x: Vector) -> Vector:
     return x if x.kind == "i1" else x.compare("une" if x.kind in FLOATS else "ne", 0)
 
 
-def _size(x: Value) -> Value:
+def _size(x: Vector) -> Vector:
     return x.code.call("fabs", x)
 
 

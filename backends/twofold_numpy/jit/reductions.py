@@ -7,7 +7,7 @@ halving of a given length is a table computed by the host, `summation_leaves`, s
 import math
 from abc import ABC, abstractmethod
 
-from .ir import Code, Value
+from .ir import Code, Vector
 from .primitives import maximum, minimum
 
 #: The largest leaf, and its columns.
@@ -135,7 +135,7 @@ class Extreme(Reduction):
     def _larger(self, a: str, b: str, suffix: str) -> list[str]:
         """The larger (or smaller) of two vectors as ``{name}.{suffix}``, or ``{name}``."""
         code = Code(self.code.lanes, f"{self.name}.{suffix}.v")
-        result = self.rule(Value(code, a, self.kind), Value(code, b, self.kind))
+        result = self.rule(Vector(code, a, self.kind), Vector(code, b, self.kind))
         last = code.lines[-1]
         return [*code.lines[:-1], last.replace(result.name, f"{self.name}.{suffix}" if suffix else self.name, 1)]
 

@@ -2,7 +2,7 @@
 
 from twofold.backend.kernel import KernelStep, Ref
 
-from .ir import Code, Value, splat
+from .ir import Code, Vector, splat
 from .kernel_state import KernelState
 from .primitives import KINDS, Typed, Unsupported, constant, step_value
 from .reductions import LETTERS, Extreme, Reduction, Sum
@@ -148,7 +148,7 @@ class PassPrinter:
             kind = self.kernel.stored[place]
             variants = ", ".join(f"[ %{n}.{place}.{variant}, %{n}.{variant}.in ]" for variant in ("plain", "masked"))
             self.emit(f"%{n}.{place}.now = phi {code.type_of(kind)} {variants}")
-            self.values[ref] = self.kernel.as_computed(Value(code, f"%{n}.{place}.now", kind), ref)
+            self.values[ref] = self.kernel.as_computed(Vector(code, f"%{n}.{place}.now", kind), ref)
         for t in self.row_pass.steps:
             self.values[Ref("step", t)] = step_value(code, self.steps[t], self._operands(self.steps[t], code))
         summands = {t: self._operands(self.steps[t], code)[0].value.name for t in self.reductions}
@@ -157,7 +157,7 @@ class PassPrinter:
         self.kernel.declarations |= code.declarations
         self._out(summands, results)
 
-    def _out(self, summands: dict[int, str], results: dict[str, Value]) -> None:
+    def _out(self, summands: dict[int, str], results: dict[str, Vector]) -> None:
         """Accumulate and store a vector's results."""
         n = self.name
         for variant in ("plain", "masked"):
@@ -177,9 +177,9 @@ class PassPrinter:
     def _value(self, ref: Ref, code: Code) -> Typed:
         """An operand: a value of this pass, or one per row."""
         found = self.values.get(ref) or self.kernel.of_row[ref]
-        return Typed(Value(code, found.value.name, found.value.kind), found.dtype)
+        return Typed(Vector(code, found.value.name, found.value.kind), found.dtype)
 
-    def _as_stored(self, value: Value) -> Value:
+    def _as_stored(self, value: Vector) -> Vector:
         return value.convert("zext", "i8") if value.kind == "i1" else value
 
     def _mask(self, name: str, left: str) -> None:
@@ -255,7 +255,7 @@ class PassPrinter:
         self.code.declarations[f"declare {kept} {load}(ptr, i32 immarg, {lanes}, {kept})"] = None
         return f"{name} = call {kept} {load}(ptr {at}, i32 {size}, {lanes} {mask}, {kept} zeroinitializer)"
 
-    def _store(self, place: str, value: Value, variant: str) -> str:
+    def _store(self, place: str, value: Vector, variant: str) -> str:
         kind, at = self.kernel.stored[place], f"%{self.name}.{place}.at"
         size, lanes = SIZES[kind], self.code.type_of("i1")
         if variant == "plain":
@@ -272,13 +272,13 @@ class PassPrinter:
         code = Code(self.code.lanes, f"%{self.name}.e")
         for t, reduction in self.reductions.items():
             self.emit(*reduction.result())
-            of_row[Ref("step", t)] = Typed(Value(code, reduction.name, reduction.kind), self.steps[t].dtype)
+            of_row[Ref("step", t)] = Typed(Vector(code, reduction.name, reduction.kind), self.steps[t].dtype)
         for t in self.row_pass.epilogue:
             of_row[Ref("step", t)] = step_value(code, self.steps[t], self._operands(self.steps[t], code))
         for k, t in self.kernel.outputs.items():
             if t in (*self.row_pass.epilogue, *self.row_pass.reductions):
                 found = of_row[Ref("step", t)].value
-                value = self._as_stored(Value(code, found.name, found.kind))
+                value = self._as_stored(Vector(code, found.name, found.kind))
                 one = code.emit(f"extractelement {value.typed}, i64 0", value.kind)
                 code.lines.append(f"store {value.kind} {one.name}, ptr %a{k}.row, align {SIZES[value.kind]}")
         self.emit(*code.lines)

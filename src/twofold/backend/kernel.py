@@ -225,7 +225,7 @@ class Call(NamedTuple):
     update: str = ""
 
 
-class Steps(Protocol):
+class StepObserver(Protocol):
     """An observer of a program's steps."""
 
     def step(self, read: Sequence[Array], written: Sequence[Array]) -> None:
@@ -244,7 +244,7 @@ class Steps(Protocol):
 
 
 #: A program as a function of an observer of its steps and of its inputs.
-InSteps = Callable[[Steps, Sequence[Array]], list[Array]]
+InSteps = Callable[[StepObserver, Sequence[Array]], list[Array]]
 
 
 class ProgramTraits(NamedTuple):

@@ -1,4 +1,4 @@
-"""``FoldingArray``: a large array of a NumPy script. Ready: a view of real memory. Pending: the result of an operation that waits.
+"""``FoldingArray``: a large array of a NumPy script. Ready: a view of real memory. ChainNode: the result of an operation that waits.
 
 This file has the states, indexing and Python's protocols. `operators` and `methods` attach the rest.
 """
@@ -12,7 +12,7 @@ from weakref import ref
 import numpy as np
 
 from ..config import SETTINGS
-from .chain import Pending, Source
+from .chain import ArrayOperand, ChainNode
 from .memory import Memory
 from .reasons import GATHERED, NEVER_JOINED, WRITTEN, of_dtype
 from .rules import is_foldable
@@ -71,8 +71,8 @@ class FoldingArray(metaclass=_Class):
     array: np.ndarray | None
     leased: np.ndarray | None
     memory: Memory
-    pending: Pending | None
-    source: Source | None
+    pending: ChainNode | None
+    source: ArrayOperand | None
     kind: tuple[tuple[int, ...], np.dtype[Any]]
     site: Site
 
@@ -435,7 +435,7 @@ def made_in(array: np.ndarray, where: Site) -> Any:
     return array if array.size < LEAST or where.is_retired() else looking(Memory(array), array, where)
 
 
-def waiting(pending: Pending) -> FoldingArray:
+def waiting(pending: ChainNode) -> FoldingArray:
     """The array of a pending operation."""
     made = new(FoldingArray)
     made.array = made.leased = made.source = None

@@ -28,7 +28,7 @@ PIECES = 4
 Shape = tuple[int, ...]
 
 
-class Step:
+class ChainStep:
     """An operation of a chain.
 
     Attributes
@@ -55,7 +55,7 @@ def pays_alone(rule: Rule, shape: Shape) -> bool:
     return rule.cost >= 1 and math.prod(shape) * rule.cost >= THREADED and workers.count() > 1
 
 
-def computed(steps: Sequence[Step]) -> tuple[list[np.ndarray], dict[int, set[str]]]:
+def computed(steps: Sequence[ChainStep]) -> tuple[list[np.ndarray], dict[int, set[str]]]:
     """Compute a chain, all of one shape, in order.
 
     Returns
@@ -65,11 +65,11 @@ def computed(steps: Sequence[Step]) -> tuple[list[np.ndarray], dict[int, set[str
     dict
         What NumPy logged, by the steps' positions.
     """
-    plan = _Plan(steps)
+    plan = Blockwise(steps)
     return plan.run(), plan.texts
 
 
-class _Plan:
+class Blockwise:
     """How a chain is computed: its values are numbered, and each number stands for an array in a block.
 
     Attributes
@@ -84,7 +84,7 @@ class _Plan:
         For each step a function, the numbers of its operands, and that of its result.
     """
 
-    def __init__(self, steps: Sequence[Step]) -> None:
+    def __init__(self, steps: Sequence[ChainStep]) -> None:
         self.steps = steps
         self.values: list[Any] = []
         self.cut: list[tuple[int, np.ndarray]] = []
@@ -99,7 +99,7 @@ class _Plan:
 
     def _number(self) -> None:
         known: dict[int, int] = {}  # numbers of arrays and of steps, by their ids
-        last: dict[int, int] = {id(x): k for k, step in enumerate(self.steps) for x in step.operands if type(x) is Step}
+        last: dict[int, int] = {id(x): k for k, step in enumerate(self.steps) for x in step.operands if type(x) is ChainStep}
         free: dict[np.dtype[Any], list[int]] = {}
         for k, step in enumerate(self.steps):
             operands = tuple([self._operand(x, known) for x in converted(step)])
@@ -115,7 +115,7 @@ class _Plan:
                 self.scratch.append((number, step.dtype))
             known[id(step)] = number
             self.calls.append((step.rule.write, operands, number))
-            for x in {id(x): x for x in step.operands if type(x) is Step and not x.is_stored}.values():
+            for x in {id(x): x for x in step.operands if type(x) is ChainStep and not x.is_stored}.values():
                 if last[id(x)] == k:
                     free.setdefault(x.dtype, []).append(known[id(x)])
 
@@ -172,7 +172,7 @@ class _Plan:
                     texts.clear()
 
 
-def converted(step: Step) -> Sequence[Any]:
+def converted(step: ChainStep) -> Sequence[Any]:
     """The operands with Python's numbers as arrays of the dtype to which NumPy converts them: at once instead of in each block."""
     fn, operands = step.rule.numpys, step.operands
     if type(fn) is not np.ufunc or not any(type(x) is float or type(x) is int for x in operands):

@@ -1,6 +1,6 @@
-"""Pending operations, and how they are computed: one alone by NumPy, a chain block by block (`blocks`) or as one program (`compiled`).
+"""ChainNode operations, and how they are computed: one alone by NumPy, a chain block by block (`blocks`) or as one program (`compiled`).
 
-A chain is a graph of `Pending` nodes over memory. Its nodes refer to those that they read, and only weakly to the folding arrays whose
+A chain is a graph of `ChainNode` nodes over memory. Its nodes refer to those that they read, and only weakly to the folding arrays whose
 contents they are: when a chain is computed, the nodes that still have an array are its results, and the others are never stored.
 
 A thread that computes a chain has claimed its nodes, in `_claimed`; other threads wait for these only. `LOCK` is held while nodes are
@@ -16,7 +16,7 @@ from weakref import ref
 import numpy as np
 
 from . import error_state
-from .blocks import Step, computed, pays_alone
+from .blocks import ChainStep, computed, pays_alone
 from .error_state import State
 from .memory import LOCK, Memory, nobody
 from .rules import Rule
@@ -27,10 +27,10 @@ LONGEST = 64
 Kind = tuple[tuple[int, ...], np.dtype[Any]]
 _issued = 0
 #: The nodes that are being computed, and by which thread.
-_claimed: dict["Pending", int] = {}
+_claimed: dict["ChainNode", int] = {}
 _changed = Condition(LOCK)
 #: Operations that may warn, by number, until they are computed: so their warnings come even if nobody reads the results.
-_watched: dict[int, "Pending"] = {}
+_watched: dict[int, "ChainNode"] = {}
 MOST_WATCHED = 64
 
 
@@ -39,7 +39,7 @@ def issued() -> int:
     return _issued
 
 
-class Source:
+class ArrayOperand:
     """An operand that is there: an array, who looks at its memory (None for a copy that the operation holds), and where it was made."""
 
     __slots__ = ("array", "memory", "site")
@@ -49,13 +49,13 @@ class Source:
 
 
 @final
-class Pending:
+class ChainNode:
     """An operation that waits.
 
     Attributes
     ----------
     rule, operands
-        What is computed: of `Source`, `Pending` and numbers. The operands are empty once it is computed.
+        What is computed: of `ArrayOperand`, `ChainNode` and numbers. The operands are empty once it is computed.
     kind
         Shape and dtype of the result.
     site, state
@@ -80,24 +80,24 @@ class Pending:
         global _issued
         self.number = _issued = _issued + 1
         self.owner: Any = nobody
-        self.source: Source | None = None
+        self.source: ArrayOperand | None = None
         self.users: list[Any] = []
         first = self.number
         reference = ref(self)
         for x in operands:
-            if type(x) is Pending:
+            if type(x) is ChainNode:
                 first = min(first, x.first)
                 x.users.append(reference)
-            elif type(x) is Source and x.memory is not None:
+            elif type(x) is ArrayOperand and x.memory is not None:
                 x.memory.read_by(reference)
         self.first = first
 
-    def newest(self) -> "Pending | None":
+    def live_consumer(self) -> "ChainNode | None":
         """The result that needs this operation and was issued last, or nearly; None if nobody needs it. `LOCK` is held."""
         for reference in reversed(self.users):
             user = reference()
             if user is not None and user.source is None:
-                found = user.newest()
+                found = user.live_consumer()
                 if found is not None:
                     return found
         return None if self.owner() is None else self
@@ -110,7 +110,7 @@ class Pending:
 
     def _compute(self) -> None:
         while (chain := self._claim()) is not None:
-            if isinstance(chain, Pending):  # of another shape
+            if isinstance(chain, ChainNode):  # of another shape
                 chain._compute()
                 continue
             results: list[np.ndarray] = []
@@ -127,7 +127,7 @@ class Pending:
                     _changed.notify_all()
             chain.report()
 
-    def _claim(self) -> "Chain | Pending | None":
+    def _claim(self) -> "Chain | ChainNode | None":
         """Claim what is to be computed for this result; or what must be computed before; None if it is there."""
         me = get_ident()
         with LOCK:
@@ -143,16 +143,16 @@ class Pending:
                 return Chain(order, [p for p in order if p is self or p.owner() is not None])
         return None
 
-    def _order(self) -> "list[Pending]":
+    def _order(self) -> "list[ChainNode]":
         """What is to be computed, operands first: also what else needs an operation that is not a result, lest it be computed twice."""
-        found: set[Pending] = {self}
-        waiting: list[Pending] = [self]
+        found: set[ChainNode] = {self}
+        waiting: list[ChainNode] = [self]
         while waiting:
             pending = waiting.pop()
-            near = [x for x in pending.operands if type(x) is Pending and x.source is None]
+            near = [x for x in pending.operands if type(x) is ChainNode and x.source is None]
             if pending is not self and pending.owner() is None:
                 users = [u for r in pending.users if (u := r()) is not None and u.source is None and u not in found]
-                results = [u.newest() for u in users]
+                results = [u.live_consumer() for u in users]
                 near += [r for r in results if r is not None and r.kind[0] == self.kind[0]]
             for x in near:
                 if x not in found:
@@ -165,7 +165,7 @@ class Pending:
         assert (found.shape, found.dtype) == self.kind, (found.shape, found.dtype, self.kind)
         memory = Memory(found)
         memory.pending = self.users
-        self.source = Source(found, memory, self.site)
+        self.source = ArrayOperand(found, memory, self.site)
         self.operands, self.users = (), []
         owner = self.owner()
         if owner is not None:
@@ -177,7 +177,7 @@ class Pending:
             if array.pending is self and self.source is not None:
                 self._give_to(array, self.source)
 
-    def _give_to(self, array: Any, source: Source) -> None:
+    def _give_to(self, array: Any, source: ArrayOperand) -> None:
         assert source.memory is not None
         array.memory = source.memory
         source.memory.add(array)
@@ -201,7 +201,7 @@ class Chain:
 
     __slots__ = ("order", "results", "texts")
 
-    def __init__(self, order: list[Pending], results: list[Pending]) -> None:
+    def __init__(self, order: list[ChainNode], results: list[ChainNode]) -> None:
         self.order, self.results = order, results
         self.texts: dict[int, set[str]] = {}
 
@@ -221,7 +221,7 @@ class Chain:
             for pending in order:
                 pending.site.joined += 1
                 for x in pending.operands:
-                    if type(x) is Source and x.site is not None:
+                    if type(x) is ArrayOperand and x.site is not None:
                         x.site.joined += 1
             if order[-1].site.is_hot:
                 from . import compiled  # loads the graph, the compiler and LLVM
@@ -233,16 +233,16 @@ class Chain:
         found, self.texts = computed(self._steps())
         return found
 
-    def _steps(self) -> list[Step]:
-        steps: dict[Pending, Step] = {}
+    def _steps(self) -> list[ChainStep]:
+        steps: dict[ChainNode, ChainStep] = {}
         for p in self.order:
-            operands = [steps[x] if type(x) is Pending and x in steps else array_of(x) for x in p.operands]
-            steps[p] = Step(p.rule, operands, p.kind, p in self.results)
+            operands = [steps[x] if type(x) is ChainNode and x in steps else array_of(x) for x in p.operands]
+            steps[p] = ChainStep(p.rule, operands, p.kind, p in self.results)
         return list(steps.values())
 
     def _dead(self) -> list[np.ndarray]:
         """The arrays whose memory a result may take: nobody looks at it, and nothing else reads it."""
-        sources = {id(x): x for p in self.order for y in p.operands if (x := source_of(y)) is not None}
+        sources = {id(x): x for p in self.order for y in p.operands if (x := array_operand_of(y)) is not None}
         memories = [x.memory for x in sources.values()]
         return [
             x.array
@@ -255,7 +255,7 @@ class Chain:
             and x.array.flags.writeable
         ]
 
-    def _is_over(self, reader: Pending) -> bool:
+    def _is_over(self, reader: ChainNode) -> bool:
         """Whether nobody has to compute an operation again after this chain."""
         if reader not in self.order:
             return False
@@ -267,7 +267,7 @@ class Chain:
             error_state.report(self.texts[k], self.order[k].site, self.order[k].state)
 
 
-def watch(pending: Pending) -> None:
+def watch(pending: ChainNode) -> None:
     """Note an operation that may warn."""
     _watched[pending.number] = pending
     if len(_watched) > MOST_WATCHED:
@@ -280,7 +280,7 @@ def compute_unread() -> None:
     """Compute what may warn and nobody can read any more."""
     for pending in list(_watched.values()):
         with LOCK:
-            is_unread = pending.source is None and pending.newest() is None
+            is_unread = pending.source is None and pending.live_consumer() is None
             if is_unread:
                 _watched.pop(pending.number, None)
         if is_unread:
@@ -294,14 +294,14 @@ def compute_watched() -> None:
         pending.compute()
 
 
-def source_of(x: Any) -> Source | None:
+def array_operand_of(x: Any) -> ArrayOperand | None:
     """The array that an operand is, if it is there."""
-    return x if type(x) is Source else x.source if type(x) is Pending else None
+    return x if type(x) is ArrayOperand else x.source if type(x) is ChainNode else None
 
 
 def array_of(x: Any) -> Any:
     """An operand that is there, for NumPy."""
-    source = source_of(x)
+    source = array_operand_of(x)
     return x if source is None else source.array
 
 

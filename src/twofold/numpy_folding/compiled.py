@@ -20,7 +20,7 @@ from ..opdef.spec import BoundOp
 from ..ops import elementwise_math, primitive_arithmetic
 from ..program.cache import PROGRAMS, CacheEntry
 from ..program.compile import Program
-from .blocks import Step
+from .blocks import ChainStep
 from .rules import CASTS, COMPILED, RULES, WARNING
 
 #: Twofold's operators, by NumPy's functions.
@@ -51,9 +51,9 @@ class _Known(CacheEntry):
 class _Graph:
     """A chain as a graph, whose leaves are numbered in the order in which they are met."""
 
-    def __init__(self, steps: Sequence[Step]) -> None:
+    def __init__(self, steps: Sequence[ChainStep]) -> None:
         bound_tables()
-        self.nodes: dict[Step, Node] = {}
+        self.nodes: dict[ChainStep, Node] = {}
         self.data: dict[Any, Any] = {}
         self.arrays: dict[int, Node] = {}
         for step in steps:
@@ -61,7 +61,7 @@ class _Graph:
             self.nodes[step] = bound_op.typed.get(inputs) or apply(bound_op, inputs)
 
     def _node(self, x: Any) -> Node:
-        if isinstance(x, Step):
+        if isinstance(x, ChainStep):
             return self.nodes[x]
         if isinstance(x, np.ndarray):
             return self._array(x)
@@ -78,7 +78,7 @@ class _Graph:
         return found
 
 
-def computed(steps: Sequence[Step], dead: Sequence[np.ndarray]) -> list[np.ndarray]:
+def computed(steps: Sequence[ChainStep], dead: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Compute a chain by its program.
 
     Parameters

@@ -6,10 +6,10 @@ sets the base of a view, at any depth, to the last exact ndarray of the chain, w
 whether anybody still looks. At any time either the lease is alive or something pending reads the memory, never both:
 
 * before memory is written or handed out, what reads it later reads it now (`Memory.leased`);
-* what is computed of memory that somebody looks at is computed at once (`Memory.close`).
+* what is computed of memory that somebody looks at is computed at once (`Memory.revoke_own_leases`).
 
-A thread that holds a lease makes `close` answer no, so the two rules hold between threads as well. `LOCK` protects the changes of state;
-nobody computes while holding it.
+A thread that holds a lease makes `revoke_own_leases` answer no, so the two rules hold between threads as well. `LOCK` protects the changes
+of state; nobody computes while holding it.
 """
 
 from collections.abc import Callable, Iterator
@@ -77,13 +77,13 @@ class Memory:
             self.settle()
             with LOCK:
                 found = self.lease()
-                if found is None and self._newest() is None:
+                if found is None and self._live_reader() is None:
                     owner = self.owner
                     found = np.asarray((owner if owner.flags.c_contiguous else owner.T).data)
                     self.lease = ref(found)
         return found
 
-    def close(self) -> bool:
+    def revoke_own_leases(self) -> bool:
         """Give the folding arrays' own leases back, since something is about to be pending; False if somebody else has one."""
         for r in self.arrays:
             array = r()
@@ -109,11 +109,11 @@ class Memory:
             if found is not None and found.source is None:
                 yield found
 
-    def _newest(self) -> Any:
+    def _live_reader(self) -> Any:
         """A result that would read the memory later; the newest first: it may contain the others. `LOCK` is held."""
         while self.pending:
             reader = self.pending[-1]()
-            found = None if reader is None or reader.source is not None else reader.newest()
+            found = None if reader is None or reader.source is not None else reader.live_consumer()
             if found is not None:
                 return found
             self.pending.pop()
@@ -123,6 +123,6 @@ class Memory:
         """Compute now what would read the memory later."""
         while self.pending:
             with LOCK:
-                found = self._newest()
+                found = self._live_reader()
             if found is not None:
                 found.compute()

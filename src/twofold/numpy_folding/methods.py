@@ -164,7 +164,7 @@ def _resize(self: FoldingArray, *shape: Any, refcheck: bool = True) -> None:
         raise ValueError("cannot resize this array: it does not own its data")
     with LOCK:
         memory.settle()
-        is_referenced = memory.is_shared() or not memory.close()
+        is_referenced = memory.is_shared() or not memory.revoke_own_leases()
     if refcheck and is_referenced:
         held = np.zeros(1)
         view = held[:]

@@ -9,10 +9,10 @@ import numpy as np
 from ..config import SETTINGS
 from . import error_state
 from .array import LEAST, NDARRAY, FoldingArray, waiting
-from .chain import LONGEST, Pending, Source, issued, watch
+from .chain import LONGEST, ArrayOperand, ChainNode, issued, watch
 from .memory import LOCK, nobody
 from .reasons import ENGINE, ERRORS, KINDS, LAYOUT, LIBRARY, LOOKED_AT, NEVER_JOINED, PLAIN, WARNS, numpys
-from .rules import RULES, Plan, fits, is_foldable, plan_of
+from .rules import RULES, TypedRule, fits, is_foldable, typed_rule
 from .sites import PATHS, Site
 
 NUMBERS = (float, int, bool)
@@ -53,7 +53,7 @@ def operation(key: Any, operands: tuple[Any, ...], where: Site) -> FoldingArray 
             signature.append(((), x.dtype))
         else:
             return KINDS
-    plan = plan_of(tuple(signature))
+    plan = typed_rule(tuple(signature))
     rule = plan.rule
     if rule is None or (plan.numbers and not all(fits(x, plan.numbers) for x in operands if type(x) in NUMBERS)):
         return KINDS
@@ -73,13 +73,13 @@ def operation(key: Any, operands: tuple[Any, ...], where: Site) -> FoldingArray 
         if isinstance(found, str):
             return found
         where.folded += 1
-        made = waiting(Pending(rule, found, plan.kind, where, state))
+        made = waiting(ChainNode(rule, found, plan.kind, where, state))
     if plan.warns and not state.is_quiet and made.pending is not None:
         watch(made.pending)
     return made
 
 
-def may_wait(plan: Plan, state: error_state.State) -> bool:
+def may_wait(plan: TypedRule, state: error_state.State) -> bool:
     """Whether an operation may warn later than NumPy does."""
     return state.may_wait and (not plan.warns or state.is_quiet or error_state.warnings_may_come_late())
 
@@ -106,15 +106,15 @@ def _sources(operands: tuple[Any, ...]) -> tuple[Any, ...] | str:
             array, memory = x.array, x.memory
             if not is_row_major(array):
                 return LAYOUT
-            if not memory.close():
+            if not memory.revoke_own_leases():
                 PATHS["exported"] += 1
                 return LOOKED_AT
             source = x.source
             if source is None:
-                source = x.source = Source(array, memory, x.site)
+                source = x.source = ArrayOperand(array, memory, x.site)
             found.append(source)
         else:
-            found.append(Source(x) if t is NDARRAY else x)
+            found.append(ArrayOperand(x) if t is NDARRAY else x)
     return tuple(found)
 
 
@@ -144,7 +144,7 @@ def in_place(key: Any, target: FoldingArray, other: Any, where: Site) -> bool:
     pending = target.array is None or (t is FoldingArray and other.array is None)
     if not pending or key not in RULES or t not in (FoldingArray, float, int) or other is target:
         return False
-    plan = plan_of((key, target.kind, other.kind if t is FoldingArray else t))
+    plan = typed_rule((key, target.kind, other.kind if t is FoldingArray else t))
     rule, state = plan.rule, error_state.current()
     if (
         rule is None
@@ -167,7 +167,7 @@ def in_place(key: Any, target: FoldingArray, other: Any, where: Site) -> bool:
         elif target.pending is not None:
             target.pending.owner = nobody
         target.array = target.leased = target.source = None
-        target.pending = made = Pending(rule, found, plan.kind, where, state)
+        target.pending = made = ChainNode(rule, found, plan.kind, where, state)
         made.owner = ref(target)
         where.folded += 1
     if plan.warns and not state.is_quiet:

@@ -91,7 +91,7 @@ def is_foldable(dtype: np.dtype[Any]) -> bool:
     return dtype.num in _NUMBERS and dtype.isnative and dtype.metadata is None
 
 
-class Plan(NamedTuple):
+class TypedRule(NamedTuple):
     """What is known of an operation from its operands' kinds.
 
     Attributes
@@ -116,14 +116,14 @@ class Plan(NamedTuple):
     warns: bool = False
 
 
-NEVER = Plan(None)
-_PLANS: dict[tuple[Any, ...], Plan] = {}
+NEVER = TypedRule(None)
+_PLANS: dict[tuple[Any, ...], TypedRule] = {}
 MOST_PLANS = 4096
 #: Bytes per element from which `SETTINGS.fold_elements` elements fold: as many bools or bytes stay in the cache, where NumPy is faster.
 LEAST_WIDTH = 4
 
 
-def plan_of(signature: tuple[Any, ...]) -> Plan:
+def typed_rule(signature: tuple[Any, ...]) -> TypedRule:
     """The plan of an operation.
 
     Parameters
@@ -139,7 +139,7 @@ def plan_of(signature: tuple[Any, ...]) -> Plan:
     return found
 
 
-def _planned(key: Any, *kinds: Any) -> Plan:
+def _planned(key: Any, *kinds: Any) -> TypedRule:
     rule = RULES.get(key)
     arrays = [k for k in kinds if type(k) is tuple]
     if rule is None or not arrays:
@@ -158,7 +158,7 @@ def _planned(key: Any, *kinds: Any) -> Plan:
         [d for d in dtypes if d.kind in "iu" or d == np.float32 or (d.kind == "f" and int in kinds)] if len(arrays) < len(kinds) else []
     )
     small = any(not k[0] or math.prod(k[0]) < SETTINGS.fold_elements for k in arrays)  # scalars are NumPy's from any size
-    return Plan(rule, (shape, dtype), size, tuple(numbers), small, key in WARNING)
+    return TypedRule(rule, (shape, dtype), size, tuple(numbers), small, key in WARNING)
 
 
 def result_type(key: Any, kinds: tuple[Kind, ...]) -> np.dtype[Any] | None:

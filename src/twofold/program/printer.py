@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from ..backend.kernel import ArrayType, KernelEpilogue, RowProgram, Steps
+from ..backend.kernel import ArrayType, KernelEpilogue, RowProgram, StepObserver
 from ..backend.protocol import Backend
 from ..dtype import WEAK, promote
 from ..graph.build import item
@@ -147,7 +147,7 @@ class Code(NamedTuple):
         steps = [step._replace(lines=new) for step, new in zip(self.steps, lines, strict=True)]
         return self._replace(leaves=[_tuple(self.leaves), "tell"], steps=steps)
 
-    def in_steps(self, steps: Steps, leaves: Sequence[object]) -> list[object]:
+    def in_steps(self, steps: StepObserver, leaves: Sequence[object]) -> list[object]:
         """Run the program while telling an adapter, before each step, what the step reads and writes."""
         last = len(self.steps) - 1
 

@@ -17,7 +17,7 @@ ITEM = 4
 CUT_IN_FOUR = 1 << 26
 #: Bytes that the tables of offsets can express.
 REACH = 1 << 31
-#: The words of a plan that machine code reads, in order.
+#: The words of a tiling that machine code reads, in order.
 WORDS = (
     *("items", "scratch.size", "tile.offset", "tile.step", "is.copied", "is.spread"),
     *("groups", "bands", "band.rows", "ranges", "range.filters", "filters"),
@@ -66,7 +66,7 @@ class Plane(NamedTuple):
                     yield c, y * self.dilate[0], x * self.dilate[1], c * self.steps[2] + (last - k if self.is_reversed else k)
 
 
-class Plan(NamedTuple):
+class DirectTiling(NamedTuple):
     """How machine code computes a convolution: numbers in bytes where they concern memory; see `jit/llvm/direct.ll`.
 
     Attributes
@@ -119,8 +119,8 @@ def _two(sizes: tuple[int, ...], k: int) -> tuple[int, int]:
     return (sizes[0], sizes[1]) if len(sizes) == 2 else (0 if k == 3 else 1, sizes[0])
 
 
-def plan_of(p: Plane, block: int, vector: int, threads: int = 1, in_tiles: bool = False) -> Plan:
-    """The plan of a convolution.
+def tiling_of(p: Plane, block: int, vector: int, threads: int = 1, in_tiles: bool = False) -> DirectTiling:
+    """The tiling of a convolution.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def plan_of(p: Plane, block: int, vector: int, threads: int = 1, in_tiles: bool 
         for c, y, x, w in taps
     ]
     copied_rows = [_copied_row(p, phase, row, pitch) for phase in phases for row in range(plane_rows)] if copies else []
-    return Plan(pieces, work * MULTIPLICATION, words, copied_rows, offsets)
+    return DirectTiling(pieces, work * MULTIPLICATION, words, copied_rows, offsets)
 
 
 def _sizes(p: Plane) -> dict[str, int]:

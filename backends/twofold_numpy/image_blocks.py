@@ -19,7 +19,7 @@ from .products import MULTIPLICATION, THREADED, is_small, multiply
 MOST_SUMS = 4
 
 
-class Block(NamedTuple):
+class ImageBlock(NamedTuple):
     """``images`` images from ``first`` on, and of each ``rows`` rows of windows from ``top`` on."""
 
     first: int
@@ -32,7 +32,7 @@ class Block(NamedTuple):
         return result[self.first : self.first + self.images, :, self.top : self.top + self.rows]
 
 
-class Blocks:
+class ImageBlocks:
     """Blocks of about ``nbytes``, at least one row, from n images with ``rows`` rows of windows of ``row_bytes`` each.
 
     Attributes
@@ -55,10 +55,10 @@ class Blocks:
         """(first, count) of the images that are processed at once."""
         return _parts(self.n, self.images)
 
-    def blocks_of(self, first: int, count: int) -> Iterator[Block]:
+    def blocks_of(self, first: int, count: int) -> Iterator[ImageBlock]:
         """The blocks of a range of images."""
         for top, rows in _parts(self.rows, self.band):
-            yield Block(first, count, top, rows)
+            yield ImageBlock(first, count, top, rows)
 
     def product(self, lhs: np.ndarray, rhs: np.ndarray, out: np.ndarray) -> np.ndarray:
         """Batched matrix products, (…, a, b) · (…, b, c) into (…, a, c)."""
@@ -70,7 +70,7 @@ def shares_images(g: Geometry) -> bool:
     return g.n > 1 and g.products * MULTIPLICATION >= THREADED
 
 
-W = TypeVar("W", bound=Blocks)
+W = TypeVar("W", bound=ImageBlocks)
 
 
 def for_images(make: Callable[[], W], process: Callable[[W, int, int], None]) -> None:
@@ -103,7 +103,7 @@ def _add_up(process: Callable[[W, int, int, "Total"], None], parts: Sequence[tup
         process(work, first, count, total)
 
 
-def _add_rows(sums: Sequence[np.ndarray], lo: int, hi: int, _: Blocks) -> None:
+def _add_rows(sums: Sequence[np.ndarray], lo: int, hi: int, _: ImageBlocks) -> None:
     """Add rows of all sums to the first."""
     for total in sums[1:]:
         np.add(sums[0][lo:hi], total[lo:hi], sums[0][lo:hi])
