@@ -1,22 +1,48 @@
-"""Tables with an entry for each instruction of the user's program that issues operations. Their counts decide how later operations run."""
+"""Sites: the instructions of the user's program that issue operations. What is counted there decides how the next operations run.
+
+`imperative.sites` and `numpy_folding.sites` say what each engine counts. Counts decide, never clocks, so that every run does the same.
+"""
 
 from collections.abc import Callable
 from types import CodeType
 from typing import Generic, TypeVar
 
-T = TypeVar("T")
+from .origin import line_of
+
 #: Instructions are forgotten beyond this many: programs that generate code without end must not keep it all.
 MOST = 8192
 
 
-class ByInstruction(dict[tuple[int, int], T], Generic[T]):
-    """What is known about instructions, by the address of their code object and their position in it.
+class InstructionSite:
+    """An instruction of the program.
 
-    Hashing the code itself would take time in proportion to its length. Entries must hold the code, so that no other code gets its address.
+    Attributes
+    ----------
+    code, instruction
+        Where it is. The site holds the code, so that no other code gets its address, by which `ByInstruction` finds it.
+    alone
+        How often what was issued here was computed with nothing else, so that waiting has not paid.
     """
 
-    def of(self, code: CodeType, position: int, new: Callable[[], T]) -> T:
-        """What is known of an instruction; what ``new`` returns at first."""
+    __slots__ = ("alone", "code", "instruction")
+
+    def __init__(self, code: CodeType, instruction: int) -> None:
+        self.code, self.instruction, self.alone = code, instruction, 0
+
+    @property
+    def line(self) -> int:
+        """The line of the program."""
+        return line_of(self.code, self.instruction)
+
+
+S = TypeVar("S", bound=InstructionSite)
+
+
+class ByInstruction(dict[tuple[int, int], S], Generic[S]):
+    """Sites by the address of their code and their position in it: hashing the code would take time in proportion to its length."""
+
+    def of(self, code: CodeType, position: int, new: Callable[[], S]) -> S:
+        """The site of an instruction; what ``new`` returns at first."""
         place = id(code), position
         found = self.get(place)
         if found is None:

@@ -45,10 +45,15 @@ def is_inside(frame: FrameType) -> bool:
     return found
 
 
+def line_of(code: CodeType, instruction: int) -> int:
+    """The line of an instruction; the first line of the code for instructions that Python added, which have none."""
+    found = next((n for begin, end, n in code.co_lines() if begin <= instruction < end), None)
+    return found or code.co_firstlineno
+
+
 def text_of(code: CodeType, instruction: int) -> str:
     """A place as ``"train.py:12, in step"``, with the whole path."""
-    line = next((n for begin, end, n in code.co_lines() if begin <= instruction < end), None)
-    return f"{code.co_filename}:{line or code.co_firstlineno}, in {code.co_name}"
+    return f"{code.co_filename}:{line_of(code, instruction)}, in {code.co_name}"
 
 
 #: NumPy's floating-point warnings, which its compiled code issues for the line of the innermost Python frame.

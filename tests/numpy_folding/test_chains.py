@@ -3,12 +3,13 @@
 import subprocess
 import sys
 import threading
+import warnings
 
 import numpy as real
 import pytest
 
 from twofold.config import SETTINGS
-from twofold.numpy_folding import blocks, sites
+from twofold.numpy_folding import blocks, error_state, sites
 from twofold.numpy_folding.array import FoldingArray
 from twofold.numpy_folding.face import numpy as np
 from twofold.numpy_folding.rules import SLOW
@@ -76,7 +77,7 @@ def test_blocks_of_any_layout(monkeypatch, layout, block):
 def test_a_result_that_is_dropped_and_needed_twice_is_computed_once(monkeypatch):
     runs = []
     compute = blocks.Blockwise.run
-    monkeypatch.setattr(blocks.Blockwise, "run", lambda self: runs.append([s.rule.numpys for s in self.steps]) or compute(self))
+    monkeypatch.setattr(blocks.Blockwise, "run", lambda self: runs.append([p.rule.numpys for p in self.order]) or compute(self))
     x = np.array(normal())
     with real.errstate(all="ignore"):
         shared = real.exp(x * 2.0)
@@ -100,16 +101,76 @@ unread = 1 / x
 """
 
 
-def test_warnings_are_numpys_with_its_lines(tmp_path):
+#: Each iteration drops the result of the one before, whose warnings are wanted all the same, every time.
+DROPPED = """
+import warnings
+import numpy as np
+warnings.simplefilter("always")
+x = np.arange(300_000.0)
+for k in range(7):
+    y = np.sqrt(x - k) / (x - 3.0)
+    z = np.log(x[:, None] - [0.0, k])
+print(y[5], z[5])
+"""
+#: What is dropped is computed with either of its consumers, which have different shapes.
+SHARED = """
+import warnings
+import numpy as np
+warnings.simplefilter("always")
+x = np.arange(300_000.0)
+shared = np.sqrt(x - 1.0)
+narrow, wide = shared + 1.0, shared * np.ones((2, 1))
+del shared
+print(narrow[5], wide[1, 5])
+"""
+
+
+@pytest.mark.parametrize("program", [WARNINGS, DROPPED, SHARED])
+def test_warnings_are_numpys_with_its_lines(tmp_path, program):
     script = tmp_path / "script.py"
-    script.write_text(WARNINGS)
+    script.write_text(program)
     expected, found = (
         subprocess.run([sys.executable, *way, str(script)], capture_output=True, text=True, check=True, timeout=120)
         for way in ((), ("-m", "twofold", "run", "--numpy"))
     )
-    assert "divide by zero encountered in log" in expected.stderr
+    assert " encountered in " in expected.stderr
     assert sorted(found.stderr.splitlines()) == sorted(expected.stderr.splitlines())
     assert found.stdout == expected.stdout
+
+
+@pytest.fixture
+def _late_warnings(monkeypatch):
+    """As in a program: pytest collects warnings, so operations that may warn would not wait."""
+    monkeypatch.setattr(error_state, "warnings_may_come_late", lambda: True)
+
+
+@pytest.mark.usefixtures("_late_warnings")
+def test_dropped_results_that_may_warn_are_computed_in_one_pass(monkeypatch):
+    runs = []
+    compute = blocks.Blockwise.run
+    monkeypatch.setattr(blocks.Blockwise, "run", lambda self: runs.append((len(self.order), len(self.results))) or compute(self))
+    x = np.array(abs(normal()))
+    for _ in range(10):
+        y = real.sqrt(x * 2.0)
+    assert y[0] == real.sqrt(x[0] * 2.0)
+    assert runs == [(18, 0), (2, 1)]
+
+
+@pytest.mark.usefixtures("_late_warnings")
+def test_a_warning_that_has_become_an_error_hides_no_other():
+    x = np.arange(float(N))
+    for _ in range(3):
+        1.0 / x
+    y = x + 1.0
+    raised = 0
+    for _ in range(4):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            try:
+                y[0]
+            except RuntimeWarning:
+                raised += 1
+    assert raised == 3
 
 
 def test_warnings_that_are_collected_come_at_once():
@@ -170,7 +231,7 @@ def test_a_write_waits_for_the_thread_that_reads_the_memory(monkeypatch):
 def test_a_long_loop_becomes_chains_of_bounded_length(monkeypatch):
     lengths = []
     compute = blocks.Blockwise.run
-    monkeypatch.setattr(blocks.Blockwise, "run", lambda self: lengths.append(len(self.steps)) or compute(self))
+    monkeypatch.setattr(blocks.Blockwise, "run", lambda self: lengths.append(len(self.order)) or compute(self))
     x = np.zeros(N)
     for _ in range(200):
         x = x * 0.5 + x

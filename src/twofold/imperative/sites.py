@@ -10,31 +10,27 @@ from functools import partial
 from types import CodeType, FrameType
 from typing import Any
 
-from ..instructions import ByInstruction
+from ..instructions import ByInstruction, InstructionSite
 from ..origin import frame_of_user
 
 #: Windows with a single operation after which a site stops waiting, and operations at once after which one waits again.
 ALONE, PROBE = 4, 64
 
 
-class Site:
-    """An instruction of the program.
+class Site(InstructionSite):
+    """An instruction; ``alone`` counts the windows in succession that had no operation but the one issued here.
 
     Attributes
     ----------
-    code
-        What it is part of.
-    alone
-        How many windows in succession had no operation but the one issued here.
     at_once
         How many operations have run at once since one has waited.
     """
 
-    __slots__ = ("alone", "at_once", "code")
+    __slots__ = ("at_once",)
 
-    def __init__(self, code: CodeType) -> None:
-        self.code = code
-        self.alone = self.at_once = 0
+    def __init__(self, code: CodeType, instruction: int) -> None:
+        super().__init__(code, instruction)
+        self.at_once = 0
 
 
 SITES: ByInstruction[Site] = ByInstruction()
@@ -67,7 +63,7 @@ def count_window(issued: Iterable[tuple[Any, CodeType, int]], is_single: bool) -
     """
     for _, code, instruction in issued:
         if is_single:
-            site = SITES.of(code, instruction, partial(Site, code))
+            site = SITES.of(code, instruction, partial(Site, code, instruction))
             site.alone += 1
             site.at_once = 0
         elif (site := SITES.get((id(code), instruction))) is not None:

@@ -6,14 +6,14 @@ This file has the states, indexing and Python's protocols. `operators` and `meth
 import math
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, final
 from weakref import ref
 
 import numpy as np
 
 from ..config import SETTINGS
-from .chain import ArrayOperand, ChainNode
-from .memory import Memory
+from .chain import ChainNode
+from .memory import ArrayOperand, Memory
 from .reasons import GATHERED, NEVER_JOINED, WRITTEN, of_dtype
 from .rules import is_foldable
 from .sites import PATHS, Site, handed_out, ran_at_once, site
@@ -43,6 +43,7 @@ class _Class(type):
         return issubclass(subclass, NDARRAY) or type.__subclasscheck__(cls, subclass)
 
 
+@final
 class FoldingArray(metaclass=_Class):
     """An array of at least `LEAST` elements. To a program it is a ``numpy.ndarray``.
 
@@ -56,23 +57,23 @@ class FoldingArray(metaclass=_Class):
         Who looks at the memory.
     pending
         The operation that is to give the content; None once it has.
-    source
-        The array as an operand of operations that wait.
+    operand
+        The array as an operand of operations that wait, once one has read it.
     kind
         Shape and dtype.
     site
         Where it was made.
     """
 
-    __slots__ = ("__weakref__", "array", "kind", "leased", "memory", "pending", "site", "source")
+    __slots__ = ("__weakref__", "array", "kind", "leased", "memory", "operand", "pending", "site")
     __array_priority__ = 1000.0
     __hash__ = None  # type: ignore[assignment]
 
     array: np.ndarray | None
     leased: np.ndarray | None
     memory: Memory
+    operand: ArrayOperand | None
     pending: ChainNode | None
-    source: ArrayOperand | None
     kind: tuple[tuple[int, ...], np.dtype[Any]]
     site: Site
 
@@ -115,7 +116,7 @@ class FoldingArray(metaclass=_Class):
         if array.base is not memory.root:
             self.memory = memory = Memory(array)
             memory.add(self)
-        self.array, self.leased, self.source = array, None, None
+        self.array, self.leased, self.operand = array, None, None
         self.kind = array.shape, array.dtype
 
     # indexing
@@ -388,7 +389,7 @@ def looking(memory: Memory, array: np.ndarray, where: Site) -> FoldingArray:
     made = new(FoldingArray)
     made.array, made.memory, made.site = array, memory, where
     made.kind = array.shape, array.dtype
-    made.leased = made.pending = made.source = None
+    made.leased = made.pending = made.operand = None
     memory.add(made)
     return made
 
@@ -438,7 +439,7 @@ def made_in(array: np.ndarray, where: Site) -> Any:
 def waiting(pending: ChainNode) -> FoldingArray:
     """The array of a pending operation."""
     made = new(FoldingArray)
-    made.array = made.leased = made.source = None
+    made.array = made.leased = made.operand = None
     made.kind, made.pending, made.site = pending.kind, pending, pending.site
     pending.owner = ref(made)
     return made

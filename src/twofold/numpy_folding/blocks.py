@@ -5,7 +5,7 @@ floating-point errors of all blocks together are those of the whole.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -15,7 +15,8 @@ import numpy as np
 from ..backend import workers
 from ..backend.strides import merge_axes
 from .error_state import Log, logged
-from .rules import Rule, loop_types
+from .memory import ArrayOperand, Operand, Operation, array_of
+from .rules import Rule, Shape, loop_types
 
 #: Bytes of a block of an array: a few of them fit into the second cache of a core.
 BLOCK = 1 << 17
@@ -25,29 +26,11 @@ SHARED_BLOCK = 1 << 19
 THREADED = 2_000_000
 #: Pieces for each thread: a helper that comes late still takes some.
 PIECES = 4
-Shape = tuple[int, ...]
-
-
-class ChainStep:
-    """An operation of a chain.
-
-    Attributes
-    ----------
-    rule
-        What is computed.
-    operands
-        Of arrays, Python's numbers, and earlier steps.
-    shape, dtype
-        Of the result.
-    is_stored
-        Whether the result is wanted; other results exist only block by block.
-    """
-
-    __slots__ = ("dtype", "is_stored", "operands", "rule", "shape")
-
-    def __init__(self, rule: Rule, operands: Sequence[Any], kind: tuple[Shape, np.dtype[Any]], is_stored: bool) -> None:
-        self.rule, self.operands, self.is_stored = rule, operands, is_stored
-        self.shape, self.dtype = kind
+CONSTANTS = (float, int, np.ndarray)
+#: What NumPy logged, by the positions of the operations.
+Texts = dict[int, set[str]]
+#: The index of a block.
+Place = slice | tuple[int | slice, ...]
 
 
 def pays_alone(rule: Rule, shape: Shape) -> bool:
@@ -55,18 +38,25 @@ def pays_alone(rule: Rule, shape: Shape) -> bool:
     return rule.cost >= 1 and math.prod(shape) * rule.cost >= THREADED and workers.count() > 1
 
 
-def computed(steps: Sequence[ChainStep]) -> tuple[list[np.ndarray], dict[int, set[str]]]:
-    """Compute a chain, all of one shape, in order.
+def computed(order: Sequence[Operation], stored: Collection[Operation]) -> tuple[list[np.ndarray], Texts]:
+    """Compute a chain.
+
+    Parameters
+    ----------
+    order
+        The operations, all of one shape, each after its operands.
+    stored
+        Those whose results are wanted; other results exist only block by block.
 
     Returns
     -------
     list of numpy.ndarray
         The stored results, in row-major order.
     dict
-        What NumPy logged, by the steps' positions.
+        What NumPy logged.
     """
-    plan = Blockwise(steps)
-    return plan.run(), plan.texts
+    chain = Blockwise(order, stored)
+    return chain.run(), chain.texts
 
 
 class Blockwise:
@@ -74,6 +64,8 @@ class Blockwise:
 
     Attributes
     ----------
+    order, shape
+        The operations, and the shape of all of them.
     values
         Constants, and None for what differs from block to block.
     cut
@@ -81,63 +73,93 @@ class Blockwise:
     scratch
         The numbers of what exists only in blocks, with dtypes.
     calls
-        For each step a function, the numbers of its operands, and that of its result.
+        For each operation a function, the numbers of its operands, and that of its result.
+    space
+        The shape with as few axes as the arrays that are cut allow.
     """
 
-    def __init__(self, steps: Sequence[ChainStep]) -> None:
-        self.steps = steps
+    def __init__(self, order: Sequence[Operation], stored: Collection[Operation]) -> None:
+        self.order, self.shape = order, order[0].kind[0]
         self.values: list[Any] = []
         self.cut: list[tuple[int, np.ndarray]] = []
         self.scratch: list[tuple[int, np.dtype[Any]]] = []
-        self.calls: list[tuple[Callable[..., Any], tuple[int, ...], int]] = []
+        self.calls: list[tuple[Callable[..., Any], list[int], int]] = []
         self.results: list[np.ndarray] = []
-        self.texts: dict[int, set[str]] = {}
-        self._number()
-        shape = steps[0].shape
-        self.space = collapsed(shape, [a for _, a in self.cut])
-        self.cut = [(k, reshaped(a, shape, self.space)) for k, a in self.cut]
+        self.texts: Texts = {}
+        self._number(set(stored))
+        self._lay_out()
 
-    def _number(self) -> None:
-        known: dict[int, int] = {}  # numbers of arrays and of steps, by their ids
-        last: dict[int, int] = {id(x): k for k, step in enumerate(self.steps) for x in step.operands if type(x) is ChainStep}
+    def _number(self, stored: set[Operation]) -> None:
+        values = self.values
+        known: dict[int, int] = {}  # numbers of arrays and of operations, by their ids
+        last = {id(x): k for k, node in enumerate(self.order) for x in (node, *node.operands)}
+        held: dict[int, tuple[int, np.dtype[Any]]] = {}  # scratch in use, by the ids of operations
         free: dict[np.dtype[Any], list[int]] = {}
-        for k, step in enumerate(self.steps):
-            operands = tuple([self._operand(x, known) for x in converted(step)])
-            if step.is_stored:
-                result = np.empty(step.shape, step.dtype)
-                self.results.append(result)
-                number = self._new()
-                self.cut.append((number, result))
-            elif spare := free.get(step.dtype):
-                number = spare.pop()
+        for k, node in enumerate(self.order):
+            dtype, operands = node.kind[1], list[int]()
+            for x in converted(node.rule.numpys, node.operands) if len(node.operands) > 1 else node.operands:
+                number = known.get(id(x))
+                if number is None:
+                    if isinstance(x, CONSTANTS):
+                        number = len(values)
+                        values.append(x)
+                    else:
+                        # an array, or the result of a node that another chain has computed
+                        number = known[id(x)] = self._array(array_of(x), known)
+                operands.append(number)
+            if node in stored:
+                self.results.append(np.empty(self.shape, dtype))
+                number = self._array(self.results[-1], known)
             else:
-                number = self._new()
-                self.scratch.append((number, step.dtype))
-            known[id(step)] = number
-            self.calls.append((step.rule.write, operands, number))
-            for x in {id(x): x for x in step.operands if type(x) is ChainStep and not x.is_stored}.values():
-                if last[id(x)] == k:
-                    free.setdefault(x.dtype, []).append(known[id(x)])
+                spare = free.get(dtype)
+                if spare:
+                    number = spare.pop()
+                else:
+                    number = len(values)
+                    values.append(None)
+                    self.scratch.append((number, dtype))
+                held[id(node)] = number, dtype
+            known[id(node)] = number
+            self.calls.append((node.rule.write, operands, number))
+            # After its last reader scratch serves others; after the operation itself if that is computed for its warnings only.
+            for x in (node, *node.operands):
+                if last[id(x)] == k and (over := held.pop(id(x), None)):
+                    free.setdefault(over[1], []).append(over[0])
 
-    def _new(self, value: Any = None) -> int:
-        self.values.append(value)
-        return len(self.values) - 1
+    def _array(self, array: np.ndarray, known: dict[int, int]) -> int:
+        """The number of an array of NumPy's, which blocks cut unless it has no axes."""
+        number = known.get(id(array))
+        if number is None:
+            number = known[id(array)] = len(self.values)
+            self.values.append(None if array.ndim else array)
+            if array.ndim:
+                self.cut.append((number, array))
+        return number
 
-    def _operand(self, x: Any, known: dict[int, int]) -> int:
-        found = known.get(id(x))
-        if found is None:
-            if type(x) is not np.ndarray or not x.ndim:
-                return self._new(x)
-            known[id(x)] = found = self._new()
-            self.cut.append((found, x))
-        return found
+    def _lay_out(self) -> None:
+        """Give all arrays that are cut the same few axes: neighbouring axes over which all of them step evenly become one."""
+        shape = self.shape
+        for _, array in self.cut:
+            if array.shape != shape or not array.flags.c_contiguous:
+                # results are written, so they must stay what they are: a broadcast array cannot be written
+                wide = [(k, a if a.shape == shape else np.broadcast_to(a, shape)) for k, a in self.cut]
+                self.space = merge_axes(shape, [a.strides for _, a in wide]).sizes or (1,)
+                self.cut = [(k, a.reshape(self.space)) for k, a in wide]
+                assert all(np.may_share_memory(a, b) for (_, a), (_, b) in zip(wide, self.cut, strict=True))
+                return
+        self.space = (math.prod(shape),)
+        self.cut = [(k, a.reshape(-1)) for k, a in self.cut]
 
     def run(self) -> list[np.ndarray]:
         """Compute all blocks; several threads share them if that pays."""
-        size = math.prod(self.space)
-        itemsize = max([a.dtype.itemsize for _, a in self.cut] + [d.itemsize for _, d in self.scratch])
-        threads = workers.count() if size * sum(step.rule.cost for step in self.steps) >= THREADED else 1
-        places = list(blocks(self.space, (BLOCK if threads == 1 else SHARED_BLOCK) // itemsize))
+        threads, cost, widest = 1, 0.0, 1
+        for node in self.order:
+            cost += node.rule.cost
+        for _, x in (*self.cut, *self.scratch):
+            widest = max(widest, x.itemsize)
+        if math.prod(self.space) * cost >= THREADED:
+            threads = workers.count()
+        places = blocks(self.space, (BLOCK if threads == 1 else SHARED_BLOCK) // widest)
         if threads == 1 or len(places) == 1:
             logged(partial(self._run, places))
         else:
@@ -146,11 +168,11 @@ class Blockwise:
             workers.run_all([partial(logged, partial(self._run, places[a:b])) for a, b in pairwise(bounds)])
         return self.results
 
-    def _run(self, places: Sequence[Any], log: Log) -> None:
+    def _run(self, places: Sequence[Place], log: Log) -> None:
         """Compute some blocks."""
         values, cut, calls, texts = self.values.copy(), self.cut, self.calls, log.texts
         shape: Shape | None = None
-        first, array = cut[0]
+        first, _ = cut[0]
         flat: list[tuple[int, np.ndarray]] = []
         for place in places:
             for number, array in cut:
@@ -165,6 +187,8 @@ class Blockwise:
             for k, (function, operands, result) in enumerate(calls):
                 if len(operands) == 2:
                     function(values[operands[0]], values[operands[1]], values[result])
+                elif len(operands) == 1:
+                    function(values[operands[0]], values[result])
                 else:
                     function(*[values[x] for x in operands], values[result])
                 if texts:
@@ -172,41 +196,32 @@ class Blockwise:
                     texts.clear()
 
 
-def converted(step: ChainStep) -> Sequence[Any]:
+def converted(fn: Callable[..., Any], operands: tuple[Operand, ...]) -> Sequence[Operand | np.ndarray]:
     """The operands with Python's numbers as arrays of the dtype to which NumPy converts them: at once instead of in each block."""
-    fn, operands = step.rule.numpys, step.operands
-    if type(fn) is not np.ufunc or not any(type(x) is float or type(x) is int for x in operands):
+    if type(fn) is not np.ufunc:
         return operands
-    kinds = tuple([type(x) if type(x) is float or type(x) is int else x.dtype for x in operands])
-    dtypes = loop_types(fn, kinds)
-    assert dtypes is not None
-    return [np.array(x, d) if type(x) is float or type(x) is int else x for x, d in zip(operands, dtypes, strict=False)]
-
-
-def collapsed(shape: Shape, arrays: Sequence[np.ndarray]) -> Shape:
-    """The shape with as few axes as all arrays, broadcast to it, allow: neighbouring ones over which they all step evenly are one."""
-    if all(a.flags.c_contiguous and a.shape == shape for a in arrays):
-        return (math.prod(shape),)
-    return merge_axes(shape, [np.broadcast_to(a, shape).strides for a in arrays]).sizes or (1,)
-
-
-def reshaped(array: np.ndarray, shape: Shape, space: Shape) -> np.ndarray:
-    """A view of an array, broadcast to the shape, with the axes of the space."""
-    if array.shape != shape:
-        array = np.broadcast_to(array, shape)
-    found = array.reshape(space)
-    assert np.may_share_memory(found, array)
+    kinds: list[Any] = []
+    places: list[int] = []
+    for k, x in enumerate(operands):
+        if isinstance(x, (float, int)):
+            places.append(k)
+            kinds.append(type(x))
+        else:
+            kinds.append(x.array.dtype if type(x) is ArrayOperand else x.kind[1])
+    found: list[Operand | np.ndarray] = [*operands]
+    if places:
+        dtypes = loop_types(fn, tuple(kinds))
+        assert dtypes is not None
+        for k in places:
+            found[k] = np.array(operands[k], dtypes[k])
     return found
 
 
-def blocks(space: Shape, elements: int) -> Iterator[Any]:
+def blocks(space: Shape, elements: int) -> list[Place]:
     """Indices of blocks of about so many elements."""
     inner = math.prod(space[1:])
     if inner <= elements or len(space) == 1:
         step = max(1, elements // inner)
-        for k in range(0, space[0], step):
-            yield slice(k, k + step)
-    else:
-        for k in range(space[0]):
-            for rest in blocks(space[1:], elements):
-                yield (k, *rest) if type(rest) is tuple else (k, rest)
+        return [slice(k, k + step) for k in range(0, space[0], step)]
+    rests = blocks(space[1:], elements)
+    return [(k, *(rest if isinstance(rest, tuple) else (rest,))) for k in range(space[0]) for rest in rests]

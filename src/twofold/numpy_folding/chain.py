@@ -1,51 +1,40 @@
-"""ChainNode operations, and how they are computed: one alone by NumPy, a chain block by block (`blocks`) or as one program (`compiled`).
+"""Pending operations, and how they are computed: one alone by NumPy, a chain block by block (`blocks`) or as one program (`compiled`).
 
-A chain is a graph of `ChainNode` nodes over memory. Its nodes refer to those that they read, and only weakly to the folding arrays whose
-contents they are: when a chain is computed, the nodes that still have an array are its results, and the others are never stored.
+A chain is a graph of `ChainNode` objects over memory. A node refers to the nodes that it reads, and only weakly to the folding array whose
+content it is. When a chain is computed, the nodes that still have an array are its results, and the others are never stored.
 
-A thread that computes a chain has claimed its nodes, in `_claimed`; other threads wait for these only. `LOCK` is held while nodes are
-claimed and results given, never in between.
+A thread that computes a chain has claimed its nodes, in `_claimed`; other threads wait for these nodes only. `LOCK` is held while nodes are
+claimed and while results are given, never in between.
 """
 
 import atexit
 import os
+from collections.abc import Sequence
+from operator import attrgetter
 from threading import Condition, get_ident
-from typing import Any, final
+from typing import final
 from weakref import ref
 
 import numpy as np
 
 from . import error_state
-from .blocks import ChainStep, computed, pays_alone
+from .blocks import Texts, computed, pays_alone
 from .error_state import State
-from .memory import LOCK, Memory, nobody
-from .rules import Rule
+from .memory import LOCK, ArrayOperand, Memory, Operand, Operation, View, array_of, nobody
+from .rules import ArrayKind, Rule
 from .sites import PATHS, Site
 
 #: Operations issued since the first of a chain from which it is computed before another joins.
 LONGEST = 64
-Kind = tuple[tuple[int, ...], np.dtype[Any]]
-_issued = 0
+#: The number of the last operation that waited.
+issued = 0
 #: The nodes that are being computed, and by which thread.
 _claimed: dict["ChainNode", int] = {}
 _changed = Condition(LOCK)
 #: Operations that may warn, by number, until they are computed: so their warnings come even if nobody reads the results.
 _watched: dict[int, "ChainNode"] = {}
 MOST_WATCHED = 64
-
-
-def issued() -> int:
-    """The number of the last operation that waited."""
-    return _issued
-
-
-class ArrayOperand:
-    """An operand that is there: an array, who looks at its memory (None for a copy that the operation holds), and where it was made."""
-
-    __slots__ = ("array", "memory", "site")
-
-    def __init__(self, array: np.ndarray, memory: Memory | None = None, where: Site | None = None) -> None:
-        self.array, self.memory, self.site = array, memory, where
+by_number = attrgetter("number")
 
 
 @final
@@ -55,7 +44,7 @@ class ChainNode:
     Attributes
     ----------
     rule, operands
-        What is computed: of `ArrayOperand`, `ChainNode` and numbers. The operands are empty once it is computed.
+        What is computed, and of what. The operands are empty once the result is there, so that nothing keeps their memory.
     kind
         Shape and dtype of the result.
     site, state
@@ -63,40 +52,47 @@ class ChainNode:
     number
         The larger, the later it was issued.
     owner
-        A weak reference to the folding array with this content.
+        A weak reference to the folding array with this content. A node without an owner is computed only if something else needs it.
     first
         The lowest number in its chain.
-    source
-        The result, once it is computed.
+    result
+        The result, once it is computed and stored.
     users
         Weak references to the pending operations that have it as an operand.
+    has_warned
+        Whether its floating-point errors were reported. A node that is not stored may be computed twice, but warns once, as in NumPy.
     """
 
-    __slots__ = ("__weakref__", "first", "kind", "number", "operands", "owner", "rule", "site", "source", "state", "users")
+    __slots__ = (
+        "__weakref__", "first", "has_warned", "kind", "number", "operands", "owner", "result", "rule", "site", "state", "users",
+    )  # fmt: skip
 
-    def __init__(self, rule: Rule, operands: tuple[Any, ...], kind: Kind, where: Site, state: State) -> None:
+    def __init__(self, rule: Rule, operands: tuple[Operand, ...], kind: ArrayKind, where: Site, state: State) -> None:
         """`LOCK` is held."""
         self.rule, self.operands, self.kind, self.site, self.state = rule, operands, kind, where, state
-        global _issued
-        self.number = _issued = _issued + 1
-        self.owner: Any = nobody
-        self.source: ArrayOperand | None = None
-        self.users: list[Any] = []
-        first = self.number
-        reference = ref(self)
+        global issued
+        self.number = first = issued = issued + 1
+        self.owner: ref[View] = nobody
+        self.result: ArrayOperand | None = None
+        self.users: list[ref[ChainNode]] = []
+        self.has_warned = False
+        reference: ref[ChainNode] = ref(self)
         for x in operands:
             if type(x) is ChainNode:
                 first = min(first, x.first)
                 x.users.append(reference)
             elif type(x) is ArrayOperand and x.memory is not None:
-                x.memory.read_by(reference)
+                pending = x.memory.pending
+                if len(pending) >= x.memory.limit:
+                    pending = x.memory.forget_what_has_read()
+                pending.append(reference)
         self.first = first
 
     def live_consumer(self) -> "ChainNode | None":
         """The result that needs this operation and was issued last, or nearly; None if nobody needs it. `LOCK` is held."""
         for reference in reversed(self.users):
             user = reference()
-            if user is not None and user.source is None:
+            if user is not None and user.result is None:
                 found = user.live_consumer()
                 if found is not None:
                     return found
@@ -106,84 +102,97 @@ class ChainNode:
         """Compute it, with whatever else its chain makes that a folding array waits for."""
         if _watched:
             compute_unread()
-        self._compute()
-
-    def _compute(self) -> None:
-        while (chain := self._claim()) is not None:
-            if isinstance(chain, ChainNode):  # of another shape
-                chain._compute()
-                continue
-            results: list[np.ndarray] = []
-            try:
-                results = chain.compute()
-            finally:
-                with LOCK:
-                    for pending in chain.order:
-                        _claimed.pop(pending, None)
-                        _watched.pop(pending.number, None)
-                    for pending, array in zip(chain.results, results, strict=False):
-                        if pending.source is None:
-                            pending.give(array)
-                    _changed.notify_all()
-            chain.report()
-
-    def _claim(self) -> "Chain | ChainNode | None":
-        """Claim what is to be computed for this result; or what must be computed before; None if it is there."""
-        me = get_ident()
-        with LOCK:
-            while self.source is None:
-                order = self._order()
-                for pending in order:
-                    if pending.kind[0] != self.kind[0]:
-                        return pending
-                if _claimed and any(_claimed.get(pending, me) != me for pending in order):
-                    _changed.wait()
-                    continue
-                _claimed.update(dict.fromkeys(order, me))
-                return Chain(order, [p for p in order if p is self or p.owner() is not None])
-        return None
-
-    def _order(self) -> "list[ChainNode]":
-        """What is to be computed, operands first: also what else needs an operation that is not a result, lest it be computed twice."""
-        found: set[ChainNode] = {self}
-        waiting: list[ChainNode] = [self]
-        while waiting:
-            pending = waiting.pop()
-            near = [x for x in pending.operands if type(x) is ChainNode and x.source is None]
-            if pending is not self and pending.owner() is None:
-                users = [u for r in pending.users if (u := r()) is not None and u.source is None and u not in found]
-                results = [u.live_consumer() for u in users]
-                near += [r for r in results if r is not None and r.kind[0] == self.kind[0]]
-            for x in near:
-                if x not in found:
-                    found.add(x)
-                    waiting.append(x)
-        return sorted(found, key=lambda p: p.number)
+        _compute([self], True)
 
     def give(self, found: np.ndarray) -> None:
         """Take the result. `LOCK` is held."""
         assert (found.shape, found.dtype) == self.kind, (found.shape, found.dtype, self.kind)
         memory = Memory(found)
-        memory.pending = self.users
-        self.source = ArrayOperand(found, memory, self.site)
+        memory.pending = [*self.users]  # what was to read the node reads its memory from now on
+        self.result = ArrayOperand(found, memory, self.site)
         self.operands, self.users = (), []
         owner = self.owner()
         if owner is not None:
-            self._give_to(owner, self.source)
+            _give_to(owner, self.result, memory)
 
-    def hand_over(self, array: Any) -> None:
+    def hand_over(self, array: View) -> None:
         """Give the result to the folding array, if that has not got it: the cycle collector clears `owner` before it calls finalizers."""
         with LOCK:
-            if array.pending is self and self.source is not None:
-                self._give_to(array, self.source)
+            result = self.result
+            if array.pending is self and result is not None and result.memory is not None:
+                _give_to(array, result, result.memory)
 
-    def _give_to(self, array: Any, source: ArrayOperand) -> None:
-        assert source.memory is not None
-        array.memory = source.memory
-        source.memory.add(array)
-        array.source = source
-        array.array = source.array
-        array.pending = None
+
+def _give_to(array: View, result: ArrayOperand, memory: Memory) -> None:
+    array.memory = memory
+    memory.add(array)
+    array.operand = result
+    array.array = result.array
+    array.pending = None  # last: other threads read `array` first, and take an array with neither for one that is changing
+
+
+def _compute(roots: Sequence[ChainNode], stored: bool) -> None:
+    """Compute operations of one shape; those that nobody can read are not ``stored``, but only warn."""
+    while (chain := _claim(roots, stored)) is not None:
+        if isinstance(chain, ChainNode):  # of another shape
+            _compute([chain], True)
+            continue
+        results: list[np.ndarray] = []
+        try:
+            results = chain.compute()
+        finally:
+            with LOCK:
+                for node in chain.order:
+                    _claimed.pop(node, None)
+                    _watched.pop(node.number, None)
+                for node, array in zip(chain.results, results, strict=False):
+                    if node.result is None:
+                        node.give(array)
+                _changed.notify_all()
+        chain.report()
+        return
+
+
+def _claim(roots: Sequence[ChainNode], stored: bool) -> "Chain | ChainNode | None":
+    """Claim what is to be computed for some results; or what must be computed before; None if all of them are there."""
+    me = get_ident()
+    with LOCK:
+        while True:
+            order = _order(roots)
+            if not order:
+                return None
+            shape = roots[0].kind[0]
+            taken = False
+            for node in order:
+                if node.kind[0] != shape:
+                    return node
+                taken = taken or _claimed.get(node, me) != me
+            if not taken:
+                _claimed.update(dict.fromkeys(order, me))
+                return Chain(order, [p for p in order if p.owner() is not None or (stored and p in roots)])
+            _changed.wait()
+
+
+def _order(roots: Sequence[ChainNode]) -> list[ChainNode]:
+    """What is to be computed, operands first: also what else needs an operation that is not a result, lest that be computed twice."""
+    waiting = [p for p in roots if p.result is None]
+    found = set(waiting)
+    asked = found.copy()
+    while waiting:
+        node = waiting.pop()
+        near = list(node.operands)
+        if node.owner() is None and node not in asked:
+            for reference in node.users:
+                user = reference()
+                if user is not None and user.result is None and user not in found:
+                    result = user.live_consumer()
+                    if result is not None and result.kind[0] == node.kind[0]:
+                        near.append(result)
+        for x in near:
+            if type(x) is ChainNode and x.result is None and x not in found:
+                found.add(x)
+                waiting.append(x)
+    return sorted(found, key=by_number)
 
 
 class Chain:
@@ -194,7 +203,7 @@ class Chain:
     order
         All operations, each after its operands; all of one shape.
     results
-        Those whose results are stored.
+        Those whose results are stored, in the same order.
     texts
         Floating-point errors, as NumPy logs them, by positions in the order.
     """
@@ -203,50 +212,47 @@ class Chain:
 
     def __init__(self, order: list[ChainNode], results: list[ChainNode]) -> None:
         self.order, self.results = order, results
-        self.texts: dict[int, set[str]] = {}
+        self.texts: Texts = {}
 
     def compute(self) -> list[np.ndarray]:
         """The results."""
         order = self.order
         if len(order) == 1:
             PATHS["single"] += 1
-            (pending,) = order
-            pending.site.alone += 1
-            if not pays_alone(pending.rule, pending.kind[0]):
-                found, texts = error_state.logged_call(pending.rule.numpys, [array_of(x) for x in pending.operands], {})
+            (node,) = order
+            node.site.alone += 1
+            if not pays_alone(node.rule, node.kind[0]):
+                found, texts = error_state.logged_call(node.rule.numpys, [value_of(x) for x in node.operands], {})
                 if texts:
                     self.texts[0] = set(texts)
-                return [found]
+                return [found] if self.results else []
         else:
-            for pending in order:
-                pending.site.joined += 1
-                for x in pending.operands:
+            for node in order:
+                node.site.joined += 1
+                for x in node.operands:
                     if type(x) is ArrayOperand and x.site is not None:
                         x.site.joined += 1
-            if order[-1].site.is_hot:
+            if order[-1].site.is_hot and self.results:
                 from . import compiled  # loads the graph, the compiler and LLVM
 
                 if all(compiled.has_program(p.rule.numpys, p.operands, p.state.is_quiet) for p in order):
                     PATHS["program"] += 1
-                    return compiled.computed(self._steps(), self._dead())
+                    return compiled.computed(order, self.results, self._dead())
             PATHS["blocks"] += 1
-        found, self.texts = computed(self._steps())
+        found, self.texts = computed(order, self.results)
         return found
-
-    def _steps(self) -> list[ChainStep]:
-        steps: dict[ChainNode, ChainStep] = {}
-        for p in self.order:
-            operands = [steps[x] if type(x) is ChainNode and x in steps else array_of(x) for x in p.operands]
-            steps[p] = ChainStep(p.rule, operands, p.kind, p in self.results)
-        return list(steps.values())
 
     def _dead(self) -> list[np.ndarray]:
         """The arrays whose memory a result may take: nobody looks at it, and nothing else reads it."""
-        sources = {id(x): x for p in self.order for y in p.operands if (x := array_operand_of(y)) is not None}
-        memories = [x.memory for x in sources.values()]
+        read: dict[int, ArrayOperand] = {}
+        for x in [x for node in self.order for x in node.operands if not isinstance(x, (float, int))]:
+            operand = x if type(x) is ArrayOperand else x.result
+            if operand is not None:
+                read[id(operand)] = operand
+        memories = [x.memory for x in read.values()]
         return [
             x.array
-            for x in sources.values()
+            for x in read.values()
             if x.memory is not None
             and x.array is x.memory.owner
             and not x.memory.is_seen()
@@ -255,21 +261,25 @@ class Chain:
             and x.array.flags.writeable
         ]
 
-    def _is_over(self, reader: ChainNode) -> bool:
+    def _is_over(self, reader: Operation) -> bool:
         """Whether nobody has to compute an operation again after this chain."""
-        if reader not in self.order:
+        node = next((p for p in self.order if p is reader), None)
+        if node is None:
             return False
-        return reader in self.results or all(user in self.order for r in reader.users if (user := r()) is not None)
+        return node in self.results or all(user in self.order for r in node.users if (user := r()) is not None)
 
     def report(self) -> None:
         """Warn as NumPy would have done, in the order of the program."""
         for k in sorted(self.texts):
-            error_state.report(self.texts[k], self.order[k].site, self.order[k].state)
+            node = self.order[k]
+            if not node.has_warned:
+                node.has_warned = True
+                error_state.report(self.texts[k], node.site, node.state)
 
 
-def watch(pending: ChainNode) -> None:
+def watch(node: ChainNode) -> None:
     """Note an operation that may warn."""
-    _watched[pending.number] = pending
+    _watched[node.number] = node
     if len(_watched) > MOST_WATCHED:
         compute_unread()
         while len(_watched) > MOST_WATCHED:
@@ -277,32 +287,38 @@ def watch(pending: ChainNode) -> None:
 
 
 def compute_unread() -> None:
-    """Compute what may warn and nobody can read any more."""
-    for pending in list(_watched.values()):
-        with LOCK:
-            is_unread = pending.source is None and pending.live_consumer() is None
-            if is_unread:
-                _watched.pop(pending.number, None)
-        if is_unread:
-            pending._compute()
+    """Compute what may warn and nobody can read any more: successive operations of one shape in one pass, which stores no result.
+
+    A loop that drops a result in each iteration leaves many of them. Computed one by one, each would take a claim, a pass over its operands
+    and an array for a result that nobody reads.
+    """
+    groups: list[list[ChainNode]] = []
+    with LOCK:
+        for node in list(_watched.values()):
+            if node.result is None and (node.live_consumer() if node.users else node.owner()) is None:
+                del _watched[node.number]
+                if not groups or groups[-1][0].kind[0] != node.kind[0]:
+                    groups.append([])
+                groups[-1].append(node)
+    for k, nodes in enumerate(groups):
+        try:
+            _compute(nodes, False)
+        except BaseException:
+            # such as a warning that the program has made an error since: the next read reports the rest
+            _watched.update((node.number, node) for rest in groups[k:] for node in rest if not node.has_warned)
+            raise
 
 
 @atexit.register
 def compute_watched() -> None:
     """Compute what may warn, at the end of the program."""
-    for pending in list(_watched.values()):
-        pending.compute()
+    for node in list(_watched.values()):
+        node.compute()
 
 
-def array_operand_of(x: Any) -> ArrayOperand | None:
-    """The array that an operand is, if it is there."""
-    return x if type(x) is ArrayOperand else x.source if type(x) is ChainNode else None
-
-
-def array_of(x: Any) -> Any:
+def value_of(x: Operand) -> np.ndarray | float:
     """An operand that is there, for NumPy."""
-    source = array_operand_of(x)
-    return x if source is None else source.array
+    return x if isinstance(x, (float, int)) else array_of(x)
 
 
 def _before_fork() -> None:

@@ -3,7 +3,7 @@
 Loads the graph, the operators and the compiler, so that only programs that need it pay for it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -20,18 +20,18 @@ from ..opdef.spec import BoundOp
 from ..ops import elementwise_math, primitive_arithmetic
 from ..program.cache import PROGRAMS, CacheEntry
 from ..program.compile import Program
-from .blocks import ChainStep
+from .memory import ArrayOperand, Operand, Operation, array_of
 from .rules import CASTS, COMPILED, RULES, WARNING
 
 #: Twofold's operators, by NumPy's functions.
-SIGS: dict[Any, BoundOp] = {u: next(op for op in OPS.values() if u.__name__ in op.front.numpy_names).bind() for u in COMPILED}
-SIGS |= {np.where: primitive_arithmetic.where.bind(), np.clip: elementwise_math.clip_range.bind()}
-SIGS |= {RULES[dtype].numpys: primitive_arithmetic.astype.bind(dtype=dtype.name) for dtype in CASTS}
+BOUND: dict[Any, BoundOp] = {u: next(op for op in OPS.values() if u.__name__ in op.front.numpy_names).bind() for u in COMPILED}
+BOUND |= {np.where: primitive_arithmetic.where.bind(), np.clip: elementwise_math.clip_range.bind()}
+BOUND |= {RULES[dtype].numpys: primitive_arithmetic.astype.bind(dtype=dtype.name) for dtype in CASTS}
 
 
-def has_program(fn: Any, operands: Sequence[Any], is_quiet: bool) -> bool:
+def has_program(fn: Callable[..., Any], operands: Sequence[Operand], is_quiet: bool) -> bool:
     """Whether a program may contain a function of operands: it warns of nothing but overflow, or warnings are ignored."""
-    if fn not in SIGS:
+    if fn not in BOUND:
         return False
     return is_quiet or fn not in WARNING or (fn is np.divide and all(type(x) in (float, int) and x != 0 for x in operands[1:]))
 
@@ -51,24 +51,24 @@ class _Known(CacheEntry):
 class _Graph:
     """A chain as a graph, whose leaves are numbered in the order in which they are met."""
 
-    def __init__(self, steps: Sequence[ChainStep]) -> None:
+    def __init__(self, order: Sequence[Operation]) -> None:
         bound_tables()
-        self.nodes: dict[ChainStep, Node] = {}
-        self.data: dict[Any, Any] = {}
-        self.arrays: dict[int, Node] = {}
-        for step in steps:
-            bound_op, inputs = SIGS[step.rule.numpys], tuple([self._node(x) for x in step.operands])
-            self.nodes[step] = bound_op.typed.get(inputs) or apply(bound_op, inputs)
+        self.nodes: dict[Operation, Node] = {}
+        self.data: dict[Leaf, np.ndarray | float] = {}
+        self.arrays: dict[int, Leaf] = {}
+        for node in order:
+            bound_op, inputs = BOUND[node.rule.numpys], tuple([self._node(x) for x in node.operands])
+            self.nodes[node] = bound_op.typed.get(inputs) or apply(bound_op, inputs)
 
-    def _node(self, x: Any) -> Node:
-        if isinstance(x, ChainStep):
+    def _node(self, x: Operand) -> Node:
+        if isinstance(x, (float, int)):
+            node = FLOAT_LEAVES[~len(self.data)] if type(x) is float else scalar_node(x, ~len(self.data))
+            if isinstance(node, Leaf):
+                self.data[node] = x
+            return node
+        if type(x) is not ArrayOperand and x in self.nodes:
             return self.nodes[x]
-        if isinstance(x, np.ndarray):
-            return self._array(x)
-        node = FLOAT_LEAVES[~len(self.data)] if type(x) is float else scalar_node(x, ~len(self.data))
-        if isinstance(node, Leaf):
-            self.data[node] = x
-        return node
+        return self._array(array_of(x))
 
     def _array(self, array: np.ndarray) -> Node:
         found = self.arrays.get(id(array))
@@ -78,23 +78,25 @@ class _Graph:
         return found
 
 
-def computed(steps: Sequence[ChainStep], dead: Sequence[np.ndarray]) -> list[np.ndarray]:
+def computed(order: Sequence[Operation], stored: Sequence[Operation], dead: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Compute a chain by its program.
 
     Parameters
     ----------
-    steps
-        The chain.
+    order
+        The operations, each after its operands.
+    stored
+        Those whose results are wanted.
     dead
         Arrays whose memory a result may take.
 
     Returns
     -------
     list of numpy.ndarray
-        The stored results.
+        These results.
     """
-    graph = _Graph(steps)
-    outputs = tuple([graph.nodes[step] for step in steps if step.is_stored])
+    graph = _Graph(order)
+    outputs = tuple([graph.nodes[node] for node in stored])
     donated = tuple([graph.arrays[id(array)] for array in dead])
     known = PROGRAMS.get_or(("chain", outputs, donated), partial(_Known, outputs, list(graph.data), donated))
     arrays = [graph.data[n] for n in known.reads]

@@ -168,10 +168,9 @@ def _handle(text: str, site: Site, state: State) -> None:
     key = KEYS[text.partition(" ")[0]]
     mode = state.modes[key]
     if mode == "warn":
-        line = next((n for begin, end, n in site.code.co_lines() if begin <= site.instruction < end), None)
         module = sys.modules.get(site.module)
         registry = {} if module is None else vars(module).setdefault("__warningregistry__", {})
-        warnings.warn_explicit(text, RuntimeWarning, site.code.co_filename, line or site.code.co_firstlineno, site.module, registry)
+        warnings.warn_explicit(text, RuntimeWarning, site.code.co_filename, site.line, site.module, registry)
     elif mode == "raise":
         raise FloatingPointError(text)
     elif mode == "call":

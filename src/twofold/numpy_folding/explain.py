@@ -39,12 +39,6 @@ class Line(NamedTuple):
         return f"{self.file}:{self.line}: " + "; ".join(filter(None, (counts, reasons and f"at once: {reasons}")))
 
 
-def line_of(where: Site) -> int:
-    """The line of a site."""
-    found = next((n for begin, end, n in where.code.co_lines() if begin <= where.instruction < end), None)
-    return found or where.code.co_firstlineno
-
-
 def lines() -> list[Line]:
     """The lines that computed or made large arrays, those that computed most elements first, then in the order of the program.
 
@@ -56,7 +50,7 @@ def lines() -> list[Line]:
     """
     sites: dict[tuple[str, int], list[Site]] = {}
     for where in list(SITES.values()):
-        sites.setdefault((where.code.co_filename, line_of(where)), []).append(where)
+        sites.setdefault((where.code.co_filename, where.line), []).append(where)
     found = []
     for (file, line), own in sites.items():
         reasons: Counter[str] = Counter()

@@ -14,10 +14,13 @@ of state; nobody computes while holding it.
 
 from collections.abc import Callable, Iterator
 from threading import RLock
-from typing import Any
+from typing import Any, Protocol, final
 from weakref import ref
 
 import numpy as np
+
+from .rules import ArrayKind, Rule
+from .sites import Site
 
 LOCK = RLock()  # reentrant, as a signal handler may interrupt the thread that holds it
 #: Dead references to folding arrays are dropped when a memory has more than this many.
@@ -26,10 +29,56 @@ MOST_REFERENCES = 8
 MOST_READERS = 32
 
 
-def nobody() -> None:
-    """A dead weak reference."""
+class Operation(Protocol):
+    """A pending operation, which `chain.ChainNode` is: as Memory, and what computes chains, know it."""
+
+    @property
+    def rule(self) -> Rule:
+        """What is computed."""
+        ...
+
+    @property
+    def operands(self) -> "tuple[Operand, ...]":
+        """Of what."""
+        ...
+
+    @property
+    def kind(self) -> ArrayKind:
+        """Shape and dtype of the result."""
+        ...
+
+    @property
+    def result(self) -> "ArrayOperand | None":
+        """The result, once it is computed and stored."""
+        ...
+
+    def live_consumer(self) -> "Operation | None":
+        """The result that needs this operation and was issued last, or nearly; None if nobody needs it. `LOCK` is held."""
+        ...
+
+    def compute(self) -> None:
+        """Compute it."""
 
 
+class View(Protocol):
+    """A folding array: as its memory, and the operation that gives its content, know it."""
+
+    array: np.ndarray | None
+    leased: np.ndarray | None
+    memory: "Memory"
+    operand: "ArrayOperand | None"
+    pending: Any
+
+
+class _Gone:
+    __slots__ = ("__weakref__",)
+
+
+#: A dead weak reference: what refers to nobody.
+nobody: "ref[Any]" = ref(_Gone())
+
+
+@final
 class Memory:
     """The memory of one array that owns it.
 
@@ -47,20 +96,22 @@ class Memory:
         Weak references to the folding arrays over it.
     pending
         Weak references to the pending operations that have it as an operand, the oldest first.
+    limit
+        How many of these there may be before dead references are dropped.
     """
 
-    __slots__ = ("__weakref__", "_limit", "arrays", "lease", "owner", "pending", "pin", "root")
+    __slots__ = ("__weakref__", "arrays", "lease", "limit", "owner", "pending", "pin", "root")
 
     def __init__(self, owner: np.ndarray) -> None:
         self.owner = owner
         self.root: np.ndarray = owner.base if type(owner.base) is np.ndarray else owner  # from Twofold's pool: a view of a loan
-        self.lease: Callable[[], np.ndarray | None] = nobody
+        self.lease: ref[np.ndarray] = nobody
         self.pin: np.ndarray | None = None
-        self.arrays: list[Any] = []
-        self.pending: list[Any] = []
-        self._limit = MOST_READERS
+        self.arrays: list[ref[View]] = []
+        self.pending: list[Callable[[], Operation | None]] = []
+        self.limit = MOST_READERS
 
-    def add(self, array: Any) -> None:
+    def add(self, array: "View") -> None:
         """Note a folding array."""
         if len(self.arrays) > MOST_REFERENCES:
             self.arrays = [r for r in self.arrays if r() is not None]
@@ -95,25 +146,24 @@ class Memory:
         """Whether anybody looks at it, the folding arrays included."""
         return self.lease() is not None or any(r() is not None for r in self.arrays)
 
-    def read_by(self, reference: Any) -> None:
-        """Note a pending operation that has it as an operand."""
-        if len(self.pending) >= self._limit:
-            self.pending = [r for r in self.pending if (p := r()) is not None and p.source is None]
-            self._limit = max(MOST_READERS, 2 * len(self.pending))
-        self.pending.append(reference)
+    def forget_what_has_read(self) -> list[Callable[[], Operation | None]]:
+        """Drop the operations that will not read it any more; the list to which the next reader is added."""
+        self.pending = [r for r in self.pending if (p := r()) is not None and p.result is None]
+        self.limit = max(MOST_READERS, 2 * len(self.pending))
+        return self.pending
 
-    def readers(self) -> Iterator[Any]:
+    def readers(self) -> "Iterator[Operation]":
         """The operations that will read it."""
         for r in self.pending:
             found = r()
-            if found is not None and found.source is None:
+            if found is not None and found.result is None:
                 yield found
 
-    def _live_reader(self) -> Any:
+    def _live_reader(self) -> "Operation | None":
         """A result that would read the memory later; the newest first: it may contain the others. `LOCK` is held."""
         while self.pending:
             reader = self.pending[-1]()
-            found = None if reader is None or reader.source is not None else reader.live_consumer()
+            found = None if reader is None or reader.result is not None else reader.live_consumer()
             if found is not None:
                 return found
             self.pending.pop()
@@ -126,3 +176,34 @@ class Memory:
                 found = self._live_reader()
             if found is not None:
                 found.compute()
+
+
+@final
+class ArrayOperand:
+    """An operand that is there.
+
+    Attributes
+    ----------
+    array
+        The array.
+    memory
+        Who looks at its memory; None for a copy, which only the operations that read it know.
+    site
+        Where it was made, if a site of the program made it.
+    """
+
+    __slots__ = ("array", "memory", "site")
+
+    def __init__(self, array: np.ndarray, memory: Memory | None = None, where: Site | None = None) -> None:
+        self.array, self.memory, self.site = array, memory, where
+
+
+#: What an operation is applied to.
+Operand = Operation | ArrayOperand | float
+
+
+def array_of(x: Operation | ArrayOperand) -> np.ndarray:
+    """The array of an operand that is there."""
+    operand = x if type(x) is ArrayOperand else x.result
+    assert operand is not None
+    return operand.array

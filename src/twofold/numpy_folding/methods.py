@@ -144,7 +144,7 @@ def _astype(self: FoldingArray, dtype: Any, *args: Any, **options: Any) -> Any:
         kind = np.dtype(dtype)
         if kind in CASTS and kind != self.dtype:
             found = operation(kind, (self,), where)
-            if not isinstance(found, str):
+            if type(found) is FoldingArray:
                 return found
             reason = found
     where.count(reason)

@@ -38,7 +38,7 @@ POWERS = {2: np.square, 0.5: np.sqrt, -1: np.reciprocal}
 def applied(ufunc: np.ufunc, operands: tuple[Any, ...], where: Site) -> Any:
     """A ufunc of operands: pending where it may be, else at once."""
     found = operation(ufunc, operands, where)
-    if not isinstance(found, str):
+    if type(found) is FoldingArray:
         return found
     where.count(found)
     return ufunc_now(ufunc, operands, {}, where)
@@ -96,7 +96,7 @@ def _power(self: FoldingArray, other: Any, modulo: Any = None) -> Any:
         return applied(special, (self,), where)
     if type(other) is FoldingArray or (is_number and kind == "f" and other != 1):
         found = operation(np.power, (self, other), where)
-        if not isinstance(found, str):
+        if type(found) is FoldingArray:
             return found
     # not the ufunc: the operator has special cases of its own
     where.count(found)
@@ -147,7 +147,7 @@ def _array_function(self: FoldingArray, func: Any, types: Any, args: tuple[Any, 
     where = site()
     if not kwargs and len(args) == 3 and (func is np.where or func is np.clip):
         found = operation(func, args, where)
-        if not isinstance(found, str):
+        if type(found) is FoldingArray:
             return found
         where.count(found)
     elif func not in IDLE:

@@ -82,6 +82,8 @@ _NUMBERS = frozenset(d.num for d in FOLDABLE)
 RANGES = {d: (int(np.iinfo(d).min), int(np.iinfo(d).max)) for d in FOLDABLE if d.kind in "iu"}
 LARGEST = 3.4e38
 Shape = tuple[int, ...]
+#: The shape and dtype of an array.
+ArrayKind = tuple[Shape, np.dtype[Any]]
 #: An operand's dtype, or the class of a Python number.
 Kind = Any
 
@@ -97,7 +99,7 @@ class TypedRule(NamedTuple):
     Attributes
     ----------
     rule
-        The functions; None if the operation cannot wait.
+        The functions.
     kind, size
         Shape and dtype of the result, and its number of elements.
     numbers
@@ -108,57 +110,55 @@ class TypedRule(NamedTuple):
         Whether it warns of ordinary elements: zero, or negative.
     """
 
-    rule: Rule | None
-    kind: tuple[Shape, np.dtype[Any]] = ((), np.dtype(bool))
-    size: int = 0
-    numbers: tuple[np.dtype[Any], ...] = ()
-    holds: bool = False
-    warns: bool = False
+    rule: Rule
+    kind: ArrayKind
+    size: int
+    numbers: tuple[np.dtype[Any], ...]
+    holds: bool
+    warns: bool
 
 
-NEVER = TypedRule(None)
-_PLANS: dict[tuple[Any, ...], TypedRule] = {}
-MOST_PLANS = 4096
+MOST_TYPED = 4096
 #: Bytes per element from which `SETTINGS.fold_elements` elements fold: as many bools or bytes stay in the cache, where NumPy is faster.
 LEAST_WIDTH = 4
 
 
-def typed_rule(signature: tuple[Any, ...]) -> TypedRule:
-    """The plan of an operation.
-
-    Parameters
-    ----------
-    signature
-        A key of `RULES`, and for each operand its shape and dtype, or the class of a Python number.
-    """
-    found = _PLANS.get(signature)
-    if found is None:
-        if len(_PLANS) >= MOST_PLANS:
-            _PLANS.clear()
-        found = _PLANS[signature] = _planned(*signature)
-    return found
-
-
-def _planned(key: Any, *kinds: Any) -> TypedRule:
+def _typed(key: Any, *kinds: Any) -> TypedRule | None:
     rule = RULES.get(key)
     arrays = [k for k in kinds if type(k) is tuple]
     if rule is None or not arrays:
-        return NEVER
+        return None
     dtype = result_type(key, tuple([k[1] if type(k) is tuple else k for k in kinds]))
     shape: Shape | None = ()
     for k in arrays:
         shape = None if shape is None else broadcast(shape, k[0])
     if dtype is None or not shape or (size := math.prod(shape)) < SETTINGS.fold_elements:
-        return NEVER
+        return None
     dtypes = [k[1] for k in arrays]
     if size * max(d.itemsize for d in (dtype, *dtypes)) < LEAST_WIDTH * SETTINGS.fold_elements:
-        return NEVER
+        return None
     # integers may be too large even for double precision
     numbers = (
         [d for d in dtypes if d.kind in "iu" or d == np.float32 or (d.kind == "f" and int in kinds)] if len(arrays) < len(kinds) else []
     )
     small = any(not k[0] or math.prod(k[0]) < SETTINGS.fold_elements for k in arrays)  # scalars are NumPy's from any size
     return TypedRule(rule, (shape, dtype), size, tuple(numbers), small, key in WARNING)
+
+
+class TypedRules(dict[tuple[Any, ...], TypedRule | None]):
+    """What NumPy computes at once is None. The signature: a key of `RULES`, and for each operand its kind, or the class of a Python number.
+
+    A dictionary, since looking up what is known already enters no function of Python.
+    """
+
+    def __missing__(self, signature: tuple[Any, ...]) -> TypedRule | None:
+        if len(self) >= MOST_TYPED:
+            self.clear()
+        found = self[signature] = _typed(*signature)
+        return found
+
+
+TYPED = TypedRules()
 
 
 def result_type(key: Any, kinds: tuple[Kind, ...]) -> np.dtype[Any] | None:

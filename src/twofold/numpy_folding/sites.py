@@ -9,7 +9,7 @@ from functools import partial
 from sys import _getframe
 from types import FrameType
 
-from ..instructions import ByInstruction
+from ..instructions import ByInstruction, InstructionSite
 from .importing import is_own
 from .reasons import HANDED_OUT, numpys
 
@@ -26,17 +26,15 @@ ALONE = 16
 PATHS = {"single": 0, "blocks": 0, "program": 0, "now": 0, "view": 0, "exported": 0}
 
 
-class Site:
-    """An instruction of the program.
+class Site(InstructionSite):
+    """An instruction; ``alone`` counts the results that were read before another operation joined them.
 
     Attributes
     ----------
-    code, instruction, module
-        Where it is, and the name of its module.
+    module
+        The name of its module.
     elements
         How many it has computed.
-    alone
-        How many of its results were read before another operation joined them.
     joined
         How many of its arrays became part of a chain.
     folded
@@ -49,12 +47,12 @@ class Site:
         Whether it is in the program's own code. What libraries make of folding arrays is NumPy's: their compiled code may insist on it.
     """
 
-    __slots__ = ("alone", "code", "elements", "folded", "instruction", "is_own", "joined", "made", "module", "reasons")
+    __slots__ = ("elements", "folded", "is_own", "joined", "made", "module", "reasons")
 
     def __init__(self, frame: FrameType) -> None:
-        self.code, self.instruction = frame.f_code, frame.f_lasti
+        super().__init__(frame.f_code, frame.f_lasti)
         self.module, self.is_own = str(frame.f_globals.get("__name__")), is_in_program(frame)
-        self.elements = self.alone = self.joined = self.folded = self.made = 0
+        self.elements = self.joined = self.folded = self.made = 0
         self.reasons: dict[str, int] = {}
 
     def folds(self, size: int) -> bool:
