@@ -5,17 +5,18 @@ This file has the states, indexing and Python's protocols. `operators` and `meth
 
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, final
 from weakref import ref
 
 import numpy as np
 
 from ..config import SETTINGS
+from ..generated_methods import attach_method
 from .chain import ChainNode
 from .memory import ArrayOperand, Memory
 from .reasons import GATHERED, NEVER_JOINED, WRITTEN, of_dtype
-from .rules import is_foldable
+from .rules import ArrayKind, is_foldable
 from .sites import PATHS, Site, handed_out, ran_at_once, site
 
 #: Elements from which arrays fold.
@@ -29,12 +30,12 @@ new = object.__new__
 class _Class(type):
     """The class of `FoldingArray`: ``type(x) == numpy.ndarray`` holds; ``is`` cannot."""
 
-    __name__ = property(lambda cls: "ndarray")  # type: ignore[assignment]  # what Python writes into its messages is the class's own
+    __name__: Any = property(lambda cls: "ndarray")  # what Python writes into its messages is the class's own
 
     # Built-in functions: NumPy looks a class up while it has no reference to the object, which another thread could free if code in
     # Python ran. The tuple finds the class itself by asking this method again.
-    __eq__ = (NDARRAY,).__contains__  # type: ignore[assignment]
-    __hash__ = type.__hash__.__get__(NDARRAY)  # type: ignore[assignment]
+    __eq__: Any = (NDARRAY,).__contains__
+    __hash__ = type.__hash__.__get__(NDARRAY)
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, NDARRAY)  # what ``isinstance(small, type(large))`` asks
@@ -67,15 +68,19 @@ class FoldingArray(metaclass=_Class):
 
     __slots__ = ("__weakref__", "array", "kind", "leased", "memory", "operand", "pending", "site")
     __array_priority__ = 1000.0
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: Any = None
 
     array: np.ndarray | None
     leased: np.ndarray | None
     memory: Memory
     operand: ArrayOperand | None
     pending: ChainNode | None
-    kind: tuple[tuple[int, ...], np.dtype[Any]]
+    kind: ArrayKind
     site: Site
+    # attached by `methods`, `flat` and `face`
+    copy: Callable[..., Any]
+    flat: Any
+    __array_namespace__: Any
 
     def __new__(cls, *args: Any, **options: Any) -> Any:
         """What ``type(x)(shape, …)`` gives: NumPy's array."""
@@ -177,7 +182,8 @@ class FoldingArray(metaclass=_Class):
             site().count(WRITTEN)
 
     def __delitem__(self, key: Any) -> None:
-        del self.ready()[key]  # type: ignore[attr-defined]  # NumPy's error
+        array: Any = self.ready()
+        del array[key]  # NumPy's error
 
     def __iter__(self) -> Iterator[Any]:
         if self.ndim > 1 and self.size // max(len(self), 1) >= LEAST:
@@ -264,8 +270,8 @@ class FoldingArray(metaclass=_Class):
     @property
     def ctypes(self) -> Any:
         """As NumPy's: the memory counts as looked at from now on."""
-        found = self.pinned().view().ctypes
-        found._arr = self  # type: ignore[attr-defined]  # what its pointers keep alive
+        found: Any = self.pinned().view().ctypes
+        found._arr = self  # what its pointers keep alive
         return found
 
     @property
@@ -329,10 +335,10 @@ class FoldingArray(metaclass=_Class):
         return self.shown().view().__reduce_ex__(protocol)
 
     def __copy__(self) -> Any:
-        return self.copy("K")  # type: ignore[attr-defined]
+        return self.copy("K")
 
     def __deepcopy__(self, memo: Any) -> Any:
-        return self.copy("K")  # type: ignore[attr-defined]
+        return self.copy("K")
 
     def __dir__(self) -> list[str]:
         return dir(NDARRAY)
@@ -470,4 +476,5 @@ if sys.version_info >= (3, 12):
     def _release_buffer(self: FoldingArray, view: memoryview) -> None:
         """Nothing; where there is no such method, NumPy's `frombuffer` does not keep the buffer but the array."""
 
-    FoldingArray.__buffer__, FoldingArray.__release_buffer__ = _buffer, _release_buffer  # type: ignore[attr-defined]
+    attach_method(FoldingArray, "__buffer__", _buffer)
+    attach_method(FoldingArray, "__release_buffer__", _release_buffer)

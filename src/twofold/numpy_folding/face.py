@@ -114,7 +114,7 @@ def _numpy() -> Any:
 
 #: What a script imports as ``numpy``.
 numpy = _numpy()
-_namespace = FoldingArray.__array_namespace__  # type: ignore[attr-defined]
+_namespace = FoldingArray.__array_namespace__
 
 
 def _array_namespace(self: FoldingArray, *, api_version: str | None = None) -> Any:

@@ -14,7 +14,7 @@ class Flat:
 
     __slots__ = ("_iterator",)
     __class__: Any = property(lambda self: np.flatiter)
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: Any = None
 
     def __init__(self, array: FoldingArray) -> None:
         self._iterator = array.shown().view().flat
@@ -29,7 +29,8 @@ class Flat:
         self._iterator[index_of(key)] = value.ready() if type(value) is FoldingArray else value
 
     def __delitem__(self, key: Any) -> None:
-        del self._iterator[key]  # type: ignore[attr-defined]  # NumPy's error
+        iterator: Any = self._iterator
+        del iterator[key]  # NumPy's error
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._iterator)
@@ -61,4 +62,4 @@ def _assign(self: FoldingArray, value: Any) -> None:
     Flat(self)[...] = value
 
 
-FoldingArray.flat = property(Flat, _assign, doc="As NumPy's.")  # type: ignore[attr-defined]
+FoldingArray.flat = property(Flat, _assign, doc="As NumPy's.")

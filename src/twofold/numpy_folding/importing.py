@@ -13,8 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
-__all__ = ["Importers", "install", "is_import", "is_own", "uninstall"]
-
 #: The names under which a program's first module runs: in its own process, and in a spawned child.
 FIRST: dict[str | None, bool] = {"__main__": True, "__mp_main__": True}
 
@@ -130,13 +128,13 @@ def install(importers: Importers, load: Callable[[], ModuleType]) -> None:
         level: int = 0,
     ) -> Any:
         if name[:5] != "numpy" or level or name.partition(".")[0] != "numpy" or not sees_another(globals):
-            return before(name, globals, locals, fromlist, level)  # type: ignore[arg-type]
-        before(name, globals, locals, fromlist, 0)  # type: ignore[arg-type]  # loads the submodules, or says that there is none
+            return before(name, globals, locals, fromlist, level)
+        before(name, globals, locals, fromlist, 0)  # loads the submodules, or says that there is none
         return below(load(), name) if fromlist else load()
 
     __import__.__code__ = _hidden(__import__.__code__)
     _installed.append(_Installed(__import__, before, importers, dict(FIRST)))
-    builtins.__import__ = __import__  # type: ignore[assignment]
+    builtins.__import__ = __import__
 
 
 def below(module: Any, name: str) -> Any:

@@ -17,27 +17,10 @@ from .sites import ran_at_once, site
 LOCAL = Device._local
 
 #: Functions whose large results nobody else can know, whatever they are given.
-NAMES = [
-    "zeros",
-    "ones",
-    "empty",
-    "full",
-    "linspace",
-    "logspace",
-    "geomspace",
-    "arange",
-    "eye",
-    "identity",
-    "tri",
-    "vander",
-    "indices",
-    "fromiter",
-    "fromfile",
-    "fromstring",
-    "loadtxt",
-    "genfromtxt",
-    "load",
-]
+NAMES = (
+    "zeros", "ones", "empty", "full", "linspace", "logspace", "geomspace", "arange", "eye", "identity", "tri", "vander", "indices",
+    "fromiter", "fromfile", "fromstring", "loadtxt", "genfromtxt", "load",
+)  # fmt: skip
 #: Those of a shape and a dtype alone.
 FILLED = ("zeros", "ones", "empty")
 #: Functions that may return what they are given.
@@ -46,55 +29,14 @@ CONVERSIONS = ["asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "
 SEQUENCES = (list, tuple, int, float, complex, range)
 MISSING: Any = object()
 #: Draws of NumPy's generators; large ones fold.
-DRAWS = [
-    "rand",
-    "randn",
-    "random",
-    "random_sample",
-    "ranf",
-    "sample",
-    "normal",
-    "uniform",
-    "standard_normal",
-    "randint",
-    "random_integers",
-    "integers",
-    "choice",
-    "exponential",
-    "poisson",
-    "binomial",
-    "beta",
-    "gamma",
-    "lognormal",
-    "laplace",
-    "logistic",
-    "gumbel",
-    "rayleigh",
-    "weibull",
-    "pareto",
-    "power",
-    "triangular",
-    "vonmises",
-    "wald",
-    "zipf",
-    "chisquare",
-    "noncentral_chisquare",
-    "f",
-    "noncentral_f",
-    "standard_cauchy",
-    "standard_exponential",
-    "standard_gamma",
-    "standard_t",
-    "geometric",
-    "hypergeometric",
-    "logseries",
-    "negative_binomial",
-    "multinomial",
-    "dirichlet",
-    "multivariate_normal",
-    "permutation",
+DRAWS = (
+    "rand", "randn", "random", "random_sample", "ranf", "sample", "normal", "uniform", "standard_normal", "randint",
+    "random_integers", "integers", "choice", "exponential", "poisson", "binomial", "beta", "gamma", "lognormal", "laplace",
+    "logistic", "gumbel", "rayleigh", "weibull", "pareto", "power", "triangular", "vonmises", "wald", "zipf", "chisquare",
+    "noncentral_chisquare", "f", "noncentral_f", "standard_cauchy", "standard_exponential", "standard_gamma", "standard_t",
+    "geometric", "hypergeometric", "logseries", "negative_binomial", "multinomial", "dirichlet", "multivariate_normal", "permutation",
     "permuted",
-]
+)  # fmt: skip
 #: Other names of ``random_sample``, which are no methods.
 SAMPLES = ("ranf", "sample")
 
@@ -211,7 +153,10 @@ def meshgrid(face: Any, *xi: Any, **options: Any) -> Any:
     return type(found)([folded(x) if type(x) is NDARRAY and x.size >= LEAST else x for x in found])
 
 
-class Grid(type(np.mgrid)):  # type: ignore[misc]  # final in the stubs only
+_Grid: Any = type(np.mgrid)
+
+
+class Grid(_Grid):
     """``numpy.mgrid``, whose large results fold."""
 
     def __getitem__(self, key: Any) -> Any:
@@ -266,15 +211,16 @@ def _copied(self: Any, memo: dict[int, Any]) -> Any:
     return found
 
 
-def generator_class(base: type) -> type:
+def generator_class(base: type[np.random.Generator] | type[np.random.RandomState]) -> type:
     """A class of NumPy's generators whose large draws fold."""
     own: dict[str, Any] = {name: draw(getattr(base, name)) for name in DRAWS if name in dir(base)}
     own["__deepcopy__"] = _copied
-    own |= {"shuffle": shuffle(base.shuffle), "__module__": base.__module__, "__doc__": base.__doc__}  # type: ignore[attr-defined]
+    own |= {"shuffle": shuffle(base.shuffle), "__module__": base.__module__, "__doc__": base.__doc__}
     return GeneratorClass(base.__name__, (base,), own)
 
 
 def drawing(name: str, draws: Callable[[Callable[..., Any]], Callable[..., Any]] = draw) -> Any:
     """A function of ``numpy.random``: a method of NumPy's hidden generator."""
-    owner: Any = np.random.random_sample.__self__  # type: ignore[attr-defined]
+    hidden: Any = np.random.random_sample
+    owner = hidden.__self__
     return MethodType(draws(getattr(type(owner), "random_sample" if name in SAMPLES else name)), owner)

@@ -32,25 +32,10 @@ MOST_READERS = 32
 class Operation(Protocol):
     """A pending operation, which `chain.ChainNode` is: as Memory, and what computes chains, know it."""
 
-    @property
-    def rule(self) -> Rule:
-        """What is computed."""
-        ...
-
-    @property
-    def operands(self) -> "tuple[Operand, ...]":
-        """Of what."""
-        ...
-
-    @property
-    def kind(self) -> ArrayKind:
-        """Shape and dtype of the result."""
-        ...
-
-    @property
-    def result(self) -> "ArrayOperand | None":
-        """The result, once it is computed and stored."""
-        ...
+    rule: Rule
+    operands: tuple[Any, ...]  # `Operand`
+    kind: ArrayKind
+    result: "ArrayOperand | None"
 
     def live_consumer(self) -> "Operation | None":
         """The result that needs this operation and was issued last, or nearly; None if nobody needs it. `LOCK` is held."""

@@ -69,12 +69,12 @@ def _fresh(name: str) -> Callable[..., Any]:
 
 
 def _writing(name: str) -> Callable[..., Any]:
-    function = getattr(NDARRAY, name, None)
+    function: Any = getattr(NDARRAY, name)
 
     def method(self: FoldingArray, *args: Any, **options: Any) -> Any:
         given, where = Given(False), site()
         where.count(numpys(name))
-        found = function(self.shown(), *given.plain(args), **given.plain(options))  # type: ignore[misc]
+        found = function(self.shown(), *given.plain(args), **given.plain(options))
         return self if found is self.leased else given.folded(found, where)
 
     return method
@@ -207,7 +207,7 @@ class Flags:
         theirs = other._array.ready().flags if isinstance(other, Flags) else other
         return self._array.ready().flags == theirs
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: Any = None
 
     def __repr__(self) -> str:
         text = repr(self._array.ready().flags)
