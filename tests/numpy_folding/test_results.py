@@ -319,10 +319,10 @@ def test_a_chain_by_steps_leaves_its_operands_alone(monkeypatch):
 
 def test_numpys_scalars_are_held_when_arrays_of_one_element_fold(monkeypatch):
     monkeypatch.setattr(rules.SETTINGS, "fold_elements", 1)
-    monkeypatch.setattr("twofold.numpy_folding.pending.TYPED", rules.TypedRules())
+    typed = rules.TypedRules()
     one = (real.dtype("float64"),)
-    assert rules.plan_of((real.add, ((3,), *one), ((), *one))).holds
-    assert not rules.plan_of((real.add, ((3,), *one), ((3,), *one))).holds
+    assert typed[(real.add, ((3,), *one), ((), *one))].holds
+    assert not typed[(real.add, ((3,), *one), ((3,), *one))].holds
 
 
 @pytest.mark.parametrize(
