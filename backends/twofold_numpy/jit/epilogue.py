@@ -96,6 +96,7 @@ class _Printer:
         yield from self._data("out", 2)
         for k, at in self.arguments.items():
             yield from self._data(f"in{k}", at)
+        # Values that do not change inside a loop are loaded and splat before it: numbers here, one number per channel below.
         for k in self._of("number"):
             yield f"%number{k} = load float, ptr %in{k}, align 4"
             yield from splat(f"%x{k}", f"%number{k}", "float", self.lanes)
@@ -131,6 +132,7 @@ class _Printer:
         yield "rest:"
         yield "%some = icmp sgt i64 %left, 0"
         yield "br i1 %some, label %masked, label %row.done"
+        # The last vector of a row reaches beyond it, where another block's results, or no memory at all, may be.
         yield "masked:"
         yield from splat("%left.all", "%left", "i64", self.lanes)
         yield f"%mask = icmp slt <{self.lanes} x i64> <{', '.join(f'i64 {k}' for k in range(self.lanes))}>, %left.all"

@@ -101,6 +101,7 @@ class Printer(KernelState):
             self._check_contiguous(HEAD + 3 * self.structure.rank)
         self._scratch()
         entered = "room" if self.buffered else "taken"
+        # The GIL is released after the checks, which read Python objects. A null state at the exit says that it is still held.
         self.emit(
             f"%lets.go = icmp eq i64 %lock, {RELEASE_GIL}",
             f"%lets.go.too = icmp eq i64 %lock, {REPORT_REFUSAL}",
@@ -121,6 +122,7 @@ class Printer(KernelState):
         for k in self.arrays:
             total = "1"
             for axis in reversed(range(self.structure.rank)):
+                # without strides as arguments: an axis steps over the product of the sizes behind it, and broadcast axes do not step
                 if self.axes[k][axis]:
                     self.strides[k, axis] = total
                     self.emit(f"%a{k}.total{axis} = mul i64 {total}, %size{axis}")
@@ -162,6 +164,7 @@ class Printer(KernelState):
                 f"%a{k}.begin = add i64 %a{k}.address, %a{k}.low",
                 f"%a{k}.end = add i64 %a{k}.address, %a{k}.high",
             )
+        # Two ranges overlap if each begins before the other ends. Partial overlap is refused: rows are written before others are read.
         shared = "false"
         for k in self.inputs:
             for o in self.outputs:
@@ -201,6 +204,7 @@ class Printer(KernelState):
 
     def _exit(self) -> None:
         """The exits: after all rows, and for rejected arguments."""
+        # Scratch is freed before the GIL is taken back: the raw allocator needs none, and taking it back may wait for other threads.
         self.emit(
             *(["call void @PyMem_RawFree(ptr %scratch)"] if self.buffered else []),
             "%is.released = icmp ne ptr %released, null",

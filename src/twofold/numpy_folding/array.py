@@ -11,8 +11,8 @@ from weakref import ref
 
 import numpy as np
 
+from ..assembly import attach_method
 from ..config import SETTINGS
-from ..generated_methods import attach_method
 from .chain import ChainNode
 from .memory import ArrayOperand, Memory
 from .reasons import GATHERED, NEVER_JOINED, WRITTEN, of_dtype
@@ -53,9 +53,9 @@ class FoldingArray(metaclass=_Class):
     array
         The array over the memory, which is never handed out; None while it is pending.
     leased
-        The same over the memory's lease, while nothing pending reads the memory: what indexing reads and writes.
+        The same over the memory's lease, for indexing; None while a pending operation reads the memory.
     memory
-        Who looks at the memory.
+        The memory, with its lease and its readers.
     pending
         The operation that is to give the content; None once it has.
     operand
@@ -101,7 +101,7 @@ class FoldingArray(metaclass=_Class):
         return found
 
     def shown(self) -> np.ndarray:
-        """The array over the memory's lease, for others to look at and to write; nothing pending reads the memory."""
+        """The array over the memory's lease, which other code may read and write; no pending operation reads the memory."""
         found = self.leased
         if found is None:
             array = self.ready()
@@ -110,13 +110,13 @@ class FoldingArray(metaclass=_Class):
         return found
 
     def pinned(self) -> np.ndarray:
-        """`shown`, for somebody who takes the address: the memory counts as looked at for good."""
+        """`shown`, for code that takes the memory's address: the lease then lives as long as the memory."""
         found = self.shown()
         self.memory.pin = self.memory.leased()
         return found
 
     def replace(self, array: np.ndarray) -> None:
-        """Look at the same memory in another way, or at other memory that nobody else knows."""
+        """Become another view of the same memory, or an array over new memory."""
         memory = self.memory
         if array.base is not memory.root:
             self.memory = memory = Memory(array)
@@ -137,6 +137,7 @@ class FoldingArray(metaclass=_Class):
             if key.__class__ is NDARRAY and key.size >= LEAST:
                 site().count(GATHERED)
             return found
+        # NumPy bases the view on the lease; a large view folds, over the memory itself, so that it does not keep the lease alive
         if found.base is (leased.base if type(leased.base) is NDARRAY else leased):
             return looking(self.memory, self.ready()[key], self.site)
         return gathered(found, site())
@@ -247,7 +248,7 @@ class FoldingArray(metaclass=_Class):
         """As NumPy's."""
         return self.size * self.dtype.itemsize
 
-    # who looks
+    # views and addresses
 
     @property
     def base(self) -> Any:
@@ -269,7 +270,7 @@ class FoldingArray(metaclass=_Class):
 
     @property
     def ctypes(self) -> Any:
-        """As NumPy's: the memory counts as looked at from now on."""
+        """As NumPy's; the lease lives as long as the memory from now on."""
         found: Any = self.pinned().view().ctypes
         found._arr = self  # what its pointers keep alive
         return found
@@ -361,7 +362,7 @@ def over(lease: np.ndarray, memory: Memory, array: np.ndarray) -> np.ndarray:
 
 
 def offset_in(owner: np.ndarray, array: np.ndarray) -> int:
-    """Bytes from the begin of the memory to the first element."""
+    """Bytes from the start of the memory to the first element."""
     return array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
 
 
@@ -401,7 +402,7 @@ def looking(memory: Memory, array: np.ndarray, where: Site) -> FoldingArray:
 
 
 def owned(array: np.ndarray, where: Site, owners: dict[int, Memory] | None = None) -> Any:
-    """A large array that a function has just made, as a folding one; as it is where folding does not pay, or cannot be, which is noted.
+    """A folding array for a large array that a function has just made; the array itself where folding is impossible or does not pay.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Calls of NumPy's functions on folding arrays: what they get, and what of their results folds.
+"""Calls of NumPy's functions on folding arrays: which arrays the functions get, and which of their results fold.
 
-A function that keeps nothing of its operands gets the memory itself. Every other one gets views over the lease, so that whatever it
-keeps or returns counts as looking at the memory.
+A function that keeps nothing of its operands gets the memory itself. Every other function gets views over the lease, so that anything that
+it keeps or returns keeps the lease alive.
 """
 
 import sys
@@ -39,7 +39,17 @@ KNOWN = {FoldingArray, NDARRAY, int, float, bool, complex, str, type(None), tupl
 
 
 class Given:
-    """What a call's operands were: folding arrays with the views that stand for them, NumPy's own arrays, and whether it keeps nothing."""
+    """The operands of a call.
+
+    Attributes
+    ----------
+    fresh
+        Whether the function keeps nothing of its operands, and its results share no memory with them.
+    arrays
+        Folding arrays, with the views that stand for them in the call.
+    others
+        NumPy's own arrays.
+    """
 
     __slots__ = ("arrays", "fresh", "others")
 
@@ -81,10 +91,12 @@ class Given:
         for x, view in self.arrays:
             if found is view:
                 return x
+            # a view of this operand: NumPy based it on the lease, on the view in the call, or on the memory itself
             if base is not None and (base is view.base or base is view or base is x.memory.root):
                 return part_of(x.memory, found, where)
         if found.size < LEAST:
             return found
+        # a result that may share memory with an array of NumPy's must stay one: we cannot know who writes that memory
         for other in self.others:
             if found is other or (base is not None and np.may_share_memory(found, other)):
                 return found
@@ -92,7 +104,11 @@ class Given:
 
 
 def part_of(memory: Memory, found: np.ndarray, where: Site) -> Any:
-    """A view of the memory that a function gave: large ones fold, others are handed out over the lease."""
+    """A view of the memory that a function gave: large ones fold, others are handed out over the lease.
+
+    The view may be based on the wrong one of the two. A folding array based on the lease would keep the lease alive, and operations on it
+    would never wait; a small view based on the memory would not keep the lease alive, and a pending operation could miss its writes.
+    """
     folds, is_ours = found.size >= LEAST and is_foldable(found.dtype) and where.is_own, found.base is memory.root
     if folds and is_ours:
         return looking(memory, found, where)
@@ -145,6 +161,7 @@ def with_targets(options: dict[str, Any], given: Given) -> dict[str, Any]:
 def ufunc_now(ufunc: np.ufunc, args: tuple[Any, ...], options: dict[str, Any], where: Site) -> Any:
     """What a ufunc gives at once."""
     PATHS["now"] += 1
+    # The usual call: with plain operands and one new result nothing can keep a view, so the memory itself is given.
     if not options and ufunc.nout == 1:
         arrays: list[Any] = []
         for x in args:
@@ -159,6 +176,7 @@ def ufunc_now(ufunc: np.ufunc, args: tuple[Any, ...], options: dict[str, Any], w
             found = error_state.call(ufunc, arrays, options, where)
             return owned(found, where) if type(found) is NDARRAY and found.size >= LEAST else found
     given = Given(all(type(x) in KNOWN or isinstance(x, np.generic) for x in args))
+    # Python asks the classes in turn: a class of the program that computes ufuncs itself is to see the folding array, not a view
     if not given.fresh and any(overrides(x) for x in args):
         return NotImplemented
     if "out" in options:
@@ -185,6 +203,7 @@ def method_now(ufunc: np.ufunc, method: str, args: tuple[Any, ...], options: dic
     given = Given(True)
     if any(overrides(x) for x in args if type(x) is not FoldingArray):
         return NotImplemented
+    # ``ufunc.at`` writes its first operand, so that pending operations must have read the memory
     if method == "at" and type(args[0]) is FoldingArray:
         args = (args[0].shown(), *args[1:])
     if "out" in options:

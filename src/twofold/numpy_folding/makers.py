@@ -25,7 +25,7 @@ NAMES = (
 FILLED = ("zeros", "ones", "empty")
 #: Functions that may return what they are given.
 CONVERSIONS = ["asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "asarray_chkfinite", "require"]
-#: What certainly has no memory of its own that a conversion could share.
+#: Classes whose objects have no memory that a conversion could share.
 SEQUENCES = (list, tuple, int, float, complex, range)
 MISSING: Any = object()
 #: Draws of NumPy's generators; large ones fold.
@@ -76,7 +76,7 @@ def maker(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 def folded(found: np.ndarray) -> Any:
-    """A large array that the program has just made, as a folding one; as it is where folding does not pay, or cannot be."""
+    """A folding array for a large array that the program has just made; the array itself where folding is impossible or does not pay."""
     where = site()
     result = owned(found, where)
     where.made += type(result) is FoldingArray
@@ -121,6 +121,7 @@ def conversion(function: Callable[..., Any]) -> Callable[..., Any]:
             return given.folded(function(given.plain(a), *args, **options), site())
         try:
             found = function(a, *args, **options)
+        # NumPy raises ValueError where ``__array__`` returns an object of another class than its own, such as a folding array
         except ValueError:
             if not hasattr(type(a), "__array__") or isinstance(a, (np.generic, np.ndarray)):
                 raise
@@ -129,6 +130,7 @@ def conversion(function: Callable[..., Any]) -> Callable[..., Any]:
             return shown.given.folded(found, site())
         if type(found) is not NDARRAY or found.size < LEAST:
             return found
+        # anything else with a buffer or an ``__array__`` may share the memory with its owner
         is_new = isinstance(a, SEQUENCES) or (function is np.array and not args[1:] and options.get("copy", True) is True)
         return folded(found) if is_new and found is not a else found
 
@@ -136,7 +138,7 @@ def conversion(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Shown:
-    """An object of the program whose ``__array__`` may give a folding array, which NumPy does not take: it gets a view of its memory."""
+    """Stands for an object of the program whose ``__array__`` may return a folding array: NumPy gets a view of the memory instead."""
 
     def __init__(self, of: Any) -> None:
         self.of, self.given = of, Given(False)

@@ -1,15 +1,15 @@
-"""Who looks at the memory of folding arrays: a lease for what is handed out, and the pending results that read it later.
+"""The memory of folding arrays: a lease for everything that is handed out, and the pending operations that read the memory later.
 
-The memory is the truth and never moves while anybody but the folding arrays over it looks at it. Only fresh results are pending, which
-nobody can alias. Nothing here counts references: ownership is declared by a lease, an array over a *memoryview* of the memory. NumPy
-sets the base of a view, at any depth, to the last exact ndarray of the chain, which is the lease, so a weak reference to the lease tells
-whether anybody still looks. At any time either the lease is alive or something pending reads the memory, never both:
+The memory holds the content, and it never moves while code other than the folding arrays over it can see it. Only new results are pending,
+and nothing can alias those. Nothing here counts references: ownership is declared by a lease, an array over a *memoryview* of the memory.
+NumPy sets the base of a view, at any depth, to the last exact ndarray of the chain, which is the lease. So a weak reference to the lease
+tells whether such a view is alive. At any time either the lease is alive or a pending operation reads the memory, never both:
 
-* before memory is written or handed out, what reads it later reads it now (`Memory.leased`);
-* what is computed of memory that somebody looks at is computed at once (`Memory.revoke_own_leases`).
+* before memory is written or handed out, the pending operations that read it are computed (`Memory.leased`);
+* operations on memory whose lease is alive are computed at once (`Memory.revoke_own_leases`).
 
-A thread that holds a lease makes `revoke_own_leases` answer no, so the two rules hold between threads as well. `LOCK` protects the changes
-of state; nobody computes while holding it.
+While a thread holds the lease, `revoke_own_leases` returns False, so the two rules hold between threads as well. `LOCK` protects the
+changes of state; no thread computes while it holds the lock.
 """
 
 from collections.abc import Callable, Iterator
@@ -103,16 +103,17 @@ class Memory:
         self.arrays.append(ref(array))
 
     def is_shared(self) -> bool:
-        """Whether several folding arrays look at it."""
+        """Whether several folding arrays are views of it."""
         return len(self.arrays) > 1 and sum([r() is not None for r in self.arrays]) > 1
 
     def leased(self) -> np.ndarray:
-        """The lease, after what is pending has read the memory; whoever holds it, or a view of it, looks at the memory."""
+        """The lease, once the pending operations that read the memory are computed; it lives as long as it, or a view of it, is held."""
         found = self.lease()
         while found is None:
             self.settle()
             with LOCK:
                 found = self.lease()
+                # another thread may have issued an operation after `settle`: then the lease has to wait for that one too
                 if found is None and self._live_reader() is None:
                     owner = self.owner
                     found = np.asarray((owner if owner.flags.c_contiguous else owner.T).data)
@@ -120,7 +121,7 @@ class Memory:
         return found
 
     def revoke_own_leases(self) -> bool:
-        """Give the folding arrays' own leases back, since something is about to be pending; False if somebody else has one."""
+        """Take the lease away from the folding arrays, since an operation is about to read the memory; False if other code holds it too."""
         for r in self.arrays:
             array = r()
             if array is not None:
@@ -128,7 +129,7 @@ class Memory:
         return self.lease() is None
 
     def is_seen(self) -> bool:
-        """Whether anybody looks at it, the folding arrays included."""
+        """Whether any array can see it, the folding arrays included."""
         return self.lease() is not None or any(r() is not None for r in self.arrays)
 
     def forget_what_has_read(self) -> list[Callable[[], Operation | None]]:

@@ -28,7 +28,7 @@ SKIPPED = {"flat", "__array_finalize__", "__array_prepare__", "__class_getitem__
 
 
 def _reduction(name: str) -> Callable[..., Any]:
-    """A reduction, which NumPy writes in Python: its warnings are at a line of NumPy's."""
+    """A reduction. NumPy implements these in Python, so that their warnings name a line of NumPy."""
     function, general = getattr(NDARRAY, name), _fresh(name)
 
     def method(self: FoldingArray, *args: Any, **options: Any) -> Any:
@@ -94,7 +94,7 @@ def _general(name: str) -> Callable[..., Any]:
 
 
 def _view(name: str) -> Callable[..., Any]:
-    """A method that gives a view where it can: of a large array no lease is needed."""
+    """A method that returns a view where it can; a large view folds, over the memory, and needs no lease."""
     function = getattr(NDARRAY, name)
 
     def method(self: FoldingArray, *args: Any, **options: Any) -> Any:
@@ -163,7 +163,7 @@ def _resize(self: FoldingArray, *shape: Any, refcheck: bool = True) -> None:
     if array is not memory.owner:
         raise ValueError("cannot resize this array: it does not own its data")
     with LOCK:
-        memory.settle()
+        memory.settle()  # resizing moves the memory, so that every pending operation must have read it
         is_referenced = memory.is_shared() or not memory.revoke_own_leases()
     if refcheck and is_referenced:
         held = np.zeros(1)

@@ -22,7 +22,7 @@ BINARY = {
 COMPARED = {"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal}
 UNARY = {"neg": np.negative, "abs": np.absolute, "invert": np.invert, "pos": np.positive}
 REVERSED = {f"__r{name}__" for name in BINARY}
-#: Python's own functions for operators of which the right operand's class comes first if it is a subclass of the left's.
+#: Python's functions for operators. Python tries the right operand first if its class is a subclass of the left operand's.
 WITH_SUBCLASS = {f"__{name}__": getattr(operator, f"__{name}__", divmod) for name in (*BINARY, *COMPARED)}
 #: NumPy's functions that compute no elements.
 IDLE = {

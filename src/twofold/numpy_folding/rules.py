@@ -105,7 +105,7 @@ class TypedRule(NamedTuple):
     numbers
         The dtypes that Python's numbers among the operands must fit; empty if they always do.
     holds
-        Whether operands are NumPy's, of which a copy is held.
+        Whether some operands are small arrays of NumPy's, which the operation copies.
     warns
         Whether it warns of ordinary elements: zero, or negative.
     """

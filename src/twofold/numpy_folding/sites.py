@@ -1,8 +1,8 @@
 """Sites: the instructions of a program that compute large arrays. Counts at a site decide whether it folds, never clocks.
 
 A chain is computed by NumPy, block by block, until its site has computed so many elements that a compilation is no risk. Operations at a
-site stop waiting if their results have always been read at once, and give NumPy's own arrays if nothing that was made there has ever
-been part of a chain.
+site stop waiting if their results were always read at once. A site's results are NumPy's own arrays if none of them ever became part of a
+chain.
 """
 
 from functools import partial
@@ -44,7 +44,7 @@ class Site(InstructionSite):
     reasons
         Why the others did not, and how many.
     is_own
-        Whether it is in the program's own code. What libraries make of folding arrays is NumPy's: their compiled code may insist on it.
+        Whether it is in the program's own code. Results of libraries are NumPy's arrays, since compiled code may insist on their class.
     """
 
     __slots__ = ("elements", "folded", "is_own", "joined", "made", "module", "reasons")
@@ -56,7 +56,7 @@ class Site(InstructionSite):
         self.reasons: dict[str, int] = {}
 
     def folds(self, size: int) -> bool:
-        """Whether operations here wait, since that has paid or may pay; counts ``size`` elements more."""
+        """Whether operations here wait, because waiting has paid or may still pay; counts ``size`` elements more."""
         self.elements = elements = self.elements + size
         return self.joined > 0 or (self.alone < ALONE and elements < RETIRED)
 
