@@ -7,10 +7,10 @@ import math
 import random
 from pathlib import Path
 
-from twofold.kvstore.transports.simulated import Network, SimulatedRun, simulate
+from twofold.kvstore.transports.simulated import SimulatedNetwork, SimulatedRun, simulate
 
 WORKERS, STEPS = 6, 14
-NETWORK = Network(latency=0.5e-3, bandwidth=1e8)
+NETWORK = SimulatedNetwork(latency=0.5e-3, bandwidth=1e8)
 PANELS = {
     0: "staleness 0: bulk synchronous",
     1: "staleness 1",

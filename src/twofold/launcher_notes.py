@@ -3,8 +3,6 @@
 import os
 from pathlib import Path
 
-__all__ = ["FINISHED", "FOLDER", "LAST_CHECKPOINT", "WITHOUT_STORE", "last_checkpoint", "notes_folder"]
-
 #: The environment variable by which processes learn of the folder.
 FOLDER = "TWOFOLD_RUN_FOLDER"
 #: The file that a worker writes when it has finished, and the one that holds the name of the last checkpoint.

@@ -11,8 +11,9 @@ import pytest
 
 import twofold as mx
 from twofold.imperative.counters import COUNTERS
+from twofold.kvstore.buckets import FIRST, MOST, buckets
 from twofold.kvstore.cluster import Cluster
-from twofold.kvstore.collectives import FIRST, MOST, Collectives, buckets
+from twofold.kvstore.collectives import Collectives
 from twofold.kvstore.distributed import DistributedStore
 from twofold.kvstore.watch import Watch
 from twofold.optimizer.updater import Updater

@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 
 from twofold.command import main
-from twofold.command.elastic import End, Limits, Policy, Start, Stop, View, supervise
+from twofold.command.elastic import End, Limits, Observation, Policy, Start, Stop, supervise
 from twofold.command.hosts import Host
-from twofold.command.ray_slots import RaySlots, Request
+from twofold.command.ray_slots import RaySlots, SlotRequest
 
 PROGRAM = Path(__file__).parents[1] / "cluster" / "programs" / "resuming.py"
 
@@ -28,107 +28,109 @@ PROGRAM = Path(__file__).parents[1] / "cluster" / "programs" / "resuming.py"
 def running(limits: Limits, slots: int, checkpoint: str = "") -> Policy:
     """A policy whose job was started at 0 with all slots that there are."""
     policy = Policy(limits)
-    assert isinstance(policy.decide(-limits.wait, View(slots, checkpoint=checkpoint)), Start | None)
+    assert isinstance(policy.decide(-limits.wait, Observation(slots, checkpoint=checkpoint)), Start | None)
     if not policy._workers:
-        assert isinstance(policy.decide(0, View(slots, checkpoint=checkpoint)), Start)
+        assert isinstance(policy.decide(0, Observation(slots, checkpoint=checkpoint)), Start)
     return policy
 
 
 def test_it_starts_with_all_workers_at_once() -> None:
-    assert Policy(Limits(4, 2, servers=1)).decide(0, View(5)) == Start(4)
-    assert Policy(Limits(4, 2)).decide(0, View(9)) == Start(4)
+    assert Policy(Limits(4, 2, servers=1)).decide(0, Observation(5)) == Start(4)
+    assert Policy(Limits(4, 2)).decide(0, Observation(9)) == Start(4)
 
 
 def test_it_waits_for_all_before_it_starts_with_fewer() -> None:
     policy = Policy(Limits(4, 2, servers=1, wait=30))
-    assert policy.decide(100, View(4)) is None
-    assert policy.decide(129.9, View(4)) is None
-    assert policy.decide(130, View(4)) == Start(3)
+    assert policy.decide(100, Observation(4)) is None
+    assert policy.decide(129.9, Observation(4)) is None
+    assert policy.decide(130, Observation(4)) == Start(3)
 
 
 def test_it_gives_up_if_the_fewest_do_not_come() -> None:
     policy = Policy(Limits(4, 2, servers=1, wait=30))
-    assert policy.decide(0, View(2)) is None
-    assert policy.decide(299, View(2)) is None
-    assert policy.decide(300, View(2)) == End(1, "given up: in 300 seconds only 2 of at least 3 slots were found")
+    assert policy.decide(0, Observation(2)) is None
+    assert policy.decide(299, Observation(2)) is None
+    assert policy.decide(300, Observation(2)) == End(1, "given up: in 300 seconds only 2 of at least 3 slots were found")
 
 
 def test_success_ends_it() -> None:
-    assert running(Limits(2, 2), 2).decide(5, View(2, status=0)) == End(0)
+    assert running(Limits(2, 2), 2).decide(5, Observation(2, status=0)) == End(0)
 
 
 def test_a_killed_process_starts_the_job_again_at_once_with_as_many() -> None:
     policy = running(Limits(4, 2), 3)
-    assert policy.decide(5, View(3, status=137, checkpoint="a")) == Start(3)  # it does not wait for the fourth once more
+    assert policy.decide(5, Observation(3, status=137, checkpoint="a")) == Start(3)  # it does not wait for the fourth once more
 
 
 def test_a_lost_slot_ends_the_job_which_waits_for_another() -> None:
     policy = running(Limits(2, 1, wait=30), 2)
-    assert policy.decide(5, View(1, is_lost=True)) == Stop("a slot is lost")
-    assert policy.decide(6, View(1, is_lost=True)) is None  # once is enough
-    assert policy.decide(7, View(1, is_lost=True, status=143)) is None
-    assert policy.decide(20, View(2)) == Start(2)
+    assert policy.decide(5, Observation(1, is_lost=True)) == Stop("a slot is lost")
+    assert policy.decide(6, Observation(1, is_lost=True)) is None  # once is enough
+    assert policy.decide(7, Observation(1, is_lost=True, status=143)) is None
+    assert policy.decide(20, Observation(2)) == Start(2)
 
 
 def test_after_waiting_it_goes_on_with_those_that_are_left() -> None:
     policy = running(Limits(2, 1, wait=30), 2)
-    assert policy.decide(7, View(1, is_lost=True, status=143)) is None
-    assert policy.decide(36, View(1)) is None
-    assert policy.decide(37, View(1)) == Start(1)
+    assert policy.decide(7, Observation(1, is_lost=True, status=143)) is None
+    assert policy.decide(36, Observation(1)) is None
+    assert policy.decide(37, Observation(1)) == Start(1)
 
 
 def test_it_grows_at_the_next_checkpoint_and_not_before() -> None:
     policy = running(Limits(4, 1, wait=30), 2)
-    assert policy.decide(1, View(2, checkpoint="a")) is None
-    assert policy.decide(2, View(3, checkpoint="a")) is None
-    assert policy.decide(3, View(3, checkpoint="b")) == Stop("3 workers can go on instead of 2")
-    assert policy.decide(4, View(3, checkpoint="b")) is None
-    assert policy.decide(5, View(4, checkpoint="b", status=143)) == Start(4)  # another has come meanwhile
+    assert policy.decide(1, Observation(2, checkpoint="a")) is None
+    assert policy.decide(2, Observation(3, checkpoint="a")) is None
+    assert policy.decide(3, Observation(3, checkpoint="b")) == Stop("3 workers can go on instead of 2")
+    assert policy.decide(4, Observation(3, checkpoint="b")) is None
+    assert policy.decide(5, Observation(4, checkpoint="b", status=143)) == Start(4)  # another has come meanwhile
 
 
 def test_it_does_not_grow_beyond_what_was_asked_for() -> None:
     policy = running(Limits(2, 1, servers=1), 3)
-    assert policy.decide(2, View(9, checkpoint="b")) is None
+    assert policy.decide(2, Observation(9, checkpoint="b")) is None
 
 
 def test_a_job_that_has_succeeded_while_it_was_to_grow_is_done() -> None:
     policy = running(Limits(4, 1, wait=30), 2)
-    assert isinstance(policy.decide(3, View(3, checkpoint="b")), Stop)
-    assert policy.decide(4, View(3, checkpoint="b", status=0)) == End(0)
+    assert isinstance(policy.decide(3, Observation(3, checkpoint="b")), Stop)
+    assert policy.decide(4, Observation(3, checkpoint="b", status=0)) == End(0)
 
 
 def test_retries_are_counted_from_the_last_new_checkpoint() -> None:
     policy = running(Limits(2, 2, retries=2), 2)
     for k in range(10):
-        assert policy.decide(k, View(2, status=137, checkpoint=f"step-{k}")) == Start(2)  # it gets on
-    assert policy.decide(11, View(2, status=137, checkpoint="step-9")) == Start(2)
-    assert policy.decide(12, View(2, status=1, checkpoint="step-9")) == End(
+        assert policy.decide(k, Observation(2, status=137, checkpoint=f"step-{k}")) == Start(2)  # it gets on
+    assert policy.decide(11, Observation(2, status=137, checkpoint="step-9")) == Start(2)
+    assert policy.decide(12, Observation(2, status=1, checkpoint="step-9")) == End(
         1, "given up after 3 failures in a row without a new checkpoint"
     )
 
 
 def test_no_retries() -> None:
     policy = running(Limits(2, 2, retries=0), 2)
-    assert policy.decide(1, View(2, status=137, checkpoint="a")) == End(137, "given up after 1 failure in a row without a new checkpoint")
+    assert policy.decide(1, Observation(2, status=137, checkpoint="a")) == End(
+        137, "given up after 1 failure in a row without a new checkpoint"
+    )
 
 
 def test_growing_is_no_failure() -> None:
     policy = running(Limits(2, 1, retries=0, wait=30), 1)
-    assert isinstance(policy.decide(3, View(2, checkpoint="b")), Stop)
-    assert policy.decide(4, View(2, checkpoint="b", status=143)) == Start(2)
+    assert isinstance(policy.decide(3, Observation(2, checkpoint="b")), Stop)
+    assert policy.decide(4, Observation(2, checkpoint="b", status=143)) == Start(2)
 
 
 @pytest.mark.parametrize(
     ("view", "is_final"),
     [
-        (View(2, status=1), True),  # an error in the program, which it would raise again
-        (View(2, status=1, checkpoint="a"), False),
-        (View(2, status=137), False),
-        (View(2, status=14), False),  # Open MPI's, after a process of another machine was killed
-        (View(2, is_lost=True, status=1), False),
+        (Observation(2, status=1), True),  # an error in the program, which it would raise again
+        (Observation(2, status=1, checkpoint="a"), False),
+        (Observation(2, status=137), False),
+        (Observation(2, status=14), False),  # Open MPI's, after a process of another machine was killed
+        (Observation(2, is_lost=True, status=1), False),
     ],
 )
-def test_a_program_that_fails_before_its_first_checkpoint_is_not_started_again(view: View, is_final: bool) -> None:
+def test_a_program_that_fails_before_its_first_checkpoint_is_not_started_again(view: Observation, is_final: bool) -> None:
     assert isinstance(running(Limits(2, 2), 2).decide(5, view), End) == is_final
 
 
@@ -336,7 +338,7 @@ class FakeActor:
 
 def slots_on(folder: Path, *addresses: str, count: int = 3) -> tuple[RaySlots, FakeRay]:
     ray = FakeRay(addresses)
-    return RaySlots(ray, Request(count, gpus=1), folder), ray
+    return RaySlots(ray, SlotRequest(count, gpus=1), folder), ray
 
 
 def test_slots_are_counted_by_machine_and_this_one_is_first(tmp_path: Path) -> None:

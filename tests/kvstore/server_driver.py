@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from twofold.kvstore.messages import CODE_OF, DTYPE_OF, Flag, Message, Op, bytes_of, error_in
+from twofold.kvstore.messages import CODE_OF, DTYPE_OF, Flag, Message, Opcode, bytes_of, error_in
 from twofold.kvstore.server_core import Replies, ServerCore
 
 from tests import probe
@@ -37,7 +37,7 @@ class Server:
         return [(dest, probe.content(self)(message)) for dest, message in replies]
 
     def _content(self, message: Message) -> Any:
-        if message.op == Op.ERROR:
+        if message.op == Opcode.ERROR:
             return error_in(message)
         return np.frombuffer(bytes(message.payload), DTYPE_OF[message.dtype]) if message.payload else None
 
@@ -45,24 +45,24 @@ class Server:
         """Initialize a key on all workers."""
         about = {"name": key, "shape": value.shape, "dtype": value.dtype.name, **more}
         for w in self.core.live if workers is None else range(workers):
-            self.send(w, Op.INIT, key, json.dumps(about).encode())
-        self.send(self.core.live[0], Op.BCAST, key, value)
+            self.send(w, Opcode.INIT, key, json.dumps(about).encode())
+        self.send(self.core.live[0], Opcode.BCAST, key, value)
 
-    def push(self, worker: int, key: int, array: np.ndarray, op: int = Op.PUSH, **fields: Any) -> Answers:
+    def push(self, worker: int, key: int, array: np.ndarray, op: int = Opcode.PUSH, **fields: Any) -> Answers:
         """Push an array at the worker's next clock."""
         clock = self.clocks[worker, key] = self.clocks.get((worker, key), 0) + 1
-        return self.send(worker, op, key, array, **{"clock": clock, "flags": Flag.QUIET if op == Op.PUSH else 0, **fields})
+        return self.send(worker, op, key, array, **{"clock": clock, "flags": Flag.QUIET if op == Opcode.PUSH else 0, **fields})
 
-    def push_rows(self, worker: int, key: int, ids: list[int], rows: np.ndarray, op: int = Op.PUSH) -> Answers:
+    def push_rows(self, worker: int, key: int, ids: list[int], rows: np.ndarray, op: int = Opcode.PUSH) -> Answers:
         """Push rows at the worker's next clock."""
         payload = np.array(ids, np.int64).tobytes() + rows.tobytes()
-        flags = Flag.ROW_SPARSE | (Flag.QUIET if op == Op.PUSH else 0)
+        flags = Flag.ROW_SPARSE | (Flag.QUIET if op == Opcode.PUSH else 0)
         clock = self.clocks[worker, key] = self.clocks.get((worker, key), 0) + 1
         return self.send(worker, op, key, payload, clock=clock, flags=flags, rows=len(ids), dtype=CODE_OF[rows.dtype])
 
     def pull(self, worker: int, key: int) -> Answers:
         """Pull at the worker's clock."""
-        return self.send(worker, Op.PULL, key, clock=self.clocks.get((worker, key), 0))
+        return self.send(worker, Opcode.PULL, key, clock=self.clocks.get((worker, key), 0))
 
 
 def floats(*numbers: float) -> np.ndarray:

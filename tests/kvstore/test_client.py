@@ -11,9 +11,9 @@ import pytest
 
 import twofold as mx
 from twofold.errors import ClusterError, ClusterTimeout, MXNetError, ParameterError, ShapeError
-from twofold.kvstore import client as clients
+from twofold.kvstore import requests
 from twofold.kvstore.client import ServerClient
-from twofold.kvstore.messages import Message, Op
+from twofold.kvstore.messages import Message, Opcode
 from twofold.kvstore.optimizer_json import optimizer_to_json
 from twofold.kvstore.server_core import ServerCore
 from twofold.kvstore.server_loop import serve
@@ -191,7 +191,7 @@ def test_a_worker_that_skips_a_push_is_named():
 
 
 def test_a_server_that_does_not_answer_is_named(monkeypatch):
-    monkeypatch.setattr(clients, "GRACE", 0.1)
+    monkeypatch.setattr(requests, "GRACE", 0.1)
     client = ServerClient(connected(3)[0], 1, timeout=0.1)
     with pytest.raises(ClusterTimeout, match=r"BARRIER: .* missing servers: \[1, 2\]"):
         client.barrier()
@@ -217,7 +217,7 @@ def test_every_lost_and_repeated_message_is_made_good():
 
         def send(self, dest, message):
             self.count += 1
-            for _ in range(0 if self.count % 3 == 0 and message.op != Op.STOP else 2 if self.count % 4 == 0 else 1):
+            for _ in range(0 if self.count % 3 == 0 and message.op != Opcode.STOP else 2 if self.count % 4 == 0 else 1):
                 self.inner.send(dest, message)
 
         def receive(self, timeout=None):
@@ -292,7 +292,7 @@ def test_groups_sum_copy_and_wait():
 def test_what_is_sent_may_be_changed_afterwards():
     first, second = connected(2)
     payload = bytearray(b"before")
-    first.send(1, Message(Op.PUSH, payload=memoryview(payload)))
+    first.send(1, Message(Opcode.PUSH, payload=memoryview(payload)))
     payload[:] = b"after!"
     source, message = second.receive(1)
     assert (source, bytes(message.payload)) == (0, b"before")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from twofold.errors import ParameterError
-from twofold.kvstore.collectives import FIRST, MOST
-from twofold.kvstore.cost_model import Network, Step, buckets, bytes_sent, efficiency, network, seconds
+from twofold.kvstore.buckets import FIRST, MOST
+from twofold.kvstore.cost_model import Network, TrainingStep, buckets, bytes_sent, efficiency, network, seconds
 
 LINK = Network("link", 10e-6, 1e9)
 
@@ -123,7 +123,7 @@ def test_buckets_hold_all_bytes() -> None:
 
 
 def test_the_sum_hides_behind_backward() -> None:
-    step = Step(100 << 20, 0.3)
+    step = TrainingStep(100 << 20, 0.3)
     fast, slow = Network("", 1e-9, 1e12), Network("", 1e-9, 1e8)
     assert efficiency(step, "ring", 1, slow) == 1
     assert efficiency(step, "ring", 8, fast) == pytest.approx(1, abs=1e-3)

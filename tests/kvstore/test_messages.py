@@ -12,7 +12,7 @@ from twofold.kvstore.messages import (
     HEADER_SIZE,
     Flag,
     Message,
-    Op,
+    Opcode,
     attach,
     decode,
     decode_header,
@@ -23,10 +23,12 @@ from twofold.kvstore.messages import (
     reply_error,
 )
 
-PUSH = Message(Op.PUSH, 7, 1, Flag.ROW_SPARSE | Flag.QUIET, 3, 12, 5, 1 << 40, 2, bytes(range(48)))
+PUSH = Message(Opcode.PUSH, 7, 1, Flag.ROW_SPARSE | Flag.QUIET, 3, 12, 5, 1 << 40, 2, bytes(range(48)))
 
 
-@pytest.mark.parametrize("message", [PUSH, Message(Op.STOP), Message(Op.PULL, 0xFFFF_FFFE, clock=-1), PUSH._replace(payload=bytes(99_999))])
+@pytest.mark.parametrize(
+    "message", [PUSH, Message(Opcode.STOP), Message(Opcode.PULL, 0xFFFF_FFFE, clock=-1), PUSH._replace(payload=bytes(99_999))]
+)
 def test_a_message_arrives_as_it_was_sent(message):
     data = encode(message)
     assert len(data) == HEADER_SIZE + len(message.payload)
@@ -48,7 +50,7 @@ def test_a_header_can_be_written_into_a_buffer_that_is_kept():
 
 def test_the_payload_is_not_copied():
     array = np.arange(8.0)
-    data = bytearray(encode(Message(Op.PUSH, payload=memoryview(array).cast("B"))))
+    data = bytearray(encode(Message(Opcode.PUSH, payload=memoryview(array).cast("B"))))
     found = np.frombuffer(decode(data).payload, np.float64)
     data[HEADER_SIZE:] = bytes(64)
     assert not found.any()
@@ -98,7 +100,7 @@ def test_a_message_of_the_wrong_size_is_rejected(change):
 def test_an_error_arrives_with_its_class_and_text(kind):
     error = kind("push: wrong shape", "(2, 3)", "pass (3, 2)")
     message = decode(encode(reply_error(PUSH, error)))
-    assert (message.op, message.key, message.worker, message.seq) == (Op.ERROR, 7, 12, 1 << 40)
+    assert (message.op, message.key, message.worker, message.seq) == (Opcode.ERROR, 7, 12, 1 << 40)
     found = error_in(message)
     assert type(found) is kind
     assert str(found) == str(error)
@@ -106,4 +108,4 @@ def test_an_error_arrives_with_its_class_and_text(kind):
 
 def test_a_reply_names_its_request():
     message = reply(PUSH, b"value", clock=9)
-    assert message == Message(Op.OK, 7, 1, 0, 3, 12, 9, 1 << 40, 0, b"value")
+    assert message == Message(Opcode.OK, 7, 1, 0, 3, 12, 9, 1 << 40, 0, b"value")

@@ -12,7 +12,7 @@ import pytest
 import twofold as mx
 from twofold.errors import FormatError, ShapeError
 from twofold.kvstore.compression import TwoBitCompression, pack_two_bit, unpack_two_bit
-from twofold.kvstore.messages import Flag, Message, Op, decode, encode
+from twofold.kvstore.messages import Flag, Message, Opcode, decode, encode
 from twofold.kvstore.optimizer_json import optimizer_to_json
 from twofold.kvstore.server_loop import Intake
 
@@ -66,7 +66,7 @@ def test_dense_and_sparse_pushes_add_up():
 def test_a_lazy_optimizer_updates_pushed_rows_only(staleness):
     server = sparse_server(1, staleness)
     optimizer = mx.optimizer.SGD(learning_rate=1, momentum=0.5, wd=0.5)
-    server.send(0, Op.SET_OPTIMIZER, array=optimizer_to_json(optimizer).encode())
+    server.send(0, Opcode.SET_OPTIMIZER, array=optimizer_to_json(optimizer).encode())
     alone, state = mx.nd.arange(8).reshape((4, 2)), None
     state = optimizer.create_state(0, alone)
     for ids in ([0, 1], [1, 3], []):
@@ -79,20 +79,20 @@ def test_a_lazy_optimizer_updates_pushed_rows_only(staleness):
 
 def test_rows_can_be_pulled_alone():
     server = sparse_server(1)
-    [(_, found)] = server.send(0, Op.RSP_PULL, 0, np.array([3, 0, 3]), rows=3)
+    [(_, found)] = server.send(0, Opcode.RSP_PULL, 0, np.array([3, 0, 3]), rows=3)
     assert found.tolist() == [6, 7, 0, 1, 6, 7]
 
 
 @pytest.mark.parametrize("ids", [[0, 4], [-1, 2], [2, 1], [1, 1]])
 def test_row_ids_that_are_out_of_range_or_order_are_rejected(ids):
     server = sparse_server(1)
-    [(_, error)] = server.push_rows(0, 0, ids, floats(1, 1, 2, 2), op=Op.PUSHPULL)
+    [(_, error)] = server.push_rows(0, 0, ids, floats(1, 1, 2, 2), op=Opcode.PUSHPULL)
     assert isinstance(error, ShapeError)
     assert "ascend" in str(error)
 
 
 def test_rows_that_do_not_exist_cannot_be_pulled():
-    [(_, error)] = sparse_server(1).send(0, Op.RSP_PULL, 0, np.array([4]), rows=1)
+    [(_, error)] = sparse_server(1).send(0, Opcode.RSP_PULL, 0, np.array([4]), rows=1)
     assert isinstance(error, ShapeError)
 
 
@@ -112,7 +112,7 @@ def test_packed_values_are_unpacked_unchanged(count):
 def test_compressed_pushes_add_up_and_the_residual_is_sent_later():
     server = Server(2)
     server.init(0, np.zeros(5, np.float32))
-    server.send(0, Op.SET_COMPRESSION, array=b'{"type": "2bit", "threshold": 0.5}')
+    server.send(0, Opcode.SET_COMPRESSION, array=b'{"type": "2bit", "threshold": 0.5}')
     workers = [TwoBitCompression(0.5), TwoBitCompression(0.5)]
     for expected in ([0, 1, -1, 0, 1], [1, 1, -1, 0, 1], [0, 1, -1, 0, 1]):  # what the real cluster stores
         for w in (1, 0):
@@ -130,7 +130,7 @@ def test_memory_does_not_grow_with_the_number_of_workers():
     for workers in (4, 64):
         server = Server(workers)
         server.init(0, np.zeros(model // 4, np.float32))
-        push = Message(Op.PUSH, 0, clock=1, flags=Flag.QUIET, payload=np.ones(model // 4, np.float32).tobytes())
+        push = Message(Opcode.PUSH, 0, clock=1, flags=Flag.QUIET, payload=np.ones(model // 4, np.float32).tobytes())
         refused = []
         for w in reversed(range(workers)):
             message = push._replace(worker=w)
@@ -158,7 +158,7 @@ def test_workers_that_push_keys_in_other_orders_do_not_block_each_other():
     intake, one, answered = Intake(server.core), floats(1).tobytes(), []
     for step in (0, 1):
         for w, orders in enumerate(((1, 0), (0, 1), (0, 1), (0, 1))):
-            message = Message(Op.PUSHPULL, orders[step], worker=3 - w, clock=1, seq=step + 1, payload=one)
+            message = Message(Opcode.PUSHPULL, orders[step], worker=3 - w, clock=1, seq=step + 1, payload=one)
             for replies in intake.receive(3 - w, message):
                 answered += replies
     assert len(answered) == 8
@@ -171,7 +171,7 @@ def test_a_worker_that_waits_for_one_key_before_it_pushes_another_is_not_waited_
     intake, one, answered = Intake(server.core), floats(1).tobytes(), []
 
     def push(worker, key):
-        message = Message(Op.PUSHPULL, key, worker=worker, clock=1, seq=key + 1, payload=one)
+        message = Message(Opcode.PUSHPULL, key, worker=worker, clock=1, seq=key + 1, payload=one)
         return [reply for replies in intake.receive(worker, message) for reply in replies]
 
     server.core.tick(100)
@@ -190,12 +190,12 @@ def test_a_key_is_announced_while_pushes_of_its_worker_wait():
     server.init(0, floats(0))
     intake = Intake(server.core)
     about = json.dumps({"name": "new", "shape": [1], "dtype": "float32"}).encode()
-    messages = [Message(Op.PUSH, 0, worker=0, clock=clock, payload=waiting) for clock in (1, 2, 3)]  # worker 1 has pushed nothing
-    messages += [Message(Op.INIT, 1, worker=0, seq=1, payload=about), Message(Op.BCAST, 1, worker=0, seq=2, payload=waiting)]
-    messages += [Message(Op.PUSH, 0, worker=1, clock=clock, payload=waiting) for clock in (1, 2, 3)]
+    messages = [Message(Opcode.PUSH, 0, worker=0, clock=clock, payload=waiting) for clock in (1, 2, 3)]  # worker 1 has pushed nothing
+    messages += [Message(Opcode.INIT, 1, worker=0, seq=1, payload=about), Message(Opcode.BCAST, 1, worker=0, seq=2, payload=waiting)]
+    messages += [Message(Opcode.PUSH, 0, worker=1, clock=clock, payload=waiting) for clock in (1, 2, 3)]
     answered = [m for message in messages for replies in intake.receive(message.worker, message) for _, m in replies]
     assert answered
-    assert not any(m.op == Op.ERROR for m in answered), answered
+    assert not any(m.op == Opcode.ERROR for m in answered), answered
 
 
 # damaged messages
@@ -205,21 +205,21 @@ def valid_messages():
     about = json.dumps({"name": "v", "shape": [4], "dtype": "float32"}).encode()
     ids = np.array([0, 2], np.int64).tobytes()
     return [
-        Message(Op.INIT, 1, payload=about),
-        Message(Op.BCAST, 1, payload=bytes(16)),
-        Message(Op.PUSH, 0, clock=1, payload=bytes(32)),
-        Message(Op.PUSH, 0, clock=1, rows=2, flags=Flag.ROW_SPARSE, payload=ids + bytes(16)),
-        Message(Op.PUSH, 0, clock=1, flags=Flag.TWO_BIT, payload=bytes(2)),
-        Message(Op.PUSHPULL, 0, clock=2, payload=bytes(32)),
-        Message(Op.PULL, 0, clock=1),
-        Message(Op.RSP_PULL, 0, rows=2, payload=ids),
-        Message(Op.SET_OPTIMIZER, payload=optimizer_to_json(mx.optimizer.SGD(momentum=0.5)).encode()),
-        Message(Op.SET_COMPRESSION, payload=b'{"type": "2bit", "threshold": 0.5}'),
-        Message(Op.BARRIER),
-        Message(Op.STATE),
-        Message(Op.DONE),
-        Message(Op.HEARTBEAT),
-        Message(Op.COMMAND, clock=3, payload=b"text"),
+        Message(Opcode.INIT, 1, payload=about),
+        Message(Opcode.BCAST, 1, payload=bytes(16)),
+        Message(Opcode.PUSH, 0, clock=1, payload=bytes(32)),
+        Message(Opcode.PUSH, 0, clock=1, rows=2, flags=Flag.ROW_SPARSE, payload=ids + bytes(16)),
+        Message(Opcode.PUSH, 0, clock=1, flags=Flag.TWO_BIT, payload=bytes(2)),
+        Message(Opcode.PUSHPULL, 0, clock=2, payload=bytes(32)),
+        Message(Opcode.PULL, 0, clock=1),
+        Message(Opcode.RSP_PULL, 0, rows=2, payload=ids),
+        Message(Opcode.SET_OPTIMIZER, payload=optimizer_to_json(mx.optimizer.SGD(momentum=0.5)).encode()),
+        Message(Opcode.SET_COMPRESSION, payload=b'{"type": "2bit", "threshold": 0.5}'),
+        Message(Opcode.BARRIER),
+        Message(Opcode.STATE),
+        Message(Opcode.DONE),
+        Message(Opcode.HEARTBEAT),
+        Message(Opcode.COMMAND, clock=3, payload=b"text"),
     ]
 
 
@@ -255,12 +255,12 @@ def test_no_mutated_message_crashes_a_server_or_takes_more_memory_than_announced
         except FormatError:
             kinds["rejected"] += 1
             continue
-        if message.op == Op.STOP:
+        if message.op == Opcode.STOP:
             continue
         replies = server.core.handle(0, message)
-        kind = "silent" if not replies else "error" if replies[0][1].op == Op.ERROR else "answered"
+        kind = "silent" if not replies else "error" if replies[0][1].op == Opcode.ERROR else "answered"
         kinds[kind] += 1
         assert server.core.held_bytes <= 2 * (32 + 1 << 14) + 32
     assert min(kinds.values()) > 50, kinds
-    same = server.core.handle(1, Message(Op.HEARTBEAT, worker=1))
-    assert same[0][1].op == Op.OK
+    same = server.core.handle(1, Message(Opcode.HEARTBEAT, worker=1))
+    assert same[0][1].op == Opcode.OK

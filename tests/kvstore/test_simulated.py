@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from twofold.errors import ParameterError
-from twofold.kvstore.transports.simulated import Network, simulate
+from twofold.kvstore.transports.simulated import SimulatedNetwork, simulate
 
 #: Of these schedules, 10,000 were tried.
 CASES = int(os.environ.get("FUZZ_CASES", "300"))
@@ -24,7 +24,7 @@ def random_schedule(seed: int) -> tuple[list[int], float, dict[str, Any]]:
     steps = [rng.randint(1, 6)] * workers if rng.random() < 0.5 else [rng.randint(0, 6) for _ in range(workers)]
     speeds = [rng.choice([1, 1, 1, 3, 10]) for _ in range(workers)]
     durations = {(w, k): speeds[w] * rng.uniform(0.5, 1.5) * 1e-3 for w in range(workers) for k in range(6)}
-    network = Network(jitter=rng.choice([0, 1e-3]), bandwidth=10 ** rng.uniform(5, 9))
+    network = SimulatedNetwork(jitter=rng.choice([0, 1e-3]), bandwidth=10 ** rng.uniform(5, 9))
     if rng.random() < 0.5:
         network = network._replace(loss=0.2, repeat=0.2, patience=20e-3)
     return (
@@ -94,7 +94,7 @@ def test_a_lasting_straggler_only_stops_synchronous_and_stale_workers():
 
 
 def test_time_on_the_network_is_that_of_its_bytes():
-    network = Network(latency=1e-3, bandwidth=1e6)
+    network = SimulatedNetwork(latency=1e-3, bandwidth=1e6)
     run = simulate(1, 1, 0, lambda w, k: 0.5, network=network)
     # there and back: a header of 64 bytes and 8 of payload, sent and received at a byte per microsecond
     assert run.duration == pytest.approx(0.5 + 2 * (1e-3 + 72e-6), rel=1e-9)

@@ -63,7 +63,7 @@ class Limits:
     wait: float = WAIT
 
 
-class View(NamedTuple):
+class Observation(NamedTuple):
     """What is the case.
 
     Attributes
@@ -112,16 +112,16 @@ class Policy:
     Examples
     --------
     >>> policy = Policy(Limits(workers=4, fewest=2, wait=60))
-    >>> policy.decide(0, View(slots=3))  # waits for the fourth
-    >>> policy.decide(60, View(slots=3))
+    >>> policy.decide(0, Observation(slots=3))  # waits for the fourth
+    >>> policy.decide(60, Observation(slots=3))
     Start(workers=3)
-    >>> policy.decide(100, View(slots=2, is_lost=True, checkpoint="step-1"))
+    >>> policy.decide(100, Observation(slots=2, is_lost=True, checkpoint="step-1"))
     Stop(reason='a slot is lost')
-    >>> policy.decide(101, View(slots=2, status=143, checkpoint="step-1"))  # waits for the third
-    >>> policy.decide(161, View(slots=2, checkpoint="step-1"))
+    >>> policy.decide(101, Observation(slots=2, status=143, checkpoint="step-1"))  # waits for the third
+    >>> policy.decide(161, Observation(slots=2, checkpoint="step-1"))
     Start(workers=2)
-    >>> policy.decide(170, View(slots=4, checkpoint="step-1"))  # more are used from the next checkpoint on
-    >>> policy.decide(180, View(slots=4, checkpoint="step-2"))
+    >>> policy.decide(170, Observation(slots=4, checkpoint="step-1"))  # more are used from the next checkpoint on
+    >>> policy.decide(180, Observation(slots=4, checkpoint="step-2"))
     Stop(reason='4 workers can go on instead of 2')
     """
 
@@ -137,7 +137,7 @@ class Policy:
         self._failures = 0
         self._is_stopping = self._is_growing = False
 
-    def decide(self, now: float, view: View) -> Action:
+    def decide(self, now: float, view: Observation) -> Action:
         """The next thing to do, None to wait.
 
         Parameters
@@ -153,7 +153,7 @@ class Policy:
             return None if self._is_stopping else self._interrupt(view)
         return self._go_on(now, view)
 
-    def _start(self, now: float, view: View) -> Action:
+    def _start(self, now: float, view: Observation) -> Action:
         limits = self._limits
         if self._since is None:
             self._since = now
@@ -168,7 +168,7 @@ class Policy:
             return End(1, f"given up: in {waited:.0f} seconds only {view.slots} of at least {places} slots were found")
         return None
 
-    def _interrupt(self, view: View) -> Action:
+    def _interrupt(self, view: Observation) -> Action:
         """What ends a job that runs: a lost slot, or slots for more workers as soon as a checkpoint has been written."""
         if view.is_lost:
             self._is_stopping = True
@@ -182,7 +182,7 @@ class Policy:
         self._is_stopping = self._is_growing = True
         return Stop(f"{more} workers can go on instead of {self._workers}")
 
-    def _go_on(self, now: float, view: View) -> Action:
+    def _go_on(self, now: float, view: Observation) -> Action:
         """What to do now that the job has ended."""
         status, limits = view.status or 0, self._limits
         self._wanted, self._workers = self._workers, 0
@@ -241,7 +241,7 @@ def supervise(limits: Limits, slots: Slots, folder: Path, command: Callable[[int
     int
         0, or the status of the last failure; 128 plus the signal's number after an interrupt.
     """
-    policy, job, has_run = Policy(limits), _Job(), False
+    policy, job, has_run = Policy(limits), _LaunchedJob(), False
     with job:
         while True:
             slots.attend()
@@ -249,7 +249,7 @@ def supervise(limits: Limits, slots: Slots, folder: Path, command: Callable[[int
             if status and not job.interrupt:
                 slots.check()
             checkpoint = last_checkpoint(folder)
-            view = View(sum(host.slots for host in slots.hosts()), slots.is_lost(), status, checkpoint)
+            view = Observation(sum(host.slots for host in slots.hosts()), slots.is_lost(), status, checkpoint)
             if job.interrupt and (status is not None or not job.is_there):
                 return KILLED + job.interrupt
             action = None if job.interrupt else policy.decide(time.monotonic(), view)
@@ -269,7 +269,7 @@ def supervise(limits: Limits, slots: Slots, folder: Path, command: Callable[[int
             time.sleep(EVERY)
 
 
-class _Job:
+class _LaunchedJob:
     """The launcher of the processes, which are started and ended many times. While it is entered, interrupts of this process end them."""
 
     SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -359,13 +359,13 @@ def execute(given: argparse.Namespace, workers: int, servers: int, command: Call
     int
         See `supervise`.
     """
-    from .ray_slots import RaySlots, Request, connected
+    from .ray_slots import RaySlots, SlotRequest, connected
 
     fewest = given.fewest or workers
     if fewest > workers:
         given.usage_error(f"--min {fewest} is more than -n {workers}")
     limits = Limits(workers, fewest, servers, RETRIES if given.retries is None else given.retries, given.wait or WAIT)
-    request = Request(workers + servers, given.cpus or 1, given.gpus or 0)
+    request = SlotRequest(workers + servers, given.cpus or 1, given.gpus or 0)
     with connected(given.ray, request) as ray, TemporaryDirectory(prefix="twofold-launch-") as folder:
         slots = RaySlots(ray, request, Path(folder))
         try:

@@ -5,8 +5,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..frozen import end_if_stopped
 from ..launcher_notes import FINISHED, WITHOUT_STORE, notes_folder
+from ..stopped_process import end_if_stopped
 
 #: The environment variable with the process that the launcher started. Programs that this process starts do not belong to the cluster.
 PROGRAM = "TWOFOLD_PROGRAM"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from .. import symbol
 from ..dtype import ITEMSIZE, dtype_name
 from ..errors import LaunchError, MXNetError
-from ..kvstore.cost_model import Network, Step, efficiency, network, seconds
+from ..kvstore.cost_model import Network, TrainingStep, efficiency, network, seconds
 from ..ndarray.saving import load
 
 #: Below this share of computing more workers are a waste.
@@ -29,7 +29,7 @@ def print_plan(given: argparse.Namespace) -> int:
     """
     try:
         over = network(given.network)
-        step = Step(_nbytes(given), (given.step_ms or 0.0) / 1e3)
+        step = TrainingStep(_nbytes(given), (given.step_ms or 0.0) / 1e3)
     except LaunchError:
         raise
     except MXNetError as error:
@@ -44,7 +44,7 @@ def print_plan(given: argparse.Namespace) -> int:
     return 0
 
 
-def _table(step: Step, over: Network, asked: int, servers: int) -> Iterator[str]:
+def _table(step: TrainingStep, over: Network, asked: int, servers: int) -> Iterator[str]:
     yield f"{step.nbytes / 1e6:g} MB of gradients, {over.name}: {over.latency * 1e6:g} us, {over.bandwidth / 1e9:g} GB/s"
     columns = ["ring", "Rabenseifner", "recursive doubling", "servers = workers", "servers = workers / 4"]
     if servers:
@@ -59,7 +59,7 @@ def _table(step: Step, over: Network, asked: int, servers: int) -> Iterator[str]
         yield f"{workers:7}" + "".join(f"{_cell(step, over, workers, name, servers):>24}" for name in columns)
 
 
-def _cell(step: Step, over: Network, workers: int, column: str, servers: int) -> str:
+def _cell(step: TrainingStep, over: Network, workers: int, column: str, servers: int) -> str:
     algorithm, count = _algorithm(column, workers, servers)
     time = f"{seconds(algorithm, workers, step.nbytes, over, count) * 1e3:.3g} ms"
     return f"{time} {efficiency(step, algorithm, workers, over, count):5.0%}" if step.computing else time
@@ -72,7 +72,7 @@ def _algorithm(column: str, workers: int, servers: int) -> tuple[str, int]:
     return "servers", {"servers = workers": workers, "servers = workers / 4": max(1, workers // 4)}.get(column, servers)
 
 
-def _best(step: Step, over: Network, workers: int, servers: int) -> float:
+def _best(step: TrainingStep, over: Network, workers: int, servers: int) -> float:
     """The share of computing with the given servers, or by MPI's best algorithm."""
     if servers:
         return efficiency(step, "servers", workers, over, servers)

@@ -42,7 +42,7 @@ printf '%s\\n%s' "$host" "$*" > "$0.new.$$" && mv "$0.new.$$" "$0.ask.$$"
 """
 
 
-class Request(NamedTuple):
+class SlotRequest(NamedTuple):
     """What is asked of Ray.
 
     Attributes
@@ -89,7 +89,7 @@ class Holder:
 
 
 @contextmanager
-def connected(address: str, request: Request) -> Iterator[Any]:
+def connected(address: str, request: SlotRequest) -> Iterator[Any]:
     """Connect with a Ray cluster while it is entered; the value is the module `ray`.
 
     Parameters
@@ -179,7 +179,7 @@ class RaySlots:
         The folder of notes to the launcher, which is made on each machine. Worker 0's note of the last checkpoint is brought here.
     """
 
-    def __init__(self, ray: Any, request: Request, folder: Path) -> None:
+    def __init__(self, ray: Any, request: SlotRequest, folder: Path) -> None:
         self._ray, self._request, self._folder = ray, request, folder
         self._here: str = ray.util.get_node_ip_address()
         self._actor = ray.remote(Holder).options(

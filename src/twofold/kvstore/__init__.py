@@ -3,7 +3,6 @@
 from .base import KVStoreBase
 from .checkpoint import ClusterCheckpoint, load_checkpoint, save_checkpoint
 from .create import create
-from .local import KVStore
-from .server import KVStoreServer
+from .local import KVStore, KVStoreServer
 
 __all__ = ["ClusterCheckpoint", "KVStore", "KVStoreBase", "KVStoreServer", "create", "load_checkpoint", "save_checkpoint"]

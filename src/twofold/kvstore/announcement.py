@@ -8,14 +8,12 @@ from ..errors import FormatError
 from .base import Key
 from .messages import Payload
 
-__all__ = ["NO_VALUE", "Announcement", "announcement_in", "text_in"]
-
 #: The clock of a worker that does not have the value.
 NO_VALUE = -1
 
 
 class Announcement(NamedTuple):
-    """The contents of an `Op.INIT`.
+    """The contents of an `Opcode.INIT`.
 
     Attributes
     ----------

@@ -1,10 +1,10 @@
-"""`KVStoreBase`: the interface of key-value stores, and the registry of user-defined ones."""
+"""`KVStoreBase`: the interface of key-value stores, and the registry of user-defined stores."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import count as count_from
 from os import PathLike
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from ..errors import ClusterError, ParameterError, Undefined
 from ..ndarray.array import NDArray
@@ -18,9 +18,24 @@ Keys = Key | Sequence[Key]
 #: For one key an array, or a list of one per device; for several keys a list of these.
 Values = NDArray | Sequence[NDArray | Sequence[NDArray]]
 
-#: What a spare that joins needs besides what is stored: a function that returns the arrays by name, and one that uses them there.
+#: Updates a stored array in place: a function of the key, the pushed sum and the stored array.
+UpdateFunction = Callable[[Key, NDArray, NDArray], object]
+
+#: A spare that joins a training needs arrays that no store has. `Give` returns them by name in a worker, `Take` uses them in the spare.
 Give = Callable[[], Mapping[str, NDArray]]
 Take = Callable[[Mapping[str, NDArray]], object]
+
+
+class InProcessStore(Protocol):
+    """A store whose arrays are in this process, so that a function of this process can update them."""
+
+    def set_updater(self, updater: UpdateFunction) -> None:
+        """Call a function with each pushed sum instead of storing the sum."""
+        ...
+
+    def replace(self, key: Key, value: NDArray) -> None:
+        """Replace a stored value on this worker."""
+        ...
 
 
 class KVStoreBase:
@@ -36,6 +51,11 @@ class KVStoreBase:
         KVStoreBase.kv_registry[klass.__name__.lower()] = klass
         return klass
 
+    @property
+    def _in_process(self) -> InProcessStore | None:
+        """The store itself if its arrays are in this process. None if they are elsewhere, or the store has an updater of its own."""
+        return None
+
     def broadcast(self, key: Keys, value: Values, out: Values, priority: int = 0) -> None:
         """Initialize a key with a value, and copy the value into ``out``."""
         raise self._lacks("broadcast")
@@ -45,7 +65,7 @@ class KVStoreBase:
         raise self._lacks("pushpull")
 
     def pushpull_list(self, keys: Sequence[Key], values: Sequence[Any], outs: Sequence[Any] | None = None) -> None:
-        """`pushpull` for each of several keys. The first have the highest priority: the next forward pass needs them first."""
+        """`pushpull` for each of several keys. The first key has the highest priority: the next forward pass needs it first."""
         for k, key in enumerate(keys):
             if outs is None:
                 self.pushpull(key, values[k], priority=-k)
@@ -101,27 +121,27 @@ class KVStoreBase:
         raise self._lacks("num_workers")
 
     def epochs(self, count: int, arrays: Mapping[str, NDArray] | None = None) -> Iterator[int]:
-        """The numbers of the epochs of a training, ``range(count)``, between which spares take the places of dead workers.
+        """The numbers of the epochs of a training, ``range(count)``. Spares take the places of dead workers between two epochs.
 
-        Under ``twofold launch --ft --spares 1`` a spare waits in `mx.kv.create` until a worker has died and the others are at the end of
-        their epoch. It then goes on with that worker's rank: its program runs from `create` on, gets the newest values in `init` and
-        `broadcast` and the optimizer's states in `set_optimizer`, and begins here with the epoch of the others; a loop over epochs that
-        they have finished is empty. Without spares, and in other stores than `DistributedStore`, this is ``range(count)``. `Module.fit` and
-        `Estimator.fit` do the same by themselves.
+        Under ``twofold launch --ft --spares 1`` a spare waits in `mx.kv.create` until a worker has died and the other workers have
+        finished their epoch. The spare then goes on with the dead worker's rank. Its program runs from `create` on: `init` and
+        `broadcast` give it the newest values, `set_optimizer` the optimizer's states, and this method begins with the epoch of the other
+        workers. A loop over epochs that the others have finished is empty. Without spares, and in stores other than `DistributedStore`,
+        this is ``range(count)``. `Module.fit` and `Estimator.fit` do the same.
 
         Parameters
         ----------
         count
             The number of epochs.
         arrays
-            Arrays by name whose newest values a spare needs before its first step, which are written into them: the parameters,
-            ``{name: p.data() for name, p in net._collect_params_with_prefix().items()}``, with the moving statistics of batch
-            normalization, which no store has. The same names on all workers.
+            Arrays by name, the same names on all workers. A spare overwrites its own with their newest values before its first step. Pass
+            the parameters, ``{name: p.data() for name, p in net._collect_params_with_prefix().items()}``: they include the moving
+            statistics of batch normalization, which no store has.
 
         Raises
         ------
         ClusterError
-            If the workers are not in the same epoch, or have other arrays.
+            If the workers are not in the same epoch, or have different arrays.
 
         Examples
         --------
@@ -134,7 +154,7 @@ class KVStoreBase:
         yield from self._epochs(0, count, lambda: own, partial(_write, own))
 
     def _epochs(self, first: int, end: int | None, give: Give, take: Take) -> Iterable[int]:
-        """Numbers of epochs, without end if that is None. Between them spares may join: `give` to them, who `take` before their first."""
+        """Numbers of epochs; endless if ``end`` is None. Spares join between epochs: workers call ``give`` for them, spares ``take``."""
         return count_from(first) if end is None else range(first, end)
 
     def _lacks(self, method: str) -> Undefined:
@@ -143,7 +163,7 @@ class KVStoreBase:
 
 @KVStoreBase.register
 class TestStore(KVStoreBase):
-    """A store that only sums over the devices of one process: the least that training needs of a user's own store.
+    """A store that only sums over the devices of one process: the least that a user's own store must do for training.
 
     Examples
     --------
@@ -173,7 +193,7 @@ class TestStore(KVStoreBase):
 
     @staticmethod
     def is_capable(capability: str) -> bool:
-        """Whether the store has a capability; it cannot run an optimizer.
+        """Whether the store has a capability. This store cannot run an optimizer.
 
         Raises
         ------

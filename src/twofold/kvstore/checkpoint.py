@@ -24,8 +24,6 @@ from ..ndarray.array import NDArray
 from ..ndarray.saving import load, save
 from ..random import get_state, set_state
 
-__all__ = ["ClusterCheckpoint", "load_checkpoint", "save_checkpoint"]
-
 VERSION = 1
 #: How often a checkpoint is written until all workers have the same states of the optimizer.
 ATTEMPTS = 3
@@ -34,7 +32,7 @@ INDEX = re.compile(r"step-(\d{7,})\.json")
 Folder = str | PathLike[str]
 
 
-class Workers(Protocol):
+class CheckpointStore(Protocol):
     """What checkpoints need of a store."""
 
     @property
@@ -107,7 +105,7 @@ class ClusterCheckpoint:
 def save_checkpoint(
     folder: Folder,
     step: int,
-    store: Workers,
+    store: CheckpointStore,
     arrays: Mapping[str, NDArray],
     save_states: Callable[[str], object] | None = None,
     own: object = None,
@@ -185,7 +183,7 @@ def _write_part(
     return whole
 
 
-def load_checkpoint(folder: Folder, store: Workers | None = None, step: int | None = None) -> ClusterCheckpoint:
+def load_checkpoint(folder: Folder, store: CheckpointStore | None = None, step: int | None = None) -> ClusterCheckpoint:
     """Read a checkpoint, also by another number of workers than wrote it.
 
     With the same number the run continues bitwise as it would have: weights, the optimizer's states and counts of updates, iterators and

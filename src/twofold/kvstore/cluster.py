@@ -15,16 +15,14 @@ import numpy as np
 from ..backend.workers import available
 from ..config import PLACE, SETTINGS
 from ..errors import ClusterError
-from ..frozen import end_if_stopped, note_connected, note_connecting
 from ..launcher_notes import FINISHED, last_checkpoint, notes_folder
 from ..scheduler.queue import QUEUE
+from ..stopped_process import end_if_stopped, note_connected, note_connecting
 from .collectives import Collectives
-from .joins import TrainingState
-from .spares import Pool
+from .spares import SparePool
+from .training_state import TrainingState
 from .transports import mpi
 from .watch import Watch
-
-__all__ = ["Cluster", "expected_processes", "join"]
 
 #: Variables with the number of processes: of this library's launcher, Open MPI, MPICH and Slurm.
 SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS")
@@ -56,7 +54,7 @@ class Cluster(NamedTuple):
     servers: int = 0
     collectives: Collectives | None = None
     messages: Any = None
-    pool: Pool | None = None
+    pool: SparePool | None = None
     inherited: TrainingState | None = None
 
     @property
@@ -132,9 +130,9 @@ def _connect(count: int, servers: int) -> Cluster:
     _check_identities(mpi.MpiGroup(everyone))
     note_connected()
     messages = everyone.Dup() if servers else None
-    pool = Pool(everyone.Dup(), workers) if spares else None
+    pool = SparePool(everyone.Dup(), workers) if spares else None
     own = mpi.split(everyone, int(rank >= workers))  # the workers, or the servers, or the spares
-    control = mpi.Control(own.Dup())
+    control = mpi.NoticeChannel(own.Dup())
     _end_together()
     if pool is not None and rank >= workers:
         return _newcomer(pool, control, workers)
@@ -160,7 +158,7 @@ def _has_core(workers: int) -> bool:
     return available() >= 2 * workers
 
 
-def _newcomer(pool: Pool, control: mpi.Control, workers: int) -> Cluster:
+def _newcomer(pool: SparePool, control: mpi.NoticeChannel, workers: int) -> Cluster:
     """A spare: it waits until it takes the place of a dead worker. Does not return if that isn't needed."""
     joined = None
     while joined is None:
@@ -207,12 +205,12 @@ def _end_together() -> None:
     sys.excepthook = excepthook
 
 
-def _leave_failed(control: mpi.Control, name: str) -> None:
+def _leave_failed(control: mpi.NoticeChannel, name: str) -> None:
     if _failed:
         _end(control, name, _failed[0])
 
 
-def _leave(cluster: Cluster, watch: Watch, control: mpi.Control) -> None:
+def _leave(cluster: Cluster, watch: Watch, control: mpi.NoticeChannel) -> None:
     """At exit: wait until all workers have finished, and take part in what the others still do."""
     _leave_failed(control, f"worker {cluster.rank}")
     folder = notes_folder()
@@ -222,12 +220,12 @@ def _leave(cluster: Cluster, watch: Watch, control: mpi.Control) -> None:
     if cluster.collectives is None:
         watch.stop()
     else:
-        watch.finish(cluster.collectives.take_part, cluster.collectives.look)
+        watch.finish(cluster.collectives.take_part, cluster.collectives.poll_recovery)
     if cluster.pool is not None:
         cluster.pool.release(cluster.rank == min(set(range(cluster.workers)) - watch.lost))
 
 
-def _end(control: mpi.Control, name: str, reason: str) -> None:
+def _end(control: mpi.NoticeChannel, name: str, reason: str) -> None:
     last = last_checkpoint(notes_folder())
     print(f"twofold: {name}: {reason}{f'; last checkpoint: {last}' if last else ''}", file=sys.stderr, flush=True)
     control.abort(1)

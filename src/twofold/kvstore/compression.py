@@ -7,8 +7,6 @@ import numpy as np
 from ..errors import ParameterError
 from ..ndarray.array import NDArray
 
-__all__ = ["TwoBitCompression", "compression_of", "pack_two_bit", "sum_of_packed", "unpack_two_bit"]
-
 
 class TwoBitCompression:
     """Compresses gradients and holds the residual of each source, which is added to its next gradient.

@@ -14,19 +14,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..errors import ParameterError
-from .collectives import FIRST, MOST
-
-__all__ = [
-    "ALGORITHMS",
-    "NETWORKS",
-    "Network",
-    "Step",
-    "buckets",
-    "bytes_sent",
-    "efficiency",
-    "network",
-    "seconds",
-]
+from .buckets import FIRST, MOST
 
 #: Share of a step's computing that is the forward pass: backward computes two products for each of its own.
 FORWARD = 1 / 3
@@ -190,7 +178,7 @@ def _busiest_core(cost: _Cost, workers: int, servers: int, cores: int) -> float:
     return max(loads)
 
 
-class Step(NamedTuple):
+class TrainingStep(NamedTuple):
     """A training step of one worker.
 
     Attributes
@@ -214,7 +202,7 @@ def buckets(nbytes: int) -> Iterator[int]:
         size = MOST
 
 
-def efficiency(step: Step, algorithm: str, workers: int, over: Network, servers: int = 0) -> float:
+def efficiency(step: TrainingStep, algorithm: str, workers: int, over: Network, servers: int = 0) -> float:
     """The share of a step that computes, 1 for a single worker. A bucket is summed as soon as it is full, while backward goes on.
 
     Parameters

@@ -11,8 +11,6 @@ from ..strictness import tolerate
 from .base import KVStoreBase
 from .local import KINDS, KVStore
 
-__all__ = ["check_kvstore", "create", "spans", "store_for"]
-
 MULTI_MACHINE = ("dist", "p3", "horovod", "byteps")
 #: Number of elements above which an array is updated on the devices, because a "local" store would update it on the CPU.
 BIG = 16 * 1024 * 1024
@@ -77,14 +75,14 @@ def _spanning(kind: str, staleness: float) -> KVStoreBase:
 
     cluster = join()
     if cluster.is_server:
-        from .served import run_server
+        from .server_store import run_server
 
         run_server(cluster, staleness)
         raise SystemExit(0)
     if cluster.servers:
-        from .served import ServedStore
+        from .server_store import ServerStore
 
-        return ServedStore(kind, cluster)
+        return ServerStore(kind, cluster)
     from .distributed import DistributedStore
 
     return DistributedStore(kind, cluster)

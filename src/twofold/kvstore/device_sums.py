@@ -9,18 +9,16 @@ from ..backend.loader import backend_for
 from ..backend.peers import DeviceGroup
 from ..config import SETTINGS
 from ..device import Device
-from .faults import Workers
-
-__all__ = ["DeviceSums", "are_connectable", "connect", "facts_of"]
+from .survivors import WorkerGroup
 
 #: Bytes of the key that the members of a group share.
 KEY = 128
 
 
-class Divisible(Workers, Protocol):
-    """Workers of which some can form a group of their own."""
+class Divisible(WorkerGroup, Protocol):
+    """Workers, some of which can form a group of their own."""
 
-    def part(self, number: int) -> Workers:
+    def part(self, number: int) -> WorkerGroup:
         """The group of those that pass the same number. All workers call this."""
         ...
 
@@ -42,7 +40,7 @@ class DeviceSums:
         The number of machines.
     """
 
-    def __init__(self, device: Device, dtypes: frozenset[str], peers: DeviceGroup, leaders: Workers | None, machines: int) -> None:
+    def __init__(self, device: Device, dtypes: frozenset[str], peers: DeviceGroup, leaders: WorkerGroup | None, machines: int) -> None:
         self.device, self.dtypes = device, dtypes
         self._peers, self._leaders, self._machines = peers, leaders, machines
 

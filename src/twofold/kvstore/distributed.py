@@ -1,7 +1,7 @@
-"""`DistributedStore`: the store of workers in several processes, each of which has a copy of all that is stored.
+"""`DistributedStore`: the store of workers in several processes without servers. Each worker has a copy of every stored array.
 
-Without servers the copies stay equal because all workers do the same to them: a pushed value is summed over the devices of each worker,
-then over the workers, and every copy is updated with that sum.
+The copies stay equal because all workers apply the same operations to them: a pushed value is summed over the devices of each worker, then
+over the workers, and every copy is updated with that sum.
 """
 
 import logging
@@ -23,39 +23,38 @@ from ..ndarray.array import NDArray
 from ..opdef.storage import Sparse
 from ..optimizer.base import Index
 from ..optimizer.updater import Updater
-from .base import Give, Key, Keys, Take, Values
+from .base import Give, Key, Keys, Take, UpdateFunction, Values
 from .cluster import Cluster, join
-from .collectives import Collectives, Share
+from .collective_calls import Contributors
+from .collectives import Collectives
 from .compression import compression_of, pack_two_bit, sum_of_packed
-from .joins import TrainingState
 from .keyed import check_shapes
-from .local import KVStore, UpdateFunction
-
-__all__ = ["DistributedStore"]
+from .local import KVStore
+from .training_state import TrainingState
 
 
 class DistributedStore(KVStore):
-    """Arrays by key, shared by the devices of several processes. Each method is called by all workers, in the same order.
+    """Arrays by key that the devices of several processes share. All workers call each method, in the same order.
 
     Parameters
     ----------
     kind
         ``"dist_sync"`` keeps sums and stored arrays on the CPU, ``"dist_device_sync"`` on the first device that pushes.
     cluster
-        The processes; those that a launcher has started if None.
+        The processes; None for those that a launcher has started.
 
     Raises
     ------
     ClusterError
-        If these are not one cluster.
+        If the processes do not form one cluster.
     ParameterError
         If the kind is asynchronous and there are no servers.
 
     Notes
     -----
-    A worker that has finished its program takes part in the sums of the others with zeros, so that workers may have different numbers
-    of batches. Gradients are then scaled up as if all workers contributed: their mean stays a mean. So they are after a worker has died,
-    where ``twofold launch --ft`` lets the others go on.
+    A worker that has finished its program contributes zeros to the sums of the others, so workers may have different numbers of batches.
+    Gradients are then scaled up as if all workers contributed, and their mean stays a mean. The same holds after a worker has died, if
+    ``twofold launch --ft`` lets the others go on.
     """
 
     def __init__(self, kind: str = "dist_sync", cluster: Cluster | None = None) -> None:
@@ -63,24 +62,25 @@ class DistributedStore(KVStore):
         super().__init__(kind, "device" if is_on_device else "local", join() if cluster is None else cluster)
         if "async" in kind and self.num_workers > 1:
             raise ParameterError("kvstore.create: asynchronous updates need a server", repr(kind), "start one: twofold launch -n 2 -s 1 …")
+        self._all = None if self._cluster is None else self._cluster.collectives
+        #: Steps of training, counted to know when checksums are due. All workers must count alike: a checksum is a collective operation.
         self._steps = 0
-        #: The keys that have been updated here: pushes of the first of them count steps. The device whose updates elsewhere do.
+        #: The keys that the store has updated. A push of the first of them counts as a step.
         self._updated: dict[Key, None] = {}
+        #: The device of the first `update_with`. Only updates there count as steps: workers may have different numbers of devices.
         self._checked: Device | None = None
-        #: The last operands of `update_with`, and their parts by positions.
+        #: The last operands of `update_with`, and tuples of some of them by position: an updater keeps a plan for a tuple that it knows.
         self._columns: tuple[Sequence[Index], Sequence[NDArray], Sequence[NDArray]] = ((), (), ())
         self._parts: dict[tuple[int, ...], list[tuple[Any, ...]]] = {}
         self._inherited = None if self._cluster is None else self._cluster.inherited
         if self._inherited is not None:
             self._steps = self._inherited.steps
-        #: Arrays of the program into which a spare has written newer values than those in the store that are never updated.
+        #: The program's arrays that a spare has overwritten with the values of the others. They are newer than the store's if the store
+        #: never updates them, so `init` with one of them keeps it.
         self._taken: list[NDArray] = []
         self._has_warned = False
-        self._is_connected = self._cluster is not None and self._cluster.pool is not None  # those that go on after a death sum by MPI
-
-    @property
-    def _all(self) -> Collectives | None:
-        return None if self._cluster is None else self._cluster.collectives
+        # devices are not connected where spares may join: workers that go on after a death sum by MPI
+        self._is_connected = self._cluster is not None and self._cluster.pool is not None
 
     # values
 
@@ -92,7 +92,7 @@ class DistributedStore(KVStore):
         MXNetError
             If a key exists already, or is not of the type of the existing keys.
         ClusterError
-            If the workers initialize other keys, or arrays of other shapes or dtypes.
+            If the workers initialize different keys, or arrays of different shapes or dtypes.
         """
         super().init(key, value)
         if self._all is None:
@@ -109,7 +109,7 @@ class DistributedStore(KVStore):
             self._stored[k] = self._of_first(("init", (k,)), x)
 
     def _inherit(self, given: Mapping[Key, NDArray], state: TrainingState) -> None:
-        """Begin with the newest arrays of the workers that have trained on, which do not initialize them again."""
+        """In a spare: begin with the newest arrays of the other workers, which are past their `init` and do not call it again."""
         updated = self._updater.states if isinstance(self._updater, Updater) else {}
         for k, array in given.items():
             newest = state.stored.get(k)
@@ -118,7 +118,9 @@ class DistributedStore(KVStore):
                     self._stored[k] = newest.copyto(self._stored[k].context)
                 if not state.loop:
                     del state.stored[k]
-            elif self._all is not None and state.loop <= self._all.loops + 1:  # else it is of a loop that the others have finished
+            elif (
+                self._all is not None and state.loop <= self._all.loops + 1
+            ):  # a higher number: the others have finished the loop of this `init`
                 text = f"{k!r} of shape {array.shape}; they have {list(state.stored)[:8]}"
                 raise ClusterError("init in a spare: the workers that it joins have no such key", text, "run the same program")
 
@@ -149,51 +151,55 @@ class DistributedStore(KVStore):
         ShapeError
             If a value does not have the shape of the stored array.
         ClusterError
-            If the workers push other keys.
+            If the workers push different keys.
         """
         self._push(key, value, self._updater is not None)
 
     def _push(self, key: Keys, value: Values, is_gradient: bool) -> None:
-        pushed = list(self._by_key(key, value))
-        for k, values in pushed:
+        keys: list[Key] = []
+        merged: list[NDArray] = []
+        for k, values in self._by_key(key, value):
             check_shapes(k, values, self._of_key(k))
-        keys = [k for k, _ in pushed]
-        merged = [self._own(k, values) for k, values in pushed]
-        if self._is_on_device and self._all is not None and not self._is_connected:
-            self._all.connect_devices(merged[0].context)
-            self._is_connected = True
-        label = "push", tuple(keys)
+            keys.append(k)
+            merged.append(self._own(values))
+        everyone, label = self._all, ("push", tuple(keys))
         share = None
-        if self._all is not None:
+        if everyone is not None:
+            if self._is_on_device and not self._is_connected:
+                everyone.connect_devices(merged[0].context)
+                self._is_connected = True
             facts = [(k, x.shape, x._dtype, x.stype) for k, x in zip(keys, merged, strict=True)]
-            share = self._all.agree(label, facts, always=is_gradient or len(keys) > 1)
-        dense: list[int] = []
-        for n, x in enumerate(merged):
-            if x.stype == "default" and self._compression is None:
-                dense.append(n)
+            share = everyone.agree(label, facts, always=is_gradient or len(keys) > 1)
+        dense: tuple[list[Key], list[NDArray]] = ([], [])
+        for k, x in zip(keys, merged, strict=True):
+            if x.stype != "default" or self._compression is not None:
+                self._take(k, self._special_sum(k, x))
             else:
-                self._take(keys[n], self._special_sum(keys[n], x))
-        if dense:
-            self._take_sums(label, [keys[n] for n in dense], [merged[n] for n in dense], share if is_gradient else None)
+                dense[0].append(k)
+                dense[1].append(x)
+        if everyone is None:
+            for k, x in zip(*dense, strict=True):
+                self._take(k, x)
+        elif dense[0]:
+            self._take_sums(everyone, label, *dense, share if is_gradient else None)
         if self._updater is not None:
             is_step = not self._updated or next(iter(self._updated)) in keys
             self._updated.update(dict.fromkeys(keys))
             if is_step:
-                names = sorted(self._updated, key=str)  # a spare got them in another order
+                names = sorted(self._updated, key=str)  # a spare has received the keys in another order
                 self._check_weights(names, [self._stored[k] for k in names])
 
-    def _own(self, key: Key, values: list[NDArray]) -> NDArray:
-        """The sum over the devices of this worker, which shares no array with the caller unless it goes to other workers."""
-        merged = self._total(values)  # only what goes to other workers is compressed
-        return merged.copy() if self._all is None and self._updater is None and any(merged is x for x in values) else merged
+    def _own(self, values: list[NDArray]) -> NDArray:
+        """The sum over the devices of this worker. Compression comes later: it applies only to what other workers are sent."""
+        merged = self._total(values)
+        # without other workers the sum is stored as it is, and the store must not share an array with its caller
+        return merged.copy() if self._all is None and self._updater is None and merged is values[0] else merged
 
-    def _take_sums(self, label: object, keys: Sequence[Key], merged: Sequence[NDArray], share: Share | None) -> None:
+    def _take_sums(
+        self, everyone: Collectives, label: object, keys: Sequence[Key], merged: Sequence[NDArray], share: Contributors | None
+    ) -> None:
         """Sum dense arrays over workers, and store the sums or update with them, a bucket at a time."""
-        if self._all is None:
-            for k, x in zip(keys, merged, strict=True):
-                self._take(k, x)
-            return
-        for numbers, totals in self._all.sums(label, merged, share):
+        for numbers, totals in everyone.sums(label, merged, share):
             if len(numbers) == 1 or not isinstance(self._updater, Updater):
                 for n, total in zip(numbers, totals, strict=True):
                     self._take(keys[n], total)
@@ -202,7 +208,7 @@ class DistributedStore(KVStore):
                 self._updater(places, totals, [self._stored_at(k, total.context) for k, total in zip(places, totals, strict=True)])
             v = totals[0]._content
             if self._updater is not None and isinstance(v, Value) and v.data is None:
-                flush_all()  # so that the update waits for this bucket only
+                flush_all()  # closes the window here, so that this update waits for this bucket only and not for the next ones
 
     def _special_sum(self, key: Key, array: NDArray) -> NDArray:
         """The sum over workers of a sparse array, or of a compressed one."""
@@ -223,11 +229,11 @@ class DistributedStore(KVStore):
         return adopted(NDArray, total.reshape(array.shape).astype(array.dtype, copy=False), array.context)
 
     def _sum_of_rows(self, label: object, array: NDArray) -> NDArray:
-        """The sum over workers of row-sparse arrays, which may have different rows. Rows are added in the order of the workers."""
+        """The sum over workers of row-sparse arrays with different rows, repeatable: rows are added in the order of workers."""
         assert self._all is not None
         values, numbers = array._content.hosts()
         most = self._all.largest(len(numbers), label)
-        own = np.full(most, 0, np.int64)  # one more than the number of a row: finished workers send zeros
+        own = np.full(most, 0, np.int64)  # row number + 1, because 0 marks no row: that is what finished workers send
         own[: len(numbers)] = numbers + 1
         rows = np.zeros((most, *array.shape[1:]), values.dtype)
         rows[: len(numbers)] = values
@@ -241,8 +247,8 @@ class DistributedStore(KVStore):
 
     def _take(self, key: Key, merged: NDArray) -> None:
         stored = self._of_key(key)
-        if self._updater is None and merged.stype == stored.stype == "row_sparse":
-            merged = _with_rows(stored, merged)  # as MXNet's servers do: other rows stay
+        if self._updater is None and merged.stype == "row_sparse" and stored.stype == "row_sparse":
+            merged = _with_rows(stored, merged)  # other rows stay, as on MXNet's servers
         super()._take(key, merged)
 
     def pushpull_list(self, keys: Sequence[Key], values: Sequence[Any], outs: Sequence[Any] | None = None) -> None:
@@ -251,30 +257,30 @@ class DistributedStore(KVStore):
         self.pull(keys, values if outs is None else outs, ignore_sparse=False)
 
     def update_with(self, updater: Updater, indices: Sequence[Index], grads: Sequence[NDArray], weights: Sequence[NDArray]) -> None:
-        """Update weights of a device with summed gradients: those of a bucket as soon as that bucket is summed."""
+        """Update weights of a device with summed gradients: the weights of a bucket as soon as that bucket is summed."""
         self._update_with(updater, indices, grads, weights)
         if self._checked is None:
             self._checked = weights[0].context
-        if weights[0].context is self._checked:  # workers may have different numbers of devices
+        if weights[0].context is self._checked:
             self._check_weights(indices, weights)
 
     def _update_with(self, updater: Updater, indices: Sequence[Index], grads: Sequence[NDArray], weights: Sequence[NDArray]) -> None:
         groups = by_task([g._content for g in grads]) if updater.takes_any_order else []
         if len(groups) < 2:
-            updater(indices, grads, weights)  # the same tuples in each step, for which the updater has a plan
+            updater(indices, grads, weights)  # with the same tuples in each step, so that the updater uses its plan again
             return
         columns = indices, grads, weights
         if any(own is not given for own, given in zip(self._columns, columns, strict=True)):
             self._columns, self._parts = columns, {}
         for numbers in map(tuple, groups):
             part = self._parts.get(numbers)
-            if part is None:  # kept, since the updater has plans for the same tuples
+            if part is None:
                 part = self._parts[numbers] = [tuple([column[n] for n in numbers]) for column in columns]
             updater(*part)
-            flush_all()  # the first ones wait for nothing, the others for their bucket only
+            flush_all()  # a window for each group: the first waits for no sum, each of the others for its bucket only
 
     def _check_weights(self, names: Iterable[Key], weights: Sequence[NDArray]) -> None:
-        """Every so many steps, that all workers have the same weights."""
+        """Every ``TWOFOLD_KV_CHECKSUM`` steps, check that all workers have the same weights."""
         self._steps += 1
         if self._all is not None and SETTINGS.kv_checksum and self._steps % SETTINGS.kv_checksum == 0:
             self._all.check_equal(("weights", tuple(names)), [w for w in weights if w.stype == "default"])
@@ -292,7 +298,7 @@ class DistributedStore(KVStore):
             self._all.agree("set_gradient_compression", sorted(compression_params.items()), always=True)
 
     def set_updater(self, updater: UpdateFunction) -> None:
-        """Call a function with each pushed sum; see `KVStore.set_updater`. In a spare, an optimizer goes on where the others' are."""
+        """Call a function with each pushed sum; see `KVStore.set_updater`. In a spare, an optimizer gets the states of the others."""
         super().set_updater(updater)
         if self._inherited is not None:
             self._inherit_updates(self._inherited)
@@ -326,7 +332,7 @@ class DistributedStore(KVStore):
             self._admit(self._all, epoch, give)
 
     def _begin(self, state: TrainingState, give: Give, take: Take) -> None:
-        """In a spare: begin to train with what the others have given it, whatever the program has loaded meanwhile."""
+        """In a spare: begin to train with the state of the others, whatever the program has loaded since `create`."""
         for key in set(state.stored) & set(self._stored):
             state.stored[key].copyto(self._stored[key])
         take(state.arrays)
@@ -357,14 +363,14 @@ class DistributedStore(KVStore):
     # workers
 
     def _barrier(self) -> None:
-        """Wait until all workers have called this, and what they have pushed is summed."""
+        """Wait until all workers have called this and everything they have pushed is summed."""
         if self._all is not None:
             self._all.barrier()
 
     barrier = _barrier
 
     def _live_workers(self) -> list[int]:
-        """After a barrier: the workers that have called this, the same list on all of them."""
+        """Wait at a barrier, and return the workers that came to it, the same list on all of them."""
         if self._all is None:
             return [0]
         return np.flatnonzero(self._all.gather(np.ones(1, np.int64), "barrier")).tolist()
@@ -375,7 +381,7 @@ class DistributedStore(KVStore):
         Parameters
         ----------
         node_id
-            Which group of MXNet's processes is asked; here all are workers.
+            A group of MXNet's processes. It has no effect: all processes of this store are workers.
         timeout
             Seconds to wait for answers.
         """

@@ -1,9 +1,9 @@
-"""What the stores share that keep arrays by key: their keys, and the sum over the devices of one process."""
+"""`KeyedStore`: the keys of a store, and the sum over the devices of one process. Stores with and without servers build on it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
-from ..device import CPU, Device
+from ..device import CPU
 from ..errors import DTypeError, InvalidValue, MXNetError, ParameterError, ShapeError
 from ..imperative.array import Array
 from ..imperative.cell import Value
@@ -15,11 +15,9 @@ from .base import Key, Keys, KVStoreBase, Values
 if TYPE_CHECKING:
     from .cluster import Cluster
 
-__all__ = ["KeyedStore", "Kind"]
 
-
-class Kind(Protocol):
-    """What a store knows of each of its arrays: the arrays themselves may be on servers."""
+class StoredArray(Protocol):
+    """What a store knows about the array of a key. The array itself may be on a server."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -28,11 +26,11 @@ class Kind(Protocol):
 
     @property
     def stype(self) -> str:
-        """How it is stored: ``"default"`` or ``"row_sparse"``."""
+        """The storage type: ``"default"`` or ``"row_sparse"``."""
         ...
 
 
-Stored = TypeVar("Stored", bound=Kind)
+Stored = TypeVar("Stored", bound=StoredArray)
 
 
 class KeyedStore(KVStoreBase, Generic[Stored]):
@@ -41,11 +39,11 @@ class KeyedStore(KVStoreBase, Generic[Stored]):
     Parameters
     ----------
     kind
-        Its name.
+        The kind of store, as given to `create`.
     is_on_device
         Whether values are summed on the first device that pushes rather than on the CPU.
     cluster
-        The processes that share it; None for the store of a single process.
+        The processes that share the store; None for a single process.
     """
 
     def __init__(self, kind: str, is_on_device: bool, cluster: "Cluster | None" = None) -> None:
@@ -72,12 +70,12 @@ class KeyedStore(KVStoreBase, Generic[Stored]):
 
     @property
     def handle(self) -> Self:
-        """What `mx.profiler.set_kvstore_handle` takes: the store itself, as there is no C library."""
+        """The argument of `mx.profiler.set_kvstore_handle`: the store itself, because there is no C library."""
         return self
 
     @staticmethod
     def is_capable(capability: str) -> bool:
-        """Whether the store has a capability; it can run an optimizer.
+        """Whether the store has a capability. A keyed store can run an optimizer.
 
         Raises
         ------
@@ -89,7 +87,7 @@ class KeyedStore(KVStoreBase, Generic[Stored]):
         return True
 
     def share_figure(self, figure: float) -> list[float]:
-        """Tell worker 0 a figure, such as this worker's speed, without waiting for anyone.
+        """Tell worker 0 a figure, such as this worker's speed, without waiting for other workers.
 
         Parameters
         ----------
@@ -99,28 +97,27 @@ class KeyedStore(KVStoreBase, Generic[Stored]):
         Returns
         -------
         list
-            On worker 0, the last figure of each worker that has told one and has not finished; elsewhere nothing.
+            On worker 0, the last figure of each worker that has told one and has not finished; on other workers an empty list.
         """
         workers = None if self._cluster is None else self._cluster.collectives
         return [figure] if workers is None else workers.share(figure)
 
     # the devices of this process
 
-    def _home(self, device: Device) -> Device:
-        return device if self._is_on_device else CPU
-
     def _total(self, values: list[NDArray]) -> NDArray:
-        """The sum of arrays on several devices; the only array itself if there is one."""
-        device = self._home(values[0].context)
-        first, *others = (x if x.context.shares_memory_with(device) else x.copyto(device) for x in values)
-        total = first
-        for x in others:  # not `+=`: the first value belongs to the caller
-            total = total + x
+        """The sum of arrays on several devices. A single array that is on the right device is returned itself, not copied."""
+        device = values[0].context if self._is_on_device else CPU
+        total: NDArray | None = None
+        for x in values:
+            context = x.context
+            own = x if context is device or context.shares_memory_with(device) else x.copyto(device)
+            total = own if total is None else total + own  # not `+=`: the first value belongs to the caller
+        assert total is not None
         return total
 
     # keys
 
-    def _by_key(self, key: Any, value: Any) -> Iterator[tuple[Key, list[NDArray]]]:
+    def _by_key(self, key: Any, value: Any) -> Iterable[tuple[Key, list[NDArray]]]:
         """Each distinct key with all its arrays, in order of first appearance.
 
         Raises
@@ -128,10 +125,12 @@ class KeyedStore(KVStoreBase, Generic[Stored]):
         ParameterError
             If the numbers of keys and values differ, or a key has no arrays.
         """
+        single: list[NDArray] = [value]
+        if key.__class__ is self._key_type and isinstance(value, Array):
+            return ((key, single),)  # by far the most frequent call: one key, one device
         if not isinstance(key, (list, tuple)):
             self._check_key(key)
-            yield key, _arrays(key, value)
-            return
+            return ((key, _arrays(key, value)),)
         if not isinstance(value, (list, tuple)) or len(key) != len(value):
             count = len(value) if isinstance(value, (list, tuple)) else 1
             raise InvalidValue("KVStore: the numbers of keys and values differ", f"{len(key)} keys, {count} values", "pass one per key")
@@ -139,15 +138,16 @@ class KeyedStore(KVStoreBase, Generic[Stored]):
         for k, x in zip(key, value, strict=True):
             self._check_key(k)
             found.setdefault(k, []).extend(_arrays(k, x))
-        yield from found.items()
+        return found.items()
 
     def _of_key(self, key: Key) -> Stored:
-        if key not in self._stored:
+        found = self._stored.get(key)
+        if found is None:
             raise MXNetError(f"KVStore: key {key} has not been inited", None, "call init or broadcast with it first")
-        return self._stored[key]
+        return found
 
     def _row_requests(self, key: Keys, out: Values | None, row_ids: Values | None) -> Iterator[tuple[Key, Stored, NDArray, NDArray]]:
-        """What `row_sparse_pull` is asked for: keys, what is stored there, arrays to copy into, and the numbers of the rows of each.
+        """The requests of one `row_sparse_pull`: key, stored array, array to copy into, and row numbers.
 
         Raises
         ------
@@ -205,11 +205,11 @@ def check_shapes(key: Key, values: list[NDArray], stored: NDArray) -> None:
 
 
 def copy_shared(stored: NDArray, target: NDArray) -> None:
-    """Copy a stored array into another. A large one is shared until one of the two is written to."""
+    """Copy a stored array into another one. The two share the memory of a large array until one of them is written to."""
     v, kind = stored._content, NDArray
     is_plain = v.__class__ is Value and v.entry is None and stored.__class__ is kind and target.__class__ is kind and not v.pinned
     if is_plain and v.device is target.context and stored.shape == target.shape and stored._dtype == target._dtype:
-        # what a task computes cannot become the content of a variable yet
+        # `target` has a gradient, so it is a variable, and a variable's content must be computed: a pending one gets a twin
         shared = v if v.data is not None or getattr(target, "_gradient", None) is None else twin_of(v)
         if shared is not None:
             v.share()

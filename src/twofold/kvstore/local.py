@@ -1,24 +1,22 @@
 """`KVStore`, the store of a single process: sums what its devices push, updates the stored arrays, and copies them back."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from os import PathLike
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
-from ..device import Device
+from ..device import CPU, Device
 from ..errors import DTypeError, InvalidValue, MXNetError, NotReady, ParameterError
 from ..formats.files import read_file, write_file
 from ..ndarray.array import NDArray
 from ..ndarray.sparse_array import retained
 from ..optimizer.base import Optimizer
 from ..optimizer.updater import Updater, get_updater
-from .base import Key, Keys, Values
+from .base import Key, Keys, KVStoreBase, UpdateFunction, Values
 from .compression import TwoBitCompression, compression_of
 from .keyed import KeyedStore, check_optimizer, check_shapes, copy_shared
 
 if TYPE_CHECKING:
     from .cluster import Cluster
-
-__all__ = ["KINDS", "KVStore"]
 
 #: Kinds of store, and whether each sums gradients on a device rather than on the CPU.
 KINDS = {
@@ -30,20 +28,18 @@ KINDS = {
     "nccl": True,
 }
 
-UpdateFunction = Callable[[Key, NDArray, NDArray], object]
-
 
 class KVStore(KeyedStore[NDArray]):
-    """Arrays by key, shared by the devices of one process.
+    """Arrays by key that the devices of one process share.
 
     Parameters
     ----------
     kind
         ``"local"`` keeps sums and stored arrays on the CPU; ``"device"`` and ``"nccl"`` on the first device that pushes.
     like
-        The kind as which it works, if ``kind`` is only its name.
+        The kind of store to work as, if ``kind`` is a name only.
     cluster
-        The processes that share it; None for a store of this process alone.
+        The processes that share the store; None for this process alone.
     """
 
     def __init__(self, kind: str = "local", like: str | None = None, cluster: "Cluster | None" = None) -> None:
@@ -69,7 +65,7 @@ class KVStore(KeyedStore[NDArray]):
         for k, values in self._by_key(key, value):
             if k in self._stored or len(values) > 1:
                 raise MXNetError(f"KVStore: duplicate init of key {k}", None, "init or broadcast each key once")
-            self._stored[k] = values[0].copyto(self._home(values[0].context))
+            self._stored[k] = values[0].copyto(values[0].context if self._is_on_device else CPU)
 
     def push(self, key: Keys, value: Values, priority: int = 0) -> None:
         """Sum values over devices, and store the sum or, with an updater, update the stored array with it.
@@ -81,7 +77,7 @@ class KVStore(KeyedStore[NDArray]):
         value
             For each key an array, or a list of arrays, one per device.
         priority
-            Has no effect: copies run in the order in which their data is needed.
+            Has no effect: copies run in the order in which their results are needed.
 
         Raises
         ------
@@ -93,8 +89,8 @@ class KVStore(KeyedStore[NDArray]):
         for k, values in self._by_key(key, value):
             check_shapes(k, values, self._of_key(k))
             merged = self._sum(k, values)
-            # the sum of one value is that value: the store must not share an array with its caller
-            self._take(k, merged.copy() if self._updater is None and any(merged is x for x in values) else merged)
+            # the sum of a single value is that value, and the store must not share an array with its caller
+            self._take(k, merged.copy() if self._updater is None and merged is values[0] else merged)
 
     def _take(self, key: Key, merged: NDArray) -> None:
         """Store a sum, or update the stored array with it."""
@@ -104,14 +100,14 @@ class KVStore(KeyedStore[NDArray]):
         self._updater(key, merged, self._stored_at(key, merged.context))
 
     def _stored_at(self, key: Key, device: Device) -> NDArray:
-        """The stored array, moved to a device if it is elsewhere: initialized on the CPU, say, and first pushed from a GPU."""
+        """The stored array, moved to a device if it is elsewhere, such as a key that was initialized on the CPU and pushed from a GPU."""
         stored = self._of_key(key)
         if stored.context is not device:
             self._stored[key] = stored = stored.as_in_context(device)
         return stored
 
     def _sum(self, key: Key, values: list[NDArray]) -> NDArray:
-        if self._compression is not None:  # each device has its own residual
+        if self._compression is not None:  # each device has a residual of its own
             values = [self._compression((key, n), x) for n, x in enumerate(values)]
         return self._total(values)
 
@@ -127,7 +123,7 @@ class KVStore(KeyedStore[NDArray]):
         priority
             Has no effect, see `push`.
         ignore_sparse
-            Whether stored arrays that are row-sparse are left out, if ``out`` is row-sparse too.
+            Whether to leave out stored row-sparse arrays if ``out`` is row-sparse too.
 
         Raises
         ------
@@ -150,14 +146,14 @@ class KVStore(KeyedStore[NDArray]):
         self.pull(key, value if out is None else out, priority, ignore_sparse=False)
 
     def replace(self, key: Key, value: NDArray) -> None:
-        """Replace a stored value, on this worker. Stores of MXNet have no such call.
+        """Replace a stored value on this worker. MXNet's stores have no such method.
 
         Parameters
         ----------
         key
             A key that was initialized.
         value
-            An array of the stored one's shape.
+            An array of the same shape as the stored one.
         """
         value.copyto(self._of_key(key))
 
@@ -178,7 +174,7 @@ class KVStore(KeyedStore[NDArray]):
         priority
             Has no effect, see `push`.
         row_ids
-            The numbers of the rows, an array of any shape: one for all, or one for each array of ``out``.
+            Row numbers: an array of any shape for all of ``out``, or one such array for each of them.
 
         Raises
         ------
@@ -191,6 +187,11 @@ class KVStore(KeyedStore[NDArray]):
             retained(cast("Any", stored), numbers.as_in_context(stored.context)).copyto(target)
 
     # updates of the stored arrays
+
+    @property
+    def _in_process(self) -> Self:
+        """The store itself: its arrays are in this process."""
+        return self
 
     def set_updater(self, updater: UpdateFunction) -> None:
         """Call a function with each pushed sum instead of storing the sum.
@@ -221,14 +222,14 @@ class KVStore(KeyedStore[NDArray]):
         self.set_updater(get_updater(optimizer))
 
     def save_optimizer_states(self, fname: str | PathLike[str], dump_optimizer: bool = False) -> None:
-        """Write the optimizer's states to a file that MXNet can read too.
+        """Write the optimizer's states to a file, which MXNet can read too.
 
         Parameters
         ----------
         fname
             The file.
         dump_optimizer
-            Include the optimizer and its update counts.
+            Whether to include the optimizer and its update counts.
 
         Raises
         ------
@@ -272,15 +273,31 @@ class KVStore(KeyedStore[NDArray]):
         self._compression = compression_of(compression_params)
 
     def _send_command_to_servers(self, head: int, body: str) -> None:
-        """Do nothing, as in MXNet: there are no servers. Raises a `DTypeError` for what could not be sent to any."""
+        """Do nothing, as in MXNet: there are no servers. Raise a `DTypeError` for arguments that no server could be sent."""
         if not isinstance(head, int) or not isinstance(body, str):
             given = f"{type(head).__name__} and {type(body).__name__}"
             raise DTypeError("send_command_to_servers: a command is a number and a text", given, "pass an int and a str")
 
     def _barrier(self) -> None:
-        """Wait for all workers; there is only this one."""
+        """Wait for all workers: there is only this one."""
 
     def _live_workers(self) -> list[int]:
-        """After a barrier: the numbers of the workers."""
+        """Wait at a barrier, and return the numbers of the workers."""
         self._barrier()
         return list(range(self.num_workers))
+
+
+class KVStoreServer:
+    """MXNet's class for a server process. Servers of Twofold are run by ``twofold launch -s N`` instead.
+
+    Parameters
+    ----------
+    kvstore
+        The store.
+    """
+
+    def __init__(self, kvstore: KVStoreBase) -> None:
+        self.kvstore = kvstore
+
+    def run(self) -> None:
+        """Return at once: a store of a single process has no workers to serve."""

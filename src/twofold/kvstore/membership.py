@@ -5,8 +5,6 @@ from collections.abc import Iterable
 
 from .messages import Message
 
-__all__ = ["Membership"]
-
 
 class Membership:
     """The workers of a server. It only keeps account: the server sends the replies to the requests that it gives back.
@@ -19,10 +17,10 @@ class Membership:
     Examples
     --------
     >>> from twofold.kvstore.membership import Membership
-    >>> from twofold.kvstore.messages import Message, Op
+    >>> from twofold.kvstore.messages import Message, Opcode
     >>> members = Membership(2)
-    >>> members.end_epoch(Message(Op.DONE, worker=0))
-    >>> members.end_epoch(Message(Op.DONE, worker=2))  # it asks to join
+    >>> members.end_epoch(Message(Opcode.DONE, worker=0))
+    >>> members.end_epoch(Message(Opcode.DONE, worker=2))  # it asks to join
     >>> sorted(members.begin_epoch()), members.live
     ([], [0, 1])
     >>> members.remove(1, has_died=True)

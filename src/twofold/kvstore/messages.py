@@ -5,14 +5,14 @@ A header is, all numbers little-endian::
     offset  size  field
      0      4     magic, the bytes ``2fld``
      4      2     version of this layout
-     6      1     op, see `Op`
+     6      1     op, see `Opcode`
      7      1     flags, see `Flag`
      8      4     key
     12      1     dtype, a code of MXNet
     13      1     0
     14      2     shard: which part of a tensor that is divided among servers
     16      4     worker
-    20      4     rows: the number of row ids at the start of the payload; the code of an error in a reply `Op.ERROR`
+    20      4     rows: the number of row ids at the start of the payload; the code of an error in a reply `Opcode.ERROR`
     24      8     clock, signed
     32      8     seq: a reply has that of its request
     40      8     size of the payload in bytes
@@ -33,24 +33,6 @@ import numpy as np
 from ..dtype import FROM_MXNET_CODE, MXNET_CODES, NUMPY
 from ..errors import ClusterError, ClusterTimeout, DTypeError, FormatError, MessageLost, MXNetError, ParameterError, ShapeError
 
-__all__ = [
-    "HEADER_SIZE",
-    "NO_KEY",
-    "Flag",
-    "Message",
-    "Op",
-    "Payload",
-    "attach",
-    "bytes_of",
-    "decode",
-    "decode_header",
-    "encode",
-    "encode_header",
-    "error_in",
-    "reply",
-    "reply_error",
-]
-
 Payload = bytes | bytearray | memoryview
 
 MAGIC = int.from_bytes(b"2fld", "little")
@@ -65,7 +47,7 @@ NO_KEY = 0xFFFF_FFFF
 LARGE = 1 << 16
 
 
-class Op(IntEnum):
+class Opcode(IntEnum):
     """What a message asks for, or how it replies."""
 
     OK = 0
@@ -99,7 +81,7 @@ class Flag:
     SEND_VALUE = 8
 
 
-OPS = len(Op)
+OPS = len(Opcode)
 FLAGS = Flag.ROW_SPARSE | Flag.TWO_BIT | Flag.QUIET | Flag.SEND_VALUE
 
 
@@ -109,7 +91,7 @@ class Message(NamedTuple):
     Parameters
     ----------
     op, flags
-        See `Op` and `Flag`.
+        See `Opcode` and `Flag`.
     key, shard
         The number of the key, and which part of its tensor is meant; `NO_KEY` if none is.
     dtype
@@ -179,7 +161,7 @@ def decode_header(header: Payload, limit: int | None = None) -> tuple[Message, i
         raise FormatError("message: the header is damaged", bytes(header[:8]).hex(" "), "check the network; send it again")
     if version != VERSION:
         raise FormatError("message: the sender has another version", f"{version} for {VERSION}", "install one Twofold on all machines")
-    if op >= OPS or flags & ~FLAGS or dtype not in FROM_MXNET_CODE or (rows * 8 > size and op != Op.ERROR):
+    if op >= OPS or flags & ~FLAGS or dtype not in FROM_MXNET_CODE or (rows * 8 > size and op != Opcode.ERROR):
         raise FormatError("message: a field is out of range", f"op {op}, flags {flags}, dtype {dtype}, {rows} rows, {size} bytes")
     if limit is not None and size > limit:
         raise FormatError("message: the payload is too large", f"{size} bytes, {limit} announced", "announce the size with INIT")
@@ -221,8 +203,8 @@ def decode(data: Payload, limit: int | None = None) -> Message:
 
     Examples
     --------
-    >>> from twofold.kvstore.messages import Message, Op, decode, encode
-    >>> found = decode(encode(Message(Op.PUSH, key=3, clock=1, payload=b"12345678")))
+    >>> from twofold.kvstore.messages import Message, Opcode, decode, encode
+    >>> found = decode(encode(Message(Opcode.PUSH, key=3, clock=1, payload=b"12345678")))
     >>> found.key, found.clock, bytes(found.payload)
     (3, 1, b'12345678')
     """
@@ -280,11 +262,11 @@ def reply_error(request: Message, error: MXNetError) -> Message:
     """The reply to a request that failed: its payload is the error's text."""
     code = next((CODES[kind] for kind in type(error).__mro__ if kind in CODES), 0)
     _, key, _, _, shard, worker, clock, seq, _, _ = request
-    return Message(Op.ERROR, key, 0, 0, shard, worker, clock, seq, code, str(error).encode()[:4096])
+    return Message(Opcode.ERROR, key, 0, 0, shard, worker, clock, seq, code, str(error).encode()[:4096])
 
 
 def error_in(message: Message) -> MXNetError:
-    """The error that a reply `Op.ERROR` reports."""
+    """The error that a reply `Opcode.ERROR` reports."""
     kind = ERRORS[message.rows] if message.rows < len(ERRORS) else ClusterError
     return kind(bytes(message.payload).decode(errors="replace"))
 

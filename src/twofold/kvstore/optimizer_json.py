@@ -1,7 +1,7 @@
-"""Optimizers as JSON, as they travel to servers: a registered name and plain attributes. No code travels."""
+"""Optimizers as JSON, the form in which servers receive them: a registered name and plain attributes. No code is sent."""
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -10,16 +10,10 @@ import numpy as np
 from .. import lr_scheduler
 from ..errors import DTypeError, FormatError, ParameterError
 from ..lr_scheduler import LRScheduler
-from ..ndarray.array import NDArray
 from ..optimizer.base import Optimizer
-from .base import Key
-
-__all__ = ["UpdateFunction", "allowed_object", "optimizer_from_json", "optimizer_to_json"]
-
-UpdateFunction = Callable[[Key, NDArray, NDArray], object]
 
 SCHEDULERS: dict[str, type[LRScheduler]] = {name: getattr(lr_scheduler, name) for name in lr_scheduler.__all__}
-#: Attributes that do not travel: tables of objects, whose multipliers do, and an alias.
+#: Attributes that are not sent: tables of objects, whose multipliers are sent instead, and an alias.
 LEFT_OUT = ("param_dict", "sym_info", "lr_scheduler", "_index_update_count")
 
 
@@ -46,7 +40,7 @@ def optimizer_to_json(optimizer: Optimizer) -> str:
     ('SGD', 0.5, 0.9)
     """
     attributes = {name: value for name, value in vars(optimizer).items() if name not in LEFT_OUT}
-    for table in ("lr_mult", "wd_mult"):  # those of a parameter come before those of its index
+    for table in ("lr_mult", "wd_mult"):  # a parameter's own multiplier replaces that of its index
         own = {index: getattr(parameter, table) for index, parameter in optimizer.param_dict.items()}
         attributes[table] = {**attributes[table], **own}
     schedule = optimizer.lr_scheduler
@@ -64,14 +58,14 @@ def optimizer_from_json(text: str, allowed: Collection[str] = ()) -> Optimizer:
     text
         The JSON.
     allowed
-        Classes, as ``module:Class``, that it may name besides those that are registered in this process.
+        Classes, as ``module:Class``, that the JSON may name besides the classes registered in this process.
 
     Raises
     ------
     FormatError
         If it is not such JSON.
     ParameterError
-        If it names a class that is neither registered nor allowed, an attribute that the class lacks, or a value that the
+        If the JSON names a class that is neither registered nor allowed, an attribute that the class lacks, or a value that the
         scheduler's constructor refuses.
     """
     try:
@@ -92,7 +86,7 @@ def optimizer_from_json(text: str, allowed: Collection[str] = ()) -> Optimizer:
 
 
 def allowed_object(name: str, allowed: Collection[str]) -> Any:
-    """What ``module:Class`` names, if the launcher's list allows it.
+    """The object that ``module:Class`` names, if the launcher's list allows it.
 
     Raises
     ------

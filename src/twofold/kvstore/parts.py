@@ -1,4 +1,4 @@
-"""`divided`: which server has which part of a tensor."""
+"""`divided`: how a tensor is divided among servers."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,11 +10,9 @@ from ..errors import ShapeError
 from .base import Key
 from .messages import dtype_code
 
-__all__ = ["Part", "Tensor", "divided"]
 
-
-class Part(NamedTuple):
-    """A part of a tensor: its number, its server, and the rows, or elements of a tensor with few rows, that it has."""
+class TensorPart(NamedTuple):
+    """A part of a tensor: its number, its server, and its rows, from ``start`` to ``stop``. A tensor with few rows is cut by elements."""
 
     shard: int
     server: int
@@ -22,8 +20,8 @@ class Part(NamedTuple):
     stop: int
 
 
-class Tensor(NamedTuple):
-    """What a client knows of a key."""
+class DividedTensor(NamedTuple):
+    """A key as a client knows it: its tensor's type, and the parts on servers."""
 
     key: int
     name: Key
@@ -31,18 +29,25 @@ class Tensor(NamedTuple):
     dtype: np.dtype
     code: int
     is_row_sparse: bool
-    #: Elements of a row, or 1 if the tensor is divided by elements.
+    #: Elements of a row; 1 if the tensor is divided by elements.
     width: int
-    parts: tuple[Part, ...]
+    parts: tuple[TensorPart, ...]
+
+    def places(self, part: TensorPart, ids: np.ndarray) -> tuple[int, int]:
+        """Where the rows of a part begin and end in ascending row numbers."""
+        if len(self.parts) == 1:  # all of them, also numbers that do not exist: the server refuses these
+            return 0, ids.size
+        first, last = np.searchsorted(ids, (part.start, part.stop)).tolist()
+        return first, last
 
 
-def divided(number: int, name: Key, value: np.ndarray, is_row_sparse: bool, servers: Sequence[int], bound: int) -> Tensor:
-    """Divide a tensor: a large one among all servers, by rows or by elements; a smaller one is on a single server.
+def divided(number: int, name: Key, value: np.ndarray, is_row_sparse: bool, servers: Sequence[int], bound: int) -> DividedTensor:
+    """Divide a large tensor among all servers, by rows or by elements. A smaller tensor is on a single server.
 
     Parameters
     ----------
     number
-        Which of the keys it is.
+        The number of the key.
     name
         The key.
     value
@@ -50,14 +55,14 @@ def divided(number: int, name: Key, value: np.ndarray, is_row_sparse: bool, serv
     is_row_sparse
         Whether its rows must stay whole.
     servers
-        The servers; every worker passes the same ones.
+        The servers. Every worker passes the same ones.
     bound
-        Number of elements from which it is divided among all.
+        Number of elements from which a tensor is divided.
 
     Raises
     ------
     ShapeError
-        If it has no elements or no axes.
+        If the tensor has no elements or no axes.
 
     Examples
     --------
@@ -73,8 +78,8 @@ def divided(number: int, name: Key, value: np.ndarray, is_row_sparse: bool, serv
     width = value.size // value.shape[0] if by_rows else 1
     length = value.size // width
     if value.size < bound or length < count:
-        parts = (Part(0, servers[crc32(str(name).encode()) % count], 0, length),)
+        parts = (TensorPart(0, servers[crc32(str(name).encode()) % count], 0, length),)
     else:
         ends = [length * k // count for k in range(count + 1)]
-        parts = tuple([Part(k, servers[k], ends[k], ends[k + 1]) for k in range(count)])
-    return Tensor(number, name, value.shape, value.dtype, dtype_code(value.dtype), is_row_sparse, width, parts)
+        parts = tuple([TensorPart(k, servers[k], ends[k], ends[k + 1]) for k in range(count)])
+    return DividedTensor(number, name, value.shape, value.dtype, dtype_code(value.dtype), is_row_sparse, width, parts)

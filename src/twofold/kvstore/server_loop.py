@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterator
 from time import monotonic
 
 from ..errors import ClusterError, FormatError, ProcessGone
-from .messages import Message, Op, reply_error
+from .messages import Message, Opcode, reply_error
 from .server_core import Replies, ServerCore
 from .transports import Transport
-
-__all__ = ["Intake", "serve"]
 
 
 class Intake:
@@ -33,7 +31,7 @@ class Intake:
             yield [(source, reply_error(message, error))]
             return
         # the announcement of a key is not kept behind pushes that wait: what follows it needs the key
-        if message.op == Op.INIT or (not self._waiting and self._core.takes(source, message, len(message.payload))):
+        if message.op == Opcode.INIT or (not self._waiting and self._core.takes(source, message, len(message.payload))):
             yield self._core.handle(source, message)
             return
         queue = self._waiting.setdefault(source, deque())

@@ -12,8 +12,6 @@ from ..optimizer.layerwise import LAMB, LARS, LBSGD
 from .optimizer_json import allowed_object, optimizer_from_json
 from .shard import Shard
 
-__all__ = ["ServerUpdates"]
-
 #: Optimizers whose update of an element depends on the whole tensor.
 OF_WHOLE_TENSORS = (LAMB, LARS, LBSGD)
 

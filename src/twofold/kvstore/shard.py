@@ -18,8 +18,6 @@ from .messages import DTYPE_OF, LARGE, Flag, Message, bytes_of
 if TYPE_CHECKING:
     from ..optimizer.base import State
 
-__all__ = ["Buffer", "Parked", "Shard"]
-
 
 class Parked(NamedTuple):
     """A request that waits until every worker has made so many pushes."""
@@ -292,11 +290,26 @@ class Shard:
                 self.clocks[w] = clock
         self.reached = clock
 
+    # parked requests
+
     def take_parked(self, worker: int | None = None) -> list[Parked]:
-        """The parked requests, of one worker or of all, which are parked no longer."""
+        """Remove the parked requests of one worker, or of all, and return them."""
         found = [p for p in self.parked if worker in (None, p.source)]
         self.parked = [p for p in self.parked if worker not in (None, p.source)]
         return found
+
+    def take_overdue(self, now: float, seconds: float) -> list[Parked]:
+        """Remove the requests that have been parked for more than some seconds, and return them."""
+        late = [p for p in self.parked if now - p.since > seconds]
+        if late:
+            self.parked = [p for p in self.parked if now - p.since <= seconds]
+        return late
+
+    def missing(self, clock: int, live: Sequence[int], done: Collection[int]) -> list[int]:
+        """The workers that a request at some clock waits for; none if it waits for the initial value."""
+        if self.heir_of is not None and not self.has_value:
+            return [w for w in live if w not in self.announced]
+        return [w for w in live if self.clocks.get(w, 0) < clock and w not in done]
 
     def forget(self, worker: int) -> None:
         """Drop what a worker has sent that is not part of a sum yet, and its requests."""

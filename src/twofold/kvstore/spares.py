@@ -1,6 +1,7 @@
-"""`Pool`: the workers of a cluster and the spare processes that take the places of those that have died, by MPI with ULFM.
+"""`SparePool`: the workers of a cluster and its spares, which take the places of workers that have died. It needs MPI with ULFM.
 
-A spare is part of MPI's world from the start, as no process can join that later. It takes part in no sum, and naps until it is called.
+A spare is part of MPI's world from the start, because no process can join the world later. It takes part in no sum, and naps until the
+workers call it.
 """
 
 from time import monotonic, sleep
@@ -9,16 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..errors import ProcessGone
-from .transports.mpi import Control, MpiGroup, all_agree, shrunk, split
+from .transports.mpi import MpiGroup, NoticeChannel, all_agree, shrunk, split
 
 if TYPE_CHECKING:
     from mpi4py.MPI import Intracomm
 
-__all__ = ["Joined", "Pool"]
-
 #: Kinds of notices.
 CALL, END = range(2)
-#: Seconds between a spare's looks for notices, and for which the end waits for spares to hear of it.
+#: Seconds between a spare's looks for notices, and that the end of the workers waits for the spares' answers.
 NAP, PATIENCE = 0.02, 2.0
 
 
@@ -32,9 +31,9 @@ class Joined(NamedTuple):
     members
         Their numbers.
     facts
-        The largest of each of the numbers that they have passed.
+        The largest of each of the numbers that the workers have passed.
     has_newcomers
-        Whether spares are among them that were not before.
+        Whether spares have become workers.
     """
 
     comm: "Intracomm"
@@ -44,38 +43,39 @@ class Joined(NamedTuple):
     has_newcomers: bool
 
 
-class Pool:
+class SparePool:
     """The workers and spares of a cluster.
 
     Parameters
     ----------
     comm
-        A communicator with all of them that no one else uses.
+        A communicator of all workers and spares for this pool only.
     workers
-        The number of workers, which have the lower ranks.
+        The number of workers, which have the lowest ranks.
     """
 
     def __init__(self, comm: "Intracomm", workers: int) -> None:
         self._comm, self._workers, self._place = comm, workers, comm.rank
-        self._notices = Control(comm.Dup())
-        #: The number of each worker by its rank at the start.
+        self._notices = NoticeChannel(comm.Dup())
+        #: The worker's number of each process that is a worker, by its rank at the start. A spare gets one when it joins.
         self._numbers = {rank: rank for rank in range(workers)}
+        #: The ranks at the start of the processes that are spares now. All workers know the same ones.
         self._spares = set(range(workers, comm.size))
-        #: How often all have regrouped: notices of earlier times may still be on their way.
+        #: How often the workers have regrouped. A call names this number: calls of earlier times may still be on their way.
         self._times = 0
 
     @property
     def has_spares(self) -> bool:
-        """Whether a spare was left when this was last known to all workers."""
+        """Whether a spare was left when the workers last regrouped."""
         return bool(self._spares)
 
     def call(self) -> None:
-        """Wake the spares, which then take part in `regroup`. All workers call this: a single one might die before it has."""
+        """Wake the spares, which then take part in `regroup`. All workers do this, since a single one might die before it has."""
         for spare in self._spares:
             self._notices.send(spare, CALL, self._times)
 
     def regroup(self, *facts: int) -> Joined | None:
-        """Give the numbers of dead workers to spares. All workers and spares that are left call this.
+        """Give the numbers of dead workers to spares. All workers and spares that live call this.
 
         Parameters
         ----------
@@ -94,7 +94,7 @@ class Pool:
                 found = self._agreed(comm, facts)
             except ProcessGone:  # another process has died meanwhile
                 found = None
-                comm.Revoke()  # others may wait for this one
+                comm.Revoke()  # others may wait for this process in an operation that it has left
             if all_agree(comm, found is not None) and found is not None:
                 self._comm, self._times = comm, self._times + 1
                 joined, self._numbers, self._spares = found
@@ -119,7 +119,7 @@ class Pool:
     # a spare
 
     def wait(self) -> bool:
-        """Nap until the workers call, or are at their end. True if they call; False if they have finished.
+        """Nap until the workers call or have finished. Whether they have called.
 
         Raises
         ------
@@ -132,7 +132,7 @@ class Pool:
             if notice is not None:
                 _, (kind, times, *_) = notice
                 if kind == END:
-                    for worker in self._numbers:  # one of them waits for it
+                    for worker in self._numbers:  # one of the workers waits for this answer
                         self._notices.send(worker, END)
                     return False
                 if times == self._times:
@@ -143,7 +143,7 @@ class Pool:
     # the end
 
     def release(self, waits: bool) -> None:
-        """Tell the spares that the workers have finished. All workers call this, when all have, and one ``waits`` for the answers."""
+        """Tell the spares that all workers have finished. All workers call this, and one ``waits`` for the answers."""
         for spare in self._spares:
             self._notices.send(spare, END)
         end = monotonic() + PATIENCE

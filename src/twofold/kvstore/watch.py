@@ -1,16 +1,14 @@
-"""`Watch`: a thread that sees to it that no worker waits without end for others, and that lets finished workers take part.
+"""`Watch`: a thread of each worker that ends waits that last too long, and lets finished workers take part in operations of the others.
 
-Each process knows the number of the collective operation that it is in. A process that has waited too long asks the others for theirs:
-the answers, and those that do not come, name the workers at fault. A worker that has finished tells the others, and then takes part in
-what the rest still do, with nothing of its own: workers may have different numbers of batches.
+Each worker knows the number of the collective operation that it is in. A worker that has waited too long asks the others for their numbers:
+the answers, and the answers that do not come, name the workers at fault. A worker that has finished tells the others, and then takes part in
+their operations with zeros, because workers may have different numbers of batches.
 """
 
 import threading
 from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import Any, NamedTuple, Protocol
-
-__all__ = ["Channel", "Operation", "Watch", "in_words"]
 
 #: Kinds of notices.
 ASK, ANSWER, DONE, JOIN, FIGURE = range(5)
@@ -21,7 +19,7 @@ FOREVER = 1 << 62
 
 
 class Channel(Protocol):
-    """Notices between processes; see `transports.mpi.Control`."""
+    """Notices between processes; see `transports.mpi.NoticeChannel`."""
 
     rank: int
     size: int
@@ -29,7 +27,7 @@ class Channel(Protocol):
     dead: set[int]
 
     def replace(self, comm: Any, members: Sequence[int], size: int) -> None:
-        """Go on with another communicator, whose processes have these numbers, of ``size`` in all; the rest are dead."""
+        """Go on with another communicator. ``members`` are the numbers of its processes; the others of ``size`` processes are dead."""
         ...
 
     def send(self, dest: int, *words: int) -> None:
@@ -37,12 +35,12 @@ class Channel(Protocol):
         ...
 
     def poll(self) -> tuple[int, list[int]] | None:
-        """A notice that has arrived, and who sent it."""
+        """A notice that has arrived, and its sender."""
         ...
 
 
-class Operation(NamedTuple):
-    """A collective operation, as a worker without data of its own needs to know it.
+class CollectiveCall(NamedTuple):
+    """A collective operation, as far as a finished worker must know it to take part with zeros.
 
     Attributes
     ----------
@@ -70,15 +68,22 @@ class Watch:
 
     def __init__(self, channel: Channel, timeout: float, fail: Callable[[str], None]) -> None:
         self._channel, self._timeout, self._fail = channel, timeout, fail
+        #: Guards `_count`, `_current`, `_finished` and `_invitations` together, so that a worker that finishes while an operation begins is
+        #: invited to it exactly once. The channel's lock may be taken inside it, never the other way round.
         self._lock = threading.RLock()
+        #: The number of operations that this worker has begun. It is the same on all workers in the same operation.
         self._count = 0
         #: Number, label, time of beginning and kind of the operation that this worker is in.
-        self._current: tuple[int, object, float, Operation] | None = None
+        self._current: tuple[int, object, float, CollectiveCall] | None = None
+        #: Labels of operations that were completed once: from then on they have the short deadline.
         self._begun: set[object] = set()
+        #: The operations that each finished worker had begun; `FOREVER` of a dead worker, which is invited to nothing.
         self._finished: dict[int, int] = {}
         self._lost: set[int] = set()
+        #: The number of the operation of each worker that has answered, and whether the worker is in it.
         self._answers: dict[int, tuple[int, int]] = {}
-        self._joins: list[tuple[int, Operation]] = []
+        #: After this worker has finished: operations of the others that it takes part in, with their numbers.
+        self._invitations: list[tuple[int, CollectiveCall]] = []
         self._figures: dict[int, int] = {}
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._serve, name="twofold watch", daemon=True)
@@ -86,8 +91,8 @@ class Watch:
 
     # operations
 
-    def begin(self, label: object, operation: Operation) -> int:
-        """Note that this worker begins a collective operation; return its number, which is the same on all workers."""
+    def begin(self, label: object, operation: CollectiveCall) -> int:
+        """Note that this worker begins a collective operation. Return the operation's number, which is the same on all workers."""
         with self._lock:
             self._count += 1
             self._current = self._count, label, monotonic(), operation
@@ -103,7 +108,7 @@ class Watch:
         self._current = None
 
     def _invite(self, workers: "dict[int, int] | list[int]") -> None:
-        """Tell finished workers what to take part in. The first of those that have not finished does so."""
+        """Invite finished workers to the current operation. Only the first of the workers that have not finished does so."""
         current, me = self._current, self._channel.rank
         if current is None or any(rank not in self._finished for rank in range(me)):
             return
@@ -115,22 +120,22 @@ class Watch:
     # the end of a worker
 
     def lose(self, worker: int) -> None:
-        """Note that a worker has died: nobody waits for it."""
+        """Note that a worker has died: no worker waits for it any more."""
         with self._lock:
             self._finished[worker] = FOREVER
             self._lost.add(worker)
 
     def regroup(self, notices: Any, members: Sequence[int], workers: int, count: int) -> None:
-        """Go on with other workers, of which none has finished, after so many operations.
+        """Go on with other workers, after spares have joined. None of the workers has finished.
 
         Parameters
         ----------
         notices
             The communicator for notices.
-        members
-            The numbers of the workers that there are, of ``workers`` in all.
+        members, workers
+            The numbers of the workers that live, and the number of all workers.
         count
-            The number of operations of those that have done the most; newcomers have done none.
+            The largest number of operations that a worker has begun. Newcomers have begun none.
         """
         with self._lock:
             self._channel.replace(notices, members, workers)
@@ -145,15 +150,15 @@ class Watch:
         """The number of operations so far."""
         return self._count
 
-    def finish(self, take_part: Callable[[Operation], None], look: Callable[[], bool]) -> None:
-        """Tell the others that this worker has finished, and take part in what they still do until all have.
+    def finish(self, take_part: Callable[[CollectiveCall], None], poll_recovery: Callable[[], bool]) -> None:
+        """Tell the others that this worker has finished, and take part in their operations until all have finished.
 
         Parameters
         ----------
         take_part
-            Takes part in an operation with nothing of its own.
-        look
-            Called again and again meanwhile. True if an operation has been completed by that.
+            Takes part in an operation with zeros.
+        poll_recovery
+            Called again and again meanwhile; see `Survivors.poll_recovery`.
         """
         everyone = range(self._channel.size)
         with self._lock:
@@ -162,16 +167,16 @@ class Watch:
             if rank != self._channel.rank:
                 self._channel.send(rank, DONE, self._count)
         asked = monotonic()
-        while len(self._finished) < self._channel.size or self._joins:
-            if monotonic() - asked > self._timeout:  # they may compute for long, but they must be there
+        while len(self._finished) < self._channel.size or self._invitations:
+            if monotonic() - asked > self._timeout:  # the others may compute for long, but their watches must answer
                 silent, asked = self.silent(), monotonic()
                 if silent:
                     self._fail(f"waiting for the other workers to finish: {_not_answering(silent)}")
             with self._lock:
-                invited = next((op for number, op in self._joins if number == self._count + 1), None)
-                self._joins = [(number, op) for number, op in self._joins if number > self._count + 1]
+                invited = next((op for number, op in self._invitations if number == self._count + 1), None)
+                self._invitations = [(number, op) for number, op in self._invitations if number > self._count + 1]
             if invited is None:
-                self._count += look()
+                self._count += poll_recovery()
                 self._stopped.wait(LOOK / 4)
                 continue
             self._count += 1
@@ -197,7 +202,7 @@ class Watch:
     # figures
 
     def share(self, figure: int) -> list[int]:
-        """Tell worker 0 a figure, without waiting; there, return the last figure of each worker that has told one and goes on."""
+        """Tell worker 0 a figure without waiting. On worker 0, return the last figure of each worker that has not finished."""
         if self._channel.rank:
             self._channel.send(0, FIGURE, figure)
             return []
@@ -215,7 +220,7 @@ class Watch:
                 return
 
     def _patience(self, label: object) -> float:
-        """Seconds for an operation: ten times as long at its first time, when programs are compiled and data is loaded."""
+        """Seconds for an operation: ten times as many for the first of a label, when programs are compiled and data is loaded."""
         return self._timeout if label in self._begun else 10 * self._timeout
 
     def _listen(self) -> None:
@@ -236,7 +241,7 @@ class Watch:
                         self._finished[source] = words[0]
                         self._invite([source] if was_first else [r for r in self._finished if r != self._channel.rank])
                     else:
-                        self._joins.append((words[0], Operation(*words[1:4])))
+                        self._invitations.append((words[0], CollectiveCall(*words[1:4])))
 
     def silent(self, seconds: float = PATIENCE) -> list[int]:
         """The other workers that do not answer within some seconds."""
@@ -251,7 +256,7 @@ class Watch:
             self._stopped.wait(LOOK)
         return [rank for rank in others if rank not in self._answers]
 
-    def _give_up(self, current: tuple[int, object, float, Operation]) -> None:
+    def _give_up(self, current: tuple[int, object, float, CollectiveCall]) -> None:
         number, label, begun, _ = current
         silent = self.silent()
         if self._current is None or self._current[0] != number:  # it has ended meanwhile

@@ -9,7 +9,6 @@ from .. import ndarray as nd
 from ..errors import ParameterError
 from ..formats.files import read_file, write_file
 from ..kvstore.base import KVStoreBase
-from ..kvstore.local import KVStore
 from ..ndarray.array import NDArray
 from ..optimizer.base import Optimizer
 from ..optimizer.base import create as create_optimizer
@@ -47,8 +46,10 @@ class Updates:
     def __init__(self, optimizer: Optimizer, store: KVStoreBase | None, on_store: bool, names: Sequence[str]) -> None:
         self.optimizer, self.store, self.on_store, self.names = optimizer, store, on_store, list(names)
         self.places = {name: place for place, name in enumerate(names)}
-        own = on_store and not isinstance(store, KVStore)  # a user-defined store has its own updater
-        self._working: Updater | None = None if own else get_updater(optimizer)
+        #: The store if this process updates its arrays. A user-defined store and one on servers have updaters of their own.
+        self._in_process = store._in_process if on_store and store is not None else None
+        #: What updates weights in this process; None if the store has an updater of its own.
+        self._working: Updater | None = None if on_store and self._in_process is None else get_updater(optimizer)
         self._rows: _Rows | None = None
 
     @property
@@ -79,8 +80,8 @@ class Updates:
 
     def _work_on_store(self) -> None:
         assert self.store is not None
-        if isinstance(self.store, KVStore) and self._working is not None:
-            self.store.set_updater(self._working)
+        if self._in_process is not None and self._working is not None:
+            self._in_process.set_updater(self._working)
         else:
             self.store.set_optimizer(self.optimizer)
 
@@ -94,10 +95,10 @@ class Updates:
         params
             The parameters by name.
         """
-        if not self.on_store or not isinstance(self.store, KVStore):
+        if self._in_process is None:
             return
         for name in group.param_names:
-            self.store.replace(name, params[name])
+            self._in_process.replace(name, params[name])
 
     def step(self, group: DeviceGroup) -> None:
         """Update all parameters that have gradients.
@@ -105,7 +106,7 @@ class Updates:
         Parameters
         ----------
         group
-            The devices of this module, or of one that shares some or all of its parameters.
+            The devices of this module, or of another module that shares some or all of its parameters.
         """
         known = self._rows
         # A group that is bound again, or another bucket's, has other lists: then the rows, and the updater's calls, are made anew.
@@ -261,7 +262,7 @@ def pull_rows(updates: Updates | None, group: DeviceGroup, row_ids_of: Callable[
 
 
 class _NotRowIds(ParameterError, AssertionError):
-    """What is not a dict of row numbers."""
+    """Raised for row numbers that are not a dict: also an AssertionError, as MXNet's assertion is."""
 
 
 def prepare_optimizer(

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from time import sleep
 
-from twofold.kvstore.messages import Message, Op
-from twofold.kvstore.transports.mpi import MpiTransport, world
+from twofold.kvstore.messages import Message, Opcode
+from twofold.kvstore.transports.mpi import world
+from twofold.kvstore.transports.mpi_messages import MpiTransport
 
 comm = world()
 announced: set[int] = set()
 
 
 def limit(message: Message) -> int:
-    return 1 << 20 if message.op == Op.INIT or message.key in announced else 0
+    return 1 << 20 if message.op == Opcode.INIT or message.key in announced else 0
 
 
 if comm.rank == 0:
     transport = MpiTransport(comm, [1], 10)
-    for op in (Op.INIT, Op.BCAST):
+    for op in (Opcode.INIT, Opcode.BCAST):
         transport.send(1, Message(op, 7, payload=op.name.encode() * 100))
     comm.Barrier()
     sleep(0.3)  # meanwhile the server cannot send its message, and receives
@@ -26,8 +27,8 @@ if comm.rank == 0:
 else:
     transport = MpiTransport(comm, [0], 10, limit)
     comm.Barrier()
-    transport.send(0, Message(Op.STATE, payload=bytes(1 << 23)))
-    for op in (Op.INIT, Op.BCAST):
+    transport.send(0, Message(Opcode.STATE, payload=bytes(1 << 23)))
+    for op in (Opcode.INIT, Opcode.BCAST):
         source, message = transport.receive(10)
         assert (source, message.op, bytes(message.payload)) == (0, op, op.name.encode() * 100), message.op
         announced.add(message.key)

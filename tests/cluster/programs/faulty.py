@@ -100,9 +100,10 @@ def intercept(kind: type, name: str, is_met: Callable[..., bool], after: bool = 
 def prepare() -> None:
     """Set the trap, if this is the process."""
     from twofold import optimizer
-    from twofold.kvstore.messages import Op
+    from twofold.kvstore.messages import Opcode
     from twofold.kvstore.server_core import ServerCore
-    from twofold.kvstore.transports.mpi import MpiGroup, MpiTransport
+    from twofold.kvstore.transports.mpi import MpiGroup
+    from twofold.kvstore.transports.mpi_messages import MpiTransport
 
     if POINT == "in an update":
         intercept(optimizer.SGD, "update_multi_precision", lambda *_: True)
@@ -118,8 +119,8 @@ def prepare() -> None:
         seen: list[Any] = []
 
         def is_it(core: Any, source: int, message: Any) -> bool:
-            seen.extend([message] * (message.op == Op[op]))
-            return message.op == Op[op] and len(seen) == number
+            seen.extend([message] * (message.op == Opcode[op]))
+            return message.op == Opcode[op] and len(seen) == number
 
         intercept(ServerCore, "handle", is_it, after)
     if POINT == "when it is connected":

@@ -15,10 +15,10 @@ import twofold as mx
 from twofold import autograd, gluon
 from twofold.errors import ProcessGone
 from twofold.kvstore.collectives import Collectives
-from twofold.kvstore.spares import Pool
+from twofold.kvstore.spares import SparePool
 from twofold.kvstore.transports.mpi import MpiGroup
 
-#: The folder of the results; for each process that dies, its place and where it does: the number of the step, a method of `Pool` or of
+#: The folder of the results; for each process that dies, its place and where it does: the number of the step, a method of `SparePool` or of
 #: `Collectives`, or "agree", in which all agree on the end of an epoch. For "late", another one's death is reported when that is done.
 FOLDER, DEATHS = Path(sys.argv[1]), dict(word.split(":") for word in sys.argv[2:])
 POINT = DEATHS.get(os.environ["OMPI_COMM_WORLD_RANK"], "")
@@ -51,7 +51,7 @@ def in_agreement() -> None:
 
 
 if POINT in ("wait", "regroup", "release"):
-    setattr(Pool, POINT, die)
+    setattr(SparePool, POINT, die)
 elif POINT == "handed_over":
     Collectives.handed_over = die
 elif POINT in ("agree", "late"):

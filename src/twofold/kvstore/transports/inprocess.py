@@ -11,8 +11,6 @@ from ...errors import ClusterError
 from ..messages import Message
 from .protocols import Group, Transport
 
-__all__ = ["InProcessGroup", "InProcessTransport", "connected", "grouped", "run_threads"]
-
 T = TypeVar("T")
 
 
@@ -104,10 +102,10 @@ def connected(size: int) -> list[Transport]:
 
     Examples
     --------
-    >>> from twofold.kvstore.messages import Message, Op
+    >>> from twofold.kvstore.messages import Message, Opcode
     >>> from twofold.kvstore.transports.inprocess import connected
     >>> first, second = connected(2)
-    >>> first.send(1, Message(Op.PULL, key=3))
+    >>> first.send(1, Message(Opcode.PULL, key=3))
     >>> source, message = second.receive()
     >>> source, message.key
     (0, 3)

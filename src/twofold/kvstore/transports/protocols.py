@@ -9,8 +9,6 @@ import numpy as np
 
 from ..messages import Message
 
-__all__ = ["Group", "Transport"]
-
 
 class Transport(Protocol):
     """Carries messages between one process and any other. Messages from one process to another arrive in the order of sending."""

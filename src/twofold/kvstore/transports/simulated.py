@@ -12,14 +12,12 @@ import numpy as np
 from ...errors import InternalError, ParameterError
 from ...ndarray.array import NDArray
 from ..base import Key
-from ..messages import HEADER_SIZE, Message, Op
+from ..messages import HEADER_SIZE, Message, Opcode
 from ..server_core import Replies, ServerCore
 from ..server_loop import Intake
 
-__all__ = ["Network", "SimulatedRun", "Span", "simulate"]
 
-
-class Network(NamedTuple):
+class SimulatedNetwork(NamedTuple):
     """A network.
 
     Parameters
@@ -45,10 +43,10 @@ class Network(NamedTuple):
 
 
 #: 25 Gbit/s Ethernet.
-ETHERNET = Network()
+ETHERNET = SimulatedNetwork()
 
 
-class Span(NamedTuple):
+class StepTimes(NamedTuple):
     """A step of a worker: it computes from ``start`` to ``computed``, then pushes, and waits for weights until ``end``; in seconds."""
 
     worker: int
@@ -75,7 +73,7 @@ class SimulatedRun(NamedTuple):
         The size of all weights in bytes.
     """
 
-    spans: list[Span]
+    spans: list[StepTimes]
     weights: np.ndarray
     largest_lead: int
     largest_bytes: int
@@ -103,7 +101,7 @@ def simulate(
     *,
     servers: int = 1,
     keys: int = 1,
-    network: Network = ETHERNET,
+    network: SimulatedNetwork = ETHERNET,
     deaths: Mapping[int, float] | None = None,
     seed: int = 0,
 ) -> SimulatedRun:
@@ -148,7 +146,7 @@ def simulate(
     counts = [steps] * workers if isinstance(steps, int) else list(steps)
     if workers < 1 or len(counts) != workers:
         raise ParameterError("simulate: one number of steps per worker", f"{len(counts)} for {workers} workers", "pass as many")
-    cluster = _Cluster(counts, staleness, compute, servers, keys, network, seed)
+    cluster = _Simulation(counts, staleness, compute, servers, keys, network, seed)
     for worker, when in (deaths or {}).items():
         cluster.at(when, lambda worker=worker: cluster.kill(worker))
     return cluster.run()
@@ -162,7 +160,7 @@ def add(key: Key, gradient: NDArray, weight: NDArray) -> None:
 ADD = f"{__name__}:{add.__name__}"
 
 
-class _Worker:
+class _SimulatedWorker:
     """Where a worker is in its training."""
 
     def __init__(self, number: int, steps: int) -> None:
@@ -174,7 +172,7 @@ class _Worker:
         self.pending: dict[int, tuple[int, Message]] = {}
 
 
-class _Cluster:
+class _Simulation:
     """The events of a simulation, in the order of their times."""
 
     def __init__(
@@ -184,11 +182,11 @@ class _Cluster:
         compute: Callable[[int, int], float],
         servers: int,
         keys: int,
-        network: Network,
+        network: SimulatedNetwork,
         seed: int,
     ) -> None:
         count = len(steps)
-        self._workers = [_Worker(number, n) for number, n in enumerate(steps)]
+        self._workers = [_SimulatedWorker(number, n) for number, n in enumerate(steps)]
         self._cores = [ServerCore(count, staleness, rank=count + k, allowed=[ADD]) for k in range(servers)]
         self._intakes = [Intake(core) for core in self._cores]
         self._compute, self._keys, self._network, self._random = compute, keys, network, random.Random(seed)
@@ -198,7 +196,7 @@ class _Cluster:
         #: When each process has finished sending, and receiving, what it is known to send and receive.
         self._sends, self._receives = [0.0] * (count + servers), [0.0] * (count + servers)
         self._arrived: dict[tuple[int, int], float] = {}
-        self._spans: list[Span] = []
+        self._spans: list[StepTimes] = []
         self._lead = self._bytes = 0
         self._gradients = [np.eye(1, count, k).tobytes() for k in range(count)]
         self._initialize()
@@ -207,13 +205,13 @@ class _Cluster:
         """Initialize keys and updater, without the network."""
         count = len(self._workers)
         for core in self._cores:
-            core.handle(0, Message(Op.SET_OPTIMIZER, payload=json.dumps({"updater": ADD}).encode()))
+            core.handle(0, Message(Opcode.SET_OPTIMIZER, payload=json.dumps({"updater": ADD}).encode()))
         for key in range(self._keys):
             about = json.dumps({"name": key, "shape": [count], "dtype": "float64"}).encode()
             core = self._cores[key % len(self._cores)]
             for worker in range(count):
-                core.handle(worker, Message(Op.INIT, key, worker=worker, payload=about))
-            core.handle(0, Message(Op.BCAST, key, dtype=1, payload=bytes(8 * count)))
+                core.handle(worker, Message(Opcode.INIT, key, worker=worker, payload=about))
+            core.handle(0, Message(Opcode.BCAST, key, dtype=1, payload=bytes(8 * count)))
 
     def at(self, time: float, event: Callable[[], None]) -> None:
         """Let something happen at a time."""
@@ -235,36 +233,36 @@ class _Cluster:
         reader = next((w.number for w in self._workers if not w.is_dead), None)
         for key in range(self._keys if reader is not None else 0):
             [(_, reply)] = self._cores[key % len(self._cores)].handle(
-                reader or 0, Message(Op.PULL, key, worker=reader or 0, clock=-(1 << 40))
+                reader or 0, Message(Opcode.PULL, key, worker=reader or 0, clock=-(1 << 40))
             )
             weights += np.frombuffer(reply.payload)
         return SimulatedRun(self._spans, weights, self._lead, self._bytes, 8 * count * self._keys)
 
     # workers
 
-    def _begin_step(self, worker: _Worker) -> None:
+    def _begin_step(self, worker: _SimulatedWorker) -> None:
         worker.started = self._now
         if worker.step == worker.steps:
             worker.is_done = True
-            self._ask(worker, [Message(Op.DONE, worker=worker.number)] * len(self._cores), range(len(self._cores)))
+            self._ask(worker, [Message(Opcode.DONE, worker=worker.number)] * len(self._cores), range(len(self._cores)))
             return
         self.at(self._now + self._compute(worker.number, worker.step), lambda: self._push(worker))
 
-    def _push(self, worker: _Worker) -> None:
+    def _push(self, worker: _SimulatedWorker) -> None:
         if worker.is_dead:
             return
         worker.computed = self._now
         worker.step += 1
-        push = Message(Op.PUSHPULL, 0, 1, 0, 0, worker.number, worker.step, payload=self._gradients[worker.number])
+        push = Message(Opcode.PUSHPULL, 0, 1, 0, 0, worker.number, worker.step, payload=self._gradients[worker.number])
         self._ask(worker, [push._replace(key=key) for key in range(self._keys)], [key % len(self._cores) for key in range(self._keys)])
 
-    def _ask(self, worker: _Worker, messages: Sequence[Message], servers: Sequence[int]) -> None:
+    def _ask(self, worker: _SimulatedWorker, messages: Sequence[Message], servers: Sequence[int]) -> None:
         for message, server in zip(messages, servers, strict=True):
             worker.seq += 1
             worker.pending[worker.seq] = len(self._workers) + server, message._replace(seq=worker.seq)
         self._send_pending(worker, worker.seq)
 
-    def _send_pending(self, worker: _Worker, seq: int) -> None:
+    def _send_pending(self, worker: _SimulatedWorker, seq: int) -> None:
         if not worker.pending or worker.is_dead or worker.seq != seq:
             return
         for dest, message in worker.pending.values():
@@ -272,15 +270,15 @@ class _Cluster:
         if self._network.patience < math.inf:
             self.at(self._now + self._network.patience, lambda: self._send_pending(worker, seq))
 
-    def _receive(self, worker: _Worker, message: Message) -> None:
+    def _receive(self, worker: _SimulatedWorker, message: Message) -> None:
         if worker.is_dead or message.seq not in worker.pending:
             return
-        if message.op == Op.ERROR:
+        if message.op == Opcode.ERROR:
             raise InternalError("simulate: a server answered with an error", bytes(message.payload).decode(), "report this")
         del worker.pending[message.seq]
         if worker.pending or worker.is_done:
             return
-        self._spans.append(Span(worker.number, worker.step - 1, worker.started, worker.computed, self._now))
+        self._spans.append(StepTimes(worker.number, worker.step - 1, worker.started, worker.computed, self._now))
         others = [w.step for w in self._workers if not (w.is_dead or w.is_done)]
         self._lead = max(self._lead, worker.step - min(others))
         self._begin_step(worker)

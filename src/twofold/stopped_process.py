@@ -17,8 +17,6 @@ import sys
 from contextlib import suppress
 from time import monotonic
 
-__all__ = ["end_if_stopped", "note_connected", "note_connecting"]
-
 #: Seconds between looks, and how long a process may be stopped.
 EVERY, LIMIT = 0.5, 5.0
 #: The end of a pipe that is open for as long as this process lives.

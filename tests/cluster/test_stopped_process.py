@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from twofold.frozen import LIMIT
+from twofold.stopped_process import LIMIT
 
 from .conftest import environment
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="there is no /proc, in which a stopped process is seen")
 
-BEGIN = "import ctypes, sys; from twofold.frozen import end_if_stopped; end_if_stopped(); print(flush=True)\n"
+BEGIN = "import ctypes, sys; from twofold.stopped_process import end_if_stopped; end_if_stopped(); print(flush=True)\n"
 #: Holds the interpreter's lock, so that no thread of the process can answer.
 SILENT = f"{BEGIN}ctypes.PyDLL(None).sleep({int(LIMIT) + 2})"
 WAIT = "import sys; sys.stdin.read()"
@@ -47,10 +47,10 @@ def test_only_a_process_that_is_stopped_for_long_is_ended():
 
 def test_a_process_ends_that_waits_for_one_without_a_store(tmp_path):
     missing = tmp_path / "missing"
-    begin = f"from twofold import frozen; frozen.end_if_stopped({str(missing)!r}); "
+    begin = f"from twofold import stopped_process; stopped_process.end_if_stopped({str(missing)!r}); "
     waiting, connected = (
         subprocess.Popen([sys.executable, "-c", f"{begin}{then}; {WAIT}"], env=environment(), stdin=subprocess.PIPE, stderr=subprocess.PIPE)
-        for then in ("frozen.note_connecting()", "frozen.note_connecting(); frozen.note_connected()")
+        for then in ("stopped_process.note_connecting()", "stopped_process.note_connecting(); stopped_process.note_connected()")
     )
     missing.write_text("process 1")
     _, log = waiting.communicate(timeout=30) if waiting.wait(30) else (b"", b"")
@@ -62,7 +62,7 @@ def test_a_process_ends_that_waits_for_one_without_a_store(tmp_path):
 
 def test_a_launcher_ends_whose_process_dies_before_it_connects():
     """It would let the others wait for ever; a process that has connected, or ends of its own will, is nobody's loss."""
-    begin = "import os; from twofold.frozen import end_if_stopped, note_connected; end_if_stopped(); "
+    begin = "import os; from twofold.stopped_process import end_if_stopped, note_connected; end_if_stopped(); "
     launcher = "import subprocess, sys, time; subprocess.run([sys.executable, '-c', sys.argv[1]]); time.sleep(2)"
     endings = {"os.kill(os.getpid(), 9)": -signal.SIGTERM, "note_connected(); os.kill(os.getpid(), 9)": 0, "pass": 0}
     started = [

@@ -1,13 +1,11 @@
-"""`Kept`: what a worker keeps of what it has sent and received, so that messages and servers may be lost."""
+"""`ReplayBuffer`: what a worker keeps of what it has sent and received, so that messages and servers may be lost."""
 
 from collections.abc import Iterator
 
-from .messages import Message, Op
-
-__all__ = ["Kept"]
+from .messages import Message, Opcode
 
 
-class Kept:
+class ReplayBuffer:
     """Pushes that are not part of any value that this worker has, and the last value of each part of a key."""
 
     def __init__(self) -> None:
@@ -19,19 +17,19 @@ class Kept:
 
     def sent(self, server: int, message: Message) -> None:
         """Keep what a request carries."""
-        if message.op in (Op.PUSH, Op.PUSHPULL):
+        if message.op in (Opcode.PUSH, Opcode.PUSHPULL):
             self._pushes.setdefault((server, message.key, message.shard), []).append(message)
-        elif message.op == Op.BCAST:
+        elif message.op == Opcode.BCAST:
             self._values[message.key, message.shard] = message.clock, bytes(message.payload)
 
     def received(self, server: int, op: int, message: Message) -> None:
         """Keep what a reply to a request ``op`` carries, instead of the pushes that it confirms."""
-        if op not in (Op.PULL, Op.PUSHPULL, Op.RSP_PULL):
+        if op not in (Opcode.PULL, Opcode.PUSHPULL, Opcode.RSP_PULL):
             return
         _, key, _, _, index, _, clock, _, _, payload = message
         place = server, key, index
         self._pushes[place] = [m for m in self._pushes.get(place, ()) if m.clock > clock]
-        if op == Op.RSP_PULL:
+        if op == Opcode.RSP_PULL:
             self._of_rows.add((key, index))
         elif clock >= self._values.get((key, index), (0, b""))[0]:
             self._values[key, index] = clock, bytes(payload)

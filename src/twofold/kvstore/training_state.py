@@ -10,8 +10,6 @@ from ..ndarray.array import NDArray
 from ..ndarray.saving import load_frombuffer, record_of
 from .base import Key
 
-__all__ = ["TrainingState"]
-
 
 @dataclass(slots=True)
 class TrainingState:

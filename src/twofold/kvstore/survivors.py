@@ -1,7 +1,8 @@
 """`Survivors`: workers that go on without those that have died, under ``twofold launch --ft``.
 
-A collective operation in which a worker dies may have been completed by some of the others and failed in the rest. All that are left then
-agree on which one it was. If one of them has its result, the others get that; otherwise all repeat the operation.
+If a worker dies during a collective operation, some of the others may have completed the operation while it failed in the rest. The workers
+that are left then compare how many operations each has completed. If some have the result, they give it to the others; if none has, all
+repeat the operation.
 """
 
 import sys
@@ -13,13 +14,11 @@ import numpy as np
 from ..errors import ProcessGone
 from .transports import Group
 
-__all__ = ["Survivors", "Workers"]
 
+class WorkerGroup(Group, Protocol):
+    """The collective operations of a group of workers, and how it goes on after a death."""
 
-class Workers(Group, Protocol):
-    """What collective operations need of a group."""
-
-    #: The numbers that those had at the start who are left.
+    #: The numbers at the start of the workers that are left, by their present ranks.
     members: list[int]
 
     def allreduce(self, array: np.ndarray, source: np.ndarray | None = None) -> None:
@@ -27,45 +26,47 @@ class Workers(Group, Protocol):
         ...
 
     def gather(self, array: np.ndarray) -> np.ndarray:
-        """The contiguous arrays of all workers, which have equal shapes, one after the other: (size, …)."""
+        """The contiguous arrays of all workers, which have equal shapes, as one of shape (size, …)."""
         ...
 
     @property
     def is_broken(self) -> bool:
-        """Whether another worker has found that one has died."""
+        """Whether another worker has noticed a death."""
         ...
 
     def replace(self, comm: Any, members: Sequence[int]) -> None:
-        """Go on with another communicator, whose processes have these numbers."""
+        """Go on with another communicator. ``members`` are the numbers of its processes."""
         ...
 
     def shrink(self) -> list[int]:
-        """Go on without those that have died; their numbers at the start. All that are left call this."""
+        """Go on without the workers that have died, and return their numbers. All that are left call this."""
         ...
 
     def agree(self, is_well: bool) -> bool:
-        """Whether all that are left pass True, and none has died: the same answer on all of them, who call this after `shrink`."""
+        """Whether all workers that are left pass True and none has died. All get the same answer. They call this after `shrink`."""
         ...
 
 
 class Survivors:
-    """Runs the collective operations of a group, if need be without some of its workers.
+    """Runs the collective operations of a group, and repeats them without workers that die.
 
     Parameters
     ----------
     group
         The workers.
     are_tolerant
-        Whether they go on without those that die, rather than fail.
+        Whether the workers go on without those that die, rather than fail.
     lose
         Called with the number of each worker that has died.
     """
 
-    def __init__(self, group: Workers, are_tolerant: bool, lose: Callable[[int], object]) -> None:
+    def __init__(self, group: WorkerGroup, are_tolerant: bool, lose: Callable[[int], object]) -> None:
         self._group, self._are_tolerant, self._lose = group, are_tolerant, lose
-        #: How many operations have been completed, as many as on the others.
+        #: How many operations this worker has completed. The counts of two workers differ by one at most: an operation completes only
+        #: if every worker has begun it.
         self.completed = 0
-        #: The result of the last operation, which the others may lack, and the number of workers that have contributed to it.
+        #: The result of the last operation, which other workers may lack, and the number of its contributors. A copy, because the program
+        #: may change the array. One result is enough, as the counts differ by one at most.
         self._last = np.empty(0, np.uint8), 0
 
     def run(self, operation: Callable[[], object], out: np.ndarray) -> int:
@@ -74,7 +75,7 @@ class Survivors:
         Parameters
         ----------
         operation
-            Writes its result to ``out``. It may be called again.
+            Writes its result to ``out``. It may be called more than once.
         out
             A contiguous array.
 
@@ -102,8 +103,8 @@ class Survivors:
                     self._last = out.reshape(-1).view(np.uint8).copy(), contributors
                 return contributors
 
-    def look(self) -> bool:
-        """Join the others in going on without a worker, if they do. Whether an operation has been completed by that."""
+    def poll_recovery(self) -> bool:
+        """Join the others if they recover from the death of a worker. Whether that completes an operation."""
         if not self._are_tolerant or not self._group.is_broken:
             return False
         if self._recover(None)[0]:
@@ -111,28 +112,29 @@ class Survivors:
             return True
         return False
 
-    def settle(self) -> None:
-        """Wait until all that are left have completed as many operations as this worker. All of them call this.
+    def catch_up(self) -> None:
+        """Wait until all workers that are left have completed equally many operations. All of them call this.
 
-        A worker may have completed the last operation while another still repeats it, because a third one has died in it. That one needs
-        the others for this, who must not wait for it in something else.
+        One worker may have completed the last operation while another still repeats it, because a third one died during it. To repeat it
+        takes all workers, so none of them may wait for the others in anything else.
         """
         while not self._recover(None)[1]:
             continue
 
     def _recover(self, out: np.ndarray | None) -> tuple[int, bool]:
-        """Go on without those that have died.
+        """Go on without the workers that have died.
 
         Returns
         -------
         tuple
-            The number of contributors if that completes the current operation, else 0; and whether all had completed as many.
+            The number of contributors if that completes the current operation, else 0; and whether all counts of operations were equal.
         """
         while True:
             try:
                 found = self._compared(out)
-            except ProcessGone:  # another one has died meanwhile
+            except ProcessGone:  # another worker has died meanwhile
                 found = None
+            # A death may be noticed by some workers only. What one of them has found counts only if all have found it.
             if self._group.agree(found is not None) and found is not None:
                 return found
 
@@ -146,6 +148,7 @@ class Survivors:
         most = int(completed.max())
         if int(completed.min()) == most:
             return 0, True
+        # some workers have completed one operation more: the first of these sends its result to all, so that all make the same calls
         root = int(completed.argmax())
         data, contributors = self._last
         about = np.array([data.size, contributors])

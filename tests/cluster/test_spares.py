@@ -12,7 +12,7 @@ import pytest
 import twofold as mx
 from twofold.command import main
 from twofold.errors import FormatError
-from twofold.kvstore.joins import TrainingState
+from twofold.kvstore.training_state import TrainingState
 
 from .conftest import HERE, environment
 

@@ -1,4 +1,4 @@
-"""`ServedStore`: the store of workers whose arrays are on servers, which update them: synchronously, asynchronously, or in between."""
+"""`ServerStore`: the store of workers whose arrays are on servers, which update them: synchronously, asynchronously, or in between."""
 
 import atexit
 import json
@@ -33,9 +33,7 @@ from .messages import Message
 from .optimizer_json import optimizer_to_json
 from .server_core import ServerCore
 from .server_loop import serve
-from .transports.mpi import MpiTransport
-
-__all__ = ["ServedStore", "run_server"]
+from .transports.mpi_messages import MpiTransport
 
 #: Where the files of several servers' states begin.
 MAGIC = b"twofold states of servers\n"
@@ -94,7 +92,7 @@ def _obey(server: int, head: int, body: str) -> None:
 
 #: The connection of this process to the servers, which its stores share, and the store that has keys there.
 _clients: list[ServerClient] = []
-_keeper: list["ServedStore"] = []
+_keeper: list["ServerStore"] = []
 
 
 def _client_of(cluster: Cluster) -> ServerClient:
@@ -115,13 +113,13 @@ def _leave(cluster: Cluster, client: ServerClient) -> None:
         client.stop()
 
 
-class OnServers(NamedTuple):
+class ServerUpdater(NamedTuple):
     """An optimizer that servers run."""
 
     optimizer: Optimizer
 
 
-class OnServer(NamedTuple):
+class ServerArray(NamedTuple):
     """An array that is on servers."""
 
     shape: tuple[int, ...]
@@ -129,7 +127,7 @@ class OnServer(NamedTuple):
     stype: str
 
 
-class ServedStore(KeyedStore[OnServer]):
+class ServerStore(KeyedStore[ServerArray]):
     """Arrays by key on servers, shared by the devices of several processes.
 
     Parameters
@@ -184,7 +182,7 @@ class ServedStore(KeyedStore[OnServer]):
                 raise MXNetError(f"KVStore: duplicate init of key {k}", None, "init or broadcast each key once")
             array = values[0]
             self._client.init(k, np.ascontiguousarray(_dense(array)), array.stype == "row_sparse")
-            self._stored[k] = OnServer(array.shape, array._dtype, array.stype)
+            self._stored[k] = ServerArray(array.shape, array._dtype, array.stype)
 
     def broadcast(self, key: Keys, value: Values, out: Values, priority: int = 0) -> None:
         """`init`, then `pull` into ``out``."""
@@ -312,9 +310,9 @@ class ServedStore(KeyedStore[OnServer]):
         self._client.set_optimizer(optimizer_to_json(optimizer))
 
     @property
-    def _updater(self) -> "OnServers | None":
+    def _updater(self) -> "ServerUpdater | None":
         """What trainers ask of MXNet's stores for the optimizer."""
-        return None if self._optimizer is None else OnServers(self._optimizer)
+        return None if self._optimizer is None else ServerUpdater(self._optimizer)
 
     def _update_optimizer(self) -> None:
         """Tell the servers of a learning rate that the program has changed. They follow the first worker that lives."""
