@@ -1,8 +1,8 @@
 """`Watch`: a thread of each worker that ends waits that last too long, and lets finished workers take part in operations of the others.
 
 Each worker knows the number of the collective operation that it is in. A worker that has waited too long asks the others for their numbers:
-the answers, and the answers that do not come, name the workers at fault. A worker that has finished tells the others, and then takes part in
-their operations with zeros, because workers may have different numbers of batches.
+the answers, and the answers that do not come, name the workers at fault. A worker that has finished tells the others, and then takes part
+in their operations with zeros, because workers may have different numbers of batches.
 """
 
 import threading
