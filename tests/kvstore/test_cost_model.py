@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from twofold.errors import ParameterError
-from twofold.kvstore.buckets import FIRST, MOST
-from twofold.kvstore.cost_model import Network, TrainingStep, buckets, bytes_sent, efficiency, network, seconds
+from twofold.kvstore.buckets import FIRST, MOST, bucket_sizes
+from twofold.kvstore.cost_model import Network, TrainingStep, bytes_sent, efficiency, network, seconds
 
 LINK = Network("link", 10e-6, 1e9)
 
@@ -118,8 +118,8 @@ def test_processes_of_one_machine_share_its_cores() -> None:
 
 
 def test_buckets_hold_all_bytes() -> None:
-    assert list(buckets(FIRST + MOST + 5)) == [FIRST, MOST, 5]
-    assert list(buckets(7)) == [7]
+    assert list(bucket_sizes(FIRST + MOST + 5)) == [FIRST, MOST, 5]
+    assert list(bucket_sizes(7)) == [7]
 
 
 def test_the_sum_hides_behind_backward() -> None:

@@ -1,6 +1,6 @@
-"""`buckets`: which arrays are summed in one message."""
+"""`buckets`: which arrays are summed in one message, and `bucket_sizes`: how large the messages of a model are."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 #: Bytes of the first bucket, which must be sent early, and of the last, which must end early; bytes of the others. One large message
@@ -47,3 +47,12 @@ def buckets(sizes: Sequence[int], kinds: Sequence[object]) -> list[list[int]]:
             found.append([k])
             filled = sizes[k]
     return found
+
+
+def bucket_sizes(nbytes: int) -> Iterator[int]:
+    """Sizes of the buckets in which gradients are summed, in the order in which the backward pass fills them."""
+    size = FIRST
+    while nbytes > 0:
+        yield min(size, nbytes)
+        nbytes -= size
+        size = MOST

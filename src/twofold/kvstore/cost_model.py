@@ -10,11 +10,10 @@ Thakur, Rabenseifner, Gropp, Optimization of collective communication operations
 
 import math
 import re
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..errors import ParameterError
-from .buckets import FIRST, MOST
+from .buckets import bucket_sizes
 
 #: Share of a step's computing that is the forward pass: backward computes two products for each of its own.
 FORWARD = 1 / 3
@@ -193,15 +192,6 @@ class TrainingStep(NamedTuple):
     computing: float
 
 
-def buckets(nbytes: int) -> Iterator[int]:
-    """Sizes of the buckets in which gradients are summed, in the order in which the backward pass fills them."""
-    size = FIRST
-    while nbytes > 0:
-        yield min(size, nbytes)
-        nbytes -= size
-        size = MOST
-
-
 def efficiency(step: TrainingStep, algorithm: str, workers: int, over: Network, servers: int = 0) -> float:
     """The share of a step that computes, 1 for a single worker. A bucket is summed as soon as it is full, while backward goes on.
 
@@ -216,7 +206,7 @@ def efficiency(step: TrainingStep, algorithm: str, workers: int, over: Network, 
     """
     forward = step.computing * FORWARD
     filled, end = 0, forward
-    for size in buckets(step.nbytes):
+    for size in bucket_sizes(step.nbytes):
         filled += size
         ready = forward + (step.computing - forward) * filled / step.nbytes  # backward fills them at a constant rate
         end = max(ready, end) + seconds(algorithm, workers, size, over, servers)
