@@ -1,4 +1,4 @@
-"""`Membership`: which workers a server counts on, who of them has ended its epoch, and who waits at a barrier or to join."""
+"""`Membership`: the live workers of a server, and those that have ended their epoch, wait at a barrier, or wait to join."""
 
 from bisect import insort
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from .messages import Message
 
 
 class Membership:
-    """The workers of a server. It only keeps account: the server sends the replies to the requests that it gives back.
+    """The workers of a server. This class keeps count of them and holds their requests; the server sends the replies.
 
     Parameters
     ----------
@@ -29,15 +29,16 @@ class Membership:
     """
 
     def __init__(self, workers: int | Iterable[int]) -> None:
-        #: The workers that are neither stopped nor dead, in the order in which sums are made.
+        #: The workers that are neither stopped nor dead, ascending: the order in which sums are made.
         self.live = sorted(range(workers) if isinstance(workers, int) else workers)
         self.dead: set[int] = set()
         #: Live workers that have pushed the last batch of their epoch.
         self.done: set[int] = set()
-        #: Workers at the end of their epoch, and those that wait to join at it.
+        #: The requests of live workers that have ended their epoch, and of others that wait to join.
         self._at_end: dict[int, Message] = {}
         self._at_barrier: dict[int, Message] = {}
         self._barrier_since = 0.0
+        #: When each live worker was last heard. Its keys are the members: always the same workers as `live`.
         self._heard = dict.fromkeys(self.live, 0.0)
 
     def __contains__(self, worker: int) -> bool:
@@ -49,7 +50,7 @@ class Membership:
             self._heard[worker] = now
 
     def hear_all(self, now: float) -> None:
-        """Note a message from each worker: their silence counts from now on."""
+        """Note a message from each worker, so that silence is counted from now on."""
         self._heard = dict.fromkeys(self._heard, now)
 
     def silent(self, now: float, seconds: float) -> list[int]:
@@ -57,7 +58,7 @@ class Membership:
         return [worker for worker in self.live if now - self._heard[worker] > seconds]
 
     def remove(self, worker: int, *, has_died: bool) -> None:
-        """Wait no longer for a live worker."""
+        """Remove a live worker: nothing waits for it any more."""
         self.live.remove(worker)
         self.done.discard(worker)
         for table in (self._heard, self._at_barrier, self._at_end):
@@ -68,17 +69,17 @@ class Membership:
     # barriers
 
     def wait(self, request: Message, now: float) -> None:
-        """A worker waits at the barrier."""
+        """Let a worker wait at the barrier."""
         if not self._at_barrier:
             self._barrier_since = now
         self._at_barrier[request.worker] = request
 
     def open_barrier(self) -> dict[int, Message]:
-        """If all live workers wait at the barrier, their requests, which are to be answered now."""
+        """The requests at the barrier if all live workers wait there: the server answers them. Otherwise nothing."""
         return self._taken_from_barrier() if all(w in self._at_barrier for w in self.live) else {}
 
     def late_at_barrier(self, now: float, seconds: float) -> tuple[dict[int, Message], list[int]]:
-        """If a worker has waited at the barrier for more than some seconds: the requests there, given up, and the workers missing."""
+        """The requests at the barrier, if one has waited for more than some seconds, and the workers that are missing there."""
         missing = [w for w in self.live if w not in self._at_barrier]
         is_late = self._at_barrier and now - self._barrier_since > seconds
         return (self._taken_from_barrier(), missing) if is_late else ({}, missing)
@@ -90,13 +91,13 @@ class Membership:
     # epochs
 
     def end_epoch(self, request: Message) -> None:
-        """A worker has pushed all batches of its epoch, or one that is not live asks to join."""
+        """Note that a worker has pushed all batches of its epoch, or that another one asks to join."""
         self._at_end[request.worker] = request
         if request.worker in self._heard:
             self.done.add(request.worker)
 
     def begin_epoch(self, now: float = 0.0) -> dict[int, Message]:
-        """If all live workers have ended their epoch, let in those that wait to join; the requests of all, to be answered now."""
+        """Let in the workers that wait to join, if all live workers have ended their epoch. Returns the requests of all of them."""
         if not all(w in self._at_end for w in self.live):
             return {}
         found, self._at_end = self._at_end, {}

@@ -1,4 +1,4 @@
-"""`ReplayBuffer`: what a worker keeps of what it has sent and received, so that messages and servers may be lost."""
+"""`ReplayBuffer`: messages that a worker keeps, so that it can go on after a message or a server is lost."""
 
 from collections.abc import Iterator
 
@@ -6,24 +6,25 @@ from .messages import Message, Opcode
 
 
 class ReplayBuffer:
-    """Pushes that are not part of any value that this worker has, and the last value of each part of a key."""
+    """The last value of each part of a key that this worker has, and its pushes that this value does not include."""
 
     def __init__(self) -> None:
-        #: By server, number of the key and of the part; in the order of sending.
+        #: By server, number of the key and number of the part, in the order of sending. Payloads have memory of their own.
         self._pushes: dict[tuple[int, int, int], list[Message]] = {}
-        #: By number of the key and of the part: how many pushes of this worker the value includes, and its bytes.
+        #: By number of the key and number of the part: how many pushes of this worker the value includes, and its bytes.
         self._values: dict[tuple[int, int], tuple[int, bytes]] = {}
+        #: Parts of which rows were pulled alone: the pushes that a pull of rows confirms are dropped, and no whole value replaces them.
         self._of_rows: set[tuple[int, int]] = set()
 
     def sent(self, server: int, message: Message) -> None:
-        """Keep what a request carries."""
+        """Keep the push or the value that a request carries."""
         if message.op in (Opcode.PUSH, Opcode.PUSHPULL):
             self._pushes.setdefault((server, message.key, message.shard), []).append(message)
         elif message.op == Opcode.BCAST:
             self._values[message.key, message.shard] = message.clock, bytes(message.payload)
 
     def received(self, server: int, op: int, message: Message) -> None:
-        """Keep what a reply to a request ``op`` carries, instead of the pushes that it confirms."""
+        """Keep the value in a reply to a request ``op``, and drop the pushes that it includes."""
         if op not in (Opcode.PULL, Opcode.PUSHPULL, Opcode.RSP_PULL):
             return
         _, key, _, _, index, _, clock, _, _, payload = message
@@ -35,7 +36,7 @@ class ReplayBuffer:
             self._values[key, index] = clock, bytes(payload)
 
     def pushes(self, place: tuple[int, int, int] | None = None) -> Iterator[tuple[int, Message]]:
-        """Each push that is kept and its server: those of one server, key and part, or all."""
+        """The pushes that are kept, each with its server: of one server, key and part, or all."""
         for known, messages in self._pushes.items():
             if place in (None, known):
                 for message in messages:
@@ -46,9 +47,9 @@ class ReplayBuffer:
         return self._values.get((key, index))
 
     def has_rows_alone(self, key: int, index: int) -> bool:
-        """Whether this worker has pulled rows of a part: it no longer has what it pushed before, nor the other rows."""
+        """Whether this worker has pulled rows of a part. It then lacks the other rows, and the pushes that were confirmed."""
         return (key, index) in self._of_rows
 
     def move(self, dead: int, heir: int) -> None:
-        """Send what is kept for one server to another from now on."""
+        """From now on, the messages that are kept for a dead server are for its heir."""
         self._pushes = {(heir if s == dead else s, key, index): messages for (s, key, index), messages in self._pushes.items()}

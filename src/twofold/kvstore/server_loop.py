@@ -12,7 +12,7 @@ from .transports import Transport
 
 
 class Intake:
-    """Hands messages to a core: those of a worker in their order, and pushes when the core takes them.
+    """Hands messages to a core: the messages of a worker in their order, and pushes when the core takes them.
 
     Parameters
     ----------
@@ -22,15 +22,16 @@ class Intake:
 
     def __init__(self, core: ServerCore) -> None:
         self._core = core
+        #: By worker, the messages that wait for a push's turn, in the order of arrival. No queue is empty.
         self._waiting: dict[int, deque[Message]] = {}
 
     def receive(self, source: int, message: Message) -> Iterator[Replies]:
-        """Hand over a message, or keep it until others have come. Yields replies, which are to be sent before the next are asked for."""
+        """Hand over a message, or keep it until others have come. The caller sends the yielded replies before it asks for the next."""
         if len(message.payload) > self._core.limit(message):
             error = FormatError("server: the payload is larger than announced", f"{len(message.payload)} bytes", "call init first")
             yield [(source, reply_error(message, error))]
             return
-        # the announcement of a key is not kept behind pushes that wait: what follows it needs the key
+        # An announcement overtakes pushes that wait: the size limits of messages behind it depend on the key.
         if message.op == Opcode.INIT or (not self._waiting and self._core.takes(source, message, len(message.payload))):
             yield self._core.handle(source, message)
             return
@@ -42,12 +43,12 @@ class Intake:
         yield from self.go_on()
 
     def go_on(self) -> Iterator[Replies]:
-        """Hand over a message that would otherwise wait for ever."""
+        """Hand over a message that would otherwise wait forever."""
         while self._waiting and self._core.is_stuck:
             yield from self._take(min(self._waiting), at_once=True)
 
     def _take(self, source: int, at_once: bool = False) -> Iterator[Replies]:
-        """Hand over a worker's messages up to one whose turn has not come, and those of others whose turn has come by that."""
+        """Hand over a worker's messages up to one whose turn has not come, and those of other workers whose turn this brings."""
         ready = deque([source])
         while ready:
             worker = ready.popleft()
@@ -84,7 +85,7 @@ def serve(core: ServerCore, transport: Transport, every: float = 0.5, now: Calla
             dest, message = replies.pop(0)
             try:
                 transport.send(dest, message)
-            except ClusterError:  # it died: the others go on
+            except ClusterError:  # the receiver has died, and the others go on
                 replies += core.drop(dest)
 
     ticked = now()

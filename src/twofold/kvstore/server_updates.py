@@ -1,4 +1,4 @@
-"""`ServerUpdates`: how a server applies gradients to its part of the weights: with an optimizer or a user's updater."""
+"""`ServerUpdates`: a server's updates of its part of the weights, by an optimizer or a user's updater."""
 
 import json
 from collections.abc import Callable, Collection, Sequence
@@ -31,7 +31,7 @@ class ServerUpdates:
         self._updater: Callable[[Any, NDArray, NDArray], object] | None = None
         #: The number of workers for which the optimizer's ``rescale_grad`` was chosen.
         self._workers = 1
-        #: The optimizer's numbers that each worker has changed.
+        #: The optimizer's numbers that each worker has changed. Those of all workers are kept, because the first one may leave.
         self._changes: dict[int, dict[str, float]] = {}
 
     @property
@@ -47,9 +47,9 @@ class ServerUpdates:
         text
             JSON: an optimizer; ``{"updater": "module:Class"}``; or ``{"change": {"lr": 0.1}}``, new values of its attributes.
         worker, workers
-            Who says so, and the workers that push. Changes of the first one count; those of the others are kept, see `follow`.
+            The worker that asks, and the workers that push. Changes of the first one count; the others' are kept, see `follow`.
         shards
-            What the server stores; the states of former updates are dropped.
+            The shards of the server, whose former states are dropped.
 
         Raises
         ------
@@ -91,7 +91,7 @@ class ServerUpdates:
         self._changes.setdefault(worker, {}).update(values)
 
     def follow(self, worker: int) -> None:
-        """Use the numbers of the optimizer as a worker has changed them: of the first one, until it leaves."""
+        """Use the optimizer's numbers as a worker has changed them. The server follows the first live worker."""
         if self._optimizer is not None:
             vars(self._optimizer).update(self._changes.get(worker, {}))
 
@@ -105,8 +105,8 @@ class ServerUpdates:
         gradient
             The gradient, of its shape.
         contributors
-            The number of workers of which it is the sum. Fewer than the optimizer's ``rescale_grad`` was chosen for raise the scale, so
-            that the mean stays a mean. None for the gradient of one of them.
+            The number of workers in the sum; None for the gradient of one worker. With fewer workers than ``rescale_grad`` was chosen
+            for, the scale is raised, so that a mean stays a mean.
 
         Raises
         ------
@@ -124,14 +124,14 @@ class ServerUpdates:
                 )
         except MXNetError:
             raise
-        except Exception as error:  # a user's code may raise anything; the server goes on serving
+        except Exception as error:  # a user's code may raise anything, and the server must go on
             given = f"{type(error).__name__}: {error}"
             raise ClusterError(f"server: the update of key {shard.name!r} failed", given, "mend the optimizer") from error
 
     def _optimize(self, optimizer: Optimizer, shard: Shard, gradient: NDArray, contributors: int | None) -> None:
         if not shard.has_state:
             shard.state, shard.has_state = optimizer.create_state_multi_precision(shard.name, shard.weight), True
-        # counts are kept by shard: two parts of a tensor on one server would count each update twice
+        # counts of updates are kept by part: after a server's death two parts of a tensor may be here, and share a name
         optimizer._set_current_context(shard.index)
         if contributors is None or contributors == self._workers:
             optimizer.update_multi_precision(shard.name, shard.weight, gradient, shard.state)
@@ -156,7 +156,7 @@ class ServerUpdates:
         Returns
         -------
         list
-            The shards that are not among them, whose states begin anew.
+            The shards without a state in the bytes, whose states begin anew.
 
         Raises
         ------

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Parked(NamedTuple):
-    """A request that waits until every worker has made so many pushes."""
+    """A request that waits until every worker has made ``clock`` pushes. Its payload has memory of its own."""
 
     clock: int
     source: int
@@ -29,13 +29,13 @@ class Parked(NamedTuple):
 
 
 class Buffer:
-    """Memory as a NumPy array, as an NDArray for optimizers, and as bytes for messages. Nothing is copied between them."""
+    """One piece of memory as a NumPy array, as an NDArray for optimizers, and as bytes for messages."""
 
     __slots__ = ("array", "bytes", "ndarray")
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype) -> None:
         self.array = np.zeros(shape, dtype)
-        # an array that is shared may only be written through the NDArray; that holds for this view of it, not for self.array
+        # an array that an NDArray shares may only be written through the NDArray. A view of it is shared here, so `array` stays writable
         self.ndarray: NDArray = from_numpy(self.array.view())
         self.bytes = bytes_of(self.array)
 
@@ -71,28 +71,31 @@ class Shard:
         self._total: Buffer | None = None
         self.state: State = None
         self.has_state = False
-        #: Number of pushes of each worker.
+        #: Number of pushes of each worker, its `lag` included. A clock only grows, by one at a time.
         self.clocks: dict[int, int] = {}
-        #: What is added to a worker's own count of pushes: it joined later, or finished an epoch with fewer batches.
+        #: What is added to a worker's own count of pushes, because it joined later or finished an epoch with fewer batches.
         self.lag: dict[int, int] = {}
-        #: Number of pushes that every worker has made, or at least one where the store is asynchronous.
+        #: Number of pushes that every worker has made. Of a synchronous store: the number of sums that are complete.
         self.reached = 0
         self.parked: list[Parked] = []
-        #: What went wrong in an update.
+        #: The error of a failed update, which every pull gets until a new optimizer is set.
         self.failure: MXNetError | None = None
         #: The server that had this part before it died.
         self.heir_of: int | None = None
-        #: Before there is a value: how many pushes each worker's own value includes, and who sends its value.
+        #: Before there is a value: how many pushes each worker's own value includes, and the worker that was asked to send its value.
         self.announced: dict[int, int] = {}
         self.sender: int | None = None
+        #: How many workers are at each clock, see `passed`.
         self._at: Counter[int] = Counter()
-        # the sum being collected
+        # The sum being collected. Workers are added in ascending order; `last_added` is the last one, -1 before the first.
         self.last_added = -1
         self.contributors = 0
+        #: Pushes that came before their turn, by clock and worker, with payloads of their own.
         self.kept: dict[tuple[int, int], Message] = {}
+        #: Which rows have been added to, if pushes are row-sparse; and whether a push was dense.
         self._touched: np.ndarray | None = None
         self._is_dense_sum = False
-        #: Whether the sum's memory is 0 outside the touched rows.
+        #: Whether the sum's memory is 0 outside the touched rows. Only then may rows be added to it.
         self._is_clear = True
 
     # the value
@@ -146,7 +149,7 @@ class Shard:
         return np.frombuffer(message.payload, np.int64, message.rows)
 
     def check(self, message: Message) -> None:
-        """Raise an error unless a payload fits the shard. A server checks it once, before anything changes."""
+        """Raise an error unless a payload fits the shard. A server calls this once, before it changes anything."""
         self._buffers()
         if message.flags & Flag.ROW_SPARSE:
             self._check_dtype(message)
@@ -221,11 +224,11 @@ class Shard:
             self._is_clear = True
         ids = self.ids_in(message)
         rows = np.frombuffer(message.payload, self.dtype, offset=8 * message.rows).reshape(message.rows, *self.row_shape)
-        total[ids] += rows  # ids are distinct
+        total[ids] += rows  # right because `check` has seen that ids ascend: a repeated id would be added once only
         self._touched[ids] = True
 
     def gradient_in(self, message: Message) -> NDArray | None:
-        """The gradient of a single worker where it lies in a large payload; None if it has to be unpacked or copied."""
+        """The gradient of one worker as a view of a large payload, which saves a copy. None if it must be unpacked or copied."""
         payload = message.payload
         if message.flags & (Flag.ROW_SPARSE | Flag.TWO_BIT) or len(payload) < LARGE or memoryview(payload).readonly:
             return None
@@ -244,14 +247,14 @@ class Shard:
         """Replace the value by the sum; of a row-sparse key only the rows that were pushed."""
         value, total = self._buffers()
         if self._is_dense_sum or not self.is_row_sparse or self._touched is None:
-            self._value, self._total = total, value
+            self._value, self._total = total, value  # exchanged, not copied: the next sum overwrites the former value
             self._is_clear = False
         else:
             ids = np.flatnonzero(self._touched)
             value.array[ids] = total.array[ids]
 
     def begin_sum(self) -> None:
-        """Forget the sum. The memory is used again: rows are cleared, all else is overwritten."""
+        """Begin the next sum in the same memory. Touched rows are cleared here; a dense sum is overwritten by its first push."""
         self.last_added, self.contributors = -1, 0
         if self._touched is not None:
             if self._is_clear:
@@ -262,13 +265,13 @@ class Shard:
     # clocks
 
     def count_clocks(self, workers: Collection[int]) -> None:
-        """Find the smallest clock of these workers, those that go on pushing; without any it is that of the fastest."""
+        """Set `reached` to the smallest clock of the workers that go on pushing. If none does, it is the largest of all clocks."""
         clocks = self.clocks
         self._at = Counter(clocks.get(w, 0) for w in workers)
         self.reached = min(self._at, default=max(clocks.values(), default=0))
 
     def passed(self, clock: int) -> bool:
-        """Count a worker's push; whether the smallest clock has grown. Takes the same time for any number of workers."""
+        """Count a worker's push. Whether the smallest clock has grown. This takes the same time for any number of workers."""
         at = self._at
         at[clock - 1] -= 1
         at[clock] += 1
@@ -277,11 +280,11 @@ class Shard:
         del at[clock - 1]
         if clock - 1 != self.reached:
             return False
-        self.reached = clock  # where this worker is: no clock lies between
+        self.reached = clock  # this worker was the last at `clock - 1`, so the smallest clock is now its own
         return True
 
     def equalize(self, workers: Collection[int]) -> None:
-        """Let all workers continue from the clock of the fastest, whatever their own counts of pushes are."""
+        """Let all workers continue from the largest clock. Their own counts of pushes stay; `lag` holds the difference."""
         clock = max([self.reached, *self.clocks.values()])
         for w in workers:
             behind = clock - self.clocks.get(w, 0)
@@ -312,7 +315,7 @@ class Shard:
         return [w for w in live if self.clocks.get(w, 0) < clock and w not in done]
 
     def forget(self, worker: int) -> None:
-        """Drop what a worker has sent that is not part of a sum yet, and its requests."""
+        """Drop a worker's pushes that are not part of a sum yet, and its parked requests."""
         for table in (self.clocks, self.lag, self.announced):
             table.pop(worker, None)
         self.sender = None if self.sender == worker else self.sender

@@ -1,4 +1,4 @@
-"""`TrainingState`: what a spare that joins a training gets from the workers that are left, and how it travels."""
+"""`TrainingState`: the state that a spare gets from the workers when it joins a training, and its bytes."""
 
 import json
 from collections.abc import Mapping
@@ -13,12 +13,12 @@ from .base import Key
 
 @dataclass(slots=True)
 class TrainingState:
-    """The state of a training at the end of an epoch. In a spare, what it has not used yet.
+    """The state of a training at the end of an epoch. In a spare, the part that the program has not used yet.
 
     Attributes
     ----------
     loop
-        Which of the program's loops over epochs this is, from 1. 0 in a spare that is in it.
+        The number of the program's loop over epochs, from 1; 0 in a spare once it is in that loop.
     epoch, steps
         The epoch that begins, and the number of lists of keys that were pushed.
     stored
@@ -53,7 +53,7 @@ class TrainingState:
         Raises
         ------
         FormatError
-            If it is damaged.
+            If the bytes are damaged.
         """
         head, _, rest = data.partition(b"\n")
         try:
