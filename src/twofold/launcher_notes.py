@@ -3,11 +3,11 @@
 import os
 from pathlib import Path
 
-#: The environment variable by which processes learn of the folder.
+#: The environment variable with the folder's name.
 FOLDER = "TWOFOLD_RUN_FOLDER"
-#: The file that a worker writes when it has finished, and the one that holds the name of the last checkpoint.
+#: The file that a worker writes when it has finished, and the file that holds the name of the last checkpoint.
 FINISHED, LAST_CHECKPOINT = "finished", "last-checkpoint"
-#: The file that a process writes that has finished without a store: its name.
+#: The file in which a process that has finished without a store writes its name.
 WITHOUT_STORE = "without-store"
 
 

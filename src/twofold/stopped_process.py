@@ -1,12 +1,14 @@
-"""`end_if_stopped` starts a small watching process for a process of a cluster, and ends the watched process if it is stopped (SIGSTOP).
+"""`end_if_stopped` starts a small watcher process beside a process of a cluster, which ends that process if it is stopped by SIGSTOP.
 
-A stopped process does not answer. To the others it looks like a process that computes for a long time, so they would wait for
-`TWOFOLD_KV_TIMEOUT` seconds; the state in ``/proc`` distinguishes the two. Once the stopped process has ended, the others treat it like
-any process that dies. This is impossible before it has connected: under a launcher that keeps the others running, they would wait in
-MPI_Init forever, so the watching process ends the launcher too. A process in MPI_Init cannot notice either that another process has
-ended without making a store and will never connect; its watching process ends it.
+A stopped process does not answer. To the other processes it looks like one that computes for long, and they would wait for
+`TWOFOLD_KV_TIMEOUT` seconds. Its state in ``/proc`` tells the two apart. Once the watcher has ended it, the others treat it as a process
+that has died.
 
-This file is also the program of the watching process, so it imports little.
+Before all have connected, two more cases need the watcher. If a process dies then, a launcher with ``--ft`` lets the others wait in
+MPI_Init forever, so the watcher ends the launcher. And a process that waits in MPI_Init cannot see that another one has finished without a
+store and will never come, so its watcher ends it.
+
+This file is also the watcher's program, so it imports little.
 """
 
 import atexit
@@ -17,19 +19,19 @@ import sys
 from contextlib import suppress
 from time import monotonic
 
-#: Seconds between looks, and how long a process may be stopped.
+#: Seconds between two looks of the watcher, and seconds that a process may be stopped.
 EVERY, LIMIT = 0.5, 5.0
-#: The end of a pipe that is open for as long as this process lives.
+#: The writing end of the watcher's pipe, once there is one. It closes when this process ends, which tells the watcher so.
 _held: list[int] = []
 
 
 def end_if_stopped(missing: str = "") -> None:
-    """Have this process ended if it is stopped for five seconds. Works on Linux; elsewhere it does nothing. Only the first call counts.
+    """Have this process ended if it is stopped for five seconds. It works on Linux only. Only the first call counts.
 
     Parameters
     ----------
     missing
-        A file that names a process that will never connect, as soon as there is one: this process is then ended if it waits for that.
+        A file that is written if a process will never connect, and names that process. This process is then ended if it waits in MPI_Init.
     """
     if _held or not os.path.exists(f"/proc/{os.getpid()}/stat"):
         return
@@ -40,23 +42,23 @@ def end_if_stopped(missing: str = "") -> None:
     files = [(os.POSIX_SPAWN_DUP2, end, 0), (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
     os.posix_spawn(sys.executable, words, os.environ, file_actions=files)
     os.close(end)
-    atexit.register(note_connected)  # a process that ends normally is not watched to its end
+    atexit.register(note_connected)  # a process that ends normally must not take the launcher with it
 
 
 def note_connecting() -> None:
-    """From now on this process waits until all others have connected."""
+    """Tell the watcher that this process waits until all others have connected."""
     for held in _held:
         os.write(held, b"w")
 
 
 def note_connected() -> None:
-    """From now on the other processes notice the death of this one."""
+    """Tell the watcher that this process has connected: from now on the others notice its death."""
     for held in _held:
         os.write(held, b"c")
 
 
 def _look_after(process: int, launcher: int, missing: str) -> None:
-    """Look at a process until it has ended, which closes the standard input of this one. End its launcher if it had not connected."""
+    """In the watcher: watch a process until it ends, and then end its launcher if the process had not connected."""
     if b"c" not in _end_if_stuck(process, missing) and launcher:
         print("twofold: this process died before all had connected, so all end", file=sys.stderr, flush=True)
         os.kill(launcher, signal.SIGTERM)
@@ -76,7 +78,7 @@ def _end_if_stuck(process: int, missing: str) -> bytes:
                 return written
             written += more
         now = monotonic()
-        # a gap between looks says that this process was stopped as well, such as by Ctrl-Z
+        # a gap between two looks means that the watcher was stopped as well, as Ctrl-Z stops both: the seconds begin anew
         if not _is_stopped(process) or now - looked > 4 * EVERY:
             since = now
         elif now - since > LIMIT:
@@ -101,5 +103,5 @@ def _is_stopped(process: int) -> bool:
 
 
 if __name__ == "__main__":
-    with suppress(OSError):  # the process has ended
+    with suppress(OSError):  # the watched process has ended
         _look_after(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])

@@ -28,19 +28,19 @@ VALUED = ("--ray", "--min", "--retries", "--wait", "--cpus", "--gpus")
 EVERY = 0.1
 #: Seconds that a job has to end after it was asked to. The launcher itself gives its processes eight.
 PATIENCE = 20.0
-#: How many times as long to wait for the fewest workers as for all of them.
+#: How many times as long a job waits for the fewest workers as for all of them.
 LONGER = 10
 #: The defaults of `Limits`.
 RETRIES, WAIT = 3, 60.0
 #: Exit statuses from here on are of processes that a signal has killed.
 KILLED = 128
-#: Those of a Python program that raises an error, and of one that is given wrong arguments.
+#: Exit statuses of a Python program that raises an error, and of one that is given wrong arguments.
 WRONG = (1, 2)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What is asked for.
+    """The options of an elastic job.
 
     Attributes
     ----------
@@ -129,11 +129,13 @@ class Policy:
         self._limits = limits
         #: The number of running workers.
         self._workers = 0
-        #: The number to wait for, and since when.
+        #: The number of workers to wait for, and since when. After a failure that is the number that ran before.
         self._wanted = limits.workers
         self._since: float | None = None
-        #: The checkpoint that was the last when the job was started, and when there were no more slots than it uses.
+        #: The last checkpoint when the job was started, which tells progress from a repeated failure; and the last one when the job used all
+        #: slots. To grow, the job is stopped only after a newer one, so that little work is lost.
         self._at_start, self._before_growth = "", ""
+        #: Failures in a row without a new checkpoint.
         self._failures = 0
         self._is_stopping = self._is_growing = False
 
@@ -145,7 +147,7 @@ class Policy:
         now
             The time in seconds, which only grows.
         view
-            What is the case. After a `Start`, ``status`` is that of the job started last.
+            The observation. After a `Start`, ``status`` is that of the job started last.
         """
         if not self._workers:
             return self._start(now, view)
@@ -169,7 +171,7 @@ class Policy:
         return None
 
     def _interrupt(self, view: Observation) -> Action:
-        """What ends a job that runs: a lost slot, or slots for more workers as soon as a checkpoint has been written."""
+        """Stop a running job if a slot is lost, or if there are slots for more workers and a new checkpoint."""
         if view.is_lost:
             self._is_stopping = True
             return Stop("a slot is lost")
@@ -183,7 +185,7 @@ class Policy:
         return Stop(f"{more} workers can go on instead of {self._workers}")
 
     def _go_on(self, now: float, view: Observation) -> Action:
-        """What to do now that the job has ended."""
+        """Decide after the job has ended."""
         status, limits = view.status or 0, self._limits
         self._wanted, self._workers = self._workers, 0
         if not status:
@@ -191,6 +193,7 @@ class Policy:
         if self._is_growing:
             return self._start(now, view)
         self._failures = 1 if view.checkpoint != self._at_start else self._failures + 1
+        # an error that the program would raise again; a lost slot, or a signal, could have other outcomes the next time
         if not view.checkpoint and status in WRONG and not view.is_lost:
             return End(status, "the program failed before its first checkpoint, so it is not started again")
         if self._failures > limits.retries:
@@ -218,7 +221,7 @@ class Slots(Protocol):
         ...
 
     def attend(self) -> None:
-        """Do what the job asks for: start processes on other machines, bring notes of the last checkpoint into its folder."""
+        """Serve the job: start processes on other machines, and bring notes of the last checkpoint into its folder."""
         ...
 
 
@@ -228,13 +231,14 @@ def supervise(limits: Limits, slots: Slots, folder: Path, command: Callable[[int
     Parameters
     ----------
     limits
-        What is asked for.
+        The options of the job.
     slots
         Where its processes can run.
     folder
         The folder of notes to the launcher.
     command
-        The command line that starts so many workers on such machines. It ends all of them after SIGTERM, and when its standard input ends.
+        Returns the command line that starts some workers on some machines. The command must end all of them after SIGTERM, and when its
+        standard input ends.
 
     Returns
     -------
@@ -244,12 +248,17 @@ def supervise(limits: Limits, slots: Slots, folder: Path, command: Callable[[int
     policy, job, has_run = Policy(limits), _LaunchedJob(), False
     with job:
         while True:
+            # First, because the job may wait for it: from here processes are started on other machines, and notes are brought from there.
             slots.attend()
             status = job.status()
+            # A job often fails because its machine is gone, long before Ray misses the machine. Without this check the policy would take
+            # the failure for the program's own, and start it again in a slot that does not exist.
             if status and not job.interrupt:
                 slots.check()
+            # read after the status: a checkpoint that the job wrote just before its end counts
             checkpoint = last_checkpoint(folder)
             view = Observation(sum(host.slots for host in slots.hosts()), slots.is_lost(), status, checkpoint)
+            # after an interrupt nothing is decided any more; the signal has been sent on, and the loop only waits for the job's end
             if job.interrupt and (status is not None or not job.is_there):
                 return KILLED + job.interrupt
             action = None if job.interrupt else policy.decide(time.monotonic(), view)
@@ -259,7 +268,7 @@ def supervise(limits: Limits, slots: Slots, folder: Path, command: Callable[[int
                 return action.status
             if isinstance(action, Stop):
                 say(f"{action.reason}: the job is ended, and started again from {checkpoint or 'the beginning'}")
-                job.stop(signal.SIGTERM)
+                job.stop(signal.SIGTERM)  # the loop goes on: the policy starts the job again once a status says that it has ended
             elif isinstance(action, Start):
                 hosts, variables = slots.use(action.workers + limits.servers)
                 if has_run:
@@ -270,14 +279,15 @@ def supervise(limits: Limits, slots: Slots, folder: Path, command: Callable[[int
 
 
 class _LaunchedJob:
-    """The launcher of the processes, which are started and ended many times. While it is entered, interrupts of this process end them."""
+    """The launcher as a child process, which is started and ended many times. While entered, interrupts of this process end the job."""
 
     SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
     def __init__(self) -> None:
-        #: The number of the signal that has interrupted this process, or 0.
+        #: The number of the signal that has interrupted this process, or 0. A signal handler writes it.
         self.interrupt = 0
         self._process: subprocess.Popen[bytes] | None = None
+        #: When to kill a job that was asked to end: it may wait for a machine that is gone.
         self._deadline: float | None = None
 
     @property
@@ -286,7 +296,8 @@ class _LaunchedJob:
         return self._process is not None
 
     def start(self, command: Sequence[str], variables: Mapping[str, str]) -> None:
-        # a session of its own, so that an interrupt from a keyboard reaches it once; a pipe, so that it ends when this process does
+        # a session of its own, so that an interrupt from a keyboard reaches the job once, from here
+        # a pipe as standard input, which ends with this process, so that the job does not outlive it
         self._deadline = None
         self._process = subprocess.Popen(command, env=dict(variables), stdin=subprocess.PIPE, start_new_session=True)
 
@@ -352,7 +363,7 @@ def execute(given: argparse.Namespace, workers: int, servers: int, command: Call
     workers, servers
         The numbers of processes.
     command
-        The command line that starts so many workers on such machines, with a folder for notes.
+        Returns the command line that starts some workers on some machines, with a folder for notes.
 
     Returns
     -------
@@ -375,7 +386,7 @@ def execute(given: argparse.Namespace, workers: int, servers: int, command: Call
 
 
 def check(given: argparse.Namespace) -> None:
-    """Refuse options that have no meaning together."""
+    """Refuse options that exclude each other."""
     if given.ray:
         for name in ("hosts", "hostfile", "ft", "k8s", "plan"):
             if getattr(given, name):

@@ -1,4 +1,4 @@
-"""`Announcement`: what a worker says of a part of a key before it sends its value."""
+"""`Announcement`: a worker's description of a part of a key, which comes before its value."""
 
 import json
 from typing import NamedTuple
@@ -20,11 +20,11 @@ class Announcement(NamedTuple):
     name, shape, dtype, is_row_sparse
         The key, and the part's shape, MXNet's code of its data type, and whether it is row-sparse.
     is_cut
-        Whether other servers have other parts.
+        Whether other servers have other parts of the key.
     clock
-        Of a part that another server had: how many pushes of the worker are in the last value that it has; `NO_VALUE` if it has none.
+        For a part that another server had: how many pushes are in the last value that the worker has; `NO_VALUE` if it has no value.
     heir_of
-        The dead server that had the part, or None.
+        The dead server that had the part; None for a new key.
     """
 
     name: Key
@@ -42,7 +42,7 @@ def announcement_in(payload: Payload) -> Announcement:
     Raises
     ------
     FormatError
-        If it is not one.
+        If the payload is not an announcement.
     """
     try:
         match json.loads(text_in(payload)):
@@ -63,7 +63,7 @@ def text_in(payload: Payload) -> str:
     Raises
     ------
     FormatError
-        If it is not UTF-8.
+        If the payload is not UTF-8.
     """
     try:
         return bytes(payload).decode()

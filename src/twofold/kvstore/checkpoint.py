@@ -1,7 +1,7 @@
-"""Checkpoints of a whole cluster: each worker writes its share, and the checkpoint counts once all of it is there.
+"""Checkpoints of a whole cluster: each worker writes its share, and the checkpoint counts once all shares are there.
 
-A checkpoint is an index, ``step-0000120.json``, and the files that it lists. The index is written last, so a checkpoint is whole or is
-not there, whatever dies in between.
+A checkpoint is an index, ``step-0000120.json``, and the files that it lists. The index is written last, so a checkpoint is whole or does not
+exist, whichever process dies in between.
 """
 
 import json
@@ -33,7 +33,7 @@ Folder = str | PathLike[str]
 
 
 class CheckpointStore(Protocol):
-    """What checkpoints need of a store."""
+    """The part of a store that checkpoints use."""
 
     @property
     def rank(self) -> int:
@@ -52,18 +52,18 @@ class CheckpointStore(Protocol):
 
 @dataclass(frozen=True)
 class ClusterCheckpoint:
-    """What a checkpoint holds.
+    """The contents of a checkpoint.
 
     Attributes
     ----------
     step
-        Its number.
+        The checkpoint's number.
     arrays
         All arrays by name.
     own
-        What this worker passed for ``own``; None if the checkpoint is of another number of workers.
+        The value of ``own`` that this worker passed; None if the checkpoint was written by another number of workers.
     all_own
-        What each of the workers passed that wrote it.
+        The values of ``own`` of all workers that wrote the checkpoint.
     """
 
     step: int
@@ -111,9 +111,9 @@ def save_checkpoint(
     own: object = None,
     keep: int = 2,
 ) -> str:
-    """Write a checkpoint of all workers, each of which calls this with the same step. Every byte is written by one of them.
+    """Write a checkpoint of all workers. All of them call this with the same step, and each byte is written by one of them.
 
-    Under ``twofold launch --ft`` those that are left write what a dead worker would have written.
+    Under ``twofold launch --ft`` the workers that are left also write the share of a dead worker.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def save_checkpoint(
     save_states
         Writes the optimizer's states to a file: ``trainer.save_states`` or ``module.save_optimizer_states``. Each worker writes a part.
     own
-        What this worker needs besides, such as the state of its iterator: anything that JSON represents. The random streams of
+        Anything else that this worker needs, such as the state of its iterator, as a value that JSON represents. The random streams of
         ``mx.random`` and ``numpy.random`` are saved as well.
     keep
         How many checkpoints stay in the folder; older ones are removed once this one is whole.
@@ -141,7 +141,7 @@ def save_checkpoint(
     Raises
     ------
     FileAccessError
-        If a file cannot be written: the checkpoint then does not exist, and older ones are kept.
+        If a file cannot be written. The checkpoint then does not exist, and older ones are kept.
     ClusterError
         If the states of the optimizer differ between workers.
     ParameterError
@@ -151,15 +151,17 @@ def save_checkpoint(
         raise ParameterError("save_checkpoint: no such step, or nothing to keep", f"step={step}, keep={keep}", "pass step >= 0, keep >= 1")
     files, states = _Files(folder, step), [0, 0]
     make_folder(folder)
-    for _ in range(ATTEMPTS):  # once, unless a process has died: the states of a server that dies may have reached some workers only
-        wrote, live = list[int](), store._live_workers()  # what others are still summing is part of the states
-        while live != wrote:  # once, unless a worker has died: the others write its part
+    # Both loops run once, unless a process dies. If a server dies, some workers may have its states and others those of its heir, so the
+    # states are written again. If a worker dies, the shares are divided anew among those that are left.
+    for _ in range(ATTEMPTS):
+        wrote, live = list[int](), store._live_workers()  # a barrier: sums that are still on their way belong into the states
+        while live != wrote:
             wrote = live
             states = _write_part(files, live.index(store.rank), len(live), arrays, save_states, own)
-            live = store._live_workers()  # all their files are there
+            live = store._live_workers()  # a barrier: all files of these workers are there
         if store.rank == live[0]:
             _commit(files, len(live), keep, save_states is not None)
-        store._barrier()  # nobody goes on, and dies, before it counts
+        store._barrier()  # no worker goes on before the checkpoint counts, so a later death cannot undo it
         if files.step in _steps(folder) and _json(files.index_name, set()).get("states") == states:
             return files.index_name
     given = f"{states[0]} bytes with checksum {states[1]} on worker {store.rank}"
@@ -169,7 +171,7 @@ def save_checkpoint(
 def _write_part(
     files: "_Files", rank: int, workers: int, arrays: Mapping[str, NDArray], save_states: Callable[[str], object] | None, own: object
 ) -> list[int]:
-    """Write the files of one worker; size and checksum of the optimizer's states."""
+    """Write the files of one worker. Returns size and checksum of the optimizer's states."""
     mine = _shares(arrays, workers)[rank]
     if mine:
         save(files.arrays(rank, workers), {name: arrays[name] for name in mine})
@@ -184,11 +186,11 @@ def _write_part(
 
 
 def load_checkpoint(folder: Folder, store: CheckpointStore | None = None, step: int | None = None) -> ClusterCheckpoint:
-    """Read a checkpoint, also by another number of workers than wrote it.
+    """Read a checkpoint. The number of workers may differ from the number that wrote it.
 
-    With the same number the run continues bitwise as it would have: weights, the optimizer's states and counts of updates, iterators and
-    random streams, which are set. With another number the first three do; the order of the data, random numbers and the rounding of sums
-    are those of the new number.
+    With the same number the run continues bitwise: weights, the optimizer's states and counts of updates, iterators, and random streams,
+    which this function sets. With another number, weights, states and counts continue; the order of the data, random numbers and the rounding
+    of sums are those of the new number.
 
     Parameters
     ----------
@@ -252,7 +254,7 @@ class _Files(NamedTuple):
 
 
 def _shares(arrays: Mapping[str, NDArray], workers: int) -> list[list[str]]:
-    """The names that each worker writes, of about equally many bytes: the largest first, to whoever has the least."""
+    """The names of the arrays that each worker writes, about equally many bytes: the largest first, to the worker with the fewest."""
     shares, sizes = [[] for _ in range(workers)], [0] * workers
     nbytes = {name: a.size * ITEMSIZE[a._dtype] for name, a in arrays.items()}
     for name in sorted(arrays, key=lambda name: (-nbytes[name], name)):
@@ -283,7 +285,7 @@ def _numpy_state() -> list[Any]:
 
 
 def _commit(files: _Files, workers: int, keep: int, has_states: bool) -> None:
-    """If all have written the same states, make the checkpoint count, and remove older ones."""
+    """Write the index if all workers have written the same states, and remove older checkpoints."""
     said = [_json(files.own(k, workers), {"states"})["states"] for k in range(workers)]
     if any(s != said[0] for s in said):
         return

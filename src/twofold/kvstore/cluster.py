@@ -1,4 +1,4 @@
-"""Who takes part: the workers and servers that a launcher has started, found by its environment variables and checked when they join."""
+"""`Cluster`: the workers and servers that a launcher has started. They find each other by environment variables, and are checked at once."""
 
 import atexit
 import os
@@ -36,17 +36,17 @@ class Cluster(NamedTuple):
     Attributes
     ----------
     rank, workers
-        The number of this worker, and how many there are.
+        The number of this worker, and the number of workers.
     servers
         The number of servers.
     collectives
-        What the workers compute together; None if there is only one, or this is a server.
+        The collective operations of the workers; None in a single worker and in a server.
     messages
         The communicator of messages between workers and servers; None without servers.
     pool
         The workers and spares; None without spares.
     inherited
-        What a spare has got from the other workers when it took the place of a dead one; None in those that were workers from the start.
+        The state that a spare has got from the other workers; None in a process that was a worker from the start.
     """
 
     rank: int = 0
@@ -131,6 +131,7 @@ def _connect(count: int, servers: int) -> Cluster:
     note_connected()
     messages = everyone.Dup() if servers else None
     pool = SparePool(everyone.Dup(), workers) if spares else None
+    # every process takes part in this, and with every communicator in the same order: it hangs if one process leaves a call out
     own = mpi.split(everyone, int(rank >= workers))  # the workers, or the servers, or the spares
     control = mpi.NoticeChannel(own.Dup())
     _end_together()
@@ -154,12 +155,12 @@ def _connect(count: int, servers: int) -> Cluster:
 
 
 def _has_core(workers: int) -> bool:
-    """Whether each of the workers on this machine has a core besides the one that computes."""
+    """Whether this machine has a second core for each of its workers, besides the one that computes."""
     return available() >= 2 * workers
 
 
 def _newcomer(pool: SparePool, control: mpi.NoticeChannel, workers: int) -> Cluster:
-    """A spare: it waits until it takes the place of a dead worker. Does not return if that isn't needed."""
+    """Wait, in a spare, until it takes the place of a dead worker. If no worker dies, the process ends here."""
     joined = None
     while joined is None:
         if not pool.wait():
@@ -195,7 +196,7 @@ _failed: list[str] = []
 
 
 def _end_together() -> None:
-    """After an error that nobody catches all processes end: the others would wait for this one."""
+    """Let all processes end after an error that the program does not catch: the others would wait for this process."""
     before = sys.excepthook
 
     def excepthook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
@@ -211,10 +212,10 @@ def _leave_failed(control: mpi.NoticeChannel, name: str) -> None:
 
 
 def _leave(cluster: Cluster, watch: Watch, control: mpi.NoticeChannel) -> None:
-    """At exit: wait until all workers have finished, and take part in what the others still do."""
+    """At exit: wait until all workers have finished, and take part in the operations of the others until then."""
     _leave_failed(control, f"worker {cluster.rank}")
     folder = notes_folder()
-    if cluster.inherited is not None and folder is not None:  # the launcher takes it for a spare that was not needed
+    if cluster.inherited is not None and folder is not None:  # by its rank, the launcher takes it for a spare that was not needed
         (folder / FINISHED).touch()
     QUEUE.settle()
     if cluster.collectives is None:

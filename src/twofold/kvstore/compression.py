@@ -1,4 +1,4 @@
-"""Two-bit gradient compression: each element is sent as the threshold, its negative or 0; the remainder is sent later."""
+"""Two-bit gradient compression: each element is sent as the threshold, its negative or 0. The rest is sent with later gradients."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from ..ndarray.array import NDArray
 
 
 class TwoBitCompression:
-    """Compresses gradients and holds the residual of each source, which is added to its next gradient.
+    """Compresses gradients, and holds the residual of each source, which is added to the source's next gradient.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class TwoBitCompression:
         grad
             The gradient.
         """
-        # what is below the threshold is not lost: it adds up until it is sent
+        # a residual is not lost: it adds up until it reaches the threshold
         due = grad + self._residual[source] if source in self._residual else grad
         sent = self.threshold * ((due >= self.threshold) - (due <= -self.threshold))
         self._residual[source] = due - sent
@@ -64,7 +64,7 @@ SHIFTS = np.array([0, 2, 4, 6], np.uint8)
 
 
 def pack_two_bit(sent: np.ndarray) -> np.ndarray:
-    """What `TwoBitCompression` sends, at two bits per element.
+    """Pack what `TwoBitCompression` sends at two bits per element.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def unpack_two_bit(packed: np.ndarray, threshold: float, out: np.ndarray) -> Non
 
 
 def sum_of_packed(packed: np.ndarray, size: int, threshold: float) -> np.ndarray:
-    """The sum of what workers send, in their order, as servers add it.
+    """The sum of packed elements over workers, added in their order, as servers do.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""`create` makes a store by its kind; `store_for` decides which store training uses and whether the optimizer runs in it."""
+"""`create` makes a store by its kind. `store_for` decides which store a training uses, and whether the optimizer runs in the store."""
 
 import math
 from collections.abc import Iterable
@@ -26,8 +26,8 @@ def create(name: str = "local", *, staleness: float | None = None) -> KVStoreBas
         several workers (see `DistributedStore`); or the name of a class registered with `KVStoreBase.register`. For any other name a local
         store is created, with a warning.
     staleness
-        Of ``"dist_async"``: how many pushes of a key a worker may be ahead of the slowest before its pulls wait. 0 is as synchronous as
-        ``"dist_sync"``; None is no limit.
+        For ``"dist_async"``: how many pushes of a key a worker may be ahead of the slowest worker before its pulls wait. With 0 the store
+        is as synchronous as ``"dist_sync"``; with None there is no limit.
 
     Raises
     ------
@@ -56,12 +56,12 @@ def create(name: str = "local", *, staleness: float | None = None) -> KVStoreBas
 
 
 def spans(kind: str) -> bool:
-    """Whether a store spans several processes; one of NCCL does if each GPU has a process of its own."""
+    """Whether a kind of store spans several processes. ``"nccl"`` does if each GPU has a process of its own."""
     return kind.startswith(MULTI_MACHINE) or (kind == "nccl" and launched()[1] > 1)
 
 
 def _staleness_of(kind: str, given: float | None) -> float:
-    """How many pushes a worker may be ahead of the slowest, by the kind of store."""
+    """How many pushes a worker may be ahead of the slowest worker, by the kind of store."""
     if "async" in kind:
         return math.inf if given is None else given
     if given:
@@ -70,7 +70,7 @@ def _staleness_of(kind: str, given: float | None) -> float:
 
 
 def _spanning(kind: str, staleness: float) -> KVStoreBase:
-    """A store of several processes. In a server process it does not return: the program of workers runs in workers only."""
+    """A store of several processes. A server process serves here and then ends: the program runs in workers only."""
     from .cluster import join  # here: programs of one process do not load the modules of clusters
 
     cluster = join()
@@ -102,8 +102,8 @@ def store_for(
     params
         The parameters.
     update_on_store
-        Whether the optimizer must run in the store; if None it does where the store is capable of it, unless the environment
-        variable ``MXNET_UPDATE_ON_KVSTORE`` is 0 or a large parameter would be updated on the CPU.
+        Whether the optimizer runs in the store. With None it does if the store is capable of it, unless the environment variable
+        ``MXNET_UPDATE_ON_KVSTORE`` is 0 or a large parameter would be updated on the CPU.
     """
     store = create(kvstore) if isinstance(kvstore, str) and (devices > 1 or spans(kvstore.lower())) else kvstore
     if store is None or isinstance(store, str):

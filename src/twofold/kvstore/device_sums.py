@@ -1,4 +1,4 @@
-"""`DeviceSums`: sums of arrays on GPUs over workers, by the devices themselves within a machine and by MPI between machines."""
+"""`DeviceSums`: sums over workers of arrays on GPUs. The devices of a machine sum by themselves, machines sum by MPI."""
 
 from typing import Any, Protocol
 from zlib import crc32
@@ -45,7 +45,7 @@ class DeviceSums:
         self._peers, self._leaders, self._machines = peers, leaders, machines
 
     def sum(self, array: Any, mark: Any) -> Any:
-        """The sum of a contiguous array, whose content may be overwritten. It is done when this returns.
+        """The sum of a contiguous array, which may be overwritten. The sum is complete when this returns.
 
         Parameters
         ----------
@@ -67,12 +67,12 @@ class DeviceSums:
                     self._leaders.allreduce(host)
                     array = backend.from_host(host, self.device)
                 self._peers.broadcast(array)
-            backend.to_host(array[:1])  # waits for the stream: who waits for other workers must know when that ends
+            backend.to_host(array[:1])  # waits for the stream: the watch must know how long this worker waits for the others
         return array
 
 
 def facts_of(device: Device, machine: int) -> np.ndarray:
-    """What the workers tell each other of their devices: whether they can be connected, their machine, and which devices of it they are."""
+    """What a worker tells the others about its device: whether it can be connected, its machine, and which device of the machine it is."""
     peering = backend_for(device).target.peering() if SETTINGS.nccl else None
     return np.array([peering is not None, machine, 0 if peering is None else crc32(peering.identity(device))])
 
@@ -83,7 +83,7 @@ def are_connectable(facts: np.ndarray) -> bool:
 
 
 def connect(group: Divisible, device: Device, facts: np.ndarray) -> DeviceSums:
-    """Connect the devices of all workers, which call this together.
+    """Connect the devices of all workers. All workers call this together.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""`ServerStore`: the store of workers whose arrays are on servers, which update them: synchronously, asynchronously, or in between."""
+"""`ServerStore`: the store of workers with servers. Servers hold and update the arrays, synchronously, asynchronously, or in between."""
 
 import atexit
 import json
@@ -35,9 +35,9 @@ from .server_core import ServerCore
 from .server_loop import serve
 from .transports.mpi_messages import MpiTransport
 
-#: Where the files of several servers' states begin.
+#: The first line of a file with the states of several servers.
 MAGIC = b"twofold states of servers\n"
-#: What workers may ask of a server's profiler.
+#: The functions of a server's profiler that workers may call.
 PROFILING = {f.__name__: f for f in (profiler.set_config, profiler.set_state, profiler.pause, profiler.resume, profiler.dump)}
 #: Numbers of an optimizer that a program may change while the servers use it.
 CHANGEABLE = ("lr", "wd", "rescale_grad")
@@ -74,7 +74,7 @@ def run_server(cluster: Cluster, staleness: float) -> None:
 
 
 def _obey(server: int, head: int, body: str) -> None:
-    """Take a command: one of the profiler is obeyed, any other is logged."""
+    """Carry out a command for the profiler, and log any other command."""
     if head != COMMAND:
         logging.info("server %d: command %d: %s", server, head, body)
         return
@@ -90,7 +90,7 @@ def _obey(server: int, head: int, body: str) -> None:
         raise FormatError("server: not a command of the profiler", body[:80], "send it with mx.profiler") from error
 
 
-#: The connection of this process to the servers, which its stores share, and the store that has keys there.
+#: The client of this process, which its stores share, and the only store that may have keys on the servers: these have one optimizer.
 _clients: list[ServerClient] = []
 _keeper: list["ServerStore"] = []
 
@@ -128,7 +128,7 @@ class ServerArray(NamedTuple):
 
 
 class ServerStore(KeyedStore[ServerArray]):
-    """Arrays by key on servers, shared by the devices of several processes.
+    """Arrays by key on servers, which the devices of several processes share.
 
     Parameters
     ----------
@@ -139,15 +139,15 @@ class ServerStore(KeyedStore[ServerArray]):
 
     Notes
     -----
-    A push returns when the server has taken it. A pull returns what the server has after all pushes of this worker and, of a synchronous
-    store, those of all workers.
+    A push returns when the server has taken it. A pull returns the value after all pushes of this worker and, in a synchronous store, after
+    those of all workers.
     """
 
     def __init__(self, kind: str, cluster: Cluster) -> None:
         super().__init__(kind, "device" in kind, cluster)
         self._client = _client_of(cluster)
         self._optimizer: Optimizer | None = None
-        #: What the servers were told last of their optimizer's changeable numbers.
+        #: The changeable numbers of the optimizer, as the servers were told last.
         self._sent: list[object] = []
         profiler.set_kvstore_handle(self)
 
@@ -294,8 +294,8 @@ class ServerStore(KeyedStore[ServerArray]):
         Parameters
         ----------
         optimizer
-            The optimizer, which travels as JSON. Servers use that of worker 0. Its learning rate, weight decay and ``rescale_grad`` may be
-            changed later, by all workers alike: the changes of the first one that lives count.
+            The optimizer, which is sent as JSON. Servers use that of worker 0. Its learning rate, weight decay and ``rescale_grad`` may be
+            changed later, on all workers alike: servers follow the first live worker.
 
         Raises
         ------
@@ -311,11 +311,11 @@ class ServerStore(KeyedStore[ServerArray]):
 
     @property
     def _updater(self) -> "ServerUpdater | None":
-        """What trainers ask of MXNet's stores for the optimizer."""
+        """An object with the optimizer, where trainers look for it in MXNet's stores."""
         return None if self._optimizer is None else ServerUpdater(self._optimizer)
 
     def _update_optimizer(self) -> None:
-        """Tell the servers of a learning rate that the program has changed. They follow the first worker that lives."""
+        """Tell the servers about a learning rate that the program has changed. They follow the first live worker."""
         optimizer = self._optimizer
         if optimizer is None:
             return
@@ -342,18 +342,18 @@ class ServerStore(KeyedStore[ServerArray]):
     _set_updater = set_updater
 
     def set_gradient_compression(self, compression_params: Mapping[str, str | float]) -> None:
-        """Compress what is pushed to the servers; see `KVStore.set_gradient_compression`."""
+        """Compress values that are pushed to the servers; see `KVStore.set_gradient_compression`."""
         compression_of(compression_params)
         self._client.set_gradient_compression(compression_params)
 
     def save_optimizer_states(self, fname: str | PathLike[str], dump_optimizer: bool = False) -> None:
-        """Write the servers' states of the optimizer to a file, which only as many servers can read."""
+        """Write the servers' states of the optimizer to a file. Only the same number of servers can read it."""
         states = self._client.optimizer_states()
         sizes = json.dumps([len(s) for s in states]).encode()
         write_file(fname, [MAGIC, sizes, b"\n", *states])
 
     def load_optimizer_states(self, fname: str | PathLike[str]) -> None:
-        """Give the servers the states from a file of `save_optimizer_states`.
+        """Send the servers the states in a file of `save_optimizer_states`.
 
         Raises
         ------
@@ -373,7 +373,7 @@ class ServerStore(KeyedStore[ServerArray]):
     barrier = _barrier
 
     def _live_workers(self) -> list[int]:
-        """After a barrier: the workers that have called this, the same list on all of them."""
+        """Wait at a barrier, and return the workers that came to it, the same list on all of them."""
         return self._client.barrier()
 
     def get_num_dead_node(self, node_id: int = 0, timeout: float = 60) -> int:

@@ -71,7 +71,7 @@ class Shard:
         self._total: Buffer | None = None
         self.state: State = None
         self.has_state = False
-        #: Number of pushes of each worker, its `lag` included. A clock only grows, by one at a time.
+        #: Number of pushes of each worker, its `lag` included. A clock never goes back.
         self.clocks: dict[int, int] = {}
         #: What is added to a worker's own count of pushes, because it joined later or finished an epoch with fewer batches.
         self.lag: dict[int, int] = {}
