@@ -132,8 +132,8 @@ class Policy:
         #: The number of workers to wait for, and since when. After a failure that is the number that ran before.
         self._wanted = limits.workers
         self._since: float | None = None
-        #: The last checkpoint when the job was started, which tells progress from a repeated failure; and the last one when the job used all
-        #: slots. To grow, the job is stopped only after a newer one, so that little work is lost.
+        #: The last checkpoint when the job was started, which tells progress from a repeated failure; and the last one when the job used
+        #: all slots. To grow, the job is stopped only after a newer one, so that little work is lost.
         self._at_start, self._before_growth = "", ""
         #: Failures in a row without a new checkpoint.
         self._failures = 0

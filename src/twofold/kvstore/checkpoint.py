@@ -1,7 +1,7 @@
 """Checkpoints of a whole cluster: each worker writes its share, and the checkpoint counts once all shares are there.
 
-A checkpoint is an index, ``step-0000120.json``, and the files that it lists. The index is written last, so a checkpoint is whole or does not
-exist, whichever process dies in between.
+A checkpoint is an index, ``step-0000120.json``, and the files that it lists. The index is written last, so a checkpoint is whole or does
+not exist, whichever process dies in between.
 """
 
 import json
@@ -189,8 +189,8 @@ def load_checkpoint(folder: Folder, store: CheckpointStore | None = None, step: 
     """Read a checkpoint. The number of workers may differ from the number that wrote it.
 
     With the same number the run continues bitwise: weights, the optimizer's states and counts of updates, iterators, and random streams,
-    which this function sets. With another number, weights, states and counts continue; the order of the data, random numbers and the rounding
-    of sums are those of the new number.
+    which this function sets. With another number, weights, states and counts continue; the order of the data, random numbers and the
+    rounding of sums are those of the new number.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""`Cluster`: the workers and servers that a launcher has started. They find each other by environment variables, and are checked at once."""
+"""`Cluster`: the workers and servers that a launcher has started. They find each other by environment variables, and are checked first."""
 
 import atexit
 import os
