@@ -7,7 +7,7 @@ from ..config import recomputes
 from ..device import Device
 from ..errors import DTypeError, ParameterError, ShapeError
 from ..imperative.cell import wrap
-from ..imperative.storage import has_sparse
+from ..imperative.storage import is_sparse_array
 from ..ndarray.array import NDArray
 from ..symbol.inference import infer_all
 from ..symbol.node import Head, names_of_inputs
@@ -84,7 +84,7 @@ class CachedGraph:
             If the arrays do not match; the message names the node.
         """
         cells = self._cells(arrays, device)
-        if self._stores or has_sparse(cells):
+        if self._stores or any(map(is_sparse_array, cells)):
             return self._stored(cells, device)
         try:
             contents = self._function(cells, device)
@@ -138,7 +138,8 @@ class CachedGraph:
 
         def run(arrays: Sequence[NDArray], device: Device) -> list[NDArray]:
             cells = self._cells(arrays, device)
-            found = stored(cells, device) if self._stores or has_sparse(cells) else [wrap(NDArray, c) for c in function(cells, device)]
+            goes_by_storage = self._stores or any(map(is_sparse_array, cells))
+            found = stored(cells, device) if goes_by_storage else [wrap(NDArray, c) for c in function(cells, device)]
             values = dict(zip([*outputs, *inner], found, strict=True))
             values |= {Head(n, 0): c for n, c in zip(self.variables, cells, strict=True)}
             for node in nodes:

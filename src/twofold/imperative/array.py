@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
+from ..assembly import inlined
 from ..backend.loader import backend_for
 from ..device import CPU, Device
 from ..dtype import NAME_OF, NUMPY, dtype_name
@@ -321,6 +322,7 @@ def check_gradient(what: str, gradient: object, variable: object) -> None:
         )
 
 
+@inlined
 def record_of(array: Cell, what: str) -> TapeEntry:
     """An array's record: of an operation on a variable, also where its result is of integers or bools, which carry no gradient.
 

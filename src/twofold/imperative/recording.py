@@ -19,6 +19,7 @@ from .tape import Tape, TapeEntry
 from .user_function import UserFunction
 
 
+@inlined
 def enter(v: Value, tape: Tape) -> TapeEntry:
     """The record on a tape of a value that was not computed on it: a new leaf, or a bridge from an older tape."""
     entry = v.entry

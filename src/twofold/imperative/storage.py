@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..assembly import fragment, inlined
 from ..backend import sparse
 from ..backend.loader import backend_for
 from ..device import CPU, Device
@@ -32,6 +33,22 @@ class SparseArray:
     """The base of sparse array classes, whose contents are `SparseValue`s. Operators on them go by storage."""
 
     __slots__ = ()
+
+
+#: Whether an array is sparse. A method of a type, because it enters no Python frame, which `isinstance` in a generator would.
+is_sparse_array = SparseArray.__instancecheck__
+
+
+@fragment
+def has_sparse(args: Iterable[object]) -> bool:
+    """Whether an operand is sparse."""
+    return any(map(is_sparse_array, args))
+
+
+@fragment
+def goes_by_storage(bound_op: BoundOp, args: Iterable[object]) -> bool:
+    """Whether an operator goes by storage: an operand is sparse, or the result is to be."""
+    return bound_op.gives_sparse or any(map(is_sparse_array, args))
 
 
 class SparseValue(Value):
@@ -152,6 +169,7 @@ def by_storage(bound_op: BoundOp, args: Sequence[Any]) -> list[Any]:
     return [wrap(CLASSES["default"], c) for c in invoke(bound_op, dense)]
 
 
+@inlined
 def results_of(bound_op: BoundOp, args: Sequence[Any], device: Device | None = None) -> list[Any]:
     """The results, as arrays, of an operator whose operands may be sparse."""
     if goes_by_storage(bound_op, args):
@@ -159,24 +177,12 @@ def results_of(bound_op: BoundOp, args: Sequence[Any], device: Device | None = N
     return [wrap(CLASSES["default"], c) for c in invoke(bound_op, args, device)]
 
 
+@inlined
 def applied(bound_op: BoundOp, args: Sequence[Any], device: Device | None = None) -> Any:
     """The first result, as an array, of an operator whose operands may be sparse."""
     if goes_by_storage(bound_op, args):
         return by_storage(bound_op, args)[0]
     return wrap(CLASSES["default"], invoke(bound_op, args, device)[0])
-
-
-def goes_by_storage(bound_op: BoundOp, args: Iterable[object]) -> bool:
-    """Whether an operator goes by storage: an operand is sparse, or the result is to be."""
-    return has_sparse(args) or bound_op.gives_sparse
-
-
-def has_sparse(args: Iterable[object]) -> bool:
-    """Whether an operand is sparse."""
-    for a in args:  # noqa: SIM110  `any` with a generator would enter a frame for each operand
-        if isinstance(a, SparseArray):
-            return True
-    return False
 
 
 def array_of(content: Any) -> Any:

@@ -326,7 +326,7 @@ class BoundOp:
     ``inline`` is an opaque table for the layer that runs single operations.
     """
 
-    __slots__ = ("__weakref__", "count", "inline", "legacy", "mutated", "op", "params", "typed", "visible")
+    __slots__ = ("__weakref__", "count", "gives_sparse", "inline", "legacy", "mutated", "op", "params", "typed", "visible")
 
     def __init__(self, op: Op, params: dict[str, Any], legacy: bool) -> None:
         self.op, self.params, self.legacy = op, params, legacy
@@ -338,12 +338,8 @@ class BoundOp:
         self.count = own + len(self.mutated)  # new values of mutated inputs are hidden outputs at the end
         seen = op.visible if op.visible is not None else own
         self.visible: int = seen(**params) if callable(seen) else seen
-
-    @property
-    def gives_sparse(self) -> bool:
-        """Whether a parameter asks for a sparse result, so that the operator goes by storage whatever its operands are."""
-        name = self.op.storage.stored_as
-        return name != "" and self.params[name] not in (None, "default")
+        #: Whether a parameter asks for a sparse result, so that the operator goes by storage whatever its operands are.
+        self.gives_sparse = op.storage.stored_as != "" and params[op.storage.stored_as] not in (None, "default")
 
     @property
     def written(self) -> tuple[int, ...]:
