@@ -17,7 +17,7 @@ import twofold as mx
 from twofold.command import main
 from twofold.command.contents.arrays import read_parameters
 from twofold.command.contents.content import Content, Selection
-from twofold.command.contents.source import opened
+from twofold.command.contents.inspected_file import opened
 from twofold.errors import FormatError
 
 from tests.data.programs.images import _pixels, _png

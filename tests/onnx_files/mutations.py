@@ -8,7 +8,7 @@ import numpy as np
 
 import twofold as mx
 from twofold import gluon, nd
-from twofold.contrib.onnx.rules import READINGS
+from twofold.contrib.onnx.op_reader import OP_READERS
 
 if TYPE_CHECKING:
     import random
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 #: What sizes, axes and codes are replaced by.
 INTEGERS = [-(2**62), -(2**31), -2, -1, 0, 1, 2, 3, 5, 7, 64, 1_000_003, 2**20, 2**31 - 1, 2**31, 2**62]
 NUMBERS = [0.0, -1.0, 2.5, 1e30, -1e-30, float("inf"), float("nan")]
-OPERATORS = [*READINGS, "If", "Loop", "Scan", "Unheard"]
+OPERATORS = [*OP_READERS, "If", "Loop", "Scan", "Unheard"]
 #: Fields that say nothing about the graph.
 IDLE = {"doc_string", "domain", "ir_version", "producer_name", "producer_version"}
 #: The kinds of fields of protocol buffers, by their number there.

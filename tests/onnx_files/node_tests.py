@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from twofold.contrib.onnx import backend
-from twofold.contrib.onnx.rules import READINGS
+from twofold.contrib.onnx.op_reader import OP_READERS
 from twofold.errors import MXNetError
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "onnx-node-tests.md"
@@ -94,8 +94,8 @@ def _operators() -> list[str]:
     import onnx
 
     schemas = {s.name: s for s in onnx.defs.get_all_schemas() if not s.domain}
-    defined = {n for n, s in schemas.items() if s.has_function or s.has_context_dependent_function} - set(READINGS)
-    absent = sorted(set(schemas) - set(READINGS) - defined)
+    defined = {n for n, s in schemas.items() if s.has_function or s.has_context_dependent_function} - set(OP_READERS)
+    absent = sorted(set(schemas) - set(OP_READERS) - defined)
     return [
         f"Of ONNX's {len(schemas)} operators {len(schemas) - len(defined) - len(absent)} are read as they are and {len(defined)} by their",
         "definition in terms of others. Not read are " + ", ".join(absent) + ".",

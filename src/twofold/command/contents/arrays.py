@@ -18,12 +18,12 @@ from ...formats.reader import FileReader
 from ...formats.records import ArrayRecord, shape_fault
 from ...formats.safetensors import array_of_entry, check_gaps, read_header
 from .content import ArrayContent, Content, Sample, Selection, Table
+from .inspected_file import InspectedFile
 from .selecting import selected
-from .source import Source
 from .statistics import PIECE, array_content, has_statistics, statistics_of
 
 
-def read_parameters(source: Source, content: Content, selection: Selection) -> None:
+def read_parameters(source: InspectedFile, content: Content, selection: Selection) -> None:
     """Arrays of an MXNet parameter file. Names come last in the file: those of a cut one stay unknown."""
     reader = FileReader(source.file)  # not the file mapped into memory: if another program shortened it, the system would end this process
     unnamed: list[ArrayContent] = []
@@ -42,7 +42,7 @@ def read_parameters(source: Source, content: Content, selection: Selection) -> N
     content.arrays += [replace(a, name=name) for a, name in zip(unnamed, names, strict=True)] if names else unnamed
 
 
-def read_safetensors(source: Source, content: Content, selection: Selection) -> None:
+def read_safetensors(source: InspectedFile, content: Content, selection: Selection) -> None:
     """Arrays and metadata of a safetensors file."""
     reader = FileReader(source.file)
     header, metadata = read_header(reader)
@@ -59,7 +59,7 @@ def read_safetensors(source: Source, content: Content, selection: Selection) -> 
     check_gaps(header, reader)
 
 
-def read_idx_arrays(source: Source, content: Content, selection: Selection) -> None:
+def read_idx_arrays(source: InspectedFile, content: Content, selection: Selection) -> None:
     """The array of an IDX file, as pictures if it holds images."""
     record = load_idx(source.whole())
     content.facts["compressed"] = "gzip" if source.head.startswith(GZIP_MAGIC) else "no"
@@ -78,7 +78,7 @@ def read_idx_arrays(source: Source, content: Content, selection: Selection) -> N
         content.facts["pictures"] = str(error)
 
 
-def _labels_beside(source: Source, count: int) -> np.ndarray | None:
+def _labels_beside(source: InspectedFile, count: int) -> np.ndarray | None:
     """The labels in MNIST's file that belongs to a file of images."""
     data = source.beside("images-idx3", "labels-idx1")
     if data is None:
@@ -87,13 +87,13 @@ def _labels_beside(source: Source, count: int) -> np.ndarray | None:
     return np.frombuffer(record.data, np.uint8) if record.dtype == "uint8" and record.shape == (count,) else None
 
 
-def read_npy(source: Source, content: Content, selection: Selection) -> None:
+def read_npy(source: InspectedFile, content: Content, selection: Selection) -> None:
     """The array of an NPY file."""
     source.file.seek(0)
     content.arrays.append(_npy_content("[0]", source.file, source.size))
 
 
-def read_npz(source: Source, content: Content, selection: Selection) -> None:
+def read_npz(source: InspectedFile, content: Content, selection: Selection) -> None:
     """The arrays of an NPZ file, one at a time."""
     try:
         with zipfile.ZipFile(source.file) as archive:

@@ -19,7 +19,7 @@ from ...symbol.serialization import from_json
 from ...visualization.layered import Box, Edge
 from ...visualization.network import COLORS, DATA, OTHER, WEIGHTS
 from .content import Content, Fact, Network, Selection, Table
-from .source import Source, opened
+from .inspected_file import InspectedFile, opened
 
 #: Larger graphs are not drawn.
 MOST_BOXES = 1500
@@ -27,7 +27,7 @@ SYMBOL = re.compile(r"(.*)-symbol\.json")
 Shapes = Mapping[str, PartialShape]
 
 
-def read_symbol(source: Source, content: Content, selection: Selection) -> None:
+def read_symbol(source: InspectedFile, content: Content, selection: Selection) -> None:
     """The graph of a symbol, with the shapes that are known or given."""
     text = source.read(0, source.size)
     graph = load_symbol(text)

@@ -6,19 +6,19 @@ from typing import Any
 import numpy as np
 
 from ...contrib.onnx.files import array_of, parsed_model
+from ...contrib.onnx.graph_reader import STANDARD
 from ...contrib.onnx.package import onnx_package
-from ...contrib.onnx.reading import STANDARD
 from ...dtype import NAME_OF
 from ...errors import FormatError
 from ...visualization.layered import Box, Edge
 from ...visualization.network import DATA
 from .content import ArrayContent, Content, Network, Selection, Table
+from .inspected_file import InspectedFile
 from .networks import MOST_BOXES, operator_color
-from .source import Source
 from .statistics import has_statistics, statistics_of_array
 
 
-def read_onnx(source: Source, content: Content, selection: Selection) -> None:
+def read_onnx(source: InspectedFile, content: Content, selection: Selection) -> None:
     """A model. Arrays in other files are listed, and not read."""
     model = parsed_model(source.read(0, source.size), source.path)
     graph = model.graph

@@ -11,8 +11,8 @@ from ...formats.params import LIST_MAGIC
 from ...formats.recordio import MAGIC
 from .arrays import read_idx_arrays, read_npy, read_npz, read_parameters, read_safetensors
 from .content import Content, Selection
+from .inspected_file import InspectedFile, opened
 from .records import read_records
-from .source import Source, opened
 from .states import read_states
 from .text import looks_like_csv, looks_like_index, looks_like_libsvm, looks_like_list, read_csv, read_index, read_libsvm, read_list
 
@@ -35,7 +35,7 @@ class Kind(NamedTuple):
     name: str
     suffixes: tuple[str, ...]
     recognizes: Callable[[bytes], bool]
-    read: Callable[[Source, Content, Selection], None]
+    read: Callable[[InspectedFile, Content, Selection], None]
 
 
 def _is_safetensors(head: bytes) -> bool:
@@ -60,13 +60,13 @@ def _is_onnx(head: bytes) -> bool:
     return len(head) > 3 and head[0] == 0x08 and 0 < head[1] < 0x20 and head[2] in (0x12, 0x1A, 0x22, 0x28, 0x32, 0x3A, 0x42)
 
 
-def _read_symbol(source: Source, content: Content, selection: Selection) -> None:
+def _read_symbol(source: InspectedFile, content: Content, selection: Selection) -> None:
     from .networks import read_symbol  # here and below, as networks take longer to load than the other kinds together
 
     read_symbol(source, content, selection)
 
 
-def _read_onnx(source: Source, content: Content, selection: Selection) -> None:
+def _read_onnx(source: InspectedFile, content: Content, selection: Selection) -> None:
     from .onnx_models import read_onnx
 
     read_onnx(source, content, selection)
@@ -121,7 +121,7 @@ def content_of(path: str, selection: Selection) -> Content:
     return content
 
 
-def _kind(source: Source) -> Kind:
+def _kind(source: InspectedFile) -> Kind:
     name = source.path.lower()
     for kind in KINDS:
         if kind.recognizes(source.head):

@@ -13,8 +13,8 @@ from ...formats.thumbnails import image_facts, is_image, thumbnail
 from ...image.detection import split_label
 from ...recordio import HEADER, unpack
 from .content import Content, Fact, Sample, Selection, Table
+from .inspected_file import InspectedFile
 from .selecting import selected, spread
-from .source import Source
 
 #: Records that are parsed, in addition to those that are shown; and how many different values a table lists.
 EXAMINED, LISTED = 256, 20
@@ -25,7 +25,7 @@ SHOWN_BYTES = 60
 Objects = Sequence[tuple[float, float, float, float, float]]
 
 
-def read_records(source: Source, content: Content, selection: Selection) -> None:
+def read_records(source: InspectedFile, content: Content, selection: Selection) -> None:
     """Count the records, and look into some of them."""
     reader = RecordReader(source.file)
     damaged: list[FormatError] = []
@@ -38,7 +38,7 @@ def read_records(source: Source, content: Content, selection: Selection) -> None
         raise damaged[0]
 
 
-def _offsets(source: Source, reader: RecordReader, content: Content, damaged: list[FormatError]) -> "array[int]":
+def _offsets(source: InspectedFile, reader: RecordReader, content: Content, damaged: list[FormatError]) -> "array[int]":
     """Where the whole records are: by the index if the file is far away, by their headers otherwise."""
     index = source.beside(".rec", ".idx")
     entries = sorted(offset for _, offset in load_index(index)) if index is not None else []

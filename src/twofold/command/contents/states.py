@@ -5,14 +5,14 @@ from collections.abc import Iterator, Mapping
 from ...formats.pickle_records import load_states
 from ...formats.records import ArrayRecord, DTypeRecord, ObjectRecord
 from .content import Content, Fact, Selection, Table
-from .source import Source
+from .inspected_file import InspectedFile
 from .statistics import array_content
 
 #: Elements of a list that are shown.
 SHOWN_PARTS = 20
 
 
-def read_states(source: Source, content: Content, selection: Selection) -> None:
+def read_states(source: InspectedFile, content: Content, selection: Selection) -> None:
     """States by index, and the optimizer if the file has it."""
     value = load_states(source.whole())
     match value:

@@ -9,7 +9,7 @@ from ...errors import FormatError
 from ...formats.image_lists import load_image_list
 from ...formats.recordio import load_index
 from .content import Content, Fact, Selection, Table
-from .source import Source
+from .inspected_file import InspectedFile
 
 #: Bytes of a file of rows that are parsed, and the numbers of a row that are shown.
 PARSED, SHOWN_NUMBERS = 1 << 20, 12
@@ -47,7 +47,7 @@ def looks_like_csv(head: bytes) -> bool:
     return CSV_LINE.fullmatch(_first_line(head[: head.rfind(b",") + 1 or None] if b"\n" not in head else head)) is not None
 
 
-def read_index(source: Source, content: Content, selection: Selection) -> None:
+def read_index(source: InspectedFile, content: Content, selection: Selection) -> None:
     """Keys and offsets of a file of records."""
     entries = load_index(source.read(0, source.size))
     content.facts["keys"] = len(entries)
@@ -61,7 +61,7 @@ def read_index(source: Source, content: Content, selection: Selection) -> None:
     content.tables.append(Table("First entries", ("key", "offset"), entries[: selection.count]))
 
 
-def read_list(source: Source, content: Content, selection: Selection) -> None:
+def read_list(source: InspectedFile, content: Content, selection: Selection) -> None:
     """A list of images."""
     rows: list[tuple[Fact, ...]] = []
     widths: Counter[int] = Counter()
@@ -82,7 +82,7 @@ def read_list(source: Source, content: Content, selection: Selection) -> None:
         content.tables.append(Table("First images", ("number", "label", "name"), rows))
 
 
-def read_csv(source: Source, content: Content, selection: Selection) -> None:
+def read_csv(source: InspectedFile, content: Content, selection: Selection) -> None:
     """Numbers with commas between."""
     lines = _lines(source, content)
     rows = [[field.strip() for field in line.decode(errors="replace").rstrip().removesuffix(",").split(",")] for line in lines]
@@ -107,7 +107,7 @@ def _is_number(field: str) -> bool:
     return True
 
 
-def read_libsvm(source: Source, content: Content, selection: Selection) -> None:
+def read_libsvm(source: InspectedFile, content: Content, selection: Selection) -> None:
     """Labels, with optional weights and queries, and pairs of index and value. Text after ``#`` is left out."""
     rows: list[tuple[Fact, ...]] = []
     counts, largest = [], -1
@@ -132,7 +132,7 @@ def read_libsvm(source: Source, content: Content, selection: Selection) -> None:
     content.tables.append(Table("First rows", ("row", "label", "values"), rows))
 
 
-def _lines(source: Source, content: Content) -> list[bytes]:
+def _lines(source: InspectedFile, content: Content) -> list[bytes]:
     """The lines at the start of the file that are not empty; notes how many lines there are in all."""
     data = source.read(0, PARSED)
     lines = [line for line in data.splitlines(keepends=True) if line.strip()]

@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 
 from ...dtype import NUMPY
+from .graph_writer import GraphWriter, OnnxNode
 from .package import onnx_package
-from .writer import Writer, Written
 
 #: A size, or the name of one that varies.
 Sizes = Sequence[int | str | None]
 Types = Mapping[str, tuple[Sizes, str]]
 
 
-def model_of(graph: Writer, inputs: Types, outputs: Types, params: Mapping[str, np.ndarray]) -> Any:
+def model_of(graph: GraphWriter, inputs: Types, outputs: Types, params: Mapping[str, np.ndarray]) -> Any:
     """The model.
 
     Parameters
@@ -46,7 +46,7 @@ def model_of(graph: Writer, inputs: Types, outputs: Types, params: Mapping[str, 
     return helper.make_model(proto, opset_imports=[opset], ir_version=version, producer_name="twofold", producer_version="1.9.1")
 
 
-def _merged(graph: Writer) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+def _merged(graph: GraphWriter) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     """The constants without duplicates, and the remaining name of each dropped one."""
     kept: dict[str, np.ndarray] = {}
     first: dict[tuple[str, tuple[int, ...], bytes], str] = {}
@@ -57,7 +57,7 @@ def _merged(graph: Writer) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     return kept, names
 
 
-def _node(onnx: Any, node: Written, merged: Mapping[str, str], number: int) -> Any:
+def _node(onnx: Any, node: OnnxNode, merged: Mapping[str, str], number: int) -> Any:
     attributes = {k: _attribute(onnx, v) for k, v in node.attributes.items()}
     inputs = [merged.get(v, v) for v in node.inputs]
     name = next((v for v in node.outputs if v), f"{node.operator}{number}")

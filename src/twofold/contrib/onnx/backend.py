@@ -15,7 +15,7 @@ from ...imperative.array import from_host
 from ...ndarray.array import NDArray
 from ...symbol.compose import group
 from ...symbol.symbol import Symbol
-from .reading import GraphReader
+from .graph_reader import GraphReader
 from .values import NotConstant, Tensor
 
 #: A graph that is read for too many combinations of sizes and constants keeps the last ones only.

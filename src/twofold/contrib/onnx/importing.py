@@ -11,7 +11,7 @@ from ...gluon.symbol_block import SymbolBlock
 from ...ndarray.array import NDArray
 from ...symbol.symbol import Symbol
 from .files import load_model
-from .reading import GraphReader
+from .graph_reader import GraphReader
 
 Path = str | PathLike[str]
 Model = tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]

@@ -10,7 +10,7 @@ from ...symbol.inference import Inference
 from ...symbol.node import Head, SymbolNode
 from ...symbol.node import topological as symbol_order
 from ...symbol.replay import Replay
-from .writer import Value, Writer
+from .graph_writer import GraphWriter, OnnxValue
 
 Types = Mapping[str, tuple[tuple[int, ...], str]]
 
@@ -37,7 +37,7 @@ def inferred(heads: Sequence[Head], given: Types) -> Inference:
     return found
 
 
-def written(heads: Sequence[Head], types: Types, opset: int) -> tuple[Writer, list[str]]:
+def written(heads: Sequence[Head], types: Types, opset: int) -> tuple[GraphWriter, list[str]]:
     """The ONNX nodes of a graph, and the names of the values of its outputs.
 
     Parameters
@@ -62,9 +62,9 @@ def written(heads: Sequence[Head], types: Types, opset: int) -> tuple[Writer, li
             shape, dtype = _type_of(inference, n)
             values[Head(n, 0)] = leaf(("onnx", n.name), shape, dtype)
     replay = Replay(inference, False, dict(values)).run(order)
-    trace = _Trace(Writer(opset))
+    trace = _Trace(GraphWriter(opset))
     for head, typed in values.items():
-        trace.known[typed] = Value(head.node.name, typed.shape, typed.dtype)
+        trace.known[typed] = OnnxValue(head.node.name, typed.shape, typed.dtype)
     for n in order:
         if not n.is_variable:
             trace.write(n, [replay.values[Head(n, k)] for k in range(n.visible) if Head(n, k) in replay.values])
@@ -76,7 +76,7 @@ def _type_of(inference: Inference, variable: SymbolNode) -> tuple[tuple[int, ...
     return tuple(n for n in known.shape or () if n is not None), str(known.dtype)
 
 
-def _with_names(trace: "_Trace", heads: Sequence[Head], order: Iterable[SymbolNode], replay: Replay) -> tuple[Writer, list[str]]:
+def _with_names(trace: "_Trace", heads: Sequence[Head], order: Iterable[SymbolNode], replay: Replay) -> tuple[GraphWriter, list[str]]:
     """The graph in which values have the names of the symbol's nodes; outputs of an input or of a parameter are copied."""
     writer = trace.writer
     made = {name for n in writer.nodes for name in n.outputs} | set(writer.constants)
@@ -110,11 +110,11 @@ def shown_name(node: SymbolNode, place: int) -> str:
 class _Trace:
     """Writes typed nodes, each once."""
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: GraphWriter) -> None:
         self.writer = writer
         #: What has been written; for an application with several results, each of them.
-        self.known: dict[Node, Value] = {}
-        self._rule_results: dict[Node, tuple[Value, ...] | None] = {}
+        self.known: dict[Node, OnnxValue] = {}
+        self._rule_results: dict[Node, tuple[OnnxValue, ...] | None] = {}
 
     def write(self, node: SymbolNode, results: Sequence[Node]) -> None:
         """Write what a node of a symbol computes."""
@@ -133,9 +133,9 @@ class _Trace:
 
     def _one(self, node: Node) -> None:
         if isinstance(node, Constant):
-            self.known[node] = Value("", (), node.dtype, node.number)
+            self.known[node] = OnnxValue("", (), node.dtype, node.number)
         elif isinstance(node, Leaf):
-            self.known[node] = Value("", node.shape, node.dtype)  # a random key, which rules of operators that draw leave unread
+            self.known[node] = OnnxValue("", node.shape, node.dtype)  # a random key, which rules of operators that draw leave unread
         elif applies(node, item):
             self.known[node] = self._part(node)
         elif not isinstance(node, Application):
@@ -146,7 +146,7 @@ class _Trace:
             found = self._by_rule(node)
             self.known[node] = self._typed(found[0], node) if found is not None else self._defined(node, 0, node)
 
-    def _part(self, node: Application) -> Value:
+    def _part(self, node: Application) -> OnnxValue:
         """One of several results."""
         (owner,), place = node.operands, node.bound_op.params["place"]
         assert isinstance(owner, Application)
@@ -154,7 +154,7 @@ class _Trace:
         # a rule may leave out results that nothing reads
         return self._typed(found[place], node) if found is not None and place < len(found) else self._defined(owner, place, node)
 
-    def _by_rule(self, node: Application) -> tuple[Value, ...] | None:
+    def _by_rule(self, node: Application) -> tuple[OnnxValue, ...] | None:
         """What the operator's rule writes; None if it has none, or not for these parameters."""
         op = node.bound_op.op
         if op.symbolic.onnx_rule is None or (op.primitive and node.body):  # a primitive with a body has been changed by a convention
@@ -163,7 +163,7 @@ class _Trace:
         found = op.symbolic.onnx_rule(self.writer, node, *[None if i is None else self.known[i] for i in node.inputs])
         return found if found is None or type(found) is tuple else (found,)
 
-    def _defined(self, node: Application, place: int, result: Node) -> Value:
+    def _defined(self, node: Application, place: int, result: Node) -> OnnxValue:
         """A result of the operator's definition.
 
         Raises
@@ -178,7 +178,7 @@ class _Trace:
         self._write([node.body[place]])
         return self._typed(self.known[node.body[place]], result)
 
-    def _typed(self, value: Value, node: Node) -> Value:
+    def _typed(self, value: OnnxValue, node: Node) -> OnnxValue:
         """The value with the type that the node has."""
         if value.number is not None or value.dtype != node.dtype:
             (value,) = self.writer.in_dtype(node.dtype, value)

@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import MXNetError, OperatorError, ShapeError
 from ...symbol.inference import Inference
 from ...symbol.node import Head
-from .writer import Writer, Written
+from .graph_writer import GraphWriter, OnnxNode
 
 Shape = tuple[int, ...]
 
@@ -42,7 +42,7 @@ def _fits(heads: Sequence[Head], shapes: Mapping[str, Shape], dtypes: Mapping[st
         return False
 
 
-def generalized(first: Writer, second: Writer) -> Writer:
+def generalized(first: GraphWriter, second: GraphWriter) -> GraphWriter:
     """The graph that holds for both choices of sizes.
 
     Raises
@@ -74,7 +74,7 @@ def _spelt(attributes: Mapping[str, object]) -> dict[str, object]:
     return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in attributes.items()}
 
 
-def _general(node: Written, a: np.ndarray, b: np.ndarray, unknown: tuple[int | None, ...] | None) -> np.ndarray:
+def _general(node: OnnxNode, a: np.ndarray, b: np.ndarray, unknown: tuple[int | None, ...] | None) -> np.ndarray:
     """A constant operand that holds for both: a shape with a placeholder for each size that varies. A reshape infers one of them."""
     if unknown is None or len(a) != len(b):
         raise _fixed(node.source, "a constant depends on it")

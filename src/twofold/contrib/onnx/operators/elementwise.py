@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from ....dtype import NAME_OF
+from ..op_reader import OP_READERS, OpReader, reads, unsupported
 from ..package import onnx_package
-from ..rules import READINGS, Reading, reads, unsupported
 from ..values import Tensor
 from .functions import NP, F, cast, combined
 
@@ -33,8 +33,8 @@ def _binary(name: str) -> Any:
     return lambda graph, a, b: combined(name, a, b)
 
 
-READINGS.update({onnx: Reading(_unary(name), ("X",), frozenset(), False) for onnx, name in _UNARY.items()})
-READINGS.update({onnx: Reading(_binary(name), ("A", "B"), frozenset(), False) for onnx, name in _BINARY.items()})
+OP_READERS.update({onnx: OpReader(_unary(name), ("X",), frozenset(), False) for onnx, name in _UNARY.items()})
+OP_READERS.update({onnx: OpReader(_binary(name), ("A", "B"), frozenset(), False) for onnx, name in _BINARY.items()})
 
 
 def _truth(x: Tensor) -> Any:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..rules import reads, unsupported
+from ..op_reader import reads, unsupported
 from ..values import Tensor
 from .functions import NP, F
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..rules import reads, unsupported
+from ..op_reader import reads, unsupported
 from .elementwise import dtype_of_code
 from .functions import F
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ..rules import READINGS, Reading, reads, unsupported
+from ..op_reader import OP_READERS, OpReader, reads, unsupported
 from ..values import Tensor
 from .functions import NP, F, cast
 
@@ -102,8 +102,8 @@ def _reduction(name: str) -> Any:
     return rule
 
 
-READINGS.update({
-    name: Reading(_reduction(name), ("data", "axes"), frozenset({"keepdims", "noop_with_empty_axes"}), False) for name in _REDUCTIONS
+OP_READERS.update({
+    name: OpReader(_reduction(name), ("data", "axes"), frozenset({"keepdims", "noop_with_empty_axes"}), False) for name in _REDUCTIONS
 })  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..rules import reads, unsupported
+from ..op_reader import reads, unsupported
 from .functions import NP, F, cast
 
 # samples at a grid of places

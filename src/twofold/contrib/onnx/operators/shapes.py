@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..rules import reads, unsupported
+from ..op_reader import reads, unsupported
 from ..values import Tensor, UnknownSize
 from .functions import NP, F, cast
 

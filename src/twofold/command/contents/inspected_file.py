@@ -13,7 +13,7 @@ from ...formats.files import open_file, read_file
 HEAD = 4096
 
 
-class Source:
+class InspectedFile:
     """An open file.
 
     Parameters
@@ -59,7 +59,7 @@ class Source:
 
 
 @contextlib.contextmanager
-def opened(path: str) -> Iterator[Source]:
+def opened(path: str) -> Iterator[InspectedFile]:
     """A file, closed at the end.
 
     Raises
@@ -73,7 +73,7 @@ def opened(path: str) -> Iterator[Source]:
         if not file.seekable():
             raise FileAccessError(f"cannot read {path} in parts", "it is a pipe or a device", "copy it to a file")
         try:
-            source = Source(path, file)
+            source = InspectedFile(path, file)
         except OSError as error:
             raise FileAccessError(f"cannot read {path}", error.strerror or str(error)) from error
         if not source.size:

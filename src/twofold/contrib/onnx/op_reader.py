@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from ...errors import FormatError
 
 
-class Reading(NamedTuple):
+class OpReader(NamedTuple):
     """How an operator of ONNX is read.
 
     Attributes
@@ -30,7 +30,7 @@ class Reading(NamedTuple):
 
 
 #: ONNX's operators by name.
-READINGS: dict[str, Reading] = {}
+OP_READERS: dict[str, OpReader] = {}
 
 
 def reads(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -40,7 +40,7 @@ def reads(function: Callable[..., Any]) -> Callable[..., Any]:
     inputs = tuple(p.name for p in given if p.kind is kinds.POSITIONAL_OR_KEYWORD)
     attributes = frozenset(p.name for p in given if p.kind is kinds.KEYWORD_ONLY)
     variadic = any(p.kind is kinds.VAR_POSITIONAL for p in given)
-    READINGS[function.__name__.rstrip("_")] = Reading(function, inputs, attributes, variadic)
+    OP_READERS[function.__name__.rstrip("_")] = OpReader(function, inputs, attributes, variadic)
     return function
 
 

@@ -16,10 +16,10 @@ from ...symbol.node import Head, SymbolNode
 from ...symbol.symbol import Symbol
 from . import definitions, folding
 from .files import array_of
+from .op_reader import OP_READERS, OpReader
 from .operators import loading as loading
 from .operators.functions import NP
 from .package import onnx_package
-from .rules import READINGS, Reading
 from .values import Sizes, Tensor
 
 if TYPE_CHECKING:
@@ -192,12 +192,12 @@ class GraphReader:
         inputs = [self.tensor(name, "an input") if name and name not in self._absent else None for name in node.input]
         attributes = {a.name: a for a in node.attribute}
         self.outputs, self.label = len(node.output), _label(node)
-        reading = READINGS.get(node.op_type) if node.domain in STANDARD else None
+        reader = OP_READERS.get(node.op_type) if node.domain in STANDARD else None
         folded = folding.folded(self, node, inputs) if node.domain in STANDARD else None
         if folded is not None:
             self._enter(node, inputs, folded)
-        elif reading is not None:
-            self._enter(node, inputs, self._called(reading, inputs, attributes))
+        elif reader is not None:
+            self._enter(node, inputs, self._called(reader, inputs, attributes))
         else:
             self._by_definition(node, inputs)
 
@@ -218,21 +218,21 @@ class GraphReader:
         self.tensors, self.level = around, self.level - 1
         self.tensors |= dict(zip([name for name in node.output if name], found, strict=False))
 
-    def _called(self, reading: Reading, inputs: list[Tensor | None], protos: Mapping[str, Any]) -> Any:
+    def _called(self, reader: OpReader, inputs: list[Tensor | None], protos: Mapping[str, Any]) -> Any:
         attributes = {name: attribute_value(proto, self.place) for name, proto in protos.items()}
-        unknown = [n for n in attributes if n not in reading.attributes and n not in reading.inputs]
+        unknown = [n for n in attributes if n not in reader.attributes and n not in reader.inputs]
         if unknown:
-            todo = f"known are {', '.join(sorted(reading.attributes)) or 'none'}"
+            todo = f"known are {', '.join(sorted(reader.attributes)) or 'none'}"
             raise FormatError(f"{self.place}: unknown attributes", ", ".join(unknown), todo)
         given = list(inputs)
-        for place, name in enumerate(reading.inputs):
+        for place, name in enumerate(reader.inputs):
             if name in attributes:  # a constant input that was an attribute in older versions
                 given += [None] * (place + 1 - len(given))
                 value = attributes.pop(name)
                 given[place] = given[place] or Tensor(self, f"{self.place}.{name}", array=np.asarray(value))
-        if len(given) > len(reading.inputs) and not reading.variadic:
-            raise FormatError(f"{self.place}: too many inputs", f"{len(given)} of {len(reading.inputs)}")
-        return reading.function(self, *given, **attributes)
+        if len(given) > len(reader.inputs) and not reader.variadic:
+            raise FormatError(f"{self.place}: too many inputs", f"{len(given)} of {len(reader.inputs)}")
+        return reader.function(self, *given, **attributes)
 
     def _enter(self, node: Any, inputs: Sequence[Tensor | None], results: Any) -> None:
         """Enter the results of a node by name, with what is known about their types."""

@@ -1,4 +1,4 @@
-"""``Writer``: collects the nodes of an ONNX graph while the operators' rules write them. It knows nothing of Twofold's operators."""
+"""Collects the nodes of an ONNX graph while the operators' rules write them. It knows nothing of Twofold's operators."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,7 +21,7 @@ _RESULT_DTYPES = {
 _SECOND = ("Where",)
 
 
-class Value(NamedTuple):
+class OnnxValue(NamedTuple):
     """A value of the ONNX graph, as rules see it; a Python scalar has a number and no name yet."""
 
     name: str
@@ -31,7 +31,7 @@ class Value(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Written:
+class OnnxNode:
     """A node of the ONNX graph.
 
     Attributes
@@ -54,8 +54,8 @@ class Written:
 
 
 @dataclass
-class Writer:
-    """Collects nodes and constants. Every operator of ONNX is a method: ``writer.Gemm(a, b, transB=1)`` returns a `Value`.
+class GraphWriter:
+    """Collects nodes and constants. Every operator of ONNX is a method: ``writer.Gemm(a, b, transB=1)`` returns an `OnnxValue`.
 
     Operands are values, None for omitted ones; attributes are keyword arguments, and ``outputs=n`` asks for a tuple of n results.
 
@@ -72,7 +72,7 @@ class Writer:
     """
 
     opset: int
-    nodes: list[Written] = field(default_factory=list)
+    nodes: list[OnnxNode] = field(default_factory=list)
     constants: dict[str, ndarray] = field(default_factory=dict)
     unknown: dict[str, tuple[int | None, ...]] = field(default_factory=dict)
     fixed: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
@@ -85,54 +85,54 @@ class Writer:
         if not name[0].isupper():
             raise AttributeError(name)
 
-        def write(*inputs: Value | None, outputs: int = 1, **attributes: Any) -> Any:
+        def write(*inputs: OnnxValue | None, outputs: int = 1, **attributes: Any) -> Any:
             return self._node(name, inputs, outputs, attributes)
 
         return write
 
-    def _node(self, op: str, inputs: Sequence[Value | None], outputs: int, attributes: dict[str, Any]) -> Any:
+    def _node(self, op: str, inputs: Sequence[OnnxValue | None], outputs: int, attributes: dict[str, Any]) -> Any:
         given = [None if v is None else self._named(v) for v in inputs]
         while given and given[-1] is None:
             given.pop()
         known = given[1] if op in _SECOND and len(given) > 1 else next((v for v in given if v is not None), None)
         dtype = _RESULT_DTYPES.get(op, None if known is None else known.dtype)
         names = tuple(self._fresh(op) for _ in range(outputs))
-        self.nodes.append(Written(op, tuple("" if v is None else v.name for v in given), names, attributes, self.source))
-        found = tuple(Value(name, (), dtype) for name in names)
+        self.nodes.append(OnnxNode(op, tuple("" if v is None else v.name for v in given), names, attributes, self.source))
+        found = tuple(OnnxValue(name, (), dtype) for name in names)
         return found[0] if outputs == 1 else found
 
     def _fresh(self, hint: str) -> str:
         self._count += 1
         return f"{self.prefix}_{hint.lower()}{self._count}"
 
-    def _named(self, value: Value) -> Value:
+    def _named(self, value: OnnxValue) -> OnnxValue:
         """The value, a constant of ONNX if it is a Python scalar."""
         return value if value.number is None else self.number(value.number, "float32" if value.dtype == "weakf" else "int64")
 
     # what rules ask for besides operators
 
-    def constant(self, array: ndarray) -> Value:
+    def constant(self, array: ndarray) -> OnnxValue:
         """An array that is part of the model."""
         name = self._fresh("const")
         self.constants[name] = array
         dtype = next(n for n, kind in NUMPY.items() if kind == array.dtype)
-        return Value(name, array.shape, dtype)
+        return OnnxValue(name, array.shape, dtype)
 
     def constant_tensor(self, array: ndarray) -> ndarray:
         """An array as the value of an attribute."""
         return array
 
-    def ints(self, numbers: Iterable[int]) -> Value:
+    def ints(self, numbers: Iterable[int]) -> OnnxValue:
         """A vector of int64: sizes, axes, bounds."""
         return self.constant(numpy.array(list(numbers), numpy.int64))
 
-    def reshaped(self, data: Value, shape: tuple[int, ...]) -> Value:
+    def reshaped(self, data: OnnxValue, shape: tuple[int, ...]) -> OnnxValue:
         """The elements in another shape; sizes that stay in their places may vary, which ONNX writes as 0, and one other."""
         sizes = self.ints(shape)
         self.unknown[sizes.name] = tuple(0 if data.shape[k : k + 1] == (n,) else -1 for k, n in enumerate(shape))
         return self.Reshape(data, sizes)
 
-    def expanded(self, data: Value, shape: tuple[int, ...]) -> Value:
+    def expanded(self, data: OnnxValue, shape: tuple[int, ...]) -> OnnxValue:
         """A value broadcast to a shape; sizes that it has already may vary."""
         own = (*[1] * (len(shape) - len(data.shape)), *data.shape)
         sizes = self.ints(shape)
@@ -143,11 +143,11 @@ class Writer:
         """Say that what is being written holds for these sizes only."""
         self.fixed.append((self.source, sizes))
 
-    def number(self, value: float, dtype: str) -> Value:
+    def number(self, value: float, dtype: str) -> OnnxValue:
         """A 0-d array."""
         return self.constant(numpy.array(value).astype(NUMPY[dtype]))
 
-    def empty(self, shape: tuple[int, ...], dtype: str) -> Value:
+    def empty(self, shape: tuple[int, ...], dtype: str) -> OnnxValue:
         """An array without elements."""
         return self.constant(numpy.empty(shape, NUMPY[dtype]))
 
@@ -159,20 +159,20 @@ class Writer:
         """Whether a dtype is floating-point."""
         return dtype in FLOATS
 
-    def in_dtype(self, dtype: str, *values: Value) -> list[Value]:
+    def in_dtype(self, dtype: str, *values: OnnxValue) -> list[OnnxValue]:
         """Values in a dtype: Python scalars become constants, others are cast where necessary."""
         return [self._cast(v, dtype) for v in values]
 
-    def in_common_dtype(self, *values: Value) -> list[Value]:
+    def in_common_dtype(self, *values: OnnxValue) -> list[OnnxValue]:
         """Values in the dtype that NumPy promotes theirs to."""
         common = promote(*[str(v.dtype) for v in values])
         return self.in_dtype(common if common not in WEAK else "float32" if common == "weakf" else "int64", *values)
 
-    def as_index(self, value: Value) -> Value:
+    def as_index(self, value: OnnxValue) -> OnnxValue:
         """A value as int64, which all operators take as indices."""
         return self._cast(value, "int64")
 
-    def _cast(self, value: Value, dtype: str) -> Value:
+    def _cast(self, value: OnnxValue, dtype: str) -> OnnxValue:
         if value.number is not None:
             return self.number(value.number, dtype)
         if value.dtype == dtype:
@@ -180,15 +180,15 @@ class Writer:
         found = self.Cast(value, to=NUMPY[dtype])
         return found._replace(shape=value.shape, dtype=dtype)
 
-    def shaped(self, value: Value, shape: tuple[int, ...]) -> Value:
+    def shaped(self, value: OnnxValue, shape: tuple[int, ...]) -> OnnxValue:
         """The value, declared to have a shape."""
         return value._replace(shape=shape)
 
-    def typed(self, value: Value, dtype: str) -> Value:
+    def typed(self, value: OnnxValue, dtype: str) -> OnnxValue:
         """The value, declared to have a dtype."""
         return value._replace(dtype=dtype)
 
-    def reduced(self, name: str, data: Value, axes: Sequence[int], keepdims: bool) -> Value:
+    def reduced(self, name: str, data: OnnxValue, axes: Sequence[int], keepdims: bool) -> OnnxValue:
         """A reduction over axes, which are an operand since version 18, and of sums since 13."""
         if name == "ReduceSum" or self.opset >= 18:
             return getattr(self, name)(data, self.ints(axes), keepdims=int(keepdims))
@@ -210,7 +210,7 @@ class Writer:
 
     # the finished graph
 
-    def renamed(self, names: dict[str, str]) -> "Writer":
+    def renamed(self, names: dict[str, str]) -> "GraphWriter":
         """The same graph with other names of values."""
         nodes = [
             replace(n, inputs=tuple(names.get(v, v) for v in n.inputs), outputs=tuple(names.get(v, v) for v in n.outputs))
@@ -218,7 +218,7 @@ class Writer:
         ]
         return replace(self, nodes=nodes, constants={names.get(k, k): v for k, v in self.constants.items()})  # shapes keep their names
 
-    def without_unused(self, outputs: Iterable[str]) -> "Writer":
+    def without_unused(self, outputs: Iterable[str]) -> "GraphWriter":
         """The same graph without what no output depends on."""
         needed, kept = set(outputs), []
         for node in reversed(self.nodes):
