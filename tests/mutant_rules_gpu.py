@@ -99,7 +99,7 @@ GPU_MUTANTS = (
     _rule("a launch has its own look at the note", "checks:RepeatedCheck.before", drop("self.checks.finish(self.note)"), tests=NOTES),
     _rule("what a launch reports is checked", "checks:RepeatedCheck.after", drop("self.checks.watch(self.note, self.stream)"), tests=NOTES),
     _rule("threads take turns with a graph", "capture:GraphRunner.__call__", unwrap("with self._lock"), tests=GRAPHS),
-    _rule("threads take turns in capturing", "capture:Graphs.capturing", unwrap("with self._lock"), tests=GRAPHS),
+    _rule("threads take turns in capturing", "graph_cache:Graphs.capturing", unwrap("with self._lock"), tests=GRAPHS),
     _rule("graphs are launched in compute streams", "capture:GraphRunner.__call__", never("stream.purpose != 'compute'"), tests=GRAPHS),
     _rule(
         "inputs are copied into a graph before it is launched",

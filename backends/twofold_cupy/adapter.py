@@ -17,10 +17,11 @@ from twofold.dtype import NUMPY, WEAK
 from twofold.errors import DeviceError, MXNetError
 
 from . import cublaslt, cudnn, failures, limits
-from .capture import MIN_STEPS, GraphRunner, Graphs
+from .capture import MIN_STEPS, GraphRunner
 from .checks import Checks
 from .dry_run import ACTIVE, dry_run, in_dry_run, outside_dry_run, placeholder
 from .epilogues import matmul_with_epilogue
+from .graph_cache import Graphs
 from .horizontal_fusion import fused_kernel
 from .kernels import elementwise
 from .library import LIBRARIES, cuda_library, cuda_wheel, runtime

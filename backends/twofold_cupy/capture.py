@@ -12,10 +12,9 @@ until others need their place or their memory.
 
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
-from itertools import count
 from typing import Any
 
 import cupy
@@ -29,9 +28,9 @@ from . import cudnn, limits
 from .batched_copy import Copy, copy_batch
 from .checks import RepeatedCheck
 from .dry_run import dry_run, placeholder
+from .graph_cache import Graphs
 from .graph_io import Copied, Donated, Lent, NotCapturable, Result, Static, alike
 from .library import memory as cupy_memory
-from .library import runtime
 from .memory import Memory
 from .multi_stream import MultiStreamCapture
 from .operands import is_constant
@@ -50,93 +49,8 @@ MAX_CAPTURES, MAX_CHANGES, PROVEN_LAUNCHES = 8, 3, 64
 BACKOFF = 4
 #: Input layouts of one program that are kept apart on a device; the least recently used is dropped.
 MAX_SPECIALIZATIONS = 4
-#: Graphs kept on a device, and the share of its memory that they may occupy; the least recently used are dropped.
-MAX_GRAPHS, MAX_SHARE = 64, 0.5
 
 OUT_OF_MEMORY_ERRORS = (DeviceOutOfMemory, MemoryError, cupy_memory.OutOfMemoryError)
-
-
-class GraphCounts:
-    """Statistics of an adapter's graphs.
-
-    Attributes
-    ----------
-    captured, launched, dropped
-        Graphs captured; graph launches; graphs evicted for others or for their memory.
-    failed
-        Captures that failed, and will be tried again.
-    refused
-        Programs or specializations with enough steps that cannot be captured and always run step by step.
-    """
-
-    captured = launched = dropped = failed = refused = 0
-
-
-class Graphs:
-    """The graph cache of an adapter.
-
-    Parameters
-    ----------
-    memory
-        The adapter's allocator. When it runs out of memory, it evicts all graphs.
-    """
-
-    def __init__(self, memory: Memory) -> None:
-        self.memory, self.counts = memory, GraphCounts()
-        self._live: weakref.WeakSet[CapturedGraph] = weakref.WeakSet()
-        self._streams: dict[int, list[Stream]] = {}
-        self._lock = threading.RLock()
-        self.time = count()
-        memory.reserves.append(self.drop)
-
-    @contextmanager
-    def capturing(self, device: int) -> Iterator[list[Stream]]:
-        """The capture streams of a device, the first of them current; one thread captures at a time.
-
-        They are private to captures: waiting for a stream that is being captured would break the capture.
-        """
-        with self._lock:
-            streams = self._streams.setdefault(device, [])
-            most = max(SETTINGS.gpu_streams, 1)
-            streams += [Stream(device, "capture") for _ in range(most - len(streams))]
-            with streams[0]:
-                yield streams[:most]
-
-    def no_capture(self) -> AbstractContextManager[object]:
-        """A context manager: while it is held, no thread captures."""
-        return self._lock
-
-    def add(self, graph: "CapturedGraph") -> None:
-        """Add a graph of the current device, and evict the least recently used ones over the limits."""
-        with self._lock:
-            self.counts.captured += 1
-            self._live.add(graph)
-            others = sorted([g for g in self._live if g is not graph and g.device == graph.device], key=lambda g: g.last_used)
-        bound = MAX_SHARE * (limits.limit() or runtime.memGetInfo()[1])
-        while others and (len(others) >= MAX_GRAPHS or self.nbytes(graph.device) > bound):
-            self._drop([others.pop(0)])
-
-    def drop(self) -> None:
-        """Evict all graphs; programs that run again are captured again."""
-        with self._lock:
-            live = list(self._live)
-        self._drop(live)  # without the lock: a graph's destructor may release memory and come back here
-
-    def _drop(self, graphs: Sequence["CapturedGraph"]) -> None:
-        with self._lock:
-            self._live.difference_update(graphs)
-            self.counts.dropped += len(graphs)
-        for graph in graphs:
-            graph.evict()
-
-    def nbytes(self, device: int) -> int:
-        """Bytes of a device's memory in the graphs' private pools."""
-        with self._lock:
-            return sum(g.pool.total_bytes() for g in self._live if g.device == device)
-
-    def __len__(self) -> int:
-        with self._lock:
-            return len(self._live)
 
 
 class GraphRunner:

@@ -103,7 +103,7 @@ def schedule(request: pytest.FixtureRequest, gpus: list[mx.Context]) -> str:
 @pytest.fixture
 def graphs(backend: loader.Backend) -> Any:
     """The adapter's graphs, without graphs or observations of other tests, in memory that holds no correct results of theirs."""
-    from twofold_cupy.capture import GraphCounts
+    from twofold_cupy.graph_cache import GraphCounts
 
     drop_generation()
     gc.collect()

@@ -14,8 +14,7 @@ from .. import ndarray as nd
 from ..errors import FormatError, InvalidValue, MXNetError, ParameterError, ShapeError
 from ..formats.files import join_path, read_file
 from ..formats.image_lists import listed_images, read_image_list
-from ..io.iterator import DataBatch, DataIter
-from ..io.parts import part_of
+from ..io.iterator import DataBatch, DataIter, part_of
 from ..io.skipped import BAD_SAMPLE, SkippedSamples
 from ..io.states import checked_state, is_flag, whole_number
 from ..recordio import IRHeader, MXIndexedRecordIO, MXRecordIO, unpack

@@ -3,11 +3,10 @@
 import os
 from collections import deque
 from collections.abc import Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,73 +16,16 @@ from ..dtype import dtype_name
 from ..errors import FormatError, MXNetError, ParameterError, ShapeError
 from ..formats.files import file_exists
 from ..imperative.array import adopted
-from ..io.iterator import DataDesc, LoadingIter, register_iterator
-from ..io.parts import part_of
+from ..io.iterator import DataDesc, LoadingIter, part_of, register_iterator
 from ..io.skipped import BAD_SAMPLE
 from ..io.states import checked_state, whole_number
 from ..ndarray.array import NDArray
 from ..recordio import IRHeader, MXIndexedRecordIO, pack_img
 from .geometry import HOST
 from .record_augmenter import RecordAugmenter
-from .record_files import RecordKey
+from .record_batches import InFlight, Row, load_rows
 from .record_loader import RecordLoader, timed
 from .record_parameters import Batching, Normalizing, Reading, groups_of, image_shape
-
-
-class Row(NamedTuple):
-    """A row of a batch: its place, the image's position in the epoch, the key and the seed, and the row itself once loaded."""
-
-    place: int
-    position: int
-    key: RecordKey
-    seed: tuple[int, ...]
-    loaded: "tuple[np.ndarray, np.ndarray, int] | None"
-
-
-def _load_rows(loader: RecordLoader, rows: list[Row], data: np.ndarray, label: np.ndarray) -> list[Any]:
-    """What one thread does for a batch: the numbers of the images, or, for those to be skipped, errors."""
-    found: list[Any] = []
-    for row in rows:
-        try:
-            if row.loaded is None:
-                found.append(loader.load(row.key, row.seed, data[row.place], label[row.place, ...]))
-            else:
-                data[row.place], label[row.place, ...], number = row.loaded
-                found.append(number)
-        except BAD_SAMPLE as error:
-            if not loader.skipped.are_wanted:
-                raise
-            found.append(error)
-    return found
-
-
-@dataclass
-class InFlight:
-    """A batch that threads are at work on.
-
-    Attributes
-    ----------
-    rows, data, label
-        What it consists of, and where that is written.
-    pad, end
-        Number of rows that do not belong to the epoch, and the position after its last image.
-    skipped
-        Positions of the epoch's images that it leaves out.
-    parts
-        What the threads return.
-    """
-
-    rows: list[Row]
-    data: np.ndarray
-    label: np.ndarray
-    pad: int
-    end: int
-    skipped: list[int]
-    parts: list[Future[list[Any]]]
-
-    def numbers(self) -> list[Any]:
-        """Wait; the numbers of the images, and errors for those to be skipped."""
-        return [number for part in self.parts for number in part.result()]
 
 
 def _write_sample(folder: Path) -> str:
@@ -335,7 +277,7 @@ class ImageRecordIter(LoadingIter):
         label = np.zeros(self.provide_label[0].shape, "float32")
         size = max(-(-len(rows) // max(self._batching.preprocess_threads, 1)), 1)
         pool = self._running_pool()
-        parts = [pool.submit(_load_rows, self._loader, rows[k : k + size], data, label) for k in range(0, len(rows), size)]
+        parts = [pool.submit(load_rows, self._loader, rows[k : k + size], data, label) for k in range(0, len(rows), size)]
         return InFlight(rows, data, label, self.batch_size - sum(row.position < count for row in rows), position, skipped, parts)
 
     def _running_pool(self) -> ThreadPoolExecutor:

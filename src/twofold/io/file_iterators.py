@@ -16,9 +16,8 @@ from ..ndarray.array import NDArray
 from ..ndarray.creation import array
 from ..opdef.params import Shape
 from ..strictness import tolerate
-from .iterator import DataDesc, LoadingIter, register_iterator
+from .iterator import DataDesc, LoadingIter, part_of, register_iterator
 from .parameters import takes_text
-from .parts import part_of
 from .states import checked_state, whole_number
 
 

@@ -15,9 +15,8 @@ from ..ndarray.array import NDArray
 from ..ndarray.sparse import CSRNDArray, csr_matrix
 from ..opdef.params import Shape
 from .file_iterators import MXDataIter
-from .iterator import DataDesc, register_iterator
+from .iterator import DataDesc, part_of, register_iterator
 from .parameters import takes_text
-from .parts import part_of
 from .skipped import SkippedSamples
 from .text_parsing import SparseParser, SparseRows, ValueParser
 from .text_rows import TextRows, without_options

@@ -17,9 +17,8 @@ from ...formats.params import iterate_arrays, read_names
 from ...formats.reader import FileReader
 from ...formats.records import ArrayRecord, shape_fault
 from ...formats.safetensors import array_of_entry, check_gaps, read_header
-from .content import ArrayContent, Content, Sample, Selection, Table
+from .content import ArrayContent, Content, Sample, Selection, Table, selected
 from .inspected_file import InspectedFile
-from .selecting import selected
 from .statistics import PIECE, array_content, has_statistics, statistics_of
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -158,3 +159,14 @@ class Content:
     samples: list[Sample] = field(default_factory=list)
     network: Network | None = None
     fault: FormatError | MXNetError | None = None
+
+
+def selected(count: int, selection: Selection) -> Sequence[int]:
+    """The positions that are shown of so many: the first, or as many at random, in order."""
+    shown = min(count, selection.count)
+    return range(shown) if selection.seed is None else sorted(random.Random(selection.seed).sample(range(count), shown))
+
+
+def spread(count: int, most: int) -> Sequence[int]:
+    """At most so many positions, evenly spaced."""
+    return range(count) if count <= most else [k * count // most for k in range(most)]

@@ -12,9 +12,8 @@ from ...formats.recordio import RecordReader, load_index
 from ...formats.thumbnails import image_facts, is_image, thumbnail
 from ...image.detection import split_label
 from ...recordio import HEADER, unpack
-from .content import Content, Fact, Sample, Selection, Table
+from .content import Content, Fact, Sample, Selection, Table, selected, spread
 from .inspected_file import InspectedFile
-from .selecting import selected, spread
 
 #: Records that are parsed, in addition to those that are shown; and how many different values a table lists.
 EXAMINED, LISTED = 256, 20

@@ -1,0 +1,67 @@
+"""Batches that threads assemble: their rows, and what one thread does for them."""
+
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..io.skipped import BAD_SAMPLE
+from .record_files import RecordKey
+from .record_loader import RecordLoader
+
+
+class Row(NamedTuple):
+    """A row of a batch: its place, the image's position in the epoch, the key and the seed, and the row itself once loaded."""
+
+    place: int
+    position: int
+    key: RecordKey
+    seed: tuple[int, ...]
+    loaded: "tuple[np.ndarray, np.ndarray, int] | None"
+
+
+def load_rows(loader: RecordLoader, rows: list[Row], data: np.ndarray, label: np.ndarray) -> list[Any]:
+    """What one thread does for a batch: the numbers of the images, or, for those to be skipped, errors."""
+    found: list[Any] = []
+    for row in rows:
+        try:
+            if row.loaded is None:
+                found.append(loader.load(row.key, row.seed, data[row.place], label[row.place, ...]))
+            else:
+                data[row.place], label[row.place, ...], number = row.loaded
+                found.append(number)
+        except BAD_SAMPLE as error:
+            if not loader.skipped.are_wanted:
+                raise
+            found.append(error)
+    return found
+
+
+@dataclass
+class InFlight:
+    """A batch that threads are at work on.
+
+    Attributes
+    ----------
+    rows, data, label
+        What it consists of, and where that is written.
+    pad, end
+        Number of rows that do not belong to the epoch, and the position after its last image.
+    skipped
+        Positions of the epoch's images that it leaves out.
+    parts
+        What the threads return.
+    """
+
+    rows: list[Row]
+    data: np.ndarray
+    label: np.ndarray
+    pad: int
+    end: int
+    skipped: list[int]
+    parts: list[Future[list[Any]]]
+
+    def numbers(self) -> list[Any]:
+        """Wait; the numbers of the images, and errors for those to be skipped."""
+        return [number for part in self.parts for number in part.result()]
