@@ -346,7 +346,7 @@ def labels(batches: mx.io.DataIter) -> list[float]:
     return [float(x) for batch in batches for x in batch.label[0].asnumpy().ravel()]
 
 
-@tries("recordio.MXRecordIO", "recordio.MXIndexedRecordIO", "gluon.data.dataset.RecordFileDataset")
+@tries("recordio.files.MXRecordIO", "recordio.files.MXIndexedRecordIO", "gluon.data.dataset.RecordFileDataset")
 def records(at: str) -> None:
     write_records(at)
     one = mx.recordio.MXRecordIO(f"{at}/a.rec", "r")

@@ -20,7 +20,7 @@ from ..formats.images import Picture, dump_image, load_image
 from ..formats.recordio import dump_record
 from ..formats.records import ArrayRecord
 from ..image.geometry import Map
-from ..recordio import IRHeader, pack
+from ..recordio.labeled import IRHeader, pack
 from .progress import counting
 
 EXTENSIONS = (".jpeg", ".jpg", ".png")

@@ -8,7 +8,6 @@ from .augmenters import (
     ColorJitterAug,
     ColorNormalizeAug,
     ContrastJitterAug,
-    CreateAugmenter,
     ForceResizeAug,
     HorizontalFlipAug,
     HueJitterAug,
@@ -48,6 +47,7 @@ from .functions import (
     scale_down,
 )
 from .iterator import ImageIter
+from .usual_augmenters import CreateAugmenter
 
 __all__ = [
     "Augmenter",

@@ -16,8 +16,9 @@ import numpy as np
 from .. import ndarray as nd
 from ..errors import DTypeError, FormatError, InvalidValue, ParameterError
 from ..origin import warn
-from .augmenters import DEVIATION, MEAN, Augmenter, CastAug, Described, ForceResizeAug, ResizeAug, color_augmenters, size_in, statistic
+from .augmenters import Augmenter, CastAug, Described, ForceResizeAug, ResizeAug
 from .functions import copyMakeBorder, fixed_crop
+from .usual_augmenters import DEVIATION, MEAN, color_augmenters, size_in, statistic
 
 if TYPE_CHECKING:
     from ..ndarray.array import NDArray

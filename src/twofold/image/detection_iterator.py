@@ -15,9 +15,9 @@ from ..formats.images import draw_text
 from ..formats.records import ArrayRecord
 from ..imperative.array import Array
 from ..io.skipped import BAD_SAMPLE
-from .augmenters import DEVIATION, MEAN
 from .detection import CreateDetAugmenter, DetAugmenter, split_label
 from .iterator import ImageIter
+from .usual_augmenters import DEVIATION, MEAN
 
 if TYPE_CHECKING:
     from ..ndarray.array import NDArray

@@ -17,12 +17,14 @@ from ..formats.image_lists import listed_images, read_image_list
 from ..io.iterator import DataBatch, DataIter, part_of
 from ..io.skipped import BAD_SAMPLE, SkippedSamples
 from ..io.states import checked_state, is_flag, whole_number
-from ..recordio import IRHeader, MXIndexedRecordIO, MXRecordIO, unpack
-from .augmenters import Augmenter, CreateAugmenter
+from ..recordio.files import MXIndexedRecordIO, MXRecordIO
+from ..recordio.labeled import IRHeader, unpack
 from .functions import imdecode
+from .usual_augmenters import CreateAugmenter
 
 if TYPE_CHECKING:
     from ..ndarray.array import NDArray
+    from .augmenters import Augmenter
 
 DTYPES = ("int32", "float32", "int64", "float64")
 LAST_BATCHES = ("pad", "discard", "roll_over")

@@ -13,8 +13,9 @@ import numpy as np
 
 from ..errors import FormatError
 from ..formats.images import Picture
-from .augmenters import BRIGHTNESS, COMPONENTS, VARIANCES
+from .augmenters import BRIGHTNESS
 from .geometry import Map
+from .usual_augmenters import COMPONENTS, VARIANCES
 
 if TYPE_CHECKING:
     from ..formats.records import Buffer

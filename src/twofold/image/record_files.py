@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from ..errors import FileAccessError, FormatError, ParameterError
 from ..formats.files import file_exists, listed_files, read_file, with_suffix
 from ..formats.recordio import load_index
-from ..recordio import MXIndexedRecordIO
+from ..recordio.files import MXIndexedRecordIO
 
 Damaged = Callable[[FormatError | FileAccessError], None]
 #: Extensions of the files next to records that have none.

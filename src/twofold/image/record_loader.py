@@ -11,7 +11,7 @@ from ..errors import FileAccessError, FormatError, ShapeError
 from ..formats.image_lists import read_image_list
 from ..formats.records import Buffer
 from ..io.skipped import SkippedSamples
-from ..recordio import IRHeader, unpack_view
+from ..recordio.labeled import IRHeader, unpack_view
 from ..scheduler.observers import LISTENERS, span
 from .geometry import UNCHANGED
 from .record_augmenter import RecordAugmenter

@@ -20,7 +20,8 @@ from ..io.iterator import DataDesc, LoadingIter, part_of, register_iterator
 from ..io.skipped import BAD_SAMPLE
 from ..io.states import checked_state, whole_number
 from ..ndarray.array import NDArray
-from ..recordio import IRHeader, MXIndexedRecordIO, pack_img
+from ..recordio.files import MXIndexedRecordIO
+from ..recordio.labeled import IRHeader, pack_img
 from .geometry import HOST
 from .record_augmenter import RecordAugmenter
 from .record_batches import InFlight, Row, load_rows

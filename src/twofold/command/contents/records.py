@@ -11,7 +11,7 @@ from ...errors import FormatError, MissingDependency
 from ...formats.recordio import RecordReader, load_index
 from ...formats.thumbnails import image_facts, is_image, thumbnail
 from ...image.detection import split_label
-from ...recordio import HEADER, unpack
+from ...recordio.labeled import HEADER, unpack
 from .content import Content, Fact, Sample, Selection, Table, selected, spread
 from .inspected_file import InspectedFile
 

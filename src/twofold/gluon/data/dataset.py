@@ -6,7 +6,7 @@ from typing import Any
 
 from ...errors import DTypeError, IndexingError, InvalidValue, Undefined
 from ...imperative.array import Array
-from ...recordio import MXIndexedRecordIO
+from ...recordio.files import MXIndexedRecordIO
 from .sampler import FilterSampler, Sampler, SequentialSampler
 
 

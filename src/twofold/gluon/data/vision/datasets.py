@@ -15,7 +15,7 @@ from ....formats.files import file_exists, folder_entries, folder_exists, join_p
 from ....formats.image_lists import listed_images, read_image_list
 from ....image.functions import imdecode, imread
 from ....origin import warn
-from ....recordio import unpack
+from ....recordio.labeled import unpack
 from ..dataset import Dataset, RecordFileDataset
 from .published import SUMS, check_published
 
