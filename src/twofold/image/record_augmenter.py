@@ -72,6 +72,8 @@ class RecordAugmenter:
 
     def placed(self, data: Buffer, rng: np.random.Generator) -> tuple[Picture, Map, int]:
         """A compressed image, how it is resized, turned, padded and cropped, and by which interpolation; see `__call__`."""
+        # All changes of place are joined to one map, so the pixels are interpolated once. The draws from `rng` come in a fixed order:
+        # a seed decides the image.
         picture = Picture(data, self.shape[0])
         change = Map(picture.width, picture.height)
         if self.resize > 0:
@@ -98,6 +100,7 @@ class RecordAugmenter:
         if not self.random_resized_crop:
             scale = rng.uniform(self.min_random_scale, self.max_random_scale)
             ratio = self._ratio(rng) if self.max_aspect_ratio > 0 else 1.0
+        # `down` scales both sides and `ratio` the width besides, so that the mean of the two factors stays `scale`
         down = 2 * scale / (1 + ratio)
         width, height = (int(max(self.min_img_size, min(self.max_img_size, scale * size))) for size in (change.width, change.height))
         change.turn(max(width, 1), max(height, 1), angle, shear, ratio * down, down)
@@ -110,7 +113,7 @@ class RecordAugmenter:
         """Cut out a part of a random size, if asked to, and resize it; return whether that was done."""
         _, h, w = self.shape
         if self.random_resized_crop:
-            for _ in range(10):
+            for _ in range(10):  # MXNet's number of tries; after these the part is the largest square in the center
                 pixels = rng.uniform(self.min_random_area, self.max_random_area) * change.width * change.height
                 ratio = self._ratio(rng)
                 width, height = round(math.sqrt(pixels * ratio)), round(math.sqrt(pixels / ratio))
@@ -162,9 +165,10 @@ class RecordAugmenter:
         opacity = pixels[..., 3:]
         if opacity.size:
             return np.concatenate([self.colored(pixels[..., :3], rng), opacity], axis=2)
+        # float32 throughout, rounded once at the end: bytes between the steps would lose up to half a level in each
         image = shifted(pixels.astype("float32"), (self.random_h, self.random_l, self.random_s), rng)
         steps = [step for step in ("brightness", "contrast", "saturation") if getattr(self, step) > 0]
-        for step in rng.permutation(steps):
+        for step in rng.permutation(steps):  # the steps do not commute, because each clips
             factor = np.float32(1 + rng.uniform(-1, 1) * getattr(self, step))
             if step == "brightness":
                 image = image * factor

@@ -12,6 +12,8 @@ from ..errors import DTypeError, EngineError, FileAccessError, FormatError, Miss
 from ..formats.files import open_file, read_file
 from ..formats.recordio import RecordReader, RecordWriter, load_index
 
+#: Held while a forked process opens a file again. The file's own lock cannot serve: the fork copied it, perhaps while a thread of the
+#: parent held it, and nobody would release the copy.
 _REOPENING = threading.Lock()
 
 
@@ -55,7 +57,7 @@ class MXRecordIO:
     def __init__(self, uri: str | os.PathLike[str], flag: str) -> None:
         self.uri = os.fspath(uri)
         self.flag = flag
-        self.pid: int | None = None
+        self.pid: int | None = None  #: the process that opened the file: a forked child has another number
         self.is_open = False
         self.open()
 
@@ -82,7 +84,7 @@ class MXRecordIO:
             self._file.close()
 
     def __del__(self) -> None:
-        if getattr(self, "is_open", False):
+        if getattr(self, "is_open", False):  # a constructor that failed may not have set it
             self.close()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -98,7 +100,7 @@ class MXRecordIO:
     def reset(self) -> None:
         """Go to the first record; a file to write is emptied."""
         if self.is_open and not self.writable and self.pid == os.getpid():
-            self._reader().offset = 0
+            self._reader().offset = 0  # without opening the file again, which for a URL is a request
         else:
             self.open()
 
@@ -172,13 +174,14 @@ class MXRecordIO:
         if not self.is_open or isinstance(self._records, RecordReader):
             raise NotReady(f"{self.uri}: not open for writing", None, "open it with the flag 'w'")
         if self.pid != os.getpid():
+            # parent and child have one position in the file: their records would be written over each other
             raise EngineError(f"{self.uri}: written by the process {self.pid}", f"process {os.getpid()}", "let each process write a file")
         return self._records
 
     def _reopen(self) -> None:
         """Open the file again in a forked process, which otherwise would share its position with the parent."""
         with _REOPENING:
-            if self.pid != os.getpid() and not self.writable:
+            if self.pid != os.getpid() and not self.writable:  # another thread may have been faster
                 place = self._records.offset
                 self._open_file()
                 self._reader().offset = place
@@ -246,7 +249,7 @@ class MXIndexedRecordIO(MXRecordIO):
                 for key, offset in self._entries():
                     self.idx[key] = offset
                     self.keys.append(key)
-        except BaseException:
+        except BaseException:  # a file whose index cannot be read must not stay open behind the error
             super().close()
             raise
 
@@ -321,7 +324,7 @@ class MXIndexedRecordIO(MXRecordIO):
     def write_idx(self, idx: Any, buf: bytes) -> None:
         """Append a record, and its key to the index."""
         key = self.key_type(idx)
-        offset = self.tell()
+        offset = self.tell()  # before the record is written: where it will start
         self.write(buf)
         self._index.write(f"{key}\t{offset}\n".encode())
         self.idx[key] = offset

@@ -14,6 +14,7 @@ from ..formats.images import dump_image, load_image
 from ..formats.records import ArrayRecord
 from ..imperative.array import Array
 
+#: Flag, label, id and id2, 24 bytes; several labels follow as float32 before the data.
 _HEADER = struct.Struct("<IfQQ")
 
 
@@ -70,6 +71,7 @@ def pack(header: HEADER | Sequence[Any], s: bytes) -> bytes:
         flag = 0
     else:
         numbers_ = np.asarray(label.asnumpy() if isinstance(label, Array) else label, dtype=np.float32)
+        # the label in the header is not read if the flag counts labels behind it
         flag, label, values = numbers_.size, 0.0, numbers_.tobytes()
     try:
         return b"".join([_HEADER.pack(flag, label, id, id2), values, s])

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..op_reader import reads, unsupported
 from ..values import Tensor
-from .functions import NP, F
+from .functions import NP, slice_at
 
 #: How many times a body may be read.
 _MOST_ITERATIONS = 4096
@@ -81,5 +81,5 @@ def Scan(
 def _slice(graph: Any, tensor: Tensor, axis: int, place: int) -> Tensor:
     if tensor.array is not None:
         return Tensor(graph, f"{tensor.name}.{place}", array=np.take(tensor.array, place, axis))
-    part = NP.squeeze(F.slice_axis(tensor.symbol, axis=axis, begin=place, end=place + 1).as_np_ndarray(), axis)
+    part = slice_at(tensor.symbol, axis, place)
     return graph.computed(f"{tensor.name}.{place}", part, tensor.roots)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..op_reader import reads, unsupported
 from ..values import Tensor
-from .functions import NP, F, cast
+from .functions import NP, F, cast, slice_at, sliced
 
 
 def _reordered(block: Any, order: tuple[int, ...], size: int) -> Any:
@@ -19,10 +19,15 @@ def _flat(block: Any, direction: int) -> Any:
     return F.reshape(F.slice_axis(block, axis=0, begin=direction, end=direction + 1), shape=(-1,))
 
 
+# ONNX has the gates of an LSTM in the order i, o, f, c and those of a GRU in z, r, h; MXNet has i, f, c, o and r, z, h. The orders that
+# the readers below pass say where each of MXNet's gates stands in ONNX.
+
+
 def _vector(w: Tensor, r: Tensor, b: Any, order: tuple[int, ...], size: int, directions: int) -> Any:
     """The flat vector of parameters, in MXNet's order: all weights, then all biases."""
     weights, states = _reordered(w.symbol, order, size), _reordered(r.symbol, order, size)
     rows = len(order) * size
+    # ONNX joins the biases of the input's and the state's product in one row, MXNet keeps two blocks
     first = _reordered(F.slice_axis(b, axis=1, begin=0, end=rows), order, size)
     second = _reordered(F.slice_axis(b, axis=1, begin=rows, end=2 * rows), order, size)
     parts = [_flat(block, d) for d in range(directions) for block in (weights, states)]
@@ -43,15 +48,18 @@ def _layer(graph: Any, mode: str, order: tuple[int, ...], operands: Any, directi
     steps = x.size(1 if layout else 0)
     bias = b.symbol if b is not None else _zeros(graph, directions, 2 * len(order) * size)
     start = [_state(graph, s, layout, directions, batch, size) for s in ((h, c) if mode == "lstm" else (h,))]
+    # MXNet's layer runs forward, or both ways; a reversed layer is a forward one over reversed steps, whose outputs are reversed again
     data = NP.flip(data, 0) if direction == "reverse" else data
     options: dict[str, Any] = {"mode": mode, "state_size": size, "num_layers": 1, "bidirectional": directions == 2, "state_outputs": True}
     arrays = [data, _vector(w, r, bias, order, size, directions), *start]
-    if lengths is not None and not (lengths.array is not None and (lengths.array == steps).all()):
+    if _vary(lengths, steps):
+        # a flip would move the padding to the front, where the layer would read it as steps
         if direction == "reverse":
             raise unsupported(graph, "a reversed layer with lengths is not supported", lengths.name)
         options["use_sequence_length"] = True
         arrays.append(cast(lengths.symbol, "float32"))
     found = F.RNN(*arrays, name=graph.label, **options)
+    # MXNet joins the directions in the last axis; ONNX has an axis for them behind the steps, or behind both other axes
     out = NP.reshape(found[0].as_np_ndarray(), (steps, batch, directions, size))
     out = NP.flip(out, 0) if direction == "reverse" else out
     out = NP.transpose(out, (1, 0, 2, 3) if layout else (0, 2, 1, 3))
@@ -63,6 +71,11 @@ def _state(graph: Any, state: Tensor | None, layout: int, directions: int, batch
     if state is None:
         return _zeros(graph, directions, batch, size)
     return NP.transpose(state.np, (1, 0, 2)) if layout else state.symbol
+
+
+def _vary(lengths: Tensor | None, steps: int) -> bool:
+    """Whether sequences may be shorter than the axis of steps."""
+    return lengths is not None and not (lengths.array is not None and (lengths.array == steps).all())
 
 
 def _check(graph: Any, given: list[str] | None, usual: list[str], clip: float | None, directions: int) -> None:
@@ -112,37 +125,37 @@ def RNN(
 
 def _unrolled_gru(graph: Any, operands: Any, direction: str, layout: int, size: int) -> Any:
     """A layer of gated recurrent units whose reset gate comes in front of the product, step by step."""
+    # MXNet's layer applies the reset gate to the product of the state, which ONNX calls `linear_before_reset`. The other order has no
+    # operator of its own, so each step becomes nodes of the graph.
     x, w, r, b, lengths, h = operands
-    if lengths is not None and not (lengths.array is not None and (lengths.array == x.size(1 if layout else 0)).all()):
+    if _vary(lengths, x.size(1 if layout else 0)):
         raise unsupported(graph, "lengths are not supported with a reset gate in front of the product", lengths.name)
     directions, steps, batch = w.size(0), x.size(1 if layout else 0), x.size(0 if layout else 1)
     data = x.np if not layout else NP.transpose(x.np, (1, 0, 2))
     start = NP.zeros((directions, batch, size)) if h is None else _state(graph, h, layout, directions, batch, size).as_np_ndarray()
-    ways, lasts = [], []
+    sequences, lasts = [], []
     for d in range(directions):
-        weight, state_weight, h_now = (_direction(t, d) for t in (w.np, r.np, start))
-        both = NP.zeros((6 * size,)) if b is None else _direction(b.np, d)
-        bias = [F.slice_axis(both, axis=0, begin=k * size, end=(k + 1) * size).as_np_ndarray() for k in range(6)]
+        weight, state_weight, h_now = (slice_at(t, 0, d) for t in (w.np, r.np, start))
+        both = NP.zeros((6 * size,)) if b is None else slice_at(b.np, 0, d)
+        bias = [sliced(both, 0, k * size, (k + 1) * size) for k in range(6)]
         rows = [_rows(weight, k, size) for k in range(3)]
         state_rows = [_rows(state_weight, k, size) for k in range(3)]
+        # h_now goes from step to step in the direction of the layer; outputs stay in the order of the input
         backwards = direction == "reverse" or d == 1
         outputs: list[Any] = [None] * steps
         for t in range(steps - 1, -1, -1) if backwards else range(steps):
-            step = NP.squeeze(F.slice_axis(data, axis=0, begin=t, end=t + 1).as_np_ndarray(), 0)
+            step = slice_at(data, 0, t)
             gates = [NP.matmul(step, rows[k]) + NP.matmul(h_now, state_rows[k]) + bias[k] + bias[3 + k] for k in range(2)]
             z, reset = (F.sigmoid(g).as_np_ndarray() for g in gates)
+            # the state's bias of the new value, bias[5], is outside the product with the reset gate
             new = NP.tanh(NP.matmul(step, rows[2]) + NP.matmul(reset * h_now, state_rows[2]) + bias[2] + bias[5])
             h_now = outputs[t] = (1.0 - z) * new + z * h_now
-        ways.append(NP.stack(outputs, axis=0))
+        sequences.append(NP.stack(outputs, axis=0))
         lasts.append(h_now)
-    out, last = NP.stack(ways, axis=1), NP.stack(lasts, axis=0)
+    out, last = NP.stack(sequences, axis=1), NP.stack(lasts, axis=0)
     return (NP.transpose(out, (2, 0, 1, 3)), NP.transpose(last, (1, 0, 2))) if layout else (out, last)
-
-
-def _direction(block: Any, d: int) -> Any:
-    return NP.squeeze(F.slice_axis(block, axis=0, begin=d, end=d + 1).as_np_ndarray(), 0)
 
 
 def _rows(weight: Any, gate: int, size: int) -> Any:
     """The weight of a gate, transposed."""
-    return NP.transpose(F.slice_axis(weight, axis=0, begin=gate * size, end=(gate + 1) * size).as_np_ndarray(), (1, 0))
+    return NP.transpose(sliced(weight, 0, gate * size, (gate + 1) * size), (1, 0))

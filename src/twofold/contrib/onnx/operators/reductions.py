@@ -6,7 +6,7 @@ import numpy as np
 
 from ..op_reader import OP_READERS, OpReader, reads, unsupported
 from ..values import Tensor
-from .functions import NP, F, cast
+from .functions import NP, F, cast, sliced
 
 
 def _axes(x: Tensor, axes: Tensor | None, noop: int) -> tuple[int, ...] | None:
@@ -71,7 +71,7 @@ def CumProd(graph, x, axis, *, exclusive=0, reverse=0):
     if x.size(at) > 1024:
         raise unsupported(graph, "products of so many elements are not supported", x.size(at))
     data = NP.flip(x.np, at) if reverse else x.np
-    parts = [F.slice_axis(data, axis=at, begin=k, end=k + 1).as_np_ndarray() for k in range(x.size(at))]
+    parts = [sliced(data, at, k, k + 1) for k in range(x.size(at))]
     if exclusive:
         parts = [NP.ones_like(parts[0]), *parts[:-1]]
     for k in range(1, len(parts)):

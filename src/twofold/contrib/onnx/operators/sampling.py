@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..op_reader import reads, unsupported
-from .functions import NP, F, cast
+from .functions import NP, F, cast, slice_at, sliced
 
 # samples at a grid of places
 
@@ -17,6 +17,7 @@ def _reflected(at: Any, low: float, high: float) -> Any:
     span = high - low
     if span <= 0:
         return NP.zeros_like(at)
+    # mirrored again and again, an axis has the period of twice its span
     rest = NP.mod(NP.absolute(at - low), 2 * span)
     return NP.where(NP.greater(rest, span), 2 * span - rest, rest) + low
 
@@ -26,6 +27,7 @@ def _inside(at: Any, size: int, mode: str, align_corners: int) -> Any:
     if mode == "border":
         return NP.minimum(NP.maximum(at, 0.0), float(size - 1))
     if mode == "reflection":
+        # the edge is the center of the last element, or the element's outer side
         low, high = (0.0, float(size - 1)) if align_corners else (-0.5, size - 0.5)
         return _reflected(at, low, high)
     return at
@@ -63,10 +65,12 @@ def GridSample(graph, x, grid, *, align_corners=0, mode="linear", padding_mode="
     kind = {"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode)
     axes = []
     for k, size in enumerate(spatial):
-        part = NP.squeeze(F.slice_axis(grid.symbol, axis=-1, begin=count - 1 - k, end=count - k).as_np_ndarray(), -1)
+        part = slice_at(grid.symbol, -1, count - 1 - k)
         at = (part + 1.0) * ((size - 1) / 2) if align_corners else (part + 1.0) * (size / 2) - 0.5
+        # a cubic sample takes its weights from the place as it is, and only its four neighbors are brought inside below
         at = at if kind == "cubic" else _inside(at, size, padding_mode, align_corners)
         axes.append(_taps(at, kind))
+    # channels come last, so that one gather fetches all of them; the sample's number is the first index of each place
     last = NP.transpose(x.np, (0, *range(2, len(sizes)), 1))
     number = np.broadcast_to(np.arange(shape[0]).reshape([-1, *[1] * (len(shape) - 2)]), shape[:-1]).copy()
     samples = graph.constant(number, "int64").np
@@ -77,6 +81,7 @@ def GridSample(graph, x, grid, *, align_corners=0, mode="linear", padding_mode="
         for (place, share), size in zip(corner, spatial, strict=True):
             inner = _inside(place, size, padding_mode, align_corners)
             clipped = NP.minimum(NP.maximum(NP.around(inner), 0.0), float(size - 1))
+            # a neighbor outside has a valid index all the same, for the gather, and the weight 0
             valid = cast(NP.equal(clipped, NP.around(inner)), str(x.dtype))
             share = valid * share
             weight = share if weight is None else weight * share
@@ -103,15 +108,16 @@ def DFT(graph, x, dft_length=None, axis=None, *, inverse=0, onesided=0):
     rows, number = min(size, length), length // 2 + 1 if onesided else length
     angle = 2 * math.pi * np.outer(np.arange(rows), np.arange(number)) / length
     scale = 1 / length if inverse else 1.0
+    # e^(-ia) = cos a - i sin a, and the inverse has the other sign
     cosine, sine = np.cos(angle) * scale, np.sin(angle) * scale * (1 if inverse else -1)
     dtype = str(x.dtype)
     matrices = [graph.constant(m, dtype).np for m in (cosine, sine)]
     order = [*[k for k in range(ndim - 1) if k != at], at]
     parts = []
     for k in range(x.size(-1)):
-        part = NP.squeeze(F.slice_axis(x.symbol, axis=-1, begin=k, end=k + 1).as_np_ndarray(), -1)
+        part = slice_at(x.symbol, -1, k)
         part = NP.transpose(part, tuple(order)) if ndim > 1 else part
-        parts.append(F.slice_axis(part, axis=-1, begin=0, end=rows).as_np_ndarray())
+        parts.append(sliced(part, -1, 0, rows))  # a shorter transform cuts; a longer one pads with zeros, which no product needs
     real, imaginary = (NP.matmul(parts[0], m) for m in matrices)
     if len(parts) == 2:
         real, imaginary = real - NP.matmul(parts[1], matrices[1]), imaginary + NP.matmul(parts[1], matrices[0])
@@ -138,6 +144,7 @@ def RoiAlign(
         raise unsupported(graph, "only means are supported", mode)
     numbered = NP.concatenate([NP.expand_dims(cast(batch_indices.symbol, str(rois.dtype)), 1), rois.np], axis=1)
     options = {"pooled_size": (output_height, output_width), "spatial_scale": spatial_scale, "sample_ratio": sampling_ratio or -1}
+    # the half pixel came with version 16; older models mean the corners of pixels
     aligned = coordinate_transformation_mode == "half_pixel" and graph.opset >= 16
     return F.contrib.ROIAlign(x.symbol, numbered, aligned=aligned, **options)
 
@@ -155,7 +162,7 @@ def DeformConv(
     options |= {"num_filter": w.size(0), "num_group": group, "num_deformable_group": offset_group, "no_bias": b is None}
     if mask is None:  # all of it counts; the operator without a mask extends the last row and column
         size = math.prod(kernel) * offset_group
-        weights = NP.ones_like(F.slice_axis(offset.symbol, axis=1, begin=0, end=size).as_np_ndarray())
+        weights = NP.ones_like(sliced(offset.symbol, 1, 0, size))
     else:
         weights = mask.symbol
     bias = () if b is None else (b.symbol,)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..op_reader import reads, unsupported
 from ..values import Tensor
-from .functions import NP, NPX, F, cast
+from .functions import NP, NPX, F, cast, slice_at, sliced
 
 
 @reads
@@ -56,12 +56,12 @@ def NonMaxSuppression(graph, boxes, scores, max_output=None, iou_threshold=None,
         force_suppress=True,
         in_format="center" if center_point_box else "corner",
     ).as_np_ndarray()
-    number = NP.squeeze(F.slice_axis(found, axis=2, begin=5, end=6).as_np_ndarray(), 2)  # best first, -1 for those that are suppressed
+    number = slice_at(found, 2, 5)  # best first, -1 for those that are suppressed
     kept = NP.greater_equal(number, 0.0)
     kept = kept * NP.less_equal(NP.cumsum(cast(kept, "int64"), axis=1), most)
     row = NPX.nonzero(kept)
     chosen = cast(F.gather_nd(number, NP.transpose(row, (1, 0))), "int64")
-    group = NP.squeeze(F.slice_axis(row, axis=1, begin=0, end=1).as_np_ndarray(), 1)
+    group = slice_at(row, 1, 0)
     kind = NP.mod(group, classes)
     image = cast(cast(group - kind, "float64") / classes, "int64")
     return NP.stack([image, kind, chosen], axis=1)
@@ -71,5 +71,5 @@ def _corners(boxes: Tensor, is_center: int) -> Any:
     """Boxes (images, n, 4) as the suppression takes them: centers and sizes, or the smaller corner and the larger one."""
     if is_center:
         return boxes.np
-    first, second = (F.slice_axis(boxes.symbol, axis=2, begin=k, end=k + 2).as_np_ndarray() for k in (0, 2))
+    first, second = (sliced(boxes.symbol, 2, k, k + 2) for k in (0, 2))
     return NP.concatenate([NP.minimum(first, second), NP.maximum(first, second)], axis=2)

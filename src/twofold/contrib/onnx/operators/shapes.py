@@ -8,7 +8,7 @@ import numpy as np
 
 from ..op_reader import reads, unsupported
 from ..values import Tensor, UnknownSize
-from .functions import NP, F, cast
+from .functions import NP, F, cast, slice_at
 
 
 @reads
@@ -246,7 +246,7 @@ def GatherND(graph, data, indices, *, batch_dims=0):
 
 
 def _from_front_row(indices: Tensor, k: int, size: int) -> Any:
-    row = NP.squeeze(F.slice_axis(indices.symbol, axis=-1, begin=k, end=k + 1).as_np_ndarray(), -1)
+    row = slice_at(indices.symbol, -1, k)
     return NP.where(NP.less(row, 0), row + size, row)
 
 
@@ -298,7 +298,7 @@ def ScatterElements(graph, data, indices, updates, *, axis=0, reduction="none"):
     places = _from_front(indices, data.size(at))
     if reduction != "none":
         grid = _grid(indices.known_sizes, at, places, graph)
-        rows = [NP.squeeze(F.slice_axis(grid, axis=0, begin=k, end=k + 1).as_np_ndarray(), 0) for k in range(data.ndim)]
+        rows = [slice_at(grid, 0, k) for k in range(data.ndim)]
         return _accumulated(graph, data, rows, updates, data.known_sizes, reduction)
     grid = _grid(indices.known_sizes, at, places, graph)
     return F._internal._scatter_set_nd(data.symbol, updates.symbol, grid, shape=data.known_sizes)
