@@ -22,6 +22,7 @@ from tests.cupy.conftest import SIMULATION, simulated, two_gpus
 
 cupy = pytest.importorskip("cupy")
 capture = pytest.importorskip("twofold_cupy.capture")
+graph_cache = pytest.importorskip("twofold_cupy.graph_cache")
 limits = pytest.importorskip("twofold_cupy.limits")
 GPU = Device("gpu", 0)
 
@@ -31,7 +32,7 @@ GPU = Device("gpu", 0)
 
 @simulated  # how often a graph is recaptured depends on when memory is returned
 def test_the_most_recently_used_graphs_are_kept(gpus, monkeypatch, graphs):
-    monkeypatch.setattr(capture, "MAX_GRAPHS", 3)
+    monkeypatch.setattr(graph_cache, "MAX_GRAPHS", 3)
     net = perceptron(gpus[0])
 
     def run(count):
@@ -53,7 +54,7 @@ def test_the_most_recently_used_graphs_are_kept(gpus, monkeypatch, graphs):
 def test_graphs_stay_within_their_share_of_memory(gpus, monkeypatch, graphs):
     net = perceptron(gpus[0])
     for share, kept in ((0.5, 4), (0.0, 1)):
-        monkeypatch.setattr(capture, "MAX_SHARE", share)
+        monkeypatch.setattr(graph_cache, "MAX_SHARE", share)
         for count in range(2, 6):
             for k in range(4):
                 net(nd.array(drawn(count + 10 * kept, 20, seed=k), ctx=gpus[0])).wait_to_read()
@@ -175,7 +176,7 @@ def test_the_wait_doubles_after_each_capture_without_room(gpus, graphs, monkeypa
 
 @simulated  # how often a graph is evicted depends on when memory is returned
 def test_captures_that_do_not_pay_off_are_postponed(gpus, graphs, monkeypatch):
-    monkeypatch.setattr(capture, "MAX_CAPTURES", 2)
+    monkeypatch.setattr(graph_cache, "MAX_CAPTURES", 2)
     net, data = perceptron(gpus[0]), nd.array(drawn(7, 20), ctx=gpus[0])
     for _ in range(12):
         net(data).wait_to_read()
