@@ -176,7 +176,7 @@ def test_the_wait_doubles_after_each_capture_without_room(gpus, graphs, monkeypa
 
 @simulated  # how often a graph is evicted depends on when memory is returned
 def test_captures_that_do_not_pay_off_are_postponed(gpus, graphs, monkeypatch):
-    monkeypatch.setattr(graph_cache, "MAX_CAPTURES", 2)
+    monkeypatch.setattr(capture, "MAX_CAPTURES", 2)
     net, data = perceptron(gpus[0]), nd.array(drawn(7, 20), ctx=gpus[0])
     for _ in range(12):
         net(data).wait_to_read()

@@ -66,9 +66,9 @@ class Symbolic:
     symbol: tuple[str] | tuple[str, str, str] | None = None
     #: Parameters of that operator, from those of the primitive; None: the same.
     symbol_params: Rule | None = None
-    #: ``onnx``: how it is written in ONNX, ``(onnx, node, *inputs) -> value(s)``, None to write its definition instead. ``onnx``
-    #: has a method for every operator of ONNX (`contrib.onnx.writer.Writer`), ``node`` is the typed application, and inputs are the
-    #: writer's values, None for omitted ones. A primitive has no definition, so without a rule it cannot be exported.
+    #: ``onnx``: how it is written in ONNX, ``(onnx, node, *inputs) -> value(s)``, None to write its definition instead. ``onnx``,
+    #: a `contrib.onnx.graph_writer.GraphWriter`, has a method for every operator of ONNX, ``node`` is the typed application, and inputs are
+    #: the writer's values, None for omitted ones. A primitive has no definition, so without a rule it cannot be exported.
     onnx_rule: Rule | None = None
 
     # -- quantization
