@@ -20,7 +20,8 @@ def frame_of_user(depth: int) -> FrameType:
 
 
 def _outside(frame: FrameType) -> FrameType:
-    while frame.f_back is not None and is_inside(frame):
+    # the table first: every recorded or deferred operation walks up some five frames, and a call for each would cost more than the look-up
+    while frame.f_back is not None and (INSIDE.get(frame.f_globals.get("__name__")) or is_inside(frame)):
         frame = frame.f_back
     return frame
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -363,7 +364,7 @@ def backward(heads: Sequence[Array], head_grads: Sequence[Array | None] | None, 
     if not heads:
         raise AutogradError("backward: there are no heads", "an empty list", "pass the arrays to differentiate")
     heads, grads = stored_heads(heads, grads)
-    entries = [record_of(h, "backward") for h in heads]
+    entries = list(map(record_of, heads, repeat("backward")))  # no frame of its own, unlike a comprehension
     if len(heads) > 1 or grads[0] is not None:
         grads = [None if g is None else _fitting_head(h, g) for h, g in zip(heads, grads, strict=True)]
     assign(run_backward(entries, grads, Cell, retain=retain_graph))

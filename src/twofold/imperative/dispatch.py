@@ -9,6 +9,7 @@ part, and is a decision of its own.
 from collections.abc import Iterable
 from enum import Enum
 
+from ..assembly import inlined
 from ..config import SETTINGS
 from ..device import CPU, Device
 from ..opdef.facets.execution import WHOLE
@@ -114,6 +115,7 @@ def joins_on_cpu(contents: Iterable[Operand]) -> bool:
     return lazy
 
 
+@inlined
 def joins_window(largest: int, device: Device) -> bool:
     """Whether forward and backward of a bound graph join a window: from a size of its largest array on, earlier where launches cost."""
     return not runs_inline(largest // (WHOLE if device.is_host else 1)) and SETTINGS.engine != "naive"

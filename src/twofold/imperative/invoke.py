@@ -336,6 +336,7 @@ def _key(contents: Sequence[Any]) -> Any:
     return tuple(parts)
 
 
+@inlined
 def _record(
     bound_op: BoundOp, args: Sequence[Any], values: list[Any], device: Device, tape: Tape, mode: ExecutionMode, at_once: bool
 ) -> list[Any]:

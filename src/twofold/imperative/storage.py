@@ -40,12 +40,6 @@ is_sparse_array = SparseArray.__instancecheck__
 
 
 @fragment
-def has_sparse(args: Iterable[object]) -> bool:
-    """Whether an operand is sparse."""
-    return any(map(is_sparse_array, args))
-
-
-@fragment
 def goes_by_storage(bound_op: BoundOp, args: Iterable[object]) -> bool:
     """Whether an operator goes by storage: an operand is sparse, or the result is to be."""
     return bound_op.gives_sparse or any(map(is_sparse_array, args))

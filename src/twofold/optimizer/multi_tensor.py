@@ -7,7 +7,7 @@ from typing import Any
 from ..errors import ShapeError
 from ..graph.build import run_rule
 from ..imperative.invoke import device_of, invoke
-from ..imperative.storage import has_sparse, update_stored
+from ..imperative.storage import is_sparse_array, update_stored
 from ..imperative.tape import tls
 from ..imperative.transfer import store_all
 from ..ndarray.array import NDArray
@@ -70,7 +70,7 @@ def update_weights(op: Op, operands: Sequence[Sequence[NDArray]], scalars: Seque
         for k, _ in reversed(fixed):
             del kept[k]
         arguments += kept
-    if has_sparse(arguments):
+    if any(map(is_sparse_array, arguments)):
         for group, numbers in zip(operands, scalars, strict=True):
             update_stored(op.bind(True, **params), [*group, *numbers])
     else:
