@@ -17,7 +17,7 @@ from .facets.algebra import Algebra
 from .facets.execution import WHOLE, Execution
 from .facets.front import Front
 from .facets.layout import Layout
-from .facets.storage import Storage
+from .facets.storage_types import Storage
 from .facets.symbolic import Symbolic
 from .inputs import Input
 from .params import TRAINING, Param, exact, never

@@ -1,8 +1,8 @@
 """Storage types: how an operator treats sparse operands, and what its storage rule sees of them.
 
-A csr matrix is three arrays and a row-sparse array two. A storage rule (`facets.storage.Storage`) maps them to operations on these arrays,
-before anything is issued; graphs and kernels know dense arrays only. Its sparse inputs and results are `Sparse`, and ``dense(*arrays)`` is
-the operator with the same parameters on dense arrays.
+A csr matrix is three arrays and a row-sparse array two. A storage rule (`facets.storage_types.Storage`) maps them to operations on these
+arrays, before anything is issued; graphs and kernels know dense arrays only. Its sparse inputs and results are `Sparse`, and
+``dense(*arrays)`` is the operator with the same parameters on dense arrays.
 """
 
 from dataclasses import dataclass
