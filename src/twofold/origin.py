@@ -73,8 +73,8 @@ class GeneratedLine:
             frame = frame.f_back
         elif not FLOATING_POINT.match(text):
             return False
-        # generated code has no file; warnings that the package issues itself come from files
-        if frame is None or not frame.f_code.co_filename.startswith("<") or not is_inside(frame):
+        # assembled functions have globals of their own; what the package warns of itself comes from its modules
+        if frame is None or not is_inside(frame) or frame.f_globals is vars(sys.modules.get(frame.f_globals["__name__"], sys)):
             return False
         _warn_at(_outside(frame), text, RuntimeWarning)
         return True

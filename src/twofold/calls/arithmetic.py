@@ -19,7 +19,7 @@ from ..imperative.array import AXES_REVERSED, GAPS
 from ..imperative.cell import HOST, PLAIN, Value, wrap
 from ..imperative.deferral import join, now
 from ..imperative.element import NATIVE
-from ..imperative.guards import has_gradient, is_small, is_watched
+from ..imperative.guards import has_gradient, is_plain, is_small, is_watched
 from ..imperative.recording import LITERAL_ENTRIES, save_for_backward
 from ..imperative.scalars import FLOAT_LEAVES, INTEGER_LEAVES
 from ..imperative.storage import applied
@@ -337,6 +337,28 @@ def binary_of_element(self, other):
     return general(self, other)
 
 
+def comparison(self, other):
+    """A comparison of floats in host memory. It has no gradient, so there is nothing to record."""
+    a = self._content
+    if a.__class__ is Value and a.device is CPU and is_plain(a.data):
+        a = a.data
+    if a.__class__ is PLAIN and a.dtype.kind == "f":
+        kind = other.__class__
+        if kind is float or kind is int:
+            b = scalar_of(other, NAME_OF[a.dtype])
+        else:
+            b = other._content if isinstance(other, cls) and other._legacy is self._legacy else None
+        if b.__class__ is PLAIN and a.dtype is b.dtype:  # NumPy's own dtypes are singletons, and identity is faster
+            try:
+                v = fn(a, b)
+            except ValueError:  # shapes that do not broadcast: the general path raises for them
+                return general(self, other)
+            if legacy and v.__class__ is PLAIN:  # MXNet's comparisons return the operands' dtype, not bool
+                v = v.astype(a.dtype)
+            return_result(v)
+    return general(self, other)
+
+
 def in_place(self, other):
     """NumPy writes to host memory that no tape or window watches."""
     kind = self.__class__
@@ -443,7 +465,7 @@ def specialise(
     """
     bound_op = bound_op or op.bind(legacy)
     names = {"operand": operand, "bound_op": bound_op, "typed": bound_op.typed, "fn": host_function(op), "general": general}
-    known = {"has_general": general is not None, "runs_now": op.simple and not legacy, "alone": op.execution.alone}
+    known = {"legacy": legacy, "has_general": general is not None, "runs_now": op.simple and not legacy, "alone": op.execution.alone}
     if arity == 2:  # other rules are MXNet's, or compiled kernels round in their own way
         known |= {"reverse": reverse, "takes_numbers": op.ufunc is not None, "wraps": op.front.wraps}
         known["powers"] = op.python == "pow" and not legacy
@@ -488,7 +510,8 @@ def method_of(
     """
     cls, view, element = classes
     given = {"cls": cls, "view": view, "element": element, "native": native_of(element), **names}
-    known |= {"legacy": cls._legacy, "elements": element is not None}  # type: ignore[attr-defined]  # of `Array`
+    keeps_axes: bool = cls._legacy  # type: ignore[attr-defined]  # of `Array`
+    known = {"legacy": keeps_axes, "elements": element is not None, "of_any_rank": element is None and not keeps_axes} | known
     # operators that have the same bits wherever their operands lie; of others NumPy has several loops
     known["exact"] = op.simple and op.python is not None
     method = assembled(template, given, **known)

@@ -19,8 +19,10 @@ view: Any = FREE
 element: Any = FREE
 #: The classes of NumPy's scalars that become elements.
 native: frozenset[type] = FREE
-#: Known beforehand: MXNet's convention; whether there are elements; whether the results do not depend on where in memory operands lie.
+#: Known beforehand: MXNet's convention; whether there are elements; whether NumPy's scalars become arrays without axes instead; whether the
+#: results do not depend on where in memory operands lie.
 legacy: bool = FREE
+of_any_rank: bool = FREE
 elements: bool = FREE
 exact: bool = FREE
 
@@ -63,7 +65,7 @@ def return_element(v):
 @fragment
 def return_result(v):
     """Return what a function of NumPy's has given as an array or element."""
-    if elements or legacy:
+    if not of_any_rank:
         return_array(v)
         if elements:
             return_element(v)

@@ -4,15 +4,12 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-import numpy as np
-
 from ..assembly import attach_method
-from ..calls.arithmetic import RECOVERABLE, host_function, specialise
+from ..calls.arithmetic import RECOVERABLE, comparison, host_function, method_of, specialise
 from ..dtype import NAME_OF
 from ..errors import DTypeError
 from ..imperative.array import Array
-from ..imperative.cell import HOST, PLAIN, Value
-from ..imperative.guards import is_plain
+from ..imperative.cell import HOST, PLAIN
 from ..ndarray.operators import ARITHMETIC, COMPARISON, UNARY
 from ..opdef.spec import Op
 from ..ops import mxnet_numpy_arithmetic
@@ -44,28 +41,7 @@ def _general(name: str, reverse: bool) -> Callable[..., Any]:
 
 
 def _comparison(op: Op, name: str) -> Callable[..., Any]:
-    fn, general, scalar, new = host_function(op), _general(name, False), HOST.scalar, object.__new__
-
-    def method(self: Any, other: Any) -> Any:
-        a: Any = self._content
-        if a.__class__ is Value and is_plain(a.data):
-            a = a.data  # a comparison has no gradient, so there is nothing to record
-        if a.__class__ is PLAIN and a.dtype.kind == "f":
-            kind = other.__class__
-            b: Any = (
-                scalar(other, NAME_OF[a.dtype]) if kind is float or kind is int else other._content if isinstance(other, ndarray) else None
-            )
-            if b.__class__ is PLAIN and a.dtype is b.dtype:
-                try:
-                    v = fn(a, b)
-                except ValueError:  # shapes that do not broadcast: the general path raises for them
-                    return general(self, other)
-                result = new(ndarray)
-                result._content = v if v.__class__ is PLAIN else np.asarray(v)  # NumPy returns 0-d results as scalars
-                return result
-        return general(self, other)
-
-    return method
+    return method_of(comparison, op, (ndarray, ndarrayView, None), {"fn": host_function(op), "general": _general(name, False)})
 
 
 def _in_place(op: Op, name: str) -> Callable[..., Any]:

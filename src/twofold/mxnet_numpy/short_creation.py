@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from ..assembly import inlined
 from ..calls.arithmetic import RECOVERABLE
 from ..device import CPU, DEFAULTS
 from ..imperative.cell import HOST, PLAIN, Value, new
@@ -22,6 +23,7 @@ _ELSEWHERE = (*RECOVERABLE, KeyError)
 NUMBERS = (int, float)
 
 
+@inlined
 def _cell(fresh: Any) -> ndarray:
     """A new array around a new array of NumPy's."""
     made = new(ndarray)

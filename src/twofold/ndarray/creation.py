@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ..assembly import inlined
 from ..backend.loader import backend_for
 from ..calls.arithmetic import RECOVERABLE
 from ..calls.host_calls import is_recorded, refuse_cut, stacked
@@ -83,6 +84,7 @@ def array(source_array: object, ctx: DeviceLike = None, dtype: DTypeLike = None)
     return adopted(NDArray, host, device) if fresh else from_host(NDArray, host, device)
 
 
+@inlined
 def _cell(fresh: Any) -> NDArray:
     """A new array around a new array of NumPy's."""
     made = new(NDArray)

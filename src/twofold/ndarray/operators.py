@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 
 from ..assembly import attach_method
-from ..calls.arithmetic import specialise
-from ..device import CPU
+from ..calls.arithmetic import comparison, method_of, specialise
 from ..dtype import NAME_OF, NUMPY, is_float
 from ..errors import DTypeError, ShapeError
 from ..imperative.array import adopted
-from ..imperative.cell import HOST, PLAIN, Cell, Value
-from ..imperative.guards import is_plain
+from ..imperative.cell import HOST, PLAIN, Cell
 from ..imperative.invoke import type_of
 from ..imperative.storage import applied, dense_array
 from ..imperative.write import is_owned, update_in_place
@@ -92,37 +90,14 @@ def _binary(op: Op, reverse: bool) -> Callable[..., Any]:
 
 def _comparison(op: Op) -> Callable[..., Any]:
     name, compare = op.name, _general(op, False)
-    fn, scalar, new = getattr(HOST.xp, name), HOST.scalar, object.__new__
 
-    def method(self: NDArray, other: Any) -> NDArray:
-        a: Any = self._content
-        if a.__class__ is Value and a.device is CPU and is_plain(a.data):
-            a = a.data  # a comparison has no gradient, so there is nothing to record
-        # fast path: floats in host memory. MXNet's comparisons return the operands' dtype, not bool
-        if a.__class__ is PLAIN and a.dtype.kind == "f":
-            kind = other.__class__
-            b: Any = (
-                scalar(other, NAME_OF[a.dtype])
-                if kind is float or kind is int
-                else other._content
-                if isinstance(other, NDArray) and other._legacy
-                else None
-            )
-            if b.__class__ is PLAIN and a.dtype is b.dtype:  # NumPy's own dtypes are singletons, and identity is faster
-                try:
-                    v = fn(a, b)
-                    if v.__class__ is PLAIN:  # not so for 0-d results, which NumPy returns as scalars
-                        result = new(NDArray)
-                        result._content = v.astype(a.dtype)
-                        return result
-                except ValueError:  # shapes that do not broadcast: the general path raises for them
-                    pass
+    def general(self: NDArray, other: Any) -> NDArray:
         result = compare(self, other)
         if result is NotImplemented:  # Python would fall back to comparing identities and hide the mistake
             raise DTypeError(f"{name}: type {type(other)} not supported", repr(other)[:60], "compare with an array or a number")
         return result
 
-    return method
+    return method_of(comparison, op, (NDArray, NDArrayView, None), {"fn": getattr(HOST.xp, name), "general": general})
 
 
 def _in_place(op: Op) -> Callable[..., Any]:

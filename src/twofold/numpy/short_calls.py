@@ -69,7 +69,7 @@ def _generated(template: Callable[..., Any], numpys: Callable[..., Any], names: 
     """The function that a template gives for a function of NumPy's."""
     given = {"cls": ndarray, "view": ndarrayView, "element": ndarrayElement, "native": NATIVE, "atoms": ATOMS, **names}
     given["numpys"] = getattr(numpys, "_implementation", numpys)  # without NumPy's search for arrays of other libraries
-    return assembled(template, given, elements=True, legacy=False, exact=False, **known)
+    return assembled(template, given, elements=True, of_any_rank=False, legacy=False, exact=False, **known)
 
 
 #: A template, what it is told beforehand, and what it names.
